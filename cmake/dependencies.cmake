@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# System packages only, nothing is downloaded. tools/setup.sh installs them on Debian.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(GTest QUIET)
+find_package(benchmark QUIET)
+
+# Debian puts each flavour of OpenBLAS into its own folder; the pthread one is named so that the choice does not
+# depend on update-alternatives.
+find_library(TESSERA_OPENBLAS openblas PATH_SUFFIXES openblas-pthread REQUIRED)
+find_path(TESSERA_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread REQUIRED)
+add_library(tessera_openblas INTERFACE)
+target_link_libraries(tessera_openblas INTERFACE ${TESSERA_OPENBLAS})
+target_include_directories(tessera_openblas SYSTEM INTERFACE ${TESSERA_CBLAS_INCLUDE})
+
+if(NOT GTest_FOUND)
+  message(STATUS "tests are left out: GoogleTest not found (tools/setup.sh test)")
+endif()
+if(NOT benchmark_FOUND)
+  message(STATUS "benchmarks are left out: Google Benchmark not found (tools/setup.sh test)")
+endif()

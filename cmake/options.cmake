@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# What can be chosen at configure time, and the flags that follow: everything links `tessera_options`.
+option(TESSERA_WERROR "treat warnings as errors" OFF)
+option(TESSERA_CUDA "build the CUDA kernels (needs nvcc 13)" OFF)
+option(TESSERA_CHECKED "check indices of standard containers" OFF)
+set(TESSERA_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=<list>")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(TESSERA_CCACHE ccache)
+if(TESSERA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TESSERA_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${TESSERA_CCACHE})
+endif()
+
+add_library(tessera_options INTERFACE)
+target_compile_features(tessera_options INTERFACE cxx_std_20)
+target_include_directories(tessera_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(
+  tessera_options
+  INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall
+    -Wextra
+    -Wshadow
+    -Wnon-virtual-dtor
+    # No kernel reads errno or traps; the bits of a result do not change with these two.
+    -fno-math-errno
+    -fno-trapping-math>)
+if(TESSERA_WERROR)
+  target_compile_options(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+if(TESSERA_CHECKED)
+  target_compile_definitions(tessera_options INTERFACE _GLIBCXX_ASSERTIONS)
+endif()
+if(TESSERA_SANITIZE)
+  target_compile_definitions(tessera_options INTERFACE TESSERA_SANITIZED)
+  target_compile_options(tessera_options INTERFACE -fsanitize=${TESSERA_SANITIZE}
+                                                   -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(tessera_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
+endif()

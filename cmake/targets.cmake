@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# The targets that every folder adds to: library `tessera`, binary `tessera_cli` (written as `tessera`) and
+# `tessera_tests`, which exists only where GoogleTest does.
+add_library(tessera STATIC)
+target_link_libraries(
+  tessera
+  PUBLIC tessera_options fmt::fmt Threads::Threads
+  PRIVATE tessera_openblas tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json)
+
+if(GTest_FOUND)
+  add_executable(tessera_tests)
+  target_link_libraries(tessera_tests PRIVATE tessera nlohmann_json::nlohmann_json GTest::gtest
+                                              GTest::gtest_main)
+endif()
+
+# Adds the calling folder's tests: tessera_add_tests(graph_test.cpp ...)
+function(tessera_add_tests)
+  if(TARGET tessera_tests)
+    target_sources(tessera_tests PRIVATE ${ARGN})
+  endif()
+endfunction()
+
+# CTest sees every TEST. Its label is `unit`, unless the suite (or the instance of a TEST_P) begins with Slow,
+# Distributed or Gpu.
+function(tessera_finish_tests)
+  if(NOT TARGET tessera_tests)
+    return()
+  endif()
+  include(GoogleTest)
+  set(other_labels "")
+  foreach(prefix Slow Distributed Gpu)
+    set(filter "${prefix}*:*/${prefix}*")
+    string(APPEND other_labels ":${filter}")
+    string(TOLOWER ${prefix} label)
+    gtest_discover_tests(
+      tessera_tests
+      TEST_FILTER ${filter}
+      TEST_LIST tessera_${label}_tests
+      DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS ${label} TIMEOUT 600)
+  endforeach()
+  string(SUBSTRING "${other_labels}" 1 -1 other_labels)
+  gtest_discover_tests(
+    tessera_tests
+    TEST_FILTER "-${other_labels}"
+    TEST_LIST tessera_unit_tests
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counter-based random numbers (Philox 4x32-10): a number is a pure function of (seed, purpose, index), so weights, data
+// order and rounding are the same under every plan, thread count and order of evaluation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace tessera {
+
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+class RandomStream {
+ public:
+  // `purpose` keeps streams apart: a parameter's name, "data_order", ...
+  RandomStream(uint64_t seed, std::string_view purpose);
+
+  uint64_t bits(uint64_t index) const;
+  double uniform(uint64_t index) const;                        // [0, 1)
+  double normal(uint64_t index) const;                         // mean 0, deviation 1
+  uint64_t below(uint64_t index, uint64_t bound) const;        // [0, bound)
+
+ private:
+  std::array<uint32_t, 2> key_;
+  std::array<uint32_t, 2> purpose_;
+};
+
+// A permutation of [0, size) that needs no table: position -> element, for any size.
+class Permutation {
+ public:
+  Permutation(uint64_t size, const RandomStream& stream);
+  uint64_t operator()(uint64_t position) const;
+
+ private:
+  uint64_t size_;
+  int half_bits_;
+  std::array<uint64_t, 4> round_keys_;
+};
+
+uint64_t hash_text(std::string_view text);                     // FNV-1a, stable across machines
+
+}  // namespace tessera
