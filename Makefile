@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door: what a person types. Everything below it is CMake presets (CMakePresets.json).
+PRESET ?= release
+JOBS ?= $(shell nproc)
+WERROR ?= OFF
+BUILD = build/$(PRESET)
+
+.DEFAULT_GOAL := tessera
+.PHONY: tessera build demo test bench format lint clean help setup-oracle configure
+
+tessera: ## build the binary, build/release/tessera
+	@tools/setup.sh build
+	@$(MAKE) --no-print-directory configure
+	@cmake --build $(BUILD) -j $(JOBS) --target tessera_cli
+
+demo: ## install what is missing, build, train a small model and show what it writes
+	@$(MAKE) --no-print-directory tessera PRESET=release
+	@tools/demo.sh
+
+test: ## install what is missing, build and run every test (ARGS goes to ctest: ARGS='-R Matmul')
+	@tools/setup.sh build test
+	@$(MAKE) --no-print-directory build
+	@tools/test.sh $(PRESET) $(ARGS)
+
+bench: ## measure speed, as ratios within one run
+	@tools/setup.sh build test
+	@$(MAKE) --no-print-directory build PRESET=release
+	@tools/bench.sh
+
+build: configure ## build everything of a preset: make build PRESET=asan
+	@cmake --build $(BUILD) -j $(JOBS)
+
+configure:
+	@cmake --preset $(PRESET) -DTESSERA_WERROR=$(WERROR) --log-level=WARNING >/dev/null
+
+format: ## rewrite all sources in the house format
+	@tools/setup.sh lint
+	@tools/format.sh
+
+lint: ## check format, style, folder order, generated docs, and run clang-tidy
+	@tools/setup.sh build test lint
+	@$(MAKE) --no-print-directory tessera PRESET=release
+	@tools/lint.sh
+
+setup-oracle: ## install Debian's PyTorch, so that tests compare against it live
+	@tools/setup.sh oracle
+
+clean: ## remove all builds
+	@rm -rf build
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 22

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the house that a machine can check: length of files and functions, heads, names, TODOs, #if and CUDA
+headers out of place. Prints `file:line: what` and exits 1 when one is broken; --totals prints lines per folder."""
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CPP = {".h", ".cpp", ".cu", ".def"}
+SCRIPTS = {".py", ".sh", ".cmake"}
+WARN_LINES, MAX_LINES, MAX_FUNCTION_LINES, MAX_HEAD_LINES = 400, 500, 60, 4
+BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+# Where the machine may differ: SIMD is switched off under sanitizers, CUDA is optional.
+CONDITIONALS_ALLOWED = re.compile(r"^src/(exec/cuda/|comm/nccl/|exec/cpu/simd\.h$)|_cuda\.cu$")
+CUDA_ALLOWED = re.compile(r"^src/(exec/cuda/|comm/nccl/)|_cuda\.cu$")
+CUDA_HEADER = re.compile(r'#include [<"](cuda|cublas|cudnn|nccl|nvtx|cutlass|thrust|cub/)')
+NOT_A_FUNCTION = re.compile(
+    r"^\s*(\}|if\b|else\b|for\b|while\b|switch\b|do\b|try\b|catch\b|namespace\b|struct\b|class\b|enum\b|union\b|extern\b)")
+
+
+def source_files():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True,
+                            capture_output=True, check=True).stdout.split("\n")
+    paths = sorted({ROOT / name for name in listed if name})
+    return [p for p in paths if p.is_file() and (p.suffix in CPP | SCRIPTS or p.name in ("CMakeLists.txt", "Makefile"))]
+
+
+def strip_literals(line):
+    """The line without string contents and comments, so that braces and parentheses in them do not count."""
+    line = re.sub(r'"(\\.|[^"\\])*"', '""', line)
+    line = re.sub(r"'(\\.|[^'\\])'", "' '", line)
+    return re.sub(r"//.*", "", line).rstrip()
+
+
+def signature_start(lines, opening):
+    """The first line of the statement whose last line, `opening`, ends with an opening brace."""
+    balance, first = 0, opening
+    while True:
+        balance += lines[first].count("(") - lines[first].count(")")
+        if balance >= 0 or first == 0:
+            break
+        first -= 1
+    while first > 0 and re.match(r"^\s+(:|->|const\b|noexcept\b|requires\b)", lines[first]):
+        first -= 1  # `    : name_(...) {` belongs to the line above
+    return first
+
+
+def functions(lines):
+    """(first line, last line) of everything that looks like a function in clang-formatted code: a statement with
+    parentheses that ends with `{`, up to the `}` at its own indentation."""
+    bare = [strip_literals(line) for line in lines]
+    for number, line in enumerate(bare):
+        if not line.endswith("{") or NOT_A_FUNCTION.match(line):
+            continue
+        first = signature_start(bare, number)
+        if "(" not in "".join(bare[first:number + 1]) or NOT_A_FUNCTION.match(bare[first]):
+            continue
+        indent = re.match(r"\s*", bare[first]).group()
+        for last in range(number + 1, len(bare)):
+            if re.match(re.escape(indent) + r"\}", bare[last]):
+                yield first, last
+                break
+
+
+def head_problem(path, lines):
+    """A file opens with the SPDX line and one to four lines that say what it is. A .cpp beside its own header, a unit
+    test and an op's samples are named after what they hold; a folder's CMakeLists is a list."""
+    rest = lines[1:] if lines and lines[0].startswith("#!") else lines
+    if not rest or "SPDX-License-Identifier: Apache-2.0" not in rest[0]:
+        return "the first line must be the SPDX line (Apache-2.0)"
+    if path.suffix == ".py":
+        return None if len(rest) > 1 and rest[1].startswith('"""') else "no head: a docstring that says what it is"
+    head = 0
+    while head + 1 < len(rest) and re.match(r"(//|#)(?!\w)", rest[head + 1]):
+        head += 1
+    if head > MAX_HEAD_LINES:
+        return f"the head has {head} lines, at most {MAX_HEAD_LINES}"
+    named = re.search(r"_(test|samples|bench)$", path.stem) or path.with_suffix(".h").exists()
+    if head == 0 and path.name != "CMakeLists.txt" and not (path.suffix in (".cpp", ".cu") and named):
+        return "no head: one to four lines that say what the file is and the invariant it keeps"
+    return None
+
+
+def line_problems(name, lines):
+    for number, line in enumerate(lines, 1):
+        if name != "tools/check_style.py" and re.search(r"\b(TODO(?!\(#\d+\))|FIXME|XXX)\b", line):
+            yield number, "write TODO(#issue): what"
+        if Path(name).suffix in CPP:
+            if re.match(r"\s*#\s*(if|ifdef|ifndef|elif)\b", line) and not CONDITIONALS_ALLOWED.search(name):
+                yield number, "no conditional compilation here: let CMake choose a file"
+            if CUDA_HEADER.match(line) and not CUDA_ALLOWED.search(name):
+                yield number, "CUDA headers only in *_cuda.cu, src/exec/cuda/ and src/comm/nccl/"
+
+
+def problems(path):
+    name = path.relative_to(ROOT).as_posix()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if len(lines) > MAX_LINES:
+        yield 1, f"{len(lines)} lines, at most {MAX_LINES}: split by thing"
+    words = set(re.split(r"[_.\-]", path.stem))
+    if words & BANNED_NAMES:
+        yield 1, f"'{(words & BANNED_NAMES).pop()}' says nothing: name the file after the thing in it"
+    if path.name != "Makefile" and re.search(r"[A-Z\-]", path.name) and path.name != "CMakeLists.txt":
+        yield 1, "file names are snake_case"
+    problem = head_problem(path, lines)
+    if problem:
+        yield 1, problem
+    yield from line_problems(name, lines)
+    if path.suffix in CPP:
+        for first, last in functions(lines):
+            if last - first + 1 > MAX_FUNCTION_LINES:
+                yield first + 1, f"a function of {last - first + 1} lines, at most {MAX_FUNCTION_LINES}"
+
+
+def print_totals(files):
+    totals = Counter()
+    for path in files:
+        folder = path.relative_to(ROOT).parent.parts[:2]
+        totals["/".join(folder) or "."] += len(path.read_text(encoding="utf-8").splitlines())
+    for folder, count in sorted(totals.items()):
+        print(f"{count:7d}  {folder}")
+    print(f"{sum(totals.values()):7d}  in all")
+
+
+def main():
+    files = source_files()
+    if "--totals" in sys.argv[1:]:
+        print_totals(files)
+        return
+    broken = 0
+    for path in files:
+        name = path.relative_to(ROOT)
+        for line, what in problems(path):
+            print(f"{name}:{line}: {what}")
+            broken += 1
+        length = len(path.read_text(encoding="utf-8").splitlines())
+        if WARN_LINES < length <= MAX_LINES:
+            print(f"{name}:1: warning: {length} lines; above {MAX_LINES} it fails")
+    if broken:
+        sys.exit(f"{broken} breaches of style")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages for the purposes named (build, test, lint, oracle); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [oracle]
+set -euo pipefail
+
+packages_for() {
+  case "$1" in
+    build) echo g++ cmake ninja-build ccache libopenblas-pthread-dev libfmt-dev libcli11-dev \
+      libtomlplusplus-dev nlohmann-json3-dev ;;
+    test) echo libgtest-dev libbenchmark-dev python3 ;;
+    lint) echo clang-format clang-tidy python3 ;;
+    oracle) echo python3 python3-numpy python3-torch ;;
+    *)
+      echo "error: no such purpose: $1" >&2
+      echo " help: use any of build, test, lint, oracle" >&2
+      exit 2
+      ;;
+  esac
+}
+
+# What is to be installed by hand, when we cannot do it.
+give_up() {
+  echo "error: $1" >&2
+  echo " help: as root, run: apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 2
+}
+
+as_root() {
+  if [[ $EUID -eq 0 ]]; then
+    env DEBIAN_FRONTEND=noninteractive "$@"
+  else
+    sudo env DEBIAN_FRONTEND=noninteractive "$@"
+  fi
+}
+
+[[ $# -gt 0 ]] || set -- build
+wanted=()
+for purpose in "$@"; do
+  list=$(packages_for "$purpose")
+  read -ra names <<<"$list"
+  wanted+=("${names[@]}")
+done
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "note: not a Debian system, nothing installed; needed are the equivalents of: ${wanted[*]}" >&2
+  exit 0
+fi
+
+# dpkg-query fails when it does not know one of the packages, and still answers for the others.
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null || true)
+missing=()
+for package in "${wanted[@]}"; do
+  grep -qxF "$package installed" <<<"$installed" || missing+=("$package")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+if [[ $EUID -ne 0 ]] && ! command -v sudo >/dev/null; then
+  give_up "packages are missing, and neither root nor sudo is at hand: ${missing[*]}"
+fi
+echo "installing ${missing[*]}"
+as_root apt-get update -q || give_up "apt-get update did not succeed"
+as_root apt-get install -y -q --no-install-recommends "${missing[@]}" ||
+  give_up "apt-get install did not succeed"
