@@ -5,6 +5,7 @@ option(TESSERA_CUDA "build the CUDA kernels (needs nvcc 13)" OFF)
 option(TESSERA_CHECKED "check indices of standard containers" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=<list>")
 
+set(CMAKE_CXX_EXTENSIONS OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
@@ -13,6 +14,10 @@ find_program(TESSERA_CCACHE ccache)
 if(TESSERA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${TESSERA_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TESSERA_CCACHE})
+endif()
+
+if(TESSERA_CUDA)
+  enable_language(CUDA)
 endif()
 
 add_library(tessera_options INTERFACE)
@@ -28,6 +33,10 @@ target_compile_options(
     # No kernel reads errno or traps; the bits of a result do not change with these two.
     -fno-math-errno
     -fno-trapping-math>)
+# CMake 3.25 knows no C++20 flag for nvcc 13, so it is given by hand; fmt 9 switches constexpr off under nvcc, which
+# its own C++20 code then lacks.
+target_compile_options(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+target_compile_definitions(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()

@@ -26,14 +26,6 @@ give_up() {
   exit 2
 }
 
-as_root() {
-  if [[ $EUID -eq 0 ]]; then
-    env DEBIAN_FRONTEND=noninteractive "$@"
-  else
-    sudo env DEBIAN_FRONTEND=noninteractive "$@"
-  fi
-}
-
 [[ $# -gt 0 ]] || set -- build
 wanted=()
 for purpose in "$@"; do
@@ -58,7 +50,9 @@ done
 if [[ $EUID -ne 0 ]] && ! command -v sudo >/dev/null; then
   give_up "packages are missing, and neither root nor sudo is at hand: ${missing[*]}"
 fi
+as_root=(env DEBIAN_FRONTEND=noninteractive)
+[[ $EUID -eq 0 ]] || as_root=(sudo "${as_root[@]}")
 echo "installing ${missing[*]}"
-as_root apt-get update -q || give_up "apt-get update did not succeed"
-as_root apt-get install -y -q --no-install-recommends "${missing[@]}" ||
-  give_up "apt-get install did not succeed"
+# A source list that cannot be refreshed is no reason to stop: the packages may come from another one.
+"${as_root[@]}" sh -c 'apt-get update -q; apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 "$@"' \
+  apt "${missing[@]}" || give_up "apt-get could not install ${missing[*]}"
