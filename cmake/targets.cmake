@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The targets that every folder adds to: library `tessera`, binary `tessera_cli` (written as `tessera`) and
-# `tessera_tests`, which exists only where GoogleTest does.
+# The targets that folders add to: library `tessera`, and `tessera_tests`, which exists only where GoogleTest does.
 add_library(tessera STATIC)
 target_link_libraries(
   tessera
@@ -18,6 +17,20 @@ function(tessera_add_tests)
   if(TARGET tessera_tests)
     target_sources(tessera_tests PRIVATE ${ARGN})
   endif()
+endfunction()
+
+# Adds the calling folder's micro-benchmarks to `tessera_bench`, which exists only where Google Benchmark does.
+function(tessera_add_benchmarks)
+  if(NOT benchmark_FOUND)
+    return()
+  endif()
+  if(NOT TARGET tessera_bench)
+    add_executable(tessera_bench)
+    target_link_libraries(tessera_bench PRIVATE tessera tessera_openblas benchmark::benchmark
+                                                benchmark::benchmark_main)
+    set_target_properties(tessera_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  endif()
+  target_sources(tessera_bench PRIVATE ${ARGN})
 endfunction()
 
 # CTest sees every TEST. Its label is `unit`, unless the suite (or the instance of a TEST_P) begins with Slow,

@@ -5,6 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=(-i)
 [[ ${1:-} != --check ]] || mode=(--dry-run -Werror)
-mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp' '*.cu' |
-  while read -r file; do [[ ! -f $file ]] || echo "$file"; done)
-[[ ${#files[@]} -eq 0 ]] || clang-format "${mode[@]}" "${files[@]}"
+find src tests bench examples \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
+  xargs -0 -r clang-format "${mode[@]}"
