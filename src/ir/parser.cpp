@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// One statement per line: `module`, `class {`, an input, a node, `return`, `}`, `block`. Blank lines and `#` comments are skipped.
+#include "ir/parser.h"
+
+#include <charconv>
+
+#include "ir/emit.h"
+#include "ir/lexer.h"
+#include "ir/verifier.h"
+
+namespace tessera {
+namespace {
+
+TensorType parse_type(Lexer& line) {
+  const std::string word = line.word();
+  const auto dtype = dtype_from_name(word);
+  if (!dtype) line.fail(fmt::format("{} is not a dtype: use fp64, fp32, bf16 or int32", word));
+  TensorType type{*dtype, {}};
+  line.expect('[');
+  while (!line.accept(']')) {
+    if (!type.dims.empty()) line.expect(',');
+    std::string dim = line.word();
+    line.expect('=');
+    type.dims.push_back({std::move(dim), line.integer()});
+  }
+  return type;
+}
+
+// "at scratch+128:64" or "at persistent"
+Location parse_location(Lexer& line) {
+  Location location;
+  if (!line.accept_word("at")) return location;
+  std::string word = line.word();                       // '+' belongs to words
+  const size_t plus = word.find('+');
+  const auto lifetime = lifetime_from_name(word.substr(0, plus));
+  if (!lifetime) line.fail(fmt::format("{} is not a lifetime", word));
+  location.lifetime = *lifetime;
+  if (plus != std::string::npos) {
+    location.offset = std::stoll(word.substr(plus + 1));
+    line.expect(':');
+    location.bytes = line.integer();
+  }
+  return location;
+}
+
+Init parse_init(Lexer& line) {
+  if (line.accept_word("zeros")) return zeros();
+  if (line.accept_word("ones")) return ones();
+  if (line.accept_word("of_parameter")) return {.kind = Init::Kind::OfParameter};
+  if (!line.accept_word("normal")) line.fail("expected zeros, ones, normal(deviation) or of_parameter");
+  line.expect('(');
+  const Init init = normal(line.real());
+  line.expect(')');
+  return init;
+}
+
+StateSpec parse_state(Lexer& line) {
+  StateSpec state;
+  const std::string word = line.word();
+  const auto role = state_role_from_name(word);
+  if (!role) line.fail(fmt::format("{} is not a state role", word));
+  state.role = *role;
+  if (line.accept_word("of")) state.parameter = line.word();
+  state.init = parse_init(line);
+  state.decay = line.accept_word("decay");
+  state.tied = line.accept_word("tied");
+  return state;
+}
+
+Attribute parse_attribute(Lexer& line, const Attribute& like) {
+  if (std::holds_alternative<int64_t>(like)) return line.integer();
+  if (std::holds_alternative<double>(like)) return line.real();
+  return line.word();
+}
+
+Attributes parse_attributes(Lexer& line, OpKind op) {
+  Attributes attributes;
+  if (!line.accept('{')) return attributes;
+  while (!line.accept('}')) {
+    if (!attributes.entries().empty()) line.expect(',');
+    const std::string key = line.word();
+    const AttributeSpec* spec = nullptr;
+    for (const AttributeSpec& candidate : op_def(op).attributes)
+      if (candidate.name == key) spec = &candidate;
+    if (!spec) line.fail(fmt::format("{} has no attribute {}", name(op), key));
+    line.expect('=');
+    attributes.set(key, parse_attribute(line, spec->fallback));
+  }
+  return attributes;
+}
+
+ValueId known_value(Lexer& line, const Graph& graph) {
+  const std::string value = line.value_name();
+  const ValueId id = graph.find_value(value);
+  if (id == kNone) line.fail(fmt::format("%{} is not defined above", value));
+  return id;
+}
+
+struct ResultText {
+  std::string name;
+  std::optional<TensorType> type;
+  Location location;
+};
+
+void parse_node(Lexer& line, Graph& graph) {
+  std::vector<ResultText> results;
+  do {
+    ResultText result{.name = line.value_name(), .type = {}, .location = {}};
+    if (line.accept(':')) {
+      result.type = parse_type(line);
+      result.location = parse_location(line);
+    }
+    if (graph.find_value(result.name) != kNone) line.fail(fmt::format("%{} is defined twice", result.name));
+    results.push_back(std::move(result));
+  } while (line.accept(','));
+  line.expect('=');
+  const std::string op_name = line.word();
+  const auto op = op_from_name(op_name);
+  if (!op) line.fail(fmt::format("there is no op {}", op_name));
+  line.expect('(');
+  std::vector<ValueId> operands;
+  while (!line.accept(')')) {
+    if (!operands.empty()) line.expect(',');
+    operands.push_back(known_value(line, graph));
+  }
+  EmitOptions options{.attributes = parse_attributes(line, *op), .phase = Phase::Forward, .name = results.front().name};
+  if (line.accept('@')) {
+    const std::string phase = line.word();
+    const auto known = phase_from_name(phase);
+    if (!known) line.fail(fmt::format("{} is not a phase", phase));
+    options.phase = *known;
+  }
+  Location workspace;
+  if (line.accept_word("workspace")) workspace = parse_location(line);
+  const std::vector<ValueId> ids = emit(graph, *op, std::move(operands), std::move(options));
+  if (ids.size() != results.size()) line.fail(fmt::format("{} yields {} results here", op_name, ids.size()));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    Value& value = graph.value(ids[i]);
+    if (results[i].type && *results[i].type != value.type)
+      line.fail(fmt::format("%{} is {}, not {}", results[i].name, to_string(value.type), to_string(*results[i].type)));
+    value.name = results[i].name;
+    value.location = results[i].location;
+    if (i == 0) graph.node(value.producer).workspace = workspace;
+  }
+}
+
+void parse_return(Lexer& line, Graph& graph) {
+  const std::string word = line.word();
+  const auto kind = output_kind_from_name(word);
+  if (!kind) line.fail(fmt::format("{} is not a kind of output", word));
+  GraphOutput output{.kind = *kind, .value = kNone, .target = {}, .accumulates = false};
+  if (!line.peek('%')) output.target = line.word();
+  output.value = known_value(line, graph);
+  output.accumulates = line.accept_word("accumulate");
+  graph.add_output(std::move(output));
+}
+
+void parse_input(Lexer& line, Graph& graph) {
+  const std::string word = line.word();
+  const auto kind = input_kind_from_name(word);
+  if (!kind) line.fail(fmt::format("{} begins no statement", word));
+  std::string value_name = line.value_name();
+  line.expect(':');
+  TensorType type = parse_type(line);
+  const Location location = parse_location(line);
+  GraphInput input{.kind = *kind, .value = kNone, .state = {}};
+  if (*kind == InputKind::State) input.state = parse_state(line);
+  const ValueId id = graph.add_input(std::move(input), std::move(value_name), std::move(type));
+  graph.value(id).location = location;
+}
+
+void parse_class_line(Lexer& line, Graph& graph) {
+  if (line.peek('%')) parse_node(line, graph);
+  else if (line.accept_word("return")) parse_return(line, graph);
+  else parse_input(line, graph);
+}
+
+void parse_block(Lexer& line, Module& module) {
+  Block block{.name = line.word(), .class_index = kNone, .ties = {}};
+  line.expect('=');
+  const std::string class_name = line.word();
+  block.class_index = module.find_class(class_name);
+  if (block.class_index == kNone) line.fail(fmt::format("there is no class {}", class_name));
+  while (!line.at_end()) {
+    std::string parameter = line.word();
+    line.expect('=');
+    block.ties.emplace_back(std::move(parameter), line.word());
+  }
+  module.blocks.push_back(std::move(block));
+}
+
+void parse_module_line(Lexer& line, Module& module) {
+  module.name = line.word();
+  const std::string form = line.word();
+  const auto known = form_from_name(form);
+  if (!known) line.fail(fmt::format("{} is not a form: use maths, step or planned", form));
+  module.form = *known;
+  if (line.accept_word("scratch")) {
+    line.expect('=');
+    module.scratch_bytes = line.integer();
+  }
+}
+
+void parse_class_head(Lexer& line, Module& module) {
+  BlockClass block_class{.name = line.word(), .graph = {}, .slot_bytes = 0};
+  if (line.accept_word("slot")) {
+    line.expect('=');
+    block_class.slot_bytes = line.integer();
+  }
+  line.expect('{');
+  module.classes.push_back(std::move(block_class));
+}
+
+}  // namespace
+
+Module parse_module(std::string_view text) {
+  Module module;
+  bool in_class = false;
+  int number = 0;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    std::string_view content = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    content = content.substr(0, content.find('#'));
+    Lexer line(content, ++number);
+    if (line.at_end()) continue;
+    if (in_class && line.accept('}')) in_class = false;
+    else if (in_class) parse_class_line(line, module.classes.back().graph);
+    else if (line.accept_word("module")) parse_module_line(line, module);
+    else if (line.accept_word("class")) {
+      parse_class_head(line, module);
+      in_class = true;
+    } else if (line.accept_word("block")) parse_block(line, module);
+    else line.fail("expected module, class or block");
+    if (!line.at_end()) line.fail("text left over at the end of the line");
+  }
+  if (in_class) throw user_error("IR ends inside class {}", module.classes.back().name);
+  verify(module);
+  return module;
+}
+
+}  // namespace tessera

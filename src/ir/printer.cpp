@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/printer.h"
+
+#include "ir/op_def.h"
+
+namespace tessera {
+namespace {
+
+std::string print(const Location& location) {
+  if (location.lifetime == Lifetime::None) return "";
+  const bool bound_by_name = location.lifetime == Lifetime::Persistent || location.lifetime == Lifetime::Window;
+  if (bound_by_name) return fmt::format(" at {}", name(location.lifetime));
+  return fmt::format(" at {}+{}:{}", name(location.lifetime), location.offset, location.bytes);
+}
+
+std::string print_typed(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  return fmt::format("%{}: {}{}", value.name, to_string(value.type), print(value.location));
+}
+
+std::string print(const StateSpec& state) {
+  std::string text = fmt::format(" {}", name(state.role));
+  if (!state.parameter.empty()) text += fmt::format(" of {}", state.parameter);
+  switch (state.init.kind) {
+    case Init::Kind::Zeros: text += " zeros"; break;
+    case Init::Kind::Ones: text += " ones"; break;
+    case Init::Kind::Normal: text += fmt::format(" normal({})", state.init.deviation); break;
+    case Init::Kind::OfParameter: text += " of_parameter"; break;
+  }
+  if (state.decay) text += " decay";
+  if (state.tied) text += " tied";
+  return text;
+}
+
+// Attributes that differ from the op's defaults.
+std::string print_attributes(const Node& node) {
+  std::string text;
+  for (const AttributeSpec& spec : op_def(node.op).attributes) {
+    const Attribute* value = node.attributes.find(spec.name);
+    if (!value || *value == spec.fallback) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", spec.name, to_string(*value));
+  }
+  return text.empty() ? "" : " {" + text + "}";
+}
+
+std::string print_node(const Graph& graph, const Node& node) {
+  std::string text = "  ";
+  for (size_t i = 0; i < node.results.size(); ++i) text += (i ? ", " : "") + print_typed(graph, node.results[i]);
+  text += fmt::format(" = {}(", name(node.op));
+  for (size_t i = 0; i < node.operands.size(); ++i) text += fmt::format("{}%{}", i ? ", " : "", graph.value(node.operands[i]).name);
+  text += ")" + print_attributes(node);
+  if (node.phase != Phase::Forward) text += fmt::format(" @{}", name(node.phase));
+  if (node.workspace.lifetime != Lifetime::None) text += " workspace" + print(node.workspace);
+  return text + "\n";
+}
+
+std::string print_output(const Graph& graph, const GraphOutput& output) {
+  return fmt::format("  return {}{}{} %{}{}\n", name(output.kind), output.target.empty() ? "" : " ", output.target,
+                     graph.value(output.value).name, output.accumulates ? " accumulate" : "");
+}
+
+}  // namespace
+
+std::string print(const BlockClass& block_class) {
+  const Graph& graph = block_class.graph;
+  std::string text = fmt::format("class {}{} {{\n", block_class.name,
+                                 block_class.slot_bytes ? fmt::format(" slot={}", block_class.slot_bytes) : "");
+  for (const GraphInput& input : graph.inputs())
+    text += fmt::format("  {} {}{}\n", name(input.kind), print_typed(graph, input.value),
+                        input.state ? print(*input.state) : "");
+  for (const Node& node : graph.nodes()) text += print_node(graph, node);
+  for (const GraphOutput& output : graph.outputs()) text += print_output(graph, output);
+  return text + "}\n";
+}
+
+std::string print(const Module& module) {
+  std::string text = fmt::format("module {} {}{}\n", module.name, name(module.form),
+                                 module.scratch_bytes ? fmt::format(" scratch={}", module.scratch_bytes) : "");
+  for (const BlockClass& block_class : module.classes) text += print(block_class);
+  for (const Block& block : module.blocks) {
+    text += fmt::format("block {} = {}", block.name, module.class_of(block).name);
+    for (const auto& [parameter, state] : block.ties) text += fmt::format(" {}={}", parameter, state);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// State: a named value that outlives a step. Its first value is a pure function of (seed, its full name, element index).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+enum class StateRole : uint8_t { Parameter, Master, Moment1, Moment2, Average };
+std::string_view name(StateRole role);
+std::optional<StateRole> state_role_from_name(std::string_view text);
+
+// How a state begins. OfParameter: a copy, in its own dtype, of the parameter it belongs to.
+struct Init {
+  enum class Kind : uint8_t { Zeros, Ones, Normal, OfParameter };
+  Kind kind = Kind::Zeros;
+  double deviation = 0;
+  bool operator==(const Init&) const = default;
+};
+inline Init zeros() { return {}; }
+inline Init ones() { return {.kind = Init::Kind::Ones}; }
+inline Init normal(double deviation) { return {.kind = Init::Kind::Normal, .deviation = deviation}; }
+
+struct StateSpec {
+  StateRole role = StateRole::Parameter;
+  Init init;
+  bool decay = false;        // weight decay applies
+  bool tied = false;         // bound to another block's parameter, which owns update and moments
+  std::string parameter;     // for other roles: the parameter it belongs to
+  bool operator==(const StateSpec&) const = default;
+};
+
+}  // namespace tessera
