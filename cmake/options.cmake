@@ -3,6 +3,7 @@
 option(TESSERA_WERROR "treat warnings as errors" OFF)
 option(TESSERA_CUDA "build the CUDA kernels (needs nvcc 13)" OFF)
 option(TESSERA_CHECKED "check indices of standard containers" OFF)
+option(TESSERA_PCH "precompile the standard headers that nearly every file reads" ON)
 set(TESSERA_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=<list>")
 
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -12,7 +13,9 @@ endif()
 
 find_program(TESSERA_CCACHE ccache)
 if(TESSERA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TESSERA_CCACHE})
+  # ccache keeps objects made with a precompiled header only when told that macros there may be ignored.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+                                  ${TESSERA_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TESSERA_CCACHE})
 endif()
 
@@ -32,7 +35,8 @@ target_compile_options(
     -Wnon-virtual-dtor
     # No kernel reads errno or traps; the bits of a result do not change with these two.
     -fno-math-errno
-    -fno-trapping-math>)
+    -fno-trapping-math
+    $<$<BOOL:${TESSERA_PCH}>:-fpch-preprocess>>)
 # CMake 3.25 knows no C++20 flag for nvcc 13, so it is given by hand; fmt 9 switches constexpr off under nvcc, which
 # its own C++20 code then lacks.
 target_compile_options(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)

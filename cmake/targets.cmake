@@ -12,6 +12,17 @@ if(GTest_FOUND)
                                               GTest::gtest_main)
 endif()
 
+# System headers only, so that no edit of ours rebuilds everything. tools/tidy.sh reads the sources without them and so
+# finds a forgotten include.
+if(TESSERA_PCH)
+  set(often_read algorithm array cstdint functional map memory optional span string string_view vector fmt/format.h)
+  list(TRANSFORM often_read REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+  target_precompile_headers(tessera PRIVATE ${often_read})
+  if(TARGET tessera_tests)
+    target_precompile_headers(tessera_tests PRIVATE ${often_read} <gtest/gtest.h>)
+  endif()
+endif()
+
 # Adds the calling folder's tests: tessera_add_tests(graph_test.cpp ...)
 function(tessera_add_tests)
   if(TARGET tessera_tests)
