@@ -5,7 +5,8 @@
 namespace tessera {
 
 struct DeviceProfile {
-  int threads = 1;   // worker threads of one rank; sizes kernels' workspaces, never the bits they give
+  int threads =
+      1;  // worker threads of one rank; sizes kernels' workspaces, never the bits they give
 };
 
 }  // namespace tessera

@@ -15,10 +15,10 @@ namespace tessera {
 enum class DType : uint8_t { Fp64, Fp32, Bf16, Int32 };
 
 int64_t size_bytes(DType dtype);
-std::string_view name(DType dtype);                        // "fp32", as in IR, configs and errors
+std::string_view name(DType dtype);  // "fp32", as in IR, configs and errors
 std::optional<DType> dtype_from_name(std::string_view text);
 bool is_float(DType dtype);
-DType accumulator_of(DType dtype);                         // bf16 -> fp32, else itself
+DType accumulator_of(DType dtype);  // bf16 -> fp32, else itself
 
 struct Bf16 {
   uint16_t bits;
@@ -47,24 +47,31 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, int32_t>) return DType::Int32;
 }
 
-// load/store between an element and its accumulator type, so one kernel template serves all float dtypes.
+// load/store between an element and its accumulator type, so one kernel template serves all float
+// dtypes.
 inline float load(Bf16 x) { return to_float(x); }
 inline float load(float x) { return x; }
 inline double load(double x) { return x; }
 template <typename T>
 inline T store(Accumulator<T> x) {
-  if constexpr (std::is_same_v<T, Bf16>) return to_bf16(x);
-  else return x;
+  if constexpr (std::is_same_v<T, Bf16>)
+    return to_bf16(x);
+  else
+    return x;
 }
 
 // Calls f.template operator()<T>() with the C++ type of a float dtype.
 template <typename F>
 decltype(auto) dispatch_float(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::Fp64: return f.template operator()<double>();
-    case DType::Fp32: return f.template operator()<float>();
-    case DType::Bf16: return f.template operator()<Bf16>();
-    case DType::Int32: break;
+    case DType::Fp64:
+      return f.template operator()<double>();
+    case DType::Fp32:
+      return f.template operator()<float>();
+    case DType::Bf16:
+      return f.template operator()<Bf16>();
+    case DType::Int32:
+      break;
   }
   check_failed("is_float(dtype)", __FILE__, __LINE__, std::string(name(dtype)));
 }

@@ -11,8 +11,9 @@ std::string UserError::report() const {
 }
 
 void check_failed(const char* expression, const char* file, int line, const std::string& detail) {
-  throw InternalError(fmt::format("{}:{}: check failed: {}{}{}\nthis is a bug in tessera, please report it", file, line,
-                                  expression, detail.empty() ? "" : ": ", detail));
+  throw InternalError(
+      fmt::format("{}:{}: check failed: {}{}{}\nthis is a bug in tessera, please report it", file,
+                  line, expression, detail.empty() ? "" : ": ", detail));
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of error. A UserError is shown as message, place and help and exits with 2; an InternalError is our own
-// bug and can be triggered by no input. If an input can trigger it, it is a UserError with a test.
+// The kinds of error. A UserError is shown as message, place and help and exits with 2; an
+// InternalError is our own bug and can be triggered by no input. If an input can trigger it, it is
+// a UserError with a test.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +11,8 @@
 
 namespace tessera {
 
-// The user asked for something impossible. Text is lower case, with the numbers, in the user's own names.
+// The user asked for something impossible. Text is lower case, with the numbers, in the user's own
+// names.
 class UserError : public std::exception {
  public:
   explicit UserError(std::string message) : message_(std::move(message)) {}
@@ -49,12 +51,13 @@ class InternalError : public std::logic_error {
 };
 
 // Called by TESSERA_CHECK; throws InternalError with expression, place and detail.
-[[noreturn]] void check_failed(const char* expression, const char* file, int line, const std::string& detail);
+[[noreturn]] void check_failed(const char* expression, const char* file, int line,
+                               const std::string& detail);
 
 }  // namespace tessera
 
-#define TESSERA_CHECK(condition, ...)                                                            \
-  do {                                                                                           \
-    if (!(condition)) [[unlikely]]                                                               \
+#define TESSERA_CHECK(condition, ...)                                                         \
+  do {                                                                                        \
+    if (!(condition)) [[unlikely]]                                                            \
       ::tessera::check_failed(#condition, __FILE__, __LINE__, ::fmt::format("" __VA_ARGS__)); \
   } while (false)

@@ -8,8 +8,7 @@ namespace {
 
 TEST(UserError, ReportsMessagePlaceAndHelpOnALineEach) {
   const UserError error = user_error("cannot shard heads ({})", 12).at("model.heads").help("use 6");
-  EXPECT_EQ(error.report(),
-            "error: cannot shard heads (12)\n   at: model.heads\n help: use 6\n");
+  EXPECT_EQ(error.report(), "error: cannot shard heads (12)\n   at: model.heads\n help: use 6\n");
 }
 
 TEST(UserError, LeavesOutALineThatWasNotGiven) {

@@ -34,11 +34,15 @@ RandomStream::RandomStream(uint64_t seed, std::string_view purpose)
 }
 
 uint64_t RandomStream::bits(uint64_t index) const {
-  const auto out = philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), purpose_[0], purpose_[1]}, key_);
+  const auto out = philox(
+      {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), purpose_[0], purpose_[1]},
+      key_);
   return (static_cast<uint64_t>(out[1]) << 32) | out[0];
 }
 
-double RandomStream::uniform(uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1.0p-53; }
+double RandomStream::uniform(uint64_t index) const {
+  return static_cast<double>(bits(index) >> 11) * 0x1.0p-53;
+}
 
 double RandomStream::normal(uint64_t index) const {
   const uint64_t random = bits(index);
@@ -53,11 +57,13 @@ uint64_t RandomStream::below(uint64_t index, uint64_t bound) const {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(bits(index)) * bound) >> 64);
 }
 
-// A balanced Feistel network over the next even power of two, walked until it lands inside the range.
+// A balanced Feistel network over the next even power of two, walked until it lands inside the
+// range.
 Permutation::Permutation(uint64_t size, const RandomStream& stream) : size_(size) {
   const int bits = size <= 2 ? 2 : std::bit_width(size - 1);
   half_bits_ = (bits + 1) / 2;
-  for (uint64_t round = 0; round < round_keys_.size(); ++round) round_keys_[round] = stream.bits(round);
+  for (uint64_t round = 0; round < round_keys_.size(); ++round)
+    round_keys_[round] = stream.bits(round);
 }
 
 uint64_t Permutation::operator()(uint64_t position) const {

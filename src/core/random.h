@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers (Philox 4x32-10): a number is a pure function of (seed, purpose, index), so weights, data
-// order and rounding are the same under every plan, thread count and order of evaluation.
+// Counter-based random numbers (Philox 4x32-10): a number is a pure function of (seed, purpose,
+// index), so weights, data order and rounding are the same under every plan, thread count and order
+// of evaluation.
 #pragma once
 
 #include <array>
@@ -17,9 +18,9 @@ class RandomStream {
   RandomStream(uint64_t seed, std::string_view purpose);
 
   uint64_t bits(uint64_t index) const;
-  double uniform(uint64_t index) const;                        // [0, 1)
-  double normal(uint64_t index) const;                         // mean 0, deviation 1
-  uint64_t below(uint64_t index, uint64_t bound) const;        // [0, bound)
+  double uniform(uint64_t index) const;                  // [0, 1)
+  double normal(uint64_t index) const;                   // mean 0, deviation 1
+  uint64_t below(uint64_t index, uint64_t bound) const;  // [0, bound)
 
  private:
   std::array<uint32_t, 2> key_;
@@ -38,6 +39,6 @@ class Permutation {
   std::array<uint64_t, 4> round_keys_;
 };
 
-uint64_t hash_text(std::string_view text);                     // FNV-1a, stable across machines
+uint64_t hash_text(std::string_view text);  // FNV-1a, stable across machines
 
 }  // namespace tessera

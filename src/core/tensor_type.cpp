@@ -42,10 +42,13 @@ bool begins_with(const Dims& dims, const Dims& head) {
 
 std::string to_string(const Dims& dims) {
   std::string text = "[";
-  for (const Dim& dim : dims) text += fmt::format("{}{}={}", text.size() > 1 ? ", " : "", dim.name, dim.size);
+  for (const Dim& dim : dims)
+    text += fmt::format("{}{}={}", text.size() > 1 ? ", " : "", dim.name, dim.size);
   return text + "]";
 }
 
-std::string to_string(const TensorType& type) { return std::string(name(type.dtype)) + to_string(type.dims); }
+std::string to_string(const TensorType& type) {
+  return std::string(name(type.dtype)) + to_string(type.dims);
+}
 
 }  // namespace tessera

@@ -42,7 +42,7 @@ std::string to_string(const Attribute& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
   if (const auto* word = std::get_if<std::string>(&value)) return *word;
   std::string text = fmt::format("{}", std::get<double>(value));
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";   // a real stays a real
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";  // a real stays a real
   return text;
 }
 

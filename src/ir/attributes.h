@@ -17,13 +17,15 @@ using Attribute = std::variant<int64_t, double, std::string>;
 class Attributes {
  public:
   Attributes() = default;
-  Attributes(std::initializer_list<std::pair<std::string, Attribute>> entries) : entries_(entries) {}
+  Attributes(std::initializer_list<std::pair<std::string, Attribute>> entries)
+      : entries_(entries) {}
 
   void set(std::string name, Attribute value);
   const Attribute* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  // The verifier has checked names and types against the op's signature, so these never miss at run time.
+  // The verifier has checked names and types against the op's signature, so these never miss at run
+  // time.
   int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   const std::string& word(std::string_view name) const;
@@ -35,6 +37,7 @@ class Attributes {
   std::vector<std::pair<std::string, Attribute>> entries_;
 };
 
-std::string to_string(const Attribute& value);   // prints so that it parses back to the same value and type
+std::string to_string(
+    const Attribute& value);  // prints so that it parses back to the same value and type
 
 }  // namespace tessera

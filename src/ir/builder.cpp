@@ -8,19 +8,20 @@ namespace tessera {
 const TensorType& Tensor::type() const { return block->graph().value(id).type; }
 
 Tensor BlockBuilder::stream(std::string name, Dims dims) {
-  return {this, graph_.add_input({.kind = InputKind::Stream, .value = kNone, .state = {}}, std::move(name),
-                                 {compute_, std::move(dims)})};
+  return {this, graph_.add_input({.kind = InputKind::Stream, .value = kNone, .state = {}},
+                                 std::move(name), {compute_, std::move(dims)})};
 }
 
 Tensor BlockBuilder::batch(std::string name, Dims dims, DType dtype) {
-  return {this, graph_.add_input({.kind = InputKind::Batch, .value = kNone, .state = {}}, std::move(name),
-                                 {dtype, std::move(dims)})};
+  return {this, graph_.add_input({.kind = InputKind::Batch, .value = kNone, .state = {}},
+                                 std::move(name), {dtype, std::move(dims)})};
 }
 
 Tensor BlockBuilder::step(std::string name) {
-  if (const GraphInput* known = graph_.find_input(InputKind::Step, name)) return {this, known->value};
-  return {this, graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}}, std::move(name),
-                                 scalar(DType::Fp64))};
+  if (const GraphInput* known = graph_.find_input(InputKind::Step, name))
+    return {this, known->value};
+  return {this, graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}},
+                                 std::move(name), scalar(DType::Fp64))};
 }
 
 Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init) {
@@ -29,28 +30,37 @@ Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init) {
 }
 
 Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init, bool decay) {
-  StateSpec spec{.role = StateRole::Parameter, .init = init, .decay = decay, .tied = false, .parameter = {}};
-  return {this, graph_.add_input({.kind = InputKind::State, .value = kNone, .state = std::move(spec)}, std::move(name),
-                                 {compute_, std::move(dims)})};
+  StateSpec spec{
+      .role = StateRole::Parameter, .init = init, .decay = decay, .tied = false, .parameter = {}};
+  return {this,
+          graph_.add_input({.kind = InputKind::State, .value = kNone, .state = std::move(spec)},
+                           std::move(name), {compute_, std::move(dims)})};
 }
 
-std::vector<Tensor> BlockBuilder::emit(OpKind op, std::vector<Tensor> operands, EmitOptions options) {
+std::vector<Tensor> BlockBuilder::emit(OpKind op, std::vector<Tensor> operands,
+                                       EmitOptions options) {
   std::vector<ValueId> ids;
   for (const Tensor& operand : operands) {
-    TESSERA_CHECK(operand.block == this, "{}: an operand belongs to another block", tessera::name(op));
+    TESSERA_CHECK(operand.block == this, "{}: an operand belongs to another block",
+                  tessera::name(op));
     ids.push_back(operand.id);
   }
   std::vector<Tensor> results;
-  for (const ValueId id : tessera::emit(graph_, op, std::move(ids), std::move(options))) results.push_back({this, id});
+  for (const ValueId id : tessera::emit(graph_, op, std::move(ids), std::move(options)))
+    results.push_back({this, id});
   return results;
 }
 
 void BlockBuilder::returns(Tensor stream) {
-  graph_.add_output({.kind = OutputKind::Stream, .value = stream.id, .target = {}, .accumulates = false});
+  graph_.add_output(
+      {.kind = OutputKind::Stream, .value = stream.id, .target = {}, .accumulates = false});
 }
 
 void BlockBuilder::returns_step(std::string name, Tensor value) {
-  graph_.add_output({.kind = OutputKind::Step, .value = value.id, .target = std::move(name), .accumulates = true});
+  graph_.add_output({.kind = OutputKind::Step,
+                     .value = value.id,
+                     .target = std::move(name),
+                     .accumulates = true});
 }
 
 BlockBuilder& ModuleBuilder::block_class(std::string name) {
@@ -66,14 +76,17 @@ void ModuleBuilder::block(std::string name, const std::string& class_name,
   if (index == kNone) throw user_error("block {}: there is no block class {}", name, class_name);
   for (GraphInput& input : classes_[static_cast<size_t>(index)]->graph().inputs())
     for (const auto& [parameter, state] : ties)
-      if (input.state && classes_[static_cast<size_t>(index)]->graph().value(input.value).name == parameter)
+      if (input.state &&
+          classes_[static_cast<size_t>(index)]->graph().value(input.value).name == parameter)
         input.state->tied = true;
-  module_.blocks.push_back({.name = std::move(name), .class_index = index, .ties = std::move(ties)});
+  module_.blocks.push_back(
+      {.name = std::move(name), .class_index = index, .ties = std::move(ties)});
 }
 
 Module ModuleBuilder::build() {
   for (auto& block_class : classes_)
-    module_.classes.push_back({.name = block_class->name(), .graph = std::move(block_class->graph()), .slot_bytes = 0});
+    module_.classes.push_back(
+        {.name = block_class->name(), .graph = std::move(block_class->graph()), .slot_bytes = 0});
   verify(module_);
   return std::move(module_);
 }

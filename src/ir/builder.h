@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a model is written: maths on one device, block by block, over tensors with named dims. The functions that a model calls
-// (matmul, rms_norm, ...) are in ops/calls.h.
+// How a model is written: maths on one device, block by block, over tensors with named dims. The
+// functions that a model calls (matmul, rms_norm, ...) are in ops/calls.h.
 #pragma once
 
 #include <memory>
@@ -30,18 +30,21 @@ class BlockBuilder {
   const std::string& name() const { return name_; }
   DType compute_dtype() const { return compute_; }
 
-  Tensor stream(std::string name, Dims dims);                       // from the previous block
+  Tensor stream(std::string name, Dims dims);  // from the previous block
   Tensor batch(std::string name, Dims dims, DType dtype = DType::Int32);
-  Tensor batch_float(std::string name, Dims dims) { return batch(std::move(name), std::move(dims), compute_); }
-  Tensor step(std::string name);                                    // a step value: fp64[]
-  // Weight decay applies to parameters with two or more dims unless told otherwise; norms and biases are spared.
+  Tensor batch_float(std::string name, Dims dims) {
+    return batch(std::move(name), std::move(dims), compute_);
+  }
+  Tensor step(std::string name);  // a step value: fp64[]
+  // Weight decay applies to parameters with two or more dims unless told otherwise; norms and
+  // biases are spared.
   Tensor parameter(std::string name, Dims dims, Init init);
   Tensor parameter(std::string name, Dims dims, Init init, bool decay);
 
   std::vector<Tensor> emit(OpKind op, std::vector<Tensor> operands, EmitOptions options = {});
 
-  void returns(Tensor stream);                                      // to the next block
-  void returns_step(std::string name, Tensor value);                // adds up over microbatches
+  void returns(Tensor stream);                        // to the next block
+  void returns_step(std::string name, Tensor value);  // adds up over microbatches
   void returns_loss(Tensor loss) { returns_step("loss", loss); }
 
   const Graph& graph() const { return graph_; }
@@ -55,13 +58,17 @@ class BlockBuilder {
 
 class ModuleBuilder {
  public:
-  ModuleBuilder(std::string name, DType compute) : compute_(compute) { module_.name = std::move(name); }
+  ModuleBuilder(std::string name, DType compute) : compute_(compute) {
+    module_.name = std::move(name);
+  }
 
   BlockBuilder& block_class(std::string name);
-  // Adds a block of that class at the end of the chain. Ties bind its parameters to another block's: {"table", "embedding.table"}.
-  void block(std::string name, const std::string& class_name, std::vector<std::pair<std::string, std::string>> ties = {});
+  // Adds a block of that class at the end of the chain. Ties bind its parameters to another
+  // block's: {"table", "embedding.table"}.
+  void block(std::string name, const std::string& class_name,
+             std::vector<std::pair<std::string, std::string>> ties = {});
 
-  Module build();                                                   // verified; the builder is spent
+  Module build();  // verified; the builder is spent
 
  private:
   DType compute_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds a node to a graph: checks the call against the op's signature, fills in attributes left out, infers result types.
+// Adds a node to a graph: checks the call against the op's signature, fills in attributes left out,
+// infers result types.
 #pragma once
 
 #include <string>
@@ -12,13 +13,15 @@ namespace tessera {
 struct EmitOptions {
   Attributes attributes = {};
   Phase phase = Phase::Forward;
-  std::string name = {};                    // of result 0; the others are called <name>_<result>
+  std::string name = {};  // of result 0; the others are called <name>_<result>
 };
 
-std::vector<ValueId> emit(Graph& graph, OpKind op, std::vector<ValueId> operands, EmitOptions options);
+std::vector<ValueId> emit(Graph& graph, OpKind op, std::vector<ValueId> operands,
+                          EmitOptions options);
 
 // The types that the op gives for these operands; throws a UserError where they do not fit.
-std::vector<TensorType> infer_types(OpKind op, const Attributes& attributes, std::span<const TensorType> operands);
+std::vector<TensorType> infer_types(OpKind op, const Attributes& attributes,
+                                    std::span<const TensorType> operands);
 
 // The op's attributes with defaults filled in; an unknown name or a wrong type is a UserError.
 Attributes complete_attributes(OpKind op, const Attributes& given);

@@ -14,12 +14,16 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 7> kPhases{"begin",       "forward", "evaluate", "input_grad",
-                                                  "weight_grad", "norm",    "update"};
-constexpr std::array<std::string_view, 5> kInputKinds{"stream", "batch", "step", "state", "output_gradient"};
-constexpr std::array<std::string_view, 5> kOutputKinds{"stream", "input_gradient", "gradient", "state", "step"};
-constexpr std::array<std::string_view, 5> kStateRoles{"parameter", "master", "moment1", "moment2", "average"};
-constexpr std::array<std::string_view, 5> kLifetimes{"none", "persistent", "window", "slot", "scratch"};
+constexpr std::array<std::string_view, 7> kPhases{
+    "begin", "forward", "evaluate", "input_grad", "weight_grad", "norm", "update"};
+constexpr std::array<std::string_view, 5> kInputKinds{"stream", "batch", "step", "state",
+                                                      "output_gradient"};
+constexpr std::array<std::string_view, 5> kOutputKinds{"stream", "input_gradient", "gradient",
+                                                       "state", "step"};
+constexpr std::array<std::string_view, 5> kStateRoles{"parameter", "master", "moment1", "moment2",
+                                                      "average"};
+constexpr std::array<std::string_view, 5> kLifetimes{"none", "persistent", "window", "slot",
+                                                     "scratch"};
 constexpr std::array<std::string_view, 3> kForms{"maths", "step", "planned"};
 
 }  // namespace
@@ -32,10 +36,18 @@ std::string_view name(Lifetime lifetime) { return kLifetimes.at(static_cast<size
 std::string_view name(Form form) { return kForms.at(static_cast<size_t>(form)); }
 
 std::optional<Phase> phase_from_name(std::string_view text) { return find<Phase>(kPhases, text); }
-std::optional<InputKind> input_kind_from_name(std::string_view text) { return find<InputKind>(kInputKinds, text); }
-std::optional<OutputKind> output_kind_from_name(std::string_view text) { return find<OutputKind>(kOutputKinds, text); }
-std::optional<StateRole> state_role_from_name(std::string_view text) { return find<StateRole>(kStateRoles, text); }
-std::optional<Lifetime> lifetime_from_name(std::string_view text) { return find<Lifetime>(kLifetimes, text); }
+std::optional<InputKind> input_kind_from_name(std::string_view text) {
+  return find<InputKind>(kInputKinds, text);
+}
+std::optional<OutputKind> output_kind_from_name(std::string_view text) {
+  return find<OutputKind>(kOutputKinds, text);
+}
+std::optional<StateRole> state_role_from_name(std::string_view text) {
+  return find<StateRole>(kStateRoles, text);
+}
+std::optional<Lifetime> lifetime_from_name(std::string_view text) {
+  return find<Lifetime>(kLifetimes, text);
+}
 std::optional<Form> form_from_name(std::string_view text) { return find<Form>(kForms, text); }
 
 }  // namespace tessera

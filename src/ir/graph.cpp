@@ -7,19 +7,23 @@ namespace tessera {
 
 ValueId Graph::add_input(GraphInput input, std::string name, TensorType type) {
   const auto id = static_cast<ValueId>(values_.size());
-  values_.push_back({.name = unique_name(name), .type = std::move(type), .producer = kNone, .location = {}});
+  values_.push_back(
+      {.name = unique_name(name), .type = std::move(type), .producer = kNone, .location = {}});
   input.value = id;
   inputs_.push_back(std::move(input));
   return id;
 }
 
-NodeId Graph::add_node(Node node, std::vector<std::string> result_names, std::vector<TensorType> result_types) {
+NodeId Graph::add_node(Node node, std::vector<std::string> result_names,
+                       std::vector<TensorType> result_types) {
   const auto id = static_cast<NodeId>(nodes_.size());
   node.results.clear();
   for (size_t i = 0; i < result_types.size(); ++i) {
     node.results.push_back(static_cast<ValueId>(values_.size()));
-    values_.push_back(
-        {.name = unique_name(result_names[i]), .type = std::move(result_types[i]), .producer = id, .location = {}});
+    values_.push_back({.name = unique_name(result_names[i]),
+                       .type = std::move(result_types[i]),
+                       .producer = id,
+                       .location = {}});
   }
   nodes_.push_back(std::move(node));
   return id;
@@ -54,7 +58,8 @@ ValueId Graph::find_value(std::string_view name) const {
 std::vector<std::vector<NodeId>> Graph::readers() const {
   std::vector<std::vector<NodeId>> readers(values_.size());
   for (size_t n = 0; n < nodes_.size(); ++n)
-    for (const ValueId operand : nodes_[n].operands) readers[static_cast<size_t>(operand)].push_back(static_cast<NodeId>(n));
+    for (const ValueId operand : nodes_[n].operands)
+      readers[static_cast<size_t>(operand)].push_back(static_cast<NodeId>(n));
   return readers;
 }
 
@@ -80,7 +85,8 @@ void Graph::rebuild(std::vector<Node> kept) {
     values.push_back(std::move(values_[i]));
   }
   const auto renumber = [&](ValueId& id) {
-    TESSERA_CHECK(renumbered[static_cast<size_t>(id)] != kNone, "a kept node reads a dropped value");
+    TESSERA_CHECK(renumbered[static_cast<size_t>(id)] != kNone,
+                  "a kept node reads a dropped value");
     id = renumbered[static_cast<size_t>(id)];
   };
   for (size_t n = 0; n < kept.size(); ++n) {

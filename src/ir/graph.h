@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A static-shape SSA graph: the maths of one block class. Values have dtype and named dims; nodes stand in an order in
-// which every operand is defined before its use. Edges are ids, valid for the life of the graph.
+// A static-shape SSA graph: the maths of one block class. Values have dtype and named dims; nodes
+// stand in an order in which every operand is defined before its use. Edges are ids, valid for the
+// life of the graph.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr int32_t kNone = -1;
 
-// When a node runs. Evaluate: forward work that only `evaluate` runs, because the backward yields its results too.
+// When a node runs. Evaluate: forward work that only `evaluate` runs, because the backward yields
+// its results too.
 enum class Phase : uint8_t { Begin, Forward, Evaluate, InputGrad, WeightGrad, Norm, Update };
 std::string_view name(Phase phase);
 std::optional<Phase> phase_from_name(std::string_view text);
@@ -29,8 +31,8 @@ std::optional<Phase> phase_from_name(std::string_view text);
 struct Value {
   std::string name;
   TensorType type;
-  NodeId producer = kNone;      // kNone: an input of the graph
-  Location location;            // set by plan_memory
+  NodeId producer = kNone;  // kNone: an input of the graph
+  Location location;        // set by plan_memory
 };
 
 struct Node {
@@ -39,11 +41,12 @@ struct Node {
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   Phase phase = Phase::Forward;
-  Location workspace;           // set by plan_memory
+  Location workspace;  // set by plan_memory
 };
 
-// Stream: from the previous block. Batch: one per microbatch. Step: one per step, by name, shared by all blocks. State: outlives the
-// step. OutputGradient: the gradient of the returned stream, from the next block.
+// Stream: from the previous block. Batch: one per microbatch. Step: one per step, by name, shared
+// by all blocks. State: outlives the step. OutputGradient: the gradient of the returned stream,
+// from the next block.
 enum class InputKind : uint8_t { Stream, Batch, Step, State, OutputGradient };
 std::string_view name(InputKind kind);
 std::optional<InputKind> input_kind_from_name(std::string_view text);
@@ -51,11 +54,12 @@ std::optional<InputKind> input_kind_from_name(std::string_view text);
 struct GraphInput {
   InputKind kind;
   ValueId value;
-  std::optional<StateSpec> state;   // for InputKind::State
+  std::optional<StateSpec> state;  // for InputKind::State
 };
 
-// Stream: to the next block. InputGradient: of the stream input, to the previous block. Gradient: of the parameter `target`. State: the
-// new value of the state `target`, in its own buffer. Step: the step value `target`.
+// Stream: to the next block. InputGradient: of the stream input, to the previous block. Gradient:
+// of the parameter `target`. State: the new value of the state `target`, in its own buffer. Step:
+// the step value `target`.
 enum class OutputKind : uint8_t { Stream, InputGradient, Gradient, State, Step };
 std::string_view name(OutputKind kind);
 std::optional<OutputKind> output_kind_from_name(std::string_view text);
@@ -64,14 +68,15 @@ struct GraphOutput {
   OutputKind kind;
   ValueId value;
   std::string target;
-  bool accumulates = false;     // the first writer of a step writes, later ones add
+  bool accumulates = false;  // the first writer of a step writes, later ones add
 };
 
 class Graph {
  public:
   ValueId add_input(GraphInput input, std::string name, TensorType type);
   // Result types are given: GraphBuilder infers them. Names are made unique.
-  NodeId add_node(Node node, std::vector<std::string> result_names, std::vector<TensorType> result_types);
+  NodeId add_node(Node node, std::vector<std::string> result_names,
+                  std::vector<TensorType> result_types);
   void add_output(GraphOutput output);
 
   const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
@@ -87,14 +92,15 @@ class Graph {
   std::vector<GraphOutput>& outputs() { return outputs_; }
 
   const GraphInput* find_input(InputKind kind, std::string_view name) const;
-  const GraphInput* input_of(ValueId id) const;             // null when a node produces it
-  const GraphOutput* find_output(OutputKind kind) const;    // the first of that kind
-  ValueId find_value(std::string_view name) const;          // kNone when absent
-  std::vector<std::vector<NodeId>> readers() const;         // by value, in node order
+  const GraphInput* input_of(ValueId id) const;           // null when a node produces it
+  const GraphOutput* find_output(OutputKind kind) const;  // the first of that kind
+  ValueId find_value(std::string_view name) const;        // kNone when absent
+  std::vector<std::vector<NodeId>> readers() const;       // by value, in node order
 
   std::string unique_name(std::string_view wish) const;
 
-  // Replaces the nodes by `kept`, in that order, and drops values that no longer have a producer or a reader.
+  // Replaces the nodes by `kept`, in that order, and drops values that no longer have a producer or
+  // a reader.
   void rebuild(std::vector<Node> kept);
 
  private:

@@ -7,7 +7,10 @@
 namespace tessera {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '+'; }
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' ||
+         c == '+';
+}
 
 }  // namespace
 
@@ -16,7 +19,8 @@ void Lexer::fail(const std::string& reason) const {
 }
 
 void Lexer::skip_space() {
-  while (position_ < line_.size() && (line_[position_] == ' ' || line_[position_] == '\t')) ++position_;
+  while (position_ < line_.size() && (line_[position_] == ' ' || line_[position_] == '\t'))
+    ++position_;
 }
 
 bool Lexer::at_end() {
@@ -64,7 +68,8 @@ int64_t Lexer::integer() {
   const std::string text = word();
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) fail(fmt::format("{} is not a whole number", text));
+  if (error != std::errc() || end != text.data() + text.size())
+    fail(fmt::format("{} is not a whole number", text));
   return value;
 }
 
@@ -72,7 +77,8 @@ double Lexer::real() {
   const std::string text = word();
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) fail(fmt::format("{} is not a number", text));
+  if (error != std::errc() || end != text.data() + text.size())
+    fail(fmt::format("{} is not a number", text));
   return value;
 }
 

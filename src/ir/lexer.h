@@ -15,12 +15,12 @@ class Lexer {
   Lexer(std::string_view line, int number) : line_(line), number_(number) {}
 
   bool at_end();
-  bool peek(char symbol);                  // is the next character `symbol`?
+  bool peek(char symbol);  // is the next character `symbol`?
   bool accept(char symbol);
   void expect(char symbol);
   bool accept_word(std::string_view word);
-  std::string word();                      // letters, digits, '_', '.', '-', '+'
-  std::string value_name();                // a word behind '%'
+  std::string word();        // letters, digits, '_', '.', '-', '+'
+  std::string value_name();  // a word behind '%'
   int64_t integer();
   double real();
 

@@ -8,13 +8,15 @@
 
 namespace tessera {
 
-// Persistent: outlives the step. Window: between two positions of the step's script (gradients, inputs, step values). Slot: one per
-// microbatch in flight (activations kept for the backward). Scratch: within one routine call.
+// Persistent: outlives the step. Window: between two positions of the step's script (gradients,
+// inputs, step values). Slot: one per microbatch in flight (activations kept for the backward).
+// Scratch: within one routine call.
 enum class Lifetime : uint8_t { None, Persistent, Window, Slot, Scratch };
 std::string_view name(Lifetime lifetime);
 std::optional<Lifetime> lifetime_from_name(std::string_view text);
 
-// Scratch offsets are absolute; Slot offsets count from the block's slot. Persistent and Window buffers are bound by name, per block.
+// Scratch offsets are absolute; Slot offsets count from the block's slot. Persistent and Window
+// buffers are bound by name, per block.
 struct Location {
   Lifetime lifetime = Lifetime::None;
   int64_t offset = 0;
@@ -23,6 +25,8 @@ struct Location {
 };
 
 inline constexpr int64_t kBufferAlignment = 64;
-inline int64_t align_up(int64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+inline int64_t align_up(int64_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
 
 }  // namespace tessera

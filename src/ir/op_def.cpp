@@ -22,8 +22,11 @@ Cost pointwise_cost(const OpCall& call, int64_t flops_per_element) {
           .bytes = bytes_of(call.operands) + bytes_of(call.results)};
 }
 
-GradientBuilder::GradientBuilder(Graph& graph, NodeId node, std::span<const ValueId> result_gradients)
-    : graph_(graph), node_(node), result_gradients_(result_gradients.begin(), result_gradients.end()) {
+GradientBuilder::GradientBuilder(Graph& graph, NodeId node,
+                                 std::span<const ValueId> result_gradients)
+    : graph_(graph),
+      node_(node),
+      result_gradients_(result_gradients.begin(), result_gradients.end()) {
   operand_gradients_.assign(graph.node(node).operands.size(), kNone);
   result_stand_ins_.assign(graph.node(node).results.size(), kNone);
 }
@@ -51,7 +54,8 @@ bool GradientBuilder::is_parameter(size_t i) const {
   return input && input->kind == InputKind::State && input->state->role == StateRole::Parameter;
 }
 
-// Integers and what arrives once per step or microbatch have no gradient; everything else on the way does.
+// Integers and what arrives once per step or microbatch have no gradient; everything else on the
+// way does.
 bool GradientBuilder::needs(size_t i) const {
   const ValueId id = operand(i);
   if (id == kNone || !is_float(type(id).dtype)) return false;
@@ -64,8 +68,8 @@ DType GradientBuilder::gradient_dtype(size_t i) const {
   return is_parameter(i) ? accumulator_of(dtype) : dtype;
 }
 
-std::vector<ValueId> GradientBuilder::emit(size_t for_operand, OpKind op, std::vector<ValueId> operands,
-                                           Attributes attributes) {
+std::vector<ValueId> GradientBuilder::emit(size_t for_operand, OpKind op,
+                                           std::vector<ValueId> operands, Attributes attributes) {
   const bool weight = for_operand != kBoth && is_parameter(for_operand);
   const std::string about = for_operand == kBoth ? std::string(name(graph_.node(node_).op))
                                                  : graph_.value(operand(for_operand)).name;
@@ -75,8 +79,12 @@ std::vector<ValueId> GradientBuilder::emit(size_t for_operand, OpKind op, std::v
                         .name = "d_" + about});
 }
 
-void GradientBuilder::set(size_t operand, ValueId gradient) { operand_gradients_.at(operand) = gradient; }
+void GradientBuilder::set(size_t operand, ValueId gradient) {
+  operand_gradients_.at(operand) = gradient;
+}
 
-void GradientBuilder::set_result(size_t result, ValueId value) { result_stand_ins_.at(result) = value; }
+void GradientBuilder::set_result(size_t result, ValueId value) {
+  result_stand_ins_.at(result) = value;
+}
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The questions every op answers, in `ops/<folder>/<op>.cpp`. The passes ask only these; no pass knows an op by name unless it
-// exists to introduce it. Defined by the table in ops/, declared here because the graph's builder and verifier ask too.
+// The questions every op answers, in `ops/<folder>/<op>.cpp`. The passes ask only these; no pass
+// knows an op by name unless it exists to introduce it. Defined by the table in ops/, declared here
+// because the graph's builder and verifier ask too.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ struct OpCall {
   OpKind op;
   const Attributes& attributes;
   std::span<const TensorType> operands;
-  std::span<const TensorType> results;      // empty while inferring
+  std::span<const TensorType> results;  // empty while inferring
 
   const TensorType& operand(size_t i) const { return operands[i]; }
   const TensorType& result(size_t i) const { return results[i]; }
@@ -35,30 +36,35 @@ struct OpCall {
 
 struct Cost {
   int64_t flops = 0;
-  int64_t bytes = 0;         // read and written, each operand and result once
+  int64_t bytes = 0;  // read and written, each operand and result once
 };
 int64_t bytes_of(std::span<const TensorType> types);
-Cost pointwise_cost(const OpCall& call, int64_t flops_per_element);   // over result 0
+Cost pointwise_cost(const OpCall& call, int64_t flops_per_element);  // over result 0
 
-// Builds the gradient of one node. `set` gives an operand's gradient; nodes emitted for a parameter are weight_grad, others input_grad.
+// Builds the gradient of one node. `set` gives an operand's gradient; nodes emitted for a parameter
+// are weight_grad, others input_grad.
 class GradientBuilder {
  public:
   GradientBuilder(Graph& graph, NodeId node, std::span<const ValueId> result_gradients);
 
-  ValueId operand(size_t i) const;                         // kNone when optional and absent
+  ValueId operand(size_t i) const;  // kNone when optional and absent
   ValueId result(size_t i) const;
-  ValueId result_gradient(size_t i) const;                 // kNone when nothing downstream needs result i
+  ValueId result_gradient(size_t i) const;  // kNone when nothing downstream needs result i
   const Attributes& attributes() const;
   const TensorType& type(ValueId id) const { return graph_.value(id).type; }
-  bool needs(size_t i) const;                              // does operand i need a gradient?
+  bool needs(size_t i) const;  // does operand i need a gradient?
   bool is_parameter(size_t i) const;
-  DType gradient_dtype(size_t i) const;                    // parameters' gradients are kept in the accumulator's dtype
+  DType gradient_dtype(
+      size_t i) const;  // parameters' gradients are kept in the accumulator's dtype
 
-  // Emits a node whose purpose is the gradient of operand i (or, with kBoth, of inputs and parameters at once).
+  // Emits a node whose purpose is the gradient of operand i (or, with kBoth, of inputs and
+  // parameters at once).
   static constexpr size_t kBoth = static_cast<size_t>(-1);
-  std::vector<ValueId> emit(size_t for_operand, OpKind op, std::vector<ValueId> operands, Attributes attributes = {});
+  std::vector<ValueId> emit(size_t for_operand, OpKind op, std::vector<ValueId> operands,
+                            Attributes attributes = {});
   void set(size_t operand, ValueId gradient);
-  // For ops whose gradient node also yields their results: `value` stands in for result i in the training step.
+  // For ops whose gradient node also yields their results: `value` stands in for result i in the
+  // training step.
   void set_result(size_t result, ValueId value);
 
   const std::vector<ValueId>& operand_gradients() const { return operand_gradients_; }
@@ -72,31 +78,31 @@ class GradientBuilder {
 
 struct OperandSpec {
   std::string_view name;
-  bool optional = false;      // only trailing operands may be absent
+  bool optional = false;  // only trailing operands may be absent
 };
 
 struct AttributeSpec {
   std::string_view name;
-  Attribute fallback;         // also gives the type
+  Attribute fallback;  // also gives the type
 };
 
 struct InPlace {
-  size_t result, operand;     // the result may be written over the operand, if nobody reads that later
+  size_t result, operand;  // the result may be written over the operand, if nobody reads that later
 };
 
 struct OpDef {
   std::string_view name;
-  std::string_view summary;                                        // one line; becomes docs/ops.md
+  std::string_view summary;  // one line; becomes docs/ops.md
   std::vector<OperandSpec> operands;
-  std::vector<std::string_view> results;                           // the most it can have
+  std::vector<std::string_view> results;  // the most it can have
   std::vector<AttributeSpec> attributes = {};
   std::vector<TensorType> (*infer_types)(const OpCall&) = nullptr;
-  void (*gradient)(GradientBuilder&) = nullptr;                    // null: not differentiable
-  bool gradient_yields_results = false;                            // the forward node then runs only in `evaluate`
+  void (*gradient)(GradientBuilder&) = nullptr;  // null: not differentiable
+  bool gradient_yields_results = false;          // the forward node then runs only in `evaluate`
   Cost (*cost)(const OpCall&) = nullptr;
-  int64_t (*workspace_bytes)(const OpCall&, const DeviceProfile&) = nullptr;   // null: none
+  int64_t (*workspace_bytes)(const OpCall&, const DeviceProfile&) = nullptr;  // null: none
   std::vector<InPlace> in_place = {};
-  std::vector<size_t> accumulates = {};                            // results that the kernel can add into
+  std::vector<size_t> accumulates = {};  // results that the kernel can add into
 };
 
 const OpDef& op_def(OpKind op);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One statement per line: `module`, `class {`, an input, a node, `return`, `}`, `block`. Blank lines and `#` comments are skipped.
+// One statement per line: `module`, `class {`, an input, a node, `return`, `}`, `block`. Blank
+// lines and `#` comments are skipped.
 #include "ir/parser.h"
 
 #include <charconv>
@@ -30,7 +31,7 @@ TensorType parse_type(Lexer& line) {
 Location parse_location(Lexer& line) {
   Location location;
   if (!line.accept_word("at")) return location;
-  std::string word = line.word();                       // '+' belongs to words
+  std::string word = line.word();  // '+' belongs to words
   const size_t plus = word.find('+');
   const auto lifetime = lifetime_from_name(word.substr(0, plus));
   if (!lifetime) line.fail(fmt::format("{} is not a lifetime", word));
@@ -47,7 +48,8 @@ Init parse_init(Lexer& line) {
   if (line.accept_word("zeros")) return zeros();
   if (line.accept_word("ones")) return ones();
   if (line.accept_word("of_parameter")) return {.kind = Init::Kind::OfParameter};
-  if (!line.accept_word("normal")) line.fail("expected zeros, ones, normal(deviation) or of_parameter");
+  if (!line.accept_word("normal"))
+    line.fail("expected zeros, ones, normal(deviation) or of_parameter");
   line.expect('(');
   const Init init = normal(line.real());
   line.expect(')');
@@ -110,7 +112,8 @@ void parse_node(Lexer& line, Graph& graph) {
       result.type = parse_type(line);
       result.location = parse_location(line);
     }
-    if (graph.find_value(result.name) != kNone) line.fail(fmt::format("%{} is defined twice", result.name));
+    if (graph.find_value(result.name) != kNone)
+      line.fail(fmt::format("%{} is defined twice", result.name));
     results.push_back(std::move(result));
   } while (line.accept(','));
   line.expect('=');
@@ -123,7 +126,9 @@ void parse_node(Lexer& line, Graph& graph) {
     if (!operands.empty()) line.expect(',');
     operands.push_back(known_value(line, graph));
   }
-  EmitOptions options{.attributes = parse_attributes(line, *op), .phase = Phase::Forward, .name = results.front().name};
+  EmitOptions options{.attributes = parse_attributes(line, *op),
+                      .phase = Phase::Forward,
+                      .name = results.front().name};
   if (line.accept('@')) {
     const std::string phase = line.word();
     const auto known = phase_from_name(phase);
@@ -133,11 +138,13 @@ void parse_node(Lexer& line, Graph& graph) {
   Location workspace;
   if (line.accept_word("workspace")) workspace = parse_location(line);
   const std::vector<ValueId> ids = emit(graph, *op, std::move(operands), std::move(options));
-  if (ids.size() != results.size()) line.fail(fmt::format("{} yields {} results here", op_name, ids.size()));
+  if (ids.size() != results.size())
+    line.fail(fmt::format("{} yields {} results here", op_name, ids.size()));
   for (size_t i = 0; i < ids.size(); ++i) {
     Value& value = graph.value(ids[i]);
     if (results[i].type && *results[i].type != value.type)
-      line.fail(fmt::format("%{} is {}, not {}", results[i].name, to_string(value.type), to_string(*results[i].type)));
+      line.fail(fmt::format("%{} is {}, not {}", results[i].name, to_string(value.type),
+                            to_string(*results[i].type)));
     value.name = results[i].name;
     value.location = results[i].location;
     if (i == 0) graph.node(value.producer).workspace = workspace;
@@ -170,9 +177,12 @@ void parse_input(Lexer& line, Graph& graph) {
 }
 
 void parse_class_line(Lexer& line, Graph& graph) {
-  if (line.peek('%')) parse_node(line, graph);
-  else if (line.accept_word("return")) parse_return(line, graph);
-  else parse_input(line, graph);
+  if (line.peek('%'))
+    parse_node(line, graph);
+  else if (line.accept_word("return"))
+    parse_return(line, graph);
+  else
+    parse_input(line, graph);
 }
 
 void parse_block(Lexer& line, Module& module) {
@@ -224,14 +234,19 @@ Module parse_module(std::string_view text) {
     content = content.substr(0, content.find('#'));
     Lexer line(content, ++number);
     if (line.at_end()) continue;
-    if (in_class && line.accept('}')) in_class = false;
-    else if (in_class) parse_class_line(line, module.classes.back().graph);
-    else if (line.accept_word("module")) parse_module_line(line, module);
+    if (in_class && line.accept('}'))
+      in_class = false;
+    else if (in_class)
+      parse_class_line(line, module.classes.back().graph);
+    else if (line.accept_word("module"))
+      parse_module_line(line, module);
     else if (line.accept_word("class")) {
       parse_class_head(line, module);
       in_class = true;
-    } else if (line.accept_word("block")) parse_block(line, module);
-    else line.fail("expected module, class or block");
+    } else if (line.accept_word("block"))
+      parse_block(line, module);
+    else
+      line.fail("expected module, class or block");
     if (!line.at_end()) line.fail("text left over at the end of the line");
   }
   if (in_class) throw user_error("IR ends inside class {}", module.classes.back().name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the IR as text. Result types may be left out: they are inferred; where given, they must agree.
+// Reads the IR as text. Result types may be left out: they are inferred; where given, they must
+// agree.
 #pragma once
 
 #include <string_view>

@@ -8,7 +8,8 @@ namespace {
 
 std::string print(const Location& location) {
   if (location.lifetime == Lifetime::None) return "";
-  const bool bound_by_name = location.lifetime == Lifetime::Persistent || location.lifetime == Lifetime::Window;
+  const bool bound_by_name =
+      location.lifetime == Lifetime::Persistent || location.lifetime == Lifetime::Window;
   if (bound_by_name) return fmt::format(" at {}", name(location.lifetime));
   return fmt::format(" at {}+{}:{}", name(location.lifetime), location.offset, location.bytes);
 }
@@ -22,10 +23,18 @@ std::string print(const StateSpec& state) {
   std::string text = fmt::format(" {}", name(state.role));
   if (!state.parameter.empty()) text += fmt::format(" of {}", state.parameter);
   switch (state.init.kind) {
-    case Init::Kind::Zeros: text += " zeros"; break;
-    case Init::Kind::Ones: text += " ones"; break;
-    case Init::Kind::Normal: text += fmt::format(" normal({})", state.init.deviation); break;
-    case Init::Kind::OfParameter: text += " of_parameter"; break;
+    case Init::Kind::Zeros:
+      text += " zeros";
+      break;
+    case Init::Kind::Ones:
+      text += " ones";
+      break;
+    case Init::Kind::Normal:
+      text += fmt::format(" normal({})", state.init.deviation);
+      break;
+    case Init::Kind::OfParameter:
+      text += " of_parameter";
+      break;
   }
   if (state.decay) text += " decay";
   if (state.tied) text += " tied";
@@ -45,9 +54,11 @@ std::string print_attributes(const Node& node) {
 
 std::string print_node(const Graph& graph, const Node& node) {
   std::string text = "  ";
-  for (size_t i = 0; i < node.results.size(); ++i) text += (i ? ", " : "") + print_typed(graph, node.results[i]);
+  for (size_t i = 0; i < node.results.size(); ++i)
+    text += (i ? ", " : "") + print_typed(graph, node.results[i]);
   text += fmt::format(" = {}(", name(node.op));
-  for (size_t i = 0; i < node.operands.size(); ++i) text += fmt::format("{}%{}", i ? ", " : "", graph.value(node.operands[i]).name);
+  for (size_t i = 0; i < node.operands.size(); ++i)
+    text += fmt::format("{}%{}", i ? ", " : "", graph.value(node.operands[i]).name);
   text += ")" + print_attributes(node);
   if (node.phase != Phase::Forward) text += fmt::format(" @{}", name(node.phase));
   if (node.workspace.lifetime != Lifetime::None) text += " workspace" + print(node.workspace);
@@ -55,16 +66,18 @@ std::string print_node(const Graph& graph, const Node& node) {
 }
 
 std::string print_output(const Graph& graph, const GraphOutput& output) {
-  return fmt::format("  return {}{}{} %{}{}\n", name(output.kind), output.target.empty() ? "" : " ", output.target,
-                     graph.value(output.value).name, output.accumulates ? " accumulate" : "");
+  return fmt::format("  return {}{}{} %{}{}\n", name(output.kind), output.target.empty() ? "" : " ",
+                     output.target, graph.value(output.value).name,
+                     output.accumulates ? " accumulate" : "");
 }
 
 }  // namespace
 
 std::string print(const BlockClass& block_class) {
   const Graph& graph = block_class.graph;
-  std::string text = fmt::format("class {}{} {{\n", block_class.name,
-                                 block_class.slot_bytes ? fmt::format(" slot={}", block_class.slot_bytes) : "");
+  std::string text =
+      fmt::format("class {}{} {{\n", block_class.name,
+                  block_class.slot_bytes ? fmt::format(" slot={}", block_class.slot_bytes) : "");
   for (const GraphInput& input : graph.inputs())
     text += fmt::format("  {} {}{}\n", name(input.kind), print_typed(graph, input.value),
                         input.state ? print(*input.state) : "");
@@ -74,12 +87,14 @@ std::string print(const BlockClass& block_class) {
 }
 
 std::string print(const Module& module) {
-  std::string text = fmt::format("module {} {}{}\n", module.name, name(module.form),
-                                 module.scratch_bytes ? fmt::format(" scratch={}", module.scratch_bytes) : "");
+  std::string text =
+      fmt::format("module {} {}{}\n", module.name, name(module.form),
+                  module.scratch_bytes ? fmt::format(" scratch={}", module.scratch_bytes) : "");
   for (const BlockClass& block_class : module.classes) text += print(block_class);
   for (const Block& block : module.blocks) {
     text += fmt::format("block {} = {}", block.name, module.class_of(block).name);
-    for (const auto& [parameter, state] : block.ties) text += fmt::format(" {}={}", parameter, state);
+    for (const auto& [parameter, state] : block.ties)
+      text += fmt::format(" {}={}", parameter, state);
     text += "\n";
   }
   return text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State: a named value that outlives a step. Its first value is a pure function of (seed, its full name, element index).
+// State: a named value that outlives a step. Its first value is a pure function of (seed, its full
+// name, element index).
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,16 @@ struct Init {
 };
 inline Init zeros() { return {}; }
 inline Init ones() { return {.kind = Init::Kind::Ones}; }
-inline Init normal(double deviation) { return {.kind = Init::Kind::Normal, .deviation = deviation}; }
+inline Init normal(double deviation) {
+  return {.kind = Init::Kind::Normal, .deviation = deviation};
+}
 
 struct StateSpec {
   StateRole role = StateRole::Parameter;
   Init init;
-  bool decay = false;        // weight decay applies
-  bool tied = false;         // bound to another block's parameter, which owns update and moments
-  std::string parameter;     // for other roles: the parameter it belongs to
+  bool decay = false;     // weight decay applies
+  bool tied = false;      // bound to another block's parameter, which owns update and moments
+  std::string parameter;  // for other roles: the parameter it belongs to
   bool operator==(const StateSpec&) const = default;
 };
 

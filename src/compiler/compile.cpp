@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/compile.h"
+
+#include "compiler/emit_program.h"
+#include "ir/verifier.h"
+
+namespace tessera {
+
+Compiled compile(Module module, const CompileOptions& options) {
+  if (options.microbatches < 1)
+    throw user_error("microbatches is {}: use 1 or more", options.microbatches);
+  verify(module);
+  const PassPipeline pipeline = options.training
+                                    ? training_pipeline(options.optimizer, options.profile)
+                                    : inference_pipeline(options.profile);
+  Compiled compiled{.module = std::move(module), .program = {}, .passes = {}};
+  compiled.passes = pipeline.run(compiled.module, options.pipeline);
+  if (compiled.module.form == Form::Planned)
+    compiled.program = emit_program(compiled.module, {.microbatches = options.microbatches});
+  return compiled;
+}
+
+}  // namespace tessera

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a planned module to a Program: lays out the arenas, binds every block's buffers and writes
+// the scripts.
+#pragma once
+
+#include "ir/module.h"
+#include "program/program.h"
+
+namespace tessera {
+
+struct EmitProgramOptions {
+  int microbatches = 1;
+};
+
+Program emit_program(const Module& module, const EmitProgramOptions& options);
+
+}  // namespace tessera

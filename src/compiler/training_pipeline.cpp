@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compiler on one page: the passes, in order. Each is one file under src/passes/.
+#include "compiler/training_pipeline.h"
+
+#include "passes/fusion/fuse.h"
+#include "passes/gradient/build_backward.h"
+#include "passes/memory/plan_memory.h"
+
+namespace tessera {
+
+PassPipeline training_pipeline(const OptimizerOptions& optimizer, const DeviceProfile& profile) {
+  PassPipeline pipeline(Form::Maths);
+  // The maths of a whole step, as if on one device.
+  pipeline.add(build_backward());         // gradients, from each op's own rule
+  pipeline.add(build_update(optimizer));  // gradient norm, optimizer state, update
+  // Fewer, larger kernels.
+  pipeline.add(fuse());  // bias and activation join their matmul
+  // Which bytes, where.
+  pipeline.add(plan_memory(profile));  // last: a buffer lives until its last reader
+  return pipeline;                     // compile() then emits the Program
+}
+
+PassPipeline inference_pipeline(const DeviceProfile& profile) {
+  PassPipeline pipeline(Form::Maths);
+  pipeline.add(fuse());
+  pipeline.add(plan_memory(profile));
+  return pipeline;
+}
+
+}  // namespace tessera

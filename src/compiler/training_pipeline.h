@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/pass_pipeline.h"
+#include "core/device_profile.h"
+#include "passes/gradient/build_update.h"
+
+namespace tessera {
+
+PassPipeline training_pipeline(const OptimizerOptions& optimizer, const DeviceProfile& profile);
+PassPipeline inference_pipeline(const DeviceProfile& profile);
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nearest_name.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+size_t distance(std::string_view a, std::string_view b) {
+  // Row i holds the distances between the first i letters of a and all beginnings of b.
+  std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        rows[i][j] = i + j;
+        continue;
+      }
+      const size_t changed = rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, changed});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
+    }
+  }
+  return rows.back().back();
+}
+
+}  // namespace
+
+std::string nearest_name(std::string_view text, std::span<const std::string> known) {
+  std::string nearest;
+  size_t least = std::max<size_t>(1, text.size() / 3) + 1;
+  if (text.size() > 100) return nearest;
+  for (const std::string& name : known) {
+    const size_t far = distance(text, name);
+    if (far >= least) continue;
+    least = far;
+    nearest = name;
+  }
+  return nearest;
+}
+
+}  // namespace tessera

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nearest_name.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tessera {
+namespace {
+
+const std::vector<std::string> kKnown{"train.steps", "train.seed", "train.batch", "data.path"};
+
+TEST(NearestName, ForgivesSwappedDroppedAndChangedLetters) {
+  EXPECT_EQ(nearest_name("train.stesp", kKnown), "train.steps");
+  EXPECT_EQ(nearest_name("train.step", kKnown), "train.steps");
+  EXPECT_EQ(nearest_name("tran.batch", kKnown), "train.batch");
+  EXPECT_EQ(nearest_name("data.bath", kKnown), "data.path");
+}
+
+TEST(NearestName, CountsASwapOfNeighboursAsOneChange) {
+  const std::vector<std::string> known{"abdd", "badc"};
+  EXPECT_EQ(nearest_name("abdc", std::vector<std::string>{"badc"}), "badc");
+}
+
+TEST(NearestName, GivesNothingWhenNothingIsNear) {
+  EXPECT_EQ(nearest_name("optimizer", kKnown), "");
+  EXPECT_EQ(nearest_name(std::string(5000, 'x'), kKnown), "");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cpu/cpu_executor.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+constexpr int kPoison = 0xff;  // an all-ones pattern is a NaN in every float dtype
+
+}  // namespace
+
+CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
+    : program_(std::move(program)),
+      options_(std::move(options)),
+      persistent_(program_.persistent_bytes),
+      window_(program_.window_bytes),
+      slots_(program_.slot_bytes * program_.slots),
+      scratch_(program_.scratch_bytes),
+      threads_(options_.threads) {
+  size_t most = 0;
+  for (const ProgramClass& program_class : program_.classes)
+    for (const auto& routine : program_class.routines)
+      for (const Instruction& instruction : routine)
+        most = std::max({most, instruction.operands.size(), instruction.results.size()});
+  operands_.resize(most);
+  results_.resize(most);
+  if (options_.poison)
+    for (const Arena* each : {&window_, &slots_, &scratch_})
+      std::memset(each->data(), kPoison, static_cast<size_t>(each->bytes()));
+}
+
+std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
+  const auto span_of = [](const Arena& arena) {
+    return std::span(arena.data(), static_cast<size_t>(arena.bytes()));
+  };
+  switch (lifetime) {
+    case Lifetime::Persistent:
+      return span_of(persistent_);
+    case Lifetime::Window:
+      return span_of(window_);
+    case Lifetime::Slot:
+      return span_of(slots_);
+    case Lifetime::Scratch:
+      return span_of(scratch_);
+    case Lifetime::None:
+      break;
+  }
+  check_failed("lifetime", __FILE__, __LINE__, "");
+}
+
+namespace {
+
+void copy_exactly(std::byte* to, const std::byte* from, size_t bytes, int64_t expected,
+                  const std::string& name) {
+  TESSERA_CHECK(static_cast<int64_t>(bytes) == expected, "{}: {} bytes given, {} expected", name,
+                bytes, expected);
+  std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+void CpuExecutor::write_state(const StateBuffer& state, std::span<const std::byte> bytes) {
+  copy_exactly(persistent_.data() + state.offset, bytes.data(), bytes.size(), state.type.bytes(),
+               state.name);
+}
+
+void CpuExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
+  copy_exactly(bytes.data(), persistent_.data() + state.offset, bytes.size(), state.type.bytes(),
+               state.name);
+}
+
+void CpuExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
+  TESSERA_CHECK(parameter.gradient_offset != kNone, "{} has no gradient", parameter.name);
+  copy_exactly(bytes.data(), window_.data() + parameter.gradient_offset, bytes.size(),
+               parameter.gradient_type.bytes(), parameter.name);
+}
+
+void CpuExecutor::write_batch(const HostBuffer& input, int microbatch,
+                              std::span<const std::byte> bytes) {
+  TESSERA_CHECK(microbatch >= 0 && microbatch < program_.microbatches);
+  copy_exactly(window_.data() + input.offset + microbatch * program_.batch_input_stride,
+               bytes.data(), bytes.size(), input.type.bytes(), input.name);
+}
+
+void CpuExecutor::write_step(std::string_view name, double value) {
+  const HostBuffer* buffer = program_.find_step_value(name);
+  TESSERA_CHECK(buffer, "no step value {}", name);
+  std::memcpy(window_.data() + buffer->offset, &value, sizeof value);
+}
+
+double CpuExecutor::read_step(std::string_view name) const {
+  const HostBuffer* buffer = program_.find_step_value(name);
+  TESSERA_CHECK(buffer, "no step value {}", name);
+  double value = 0;
+  std::memcpy(&value, window_.data() + buffer->offset, sizeof value);
+  return value;
+}
+
+void CpuExecutor::read_output(std::span<std::byte> bytes) const {
+  copy_exactly(bytes.data(), slots_.data() + program_.output.offset, bytes.size(),
+               program_.output.type.bytes(), program_.output.name);
+}
+
+std::byte* CpuExecutor::address(const ScriptCall& call, const ProgramBlock& block,
+                                int buffer) const {
+  const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
+  const int64_t offset = block.offsets[static_cast<size_t>(buffer)];
+  TESSERA_CHECK(offset != kNone, "{}: {} is not bound", block.name, declared.name);
+  int64_t repeat = 0;
+  if (declared.repeat == Repeat::PerSlot)
+    repeat = (call.microbatch % program_.slots) * program_.slot_bytes;
+  if (declared.repeat == Repeat::PerMicrobatch)
+    repeat = call.microbatch * program_.batch_input_stride;
+  return arena(declared.lifetime).data() + offset + repeat;
+}
+
+void CpuExecutor::poison_dead(const ScriptCall& call, const ProgramBlock& block,
+                              const Instruction& instruction) {
+  for (const int buffer : instruction.dead_after) {
+    const int64_t bytes =
+        program_.class_of(block).buffers[static_cast<size_t>(buffer)].type.bytes();
+    std::memset(address(call, block, buffer), kPoison, static_cast<size_t>(bytes));
+  }
+  if (instruction.workspace_bytes)
+    std::memset(scratch_.data() + instruction.workspace_offset, kPoison,
+                static_cast<size_t>(instruction.workspace_bytes));
+}
+
+void CpuExecutor::run(const ScriptCall& call) {
+  const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+  const ProgramClass& program_class = program_.class_of(block);
+  size_t accumulator = 0;
+  for (const Instruction& instruction : program_class.routine(call.routine)) {
+    const auto ref = [&](int buffer) {
+      return TensorRef{&program_class.buffers[static_cast<size_t>(buffer)].type,
+                       address(call, block, buffer)};
+    };
+    for (size_t i = 0; i < instruction.operands.size(); ++i)
+      operands_[i] = ref(instruction.operands[i]);
+    for (size_t i = 0; i < instruction.results.size(); ++i)
+      results_[i] = ref(instruction.results[i]);
+    uint64_t accumulate = 0;
+    for (const int result : instruction.accumulators)
+      if (call.accumulate[accumulator++]) accumulate |= uint64_t{1} << result;
+    const CpuCall cpu_call{.op = instruction.op,
+                           .attributes = instruction.attributes,
+                           .operands = {operands_.data(), instruction.operands.size()},
+                           .results = {results_.data(), instruction.results.size()},
+                           .accumulate = accumulate,
+                           .workspace = {scratch_.data() + instruction.workspace_offset,
+                                         static_cast<size_t>(instruction.workspace_bytes)},
+                           .threads = threads_};
+    if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, false});
+    cpu_kernel(instruction.op)(cpu_call);
+    if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, true});
+    if (options_.poison) poison_dead(call, block, instruction);
+  }
+}
+
+void CpuExecutor::run(const Script& script) {
+  for (const ScriptCall& call : script.calls) run(call);
+}
+
+}  // namespace tessera

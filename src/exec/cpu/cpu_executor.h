@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program on this machine's CPU: one rank, its arenas and its threads. After the first run
+// of a script nothing is allocated.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+
+#include "exec/cpu/arena.h"
+#include "exec/cpu/cpu_call.h"
+#include "exec/executor.h"
+
+namespace tessera {
+
+// What an observer sees around each instruction; for tests of the memory plan and for profiles.
+struct InstructionEvent {
+  const ScriptCall& call;
+  const ProgramClass& program_class;
+  const Instruction& instruction;
+  const CpuCall& cpu_call;
+  bool finished;  // false: about to run
+};
+
+struct CpuExecutorOptions {
+  int threads = 1;
+  bool poison = false;  // fill arenas with NaNs first, and buffers again when they die
+  std::function<void(const InstructionEvent&)> observer = {};
+};
+
+class CpuExecutor : public Executor {
+ public:
+  CpuExecutor(Program program, CpuExecutorOptions options);
+
+  const Program& program() const override { return program_; }
+  void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override;
+  void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
+  void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
+  void write_batch(const HostBuffer& input, int microbatch,
+                   std::span<const std::byte> bytes) override;
+  void write_step(std::string_view name, double value) override;
+  double read_step(std::string_view name) const override;
+  void read_output(std::span<std::byte> bytes) const override;
+  void run(const Script& script) override;
+
+  std::span<std::byte> arena(Lifetime lifetime) const;
+
+ private:
+  std::byte* address(const ScriptCall& call, const ProgramBlock& block, int buffer) const;
+  void run(const ScriptCall& call);
+  void poison_dead(const ScriptCall& call, const ProgramBlock& block,
+                   const Instruction& instruction);
+
+  Program program_;
+  CpuExecutorOptions options_;
+  Arena persistent_, window_, slots_, scratch_;
+  ThreadPool threads_;
+  std::vector<TensorRef> operands_, results_;  // reused by every instruction
+};
+
+}  // namespace tessera

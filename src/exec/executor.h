@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine that runs programs. It reads the Program alone: no placement, no pass, no model. The
+// host hands over states, batches and step values by name, runs a script, and reads back.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "program/program.h"
+
+namespace tessera {
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  virtual const Program& program() const = 0;
+
+  // Sizes must be the buffer's own.
+  virtual void write_state(const StateBuffer& state, std::span<const std::byte> bytes) = 0;
+  virtual void read_state(const StateBuffer& state, std::span<std::byte> bytes) const = 0;
+  virtual void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const = 0;
+  virtual void write_batch(const HostBuffer& input, int microbatch,
+                           std::span<const std::byte> bytes) = 0;
+  virtual void write_step(std::string_view name, double value) = 0;
+  virtual double read_step(std::string_view name) const = 0;
+  virtual void read_output(std::span<std::byte> bytes) const = 0;
+
+  virtual void run(const Script& script) = 0;
+};
+
+// Gives every state its first value: a pure function of (seed, name, element index), whatever the
+// machine.
+void initialise_states(Executor& executor, uint64_t seed);
+
+}  // namespace tessera

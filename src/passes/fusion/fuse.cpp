@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns: bias_add(matmul(x, w), b) and relu|gelu(matmul...). The value before the activation
+// stays a result where the backward reads it; a matmul whose own result has another reader is left
+// alone.
+#include "passes/fusion/fuse.h"
+
+#include <algorithm>
+
+#include "ir/emit.h"
+
+namespace tessera {
+namespace {
+
+class ClassFusion {
+ public:
+  explicit ClassFusion(Graph& graph)
+      : graph_(graph),
+        readers_(graph.readers()),
+        kept_index_(static_cast<size_t>(graph.num_values()), kNone) {}
+
+  int64_t run() {
+    for (const Node& node : graph_.nodes())
+      if (!try_bias(node) && !try_activation(node)) keep(node);
+    graph_.rebuild(std::move(kept_));
+    return fused_;
+  }
+
+ private:
+  void keep(const Node& node) {
+    for (const ValueId result : node.results)
+      kept_index_[static_cast<size_t>(result)] = static_cast<int>(kept_.size());
+    kept_.push_back(node);
+  }
+
+  bool is_returned(ValueId value) const {
+    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
+                       [&](const GraphOutput& output) { return output.value == value; });
+  }
+
+  // The kept node that produces `value`, if it is an op of that kind in the same phase.
+  Node* producer(ValueId value, OpKind op, Phase phase) {
+    const int index = kept_index_[static_cast<size_t>(value)];
+    if (index == kNone || kept_[static_cast<size_t>(index)].op != op ||
+        kept_[static_cast<size_t>(index)].phase != phase)
+      return nullptr;
+    return &kept_[static_cast<size_t>(index)];
+  }
+
+  bool read_once(ValueId value) const {
+    return readers_[static_cast<size_t>(value)].size() == 1 && !is_returned(value);
+  }
+
+  void become_epilogue(Node& matmul, Attributes attributes, std::vector<ValueId> results) {
+    const auto index = static_cast<int>(&matmul - kept_.data());
+    matmul.op = OpKind::matmul_epilogue;
+    matmul.attributes = complete_attributes(matmul.op, attributes);
+    matmul.results = std::move(results);
+    for (const ValueId result : matmul.results) kept_index_[static_cast<size_t>(result)] = index;
+    ++fused_;
+  }
+
+  bool try_bias(const Node& node) {
+    if (node.op != OpKind::bias_add) return false;
+    Node* matmul = producer(node.operands[0], OpKind::matmul, node.phase);
+    const TensorType& x = graph_.value(node.operands[0]).type;
+    if (!matmul || !read_once(node.operands[0]) || !graph_.input_of(node.operands[1])) return false;
+    const TensorType& w = graph_.value(matmul->operands[1]).type;
+    const Dims& bias = graph_.value(node.operands[1]).type.dims;
+    const bool covers_free_dims =
+        std::all_of(bias.begin(), bias.end(), [&](const Dim& dim) { return w.has(dim.name); });
+    const auto free_dims = std::count_if(x.dims.begin(), x.dims.end(),
+                                         [&](const Dim& dim) { return w.has(dim.name); });
+    if (!covers_free_dims || free_dims != static_cast<int64_t>(bias.size())) return false;
+    matmul->operands.push_back(node.operands[1]);
+    become_epilogue(*matmul, {}, node.results);
+    return true;
+  }
+
+  bool try_activation(const Node& node) {
+    std::string activation;
+    if (node.op == OpKind::relu)
+      activation = "relu";
+    else if (node.op == OpKind::gelu)
+      activation = node.attributes.word("approximation") == "tanh" ? "gelu_tanh" : "gelu";
+    else
+      return false;
+    const ValueId before = node.operands[0];
+    Node* matmul = producer(before, OpKind::matmul_epilogue, node.phase);
+    if (!matmul) matmul = producer(before, OpKind::matmul, node.phase);
+    if (!matmul || is_returned(before)) return false;
+    if (matmul->op == OpKind::matmul_epilogue && matmul->attributes.word("activation") != "none")
+      return false;
+    // A reader between the matmul and the activation would see `before` later than it does now,
+    // never earlier: order is kept.
+    const bool keep_pre = !read_once(before);
+    std::vector<ValueId> results = node.results;
+    if (keep_pre) results.push_back(before);
+    become_epilogue(*matmul, {{"activation", activation}, {"keep_pre", int64_t{keep_pre}}},
+                    std::move(results));
+    return true;
+  }
+
+  Graph& graph_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<int> kept_index_;  // by value: the kept node that produces it
+  std::vector<Node> kept_;
+  int64_t fused_ = 0;
+};
+
+}  // namespace
+
+Pass fuse() {
+  return {.name = "fuse",
+          .summary = "joins bias and activation to the matmul before them (matmul_epilogue)",
+          .requires_form = Form::Maths,
+          .ensures_form = Form::Maths,
+          .run = [](Module& module) {
+            int64_t fused = 0;
+            for (BlockClass& block_class : module.classes)
+              fused += ClassFusion(block_class.graph).run();
+            return PassCounts{{"fused", fused}};
+          }};
+}
+
+}  // namespace tessera

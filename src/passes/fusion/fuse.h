@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// fuse: a bias and an activation that follow a matmul join it as its epilogue (matmul_epilogue).
+#pragma once
+
+#include "passes/pass.h"
+
+namespace tessera {
+
+Pass fuse();
+
+}  // namespace tessera

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// build_update: adds optimizer state, the gradient norm and the update of every parameter.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace tessera {
+
+struct OptimizerOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double clip_norm = 1.0;  // 0: gradients are not clipped
+  double ema_decay = 0.0;  // 0: no moving average of the weights
+};
+
+Pass build_update(OptimizerOptions options);
+
+}  // namespace tessera

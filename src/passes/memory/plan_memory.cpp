@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// A value that is returned lives where its reader expects it; one that the backward reads lives in
+// the block's slot; all others live in scratch from their definition to their last reader within
+// one routine. Scratch is shared by all routines.
+#include "passes/memory/plan_memory.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/emit.h"
+#include "passes/memory/place_intervals.h"
+
+namespace tessera {
+namespace {
+
+// The routine that a phase's nodes run in. Evaluate runs the forward nodes and its own, in one
+// routine.
+enum class Span : uint8_t { Begin, Forward, Backward, Norm, Update };
+
+Span span_of(Phase phase) {
+  switch (phase) {
+    case Phase::Begin:
+      return Span::Begin;
+    case Phase::Forward:
+    case Phase::Evaluate:
+      return Span::Forward;
+    case Phase::InputGrad:
+    case Phase::WeightGrad:
+      return Span::Backward;
+    case Phase::Norm:
+      return Span::Norm;
+    case Phase::Update:
+      return Span::Update;
+  }
+  check_failed("phase", __FILE__, __LINE__, "");
+}
+
+class ClassPlan {
+ public:
+  ClassPlan(BlockClass& block_class, const DeviceProfile& profile)
+      : class_(block_class),
+        graph_(block_class.graph),
+        profile_(profile),
+        readers_(graph_.readers()) {}
+
+  int64_t run() {
+    place_returned();
+    place_kept();
+    for (const Span span : {Span::Begin, Span::Forward, Span::Backward, Span::Norm, Span::Update})
+      place_scratch(span);
+    return scratch_bytes_;
+  }
+
+ private:
+  Location& location(ValueId id) { return graph_.value(id).location; }
+  Span span_of_value(ValueId id) const {
+    return span_of(graph_.node(graph_.value(id).producer).phase);
+  }
+
+  void place_in_slot(ValueId id) {
+    const int64_t bytes = graph_.value(id).type.bytes();
+    location(id) = {.lifetime = Lifetime::Slot, .offset = class_.slot_bytes, .bytes = bytes};
+    class_.slot_bytes += align_up(bytes);
+  }
+
+  void place_returned() {
+    for (const GraphOutput& output : graph_.outputs()) {
+      if (location(output.value).lifetime != Lifetime::None) continue;
+      const int64_t bytes = graph_.value(output.value).type.bytes();
+      switch (output.kind) {
+        case OutputKind::Stream:
+          place_in_slot(output.value);
+          break;
+        case OutputKind::State:
+          location(output.value) = {.lifetime = Lifetime::Persistent, .offset = 0, .bytes = bytes};
+          break;
+        case OutputKind::InputGradient:
+        case OutputKind::Gradient:
+        case OutputKind::Step:
+          location(output.value) = {.lifetime = Lifetime::Window, .offset = 0, .bytes = bytes};
+          break;
+      }
+    }
+  }
+
+  // Written by the forward, read by the backward.
+  void place_kept() {
+    for (ValueId id = 0; id < graph_.num_values(); ++id) {
+      const NodeId producer = graph_.value(id).producer;
+      if (producer == kNone || location(id).lifetime != Lifetime::None ||
+          span_of_value(id) != Span::Forward)
+        continue;
+      for (const NodeId reader : readers_[static_cast<size_t>(id)])
+        if (span_of(graph_.node(reader).phase) != Span::Forward) {
+          place_in_slot(id);
+          break;
+        }
+    }
+  }
+
+  int last_position(ValueId id, const std::vector<int>& position) const {
+    int last = position[static_cast<size_t>(graph_.value(id).producer)];
+    for (const NodeId reader : readers_[static_cast<size_t>(id)]) {
+      TESSERA_CHECK(position[static_cast<size_t>(reader)] >= 0,
+                    "class {}: %{} is read by another routine", class_.name, graph_.value(id).name);
+      last = std::max(last, position[static_cast<size_t>(reader)]);
+    }
+    return last;
+  }
+
+  // If the op allows it and nobody reads the operand later, result r takes over the operand's
+  // interval.
+  int taken_over(const Node& node, size_t result, int at, const std::vector<int>& interval_of,
+                 const std::vector<Interval>& intervals) const {
+    for (const InPlace& in_place : op_def(node.op).in_place) {
+      if (in_place.result != result || in_place.operand >= node.operands.size()) continue;
+      const ValueId operand = node.operands[in_place.operand];
+      const int candidate = interval_of[static_cast<size_t>(operand)];
+      if (candidate == kNone || intervals[static_cast<size_t>(candidate)].end != at) continue;
+      const bool read_twice = std::count(node.operands.begin(), node.operands.end(), operand) > 1;
+      if (!read_twice && intervals[static_cast<size_t>(candidate)].bytes ==
+                             graph_.value(node.results[result]).type.bytes())
+        return candidate;
+    }
+    return kNone;
+  }
+
+  void place_scratch(Span span) {
+    std::vector<int> position(static_cast<size_t>(graph_.num_nodes()), -1);
+    std::vector<NodeId> nodes;
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id)
+      if (span_of(graph_.node(id).phase) == span) {
+        position[static_cast<size_t>(id)] = static_cast<int>(nodes.size());
+        nodes.push_back(id);
+      }
+    std::vector<Interval> intervals;
+    std::vector<int> interval_of(static_cast<size_t>(graph_.num_values()), kNone);
+    std::vector<int> workspace_of(nodes.size(), kNone);
+    for (size_t at = 0; at < nodes.size(); ++at) {
+      const Node& node = graph_.node(nodes[at]);
+      const auto now = static_cast<int>(at);
+      for (size_t r = 0; r < node.results.size(); ++r) {
+        const ValueId id = node.results[r];
+        if (location(id).lifetime != Lifetime::None) continue;
+        const int last = last_position(id, position);
+        int chosen = taken_over(node, r, now, interval_of, intervals);
+        if (chosen == kNone) {
+          chosen = static_cast<int>(intervals.size());
+          intervals.push_back(
+              {.begin = now, .end = last, .bytes = graph_.value(id).type.bytes(), .offset = 0});
+        } else {
+          intervals[static_cast<size_t>(chosen)].end = last;
+        }
+        interval_of[static_cast<size_t>(id)] = chosen;
+      }
+      if (const int64_t bytes = workspace_bytes(node)) {
+        workspace_of[at] = static_cast<int>(intervals.size());
+        intervals.push_back({.begin = now, .end = now, .bytes = bytes, .offset = 0});
+      }
+    }
+    scratch_bytes_ = std::max(scratch_bytes_, place_intervals(intervals));
+    const auto as_location = [&](int i) {
+      const Interval& interval = intervals[static_cast<size_t>(i)];
+      return Location{
+          .lifetime = Lifetime::Scratch, .offset = interval.offset, .bytes = interval.bytes};
+    };
+    for (ValueId id = 0; id < graph_.num_values(); ++id)
+      if (interval_of[static_cast<size_t>(id)] != kNone)
+        location(id) = as_location(interval_of[static_cast<size_t>(id)]);
+    for (size_t at = 0; at < nodes.size(); ++at)
+      if (workspace_of[at] != kNone)
+        graph_.node(nodes[at]).workspace = as_location(workspace_of[at]);
+  }
+
+  int64_t workspace_bytes(const Node& node) const {
+    const OpDef& def = op_def(node.op);
+    if (!def.workspace_bytes) return 0;
+    const std::vector<TensorType> operands = types_of(graph_, node.operands),
+                                  results = types_of(graph_, node.results);
+    return def.workspace_bytes(
+        {.op = node.op, .attributes = node.attributes, .operands = operands, .results = results},
+        profile_);
+  }
+
+  BlockClass& class_;
+  Graph& graph_;
+  const DeviceProfile& profile_;
+  std::vector<std::vector<NodeId>> readers_;
+  int64_t scratch_bytes_ = 0;
+};
+
+}  // namespace
+
+Pass plan_memory(DeviceProfile profile) {
+  return {.name = "plan_memory",
+          .summary = "gives every value and workspace its place: state, window, slot or scratch",
+          .requires_form = Form::Maths,
+          .ensures_form = Form::Planned,
+          .run = [profile](Module& module) {
+            int64_t slot_bytes = 0;
+            for (BlockClass& block_class : module.classes)
+              module.scratch_bytes =
+                  std::max(module.scratch_bytes, ClassPlan(block_class, profile).run());
+            for (const Block& block : module.blocks)
+              slot_bytes += module.class_of(block).slot_bytes;
+            module.form = Form::Planned;
+            return PassCounts{{"scratch_bytes", module.scratch_bytes}, {"slot_bytes", slot_bytes}};
+          }};
+}
+
+}  // namespace tessera

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract between compiler and machines: what one class of ranks does in a step. Instructions
+// stand once per block class; a script call binds block and microbatch. Nothing is allocated while
+// a script runs: all bytes lie in four arenas of known size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tessera {
+
+enum class BufferKind : uint8_t { Parameter, Gradient, Optimizer, Activation, Input, Scratch };
+inline constexpr int kNumBufferKinds = 6;
+std::string_view name(BufferKind kind);
+
+// Which arena copy a buffer's address moves with.
+enum class Repeat : uint8_t { Once, PerSlot, PerMicrobatch };
+
+// A buffer as a block class sees it; a block gives it an offset in its arena.
+struct Buffer {
+  std::string name;
+  TensorType type;
+  Lifetime lifetime = Lifetime::None;
+  Repeat repeat = Repeat::Once;
+};
+
+struct Instruction {
+  OpKind op;
+  Attributes attributes;
+  std::vector<int> operands, results;  // buffers of the class
+  std::vector<int> accumulators;  // results, by index, that the first writer of a step writes and
+                                  // later ones add into
+  int64_t workspace_offset = 0;   // in scratch
+  int64_t workspace_bytes = 0;
+  std::vector<int> dead_after;  // scratch buffers that nobody reads from here on
+  Phase phase = Phase::Forward;
+};
+
+enum class RoutineKind : uint8_t { Begin, Forward, Evaluate, Backward, Norm, Update };
+inline constexpr int kNumRoutineKinds = 6;
+std::string_view name(RoutineKind kind);
+
+struct ProgramClass {
+  std::string name;
+  std::vector<Buffer> buffers;
+  std::array<std::vector<Instruction>, kNumRoutineKinds> routines;
+
+  const std::vector<Instruction>& routine(RoutineKind kind) const {
+    return routines[static_cast<size_t>(kind)];
+  }
+  std::vector<Instruction>& routine(RoutineKind kind) {
+    return routines[static_cast<size_t>(kind)];
+  }
+};
+
+struct ProgramBlock {
+  std::string name;
+  int class_index = 0;
+  std::vector<int64_t> offsets;  // by buffer of the class; kNone where nothing is bound
+};
+
+// Runs one routine of one block for one microbatch.
+struct ScriptCall {
+  RoutineKind routine;
+  int block = 0;
+  int microbatch = 0;
+  bool first = true, last = true;  // of the step's microbatches
+  std::vector<bool>
+      accumulate;  // by accumulator write of the routine, in order: add instead of write
+};
+
+struct Script {
+  std::string name;
+  std::vector<ScriptCall> calls;
+};
+
+// A state or its gradient, by full name ("layer.3.wq").
+struct StateBuffer {
+  std::string name;
+  TensorType type;
+  StateSpec spec;
+  int64_t offset = 0;               // in the persistent arena
+  int64_t gradient_offset = kNone;  // in the window arena
+  TensorType gradient_type;
+};
+
+// What the host writes before, or reads after, a script: batch inputs (one per microbatch) and step
+// values.
+struct HostBuffer {
+  std::string name;
+  TensorType type;
+  int64_t offset = 0;  // in the window arena
+};
+
+struct Program {
+  std::string name;
+  int microbatches = 1;
+  int slots = 1;  // microbatches in flight
+  std::vector<ProgramClass> classes;
+  std::vector<ProgramBlock> blocks;
+  std::vector<Script> scripts;
+  std::vector<StateBuffer> states;
+  std::vector<HostBuffer> batch_inputs, step_values;
+  HostBuffer output;  // what the last block returns as a stream (slot arena); empty name: nothing
+
+  int64_t persistent_bytes = 0, window_bytes = 0, slot_bytes = 0,
+          scratch_bytes = 0;       // slot: of one slot
+  int64_t batch_input_stride = 0;  // from one microbatch's batch inputs to the next one's
+  std::array<int64_t, kNumBufferKinds> bytes_by_kind{};
+
+  int64_t peak_bytes() const {
+    return persistent_bytes + window_bytes + slots * slot_bytes + scratch_bytes;
+  }
+  int64_t bytes(BufferKind kind) const { return bytes_by_kind[static_cast<size_t>(kind)]; }
+  const ProgramClass& class_of(const ProgramBlock& block) const {
+    return classes[static_cast<size_t>(block.class_index)];
+  }
+  const Script& script(std::string_view script_name) const;
+  const StateBuffer* find_state(std::string_view state_name) const;
+  const HostBuffer* find_batch_input(std::string_view input_name) const;
+  const HostBuffer* find_step_value(std::string_view value_name) const;
+};
+
+std::string print(const Program& program);
+
+}  // namespace tessera
