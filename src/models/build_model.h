@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a config to the maths: a module of blocks `embedding`, `layer.<i>` and `head`. Batch inputs
+// are tokens, labels, positions and document (int32 [batch, seq]); for an mlp x and target; with a
+// logits head, `last` (int32 [batch]).
+#pragma once
+
+#include "ir/module.h"
+#include "models/model_config.h"
+
+namespace tessera {
+
+// Loss: the step value `loss`. Logits: the stream that the last block returns, [batch, vocab], of
+// the position `last` of each row (for an mlp: its prediction).
+enum class HeadKind : uint8_t { Loss, Logits };
+
+Module build_model(const ModelConfig& config, BatchShape shape, DType compute, HeadKind head);
+
+// By family; the config is resolved, the shape checked.
+struct ModelRequest {
+  ModelConfig config;
+  BatchShape shape;
+  DType compute;
+  HeadKind head;
+};
+Module build_mlp(const ModelRequest& request);
+Module build_gpt(const ModelRequest& request);
+Module build_llama(const ModelRequest& request);  // also qwen
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Llama 3 and Qwen 3: RMSNorm, rotary positions, grouped heads, SwiGLU, no biases. Qwen 3 also
+// normalises each query and key head.
+#include "models/activation.h"
+#include "models/transformer_parts.h"
+
+namespace tessera {
+namespace {
+
+class LlamaBuilder {
+ public:
+  explicit LlamaBuilder(const ModelRequest& request)
+      : config_(request.config),
+        request_(request),
+        dims_(request),
+        module_(std::string(name(config_.family)), request.compute) {}
+
+  Module build() {
+    add_embedding();
+    add_layer_class();
+    add_layers(module_, config_);
+    add_head(module_, request_,
+             [this](BlockBuilder& b, Tensor x) { return norm(b, "norm", x, dims_.d); });
+    return module_.build();
+  }
+
+ private:
+  void add_embedding() {
+    BlockBuilder& b = module_.block_class("embedding");
+    Tensor tokens = b.batch("tokens", dims_.words());
+    b.returns(
+        embedding(b.parameter("table", {dims_.vocab, dims_.d}, weight_init(config_)), tokens));
+    module_.block("embedding", "embedding");
+  }
+
+  void add_layer_class() {
+    BlockBuilder& b = module_.block_class("layer");
+    Tensor x = b.stream("x", dims_.stream());
+    Tensor after_attention = add(x, attention_part(b, norm(b, "attention_norm", x, dims_.d)));
+    b.returns(add(after_attention, mlp_part(b, norm(b, "mlp_norm", after_attention, dims_.d))));
+  }
+
+  Tensor attention_part(BlockBuilder& b, Tensor x) {
+    const Dim &d = dims_.d, &kv_heads = dims_.kv_heads, &group = dims_.group, &e = dims_.e;
+    const Init small = weight_init(config_);
+    Tensor positions = b.batch("positions", dims_.words());
+    Tensor q = matmul(x, b.parameter("wq", {d, kv_heads, group, e}, small));
+    Tensor k = matmul(x, b.parameter("wk", {d, kv_heads, e}, small));
+    Tensor v = matmul(x, b.parameter("wv", {d, kv_heads, e}, small));
+    if (config_.qk_norm) {
+      q = norm(b, "q_norm", q, e);
+      k = norm(b, "k_norm", k, e);
+    }
+    Tensor mixed = attention(rotated(q, positions), rotated(k, positions), v, positions,
+                             b.batch("document", dims_.words()));
+    return matmul(mixed, b.parameter("wo", {kv_heads, group, e, d}, residual_init(config_)));
+  }
+
+  Tensor rotated(Tensor x, Tensor positions) {
+    return rope(x, positions,
+                {{"theta", config_.rope_theta},
+                 {"scaling_factor", config_.rope_scaling_factor},
+                 {"low_freq_factor", config_.rope_low_freq_factor},
+                 {"high_freq_factor", config_.rope_high_freq_factor},
+                 {"original_context", config_.rope_original_context}});
+  }
+
+  Tensor mlp_part(BlockBuilder& b, Tensor x) {
+    Tensor gate_up =
+        b.parameter("gate_up", {dims_.d, dims_.gate_up, dims_.mlp}, weight_init(config_));
+    Tensor h = activate(matmul(x, gate_up), config_.activation);
+    return matmul(h, b.parameter("down", {dims_.mlp, dims_.d}, residual_init(config_)));
+  }
+
+  Tensor norm(BlockBuilder& b, const std::string& name, Tensor x, const Dim& over) {
+    return rms_norm(x, b.parameter(name, {over}, ones()), config_.norm_epsilon);
+  }
+
+  const ModelConfig& config_;
+  const ModelRequest& request_;
+  TransformerDims dims_;
+  ModuleBuilder module_;
+};
+
+}  // namespace
+
+Module build_llama(const ModelRequest& request) { return LlamaBuilder(request).build(); }
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model is, in plain numbers: the [model] section of a config. Zero means "derive it", see
+// `resolved`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tessera {
+
+enum class Family : uint8_t { Mlp, Gpt, Llama, Qwen };
+enum class Activation : uint8_t { Relu, Gelu, GeluTanh, Swiglu };
+std::string_view name(Family family);
+std::string_view name(Activation activation);
+std::span<const std::string_view> family_names();  // in the order of the enum
+std::span<const std::string_view> activation_names();
+
+struct ModelConfig {
+  Family family = Family::Gpt;
+  int64_t layers = 0;
+  int64_t width = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;   // 0: as many as heads
+  int64_t head_size = 0;  // 0: width / heads
+  int64_t mlp_size = 0;   // 0: width (mlp), 4 x width (gpt), 8/3 x width up to a multiple of 64
+  int64_t vocabulary = 0;
+  int64_t context = 0;
+  Activation activation = Activation::GeluTanh;
+  double norm_epsilon = 1e-5;
+  double rope_theta = 10000.0;
+  // Llama 3's stretching of slow rotations; a factor of 1 means none.
+  double rope_scaling_factor = 1.0;
+  double rope_low_freq_factor = 1.0;
+  double rope_high_freq_factor = 4.0;
+  int64_t rope_original_context = 8192;
+  bool tied = false;     // the output head shares the embedding's table
+  bool qk_norm = false;  // each query and key head is normalised before rope
+  bool bias = false;
+  double init_deviation = 0.02;
+  bool operator==(const ModelConfig&) const = default;
+};
+
+// The shape of one microbatch. `seq` means nothing to an mlp.
+struct BatchShape {
+  int64_t batch = 1;
+  int64_t seq = 1;
+  bool operator==(const BatchShape&) const = default;
+};
+
+// Fills in derived sizes and checks that all fit together; a UserError names the sizes that would
+// work.
+ModelConfig resolved(ModelConfig config);
+void check_batch_shape(const ModelConfig& config, const BatchShape& shape);
+
+}  // namespace tessera

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/model_field.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+using C = ModelConfig;
+constexpr int64_t kMost = int64_t{1} << 24;
+constexpr int64_t kMostWidth = int64_t{1} << 20;
+
+constexpr std::array kFields{
+    ModelField{"family", "mlp, gpt, llama or qwen", &C::family},
+    ModelField{"layers", "number of layers", WholeField{&C::layers, 1, 10'000}},
+    ModelField{"width", "size of the residual stream", WholeField{&C::width, 1, kMostWidth}},
+    ModelField{"heads", "number of query heads", WholeField{&C::heads, 1, 4'096, true}},
+    ModelField{"kv_heads", "number of key and value heads, a divisor of heads; 0: as many as heads",
+               WholeField{&C::kv_heads, 0, 4'096}},
+    ModelField{"head_size", "size of one head; 0: width / heads",
+               WholeField{&C::head_size, 0, 4'096}},
+    ModelField{"mlp_size",
+               "inner size of a layer's mlp; 0: width (mlp), 4 x width (gpt), 8/3 x width rounded "
+               "up to a multiple of 64 (llama, qwen)",
+               WholeField{&C::mlp_size, 0, 4 * kMostWidth}},
+    ModelField{"vocabulary", "number of different tokens; 256 for bytes",
+               WholeField{&C::vocabulary, 1, kMost, true}},
+    ModelField{"context", "longest sequence", WholeField{&C::context, 1, kMost, true}},
+    ModelField{"activation", "relu, gelu or gelu_tanh (mlp, gpt), swiglu (llama, qwen)",
+               &C::activation},
+    ModelField{"norm_epsilon", "added to the variance before its root",
+               RealField{&C::norm_epsilon, 0, 1}},
+    ModelField{"rope_theta", "base of the rotation's wavelengths",
+               RealField{&C::rope_theta, 1, 1e12}},
+    ModelField{"rope_scaling_factor", "llama 3's stretching of slow rotations; 1: none",
+               RealField{&C::rope_scaling_factor, 1, 1e6}},
+    ModelField{"rope_low_freq_factor", "wavelengths above original context / this are stretched",
+               RealField{&C::rope_low_freq_factor, 1e-6, 1e6}},
+    ModelField{"rope_high_freq_factor", "wavelengths below original context / this are kept",
+               RealField{&C::rope_high_freq_factor, 1e-6, 1e6}},
+    ModelField{"rope_original_context", "context before stretching",
+               WholeField{&C::rope_original_context, 1, kMost}},
+    ModelField{"tied", "the output head shares the embedding's table", &C::tied},
+    ModelField{"qk_norm", "normalise each query and key head before rope", &C::qk_norm},
+    ModelField{"bias", "biases in linear layers (gpt, mlp)", &C::bias},
+    ModelField{"init_deviation", "deviation of the first weights (gpt, llama, qwen)",
+               RealField{&C::init_deviation, 0, 10}},
+};
+
+template <typename Number>
+std::optional<Number> read_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+UserError misfit(const ModelField& field, std::string_view text, std::string advice) {
+  return user_error("{} = {} does not fit", field.key, text)
+      .at(fmt::format("model.{}", field.key))
+      .help(std::move(advice));
+}
+
+UserError outside(const ModelField& field, std::string_view text, const WholeField& whole) {
+  return misfit(field, text,
+                fmt::format("use a whole number from {} to {}", whole.lowest, whole.highest));
+}
+
+std::string strings_one_of(std::span<const std::string_view> names) {
+  return one_of(std::vector<std::string>(names.begin(), names.end()));
+}
+
+template <typename Enum>
+void read_word(Enum& out, const ModelField& field, std::string_view text,
+               std::span<const std::string_view> names) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] == text) {
+      out = static_cast<Enum>(i);
+      return;
+    }
+  throw misfit(field, text, fmt::format("use {}", strings_one_of(names)));
+}
+
+struct Read {
+  ModelConfig& config;
+  const ModelField& field;
+  std::string_view text;
+
+  void operator()(const WholeField& whole) const {
+    const auto number = read_number<int64_t>(text);
+    const bool unused = whole.of_transformers && number == 0;
+    if (!number || (*number < whole.lowest && !unused) || *number > whole.highest)
+      throw outside(field, text, whole);
+    config.*whole.member = *number;
+  }
+  void operator()(const RealField& real) const {
+    const auto number = read_number<double>(text);
+    if (!number || !(*number >= real.lowest && *number <= real.highest))
+      throw misfit(field, text,
+                   fmt::format("use a number from {} to {}", real.lowest, real.highest));
+    config.*real.member = *number;
+  }
+  void operator()(bool ModelConfig::*member) const {
+    if (text != "true" && text != "false") throw misfit(field, text, "use true or false");
+    config.*member = text == "true";
+  }
+  void operator()(Family ModelConfig::*member) const {
+    read_word(config.*member, field, text, family_names());
+  }
+  void operator()(Activation ModelConfig::*member) const {
+    read_word(config.*member, field, text, activation_names());
+  }
+};
+
+struct Print {
+  const ModelConfig& config;
+
+  std::string operator()(const WholeField& whole) const {
+    return fmt::format("{}", config.*whole.member);
+  }
+  std::string operator()(const RealField& real) const {
+    return fmt::format("{}", config.*real.member);
+  }
+  std::string operator()(bool ModelConfig::*member) const {
+    return config.*member ? "true" : "false";
+  }
+  std::string operator()(Family ModelConfig::*member) const {
+    return std::string(name(config.*member));
+  }
+  std::string operator()(Activation ModelConfig::*member) const {
+    return std::string(name(config.*member));
+  }
+};
+
+}  // namespace
+
+std::span<const ModelField> model_fields() { return kFields; }
+
+void set_model_field(ModelConfig& config, std::string_view key, std::string_view text) {
+  std::vector<std::string_view> keys;
+  for (const ModelField& field : kFields) {
+    if (field.key == key) return std::visit(Read{config, field, text}, field.kind);
+    keys.push_back(field.key);
+  }
+  throw user_error("a model has no field {}", key)
+      .at(fmt::format("model.{}", key))
+      .help(fmt::format("use {}", strings_one_of(keys)));
+}
+
+std::string model_field_text(const ModelConfig& config, const ModelField& field) {
+  return std::visit(Print{config}, field.kind);
+}
+
+void check_field_ranges(const ModelConfig& config) {
+  ModelConfig copy = config;
+  for (const ModelField& field : kFields) {
+    const std::string text = model_field_text(config, field);
+    const auto* whole = std::get_if<WholeField>(&field.kind);
+    if (whole && whole->of_transformers && config.family != Family::Mlp && text == "0")
+      throw outside(field, text, *whole);
+    set_model_field(copy, field.key, text);
+  }
+}
+
+std::string one_of(std::span<const std::string> choices) {
+  std::string text;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const bool last = i + 1 == choices.size();
+    text += i == 0 ? "" : last ? " or " : ", ";
+    text += choices[i];
+  }
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of a ModelConfig by name: one table that reads text, prints it back, bounds it and
+// documents it, for configs, `--set` and help.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "models/model_config.h"
+
+namespace tessera {
+
+// The range keeps products of sizes inside 64 bits.
+struct WholeField {
+  int64_t ModelConfig::*member;
+  int64_t lowest, highest;
+  bool of_transformers = false;  // an mlp has no use for it and may leave it at 0
+};
+struct RealField {
+  double ModelConfig::*member;
+  double lowest, highest;
+};
+
+struct ModelField {
+  std::string_view key;
+  std::string_view doc;
+  std::variant<WholeField, RealField, bool ModelConfig::*, Family ModelConfig::*,
+               Activation ModelConfig::*>
+      kind;
+};
+
+std::span<const ModelField> model_fields();
+
+// Reads `text` into the field `key`; a UserError where there is no such field or the text does not
+// fit it.
+void set_model_field(ModelConfig& config, std::string_view key, std::string_view text);
+std::string model_field_text(const ModelConfig& config, const ModelField& field);
+
+void check_field_ranges(const ModelConfig& config);
+
+// "a", "a or b", "a, b or c": for messages that say what would work.
+std::string one_of(std::span<const std::string> choices);
+
+}  // namespace tessera

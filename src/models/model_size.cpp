@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/model_size.h"
+
+#include "models/build_model.h"
+
+namespace tessera {
+namespace {
+
+int64_t own_parameters(const Graph& graph) {
+  int64_t count = 0;
+  for (const GraphInput& input : graph.inputs())
+    if (input.state && input.state->role == StateRole::Parameter && !input.state->tied)
+      count += graph.value(input.value).type.num_elements();
+  return count;
+}
+
+int64_t matmul_parameters(const Graph& graph) {
+  int64_t count = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != OpKind::matmul && node.op != OpKind::output_loss) continue;
+    for (const ValueId operand : node.operands) {
+      const GraphInput* input = graph.input_of(operand);
+      if (input && input->state) count += graph.value(operand).type.num_elements();
+    }
+  }
+  return count;
+}
+
+int64_t over_blocks(const Module& module, int64_t (*count)(const Graph&)) {
+  std::vector<int64_t> by_class;
+  for (const BlockClass& block_class : module.classes) by_class.push_back(count(block_class.graph));
+  int64_t total = 0;
+  for (const Block& block : module.blocks)
+    total += by_class[static_cast<size_t>(block.class_index)];
+  return total;
+}
+
+// Sizes of parameters do not depend on the batch.
+Module smallest_module(const ModelConfig& config) {
+  return build_model(config, {.batch = 1, .seq = 1}, DType::Fp32, HeadKind::Loss);
+}
+
+}  // namespace
+
+int64_t parameter_count(const Module& module) { return over_blocks(module, own_parameters); }
+int64_t matmul_parameter_count(const Module& module) {
+  return over_blocks(module, matmul_parameters);
+}
+
+int64_t parameter_count(const ModelConfig& config) {
+  return parameter_count(smallest_module(config));
+}
+int64_t matmul_parameter_count(const ModelConfig& config) {
+  return matmul_parameter_count(smallest_module(config));
+}
+
+FlopsPerToken flops_per_token(const ModelConfig& config, int64_t seq) {
+  const ModelConfig whole = resolved(config);
+  const double weights = 6.0 * static_cast<double>(matmul_parameter_count(whole));
+  if (whole.family == Family::Mlp) return {.causal = weights, .full = weights};
+  const double keys = 6.0 * static_cast<double>(whole.layers * whole.heads) *
+                      static_cast<double>(whole.head_size * seq);
+  return {.causal = weights + keys, .full = weights + 2.0 * keys};
+}
+
+}  // namespace tessera

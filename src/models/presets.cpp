@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/presets.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "models/model_field.h"
+
+namespace tessera {
+namespace {
+
+constexpr ModelConfig mlp() {
+  return {.family = Family::Mlp, .layers = 4, .width = 1024, .activation = Activation::Relu};
+}
+
+// A byte model that learns to write in minutes on two cores.
+constexpr ModelConfig tiny() {
+  return {.family = Family::Llama,
+          .layers = 4,
+          .width = 128,
+          .heads = 4,
+          .kv_heads = 2,
+          .mlp_size = 384,
+          .vocabulary = 256,
+          .context = 256,
+          .activation = Activation::Swiglu};
+}
+
+constexpr ModelConfig gpt2(int64_t layers, int64_t width, int64_t heads) {
+  return {.family = Family::Gpt,
+          .layers = layers,
+          .width = width,
+          .heads = heads,
+          .vocabulary = 50257,
+          .context = 1024,
+          .activation = Activation::GeluTanh,
+          .tied = true,
+          .bias = true};
+}
+
+struct LlamaSize {
+  int64_t layers, width, heads, mlp_size;
+  double scaling_factor;
+  bool tied;
+};
+
+constexpr ModelConfig llama3(const LlamaSize& size) {
+  return {.family = Family::Llama,
+          .layers = size.layers,
+          .width = size.width,
+          .heads = size.heads,
+          .kv_heads = 8,
+          .mlp_size = size.mlp_size,
+          .vocabulary = 128256,
+          .context = 131072,
+          .activation = Activation::Swiglu,
+          .rope_theta = 500000.0,
+          .rope_scaling_factor = size.scaling_factor,
+          .tied = size.tied};
+}
+
+struct QwenSize {
+  int64_t layers, width, heads, mlp_size;
+  bool tied;
+};
+
+constexpr ModelConfig qwen3(const QwenSize& size) {
+  return {.family = Family::Qwen,
+          .layers = size.layers,
+          .width = size.width,
+          .heads = size.heads,
+          .kv_heads = 8,
+          .head_size = 128,
+          .mlp_size = size.mlp_size,
+          .vocabulary = 151936,
+          .context = 40960,
+          .activation = Activation::Swiglu,
+          .norm_epsilon = 1e-6,
+          .rope_theta = 1e6,
+          .tied = size.tied,
+          .qk_norm = true};
+}
+
+constexpr BatchShape kSmall{.batch = 1, .seq = 1024};
+
+constexpr std::array kPresets{
+    Preset{"mlp", "deep mlp with squared loss on made data", mlp(), {.batch = 128, .seq = 1}},
+    Preset{"tiny",
+           "byte model in the style of llama, for the demo",
+           tiny(),
+           {.batch = 16, .seq = 128}},
+    Preset{"gpt2-124m", "GPT-2 small", gpt2(12, 768, 12), {.batch = 4, .seq = 256}},
+    Preset{"gpt2-350m", "GPT-2 medium", gpt2(24, 1024, 16), kSmall},
+    Preset{"gpt2-774m", "GPT-2 large", gpt2(36, 1280, 20), kSmall},
+    Preset{"gpt2-1.5b", "GPT-2 xl", gpt2(48, 1600, 25), kSmall},
+    Preset{"llama3-1b", "Llama 3.2 1B", llama3({16, 2048, 32, 8192, 32, true}), kSmall},
+    Preset{"llama3-3b", "Llama 3.2 3B", llama3({28, 3072, 24, 8192, 32, true}), kSmall},
+    Preset{"llama3-8b", "Llama 3.1 8B", llama3({32, 4096, 32, 14336, 8, false}), kSmall},
+    Preset{"llama3-70b", "Llama 3.1 70B", llama3({80, 8192, 64, 28672, 8, false}), kSmall},
+    Preset{"llama3-405b", "Llama 3.1 405B", llama3({126, 16384, 128, 53248, 8, false}), kSmall},
+    Preset{"qwen3-0.6b", "Qwen 3 0.6B", qwen3({28, 1024, 16, 3072, true}), kSmall},
+    Preset{"qwen3-1.7b", "Qwen 3 1.7B", qwen3({28, 2048, 16, 6144, true}), kSmall},
+    Preset{"qwen3-8b", "Qwen 3 8B", qwen3({36, 4096, 32, 12288, false}), kSmall},
+};
+
+}  // namespace
+
+std::span<const Preset> presets() { return kPresets; }
+
+const Preset& find_preset(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Preset& preset : kPresets) {
+    if (preset.name == name) return preset;
+    names.emplace_back(preset.name);
+  }
+  throw user_error("there is no model {}", name).help(fmt::format("use {}", one_of(names)));
+}
+
+}  // namespace tessera

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/presets.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "core/error.h"
+#include "models/model_size.h"
+
+namespace tessera {
+namespace {
+
+// Totals of the published checkpoints, tied tables counted once.
+const std::map<std::string, int64_t, std::less<>> kPublished{
+    {"mlp", 4'194'304},
+    {"tiny", 853'120},
+    {"gpt2-124m", 124'439'808},
+    {"gpt2-350m", 354'823'168},
+    {"gpt2-774m", 774'030'080},
+    {"gpt2-1.5b", 1'557'611'200},
+    {"llama3-1b", 1'235'814'400},
+    {"llama3-3b", 3'212'749'824},
+    {"llama3-8b", 8'030'261'248},
+    {"llama3-70b", 70'553'706'496},
+    {"llama3-405b", 405'853'388'800},
+    {"qwen3-0.6b", 596'049'920},
+    {"qwen3-1.7b", 1'720'574'976},
+    {"qwen3-8b", 8'190'735'360},
+};
+
+TEST(Presets, HaveThePublishedNumberOfParameters) {
+  for (const Preset& preset : presets()) {
+    const auto published = kPublished.find(preset.name);
+    ASSERT_NE(published, kPublished.end()) << preset.name;
+    EXPECT_EQ(parameter_count(preset.config), published->second) << preset.name;
+  }
+  EXPECT_EQ(presets().size(), kPublished.size());
+}
+
+TEST(Presets, MultiplyByTheHeadButNotByTheEmbedding) {
+  // 12 layers of 12 d^2 and the table, without biases, norms and positions.
+  EXPECT_EQ(matmul_parameter_count(find_preset("gpt2-124m").config),
+            12LL * 12 * 768 * 768 + 50257LL * 768);
+  // Untied: of the two tables only the head's is multiplied with.
+  EXPECT_EQ(matmul_parameter_count(find_preset("llama3-8b").config),
+            8'030'261'248LL - 128256LL * 4096 - 65LL * 4096);
+}
+
+TEST(Presets, CountAttentionOncePerVisibleKey) {
+  const FlopsPerToken flops = flops_per_token(find_preset("gpt2-124m").config, 1024);
+  const double weights = 6.0 * (12.0 * 12 * 768 * 768 + 50257.0 * 768);
+  EXPECT_DOUBLE_EQ(flops.causal, weights + 6.0 * 12 * 768 * 1024);
+  EXPECT_DOUBLE_EQ(flops.full, weights + 12.0 * 12 * 768 * 1024);
+}
+
+TEST(Presets, FitTheirOwnBatch) {
+  for (const Preset& preset : presets())
+    EXPECT_NO_THROW(check_batch_shape(resolved(preset.config), preset.batch)) << preset.name;
+}
+
+TEST(Presets, AreListedWhenTheNameIsUnknown) {
+  try {
+    find_preset("gpt3");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.message(), "there is no model gpt3");
+    EXPECT_EQ(error.advice(),
+              "use mlp, tiny, gpt2-124m, gpt2-350m, gpt2-774m, gpt2-1.5b, llama3-1b, llama3-3b, "
+              "llama3-8b, llama3-70b, llama3-405b, qwen3-0.6b, qwen3-1.7b or qwen3-8b");
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/transformer_parts.h"
+
+#include <cmath>
+
+namespace tessera {
+
+TransformerDims::TransformerDims(const ModelRequest& request)
+    : batch{"batch", request.shape.batch},
+      seq{"seq", request.shape.seq},
+      d{"d", request.config.width},
+      kv_heads{"kv_heads", request.config.kv_heads},
+      group{"group", request.config.heads / request.config.kv_heads},
+      e{"e", request.config.head_size},
+      mlp{"mlp", request.config.mlp_size},
+      vocab{"vocab", request.config.vocabulary},
+      context{"context", request.config.context} {}
+
+Init weight_init(const ModelConfig& config) { return normal(config.init_deviation); }
+
+Init residual_init(const ModelConfig& config) {
+  return normal(config.init_deviation / std::sqrt(2.0 * static_cast<double>(config.layers)));
+}
+
+void add_layers(ModuleBuilder& module, const ModelConfig& config) {
+  for (int64_t i = 0; i < config.layers; ++i) module.block(fmt::format("layer.{}", i), "layer");
+}
+
+void add_head(ModuleBuilder& module, const ModelRequest& request,
+              const std::function<Tensor(BlockBuilder&, Tensor)>& norm) {
+  const TransformerDims dims(request);
+  const bool logits = request.head == HeadKind::Logits;
+  BlockBuilder& b = module.block_class("head");
+  Tensor x = b.stream("x", dims.stream());
+  if (logits) x = take_position(x, b.batch("last", {dims.batch}));
+  x = norm(b, x);
+  Tensor table = b.parameter("table", {dims.vocab, dims.d}, weight_init(request.config));
+  if (logits)
+    b.returns(matmul(x, table));
+  else
+    b.returns_loss(output_loss(x, table, b.batch("labels", dims.words())));
+  std::vector<std::pair<std::string, std::string>> ties;
+  if (request.config.tied) ties.emplace_back("table", "embedding.table");
+  module.block("head", "head", std::move(ties));
+}
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gpt and llama share: named dims, first weights and the head. Query head kv_head * group + g
+// reads key head kv_head.
+#pragma once
+
+#include <functional>
+
+#include "models/build_model.h"
+#include "ops/calls.h"
+
+namespace tessera {
+
+struct TransformerDims {
+  explicit TransformerDims(const ModelRequest& request);
+
+  Dim batch, seq, d, kv_heads, group, e, mlp, vocab, context;
+  Dim gate_up{"gate_up", 2};
+
+  Dims words() const { return {batch, seq}; }  // of tokens, labels, positions, document
+  Dims stream() const { return {batch, seq, d}; }
+};
+
+// Weights that write into the residual stream start smaller, so that it does not grow with depth
+// (GPT-2).
+Init weight_init(const ModelConfig& config);
+Init residual_init(const ModelConfig& config);
+
+// Adds `config.layers` blocks of class `layer`.
+void add_layers(ModuleBuilder& module, const ModelConfig& config);
+
+// The final norm, then loss or logits from a table that may be the embedding's.
+void add_head(ModuleBuilder& module, const ModelRequest& request,
+              const std::function<Tensor(BlockBuilder&, Tensor)>& norm);
+
+}  // namespace tessera
