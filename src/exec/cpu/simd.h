@@ -84,23 +84,32 @@ TESSERA_INLINE Lanes<Accumulator<T>> load_some_lanes(const T* from, int64_t coun
   return load_lanes(wide);
 }
 
-// Halves are folded onto each other: a fixed tree.
-template <typename T>
-TESSERA_INLINE T sum_lanes(const Lanes<T>& lanes) {
-  alignas(64) T x[kLanes<T>];
-  std::memcpy(x, &lanes, sizeof(x));
-  for (int64_t half = kLanes<T> / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < half; ++i) x[i] += x[i + half];
-  return x[0];
+// The lanes `distance` apart change places.
+template <typename T, int64_t distance>
+TESSERA_INLINE Lanes<T> swap_lanes(const Lanes<T>& lanes) {
+  typename LanesOf<T>::Bits from;
+  for (int64_t i = 0; i < kLanes<T>; ++i) from[i] = i ^ distance;
+  return __builtin_shuffle(lanes, from);
 }
 
-template <typename T>
+// Halves are folded onto each other: a fixed tree.
+template <typename T, int64_t distance = kLanes<T> / 2>
+TESSERA_INLINE T sum_lanes(const Lanes<T>& lanes) {
+  const Lanes<T> sum = lanes + swap_lanes<T, distance>(lanes);
+  if constexpr (distance == 1)
+    return sum[0];
+  else
+    return sum_lanes<T, distance / 2>(sum);
+}
+
+template <typename T, int64_t distance = kLanes<T> / 2>
 TESSERA_INLINE T max_lanes(const Lanes<T>& lanes) {
-  alignas(64) T x[kLanes<T>];
-  std::memcpy(x, &lanes, sizeof(x));
-  for (int64_t half = kLanes<T> / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < half; ++i) x[i] = x[i] < x[i + half] ? x[i + half] : x[i];
-  return x[0];
+  const Lanes<T> other = swap_lanes<T, distance>(lanes);
+  const Lanes<T> larger = lanes < other ? other : lanes;
+  if constexpr (distance == 1)
+    return larger[0];
+  else
+    return max_lanes<T, distance / 2>(larger);
 }
 
 namespace simd {
