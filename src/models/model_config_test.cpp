@@ -109,10 +109,11 @@ TEST(ModelField, ReadsBackWhatItPrints) {
   }
 }
 
-TEST(ModelField, ListsTheFieldsWhenTheKeyIsUnknown) {
+TEST(ModelField, NamesTheNearestFieldAndAllOthers) {
   const std::string text = complaint([] { with("tiny", {{"widht", "3"}}); });
-  EXPECT_EQ(text.substr(0, 70),
-            "a model has no field widht | model.widht | use family, layers, width, ");
+  EXPECT_EQ(text.substr(0, text.find(", layers")),
+            "unknown key model.widht: did you mean model.width? |  | "
+            "the fields of a model are preset, family");
 }
 
 TEST(ModelConfig, RequiresHeadsOfAllButAnMlp) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/nearest_name.h"
 
 namespace tessera {
 namespace {
@@ -71,10 +72,6 @@ UserError outside(const ModelField& field, std::string_view text, const WholeFie
                 fmt::format("use a whole number from {} to {}", whole.lowest, whole.highest));
 }
 
-std::string strings_one_of(std::span<const std::string_view> names) {
-  return one_of(std::vector<std::string>(names.begin(), names.end()));
-}
-
 template <typename Enum>
 void read_word(Enum& out, const ModelField& field, std::string_view text,
                std::span<const std::string_view> names) {
@@ -83,7 +80,8 @@ void read_word(Enum& out, const ModelField& field, std::string_view text,
       out = static_cast<Enum>(i);
       return;
     }
-  throw misfit(field, text, fmt::format("use {}", strings_one_of(names)));
+  throw misfit(field, text,
+               fmt::format("use {}", one_of(std::vector<std::string>(names.begin(), names.end()))));
 }
 
 struct Read {
@@ -142,14 +140,15 @@ struct Print {
 std::span<const ModelField> model_fields() { return kFields; }
 
 void set_model_field(ModelConfig& config, std::string_view key, std::string_view text) {
-  std::vector<std::string_view> keys;
+  std::vector<std::string> keys;
   for (const ModelField& field : kFields) {
     if (field.key == key) return std::visit(Read{config, field, text}, field.kind);
-    keys.push_back(field.key);
+    keys.emplace_back(field.key);
   }
-  throw user_error("a model has no field {}", key)
-      .at(fmt::format("model.{}", key))
-      .help(fmt::format("use {}", strings_one_of(keys)));
+  const std::string near = nearest_name(key, keys);
+  throw user_error("unknown key model.{}{}", key,
+                   near.empty() ? "" : fmt::format(": did you mean model.{}?", near))
+      .help(fmt::format("the fields of a model are preset, {}", fmt::join(keys, ", ")));
 }
 
 std::string model_field_text(const ModelConfig& config, const ModelField& field) {
