@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands: each adds itself, with its options, examples and callback, to the application.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace tessera {
+
+void add_train_command(CLI::App& app);
+void add_generate_command(CLI::App& app);
+void add_compile_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
+void add_docs_command(CLI::App& app);
+
+}  // namespace tessera

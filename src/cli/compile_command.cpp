@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera compile: what the compiler makes of a model, without running it: passes, IR, Program, and
+// where the bytes go.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/byte_size.h"
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "compiler/compile.h"
+#include "ir/printer.h"
+#include "models/build_model.h"
+#include "models/model_size.h"
+#include "train/atomic_file.h"
+#include "train/largest_model.h"
+#include "train/model_of_config.h"
+#include "train/optimizer_of_config.h"
+#include "train/progress.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  tessera compile --model gpt2-124m --set train.batch=4 --set train.seq=256\n"
+    "  tessera compile --model tiny --dump-after build_backward        the IR after one pass\n"
+    "  tessera compile --model tiny --dump-after all --dump-dir ir/    one file per pass\n"
+    "  tessera compile --model tiny --program                          instructions and scripts\n"
+    "  tessera compile --model llama3-8b --memory 80GB                 the largest llama that fits";
+
+struct CompileCommand {
+  RunOptions run;
+  std::string dump_after, dump_dir, stop_after, memory;
+  std::vector<std::string> disabled;
+  bool program = false, print_pipeline = false;
+};
+
+PipelineOptions pipeline_options(const CompileCommand& command) {
+  PipelineOptions options{
+      .disabled = command.disabled, .stop_after = command.stop_after, .after_pass = {}};
+  options.after_pass = [&command](int position, const Pass& pass, const Module& module) {
+    if (command.dump_after.empty() ||
+        (command.dump_after != "all" && command.dump_after != pass.name))
+      return;
+    if (command.dump_dir.empty()) {
+      if (!command.run.json) fmt::print("# after {}\n{}\n", pass.name, print(module));
+      return;
+    }
+    std::filesystem::create_directories(command.dump_dir);
+    write_file_atomically(
+        std::filesystem::path(command.dump_dir) / fmt::format("{:02}_{}.ir", position, pass.name),
+        print(module));
+  };
+  return options;
+}
+
+void check_dump_name(const CompileCommand& command, const PassPipeline& pipeline) {
+  if (command.dump_after.empty() || command.dump_after == "all") return;
+  for (const Pass& pass : pipeline.passes())
+    if (pass.name == command.dump_after) return;
+  throw user_error("--dump-after {}: there is no such pass", command.dump_after)
+      .help("see tessera compile --print-pipeline");
+}
+
+nlohmann::json bytes_json(const Program& program) {
+  nlohmann::json json;
+  for (int kind = 0; kind < kNumBufferKinds; ++kind)
+    json[std::string(name(static_cast<BufferKind>(kind)))] =
+        program.bytes_by_kind[static_cast<size_t>(kind)];
+  return json;
+}
+
+void print_report(const Compiled& compiled, int64_t parameters) {
+  const Program& program = compiled.program;
+  fmt::print("{:<16} {:>9}  {}\n", "pass", "ms", "what it did");
+  for (const PassReport& pass : compiled.passes) {
+    std::string counts;
+    for (const auto& [what, count] : pass.counts)
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", what, count);
+    fmt::print("{:<16} {:>9.2f}  {}\n", pass.name, pass.seconds * 1e3, counts);
+  }
+  if (program.classes.empty()) return;
+  fmt::print("\n{} parameters; planned bytes at most:\n", parameters);
+  for (int kind = 0; kind < kNumBufferKinds; ++kind) {
+    const int64_t bytes = program.bytes_by_kind[static_cast<size_t>(kind)];
+    fmt::print("  {:<12} {:>10}  {:6.2f} bytes per parameter\n",
+               name(static_cast<BufferKind>(kind)), short_bytes(bytes),
+               static_cast<double>(bytes) / static_cast<double>(parameters));
+  }
+  fmt::print("  {:<12} {:>10}  {:6.2f} bytes per parameter\n", "all",
+             short_bytes(program.peak_bytes()),
+             static_cast<double>(program.peak_bytes()) / static_cast<double>(parameters));
+}
+
+void print_fits(const std::vector<FamilyMember>& members, int64_t memory) {
+  fmt::print("\nin {} with this batch, sequence length and precision:\n", short_bytes(memory));
+  const FamilyMember* largest = nullptr;
+  for (const FamilyMember& member : members) {
+    const bool fits = member.peak_bytes <= memory;
+    fmt::print("  {:<14} {:>10}  {}\n", member.preset, short_bytes(member.peak_bytes),
+               fits ? "fits" : "does not fit");
+    if (fits) largest = &member;
+  }
+  fmt::print("the largest that fits: {}\n", largest ? largest->preset : "none");
+}
+
+nlohmann::json to_json(const Compiled& compiled, int64_t parameters) {
+  nlohmann::json passes = nlohmann::json::array();
+  for (const PassReport& pass : compiled.passes) {
+    nlohmann::json counts = nlohmann::json::object();
+    for (const auto& [what, count] : pass.counts) counts[what] = count;
+    passes.push_back({{"name", pass.name}, {"seconds", pass.seconds}, {"counts", counts}});
+  }
+  nlohmann::json json{{"passes", passes}, {"parameters", parameters}};
+  if (!compiled.program.classes.empty()) {
+    json["bytes"] = bytes_json(compiled.program);
+    json["peak_bytes"] = compiled.program.peak_bytes();
+    json["bytes_per_parameter"] =
+        static_cast<double>(compiled.program.peak_bytes()) / static_cast<double>(parameters);
+  }
+  return json;
+}
+
+void run(const CompileCommand& command) {
+  const Config config = command.run.load();
+  const ModelConfig model = model_of_config(config);
+  CompileOptions options{.training = true,
+                         .optimizer = optimizer_of_config(config),
+                         .profile = {.threads = threads_of_config(config)},
+                         .microbatches = static_cast<int>(config.train.microbatches),
+                         .pipeline = pipeline_options(command)};
+  const PassPipeline pipeline = training_pipeline(options.optimizer, options.profile);
+  if (command.print_pipeline) {
+    for (const Pass& pass : pipeline.passes()) fmt::print("{:<16} {}\n", pass.name, pass.summary);
+    return;
+  }
+  check_dump_name(command, pipeline);
+  const std::optional<int64_t> memory =
+      command.memory.empty() ? std::nullopt : std::optional(parse_byte_size(command.memory));
+  const Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
+                                                precision_of_config(config), HeadKind::Loss),
+                                    options);
+  const int64_t parameters = parameter_count(compiled.module);
+  if (command.run.json) {
+    nlohmann::json json = to_json(compiled, parameters);
+    if (memory)
+      for (const FamilyMember& member : family_members(config))
+        if (member.peak_bytes <= *memory) json["largest_that_fits"] = member.preset;
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  if (command.program) fmt::print("{}\n", print(compiled.program));
+  print_report(compiled, parameters);
+  if (memory) print_fits(family_members(config), *memory);
+}
+
+}  // namespace
+
+void add_compile_command(CLI::App& app) {
+  auto command = std::make_shared<CompileCommand>();
+  CLI::App* compile =
+      app.add_subcommand("compile", "show what the compiler makes of a model, and its memory plan");
+  compile->footer(kFooter);
+  add_run_options(*compile, command->run);
+  compile->add_option("--dump-after", command->dump_after,
+                      "print the IR after this pass, or after `all`");
+  compile->add_option("--dump-dir", command->dump_dir,
+                      "write dumps into this folder, as 01_build_backward.ir");
+  compile->add_option("--stop-after", command->stop_after, "run no pass behind this one");
+  compile->add_option("--disable-pass", command->disabled, "leave out this pass")->take_all();
+  compile->add_flag("--print-pipeline", command->print_pipeline, "list the passes and stop");
+  compile->add_flag("--program", command->program, "print the Program");
+  compile->add_option("--memory", command->memory,
+                      "say which model of the family is the largest that fits, such as 24GB");
+  compile->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera generate: text from a checkpoint.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "train/checkpoint.h"
+#include "train/model_of_config.h"
+#include "train/text_generator.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  tessera generate out --prompt \"One sunny day, \"\n"
+    "  tessera generate out/checkpoints/step_00000300.safetensors --tokens 500 --temperature 0\n"
+    "  tessera generate out --temperature 1 --top-k 20 --seed 7";
+
+struct GenerateCommand {
+  std::string from;
+  std::string prompt = "\n";
+  GenerateOptions options;
+  int64_t threads = 0;
+  bool averaged = false, json = false;
+};
+
+std::filesystem::path find_checkpoint(const std::string& from) {
+  if (!std::filesystem::is_directory(from)) return from;
+  const auto newest = newest_checkpoint(from);
+  if (!newest)
+    throw user_error("there is no checkpoint in {}",
+                     (std::filesystem::path(from) / "checkpoints").string())
+        .help("train with --save-every N to get one");
+  return *newest;
+}
+
+void run(const GenerateCommand& command) {
+  const Checkpoint checkpoint(find_checkpoint(command.from));
+  Config config = parse_config(checkpoint.config_toml(), "the checkpoint's config", {});
+  config.train.threads = command.threads;
+  const ModelConfig model = model_of_config(config);
+  if (model.family == Family::Mlp)
+    throw user_error("an mlp writes no text").help("train a gpt, llama or qwen model");
+  if (command.averaged && config.train.ema_decay <= 0)
+    throw user_error("the checkpoint has no moving average")
+        .help("train with train.ema_decay, or leave out --averaged");
+  if (command.prompt.empty())
+    throw user_error("the prompt is empty")
+        .help("give at least one character, or leave out --prompt");
+  const bool bytes = model.vocabulary == 256;
+  TextGenerator generator(model, precision_of_config(config), config.train.seq,
+                          threads_of_config(config));
+  checkpoint.load_parameters(generator.executor(), command.averaged);
+
+  std::vector<int32_t> prompt;
+  for (const char c : command.prompt) prompt.push_back(static_cast<unsigned char>(c));
+  std::string text;
+  std::vector<int32_t> tokens;
+  if (!command.json && bytes) fmt::print("{}", command.prompt);
+  generator.generate(prompt, command.options, [&](int32_t token) {
+    tokens.push_back(token);
+    const std::string piece =
+        bytes ? std::string(1, static_cast<char>(token)) : fmt::format("{} ", token);
+    text += piece;
+    if (!command.json) {
+      std::fwrite(piece.data(), 1, piece.size(), stdout);
+      std::fflush(stdout);
+    }
+    return true;
+  });
+  if (command.json) {
+    const nlohmann::json json{{"prompt", command.prompt},
+                              {"text", text},
+                              {"tokens", tokens},
+                              {"step", checkpoint.position().step}};
+    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& app) {
+  auto command = std::make_shared<GenerateCommand>();
+  CLI::App* generate = app.add_subcommand("generate", "write text with a trained model");
+  generate->footer(kFooter);
+  generate->add_option("checkpoint", command->from, "a checkpoint, or the output folder of a run")
+      ->required();
+  generate->add_option("--prompt", command->prompt, "text to go on from");
+  generate->add_option("--tokens", command->options.tokens, "tokens to write")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  generate
+      ->add_option("--temperature", command->options.temperature,
+                   "0 takes the likeliest token, 1 draws as the model thinks")
+      ->check(CLI::Range(0.0, 100.0));
+  generate
+      ->add_option("--top-k", command->options.top_k,
+                   "draw among the k likeliest tokens; 0: among all")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30));
+  generate->add_option("--seed", command->options.seed, "seed of the draws");
+  generate->add_option("--threads", command->threads, "threads; 0: as many as cores")
+      ->check(CLI::Range(int64_t{0}, int64_t{1024}));
+  generate->add_flag("--averaged", command->averaged, "use the moving average of the weights");
+  generate->add_flag("--json", command->json,
+                     "print one JSON object on standard output and nothing else there");
+  generate->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

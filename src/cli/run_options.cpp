@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace tessera {
+
+Config RunOptions::load() const {
+  std::vector<std::string> all = overrides;
+  for (const auto& [key, value] : short_forms) all.push_back(key + "=" + value);
+  return load_config(file, all);
+}
+
+void add_short_form(CLI::App& command, RunOptions& options, const std::string& flag,
+                    const std::string& key, const std::string& doc) {
+  command
+      .add_option_function<std::string>(
+          flag,
+          [&options, key](const std::string& value) {
+            options.short_forms.emplace_back(key, value);
+          },
+          doc + " (" + key + ")")
+      ->type_name("VALUE");
+}
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  command.add_option("config", options.file, "config file (TOML)")->type_name("FILE");
+  command
+      .add_option("--set", options.overrides,
+                  "set one key of the config, over the file: --set train.seq=64")
+      ->type_name("KEY=VALUE")
+      ->take_all();
+  add_short_form(command, options, "--model", "model.preset",
+                 "model preset, such as tiny or gpt2-124m");
+  add_short_form(command, options, "--seed", "train.seed", "seed of the initial weights");
+  command.add_flag("--json", options.json,
+                   "print one JSON object on standard output and nothing else there");
+}
+
+}  // namespace tessera

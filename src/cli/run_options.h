@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that subcommands share: a config file, overrides, and the short forms of common keys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/config.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tessera {
+
+struct RunOptions {
+  std::optional<std::string> file;
+  std::vector<std::string> overrides;  // "train.steps=10"
+  std::vector<std::pair<std::string, std::string>>
+      short_forms;  // key, value; stronger than overrides
+  bool json = false;
+
+  Config load() const;
+};
+
+// Adds the config file, --set, --model, --seed and --json. `options` must live as long as the
+// application.
+void add_run_options(CLI::App& command, RunOptions& options);
+// Adds a short form: `--steps 10` for `--set train.steps=10`.
+void add_short_form(CLI::App& command, RunOptions& options, const std::string& flag,
+                    const std::string& key, const std::string& doc);
+
+}  // namespace tessera

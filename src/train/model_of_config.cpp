@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/model_of_config.h"
+
+#include <sched.h>
+
+#include "models/model_field.h"
+#include "models/presets.h"
+
+namespace tessera {
+
+ModelConfig model_of_config(const Config& config) {
+  ModelConfig model = find_preset(preset_name(config)).config;
+  for (const auto& [key, text] : config.model)
+    if (key != "preset") set_model_field(model, key, text);
+  return resolved(model);
+}
+
+DType precision_of_config(const Config& config) {
+  const auto dtype = dtype_from_name(config.train.precision);
+  TESSERA_CHECK(dtype && is_float(*dtype), "precision {}", config.train.precision);
+  return *dtype;
+}
+
+BatchShape microbatch_shape(const Config& config, const ModelConfig& model) {
+  const int64_t batch = config.train.batch, microbatches = config.train.microbatches;
+  if (batch % microbatches != 0)
+    throw user_error("train.batch ({}) is not a multiple of train.microbatches ({})", batch,
+                     microbatches)
+        .help(fmt::format("use train.batch = {} or {}",
+                          std::max<int64_t>(1, batch / microbatches) * microbatches,
+                          (batch / microbatches + 1) * microbatches));
+  const BatchShape shape{.batch = batch / microbatches, .seq = config.train.seq};
+  check_batch_shape(model, shape);
+  return shape;
+}
+
+int threads_of_config(const Config& config) {
+  if (config.train.threads > 0) return static_cast<int>(config.train.threads);
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return std::max(1, CPU_COUNT(&allowed));
+}
+
+}  // namespace tessera

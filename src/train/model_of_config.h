@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model that a config asks for: its preset with the fields of [model] set over it.
+#pragma once
+
+#include "core/dtype.h"
+#include "models/model_config.h"
+#include "train/config.h"
+
+namespace tessera {
+
+ModelConfig model_of_config(const Config& config);
+DType precision_of_config(const Config& config);
+
+// The shape of one microbatch; an error where the batch does not divide.
+BatchShape microbatch_shape(const Config& config, const ModelConfig& model);
+
+// Threads to work with: train.threads, or as many as this process may run on.
+int threads_of_config(const Config& config);
+
+}  // namespace tessera

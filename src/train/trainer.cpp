@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "exec/cpu/cpu_executor.h"
+#include "exec/cpu/matmul_rate.h"
+#include "models/build_model.h"
+#include "train/atomic_file.h"
+#include "train/learning_rate.h"
+#include "train/model_of_config.h"
+#include "train/optimizer_of_config.h"
+#include "train/resident_memory.h"
+#include "train/utilisation.h"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig& model,
+                                        BatchShape shape, DType precision, int threads) {
+  const CompileOptions options{.training = true,
+                               .optimizer = optimizer_of_config(config),
+                               .profile = {.threads = threads},
+                               .microbatches = static_cast<int>(config.train.microbatches)};
+  Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss), options);
+  return std::make_unique<CpuExecutor>(std::move(compiled.program),
+                                       CpuExecutorOptions{.threads = threads});
+}
+
+}  // namespace
+
+Trainer::Trainer(Config config, TrainerOptions options)
+    : config_(std::move(config)),
+      options_(options),
+      model_(model_of_config(config_)),
+      precision_(precision_of_config(config_)),
+      shape_(microbatch_shape(config_, model_)),
+      threads_(threads_of_config(config_)),
+      data_(open_training_data(config_, model_, precision_)),
+      progress_({.stream = stderr,
+                 .live = !options.quiet && is_terminal(stderr),
+                 .total_steps = config_.train.steps,
+                 .log_every = options.quiet ? config_.train.steps + 1 : config_.train.log_every}) {
+  if (config_.run.device != "cpu")
+    throw user_error("run.device is {}: this build runs on cpu alone", config_.run.device)
+        .help("use --device cpu");
+  prepare_output();
+  executor_ = make_executor(config_, model_, shape_, precision_, threads_);
+  if (options_.resume)
+    resume();
+  else
+    initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
+  summary_.first_step = position_.step;
+  feeder_ = std::make_unique<BatchFeeder>(*executor_, data_.train->fields(), config_.train.batch);
+  loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, position_.next_sample);
+  summary_.parameters = parameter_count(model_);
+  summary_.flops_per_token = flops_per_token(model_, config_.train.seq);
+  summary_.planned_bytes = executor_->program().peak_bytes();
+  summary_.peak_measured = config_.run.peak_gflops == 0;
+  summary_.peak_flops_per_second =
+      summary_.peak_measured ? measure_matmul_rate(threads_) : config_.run.peak_gflops * 1e9;
+}
+
+void Trainer::prepare_output() {
+  const std::filesystem::path out = config_.run.out;
+  summary_.out = out;
+  const bool holds_run = std::filesystem::exists(out / "metrics.jsonl");
+  if (holds_run && !options_.resume && !options_.overwrite)
+    throw user_error("{} already holds a run", out.string())
+        .help(
+            "go on with --resume, choose another folder with --out, or replace it with "
+            "--overwrite");
+  std::error_code error;
+  std::filesystem::create_directories(out, error);
+  if (error)
+    throw user_error("cannot make the folder {}: {}", out.string(), error.message())
+        .help("choose another with --out");
+  if (holds_run && !options_.resume) std::filesystem::remove_all(out / "checkpoints");
+  write_file_atomically(out / "config.toml", to_toml(config_));
+}
+
+void Trainer::resume() {
+  const auto path = newest_checkpoint(config_.run.out);
+  if (!path)
+    throw user_error("there is no checkpoint in {}",
+                     (std::filesystem::path(config_.run.out) / "checkpoints").string())
+        .help("start without --resume, and save with --save-every N");
+  const Checkpoint checkpoint(*path);
+  checkpoint.load_states(*executor_);
+  position_ = checkpoint.position();
+  summary_.checkpoint = *path;
+  if (!options_.quiet)
+    progress_.note(fmt::format("resumed from {} at step {}", path->string(), position_.step));
+}
+
+StepMetrics Trainer::step() {
+  const auto begin = Clock::now();
+  const BatchLoader::Loaded loaded = loader_->next();
+  feeder_->feed(loaded.batch);
+  const double rate = learning_rate_at(config_.train, position_.step);
+  executor_->write_step("learning_rate", rate);
+  executor_->write_step("step", static_cast<double>(position_.step + 1));
+  executor_->run(executor_->program().script("train_step"));
+
+  ++position_.step;
+  position_.next_sample += config_.train.batch;
+  const int64_t tokens =
+      config_.train.batch * (model_.family == Family::Mlp ? 1 : config_.train.seq);
+  position_.tokens += tokens;
+  StepMetrics metrics{.step = position_.step,
+                      .loss = executor_->read_step("loss"),
+                      .grad_norm = std::sqrt(executor_->read_step("norm_squares")),
+                      .lr = rate,
+                      .tokens = position_.tokens,
+                      .tokens_per_second = 0,
+                      .mfu = 0,
+                      .step_seconds = seconds_since(begin),
+                      .data_seconds = loaded.waited_seconds,
+                      .peak_bytes = summary_.planned_bytes,
+                      .held_out_loss = {}};
+  metrics.tokens_per_second = static_cast<double>(tokens) / metrics.step_seconds;
+  metrics.mfu = model_flops_utilisation(summary_.flops_per_token.causal, metrics.tokens_per_second,
+                                        summary_.peak_flops_per_second);
+  if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.grad_norm))
+    throw user_error("step {}: the loss is {} and the gradient norm {}", metrics.step, metrics.loss,
+                     metrics.grad_norm)
+        .help(
+            "use a smaller train.learning_rate, a longer train.warmup_steps, or train.clip_norm = "
+            "1");
+  return metrics;
+}
+
+double Trainer::held_out_loss() {
+  Batch batch(data_.held_out->fields(), config_.train.batch);
+  double loss = 0, labels = 0;
+  for (int64_t i = 0; i < config_.train.eval_batches; ++i) {
+    fill_batch(*data_.held_out, i * config_.train.batch, batch);
+    feeder_->feed(batch);
+    executor_->run(executor_->program().script("evaluate"));
+    const double count = executor_->read_step("label_count");
+    loss += executor_->read_step("loss") * count;
+    labels += count;
+  }
+  return labels > 0 ? loss / labels : 0;
+}
+
+void Trainer::save() {
+  if (saved_step_ == position_.step) return;
+  const std::filesystem::path path = checkpoint_path(config_.run.out, position_.step);
+  save_checkpoint(path, *executor_, position_, to_toml(config_));
+  prune_checkpoints(config_.run.out, config_.train.keep);
+  saved_step_ = position_.step;
+  summary_.checkpoint = path;
+}
+
+void Trainer::show_sample(const std::string& title) {
+  if (!generator_)
+    generator_ = std::make_unique<TextGenerator>(model_, precision_, config_.train.seq, threads_);
+  generator_->copy_parameters(*executor_);
+  std::string text;
+  generator_->generate({'\n'}, {.tokens = 240, .temperature = 0.7, .top_k = 0, .seed = 1},
+                       [&](int32_t token) {
+                         const bool printable = token == '\n' || (token >= 32 && token < 127);
+                         text += printable ? static_cast<char>(token) : '.';
+                         return true;
+                       });
+  progress_.note(fmt::format("--- {} ---\n{}\n---", title, text));
+}
+
+TrainSummary Trainer::run() {
+  const bool samples = config_.train.sample_every > 0 && writes_text() && !options_.quiet;
+  if (samples) show_sample(fmt::format("what it writes at step {}", position_.step));
+  metrics_ = std::make_unique<MetricsWriter>(
+      std::filesystem::path(config_.run.out) / "metrics.jsonl",
+      options_.resume ? std::optional(position_.step) : std::nullopt);
+  while (position_.step < config_.train.steps && !stop_.requested()) {
+    StepMetrics metrics = step();
+    if (position_.step == summary_.first_step + 1) summary_.first_loss = metrics.loss;
+    summary_.last_loss = metrics.loss;
+    summary_.seconds += metrics.step_seconds;
+    const bool last = position_.step == config_.train.steps;
+    if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {
+      metrics.held_out_loss = summary_.held_out_loss = held_out_loss();
+      if (!options_.quiet)
+        progress_.note(
+            fmt::format("step {}: held-out loss {:.4f}", position_.step, *metrics.held_out_loss));
+    }
+    metrics_->write(metrics);
+    if (!options_.quiet) progress_.step(metrics);
+    if (samples && (due(config_.train.sample_every) || last))
+      show_sample(fmt::format("what it writes at step {}", position_.step));
+    if (due(config_.train.save_every) || (last && config_.train.save_every > 0)) save();
+  }
+  progress_.finish();
+  if (stop_.requested()) {
+    summary_.stopped_by = stop_.name();
+    if (config_.train.save_every > 0) save();
+  }
+  summary_.steps = position_.step;
+  const auto done = static_cast<double>(position_.step - summary_.first_step);
+  const double tokens_per_step =
+      done > 0 ? static_cast<double>(position_.tokens) / static_cast<double>(position_.step) : 0;
+  summary_.tokens_per_second = summary_.seconds > 0 ? done * tokens_per_step / summary_.seconds : 0;
+  summary_.mfu = model_flops_utilisation(
+      summary_.flops_per_token.causal, summary_.tokens_per_second, summary_.peak_flops_per_second);
+  summary_.mfu_full = model_flops_utilisation(
+      summary_.flops_per_token.full, summary_.tokens_per_second, summary_.peak_flops_per_second);
+  summary_.resident_bytes = peak_resident_bytes();
+  return summary_;
+}
+
+}  // namespace tessera

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The training loop: one config, one run. Compiles the model, feeds the executor, watches the loss,
+// saves, and says how it went.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compiler/compile.h"
+#include "exec/executor.h"
+#include "models/model_config.h"
+#include "models/model_size.h"
+#include "train/batch_feeder.h"
+#include "train/checkpoint.h"
+#include "train/config.h"
+#include "train/data/batch_loader.h"
+#include "train/metrics.h"
+#include "train/progress.h"
+#include "train/stop_signal.h"
+#include "train/text_generator.h"
+#include "train/training_data.h"
+
+namespace tessera {
+
+struct TrainSummary {
+  int64_t first_step = 0, steps = 0;  // steps done before this run, and in all
+  int64_t parameters = 0;
+  double first_loss = 0, last_loss = 0;
+  std::optional<double> held_out_loss;
+  double seconds = 0;  // in steps
+  double tokens_per_second = 0;
+  double mfu = 0, mfu_full = 0;  // causal count, full-attention count
+  FlopsPerToken flops_per_token;
+  double peak_flops_per_second = 0;
+  bool peak_measured = false;
+  int64_t planned_bytes = 0, resident_bytes = 0;
+  std::string stopped_by;  // the signal, if one did
+  std::filesystem::path out;
+  std::optional<std::filesystem::path> checkpoint;
+};
+
+struct TrainerOptions {
+  bool resume = false;
+  bool overwrite = false;  // an old run in the output folder may be replaced
+  bool quiet = false;      // no progress
+};
+
+class Trainer {
+ public:
+  Trainer(Config config, TrainerOptions options);
+
+  TrainSummary run();
+
+ private:
+  void prepare_output();
+  void resume();
+  StepMetrics step();
+  double held_out_loss();
+  void save();
+  void show_sample(const std::string& title);
+  bool due(int64_t every) const { return every > 0 && position_.step % every == 0; }
+  bool writes_text() const { return model_.vocabulary == 256; }
+
+  Config config_;
+  TrainerOptions options_;
+  ModelConfig model_;
+  DType precision_;
+  BatchShape shape_;
+  int threads_;
+  TrainingData data_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<BatchFeeder> feeder_;
+  std::unique_ptr<TextGenerator> generator_;
+  std::unique_ptr<BatchLoader> loader_;
+  std::unique_ptr<MetricsWriter> metrics_;
+  Progress progress_;
+  StopSignal stop_;
+  CheckpointPosition position_;
+  TrainSummary summary_;
+  std::optional<int64_t> saved_step_;
+};
+
+}  // namespace tessera

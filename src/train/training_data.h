@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samples that a config asks for, training and held-out, and what they are read from.
+#pragma once
+
+#include <memory>
+
+#include "models/model_config.h"
+#include "train/config.h"
+#include "train/data/batch.h"
+#include "train/data/token_source.h"
+
+namespace tessera {
+
+struct TrainingData {
+  std::unique_ptr<TokenSource> tokens;  // null for an mlp
+  std::unique_ptr<SampleSource> train;
+  std::unique_ptr<SampleSource> held_out;  // null when nothing is held out
+};
+
+TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision);
+
+}  // namespace tessera
