@@ -18,6 +18,7 @@ CONDITIONALS_ALLOWED = re.compile(r"^src/(exec/cuda/|comm/nccl/|exec/cpu/simd\.h
 CUDA_ALLOWED = re.compile(r"^src/(exec/cuda/|comm/nccl/)|_cuda\.cu$")
 CUDA_HEADER = re.compile(r'#include [<"](cuda|cublas|cudnn|nccl|nvtx|cutlass|thrust|cub/)')
 BODY_OPENS = re.compile(r"(\)|\}|\b(const|noexcept|override|final|mutable)|->[\w:<>&*, ]+)\s*\{$")
+LAMBDA = re.compile(r"(?<!operator)\[[^\[\]]*\]\s*[({]")
 NOT_A_FUNCTION = re.compile(
     r"^\s*(\}|if\b|else\b|for\b|while\b|switch\b|do\b|try\b|catch\b|namespace\b|struct\b|class\b|enum\b|union\b|extern\b)")
 
@@ -51,8 +52,9 @@ def functions(lines):
         if not BODY_OPENS.search(line):
             continue
         first = signature_start(bare, number)
-        if NOT_A_FUNCTION.match(bare[first]) or "(" not in "".join(bare[first:number + 1]):
-            continue
+        signature = "".join(bare[first:number + 1])
+        if NOT_A_FUNCTION.match(signature) or "(" not in signature or LAMBDA.search(signature):
+            continue  # a lambda counts with the function it is in
         indent = re.match(r"\s*", bare[first]).group()
         for last in range(number + 1, len(bare)):
             if re.match(re.escape(indent) + r"\}", bare[last]):

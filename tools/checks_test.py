@@ -22,6 +22,10 @@ class Functions(unittest.TestCase):
     def test_a_brace_in_a_string_does_not_end_a_function(self):
         self.assertEqual(lengths('int f() {\n  g("}");\n}'), [3])
 
+    def test_a_lambda_counts_with_its_function(self):
+        self.assertEqual(lengths("int f() {\n  g(a, [&](int b) {\n    return b;\n  });\n}"), [5])
+        self.assertEqual(lengths("int operator[](int i) const {\n  return i;\n}"), [3])
+
     def test_a_member_with_an_initialiser_list_is_one_function(self):
         self.assertEqual(lengths("A::A(int b)\n    : b_(b),\n      c_(f(b)) {\n  d();\n}"), [5])
 
