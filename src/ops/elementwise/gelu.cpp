@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// gelu(x) = x * Phi(x), Phi the normal distribution; exact, or by tanh as GPT-2 has it.
+#include "ops/elementwise/gelu.h"
+
+#include "ops/type_rules.h"
+
+namespace tessera {
+
+bool gelu_uses_tanh(const OpCall& call) {
+  const std::string& word = call.attributes.word("approximation");
+  call.require(word == "none" || word == "tanh", "approximation = {} is not one of none, tanh",
+               word);
+  return word == "tanh";
+}
+
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  require_float(call, 0);
+  gelu_uses_tanh(call);
+  return {call.operand(0)};
+}
+
+void gradient(GradientBuilder& g) {
+  if (g.needs(0))
+    g.set(0, g.emit(0, OpKind::gelu_grad, {g.operand(0), g.result_gradient(0)}, g.attributes())[0]);
+}
+
+Cost cost(const OpCall& call) { return pointwise_cost(call, gelu_uses_tanh(call) ? 9 : 5); }
+
+}  // namespace
+
+const OpDef& gelu_def() {
+  static const OpDef def{
+      .name = "gelu",
+      .summary = "x times the normal distribution of x",
+      .operands = {{"x"}},
+      .results = {"y"},
+      .attributes = {{"approximation", "none"}},
+      .infer_types = infer_types,
+      .gradient = gradient,
+      .cost = cost,
+      .in_place = {{.result = 0, .operand = 0}},
+  };
+  return def;
+}
+
+}  // namespace tessera

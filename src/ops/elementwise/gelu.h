@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gelu and its gradient say alike. Flops count each + - * / and each exp, tanh and erf once.
+#pragma once
+
+#include "ir/op_def.h"
+
+namespace tessera {
+
+bool gelu_uses_tanh(const OpCall& call);  // attribute approximation = none | tanh
+
+}  // namespace tessera

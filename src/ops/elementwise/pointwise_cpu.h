@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one loop of every kernel whose result i depends on element i of its operands alone.
+// `F::apply` takes one or two elements in the accumulator's type. A result may lie exactly over an
+// operand.
+#pragma once
+
+#include "exec/cpu/cpu_call.h"
+#include "exec/cpu/simd.h"
+#include "ops/row_ranges.h"
+
+namespace tessera {
+
+template <typename F, typename T>
+TESSERA_SIMD void pointwise_range(const CpuCall& call, int64_t begin, int64_t end) {
+  using A = Accumulator<T>;
+  const T* x = call.operand(0).as<T>();
+  T* y = call.result(0).as<T>();
+  if constexpr (requires(A a) { F::apply(a, a); }) {
+    const T* x2 = call.operand(1).as<T>();
+    // Without ivdep the run-time check for overlap would send in-place calls to a scalar loop.
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; ++i) y[i] = store<T>(F::apply(load(x[i]), load(x2[i])));
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; ++i) y[i] = store<T>(F::apply(load(x[i])));
+  }
+}
+
+template <typename F>
+void run_pointwise(const CpuCall& call) {
+  const TensorType& type = *call.result(0).type;
+  dispatch_float(type.dtype, [&]<typename T>() {
+    call.threads.run_ranges(
+        type.num_elements(), kPieceElements,
+        [&](int64_t begin, int64_t end, int) { pointwise_range<F, T>(call, begin, end); });
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// swiglu(h): silu(gate) * up, where h [..., gate_up=2, mlp] holds both, as one fused matmul yields
+// them.
+#include "ops/type_rules.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  TensorType type = call.operand(0);
+  require_float(call, 0);
+  call.require(type.dims.size() >= 2 && type.dims[type.dims.size() - 2] == Dim{"gate_up", 2},
+               "h {} lacks gate_up=2 just outside its innermost dim", to_string(type));
+  type.dims.erase(type.dims.end() - 2);
+  return {type};
+}
+
+void gradient(GradientBuilder& g) {
+  if (g.needs(0)) g.set(0, g.emit(0, OpKind::swiglu_grad, {g.operand(0), g.result_gradient(0)})[0]);
+}
+
+Cost cost(const OpCall& call) { return pointwise_cost(call, 4); }
+
+}  // namespace
+
+const OpDef& swiglu_def() {
+  static const OpDef def{
+      .name = "swiglu",
+      .summary = "silu(gate) * up of the two halves along gate_up",
+      .operands = {{"h"}},
+      .results = {"y"},
+      .infer_types = infer_types,
+      .gradient = gradient,
+      .cost = cost,
+  };
+  return def;
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// swiglu_grad(h, dy): the gradient of gate and up, laid out as in h.
+#include "ops/type_rules.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  const TensorType& h = call.operand(0);
+  require_float(call, 0);
+  call.require(h.dims.size() >= 2 && h.dims[h.dims.size() - 2] == Dim{"gate_up", 2},
+               "h {} lacks gate_up=2 just outside its innermost dim", to_string(h));
+  TensorType y = h;
+  y.dims.erase(y.dims.end() - 2);
+  require_type(call, 1, y);
+  return {h};
+}
+
+Cost cost(const OpCall& call) { return cost_of(call, 10 * call.operand(1).num_elements()); }
+
+}  // namespace
+
+const OpDef& swiglu_grad_def() {
+  static const OpDef def{
+      .name = "swiglu_grad",
+      .summary = "gradient of gate and up",
+      .operands = {{"h"}, {"dy"}},
+      .results = {"dh"},
+      .infer_types = infer_types,
+      .cost = cost,
+      .in_place = {{.result = 0, .operand = 0}},
+  };
+  return def;
+}
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// embedding(table, index): row index[i] of the table for every i.
+#include "ops/type_rules.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  const TensorType &table = call.operand(0), &index = call.operand(1);
+  require_float(call, 0);
+  call.require(!table.dims.empty(), "table has no dims");
+  call.require(index.dtype == DType::Int32, "index must be int32, is {}", name(index.dtype));
+  TensorType result{table.dtype, index.dims};
+  for (size_t i = 1; i < table.dims.size(); ++i) {
+    call.require(!index.has(table.dims[i].name), "dim {} is in both table {} and index {}",
+                 table.dims[i].name, to_string(table), to_string(index));
+    result.dims.push_back(table.dims[i]);
+  }
+  return {result};
+}
+
+void gradient(GradientBuilder& g) {
+  if (!g.needs(0)) return;
+  const Dim rows = g.type(g.operand(0)).dims.front();
+  g.set(0, g.emit(0, OpKind::embedding_grad, {g.operand(1), g.result_gradient(0)},
+                  {{"rows", rows.size},
+                   {"rows_dim", rows.name},
+                   {"dtype", std::string(name(g.gradient_dtype(0)))}})[0]);
+}
+
+Cost cost(const OpCall& call) { return cost_of(call, 0); }
+
+}  // namespace
+
+const OpDef& embedding_def() {
+  static const OpDef def{
+      .name = "embedding",
+      .summary = "rows of a table, looked up by index",
+      .operands = {{"table"}, {"index"}},
+      .results = {"y"},
+      .infer_types = infer_types,
+      .gradient = gradient,
+      .cost = cost,
+  };
+  return def;
+}
+
+}  // namespace tessera

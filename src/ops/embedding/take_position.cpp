@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// take_position(x, index): of each sequence, the one position that index names.
+#include "ops/type_rules.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  TensorType type = call.operand(0);
+  const TensorType& index = call.operand(1);
+  require_float(call, 0);
+  call.require(index.dtype == DType::Int32, "index must be int32, is {}", name(index.dtype));
+  call.require(type.dims.size() > index.dims.size() && begins_with(type.dims, index.dims),
+               "index {} does not match the outermost dims of x {}", to_string(index),
+               to_string(type));
+  type.dims.erase(type.dims.begin() + std::ssize(index.dims));
+  return {type};
+}
+
+Cost cost(const OpCall& call) { return cost_of(call, 0); }
+
+}  // namespace
+
+const OpDef& take_position_def() {
+  static const OpDef def{
+      .name = "take_position",
+      .summary = "one position of each sequence",
+      .operands = {{"x"}, {"index"}},
+      .results = {"y"},
+      .infer_types = infer_types,
+      .cost = cost,
+  };
+  return def;
+}
+
+}  // namespace tessera

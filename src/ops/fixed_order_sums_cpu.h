@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums whose order depends on the number of terms alone: along a row, and over rows from the
+// partial sums of their chunks.
+#pragma once
+
+#include "exec/cpu/cpu_call.h"
+#include "exec/cpu/simd.h"
+#include "ops/row_ranges.h"
+
+namespace tessera {
+
+// kLanes<S> elements as S; fp32 and bf16 may be widened to double.
+template <typename S, typename T>
+TESSERA_INLINE Lanes<S> load_lanes_as(const T* from) {
+  if constexpr (std::is_same_v<S, Accumulator<T>>) {
+    return load_lanes(from);
+  } else {
+    using Floats = float __attribute__((vector_size(32)));
+    Floats floats;
+    if constexpr (std::is_same_v<T, Bf16>) {
+      using Bits = int32_t __attribute__((vector_size(32)));
+      uint16_t half __attribute__((vector_size(16)));
+      std::memcpy(&half, from, sizeof(half));
+      floats = __builtin_bit_cast(Floats, __builtin_convertvector(half, Bits) << 16);
+    } else {
+      std::memcpy(&floats, from, sizeof(floats));
+    }
+    return __builtin_convertvector(floats, Lanes<double>);
+  }
+}
+
+// The sum over i < count of term(x[i]...), computed in S. Four vectors of lanes side by side, then
+// a fixed tree, then the tail.
+template <typename S, typename F, typename... T>
+TESSERA_INLINE S sum_terms(int64_t count, const F& term, const T*... x) {
+  constexpr int64_t kWidth = kLanes<S>;
+  Lanes<S> sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * kWidth <= count; i += 4 * kWidth)
+    for (int64_t k = 0; k < 4; ++k) sums[k] += term(load_lanes_as<S>(x + i + k * kWidth)...);
+  for (; i + kWidth <= count; i += kWidth) sums[0] += term(load_lanes_as<S>(x + i)...);
+  S tail = 0;
+  for (; i < count; ++i) tail += term(static_cast<S>(load(x[i]))...);
+  return sum_lanes<S>((sums[0] + sums[1]) + (sums[2] + sums[3])) + tail;
+}
+
+// The sum of piece(begin, end) over the pieces of [0, count); one double of workspace per piece.
+template <typename Piece>
+double sum_pieces(const CpuCall& call, int64_t count, Piece&& piece) {
+  double* partials = reinterpret_cast<double*>(call.workspace.data());
+  call.threads.run_ranges(count, kPieceElements, [&](int64_t begin, int64_t end, int) {
+    partials[begin / kPieceElements] = piece(begin, end);
+  });
+  double sum = 0;
+  for (int64_t i = 0; i < num_pieces(count); ++i) sum += partials[i];
+  return sum;
+}
+
+// out[c] = (what was there, if `accumulate`) + partials[0][c] + partials[1][c] + ...
+template <typename A, typename T>
+void add_partial_rows(ThreadPool& threads, const A* partials, int64_t count, int64_t cols, T* out,
+                      bool accumulate) {
+  constexpr int64_t kBlock = 512;
+  threads.run_ranges(cols, kBlock, [&](int64_t begin, int64_t end, int) {
+    A sums[kBlock] = {};
+    for (int64_t chunk = 0; chunk < count; ++chunk)
+      for (int64_t c = begin; c < end; ++c) sums[c - begin] += partials[chunk * cols + c];
+    for (int64_t c = begin; c < end; ++c) {
+      const auto before = accumulate ? load(out[c]) : Accumulator<T>{0};
+      out[c] = store<T>(before + static_cast<Accumulator<T>>(sums[c - begin]));
+    }
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// layer_norm(x, gain, bias?): (x - mean) / deviation * gain + bias over the innermost dims. Mean
+// and 1/deviation are kept for the backward.
+#include "ops/norm/norm.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  const TensorType statistics = statistics_type(call);
+  if (call.operands.size() > 2) require_same_type(call, 1, 2);
+  return {call.operand(0), statistics, statistics};
+}
+
+void gradient(GradientBuilder& g) {
+  const bool has_bias = g.operand(2) != kNone;
+  const auto gradients =
+      g.emit(GradientBuilder::kBoth, OpKind::layer_norm_grad,
+             {g.operand(0), g.operand(1), g.result(1), g.result(2), g.result_gradient(0)},
+             {{"has_bias", int64_t{has_bias}}});
+  for (size_t i = 0; i < gradients.size(); ++i)
+    if (g.needs(i)) g.set(i, gradients[i]);
+}
+
+// Sum; subtract, square and sum; subtract, scale, gain (and bias).
+Cost cost(const OpCall& call) { return pointwise_cost(call, call.operands.size() > 2 ? 8 : 7); }
+
+}  // namespace
+
+const OpDef& layer_norm_def() {
+  static const OpDef def{
+      .name = "layer_norm",
+      .summary = "x with mean 0 and deviation 1 over the innermost dims, times gain, plus bias",
+      .operands = {{"x"}, {"gain"}, {.name = "bias", .optional = true}},
+      .results = {"y", "mean", "rstd"},
+      .attributes = {{"epsilon", 1e-5}},
+      .infer_types = infer_types,
+      .gradient = gradient,
+      .cost = cost,
+      .in_place = {{.result = 0, .operand = 0}},
+  };
+  return def;
+}
+
+}  // namespace tessera

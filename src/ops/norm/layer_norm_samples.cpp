@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/op_sample.h"
+
+namespace tessera {
+
+std::vector<OpSample> layer_norm_samples() {
+  const TensorType x{DType::Fp64, {{"batch", 2}, {"seq", 5}, {"d", 37}}};
+  const TensorType gain{DType::Fp64, {{"d", 37}}};
+  const TensorType wide{DType::Fp64, {{"seq", 50}, {"d", 700}}};
+  const TensorType heads{DType::Fp64, {{"seq", 4}, {"heads", 3}, {"e", 11}}};
+  const TensorType heads_gain{DType::Fp64, {{"heads", 3}, {"e", 11}}};
+  // The digits of x lie in its mean; only a centred variance keeps them.
+  const auto off_centre = [](int64_t, double u) { return 50 + u; };
+  return {
+      {.name = "with_bias",
+       .operands = {{.type = x},
+                    {.type = gain, .parameter = true},
+                    {.type = gain, .parameter = true}},
+       .flops = 8 * 2 * 5 * 37},
+      {.name = "without_bias",
+       .operands = {{.type = x}, {.type = gain, .parameter = true}},
+       .attributes = {{"epsilon", 1e-3}},
+       .flops = 7 * 2 * 5 * 37},
+      {.name = "over_two_dims",
+       .operands = {{.type = heads},
+                    {.type = heads_gain, .parameter = true},
+                    {.type = heads_gain, .parameter = true}},
+       .flops = 8 * 4 * 3 * 11},
+      {.name = "mean_far_from_zero",
+       .operands = {{.type = x, .fill = off_centre},
+                    {.type = gain, .parameter = true},
+                    {.type = gain, .parameter = true}},
+       .flops = 8 * 2 * 5 * 37,
+       .tolerance_fp32 = 1e-4,
+       .tolerance_bf16 = 3e-2},
+      {.name = "several_pieces",
+       .operands = {{.type = wide},
+                    {.type = {DType::Fp64, {{"d", 700}}}, .parameter = true},
+                    {.type = {DType::Fp64, {{"d", 700}}}, .parameter = true}},
+       .flops = 8 * 50 * 700},
+  };
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// rms_norm(x, gain): x / sqrt(mean(x^2) + epsilon) * gain over the innermost dims: the model's, or
+// one head's. The factor 1 / sqrt(...) is kept for the backward.
+#include "ops/norm/norm.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  return {call.operand(0), statistics_type(call)};
+}
+
+void gradient(GradientBuilder& g) {
+  const auto gradients = g.emit(GradientBuilder::kBoth, OpKind::rms_norm_grad,
+                                {g.operand(0), g.operand(1), g.result(1), g.result_gradient(0)});
+  for (size_t i = 0; i < gradients.size(); ++i)
+    if (g.needs(i)) g.set(i, gradients[i]);
+}
+
+// Square and sum; scale and gain.
+Cost cost(const OpCall& call) { return pointwise_cost(call, 4); }
+
+}  // namespace
+
+const OpDef& rms_norm_def() {
+  static const OpDef def{
+      .name = "rms_norm",
+      .summary = "x with mean square 1 over the innermost dims, times gain",
+      .operands = {{"x"}, {"gain"}},
+      .results = {"y", "rstd"},
+      .attributes = {{"epsilon", 1e-5}},
+      .infer_types = infer_types,
+      .gradient = gradient,
+      .cost = cost,
+      .in_place = {{.result = 0, .operand = 0}},
+  };
+  return def;
+}
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/op_sample.h"
+
+namespace tessera {
+
+std::vector<OpSample> rms_norm_samples() {
+  const TensorType x{DType::Fp64, {{"batch", 2}, {"seq", 5}, {"d", 37}}};
+  const TensorType per_head{DType::Fp64,
+                            {{"batch", 2}, {"seq", 3}, {"kv_heads", 2}, {"group", 2}, {"e", 8}}};
+  const TensorType wide{DType::Fp64, {{"seq", 50}, {"d", 700}}};
+  return {
+      {.name = "over_the_models_width",
+       .operands = {{.type = x}, {.type = {DType::Fp64, {{"d", 37}}}, .parameter = true}},
+       .flops = 4 * 2 * 5 * 37},
+      {.name = "per_head",
+       .operands = {{.type = per_head}, {.type = {DType::Fp64, {{"e", 8}}}, .parameter = true}},
+       .attributes = {{"epsilon", 1e-6}},
+       .flops = 4 * 2 * 3 * 2 * 2 * 8},
+      {.name = "several_pieces",
+       .operands = {{.type = wide}, {.type = {DType::Fp64, {{"d", 700}}}, .parameter = true}},
+       .flops = 4 * 50 * 700},
+  };
+}
+
+}  // namespace tessera
