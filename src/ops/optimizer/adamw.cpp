@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// adamw(weights, gradient, moment1, moment2, ...): one step of AdamW (Loshchilov and Hutter) as
+// PyTorch has it, after scaling the gradient to norm clip_norm where the norm of all gradients is
+// larger. Updates weights and moments in place.
+#include "ops/type_rules.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  const TensorType& weights = call.operand(0);
+  require_float(call, 0);
+  call.require(accumulator_of(weights.dtype) == weights.dtype,
+               "weights are {}: update fp32 master weights and take a copy", name(weights.dtype));
+  for (const size_t i : {1, 2, 3}) require_same_type(call, 0, i);
+  for (const size_t i : {4, 5, 6}) require_type(call, i, scalar(DType::Fp64));
+  if (call.attributes.word("copy_dtype") == "none") return {weights, weights, weights};
+  return {weights, weights, weights, with_dtype(weights, dtype_attribute(call, "copy_dtype", 0))};
+}
+
+// Clip 1, decay 1, moment1 3, moment2 4, denominator 3, update 3.
+Cost cost(const OpCall& call) { return pointwise_cost(call, 15); }
+
+}  // namespace
+
+const OpDef& adamw_def() {
+  static const OpDef def{
+      .name = "adamw",
+      .summary = "one AdamW step with decoupled decay and clipping",
+      .operands = {{"weights"},
+                   {"gradient"},
+                   {"moment1"},
+                   {"moment2"},
+                   {"learning_rate"},
+                   {"step"},
+                   {"norm_squares"}},
+      .results = {"weights", "moment1", "moment2", "copy"},
+      .attributes = {{"beta1", 0.9},
+                     {"beta2", 0.95},
+                     {"epsilon", 1e-8},
+                     {"weight_decay", 0.0},
+                     {"clip_norm", 0.0},
+                     {"copy_dtype", "none"}},
+      .infer_types = infer_types,
+      .cost = cost,
+      .in_place = {{.result = 0, .operand = 0},
+                   {.result = 1, .operand = 2},
+                   {.result = 2, .operand = 3}},
+  };
+  return def;
+}
+
+}  // namespace tessera

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over weights, gradient and both moments: bound by memory.
+#include <algorithm>
+
+#include "exec/cpu/cpu_call.h"
+#include "exec/cpu/simd.h"
+#include "ops/row_ranges.h"
+
+namespace tessera {
+namespace {
+
+template <typename A>
+struct Settings {
+  A beta1, beta2, epsilon;
+  A gradient_scale;  // clipping
+  A decay;           // 1 - learning_rate * weight_decay
+  A step_size;       // learning_rate / (1 - beta1^step)
+  A inv_root_bias2;  // 1 / sqrt(1 - beta2^step)
+};
+
+template <typename A>
+Settings<A> settings_of(const CpuCall& call) {
+  const Attributes& a = call.attributes;
+  const double learning_rate = *call.operand(4).as<double>(), step = *call.operand(5).as<double>();
+  const double norm = std::sqrt(*call.operand(6).as<double>()), clip = a.real("clip_norm");
+  return {.beta1 = static_cast<A>(a.real("beta1")),
+          .beta2 = static_cast<A>(a.real("beta2")),
+          .epsilon = static_cast<A>(a.real("epsilon")),
+          .gradient_scale = static_cast<A>(clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0),
+          .decay = static_cast<A>(1 - learning_rate * a.real("weight_decay")),
+          .step_size = static_cast<A>(learning_rate / (1 - std::pow(a.real("beta1"), step))),
+          .inv_root_bias2 = static_cast<A>(1 / std::sqrt(1 - std::pow(a.real("beta2"), step)))};
+}
+
+template <typename A, typename Copy>
+struct Tensors {
+  const A *weights, *gradient, *moment1, *moment2;
+  A *new_weights, *new_moment1, *new_moment2;
+  Copy* copy;  // null: none
+};
+
+template <typename A, typename Copy, bool kCopies>
+TESSERA_INLINE void update(const Settings<A>& settings, const Tensors<A, Copy>& t, int64_t begin,
+                           int64_t end) {
+  const Settings<A> s = settings;  // in registers: nothing below can change it
+  const A rest1 = 1 - s.beta1, rest2 = 1 - s.beta2;
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) {
+    const A g = t.gradient[i] * s.gradient_scale;
+    const A m = s.beta1 * t.moment1[i] + rest1 * g;
+    const A v = s.beta2 * t.moment2[i] + rest2 * g * g;
+    const A w =
+        t.weights[i] * s.decay - s.step_size * (m / (std::sqrt(v) * s.inv_root_bias2 + s.epsilon));
+    t.new_moment1[i] = m;
+    t.new_moment2[i] = v;
+    t.new_weights[i] = w;
+    if constexpr (kCopies) t.copy[i] = store<Copy>(static_cast<Accumulator<Copy>>(w));
+  }
+}
+
+template <typename A, typename Copy>
+TESSERA_SIMD void adamw_range(const Settings<A>& settings, const Tensors<A, Copy>& tensors,
+                              int64_t begin, int64_t end) {
+  if (tensors.copy)
+    update<A, Copy, true>(settings, tensors, begin, end);
+  else
+    update<A, Copy, false>(settings, tensors, begin, end);
+}
+
+template <typename A, typename Copy>
+void run_adamw(const CpuCall& call) {
+  const TensorRef copy = call.result(3);
+  const Settings<A> settings = settings_of<A>(call);
+  const Tensors<A, Copy> tensors{.weights = call.operand(0).as<A>(),
+                                 .gradient = call.operand(1).as<A>(),
+                                 .moment1 = call.operand(2).as<A>(),
+                                 .moment2 = call.operand(3).as<A>(),
+                                 .new_weights = call.result(0).as<A>(),
+                                 .new_moment1 = call.result(1).as<A>(),
+                                 .new_moment2 = call.result(2).as<A>(),
+                                 .copy = copy ? copy.as<Copy>() : nullptr};
+  call.threads.run_ranges(
+      call.result(0).type->num_elements(), kPieceElements,
+      [&](int64_t begin, int64_t end, int) { adamw_range(settings, tensors, begin, end); });
+}
+
+}  // namespace
+
+void adamw_cpu(const CpuCall& call) {
+  const DType dtype = call.result(0).type->dtype;
+  const DType copy = call.result(3) ? call.result(3).type->dtype : dtype;
+  dispatch_float(copy, [&]<typename Copy>() {
+    if (dtype == DType::Fp64)
+      run_adamw<double, Copy>(call);
+    else
+      run_adamw<float, Copy>(call);
+  });
+}
+
+}  // namespace tessera

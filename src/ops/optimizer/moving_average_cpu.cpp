@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass, bound by memory.
+#include "exec/cpu/cpu_call.h"
+#include "exec/cpu/simd.h"
+#include "ops/row_ranges.h"
+
+namespace tessera {
+namespace {
+
+template <typename T>
+TESSERA_SIMD void average_range(const Accumulator<T>* average, const T* weights,
+                                Accumulator<T>* result, Accumulator<T> decay, int64_t begin,
+                                int64_t end) {
+  const Accumulator<T> rest = 1 - decay;
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) result[i] = decay * average[i] + rest * load(weights[i]);
+}
+
+}  // namespace
+
+void moving_average_cpu(const CpuCall& call) {
+  const TensorType& type = *call.operand(1).type;
+  dispatch_float(type.dtype, [&]<typename T>() {
+    using A = Accumulator<T>;
+    const A decay = static_cast<A>(call.attributes.real("decay"));
+    const A* average = call.operand(0).as<A>();
+    const T* weights = call.operand(1).as<T>();
+    A* result = call.result(0).as<A>();
+    call.threads.run_ranges(type.num_elements(), kPieceElements,
+                            [&](int64_t begin, int64_t end, int) {
+                              average_range(average, weights, result, decay, begin, end);
+                            });
+  });
+}
+
+}  // namespace tessera
