@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph evaluated node by node with the CPU kernels, every value in memory of its own: what a
+// planned program must agree with.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "ir/graph.h"
+#include "ops/testing/host_tensor.h"
+
+namespace tessera {
+
+using HostTensors = std::map<std::string, HostTensor, std::less<>>;
+
+// `inputs` holds every input of the graph by name; the answer holds every value by name.
+HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads = 1);
+
+}  // namespace tessera

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/testing/host_tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+constexpr std::byte kUntouched{0xff};
+
+bool untouched(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == kUntouched; });
+}
+
+template <typename T>
+T element(std::span<const std::byte> bytes, int64_t i) {
+  T value;
+  std::memcpy(&value, bytes.data() + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+template <typename T>
+void put(std::span<std::byte> bytes, int64_t i, T value) {
+  std::memcpy(bytes.data() + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+}  // namespace
+
+GuardedBuffer::GuardedBuffer(int64_t bytes)
+    : size_(static_cast<size_t>(bytes)), lines_(2 * kGuardLines + (size_ + 63) / 64) {
+  for (Line& line : lines_) line.fill(kUntouched);
+}
+
+bool GuardedBuffer::guards_intact() const {
+  const std::span all(lines_.front().data(), lines_.size() * sizeof(Line));
+  const size_t first = kGuardLines * sizeof(Line);
+  return untouched(all.first(first)) && untouched(all.subspan(first + size_));
+}
+
+double HostTensor::at(int64_t i) const {
+  if (type_.dtype == DType::Int32) return element<int32_t>(bytes(), i);
+  return dispatch_float(type_.dtype,
+                        [&]<typename T>() -> double { return load(element<T>(bytes(), i)); });
+}
+
+void HostTensor::set(int64_t i, double value) {
+  if (type_.dtype == DType::Int32) return put(bytes(), i, static_cast<int32_t>(std::floor(value)));
+  dispatch_float(type_.dtype, [&]<typename T>() {
+    put(bytes(), i, store<T>(static_cast<Accumulator<T>>(value)));
+  });
+}
+
+int64_t HostTensor::first_unwritten() const {
+  const int64_t element_bytes = size_bytes(type_.dtype);
+  for (int64_t i = 0; i < size(); ++i)
+    if (untouched(bytes().subspan(static_cast<size_t>(i * element_bytes),
+                                  static_cast<size_t>(element_bytes))))
+      return i;
+  return -1;
+}
+
+bool HostTensor::same_bits(const HostTensor& other) const {
+  return type_ == other.type_ && std::ranges::equal(bytes(), other.bytes());
+}
+
+HostTensor converted(const HostTensor& from, DType dtype) {
+  HostTensor to(with_dtype(from.type(), dtype));
+  for (int64_t i = 0; i < from.size(); ++i) to.set(i, from.at(i));
+  return to;
+}
+
+double relative_error(const HostTensor& a, const HostTensor& b) {
+  double difference = 0, largest = std::numeric_limits<double>::min();
+  for (int64_t i = 0; i < b.size(); ++i) {
+    if (!std::isfinite(a.at(i)) || !std::isfinite(b.at(i)))
+      return std::numeric_limits<double>::infinity();
+    difference = std::max(difference, std::abs(a.at(i) - b.at(i)));
+    largest = std::max(largest, std::abs(b.at(i)));
+  }
+  return difference / largest;
+}
+
+}  // namespace tessera

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/testing/sample_call.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/random.h"
+#include "ir/emit.h"
+
+namespace tessera {
+namespace {
+
+DType dtype_in(const SampleOperand& operand, DType compute) {
+  if (!is_float(operand.type.dtype) || operand.type.dims.empty()) return operand.type.dtype;
+  return operand.accumulator ? accumulator_of(compute) : compute;
+}
+
+Attributes attributes_in(const Attributes& attributes, DType compute) {
+  Attributes derived;
+  for (auto [key, value] : attributes.entries()) {
+    if (value == Attribute("fp64")) value = std::string(name(accumulator_of(compute)));
+    derived.set(key, value);
+  }
+  return derived;
+}
+
+HostTensor filled(const SampleOperand& operand, size_t i, DType compute) {
+  const RandomStream random(7, fmt::format("operand {}", i));
+  HostTensor tensor(with_dtype(operand.type, dtype_in(operand, compute)));
+  for (int64_t at = 0; at < tensor.size(); ++at) {
+    const auto index = static_cast<uint64_t>(at);
+    tensor.set(at, operand.fill ? operand.fill(at, random.uniform(index)) : random.normal(index));
+  }
+  return tensor;
+}
+
+SampleCall typed(OpKind op, Attributes attributes, std::vector<HostTensor> operands) {
+  SampleCall call{.op = op,
+                  .attributes = std::move(attributes),
+                  .operands = std::move(operands),
+                  .operand_types = {},
+                  .result_types = {}};
+  for (const HostTensor& operand : call.operands) call.operand_types.push_back(operand.type());
+  call.result_types = infer_types(op, call.attributes, call.operand_types);
+  return call;
+}
+
+}  // namespace
+
+SampleCall sample_call(OpKind op, const OpSample& sample, DType compute) {
+  std::vector<HostTensor> operands;
+  for (size_t i = 0; i < sample.operands.size(); ++i)
+    operands.push_back(filled(sample.operands[i], i, compute));
+  return typed(op, complete_attributes(op, attributes_in(sample.attributes, compute)),
+               std::move(operands));
+}
+
+SampleCall exact_call(OpKind op, const OpSample& sample, const SampleCall& rounded) {
+  std::vector<HostTensor> operands;
+  for (size_t i = 0; i < sample.operands.size(); ++i)
+    operands.push_back(converted(rounded.operands[i], sample.operands[i].type.dtype));
+  return typed(op, complete_attributes(op, sample.attributes), std::move(operands));
+}
+
+std::vector<HostTensor> run_kernel(const SampleCall& call, KernelRun run) {
+  std::vector<HostTensor> operands = call.operands, results;
+  for (size_t i = 0; i < call.result_types.size(); ++i)
+    results.push_back(i < run.added_to.size() ? run.added_to[i] : HostTensor(call.result_types[i]));
+  std::vector<TensorRef> operand_refs, result_refs;
+  for (HostTensor& operand : operands) operand_refs.push_back(operand.ref());
+  for (HostTensor& result : results) result_refs.push_back(result.ref());
+  for (const InPlace& pair : run.in_place)
+    result_refs[pair.result].data = operand_refs[pair.operand].data;
+
+  const OpDef& def = op_def(call.op);
+  const DeviceProfile profile{.threads = run.threads};
+  GuardedBuffer workspace(def.workspace_bytes ? def.workspace_bytes(call.types(), profile) : 0);
+  std::ranges::fill(workspace.bytes(), run.workspace_fill);
+  ThreadPool threads(run.threads);
+  cpu_kernel(call.op)({.op = call.op,
+                       .attributes = call.attributes,
+                       .operands = operand_refs,
+                       .results = result_refs,
+                       .accumulate = run.accumulate,
+                       .workspace = workspace.bytes(),
+                       .threads = threads});
+
+  EXPECT_TRUE(workspace.guards_intact())
+      << "wrote outside a workspace of " << workspace.bytes().size() << " bytes";
+  for (size_t i = 0; i < operands.size(); ++i) {
+    EXPECT_TRUE(operands[i].guards_intact()) << "wrote outside operand " << i;
+    const auto over = std::ranges::find(run.in_place, i, &InPlace::operand);
+    if (over != run.in_place.end())
+      std::ranges::copy(operands[i].bytes(), results[over->result].bytes().begin());
+    else
+      EXPECT_TRUE(operands[i].same_bits(call.operands[i])) << "wrote into operand " << i;
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    EXPECT_TRUE(results[i].guards_intact()) << "wrote outside result " << i;
+  return results;
+}
+
+}  // namespace tessera

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sample of an op made into a call in one compute dtype, and its kernel run between guards.
+#pragma once
+
+#include "ir/op_def.h"
+#include "ops/op_sample.h"
+#include "ops/testing/host_tensor.h"
+
+namespace tessera {
+
+struct SampleCall {
+  OpKind op;
+  Attributes attributes;  // complete
+  std::vector<HostTensor> operands;
+  std::vector<TensorType> operand_types, result_types;
+
+  OpCall types() const { return {op, attributes, operand_types, result_types}; }
+};
+
+// Floats take the compute dtype, operands marked `accumulator` and attributes that say fp64 its
+// accumulator's; scalars are step values and stay fp64.
+SampleCall sample_call(OpKind op, const OpSample& sample, DType compute);
+
+// The fp64 call on the values that `rounded` has.
+SampleCall exact_call(OpKind op, const OpSample& sample, const SampleCall& rounded);
+
+struct KernelRun {
+  int threads = 1;
+  std::vector<InPlace> in_place = {};
+  std::vector<HostTensor> added_to = {};  // what results hold before, by result; else all ones
+  uint64_t accumulate = 0;
+  std::byte workspace_fill{0xff};
+};
+
+// The results. Fails the running test where the kernel writes outside a buffer or into an operand.
+std::vector<HostTensor> run_kernel(const SampleCall& call, KernelRun run = {});
+
+}  // namespace tessera
