@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goto's scheme with one change: a task packs its own block of B into its core's second-level cache
+// and streams A past it unpacked. A task owns whole columns where it can, so that B is packed once,
+// without a barrier.
+#include "exec/cpu/gemm.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "exec/cpu/simd.h"
+
+namespace tessera {
+namespace {
+
+struct Grid {
+  int64_t rows, columns;  // of one tile; the last ones may be smaller
+  int64_t row_tiles, column_tiles;
+};
+
+struct GridProblem {
+  int64_t m, n, k;
+  int64_t panel;  // columns
+  int64_t max_rows;
+  bool packs_a;
+};
+
+// Estimated cycles of one tile, per k and in units of one strip-panel step.
+double tile_cost(const GridProblem& problem, int64_t strips, int64_t panels) {
+  constexpr double kPackPanel = 3.5, kPackStrip = 0.3;
+  const double steps = static_cast<double>(strips * panels);
+  return steps + kPackPanel * static_cast<double>(panels) +
+         (problem.packs_a ? kPackStrip * static_cast<double>(strips) : 0.0);
+}
+
+// The grid of tiles that should finish first on `threads` threads.
+Grid choose_grid(const GridProblem& problem, int threads) {
+  const int64_t strips = num_blocks(problem.m, kStripRows),
+                panels = num_blocks(problem.n, problem.panel);
+  const int64_t max_strips = std::max<int64_t>(1, problem.max_rows / kStripRows);
+  const int64_t min_rows = num_blocks(strips, max_strips),
+                min_columns = num_blocks(panels, panels_per_block(problem.k));
+  Grid best{};
+  double best_cost = 0;
+  for (int64_t i = min_rows; i <= std::min(strips, min_rows + 2 * threads - 1); ++i) {
+    for (int64_t j = min_columns; j <= std::min(panels, min_columns + 2 * threads - 1); ++j) {
+      const int64_t tile_strips = num_blocks(strips, i), tile_panels = num_blocks(panels, j);
+      const int64_t row_tiles = num_blocks(strips, tile_strips),
+                    column_tiles = num_blocks(panels, tile_panels);
+      const double rounds = static_cast<double>(num_blocks(row_tiles * column_tiles, threads));
+      const double cost = rounds * tile_cost(problem, tile_strips, tile_panels);
+      if (best.rows == 0 || cost < best_cost) {
+        best_cost = cost;
+        best = {tile_strips * kStripRows, tile_panels * problem.panel, row_tiles, column_tiles};
+      }
+    }
+  }
+  return best;
+}
+
+TESSERA_INLINE void narrow_row(const float* from, Bf16* to, int64_t n, bool add) {
+  for (int64_t j = 0; j < n; ++j) to[j] = to_bf16(add ? from[j] + to_float(to[j]) : from[j]);
+}
+TESSERA_SIMD void narrow_rows(const float* from, int64_t from_stride, Bf16* to, int64_t to_stride,
+                              int64_t m, int64_t n, bool add) {
+  for (int64_t i = 0; i < m; ++i) narrow_row(from + i * from_stride, to + i * to_stride, n, add);
+}
+
+template <typename A, typename B, typename C>
+class TileProduct {
+ public:
+  using S = Accumulator<C>;
+  static constexpr bool kKeepsC = std::is_same_v<C, Bf16>;
+  static bool packs_a(const Gemm<A, B, C>& g) { return g.a.transposed || std::is_same_v<A, Bf16>; }
+
+  TileProduct(const Gemm<A, B, C>& g, const Tile& tile, const GemmScratch& sizes,
+              std::byte* scratch)
+      : g_(g),
+        tile_(tile),
+        b_(reinterpret_cast<S*>(scratch)),
+        a_(reinterpret_cast<S*>(scratch + sizes.b)),
+        c_(reinterpret_cast<S*>(scratch + sizes.b + sizes.a)) {}
+
+  void run() const {
+    const int64_t columns = tile_.last_column - tile_.first_column;
+    const int64_t depth = block_depth(g_.k);
+    for (int64_t first = 0; first == 0 || first < g_.k; first += depth) {
+      const int64_t k = std::min(depth, g_.k - first);
+      pack_panels(g_.b.at(first, tile_.first_column), k, columns, b_);
+      for (int64_t row = tile_.first_row; row < tile_.last_row; row += kRowsAtOnce) {
+        const int64_t last_row = std::min(row + kRowsAtOnce, tile_.last_row);
+        multiply_rows(row, last_row, first, k);
+        if (first + k == g_.k) finish({row, last_row, tile_.first_column, tile_.last_column});
+      }
+    }
+  }
+
+ private:
+  void multiply_rows(int64_t row, int64_t last_row, int64_t first, int64_t k) const {
+    const bool packed = packs_a(g_);
+    if (packed) pack_strips(g_.a.at(row, first), last_row - row, k, a_);
+    for (int64_t i = row; i < last_row; i += kStripRows) {
+      Strip<S> strip{.rows = std::min(kStripRows, last_row - i),
+                     .columns = tile_.last_column - tile_.first_column,
+                     .k = k,
+                     .a = a_ + (i - row) * k,
+                     .a_row = 1,
+                     .a_k = kStripRows,
+                     .panels = b_,
+                     .c = c_at(i),
+                     .c_row = c_stride(),
+                     .add = first > 0 || (!kKeepsC && g_.accumulate)};
+      if constexpr (std::is_same_v<A, S>)
+        if (!packed) strip.a = g_.a.at(i, first).data, strip.a_row = g_.a.stride, strip.a_k = 1;
+      multiply_strip(strip);
+    }
+  }
+
+  S* c_at(int64_t row) const {
+    if constexpr (kKeepsC)
+      return c_ + (row - tile_.first_row) * c_stride();
+    else
+      return g_.c + row * g_.c_stride + tile_.first_column;
+  }
+  int64_t c_stride() const {
+    return kKeepsC ? tile_.last_column - tile_.first_column : g_.c_stride;
+  }
+
+  void finish(const Tile& done) const {
+    if constexpr (kKeepsC)
+      narrow_rows(c_at(done.first_row), c_stride(),
+                  g_.c + done.first_row * g_.c_stride + done.first_column, g_.c_stride,
+                  done.last_row - done.first_row, done.last_column - done.first_column,
+                  g_.accumulate);
+    if (g_.tile_done) (*g_.tile_done)(done);
+  }
+
+  const Gemm<A, B, C>& g_;
+  Tile tile_;
+  S *b_, *a_, *c_;
+};
+
+}  // namespace
+
+template <typename A, typename B, typename C>
+void gemm(const Gemm<A, B, C>& g, ThreadPool& threads, std::span<std::byte> workspace) {
+  using Product = TileProduct<A, B, C>;
+  using S = typename Product::S;
+  if (g.m == 0 || g.n == 0) return;
+  const GridProblem problem{.m = g.m,
+                            .n = g.n,
+                            .k = g.k,
+                            .panel = kPanelColumns<S>,
+                            .max_rows = Product::kKeepsC ? kScratchRows : g.m,
+                            .packs_a = Product::packs_a(g)};
+  const Grid grid = choose_grid(problem, threads.threads());
+  const GemmScratch sizes = gemm_scratch(g.m, g.n, g.k, sizeof(S));
+  TESSERA_CHECK(static_cast<int64_t>(workspace.size()) >= threads.threads() * sizes.bytes(),
+                "gemm {} x {} x {} has {} bytes of workspace", g.m, g.n, g.k, workspace.size());
+  threads.run(grid.row_tiles * grid.column_tiles, [&](int64_t task, int worker) {
+    const int64_t row = task % grid.row_tiles * grid.rows,
+                  column = task / grid.row_tiles * grid.columns;
+    const Tile tile{row, std::min(row + grid.rows, g.m), column,
+                    std::min(column + grid.columns, g.n)};
+    Product(g, tile, sizes, workspace.data() + worker * sizes.bytes()).run();
+  });
+}
+
+template void gemm(const Gemm<double, double, double>&, ThreadPool&, std::span<std::byte>);
+template void gemm(const Gemm<float, float, float>&, ThreadPool&, std::span<std::byte>);
+template void gemm(const Gemm<float, float, Bf16>&, ThreadPool&, std::span<std::byte>);
+template void gemm(const Gemm<float, Bf16, float>&, ThreadPool&, std::span<std::byte>);
+template void gemm(const Gemm<float, Bf16, Bf16>&, ThreadPool&, std::span<std::byte>);
+template void gemm(const Gemm<Bf16, float, float>&, ThreadPool&, std::span<std::byte>);
+template void gemm(const Gemm<Bf16, float, Bf16>&, ThreadPool&, std::span<std::byte>);
+template void gemm(const Gemm<Bf16, Bf16, float>&, ThreadPool&, std::span<std::byte>);
+template void gemm(const Gemm<Bf16, Bf16, Bf16>&, ThreadPool&, std::span<std::byte>);
+
+}  // namespace tessera

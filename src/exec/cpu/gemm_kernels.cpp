@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// One body per piece, compiled for each instruction set with vectors of its width. With AVX-512 a
+// strip of 6 x 64 floats fills 24 of 32 registers; narrower sets walk a panel in passes of two
+// vectors, 12 of 16 registers.
+#include "exec/cpu/gemm_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "exec/cpu/simd.h"
+
+namespace tessera {
+namespace {
+
+template <typename S, int bytes>
+struct VectorOf {
+  typedef S Type
+      __attribute__((vector_size(bytes)));  // `using` ignores the attribute on a dependent type
+};
+template <typename S, int bytes>
+using Vector = typename VectorOf<S, bytes>::Type;
+
+template <typename V, typename S>
+TESSERA_INLINE V load_vector(const S* from) {
+  V v;
+  std::memcpy(&v, from, sizeof(v));
+  return v;
+}
+
+// `rows` x `vectors` of C; `columns` of them exist.
+template <typename S, int bytes, int rows, int vectors>
+TESSERA_INLINE void multiply_pass(const Strip<S>& strip, const S* panel, S* c, int64_t columns) {
+  using V = Vector<S, bytes>;
+  constexpr int64_t kWidth = bytes / sizeof(S);
+  V sum[rows][vectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) sum[i][j] = V{};
+#pragma GCC unroll 4
+    for (int line = 0; line * 64 < vectors * bytes; ++line)
+      __builtin_prefetch(c + i * strip.c_row + line * 64 / sizeof(S), 1);
+  }
+  const S* a = strip.a;
+  const int64_t a_row = strip.a_row, a_k = strip.a_k;
+  for (int64_t p = 0; p < strip.k; ++p) {
+    V b[vectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) b[j] = load_vector<V>(panel + j * kWidth);
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) {
+      const V x = a[i * a_row] - V{};
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) sum[i][j] += x * b[j];
+    }
+    a += a_k;
+    panel += kPanelColumns<S>;
+  }
+  if (columns >= vectors * kWidth) [[likely]] {
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) {
+        S* to = c + i * strip.c_row + j * kWidth;
+        if (strip.add) sum[i][j] += load_vector<V>(to);
+        std::memcpy(to, &sum[i][j], sizeof(V));
+      }
+    }
+    return;
+  }
+  S edge[rows][vectors * kWidth];
+  std::memcpy(edge, sum, sizeof(edge));
+  for (int i = 0; i < rows; ++i) {
+    S* to = c + i * strip.c_row;
+    for (int64_t j = 0; j < columns; ++j) to[j] = strip.add ? edge[i][j] + to[j] : edge[i][j];
+  }
+}
+
+template <typename S, int bytes, int vectors, int rows>
+TESSERA_INLINE void multiply_rows(const Strip<S>& strip) {
+  constexpr int64_t kPass = vectors * bytes / sizeof(S);
+  constexpr int64_t kPanel = kPanelColumns<S>;
+  for (int64_t column = 0; column < strip.columns; column += kPass) {
+    const S* panel = strip.panels + column / kPanel * kPanel * strip.k + column % kPanel;
+    multiply_pass<S, bytes, rows, vectors>(strip, panel, strip.c + column, strip.columns - column);
+  }
+}
+
+template <typename S, int bytes, int vectors>
+TESSERA_INLINE void multiply(const Strip<S>& strip) {
+  switch (strip.rows) {
+    case 1:
+      return multiply_rows<S, bytes, vectors, 1>(strip);
+    case 2:
+      return multiply_rows<S, bytes, vectors, 2>(strip);
+    case 3:
+      return multiply_rows<S, bytes, vectors, 3>(strip);
+    case 4:
+      return multiply_rows<S, bytes, vectors, 4>(strip);
+    case 5:
+      return multiply_rows<S, bytes, vectors, 5>(strip);
+    default:
+      return multiply_rows<S, bytes, vectors, 6>(strip);
+  }
+}
+
+// 16 rows of 16 floats, transposed in four rounds: in each, blocks of `distance` lanes change
+// places between two rows.
+template <int distance>
+TESSERA_INLINE void exchange_blocks(Lanes<float> (&rows)[16]) {
+  LanesOf<float>::Bits low, high;
+  for (int i = 0; i < 16; ++i) {
+    low[i] = i & distance ? 16 + i - distance : i;
+    high[i] = i & distance ? 16 + i : i + distance;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    if (i & distance) continue;
+    const Lanes<float> a = rows[i], b = rows[i + distance];
+    rows[i] = __builtin_shuffle(a, b, low);
+    rows[i + distance] = __builtin_shuffle(a, b, high);
+  }
+}
+
+template <typename T>
+TESSERA_INLINE void transpose_16x16(const T* from, int64_t stride, float* to, int64_t to_stride) {
+  Lanes<float> rows[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) rows[i] = load_lanes(from + i * stride);
+  exchange_blocks<8>(rows);
+  exchange_blocks<4>(rows);
+  exchange_blocks<2>(rows);
+  exchange_blocks<1>(rows);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) store_lanes(to + i * to_stride, rows[i]);
+}
+
+// One panel out of a transposed B, where a column of the panel is a row in memory.
+template <int bytes, typename T, typename S>
+TESSERA_INLINE void pack_transposed(const Matrix<T>& b, int64_t k, int64_t columns, S* panel) {
+  constexpr int64_t kPanel = kPanelColumns<S>;
+  constexpr bool kShuffles = bytes == 64 && std::is_same_v<S, float>;
+  for (int64_t j = 0; j < columns;) {
+    const bool block = kShuffles && j + 16 <= columns;
+    int64_t p = 0;
+    if constexpr (kShuffles)
+      for (; block && p + 16 <= k; p += 16)
+        transpose_16x16(b.data + j * b.stride + p, b.stride, panel + p * kPanel + j, kPanel);
+    const int64_t width = block ? 16 : 1;
+    for (; p < k; ++p)
+      for (int64_t i = j; i < j + width; ++i)
+        panel[p * kPanel + i] = load(b.data[i * b.stride + p]);
+    j += width;
+  }
+}
+
+template <int bytes, typename T, typename S>
+TESSERA_INLINE void pack_columns(const Matrix<T>& b, int64_t k, int64_t columns, S* panels) {
+  constexpr int64_t kPanel = kPanelColumns<S>;
+  for (int64_t first = 0; first < columns; first += kPanel, panels += k * kPanel) {
+    const int64_t width = std::min(columns - first, kPanel);
+    const Matrix<T> piece = b.at(0, first);
+    if (width < kPanel) std::fill(panels, panels + k * kPanel, S{});
+    if (b.transposed) {
+      pack_transposed<bytes>(piece, k, width, panels);
+    } else if (width == kPanel) {
+      for (int64_t p = 0; p < k; ++p)
+        for (int64_t j = 0; j < kPanel; j += kLanes<S>)
+          store_lanes(panels + p * kPanel + j, load_lanes(piece.data + p * b.stride + j));
+    } else {
+      for (int64_t p = 0; p < k; ++p)
+        for (int64_t j = 0; j < width; ++j)
+          panels[p * kPanel + j] = load(piece.data[p * b.stride + j]);
+    }
+  }
+}
+
+template <typename T, typename S>
+TESSERA_INLINE void pack_rows(const Matrix<T>& a, int64_t rows, int64_t k, S* packed) {
+  for (int64_t first = 0; first < rows; first += kStripRows, packed += k * kStripRows) {
+    const int64_t height = std::min(rows - first, kStripRows);
+    const Matrix<T> piece = a.at(first, 0);
+    if (height == kStripRows && a.transposed) {
+      for (int64_t p = 0; p < k; ++p)
+        for (int64_t i = 0; i < kStripRows; ++i)
+          packed[p * kStripRows + i] = load(piece.data[p * a.stride + i]);
+    } else {
+      for (int64_t p = 0; p < k; ++p)
+        for (int64_t i = 0; i < height; ++i)
+          packed[p * kStripRows + i] =
+              load(a.transposed ? piece.data[p * a.stride + i] : piece.data[i * a.stride + p]);
+    }
+  }
+}
+
+// Versions of one function for several instruction sets, as TESSERA_SIMD makes them, but each with
+// its own body.
+#define TESSERA_KERNELS(version, bytes, vectors)                                             \
+  version void strip_kernel(const Strip<float>& s) { multiply<float, bytes, vectors>(s); }   \
+  version void strip_kernel(const Strip<double>& s) { multiply<double, bytes, vectors>(s); } \
+  version void panel_kernel(const Matrix<float>& b, int64_t k, int64_t n, float* to) {       \
+    pack_columns<bytes>(b, k, n, to);                                                        \
+  }                                                                                          \
+  version void panel_kernel(const Matrix<Bf16>& b, int64_t k, int64_t n, float* to) {        \
+    pack_columns<bytes>(b, k, n, to);                                                        \
+  }                                                                                          \
+  version void panel_kernel(const Matrix<double>& b, int64_t k, int64_t n, double* to) {     \
+    pack_columns<bytes>(b, k, n, to);                                                        \
+  }
+
+#if defined(__x86_64__) && !defined(__clang__) && !defined(TESSERA_SANITIZED)
+TESSERA_KERNELS(__attribute__((target("arch=x86-64-v4"))), 64, 4)
+TESSERA_KERNELS(__attribute__((target("arch=x86-64-v3"))), 32, 2)
+TESSERA_KERNELS(__attribute__((target("default"))), 16, 2)
+#else
+TESSERA_KERNELS(, 16, 2)
+#endif
+#undef TESSERA_KERNELS
+
+TESSERA_SIMD void rows_kernel(const Matrix<float>& a, int64_t m, int64_t k, float* to) {
+  pack_rows(a, m, k, to);
+}
+TESSERA_SIMD void rows_kernel(const Matrix<Bf16>& a, int64_t m, int64_t k, float* to) {
+  pack_rows(a, m, k, to);
+}
+TESSERA_SIMD void rows_kernel(const Matrix<double>& a, int64_t m, int64_t k, double* to) {
+  pack_rows(a, m, k, to);
+}
+
+}  // namespace
+
+void multiply_strip(const Strip<float>& strip) { strip_kernel(strip); }
+void multiply_strip(const Strip<double>& strip) { strip_kernel(strip); }
+void pack_panels(const Matrix<float>& b, int64_t k, int64_t n, float* to) {
+  panel_kernel(b, k, n, to);
+}
+void pack_panels(const Matrix<Bf16>& b, int64_t k, int64_t n, float* to) {
+  panel_kernel(b, k, n, to);
+}
+void pack_panels(const Matrix<double>& b, int64_t k, int64_t n, double* to) {
+  panel_kernel(b, k, n, to);
+}
+void pack_strips(const Matrix<float>& a, int64_t m, int64_t k, float* to) {
+  rows_kernel(a, m, k, to);
+}
+void pack_strips(const Matrix<Bf16>& a, int64_t m, int64_t k, float* to) {
+  rows_kernel(a, m, k, to);
+}
+void pack_strips(const Matrix<double>& a, int64_t m, int64_t k, double* to) {
+  rows_kernel(a, m, k, to);
+}
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner part of a matrix product: strips of up to 6 rows of A times packed panels of B, and the
+// packing. Every element of C is one chain of multiply-adds in the order of k, whatever the strip
+// or panel it falls into; so tiling never changes bits.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "ops/matmul/gemm_blocking.h"
+
+namespace tessera {
+
+template <typename S>
+inline constexpr int64_t kPanelColumns = kPanelBytes / sizeof(S);
+
+// C[rows, columns] = or += A[rows, k] B[k, columns]. B is packed: panel after panel, each
+// [k][kPanelColumns], the last one padded.
+template <typename S>
+struct Strip {
+  int64_t rows, columns, k;
+  const S* a;
+  int64_t a_row, a_k;  // distance in A between rows, and between steps of k
+  const S* panels;
+  S* c;
+  int64_t c_row;
+  bool add;
+};
+void multiply_strip(const Strip<float>& strip);
+void multiply_strip(const Strip<double>& strip);
+
+// A piece of a matrix as it enters the product: element (i, j) lies at data[i * stride + j], or at
+// data[j * stride + i] when transposed.
+template <typename T>
+struct Matrix {
+  const T* data;
+  int64_t stride;
+  bool transposed = false;
+
+  Matrix at(int64_t i, int64_t j) const {
+    return {transposed ? data + j * stride + i : data + i * stride + j, stride, transposed};
+  }
+};
+
+// B[k, columns] into panels.
+void pack_panels(const Matrix<float>& b, int64_t k, int64_t columns, float* panels);
+void pack_panels(const Matrix<Bf16>& b, int64_t k, int64_t columns, float* panels);
+void pack_panels(const Matrix<double>& b, int64_t k, int64_t columns, double* panels);
+
+// A[rows, k] into strips, each [k][kStripRows]: a_row = 1, a_k = kStripRows, and strip i begins at
+// packed + i * k * kStripRows.
+void pack_strips(const Matrix<float>& a, int64_t rows, int64_t k, float* packed);
+void pack_strips(const Matrix<Bf16>& a, int64_t rows, int64_t k, float* packed);
+void pack_strips(const Matrix<double>& a, int64_t rows, int64_t k, double* packed);
+
+}  // namespace tessera

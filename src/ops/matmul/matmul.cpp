@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul(x, w): sums over every dim that both have. The result has x's other dims, then w's.
+#include "ops/matmul/contraction.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  Dims dims = require_contraction(call);
+  const DType dtype = dtype_attribute(call, "dtype", 0), own = call.operand(0).dtype;
+  call.require(dtype == own || dtype == accumulator_of(own),
+               "dtype = {} cannot be had from {}: use same or {}", name(dtype), name(own),
+               name(accumulator_of(own)));
+  return {{dtype, std::move(dims)}};
+}
+
+// dx sums over w's own dims, dw over x's; the order of operands makes the dims come out as theirs.
+void gradient(GradientBuilder& g) {
+  const ValueId x = g.operand(0), w = g.operand(1), dy = g.result_gradient(0);
+  const Contraction c = contraction_of(g.type(x), g.type(w));
+  const auto give = [&](size_t i, ValueId first, ValueId second) {
+    const DType dtype = g.gradient_dtype(i);
+    const std::string word = dtype == g.type(dy).dtype ? "same" : std::string(name(dtype));
+    g.set(i, g.emit(i, OpKind::matmul, {first, second}, {{"dtype", word}}).front());
+  };
+  if (g.needs(0)) c.x_outermost ? give(0, w, dy) : give(0, dy, w);
+  if (g.needs(1)) c.w_outermost ? give(1, x, dy) : give(1, dy, x);
+}
+
+Cost cost(const OpCall& call) {
+  const Contraction c = contraction_of(call.operand(0), call.operand(1));
+  return cost_of(call, 2 * c.m * c.n * c.k);
+}
+
+}  // namespace
+
+const OpDef& matmul_def() {
+  static const OpDef def{
+      .name = "matmul",
+      .summary = "sums over every dim that both operands have; their other dims remain",
+      .operands = {{"x"}, {"w"}},
+      .results = {"y"},
+      .attributes = {{"dtype", "same"}},
+      .infer_types = infer_types,
+      .gradient = gradient,
+      .cost = cost,
+      .workspace_bytes = matmul_workspace_bytes,
+      .accumulates = {0},
+  };
+  return def;
+}
+
+}  // namespace tessera

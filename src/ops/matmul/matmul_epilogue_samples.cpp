@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/op_sample.h"
+
+namespace tessera {
+
+std::vector<OpSample> matmul_epilogue_samples() {
+  const Dim batch{"batch", 3}, seq{"seq", 5}, d{"d", 20};
+  const TensorType x{DType::Fp64, {batch, seq, d}};
+  const TensorType w{DType::Fp64, {d, {"heads", 7}, {"e", 11}}};
+  const TensorType bias{DType::Fp64, {{"heads", 7}, {"e", 11}}};
+  const TensorType table{DType::Fp64, {{"mlp", 77}, d}};
+  const int64_t product = 2 * 15 * 77 * 20, each = 15 * 77;
+  return {
+      {.name = "bias_alone",
+       .operands = {{.type = x}, {.type = w}, {.type = bias}},
+       .flops = product + each},
+      {.name = "relu_without_bias",
+       .operands = {{.type = x}, {.type = w}},
+       .attributes = {{"activation", "relu"}},
+       .flops = product + each},
+      {.name = "gelu_keeps_the_value_before",
+       .operands = {{.type = x}, {.type = w}, {.type = bias}},
+       .attributes = {{"activation", "gelu"}, {"keep_pre", int64_t{1}}},
+       .flops = product + 2 * each},
+      {.name = "gelu_tanh_of_a_transposed_weight",
+       .operands = {{.type = x}, {.type = table}},
+       .attributes = {{"activation", "gelu_tanh"}, {"keep_pre", int64_t{1}}},
+       .flops = product + each},
+  };
+}
+
+}  // namespace tessera
