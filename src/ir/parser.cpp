@@ -3,6 +3,7 @@
 // lines and `#` comments are skipped.
 #include "ir/parser.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "ir/emit.h"
@@ -22,7 +23,9 @@ TensorType parse_type(Lexer& line) {
     if (!type.dims.empty()) line.expect(',');
     std::string dim = line.word();
     line.expect('=');
-    type.dims.push_back({std::move(dim), line.integer()});
+    const int64_t size = line.integer();
+    if (size < 1) line.fail(fmt::format("dim {} has size {}: use 1 or more", dim, size));
+    type.dims.push_back({std::move(dim), size});
   }
   return type;
 }
@@ -37,7 +40,10 @@ Location parse_location(Lexer& line) {
   if (!lifetime) line.fail(fmt::format("{} is not a lifetime", word));
   location.lifetime = *lifetime;
   if (plus != std::string::npos) {
-    location.offset = std::stoll(word.substr(plus + 1));
+    const char* end = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data() + plus + 1, end, location.offset);
+    if (error != std::errc() || rest != end)
+      line.fail(fmt::format("{} is not an offset", word.substr(plus + 1)));
     line.expect(':');
     location.bytes = line.integer();
   }
@@ -104,7 +110,7 @@ struct ResultText {
   Location location;
 };
 
-void parse_node(Lexer& line, Graph& graph) {
+std::vector<ResultText> parse_results(Lexer& line, const Graph& graph) {
   std::vector<ResultText> results;
   do {
     ResultText result{.name = line.value_name(), .type = {}, .location = {}};
@@ -112,11 +118,29 @@ void parse_node(Lexer& line, Graph& graph) {
       result.type = parse_type(line);
       result.location = parse_location(line);
     }
-    if (graph.find_value(result.name) != kNone)
-      line.fail(fmt::format("%{} is defined twice", result.name));
+    const bool twice = graph.find_value(result.name) != kNone ||
+                       std::any_of(results.begin(), results.end(), [&](const ResultText& other) {
+                         return other.name == result.name;
+                       });
+    if (twice) line.fail(fmt::format("%{} is defined twice", result.name));
     results.push_back(std::move(result));
   } while (line.accept(','));
   line.expect('=');
+  return results;
+}
+
+// What the op says about the call, with the line it stands in.
+std::vector<ValueId> emit_at(const Lexer& line, Graph& graph, OpKind op,
+                             std::vector<ValueId> operands, EmitOptions options) {
+  try {
+    return emit(graph, op, std::move(operands), std::move(options));
+  } catch (const UserError& error) {
+    line.fail(error.message());
+  }
+}
+
+void parse_node(Lexer& line, Graph& graph) {
+  const std::vector<ResultText> results = parse_results(line, graph);
   const std::string op_name = line.word();
   const auto op = op_from_name(op_name);
   if (!op) line.fail(fmt::format("there is no op {}", op_name));
@@ -137,7 +161,8 @@ void parse_node(Lexer& line, Graph& graph) {
   }
   Location workspace;
   if (line.accept_word("workspace")) workspace = parse_location(line);
-  const std::vector<ValueId> ids = emit(graph, *op, std::move(operands), std::move(options));
+  const std::vector<ValueId> ids =
+      emit_at(line, graph, *op, std::move(operands), std::move(options));
   if (ids.size() != results.size())
     line.fail(fmt::format("{} yields {} results here", op_name, ids.size()));
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -167,6 +192,8 @@ void parse_input(Lexer& line, Graph& graph) {
   const auto kind = input_kind_from_name(word);
   if (!kind) line.fail(fmt::format("{} begins no statement", word));
   std::string value_name = line.value_name();
+  if (graph.find_value(value_name) != kNone)
+    line.fail(fmt::format("%{} is defined twice", value_name));
   line.expect(':');
   TensorType type = parse_type(line);
   const Location location = parse_location(line);
@@ -200,6 +227,7 @@ void parse_block(Lexer& line, Module& module) {
 }
 
 void parse_module_line(Lexer& line, Module& module) {
+  if (!module.name.empty()) line.fail("the module line stands twice");
   module.name = line.word();
   const std::string form = line.word();
   const auto known = form_from_name(form);
@@ -213,6 +241,8 @@ void parse_module_line(Lexer& line, Module& module) {
 
 void parse_class_head(Lexer& line, Module& module) {
   BlockClass block_class{.name = line.word(), .graph = {}, .slot_bytes = 0};
+  if (module.find_class(block_class.name) != kNone)
+    line.fail(fmt::format("class {} is defined twice", block_class.name));
   if (line.accept_word("slot")) {
     line.expect('=');
     block_class.slot_bytes = line.integer();
@@ -250,6 +280,8 @@ Module parse_module(std::string_view text) {
     if (!line.at_end()) line.fail("text left over at the end of the line");
   }
   if (in_class) throw user_error("IR ends inside class {}", module.classes.back().name);
+  if (module.name.empty())
+    throw user_error("IR has no module line").help("begin with `module <name> maths`");
   verify(module);
   return module;
 }

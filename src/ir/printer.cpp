@@ -49,19 +49,20 @@ std::string print_attributes(const Node& node) {
     if (!value || *value == spec.fallback) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", spec.name, to_string(*value));
   }
-  return text.empty() ? "" : " {" + text + "}";
+  return text.empty() ? "" : fmt::format(" {{{}}}", text);
 }
 
 std::string print_node(const Graph& graph, const Node& node) {
   std::string text = "  ";
   for (size_t i = 0; i < node.results.size(); ++i)
-    text += (i ? ", " : "") + print_typed(graph, node.results[i]);
+    text += fmt::format("{}{}", i ? ", " : "", print_typed(graph, node.results[i]));
   text += fmt::format(" = {}(", name(node.op));
   for (size_t i = 0; i < node.operands.size(); ++i)
     text += fmt::format("{}%{}", i ? ", " : "", graph.value(node.operands[i]).name);
-  text += ")" + print_attributes(node);
+  text += fmt::format("){}", print_attributes(node));
   if (node.phase != Phase::Forward) text += fmt::format(" @{}", name(node.phase));
-  if (node.workspace.lifetime != Lifetime::None) text += " workspace" + print(node.workspace);
+  if (node.workspace.lifetime != Lifetime::None)
+    text += fmt::format(" workspace{}", print(node.workspace));
   return text + "\n";
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/verify_blocks.h"
 
 namespace tessera {
 namespace {
@@ -29,8 +30,18 @@ void verify_order(const BlockClass& block_class) {
                   block_class.name);
 }
 
+// Sizes are multiplied freely elsewhere, so the bytes of every value must fit 63 bits.
+void verify_size(const Value& value) {
+  int64_t bytes = size_bytes(value.type.dtype);
+  for (const Dim& dim : value.type.dims)
+    if (__builtin_mul_overflow(bytes, dim.size, &bytes))
+      throw user_error("%{}: {} has more bytes than can be counted", value.name,
+                       to_string(value.type));
+}
+
 void verify_types(const BlockClass& block_class) {
   const Graph& graph = block_class.graph;
+  for (ValueId id = 0; id < graph.num_values(); ++id) verify_size(graph.value(id));
   for (const Node& node : graph.nodes()) {
     const std::vector<TensorType> inferred =
         infer_types(node.op, node.attributes, types_of(graph, node.operands));
@@ -70,6 +81,57 @@ void verify_phases(const BlockClass& block_class) {
     }
 }
 
+bool runs_per_microbatch(Phase phase) { return phase != Phase::Norm && phase != Phase::Update; }
+
+bool can_add_into(const Graph& graph, ValueId value) {
+  const Node& node = graph.node(graph.value(value).producer);
+  const auto result = static_cast<size_t>(
+      std::find(node.results.begin(), node.results.end(), value) - node.results.begin());
+  const std::vector<size_t>& able = op_def(node.op).accumulates;
+  return std::find(able.begin(), able.end(), result) != able.end();
+}
+
+// A returned value has one place, which is not an input's. One that adds up over microbatches is
+// whole only after the last.
+void verify_outputs(const BlockClass& block_class) {
+  const Graph& graph = block_class.graph;
+  std::set<ValueId> returned;
+  for (const GraphOutput& output : graph.outputs()) {
+    const Value& value = graph.value(output.value);
+    if (value.producer == kNone)
+      throw user_error("class {} returns its input %{}", block_class.name, value.name)
+          .help("return a copy: accumulate(x)");
+    if (!returned.insert(output.value).second)
+      throw user_error("class {} returns %{} twice", block_class.name, value.name)
+          .help("return a copy the second time: accumulate(x)");
+    if (!output.accumulates) continue;
+    const Node& producer = graph.node(value.producer);
+    if (!can_add_into(graph, output.value))
+      throw user_error("class {} returns %{}, which adds up over microbatches, but {} cannot add",
+                       block_class.name, value.name, name(producer.op))
+          .help("return a copy: accumulate(x)");
+    for (const Node& node : graph.nodes())
+      if (runs_per_microbatch(node.phase) && std::find(node.operands.begin(), node.operands.end(),
+                                                       output.value) != node.operands.end())
+        throw user_error("class {}: {} reads %{}, which is whole only after the last microbatch",
+                         block_class.name, name(node.op), value.name)
+            .help("return a copy: accumulate(x)");
+  }
+}
+
+void verify_streams(const BlockClass& block_class) {
+  const Graph& graph = block_class.graph;
+  const auto taken =
+      std::count_if(graph.inputs().begin(), graph.inputs().end(),
+                    [](const GraphInput& input) { return input.kind == InputKind::Stream; });
+  const auto given =
+      std::count_if(graph.outputs().begin(), graph.outputs().end(),
+                    [](const GraphOutput& output) { return output.kind == OutputKind::Stream; });
+  if (taken > 1 || given > 1)
+    throw user_error("class {} takes {} streams and returns {}: at most one each", block_class.name,
+                     taken, given);
+}
+
 void verify_maths(const Module& module) {
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes())
@@ -96,7 +158,10 @@ void verify_step(const Module& module) {
 
 void verify_planned(const Module& module) {
   for (const BlockClass& block_class : module.classes)
-    for (const Node& node : block_class.graph.nodes())
+    for (const Node& node : block_class.graph.nodes()) {
+      TESSERA_CHECK(node.workspace.offset + node.workspace.bytes <= module.scratch_bytes,
+                    "class {}: the workspace of {} lies outside the scratch arena",
+                    block_class.name, name(node.op));
       for (const ValueId result : node.results) {
         const Value& value = block_class.graph.value(result);
         TESSERA_CHECK(value.location.lifetime != Lifetime::None, "class {}: %{} has no place",
@@ -108,57 +173,6 @@ void verify_planned(const Module& module) {
                           value.location.offset + value.type.bytes() <= block_class.slot_bytes,
                       "class {}: %{} lies outside the slot", block_class.name, value.name);
       }
-}
-
-const Value* stream_in(const Graph& graph) {
-  for (const GraphInput& input : graph.inputs())
-    if (input.kind == InputKind::Stream) return &graph.value(input.value);
-  return nullptr;
-}
-
-const Value* stream_out(const Graph& graph) {
-  const GraphOutput* output = graph.find_output(OutputKind::Stream);
-  return output ? &graph.value(output->value) : nullptr;
-}
-
-// What one block returns, the next one takes.
-void verify_chain(const Module& module) {
-  std::set<std::string> names;
-  for (size_t i = 0; i < module.blocks.size(); ++i) {
-    const Block& block = module.blocks[i];
-    if (!names.insert(block.name).second) throw user_error("two blocks are called {}", block.name);
-    const Value* given = i == 0 ? nullptr : stream_out(module.class_of(module.blocks[i - 1]).graph);
-    const Value* taken = stream_in(module.class_of(block).graph);
-    if (taken && !given)
-      throw user_error("block {} takes the stream %{}, but no block before it returns one",
-                       block.name, taken->name);
-    if (taken && taken->type != given->type)
-      throw user_error("block {} takes {}, but block {} returns {}", block.name,
-                       to_string(taken->type), module.blocks[i - 1].name, to_string(given->type));
-  }
-}
-
-void verify_ties(const Module& module) {
-  for (const Block& block : module.blocks)
-    for (const auto& [parameter, state] : block.ties) {
-      const size_t dot = state.rfind('.');
-      const int owner = dot == std::string::npos ? kNone : module.find_block(state.substr(0, dot));
-      const Graph& graph = module.class_of(block).graph;
-      const GraphInput* here = graph.find_input(InputKind::State, parameter);
-      if (!here)
-        throw user_error("block {} ties {}, which its class does not have", block.name, parameter);
-      if (owner == kNone)
-        throw user_error("block {} ties {} to {}: there is no such block", block.name, parameter,
-                         state);
-      const Graph& other = module.class_of(module.blocks[static_cast<size_t>(owner)]).graph;
-      const GraphInput* there = other.find_input(InputKind::State, state.substr(dot + 1));
-      if (!there)
-        throw user_error("block {} ties {} to {}: there is no such parameter", block.name,
-                         parameter, state);
-      if (graph.value(here->value).type != other.value(there->value).type)
-        throw user_error("block {} ties {} ({}) to {} ({}): the types differ", block.name,
-                         parameter, to_string(graph.value(here->value).type), state,
-                         to_string(other.value(there->value).type));
     }
 }
 
@@ -169,9 +183,10 @@ void verify(const Module& module) {
     verify_order(block_class);
     verify_types(block_class);
     verify_phases(block_class);
+    verify_outputs(block_class);
+    verify_streams(block_class);
   }
-  verify_chain(module);
-  verify_ties(module);
+  verify_blocks(module);
   if (module.form == Form::Maths)
     verify_maths(module);
   else
