@@ -9,6 +9,7 @@ namespace tessera {
 Compiled compile(Module module, const CompileOptions& options) {
   if (options.microbatches < 1)
     throw user_error("microbatches is {}: use 1 or more", options.microbatches);
+  if (module.blocks.empty()) throw user_error("module {} has no blocks", module.name);
   verify(module);
   const PassPipeline pipeline = options.training
                                     ? training_pipeline(options.optimizer, options.profile)

@@ -59,9 +59,15 @@ class ClassFusion {
     ++fused_;
   }
 
+  // matmul_epilogue has no dtype of its own.
+  Node* plain_matmul(ValueId value, Phase phase) {
+    Node* matmul = producer(value, OpKind::matmul, phase);
+    return matmul && matmul->attributes.word("dtype") == "same" ? matmul : nullptr;
+  }
+
   bool try_bias(const Node& node) {
     if (node.op != OpKind::bias_add) return false;
-    Node* matmul = producer(node.operands[0], OpKind::matmul, node.phase);
+    Node* matmul = plain_matmul(node.operands[0], node.phase);
     const TensorType& x = graph_.value(node.operands[0]).type;
     if (!matmul || !read_once(node.operands[0]) || !graph_.input_of(node.operands[1])) return false;
     const TensorType& w = graph_.value(matmul->operands[1]).type;
@@ -86,7 +92,7 @@ class ClassFusion {
       return false;
     const ValueId before = node.operands[0];
     Node* matmul = producer(before, OpKind::matmul_epilogue, node.phase);
-    if (!matmul) matmul = producer(before, OpKind::matmul, node.phase);
+    if (!matmul) matmul = plain_matmul(before, node.phase);
     if (!matmul || is_returned(before)) return false;
     if (matmul->op == OpKind::matmul_epilogue && matmul->attributes.word("activation") != "none")
       return false;

@@ -51,10 +51,12 @@ class ClassGradient {
     return parts.empty() ? kNone : parts.front();
   }
 
-  bool is_step_output(ValueId value) const {
+  // Other step values are reports: nothing is trained on them.
+  bool is_returned_as_loss(ValueId value) const {
     return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
                        [&](const GraphOutput& output) {
-                         return output.kind == OutputKind::Step && output.value == value;
+                         return output.kind == OutputKind::Step && output.target == "loss" &&
+                                output.value == value;
                        });
   }
 
@@ -65,7 +67,7 @@ class ClassGradient {
     std::vector<ValueId> result_gradients;
     for (const ValueId result : results)
       result_gradients.push_back(gradient_of(result, Phase::InputGrad));
-    const bool is_loss = def.gradient_yields_results && is_step_output(results.front());
+    const bool is_loss = def.gradient_yields_results && is_returned_as_loss(results.front());
     const bool reached = std::any_of(result_gradients.begin(), result_gradients.end(),
                                      [](ValueId g) { return g != kNone; });
     if (!reached && !is_loss) return;
@@ -78,9 +80,14 @@ class ClassGradient {
       throw user_error("{} has no gradient, but a parameter or the stream needs one through it",
                        def.name);
     def.gradient(builder);
-    for (size_t i = 0; i < operands.size(); ++i)
-      if (builder.operand_gradients()[i] != kNone && builder.needs(i))
-        contribute(operands[i], builder.operand_gradients()[i]);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      ValueId gradient = builder.operand_gradients()[i];
+      if (gradient == kNone || !builder.needs(i)) continue;
+      // A rule that hands on the result's gradient does not know that this operand is a parameter.
+      if (const DType dtype = builder.gradient_dtype(i); graph_.value(gradient).type.dtype != dtype)
+        gradient = copied(gradient, graph_.value(operands[i]).name, Phase::WeightGrad, dtype);
+      contribute(operands[i], gradient);
+    }
     if (is_loss) run_only_in_evaluate(id, builder.result_stand_ins());
   }
 
@@ -112,10 +119,7 @@ class ClassGradient {
           return std::find(node.operands.begin(), node.operands.end(), value) !=
                  node.operands.end();
         });
-    const bool returned =
-        std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
-                    [&](const GraphOutput& output) { return output.value == value; });
-    return read || returned;
+    return read || is_returned(value);
   }
 
   ValueId copied(ValueId value, const std::string& about, Phase phase, DType dtype) {
@@ -126,37 +130,55 @@ class ClassGradient {
         .front();
   }
 
+  bool is_returned(ValueId value) const {
+    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
+                       [&](const GraphOutput& output) { return output.value == value; });
+  }
+
+  void return_parameter_gradient(const GraphInput& parameter) {
+    ValueId gradient = gradient_of(parameter.value, Phase::WeightGrad);
+    if (gradient == kNone) return;
+    const std::string about = graph_.value(parameter.value).name;
+    if (!kernel_can_accumulate(gradient) || has_other_use(gradient))
+      gradient = copied(gradient, about, Phase::WeightGrad,
+                        accumulator_of(graph_.value(parameter.value).type.dtype));
+    graph_.add_output(
+        {.kind = OutputKind::Gradient, .value = gradient, .target = about, .accumulates = true});
+  }
+
+  void return_stream_gradient(const GraphInput& stream) {
+    const std::string about = graph_.value(stream.value).name;
+    ValueId gradient = gradient_of(stream.value, Phase::InputGrad);
+    if (gradient == kNone) throw user_error("the loss does not depend on the stream %{}", about);
+    if (graph_.value(gradient).producer == kNone)
+      gradient = copied(gradient, about, Phase::InputGrad, graph_.value(stream.value).type.dtype);
+    graph_.add_output(
+        {.kind = OutputKind::InputGradient, .value = gradient, .target = {}, .accumulates = false});
+  }
+
+  // The stream comes first: a gradient that a parameter shares with it is then copied, because the
+  // parameter's adds up.
   void return_gradients() {
     const std::vector<GraphInput> inputs = graph_.inputs();
-    for (const GraphInput& input : inputs) {
-      const TensorType type = graph_.value(input.value).type;
-      const std::string about = graph_.value(input.value).name;
-      if (input.kind == InputKind::State) {
-        ValueId gradient = gradient_of(input.value, Phase::WeightGrad);
-        if (gradient == kNone) continue;
-        if (!kernel_can_accumulate(gradient) || has_other_use(gradient))
-          gradient = copied(gradient, about, Phase::WeightGrad, accumulator_of(type.dtype));
-        graph_.add_output({.kind = OutputKind::Gradient,
-                           .value = gradient,
-                           .target = about,
-                           .accumulates = true});
-      } else if (input.kind == InputKind::Stream) {
-        ValueId gradient = gradient_of(input.value, Phase::InputGrad);
-        if (gradient == kNone)
-          throw user_error("the loss does not depend on the stream %{}", about);
-        if (graph_.value(gradient).producer == kNone)
-          gradient = copied(gradient, about, Phase::InputGrad, type.dtype);
-        graph_.add_output({.kind = OutputKind::InputGradient,
-                           .value = gradient,
-                           .target = {},
-                           .accumulates = false});
-      }
-    }
+    for (const GraphInput& input : inputs)
+      if (input.kind == InputKind::Stream) return_stream_gradient(input);
+    for (const GraphInput& input : inputs)
+      if (input.kind == InputKind::State) return_parameter_gradient(input);
   }
 
   Graph& graph_;
   std::vector<std::vector<ValueId>> contributions_;  // by value
 };
+
+// Gradients begin at a loss; nobody gives a gradient for what the last block returns.
+void require_loss(const Module& module) {
+  if (module.blocks.empty()) return;
+  const Graph& last = module.class_of(module.blocks.back()).graph;
+  if (const GraphOutput* stream = last.find_output(OutputKind::Stream))
+    throw user_error("the last block, {}, returns the stream %{}: training ends in a loss",
+                     module.blocks.back().name, last.value(stream->value).name)
+        .help("return a loss from the last block, or compile for inference");
+}
 
 }  // namespace
 
@@ -166,6 +188,7 @@ Pass build_backward() {
           .requires_form = Form::Maths,
           .ensures_form = Form::Step,
           .run = [](Module& module) {
+            require_loss(module);
             int64_t before = 0, after = 0;
             for (BlockClass& block_class : module.classes) {
               before += block_class.graph.num_nodes();
