@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file mapped read-only into memory. A missing or unreadable file is a UserError.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace tessera {
+
+class MappedFile {
+ public:
+  explicit MappedFile(std::filesystem::path path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  std::filesystem::path path_;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace tessera
