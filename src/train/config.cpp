@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/config.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/nearest_name.h"
+#include "train/config_fields.h"
+#include "train/config_values.h"
+#include "train/mapped_file.h"
+
+namespace tessera {
+namespace {
+
+// What a preset changes in the other sections; a name that ends in '-' stands for its whole family.
+struct PresetDefault {
+  std::string_view preset, key, text;
+};
+constexpr std::array<PresetDefault, 13> kPresetDefaults{{
+    {"mlp", "train.batch", "128"},
+    {"mlp", "train.steps", "200"},
+    {"mlp", "train.learning_rate", "1e-3"},
+    {"mlp", "train.weight_decay", "0"},
+    {"gpt2-", "train.batch", "4"},
+    {"gpt2-", "train.seq", "1024"},
+    {"gpt2-", "train.learning_rate", "6e-4"},
+    {"llama3-", "train.batch", "1"},
+    {"llama3-", "train.seq", "2048"},
+    {"llama3-", "train.learning_rate", "3e-4"},
+    {"qwen3-", "train.batch", "1"},
+    {"qwen3-", "train.seq", "2048"},
+    {"qwen3-", "train.learning_rate", "3e-4"},
+}};
+
+bool is_model_key(std::string_view key) { return key.starts_with("model.") || key == "model"; }
+
+[[noreturn]] void unknown_key(const ConfigValue& value, const std::vector<ConfigField>& fields) {
+  std::vector<std::string> known{"model.preset"};
+  for (const ConfigField& field : fields) known.emplace_back(field.key);
+  std::string near = nearest_name(value.key, known);
+  // A key without its section is the commonest slip: steps for train.steps.
+  for (const std::string& key : known)
+    if (key.ends_with("." + value.key)) near = key;
+  throw user_error("unknown key {}{}", value.key,
+                   near.empty() ? "" : ": did you mean " + near + "?")
+      .at(value.place)
+      .help("`tessera train --help` lists all keys");
+}
+
+void apply(const ConfigValue& value, Config& config) {
+  if (is_model_key(value.key)) {
+    config.model.emplace_back(value.key == "model" ? "preset" : value.key.substr(6), value.text);
+    return;
+  }
+  const std::vector<ConfigField> fields = config_fields(config);
+  const auto field = std::find_if(fields.begin(), fields.end(),
+                                  [&](const ConfigField& f) { return f.key == value.key; });
+  if (field == fields.end()) unknown_key(value, fields);
+  set_field(*field, value.text, value.place);
+}
+
+void resolve_source(Config& config) {
+  DataConfig& data = config.data;
+  if (data.source == "auto") {
+    const std::string* family = find_model_setting(config, "family");
+    const bool mlp = family != nullptr ? *family == "mlp" : preset_name(config) == "mlp";
+    data.source = mlp                           ? "regression"
+                  : data.path.empty()           ? "stories"
+                  : data.path.ends_with(".bin") ? "tokens"
+                                                : "text";
+  }
+  const bool reads_files = data.source == "text" || data.source == "tokens";
+  if (reads_files && data.path.empty())
+    throw user_error("data.source is {}, but data.path is empty", data.source)
+        .at("data.path")
+        .help("give a path, or data.source=stories for built-in text");
+  if (!reads_files && !data.path.empty())
+    throw user_error("data.source is {}, which reads no file, but data.path is {}", data.source,
+                     data.path)
+        .at("data.source")
+        .help("use data.source=text or tokens, or leave data.path out");
+}
+
+void check_together(const Config& config) {
+  const TrainConfig& train = config.train;
+  if (train.batch % train.microbatches != 0)
+    throw user_error("cannot split a batch of {} samples into {} microbatches", train.batch,
+                     train.microbatches)
+        .at("train.microbatches")
+        .help("train.batch must be a multiple of train.microbatches");
+  if (config.run.out.empty())
+    throw user_error("run.out is empty").at("run.out").help("give a folder, such as run.out=out");
+}
+
+}  // namespace
+
+Config parse_config(std::string_view toml, const std::string& origin,
+                    std::span<const std::string> overrides) {
+  std::vector<ConfigValue> values = values_from_toml(toml, origin);
+  for (const std::string& assignment : overrides) values.push_back(value_from_override(assignment));
+
+  Config names;  // the preset must be known before the rest is applied
+  for (const ConfigValue& value : values)
+    if (is_model_key(value.key)) apply(value, names);
+  const std::string preset = preset_name(names);
+
+  Config config;
+  for (const PresetDefault& row : kPresetDefaults) {
+    const bool family = row.preset.ends_with('-');
+    if (family ? preset.starts_with(row.preset) : preset == row.preset)
+      apply({std::string(row.key), std::string(row.text), "preset " + preset}, config);
+  }
+  for (const ConfigValue& value : values) apply(value, config);
+  if (find_model_setting(config, "preset") == nullptr)
+    config.model.insert(config.model.begin(), {"preset", preset});
+  resolve_source(config);
+  check_together(config);
+  return config;
+}
+
+Config load_config(const std::optional<std::filesystem::path>& file,
+                   std::span<const std::string> overrides) {
+  if (!file) return parse_config("", "defaults", overrides);
+  const MappedFile mapped(*file);
+  const auto bytes = mapped.bytes();
+  return parse_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file->string(),
+                      overrides);
+}
+
+const std::string* find_model_setting(const Config& config, std::string_view key) {
+  const std::string* found = nullptr;
+  for (const auto& [name, text] : config.model)
+    if (name == key) found = &text;
+  return found;
+}
+
+std::string preset_name(const Config& config) {
+  const std::string* name = find_model_setting(config, "preset");
+  return name != nullptr ? *name : "tiny";
+}
+
+std::string to_toml(const Config& config) {
+  Config copy = config;
+  std::string text = "[model]\n";
+  std::vector<std::string_view> written;
+  for (const auto& [key, unused] : config.model) {
+    if (std::find(written.begin(), written.end(), key) != written.end()) continue;
+    written.push_back(key);
+    text += fmt::format("{} = {}\n", key, toml_value(*find_model_setting(config, key)));
+  }
+  std::string section = "model";
+  for (const ConfigField& field : config_fields(copy)) {
+    const size_t dot = field.key.find('.');
+    if (field.key.substr(0, dot) != section) {
+      section = field.key.substr(0, dot);
+      text += fmt::format("\n[{}]\n", section);
+    }
+    const bool quoted = std::holds_alternative<std::string*>(field.value);
+    const std::string value = field_text(field);
+    text +=
+        fmt::format("{} = {}\n", field.key.substr(dot + 1), quoted ? toml_string(value) : value);
+  }
+  return text;
+}
+
+std::vector<ConfigKey> config_keys() {
+  Config defaults;
+  std::vector<ConfigKey> keys;
+  for (const ConfigField& field : config_fields(defaults))
+    keys.push_back(
+        {std::string(field.key), field_text(field), allowed_text(field), std::string(field.doc)});
+  return keys;
+}
+
+}  // namespace tessera

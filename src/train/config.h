@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run is asked to do: a TOML file, then `key=value` overrides, into plain structs. Every key
+// but [model]'s is declared once, in config_fields.cpp; the defaults here are those of the demo.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+// Keys of [model] without the section, in the order given; what they mean is decided and checked by
+// src/models.
+using ModelSettings = std::vector<std::pair<std::string, std::string>>;
+
+struct DataConfig {
+  std::string source = "auto";
+  std::string path;
+  double held_out = 0.01;
+  int64_t seed = 1;
+  int64_t story_bytes = 64 << 20;
+  bool document_mask = false;
+  int64_t document_end = -1;
+};
+
+struct TrainConfig {
+  int64_t steps = 1000;
+  int64_t batch = 16;
+  int64_t microbatches = 1;
+  int64_t seq = 128;
+  int64_t seed = 1;
+  double learning_rate = 2e-3;
+  int64_t warmup_steps = 50;
+  std::string schedule = "cosine";
+  double decay_fraction = 0.2;
+  double min_learning_rate = 0.1;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double clip_norm = 1.0;
+  double ema_decay = 0;
+  std::string precision = "fp32";
+  int64_t eval_every = 100;
+  int64_t eval_batches = 8;
+  int64_t save_every = 0;
+  int64_t keep = 2;
+  int64_t sample_every = 0;
+  int64_t log_every = 10;
+  int64_t threads = 0;
+};
+
+struct RunConfig {
+  std::string out = "out";
+  std::string device = "cpu";
+  double peak_gflops = 0;
+};
+
+struct Config {
+  ModelSettings model;
+  DataConfig data;
+  TrainConfig train;
+  RunConfig run;
+};
+
+// Defaults of the model's preset, then the file, then the overrides ("train.steps=10"), then
+// checked as a whole.
+Config load_config(const std::optional<std::filesystem::path>& file,
+                   std::span<const std::string> overrides);
+// The same from text; `origin` names it in errors.
+Config parse_config(std::string_view toml, const std::string& origin,
+                    std::span<const std::string> overrides);
+
+// Every key with its value, so that reading it back gives the same config whatever the defaults
+// become.
+std::string to_toml(const Config& config);
+
+// The last value given for a key of [model]; null when none was.
+const std::string* find_model_setting(const Config& config, std::string_view key);
+// The name of the preset: model.preset, or "tiny".
+std::string preset_name(const Config& config);
+
+// One row per key, for help and docs.
+struct ConfigKey {
+  std::string key, default_value, allowed, doc;
+};
+std::vector<ConfigKey> config_keys();
+
+}  // namespace tessera

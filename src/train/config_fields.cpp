@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/config_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kAny = 1e18;
+constexpr Bounds kPositive{1, kAny};
+constexpr Bounds kNotNegative{0, kAny};
+constexpr Bounds kFraction{0, 1};
+constexpr Bounds kBelowOne{0, 0.999999999};
+
+std::string without_underscores(std::string_view text) {
+  std::string digits(text);
+  std::erase(digits, '_');
+  return digits;
+}
+
+template <typename T>
+bool parse_number(const std::string& text, T& number) {
+  const std::string digits = without_underscores(text);
+  const char* begin = digits.data() + (digits.starts_with('+') ? 1 : 0);
+  const char* end = digits.data() + digits.size();
+  const auto result = std::from_chars(begin, end, number);
+  return result.ec == std::errc{} && result.ptr == end;
+}
+
+bool parse(const std::string& text, int64_t& number) { return parse_number(text, number); }
+bool parse(const std::string& text, double& number) {
+  return parse_number(text, number) && std::isfinite(number);
+}
+bool parse(const std::string& text, bool& flag) {
+  flag = text == "true";
+  return flag || text == "false";
+}
+bool parse(const std::string& text, std::string& value) {
+  value = text;
+  return true;
+}
+
+bool is_allowed(const ConfigField& field, double number) {
+  const Bounds* bounds = std::get_if<Bounds>(&field.allowed);
+  return bounds == nullptr || (number >= bounds->low && number <= bounds->high);
+}
+bool is_allowed(const ConfigField& field, const std::string& text) {
+  const Choices* choices = std::get_if<Choices>(&field.allowed);
+  return choices == nullptr || std::find(choices->begin(), choices->end(), text) != choices->end();
+}
+
+std::string number_text(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string bounds_text(const Bounds& bounds) {
+  if (bounds.high == kBelowOne.high) return fmt::format(" from {} to below 1", bounds.low);
+  if (bounds.high == kAny) return fmt::format(" of at least {}", bounds.low);
+  return fmt::format(" from {} to {}", bounds.low, bounds.high);
+}
+
+}  // namespace
+
+std::vector<ConfigField> config_fields(Config& c) {
+  DataConfig& d = c.data;
+  TrainConfig& t = c.train;
+  RunConfig& r = c.run;
+  return {
+      {"data.source", &d.source, Choices{"auto", "stories", "text", "tokens", "regression"},
+       "built-in stories, text as bytes, token shards, made x and y; auto: by data.path and model"},
+      {"data.path", &d.path, {}, "a text file or folder, or token shards by glob"},
+      {"data.held_out", &d.held_out, kBelowOne, "share of the data kept for the held-out loss"},
+      {"data.seed", &d.seed, kNotNegative, "seed of the built-in stories and of made data"},
+      {"data.story_bytes", &d.story_bytes, Bounds{1, 1e15}, "how much story text there is"},
+      {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
+      {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
+       "the token that ends a document in token shards; -1: none"},
+      {"train.steps", &t.steps, kPositive, "optimizer updates"},
+      {"train.batch", &t.batch, kPositive, "samples per step"},
+      {"train.microbatches", &t.microbatches, kPositive, "parts a step's batch is run in"},
+      {"train.seq", &t.seq, kPositive, "tokens per sample"},
+      {"train.seed", &t.seed, kNotNegative, "seed of first weights and data order"},
+      {"train.learning_rate", &t.learning_rate, kNotNegative, "the highest learning rate"},
+      {"train.warmup_steps", &t.warmup_steps, kNotNegative, "steps of linear rise to it"},
+      {"train.schedule", &t.schedule, Choices{"cosine", "linear", "wsd", "constant"},
+       "how it falls after the warm-up; wsd: stable, then a linear decay"},
+      {"train.decay_fraction", &t.decay_fraction, kFraction,
+       "share of the steps that wsd decays in"},
+      {"train.min_learning_rate", &t.min_learning_rate, kFraction,
+       "the last learning rate, as a share of the highest"},
+      {"train.beta1", &t.beta1, kBelowOne, "AdamW: decay of the mean gradient"},
+      {"train.beta2", &t.beta2, kBelowOne, "AdamW: decay of the mean square"},
+      {"train.epsilon", &t.epsilon, kNotNegative, "AdamW: added to the root of the mean square"},
+      {"train.weight_decay", &t.weight_decay, kNotNegative, "AdamW: decoupled weight decay"},
+      {"train.clip_norm", &t.clip_norm, kNotNegative, "largest gradient norm; 0: no clipping"},
+      {"train.ema_decay", &t.ema_decay, kBelowOne, "decay of the averaged weights; 0: none kept"},
+      {"train.precision", &t.precision, Choices{"fp32", "bf16", "fp64"},
+       "of weights in use and activations; bf16 keeps fp32 master weights"},
+      {"train.eval_every", &t.eval_every, kNotNegative, "steps between held-out losses; 0: never"},
+      {"train.eval_batches", &t.eval_batches, kPositive, "batches per held-out loss"},
+      {"train.save_every", &t.save_every, kNotNegative, "steps between checkpoints; 0: never"},
+      {"train.keep", &t.keep, kPositive, "checkpoints kept, the newest ones"},
+      {"train.sample_every", &t.sample_every, kNotNegative,
+       "steps between written samples; 0: never"},
+      {"train.log_every", &t.log_every, kPositive, "steps between plain progress lines"},
+      {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},
+      {"run.out", &r.out, {}, "folder for metrics, config and checkpoints"},
+      {"run.device", &r.device, Choices{"cpu"}, "what the step runs on"},
+      {"run.peak_gflops", &r.peak_gflops, kNotNegative,
+       "peak of the device for MFU; 0: measured by a matmul"},
+  };
+}
+
+void set_field(const ConfigField& field, const std::string& text, const std::string& place) {
+  const bool good = std::visit(
+      [&](auto* value) {
+        auto parsed = *value;
+        if (!parse(text, parsed)) return false;
+        if constexpr (std::is_same_v<decltype(parsed), std::string>) {
+          if (!is_allowed(field, parsed)) return false;
+        } else if (!is_allowed(field, static_cast<double>(parsed))) {
+          return false;
+        }
+        *value = parsed;
+        return true;
+      },
+      field.value);
+  if (!good)
+    throw user_error("{} is {}, want {}", field.key, text.empty() ? "empty" : text,
+                     allowed_text(field))
+        .at(place)
+        .help(fmt::format("{}: {}", field.key, field.doc));
+}
+
+std::string field_text(const ConfigField& field) {
+  if (auto* const* number = std::get_if<int64_t*>(&field.value)) return fmt::format("{}", **number);
+  if (auto* const* number = std::get_if<double*>(&field.value)) return number_text(**number);
+  if (auto* const* flag = std::get_if<bool*>(&field.value)) return **flag ? "true" : "false";
+  return *std::get<std::string*>(field.value);
+}
+
+std::string allowed_text(const ConfigField& field) {
+  if (const Choices* choices = std::get_if<Choices>(&field.allowed)) {
+    std::string text;
+    for (size_t i = 0; i < choices->size(); ++i)
+      text.append(i == 0 ? "" : i + 1 == choices->size() ? " or " : ", ").append((*choices)[i]);
+    return text;
+  }
+  if (std::holds_alternative<bool*>(field.value)) return "true or false";
+  if (std::holds_alternative<std::string*>(field.value)) return "text";
+  const bool whole = std::holds_alternative<int64_t*>(field.value);
+  const Bounds* bounds = std::get_if<Bounds>(&field.allowed);
+  return (whole ? "a whole number" : "a number") + (bounds ? bounds_text(*bounds) : "");
+}
+
+}  // namespace tessera

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/config.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "train/config_fields.h"
+#include "train/testing/temporary_folder.h"
+#include "train/testing/user_error_of.h"
+
+namespace tessera {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+Config parse(const std::string& toml, const Overrides& overrides = {}) {
+  return parse_config(toml, "run.toml", overrides);
+}
+
+std::string report_of(const std::string& toml, const Overrides& overrides = {}) {
+  try {
+    parse(toml, overrides);
+  } catch (const UserError& error) {
+    return error.report();
+  }
+  return "(no UserError was thrown)";
+}
+std::string message_of(const std::string& toml, const Overrides& overrides = {}) {
+  return user_error_of([&] { parse(toml, overrides); });
+}
+
+TEST(Config, ReadsEverySectionOfAFile) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("run.toml",
+                                 "[model]\npreset = \"gpt2-124m\"\nlayers = 2\nqk_norm = true\n"
+                                 "[data]\nheld_out = 0\n[train]\nsteps = 1_000\nlearning_rate = 1\n"
+                                 "schedule = \"wsd\"\n[run]\nout = \"here\"\n");
+  const Config config = load_config(path, Overrides{});
+  EXPECT_EQ(config.model,
+            (ModelSettings{{"preset", "gpt2-124m"}, {"layers", "2"}, {"qk_norm", "true"}}));
+  EXPECT_EQ(config.data.held_out, 0);
+  EXPECT_EQ(config.train.steps, 1000);
+  EXPECT_EQ(config.train.learning_rate, 1);
+  EXPECT_EQ(config.train.schedule, "wsd");
+  EXPECT_EQ(config.run.out, "here");
+}
+
+TEST(Config, LetsOverridesWinOverTheFileAndTheFileOverThePreset) {
+  const Config config = parse("[model]\npreset = \"mlp\"\n[train]\nsteps = 7\nbatch = 6\n",
+                              {"train.steps=8", "train.steps=9"});
+  EXPECT_EQ(config.train.steps, 9);
+  EXPECT_EQ(config.train.batch, 6);
+  EXPECT_EQ(parse("", {"model.preset=mlp"}).train.batch, 128);
+  EXPECT_EQ(parse("", {"model=gpt2-124m"}).train.seq, 1024);
+}
+
+TEST(Config, NamesTheTinyPresetWhenNoneIsGiven) {
+  EXPECT_EQ(preset_name(parse("")), "tiny");
+  EXPECT_EQ(parse("").model, (ModelSettings{{"preset", "tiny"}}));
+}
+
+TEST(Config, KeepsTheLastOfRepeatedModelSettings) {
+  const Config config = parse("[model]\nlayers = 2\n", {"model.layers=3"});
+  EXPECT_EQ(*find_model_setting(config, "layers"), "3");
+  EXPECT_EQ(find_model_setting(config, "width"), nullptr);
+}
+
+TEST(Config, ChoosesTheDataSourceByPathAndModel) {
+  EXPECT_EQ(parse("").data.source, "stories");
+  EXPECT_EQ(parse("", {"data.path=a/b.txt"}).data.source, "text");
+  EXPECT_EQ(parse("", {"data.path=a/train_*.bin"}).data.source, "tokens");
+  EXPECT_EQ(parse("", {"model.preset=mlp"}).data.source, "regression");
+  EXPECT_EQ(parse("", {"model.family=mlp"}).data.source, "regression");
+  EXPECT_EQ(parse("", {"data.path=a.bin", "data.source=text"}).data.source, "text");
+}
+
+TEST(Config, PrintsTomlThatReadsBackToTheSameText) {
+  const Config config =
+      parse("", {"model.preset=gpt2-1.5b", "model.norm_epsilon=1e-06", "model.rope_theta=10000",
+                 "model.tied=false", "train.epsilon=1e-9", "train.learning_rate=3",
+                 "data.path=a \"b\"\\c\n.txt", "data.held_out=0.1"});
+  const std::string text = to_toml(config);
+  const Config again = parse(text);
+  EXPECT_EQ(to_toml(again), text);
+  EXPECT_EQ(again.model, config.model);
+  EXPECT_EQ(again.data.path, "a \"b\"\\c\n.txt");
+  EXPECT_EQ(again.train.epsilon, 1e-9);
+  EXPECT_NE(text.find("\ntied = false\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nlearning_rate = 3.0\n"), std::string::npos) << text;
+}
+
+TEST(Config, PrintsEveryKeySoThatChangedDefaultsDoNotChangeASavedRun) {
+  const std::string text = to_toml(parse(""));
+  for (const ConfigKey& key : config_keys()) {
+    const std::string name = key.key.substr(key.key.find('.') + 1);
+    EXPECT_NE(text.find("\n" + name + " = "), std::string::npos) << key.key;
+  }
+}
+
+TEST(Config, HasKeysThatDifferAndDocsAndDefaultsThatAreAllowed) {
+  std::set<std::string> keys;
+  for (const ConfigKey& key : config_keys()) {
+    EXPECT_TRUE(keys.insert(key.key).second) << key.key;
+    EXPECT_FALSE(key.doc.empty()) << key.key;
+    EXPECT_FALSE(key.allowed.empty()) << key.key;
+  }
+  Config config;
+  for (const ConfigField& field : config_fields(config))
+    EXPECT_NO_THROW(set_field(field, field_text(field), "default")) << field.key;
+}
+
+TEST(Config, SuggestsTheNearestKey) {
+  EXPECT_EQ(report_of("[train]\nstesp = 3\n"),
+            "error: unknown key train.stesp: did you mean train.steps?\n   at: run.toml:2\n"
+            " help: `tessera train --help` lists all keys\n");
+  EXPECT_EQ(message_of("", {"steps=3"}), "unknown key steps: did you mean train.steps?");
+  EXPECT_EQ(message_of("[trian]\nseed = 3\n"), "unknown key trian.seed: did you mean train.seed?");
+  EXPECT_EQ(message_of("", {"optimizer.kind=sgd"}), "unknown key optimizer.kind");
+}
+
+TEST(Config, SaysWhatAValueMayBe) {
+  EXPECT_EQ(report_of("", {"train.steps=0"}),
+            "error: train.steps is 0, want a whole number of at least 1\n"
+            "   at: --set train.steps=0\n help: train.steps: optimizer updates\n");
+  EXPECT_EQ(message_of("", {"train.steps=1.5"}),
+            "train.steps is 1.5, want a whole number of at least 1");
+  EXPECT_EQ(message_of("", {"train.steps="}),
+            "train.steps is empty, want a whole number of at least 1");
+  EXPECT_EQ(message_of("", {"train.steps=99999999999999999999"}),
+            "train.steps is 99999999999999999999, want a whole number of at least 1");
+  EXPECT_EQ(message_of("[train]\nbeta1 = 1.0\n"),
+            "train.beta1 is 1, want a number from 0 to below 1");
+  EXPECT_EQ(message_of("", {"train.learning_rate=nan"}),
+            "train.learning_rate is nan, want a number of at least 0");
+  EXPECT_EQ(message_of("", {"train.min_learning_rate=1.5"}),
+            "train.min_learning_rate is 1.5, want a number from 0 to 1");
+  EXPECT_EQ(message_of("", {"train.schedule=cos"}),
+            "train.schedule is cos, want cosine, linear, wsd or constant");
+  EXPECT_EQ(message_of("", {"data.document_mask=yes"}),
+            "data.document_mask is yes, want true or false");
+  EXPECT_EQ(message_of("[train]\nsteps = [1, 2]\n"),
+            "train.steps is a list or a date, want one number, text, true or false");
+}
+
+TEST(Config, SaysWhereTheTomlIsBroken) {
+  const std::string report = report_of("[train]\nsteps = \n");
+  EXPECT_TRUE(report.starts_with("error: run.toml is not TOML: ")) << report;
+  EXPECT_NE(report.find("at: run.toml:2:"), std::string::npos) << report;
+  EXPECT_EQ(message_of("", {"train.steps"}), "cannot set train.steps: want key=value");
+}
+
+TEST(Config, SaysThatTheFileIsMissing) {
+  EXPECT_EQ(user_error_of([] { load_config("/nonexistent.toml", Overrides{}); }),
+            "cannot read /nonexistent.toml: no such file or directory");
+}
+
+TEST(Config, RefusesSettingsThatDoNotGoTogether) {
+  EXPECT_EQ(message_of("", {"train.batch=6", "train.microbatches=4"}),
+            "cannot split a batch of 6 samples into 4 microbatches");
+  EXPECT_EQ(message_of("", {"data.source=text"}), "data.source is text, but data.path is empty");
+  EXPECT_EQ(message_of("", {"data.source=stories", "data.path=x"}),
+            "data.source is stories, which reads no file, but data.path is x");
+  EXPECT_EQ(message_of("", {"run.out="}), "run.out is empty");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/config_values.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+std::string place_of(const std::string& origin, const toml::source_region& source) {
+  return fmt::format("{}:{}", origin, source.begin.line);
+}
+
+std::string scalar_text(const std::string& key, const toml::node& node, const std::string& place) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  throw user_error("{} is a list or a date, want one number, text, true or false", key).at(place);
+}
+
+// In the order of the text; the table itself is sorted by name.
+std::vector<std::pair<std::string, const toml::node*>> entries_of(const toml::table& table) {
+  std::vector<std::pair<std::string, const toml::node*>> entries;
+  for (const auto& [name, node] : table) entries.emplace_back(name.str(), &node);
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return a.second->source().begin < b.second->source().begin;
+  });
+  return entries;
+}
+
+void flatten(const toml::table& table, const std::string& prefix, const std::string& origin,
+             std::vector<ConfigValue>& values) {
+  for (const auto& [name, entry] : entries_of(table)) {
+    const toml::node& node = *entry;
+    const std::string key = prefix + name;
+    const std::string place = place_of(origin, node.source());
+    if (const auto* inner = node.as_table())
+      flatten(*inner, key + ".", origin, values);
+    else
+      values.push_back({key, scalar_text(key, node, place), place});
+  }
+}
+
+bool is_plain_value(const std::string& text) {
+  if (text == "true" || text == "false") return true;
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  if (text.empty() || result.ec != std::errc{} || result.ptr != end || !std::isfinite(number))
+    return false;
+  // TOML wants digits on both sides of a point, and none in front of a leading zero.
+  try {
+    (void)toml::parse("x = " + text);
+    return true;
+  } catch (const toml::parse_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<ConfigValue> values_from_toml(std::string_view toml, const std::string& origin) {
+  std::vector<ConfigValue> values;
+  try {
+    flatten(toml::parse(toml, origin), "", origin, values);
+  } catch (const toml::parse_error& error) {
+    throw user_error("{} is not TOML: {}", origin, error.description())
+        .at(fmt::format("{}:{}:{}", origin, error.source().begin.line, error.source().begin.column))
+        .help("write sections as [train] and values as steps = 100, texts in quotes");
+  }
+  return values;
+}
+
+ConfigValue value_from_override(const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw user_error("cannot set {}: want key=value", assignment.empty() ? "nothing" : assignment)
+        .at("--set " + assignment)
+        .help("for example --set train.steps=100");
+  return {assignment.substr(0, equals), assignment.substr(equals + 1), "--set " + assignment};
+}
+
+std::string toml_string(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      quoted.append("\\").push_back(c);
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    else
+      quoted.push_back(c);
+  }
+  return quoted + "\"";
+}
+
+std::string toml_value(const std::string& text) {
+  return is_plain_value(text) ? text : toml_string(text);
+}
+
+}  // namespace tessera
