@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/learning_rate.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+TrainConfig settings(const char* schedule) {
+  TrainConfig train;
+  train.steps = 110;
+  train.warmup_steps = 10;
+  train.learning_rate = 2;
+  train.min_learning_rate = 0.1;
+  train.schedule = schedule;
+  train.decay_fraction = 0.5;
+  return train;
+}
+
+TEST(LearningRate, RisesLinearlyToThePeakAndIsNeverZero) {
+  for (const char* schedule : {"cosine", "linear", "wsd", "constant"}) {
+    EXPECT_DOUBLE_EQ(learning_rate_at(settings(schedule), 0), 0.2) << schedule;
+    EXPECT_DOUBLE_EQ(learning_rate_at(settings(schedule), 9), 2) << schedule;
+    EXPECT_DOUBLE_EQ(learning_rate_at(settings(schedule), 10), 2) << schedule;
+  }
+}
+
+TEST(LearningRate, CosineIsHalfWayAtTheMiddleAndEndsAtTheMinimum) {
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings("cosine"), 60), 2 * (0.1 + 0.9 * 0.5));
+  EXPECT_NEAR(learning_rate_at(settings("cosine"), 35), 2 * (0.1 + 0.9 * 0.8535533906), 1e-9);
+  EXPECT_NEAR(learning_rate_at(settings("cosine"), 110), 0.2, 1e-12);
+}
+
+TEST(LearningRate, LinearFallsByEqualAmounts) {
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings("linear"), 35), 2 * (0.1 + 0.9 * 0.75));
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings("linear"), 60), 2 * (0.1 + 0.9 * 0.5));
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings("linear"), 500), 0.2);
+}
+
+TEST(LearningRate, WsdStaysAtThePeakUntilTheLastShareOfSteps) {
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings("wsd"), 55), 2);
+  EXPECT_NEAR(learning_rate_at(settings("wsd"), 66), 2 * (0.1 + 0.9 * 0.8), 1e-12);
+  EXPECT_NEAR(learning_rate_at(settings("wsd"), 110), 0.2, 1e-12);
+}
+
+TEST(LearningRate, ConstantStaysAtThePeak) {
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings("constant"), 109), 2);
+}
+
+TEST(LearningRate, NeedsNoWarmup) {
+  TrainConfig train = settings("linear");
+  train.warmup_steps = 0;
+  EXPECT_DOUBLE_EQ(learning_rate_at(train, 0), 2);
+}
+
+TEST(LearningRate, HasAWarmupLongerThanTheRun) {
+  TrainConfig train = settings("wsd");
+  train.steps = 5;
+  EXPECT_DOUBLE_EQ(learning_rate_at(train, 4), 1);
+}
+
+}  // namespace
+}  // namespace tessera

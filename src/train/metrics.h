@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// metrics.jsonl: one JSON object per step, one line each, flushed line by line so that a killed run
+// loses none. Numbers are written so that reading them gives the same bits.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+struct StepMetrics {
+  int64_t step = 0;  // steps done, this one included
+  double loss = 0;
+  double grad_norm = 0;
+  double lr = 0;
+  int64_t tokens = 0;  // trained on so far
+  double tokens_per_second = 0;
+  double mfu = 0;
+  double step_seconds = 0;
+  double data_seconds = 0;  // waited for data, within step_seconds
+  int64_t peak_bytes = 0;
+  std::optional<double> held_out_loss;
+};
+
+std::string to_json_line(const StepMetrics& metrics);  // without the newline
+
+class MetricsWriter {
+ public:
+  // Begins a new file; `resumed_step` instead keeps an old one's lines up to that step and goes on
+  // behind them.
+  explicit MetricsWriter(std::filesystem::path path,
+                         std::optional<int64_t> resumed_step = std::nullopt);
+  ~MetricsWriter();
+  MetricsWriter(const MetricsWriter&) = delete;
+  MetricsWriter& operator=(const MetricsWriter&) = delete;
+
+  void write(const StepMetrics& metrics);
+
+ private:
+  std::filesystem::path path_;
+  int file_ = -1;
+};
+
+}  // namespace tessera

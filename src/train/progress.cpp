@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr double kNewStepWeight = 0.1;
+constexpr std::chrono::milliseconds kRefresh{100};
+
+std::string short_count(double count) {
+  if (count >= 1e6) return fmt::format("{:.2f}M", count / 1e6);
+  if (count >= 1e4) return fmt::format("{:.1f}k", count / 1e3);
+  return fmt::format("{:.0f}", count);
+}
+
+}  // namespace
+
+std::string short_duration(double seconds) {
+  const auto whole = static_cast<int64_t>(std::max(0.0, std::ceil(seconds)));
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
+}
+
+std::string short_bytes(int64_t bytes) {
+  constexpr std::array<const char*, 4> kUnits{"kB", "MB", "GB", "TB"};
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  double amount = static_cast<double>(bytes) / 1000;
+  size_t unit = 0;
+  for (; amount >= 1000 && unit + 1 < kUnits.size(); ++unit) amount /= 1000;
+  return fmt::format("{:.{}f} {}", amount, amount < 10 ? 2 : amount < 100 ? 1 : 0, kUnits[unit]);
+}
+
+std::string progress_line(const StepMetrics& m, int64_t total_steps, double seconds_left) {
+  std::string line = fmt::format("step {:>{}}/{}  loss {:.4f}  {} tok/s", m.step,
+                                 fmt::formatted_size("{}", total_steps), total_steps, m.loss,
+                                 short_count(m.tokens_per_second));
+  if (m.mfu > 0) line += fmt::format("  mfu {:.1f}%", 100 * m.mfu);
+  line += fmt::format("  {}", short_bytes(m.peak_bytes));
+  if (m.held_out_loss) line += fmt::format("  held out {:.4f}", *m.held_out_loss);
+  return line + fmt::format("  {} left", short_duration(seconds_left));
+}
+
+bool is_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) == 1; }
+
+void Progress::step(const StepMetrics& metrics) {
+  const double weight = mean_step_seconds_ == 0 ? 1 : kNewStepWeight;
+  mean_step_seconds_ += weight * (metrics.step_seconds - mean_step_seconds_);
+  const int64_t steps_left = options_.total_steps - metrics.step;
+  const std::string line = progress_line(metrics, options_.total_steps,
+                                         mean_step_seconds_ * static_cast<double>(steps_left));
+  const bool ends = steps_left == 0;
+  if (!options_.live) {
+    const bool due = metrics.step % options_.log_every == 0 || metrics.held_out_loss || ends;
+    if (due) fmt::print(options_.stream, "{}\n", line);
+  } else {
+    const auto now = std::chrono::steady_clock::now();
+    if (!ends && !metrics.held_out_loss && now - last_shown_ < kRefresh) return;
+    last_shown_ = now;
+    // Spaces wipe what a longer line left behind.
+    fmt::print(options_.stream, "\r{:<{}}", line, std::max(shown_width_, line.size()));
+    shown_width_ = line.size();
+    if (metrics.held_out_loss) finish();
+  }
+  std::fflush(options_.stream);
+}
+
+void Progress::clear_line() {
+  if (shown_width_ > 0) fmt::print(options_.stream, "\r{:<{}}\r", "", shown_width_);
+  shown_width_ = 0;
+}
+
+void Progress::note(std::string_view text) {
+  clear_line();
+  fmt::print(options_.stream, "{}\n", text);
+  std::fflush(options_.stream);
+}
+
+void Progress::finish() {
+  if (shown_width_ > 0) fmt::print(options_.stream, "\n");
+  shown_width_ = 0;
+  std::fflush(options_.stream);
+}
+
+}  // namespace tessera
