@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text as bytes (vocabulary 256): one file, or every file below a folder, sorted by path;
+// hidden entries (`.git`) are left out. A file is a document. Files are memory-mapped, so their
+// size does not count as memory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "train/data/token_source.h"
+#include "train/mapped_file.h"
+
+namespace tessera {
+
+class ByteSource : public TokenSource {
+ public:
+  explicit ByteSource(const std::filesystem::path& path);
+
+  int64_t num_tokens() const override { return begins_.back(); }
+  int64_t vocabulary_size() const override { return 256; }
+  void read(int64_t begin, std::span<int32_t> tokens,
+            std::span<uint8_t> opens_document) const override;
+
+ private:
+  std::vector<MappedFile> files_;   // none is empty
+  std::vector<int64_t> begins_{0};  // of each file, then the end of the last
+};
+
+}  // namespace tessera

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A finite sequence of tokens, made of documents one after another. Reading is const and may happen
+// on any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace tessera {
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+
+  virtual int64_t num_tokens() const = 0;
+  virtual int64_t vocabulary_size() const = 0;  // every token is below it
+
+  // Tokens [begin, begin + tokens.size()); `opens_document[i]` is 1 where tokens[i] is the first of
+  // a document, else 0. Both spans have one size, or `opens_document` is empty.
+  virtual void read(int64_t begin, std::span<int32_t> tokens,
+                    std::span<uint8_t> opens_document) const = 0;
+};
+
+}  // namespace tessera
