@@ -6,7 +6,7 @@ WERROR ?= OFF
 BUILD = build/$(PRESET)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera build demo test bench format lint clean help setup-oracle configure
+.PHONY: tessera build demo test bench format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -41,6 +41,10 @@ lint: ## check format, style, folder order, generated docs, and run clang-tidy
 	@tools/setup.sh build test lint
 	@$(MAKE) --no-print-directory tessera PRESET=release
 	@tools/lint.sh
+
+golden-ir: configure ## rewrite what the passes leave in tests/passes/*/*.ir; then read the diff
+	@cmake --build $(BUILD) -j $(JOBS) --target tessera_golden_ir
+	@$(BUILD)/tests/passes/tessera_golden_ir --update --gtest_brief=1
 
 setup-oracle: ## install Debian's PyTorch, so that tests compare against it live
 	@tools/setup.sh oracle

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs every tests/passes/<pass>/<claim>.ir: a module, a line `---`, and the module as that pass
+// leaves it, or the error it gives. `--update` writes what came out into the files instead.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "ir/parser.h"
+#include "ir/printer.h"
+#include "ir/verifier.h"
+#include "passes/fusion/fuse.h"
+#include "passes/gradient/build_backward.h"
+#include "passes/gradient/build_update.h"
+#include "passes/memory/plan_memory.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kSeparator = "---\n";
+
+std::vector<Pass> known_passes() {
+  return {build_backward(), build_update({.ema_decay = 0.0}), fuse(), plan_memory({.threads = 1})};
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The module after the pass, verified and read back; or the report of the UserError.
+std::string after_pass(const Pass& pass, const std::string& input) {
+  try {
+    Module module = parse_module(input);
+    TESSERA_CHECK(pass.requires_form <= module.form, "{} needs form {}", pass.name,
+                  name(pass.requires_form));
+    pass.run(module);
+    verify(module);
+    const std::string text = print(module);
+    TESSERA_CHECK(print(parse_module(text)) == text, "does not read back:\n{}", text);
+    return text;
+  } catch (const UserError& error) {
+    return error.report();
+  }
+}
+
+class GoldenIr : public testing::Test {
+ public:
+  GoldenIr(fs::path path, bool update) : path_(std::move(path)), update_(update) {}
+
+  void TestBody() override {
+    const std::string folder = path_.parent_path().filename();
+    for (const Pass& pass : known_passes())
+      if (pass.name == folder) return compare(pass);
+    FAIL() << folder << " is not a pass";
+  }
+
+ private:
+  void compare(const Pass& pass) {
+    const std::string whole = read(path_);
+    const size_t separator = whole.find("\n" + kSeparator);
+    const std::string input = whole.substr(0, separator) + "\n";
+    const std::string actual = after_pass(pass, input);
+    if (update_) {
+      std::ofstream(path_) << input << kSeparator << actual;
+      return;
+    }
+    ASSERT_NE(separator, std::string::npos) << "no line ---; run `make golden-ir`";
+    EXPECT_EQ(whole.substr(separator + 1 + kSeparator.size()), actual)
+        << path_ << "\nrun `make golden-ir` if this is meant, and read the diff";
+  }
+
+  fs::path path_;
+  bool update_;
+};
+
+std::vector<fs::path> cases() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(TESSERA_GOLDEN_IR))
+    if (entry.path().extension() == ".ir") found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string in_pascal_case(const std::string& snake) {
+  std::string text;
+  bool capital = true;
+  for (const char c : snake) {
+    if (c != '_') text += capital ? static_cast<char>(std::toupper(c)) : c;
+    capital = c == '_';
+  }
+  return text;
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const bool update = argc > 1 && std::string(argv[1]) == "--update";
+  for (const auto& path : tessera::cases())
+    testing::RegisterTest(
+        tessera::in_pascal_case(path.parent_path().filename()).c_str(),
+        tessera::in_pascal_case(path.stem()).c_str(), nullptr, nullptr, path.c_str(), 1,
+        [path, update]() -> testing::Test* { return new tessera::GoldenIr(path, update); });
+  return RUN_ALL_TESTS();
+}
