@@ -17,7 +17,8 @@ Compiled compile(Module module, const CompileOptions& options) {
   Compiled compiled{.module = std::move(module), .program = {}, .passes = {}};
   compiled.passes = pipeline.run(compiled.module, options.pipeline);
   if (compiled.module.form == Form::Planned)
-    compiled.program = emit_program(compiled.module, {.microbatches = options.microbatches});
+    compiled.program = emit_program(compiled.module, {.microbatches = options.microbatches,
+                                                      .threads = options.profile.threads});
   return compiled;
 }
 

@@ -124,6 +124,7 @@ Program emit_program(const Module& module, const EmitProgramOptions& options) {
   Program program;
   program.name = module.name;
   program.microbatches = options.microbatches;
+  program.threads = options.threads;
   for (const BlockClass& block_class : module.classes)
     program.classes.push_back(class_of(block_class));
   lay_out_arenas(module, program);

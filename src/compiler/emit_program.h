@@ -10,6 +10,7 @@ namespace tessera {
 
 struct EmitProgramOptions {
   int microbatches = 1;
+  int threads = 1;  // that plan_memory sized workspaces for
 };
 
 Program emit_program(const Module& module, const EmitProgramOptions& options);

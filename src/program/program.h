@@ -100,7 +100,8 @@ struct HostBuffer {
 struct Program {
   std::string name;
   int microbatches = 1;
-  int slots = 1;  // microbatches in flight
+  int slots = 1;    // microbatches in flight
+  int threads = 1;  // of a rank, at most: workspaces have room for so many
   std::vector<ProgramClass> classes;
   std::vector<ProgramBlock> blocks;
   std::vector<Script> scripts;

@@ -7,7 +7,9 @@
 namespace tessera {
 namespace {
 
-constexpr int kPoison = 0xff;  // an all-ones pattern is a NaN in every float dtype
+constexpr auto kPoison = std::byte{0xff};  // an all-ones pattern is a NaN in every float dtype
+
+void poison(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), kPoison); }
 
 }  // namespace
 
@@ -19,6 +21,8 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
       slots_(program_.slot_bytes * program_.slots),
       scratch_(program_.scratch_bytes),
       threads_(options_.threads) {
+  TESSERA_CHECK(options_.threads <= program_.threads, "{} threads, but workspaces for {}",
+                options_.threads, program_.threads);
   size_t most = 0;
   for (const ProgramClass& program_class : program_.classes)
     for (const auto& routine : program_class.routines)
@@ -27,8 +31,8 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
   operands_.resize(most);
   results_.resize(most);
   if (options_.poison)
-    for (const Arena* each : {&window_, &slots_, &scratch_})
-      std::memset(each->data(), kPoison, static_cast<size_t>(each->bytes()));
+    for (const Lifetime lifetime : {Lifetime::Window, Lifetime::Slot, Lifetime::Scratch})
+      poison(arena(lifetime));
 }
 
 std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
@@ -116,22 +120,33 @@ std::byte* CpuExecutor::address(const ScriptCall& call, const ProgramBlock& bloc
   return arena(declared.lifetime).data() + offset + repeat;
 }
 
-void CpuExecutor::poison_dead(const ScriptCall& call, const ProgramBlock& block,
-                              const Instruction& instruction) {
-  for (const int buffer : instruction.dead_after) {
-    const int64_t bytes =
-        program_.class_of(block).buffers[static_cast<size_t>(buffer)].type.bytes();
-    std::memset(address(call, block, buffer), kPoison, static_cast<size_t>(bytes));
-  }
-  if (instruction.workspace_bytes)
-    std::memset(scratch_.data() + instruction.workspace_offset, kPoison,
-                static_cast<size_t>(instruction.workspace_bytes));
+std::span<std::byte> CpuExecutor::bytes_of(const ScriptCall& call, const ProgramBlock& block,
+                                           int buffer) const {
+  const TensorType& type = program_.class_of(block).buffers[static_cast<size_t>(buffer)].type;
+  return {address(call, block, buffer), static_cast<size_t>(type.bytes())};
+}
+
+void CpuExecutor::poison_before(const ScriptCall& call, const ProgramBlock& block) {
+  if (call.routine != RoutineKind::Forward && call.routine != RoutineKind::Evaluate) return;
+  const ProgramClass& program_class = program_.class_of(block);
+  for (const Instruction& instruction : program_class.routine(call.routine))
+    for (const int result : instruction.results)
+      if (program_class.buffers[static_cast<size_t>(result)].repeat == Repeat::PerSlot)
+        poison(bytes_of(call, block, result));
+}
+
+void CpuExecutor::poison_after(const ScriptCall& call, const ProgramBlock& block,
+                               const Instruction& instruction) {
+  for (const int buffer : instruction.dead_after) poison(bytes_of(call, block, buffer));
+  poison({scratch_.data() + instruction.workspace_offset,
+          static_cast<size_t>(instruction.workspace_bytes)});
 }
 
 void CpuExecutor::run(const ScriptCall& call) {
   const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
   const ProgramClass& program_class = program_.class_of(block);
   size_t accumulator = 0;
+  if (options_.poison) poison_before(call, block);
   for (const Instruction& instruction : program_class.routine(call.routine)) {
     const auto ref = [&](int buffer) {
       return TensorRef{&program_class.buffers[static_cast<size_t>(buffer)].type,
@@ -155,7 +170,7 @@ void CpuExecutor::run(const ScriptCall& call) {
     if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, false});
     cpu_kernel(instruction.op)(cpu_call);
     if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, true});
-    if (options_.poison) poison_dead(call, block, instruction);
+    if (options_.poison) poison_after(call, block, instruction);
   }
 }
 

@@ -48,8 +48,11 @@ class CpuExecutor : public Executor {
  private:
   std::byte* address(const ScriptCall& call, const ProgramBlock& block, int buffer) const;
   void run(const ScriptCall& call);
-  void poison_dead(const ScriptCall& call, const ProgramBlock& block,
-                   const Instruction& instruction);
+  std::span<std::byte> bytes_of(const ScriptCall& call, const ProgramBlock& block,
+                                int buffer) const;
+  void poison_before(const ScriptCall& call, const ProgramBlock& block);  // the routine's slots
+  void poison_after(const ScriptCall& call, const ProgramBlock& block,
+                    const Instruction& instruction);
 
   Program program_;
   CpuExecutorOptions options_;
