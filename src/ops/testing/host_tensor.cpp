@@ -9,10 +9,10 @@
 namespace tessera {
 namespace {
 
-constexpr std::byte kUntouched{0xff};
+constexpr std::byte kFresh{0xff};
 
-bool untouched(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == kUntouched; });
+bool all_are(std::byte value, std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [=](std::byte b) { return b == value; });
 }
 
 template <typename T>
@@ -29,15 +29,18 @@ void put(std::span<std::byte> bytes, int64_t i, T value) {
 
 }  // namespace
 
-GuardedBuffer::GuardedBuffer(int64_t bytes)
-    : size_(static_cast<size_t>(bytes)), lines_(2 * kGuardLines + (size_ + 63) / 64) {
-  for (Line& line : lines_) line.fill(kUntouched);
+GuardedBuffer::GuardedBuffer(int64_t bytes, Guard guard)
+    : size_(static_cast<size_t>(bytes)),
+      guard_(static_cast<std::byte>(guard)),
+      lines_(2 * kGuardLines + (size_ + 63) / 64) {
+  for (Line& line : lines_) line.fill(guard_);
+  std::ranges::fill(this->bytes(), kFresh);
 }
 
 bool GuardedBuffer::guards_intact() const {
   const std::span all(lines_.front().data(), lines_.size() * sizeof(Line));
   const size_t first = kGuardLines * sizeof(Line);
-  return untouched(all.first(first)) && untouched(all.subspan(first + size_));
+  return all_are(guard_, all.first(first)) && all_are(guard_, all.subspan(first + size_));
 }
 
 double HostTensor::at(int64_t i) const {
@@ -56,8 +59,8 @@ void HostTensor::set(int64_t i, double value) {
 int64_t HostTensor::first_unwritten() const {
   const int64_t element_bytes = size_bytes(type_.dtype);
   for (int64_t i = 0; i < size(); ++i)
-    if (untouched(bytes().subspan(static_cast<size_t>(i * element_bytes),
-                                  static_cast<size_t>(element_bytes))))
+    if (all_are(kFresh, bytes().subspan(static_cast<size_t>(i * element_bytes),
+                                        static_cast<size_t>(element_bytes))))
       return i;
   return -1;
 }
@@ -66,8 +69,8 @@ bool HostTensor::same_bits(const HostTensor& other) const {
   return type_ == other.type_ && std::ranges::equal(bytes(), other.bytes());
 }
 
-HostTensor converted(const HostTensor& from, DType dtype) {
-  HostTensor to(with_dtype(from.type(), dtype));
+HostTensor converted(const HostTensor& from, DType dtype, Guard guard) {
+  HostTensor to(with_dtype(from.type(), dtype), guard);
   for (int64_t i = 0; i < from.size(); ++i) to.set(i, from.at(i));
   return to;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors in plain memory, for tests: aligned as kernels expect, between guard bytes that show a
-// write outside. Fresh memory and guards are all ones, a NaN in every float dtype.
+// write outside. Fresh memory is all ones, a NaN in every float dtype.
 #pragma once
 
 #include <array>
@@ -11,9 +11,13 @@
 
 namespace tessera {
 
+// Guards of operands are NaNs too, which show a read outside by spoiling results; those of results
+// are not, lest such a NaN be written there unseen.
+enum class Guard : uint8_t { Operand = 0xff, Result = 0xa5 };
+
 class GuardedBuffer {
  public:
-  explicit GuardedBuffer(int64_t bytes = 0);
+  explicit GuardedBuffer(int64_t bytes = 0, Guard guard = Guard::Result);
 
   std::span<std::byte> bytes() { return {lines_[kGuardLines].data(), size_}; }
   std::span<const std::byte> bytes() const { return {lines_[kGuardLines].data(), size_}; }
@@ -23,13 +27,15 @@ class GuardedBuffer {
   struct alignas(64) Line : std::array<std::byte, 64> {};
   static constexpr size_t kGuardLines = 4;
   size_t size_;
+  std::byte guard_;
   std::vector<Line> lines_;
 };
 
 class HostTensor {
  public:
   HostTensor() = default;
-  explicit HostTensor(TensorType type) : type_(std::move(type)), buffer_(type_.bytes()) {}
+  explicit HostTensor(TensorType type, Guard guard = Guard::Result)
+      : type_(std::move(type)), buffer_(type_.bytes(), guard) {}
 
   const TensorType& type() const { return type_; }
   int64_t size() const { return type_.num_elements(); }
@@ -49,7 +55,7 @@ class HostTensor {
 };
 
 // The same values in another dtype.
-HostTensor converted(const HostTensor& from, DType dtype);
+HostTensor converted(const HostTensor& from, DType dtype, Guard guard = Guard::Result);
 
 // max|a - b| / max|b|, infinite where a value is not finite.
 double relative_error(const HostTensor& a, const HostTensor& b);

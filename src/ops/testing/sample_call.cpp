@@ -27,7 +27,7 @@ Attributes attributes_in(const Attributes& attributes, DType compute) {
 
 HostTensor filled(const SampleOperand& operand, size_t i, DType compute) {
   const RandomStream random(7, fmt::format("operand {}", i));
-  HostTensor tensor(with_dtype(operand.type, dtype_in(operand, compute)));
+  HostTensor tensor(with_dtype(operand.type, dtype_in(operand, compute)), Guard::Operand);
   for (int64_t at = 0; at < tensor.size(); ++at) {
     const auto index = static_cast<uint64_t>(at);
     tensor.set(at, operand.fill ? operand.fill(at, random.uniform(index)) : random.normal(index));
@@ -59,7 +59,8 @@ SampleCall sample_call(OpKind op, const OpSample& sample, DType compute) {
 SampleCall exact_call(OpKind op, const OpSample& sample, const SampleCall& rounded) {
   std::vector<HostTensor> operands;
   for (size_t i = 0; i < sample.operands.size(); ++i)
-    operands.push_back(converted(rounded.operands[i], sample.operands[i].type.dtype));
+    operands.push_back(
+        converted(rounded.operands[i], sample.operands[i].type.dtype, Guard::Operand));
   return typed(op, complete_attributes(op, sample.attributes), std::move(operands));
 }
 
