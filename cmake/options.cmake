@@ -3,7 +3,7 @@
 option(TESSERA_WERROR "treat warnings as errors" OFF)
 option(TESSERA_CUDA "build the CUDA kernels (needs nvcc 13)" OFF)
 option(TESSERA_CHECKED "check indices of standard containers" OFF)
-option(TESSERA_PCH "precompile the standard headers that nearly every file reads" ON)
+option(TESSERA_PRECOMPILE "precompile the standard headers that nearly every file reads (ccache then shares nothing between build folders)" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=<list>")
 
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -36,7 +36,7 @@ target_compile_options(
     # No kernel reads errno or traps; the bits of a result do not change with these two.
     -fno-math-errno
     -fno-trapping-math
-    $<$<BOOL:${TESSERA_PCH}>:-fpch-preprocess>>)
+    $<$<BOOL:${TESSERA_PRECOMPILE}>:-fpch-preprocess>>)
 # CMake 3.25 knows no C++20 flag for nvcc 13, so it is given by hand; fmt 9 switches constexpr off under nvcc, which
 # its own C++20 code then lacks.
 target_compile_options(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)

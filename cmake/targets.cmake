@@ -14,7 +14,7 @@ endif()
 
 # System headers only, so that no edit of ours rebuilds everything. tools/tidy.sh reads the sources without them and so
 # finds a forgotten include.
-if(TESSERA_PCH)
+if(TESSERA_PRECOMPILE)
   set(often_read algorithm array cstdint functional map memory optional span string string_view vector fmt/format.h)
   list(TRANSFORM often_read REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
   target_precompile_headers(tessera PRIVATE ${often_read})
