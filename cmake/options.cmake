@@ -3,7 +3,8 @@
 option(TESSERA_WERROR "treat warnings as errors" OFF)
 option(TESSERA_CUDA "build the CUDA kernels (needs nvcc 13)" OFF)
 option(TESSERA_CHECKED "check indices of standard containers" OFF)
-option(TESSERA_PRECOMPILE "precompile the standard headers that nearly every file reads (ccache then shares nothing between build folders)" OFF)
+# Faster from nothing, but ccache then shares nothing between build folders: on in the presets only.
+option(TESSERA_PRECOMPILE "precompile the headers that nearly every file reads" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=<list>")
 
 set(CMAKE_CXX_EXTENSIONS OFF)
