@@ -22,10 +22,10 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh $(PRESET) $(ARGS)
 
-bench: ## measure speed, as ratios within one run
+bench: ## measure speed, as ratios within one run (ARGS goes to bench/run.py: ARGS=--no-peer)
 	@tools/setup.sh build test
-	@$(MAKE) --no-print-directory build PRESET=release
-	@tools/bench.sh
+	@$(MAKE) --no-print-directory tessera PRESET=release
+	@python3 bench/run.py $(ARGS)
 
 build: configure ## build everything of a preset: make build PRESET=asan
 	@cmake --build $(BUILD) -j $(JOBS)
