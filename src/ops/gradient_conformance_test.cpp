@@ -24,6 +24,7 @@ class DifferentiableOp : public testing::TestWithParam<ConformanceCase> {
 };
 
 class LossOp : public DifferentiableOp {};
+class OpWithParameters : public DifferentiableOp {};
 
 // The weights of result 0 in the number that is differentiated. A loss is that number itself.
 HostTensor result_weights(const SampleCall& call) {
@@ -115,7 +116,7 @@ TEST_P(LossOp, GradientYieldsTheResultToo) {
   EXPECT_LE(relative_error(rule.loss, run_kernel(call)[0]), 1e-13);
 }
 
-TEST_P(DifferentiableOp, GradientOfAParameterIsKeptInTheAccumulatorsDtype) {
+TEST_P(OpWithParameters, GradientOfAParameterIsKeptInTheAccumulatorsDtype) {
   const SampleCall call = sample_call(GetParam().op, sample(), DType::Bf16);
   const RuleResult rule = apply_rule(call, sample(), result_weights(call));
   for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -134,8 +135,17 @@ bool differentiable(const ConformanceCase& c) {
   return some && op_def(c.op).gradient;
 }
 
+bool has_parameters(const ConformanceCase& c) {
+  bool some = false;
+  for (const SampleOperand& operand : c.sample.operands)
+    some |= operand.parameter && operand.differentiable;
+  return some && op_def(c.op).gradient;
+}
+
 bool is_loss(const ConformanceCase& c) { return op_def(c.op).gradient_yields_results; }
 
+INSTANTIATE_TEST_SUITE_P(OpConformance, OpWithParameters,
+                         testing::ValuesIn(conformance_cases(has_parameters)), case_name);
 INSTANTIATE_TEST_SUITE_P(OpConformance, LossOp, testing::ValuesIn(conformance_cases(is_loss)),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(OpConformance, DifferentiableOp,

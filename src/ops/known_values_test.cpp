@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What conformance cannot see: that a forward kernel computes the right function. The numbers are
+// PyTorch's, in fp64 (rope: the formula of Hugging Face's Llama 3).
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/rope/sincos_cpu.h"
+#include "ops/testing/sample_call.h"
+
+namespace tessera {
+namespace {
+
+using Numbers = std::vector<double>;
+
+SampleOperand given(DType dtype, Dims dims, Numbers numbers) {
+  return {.type = {dtype, std::move(dims)},
+          .fill = [numbers](int64_t i, double) { return numbers[static_cast<size_t>(i)]; }};
+}
+
+std::vector<HostTensor> run(OpKind op, std::vector<SampleOperand> operands,
+                            Attributes attributes = {}) {
+  const OpSample sample{
+      .name = "known", .operands = std::move(operands), .attributes = std::move(attributes)};
+  return run_kernel(sample_call(op, sample, DType::Fp64));
+}
+
+void expect_numbers(const HostTensor& actual, const Numbers& expected) {
+  ASSERT_EQ(actual.size(), std::ssize(expected));
+  for (int64_t i = 0; i < actual.size(); ++i)
+    EXPECT_NEAR(actual.at(i), expected[static_cast<size_t>(i)], 1e-13) << "element " << i;
+}
+
+const Numbers kX{-3, -1, -0.25, 0, 0.5, 2};
+const Numbers kGain{1, 2, 3, 4, 5, 6};
+
+TEST(KnownValues, Gelu) {
+  const auto x = given(DType::Fp64, {{"d", 6}}, kX);
+  expect_numbers(run(OpKind::gelu, {x})[0],
+                 {-0.00404969409489031, -0.15865525393145702, -0.10032341857926907, 0.0,
+                  0.34573123063700656, 1.9544997361036416});
+  expect_numbers(run(OpKind::gelu, {x}, {{"approximation", "tanh"}})[0],
+                 {-0.0036373920817729943, -0.1588080093917233, -0.100324649298315, 0.0,
+                  0.34571400982514394, 1.954597694087775});
+}
+
+TEST(KnownValues, Swiglu) {
+  expect_numbers(run(OpKind::swiglu, {given(DType::Fp64, {{"gate_up", 2}, {"mlp", 3}}, kX)})[0],
+                 {0.0, -0.13447071068499755, -0.21891174955710097});
+}
+
+TEST(KnownValues, Norms) {
+  const Dims d{{"d", 6}};
+  const auto x = given(DType::Fp64, d, kX), gain = given(DType::Fp64, d, kGain);
+  const auto bias = given(DType::Fp64, d, {0, 0.1, 0.2, 0.3, 0.4, 0.5});
+  expect_numbers(run(OpKind::layer_norm, {x, gain, bias}, {{"epsilon", 1e-5}})[0],
+                 {-1.7856834500025822, -0.8340498046167354, 0.2824161592308883, 1.0692174861549584,
+                  3.009845042311466, 9.565777515397725});
+  expect_numbers(run(OpKind::rms_norm, {x, gain}, {{"epsilon", 1e-6}})[0],
+                 {-1.942401653245178, -1.2949344354967853, -0.4856004133112945, 0.0,
+                  1.6186680443709816, 7.769606612980712});
+}
+
+TEST(KnownValues, Rope) {
+  const auto q = given(DType::Fp64, {{"seq", 1}, {"e", 8}}, {1, 2, 3, 4, 5, 6, 7, 8});
+  expect_numbers(
+      run(OpKind::rope, {q, given(DType::Int32, {{"seq", 1}}, {5})}, {{"theta", 500000.0}})[0],
+      {5.078283558778919, 0.8432039048716244, 2.9504279381073655, 3.9978725402449373,
+       0.4593866526529927, 6.268094381453524, 7.021038027388508, 8.001063376324142});
+  expect_numbers(
+      run(OpKind::rope, {q, given(DType::Int32, {{"seq", 1}}, {1234})},
+          {{"theta", 500000.0}, {"scaling_factor", 8.0}, {"original_context", int64_t{8192}}})[0],
+      {-3.808188897400071, -5.453677012677073, -1.830761341990581, 3.934238371588724,
+       -3.390825463175424, -3.202718695327093, 7.392449723107546, 8.032544331375888});
+}
+
+TEST(KnownValues, SineAndCosineOfLargeAngles) {
+  for (double x = -1.6e6; x < 1.6e6; x += 12345.678) {
+    EXPECT_NEAR(fast_sincos(x).sine, std::sin(x), 2e-15) << x;
+    EXPECT_NEAR(fast_sincos(x).cosine, std::cos(x), 2e-15) << x;
+  }
+}
+
+// Three steps of torch.optim.AdamW after clip_grad_norm_(2).
+TEST(KnownValues, AdamW) {
+  const Dims d{{"d", 3}};
+  Numbers weights{1, -2, 0.5}, moment1{0, 0, 0}, moment2{0, 0, 0};
+  const auto numbers = [](const HostTensor& t) { return Numbers{t.at(0), t.at(1), t.at(2)}; };
+  for (const double step : {1.0, 2.0, 3.0}) {
+    const Numbers gradient{0.3 * step, -4 * step, 0.01 * step};
+    const auto results = run(OpKind::adamw,
+                             {given(DType::Fp64, d, weights), given(DType::Fp64, d, gradient),
+                              given(DType::Fp64, d, moment1), given(DType::Fp64, d, moment2),
+                              given(DType::Fp64, {}, {0.01}), given(DType::Fp64, {}, {step}),
+                              given(DType::Fp64, {}, {16.0901 * step * step})},
+                             {{"weight_decay", 0.1}, {"clip_norm", 2.0}});
+    weights = numbers(results[0]);
+    moment1 = numbers(results[1]);
+    moment2 = numbers(results[2]);
+  }
+  const Numbers expected[] = {{0.9670329909573455, -1.9640359881039984, 0.4685315495621698},
+                              {0.04053602003910132, -0.5404802671880176, 0.001351200667970044},
+                              {0.0031910917051898727, 0.5673051920337552, 3.54565745021097e-06}};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(weights[i], expected[0][i], 1e-13);
+    EXPECT_NEAR(moment1[i], expected[1][i], 1e-13);
+    EXPECT_NEAR(moment2[i], expected[2][i], 1e-13);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
