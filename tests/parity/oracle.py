@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Repeats the runs of `tessera_parity` in PyTorch, from the same weights and batches, and compares. With --update it
+writes the golden numbers instead, which parity_golden_test.cpp reads where there is no PyTorch. Exits 77 when PyTorch
+is not installed."""
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import numpy
+    import torch
+except ImportError as missing:
+    print(f"skipped: {missing} (make setup-oracle installs Debian's python3-torch)")
+    sys.exit(77)
+
+import safetensors_file
+import torch_models
+import weight_names
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+# Losses and gradient norms: relative. Gradients of step one and weights after the last: of a tensor's largest entry. In
+# fp32 the weights are not bounded: Adam turns rounding into a step where a gradient is zero in theory (GPT-2's key bias).
+TOLERANCES = {
+    "fp32": {"losses": 1e-5, "norms": 1e-4, "gradients": 1e-4},
+    "fp64": {"losses": 1e-9, "norms": 1e-9, "gradients": 1e-9, "weights": 1e-9},
+}
+PROBES = 5
+
+
+def model_config(metadata):
+    """The model's fields with their types: words, true and false, numbers."""
+    config = {}
+    for key, text in metadata.items():
+        if key.startswith("model."):
+            try:
+                config[key[6:]] = json.loads(text)
+            except json.JSONDecodeError:
+                config[key[6:]] = text
+    return config
+
+
+class Oracle:
+    """One training run in PyTorch."""
+
+    def __init__(self, tensors, metadata):
+        self.dtype = {"fp32": torch.float32, "fp64": torch.float64}[metadata["dtype"]]
+        self.tensors, self.settings = tensors, {k: json.loads(v) for k, v in metadata.items() if self.is_number(v)}
+        self.shapes = {name[7:]: array.shape for name, array in tensors.items() if name.startswith("weight.")}
+        self.model = torch_models.build(model_config(metadata)).to(self.dtype)
+        self.load()
+        decays = [p for p in self.model.parameters() if p.dim() >= 2]
+        spared = [p for p in self.model.parameters() if p.dim() < 2]
+        groups = [{"params": decays, "weight_decay": self.settings["weight_decay"]},
+                  {"params": spared, "weight_decay": 0.0}]
+        betas = (self.settings["beta1"], self.settings["beta2"])
+        self.optimizer = torch.optim.AdamW(groups, betas=betas, eps=self.settings["epsilon"])
+        self.averages = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+        self.losses, self.norms, self.gradients = [], [], {}
+
+    @staticmethod
+    def is_number(text):
+        try:
+            return isinstance(json.loads(text), (int, float))
+        except json.JSONDecodeError:
+            return False
+
+    def load(self):
+        state = {}
+        for name in self.shapes:
+            state.update(weight_names.to_torch(name, self.tensors[f"weight.{name}"]))
+        if "head.weight" not in state and "words.weight" in state:
+            state["head.weight"] = state["words.weight"]
+        self.model.load_state_dict(state)  # strict: nothing may be missing or left over
+
+    def batches(self, step):
+        for microbatch in range(self.settings["microbatches"]):
+            prefix = f"batch.{step}.{microbatch}."
+            yield {n[len(prefix):]: torch.from_numpy(a) for n, a in self.tensors.items() if n.startswith(prefix)}
+
+    def step(self, step):
+        for group in self.optimizer.param_groups:
+            group["lr"] = float(self.tensors["learning_rate"][step])
+        self.optimizer.zero_grad()
+        batches = list(self.batches(step))
+        labels = sum(self.model.label_count(batch) for batch in batches)
+        total = 0.0
+        for batch in batches:
+            loss = self.model.loss_sum(batch) / labels
+            loss.backward()
+            total += float(loss)
+        self.losses.append(total)
+        parameters = dict(self.model.named_parameters())
+        if step == 0:
+            self.gradients = self.exported({name: p.grad.clone() for name, p in parameters.items()})
+        limit = self.settings["clip_norm"] or float("inf")
+        self.norms.append(float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit)))
+        self.optimizer.step()
+        for name, average in self.averages.items():
+            average.lerp_(self.model.get_parameter(name).detach(), 1 - self.settings["ema_decay"])
+
+    def exported(self, parameters):
+        return {name: weight_names.from_torch(name, shape, parameters) for name, shape in self.shapes.items()}
+
+    def run(self):
+        for step in range(self.settings["steps"]):
+            self.step(step)
+        final = self.exported(dict(self.model.named_parameters()))
+        if self.settings["ema_decay"]:
+            final.update({f"{name}.average": a for name, a in self.exported(self.averages).items()})
+        return final
+
+
+def worst_row(ours, oracle):
+    errors = numpy.abs(numpy.asarray(ours) - oracle) / numpy.abs(oracle)
+    worst = int(errors.argmax())  # argmax finds a NaN first
+    return float(errors[worst]), f"step {worst}"
+
+
+def worst_tensor(ours, oracle):
+    """Largest error of any tensor, and its name: max|a-b| over its largest entry, or over a hundredth of the largest
+    entry of any of its kind where that is more (some gradients are zero in theory)."""
+    if set(ours) != set(oracle):
+        raise SystemExit(f"names differ: {sorted(set(ours) ^ set(oracle))}")
+    largest = max(numpy.abs(array).max() for array in oracle.values())
+    errors = {}
+    for name, array in oracle.items():
+        scale = max(numpy.abs(array).max(), 0.01 * largest)
+        errors[name] = float(numpy.abs(ours[name].astype(numpy.float64) - array).max() / scale)
+    worst = max(errors, key=lambda name: (math.isnan(errors[name]), errors[name]))
+    return errors[worst], worst
+
+
+def named(tensors, prefix):
+    return {name[len(prefix):]: array for name, array in tensors.items() if name.startswith(prefix)}
+
+
+def compare(tensors, metadata):
+    oracle = Oracle(tensors, metadata)
+    final = oracle.run()
+    rows = {
+        "losses": worst_row(tensors["loss"], oracle.losses),
+        "norms": worst_row(tensors["gradient_norm"], oracle.norms),
+        "gradients": worst_tensor(named(tensors, "gradient."), oracle.gradients),
+        "weights": worst_tensor(named(tensors, "final."), final),
+    }
+    fine = True
+    for kind, (error, where) in rows.items():
+        tolerance = TOLERANCES[metadata["dtype"]].get(kind)
+        passed = tolerance is None or error <= tolerance  # a NaN does not pass
+        fine &= passed
+        limit = f"<= {tolerance:.0e}" if tolerance else "(not bounded)"
+        verdict = "" if passed else "FAILED "
+        print(f"{metadata['case']:9} {metadata['dtype']} {kind:9} {error:.2e} {limit:14} {verdict}{where}")
+    return fine
+
+
+def golden_of(tensors, metadata):
+    oracle = Oracle(tensors, metadata)
+    oracle.run()
+    gradients = {}
+    for name, array in sorted(oracle.gradients.items()):
+        flat = array.reshape(-1)
+        at = sorted({int(numpy.abs(flat).argmax()), *(i * (flat.size - 1) // (PROBES - 1) for i in range(PROBES))})
+        gradients[name] = {"max_abs": float(numpy.abs(flat).max()), "sum": float(flat.sum()),
+                           "probes": [[i, float(flat[i])] for i in at]}
+    return {"losses": oracle.losses, "gradient_norms": oracle.norms, "gradients": gradients}
+
+
+def write_golden(golden, path):
+    """One line per tensor, so that a diff reads well."""
+    lines = [f"    {json.dumps(name)}: {json.dumps(entry)}" for name, entry in golden["gradients"].items()]
+    rows = [f'  "{key}": {json.dumps(golden[key])}' for key in ("losses", "gradient_norms")]
+    rows.append('  "gradients": {\n' + ",\n".join(lines) + "\n  }")
+    path.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+    print(f"wrote {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tessera_parity", help="the test executable")
+    parser.add_argument("--case", action="append", help="only this case; may be repeated")
+    parser.add_argument("--dtype", choices=sorted(TOLERANCES), help="only this dtype")
+    parser.add_argument("--update", action="store_true", help="write the golden numbers (from fp64)")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)  # the models are tiny
+    cases = arguments.case or subprocess.check_output([arguments.tessera_parity, "--list"], text=True).split()
+    dtypes = ["fp64"] if arguments.update else [arguments.dtype] if arguments.dtype else sorted(TOLERANCES)
+    fine = True
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            for dtype in dtypes:
+                path = Path(folder) / f"{case}_{dtype}.safetensors"
+                subprocess.run([arguments.tessera_parity, case, dtype, str(path)], check=True)
+                tensors, metadata = safetensors_file.read(path)
+                if arguments.update:
+                    write_golden(golden_of(tensors, metadata), GOLDEN / f"{case}.json")
+                else:
+                    fine &= compare(tensors, metadata)
+    sys.exit(0 if fine else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The four model families in plain PyTorch, from their papers: linear layers of two dims, attention by a full matrix,
+the whole logits. `loss_sum` adds up the losses of a batch; whoever trains divides by the number of labels."""
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+ACTIVATIONS = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+}
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, size, epsilon):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.epsilon = epsilon
+
+    def forward(self, x):
+        return x / torch.sqrt(x.square().mean(-1, keepdim=True) + self.epsilon) * self.weight
+
+
+def rope_frequencies(config):
+    """Radians per position of each pair; Llama 3.1 divides slow ones by a factor, with a ramp between slow and fast."""
+    pairs = config["head_size"] // 2
+    frequencies = []
+    for i in range(pairs):
+        frequency = config["rope_theta"] ** (-i / pairs)
+        turns = config["rope_original_context"] * frequency / (2 * math.pi)
+        low, high = config["rope_low_freq_factor"], config["rope_high_freq_factor"]
+        kept = min(1.0, max(0.0, (turns - low) / (high - low)))
+        frequencies.append(frequency * (kept + (1 - kept) / config["rope_scaling_factor"]))
+    return torch.tensor(frequencies, dtype=torch.float64)
+
+
+def rotate(x, positions, frequencies):
+    """x is batch, head, position, size; element i turns with element i + size/2."""
+    angles = positions[:, None, :, None].double() * frequencies
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    left, right = x.chunk(2, dim=-1)
+    return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+
+
+class Attention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads, self.kv_heads = config["heads"], config["kv_heads"]
+        self.head_size = config["head_size"]
+        width, bias = config["width"], config["bias"]
+        self.q = nn.Linear(width, self.heads * self.head_size, bias=bias)
+        self.k = nn.Linear(width, self.kv_heads * self.head_size, bias=bias)
+        self.v = nn.Linear(width, self.kv_heads * self.head_size, bias=bias)
+        self.o = nn.Linear(self.heads * self.head_size, width, bias=bias)
+        self.frequencies = rope_frequencies(config) if config["family"] in ("llama", "qwen") else None
+        if config["qk_norm"]:
+            self.q_norm = RmsNorm(self.head_size, config["norm_epsilon"])
+            self.k_norm = RmsNorm(self.head_size, config["norm_epsilon"])
+
+    def split(self, x, heads):
+        return x.unflatten(-1, (heads, self.head_size)).transpose(1, 2)
+
+    def forward(self, x, positions, document):
+        q = self.split(self.q(x), self.heads)
+        k, v = self.split(self.k(x), self.kv_heads), self.split(self.v(x), self.kv_heads)
+        if hasattr(self, "q_norm"):
+            q, k = self.q_norm(q), self.k_norm(k)
+        if self.frequencies is not None:
+            q, k = rotate(q, positions, self.frequencies), rotate(k, positions, self.frequencies)
+        k, v = (t.repeat_interleave(self.heads // self.kv_heads, dim=1) for t in (k, v))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(self.head_size)
+        same_document = document[:, :, None] == document[:, None, :]
+        earlier = positions[:, None, :] <= positions[:, :, None]
+        scores = scores.masked_fill(~(same_document & earlier)[:, None], -math.inf)
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+class GptMlp(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.up = nn.Linear(config["width"], config["mlp_size"], bias=config["bias"])
+        self.down = nn.Linear(config["mlp_size"], config["width"], bias=config["bias"])
+        self.activation = ACTIVATIONS[config["activation"]]
+
+    def forward(self, x):
+        return self.down(self.activation(self.up(x)))
+
+
+class GatedMlp(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.gate = nn.Linear(config["width"], config["mlp_size"], bias=False)
+        self.up = nn.Linear(config["width"], config["mlp_size"], bias=False)
+        self.down = nn.Linear(config["mlp_size"], config["width"], bias=False)
+
+    def forward(self, x):
+        return self.down(F.silu(self.gate(x)) * self.up(x))
+
+
+def make_norm(config):
+    if config["family"] == "gpt":
+        return nn.LayerNorm(config["width"], eps=config["norm_epsilon"])
+    return RmsNorm(config["width"], config["norm_epsilon"])
+
+
+class Layer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention_norm, self.mlp_norm = make_norm(config), make_norm(config)
+        self.attention = Attention(config)
+        self.mlp = GptMlp(config) if config["family"] == "gpt" else GatedMlp(config)
+
+    def forward(self, x, positions, document):
+        x = x + self.attention(self.attention_norm(x), positions, document)
+        return x + self.mlp(self.mlp_norm(x))
+
+
+class Transformer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.words = nn.Embedding(config["vocabulary"], config["width"])
+        if config["family"] == "gpt":
+            self.places = nn.Embedding(config["context"], config["width"])
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config["layers"]))
+        self.norm = make_norm(config)
+        self.head = nn.Linear(config["width"], config["vocabulary"], bias=False)
+        if config["tied"]:
+            self.head.weight = self.words.weight
+
+    def loss_sum(self, batch):
+        positions, document = batch["positions"].long(), batch["document"].long()
+        x = self.words(batch["tokens"].long())
+        if hasattr(self, "places"):
+            x = x + self.places(positions)
+        for layer in self.layers:
+            x = layer(x, positions, document)
+        logits = self.head(self.norm(x))
+        labels = batch["labels"].long().flatten()
+        return F.cross_entropy(logits.flatten(0, 1), labels, ignore_index=-1, reduction="sum")
+
+    @staticmethod
+    def label_count(batch):
+        return int((batch["labels"] != -1).sum())
+
+
+class DeepMlp(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        sizes = [config["width"] if i % 2 == 0 else config["mlp_size"] for i in range(config["layers"] + 1)]
+        self.layers = nn.ModuleList(nn.Linear(a, b, bias=config["bias"]) for a, b in zip(sizes, sizes[1:]))
+        self.activation = ACTIVATIONS[config["activation"]]
+
+    def loss_sum(self, batch):
+        x = batch["x"]
+        for layer in self.layers[:-1]:
+            x = self.activation(layer(x))
+        return F.mse_loss(self.layers[-1](x), batch["target"], reduction="sum")
+
+    @staticmethod
+    def label_count(batch):
+        return batch["target"].numel()
+
+
+def build(config):
+    return DeepMlp(config) if config["family"] == "mlp" else Transformer(config)
