@@ -106,6 +106,7 @@ class TileProduct {
                      .a_row = 1,
                      .a_k = kStripRows,
                      .panels = b_,
+                     .panel_size = k * kPanelColumns<S>,
                      .c = c_at(i),
                      .c_row = c_stride(),
                      .add = first > 0 || (!kKeepsC && g_.accumulate)};

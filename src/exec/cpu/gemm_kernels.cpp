@@ -81,7 +81,7 @@ TESSERA_INLINE void multiply_rows(const Strip<S>& strip) {
   constexpr int64_t kPass = vectors * bytes / sizeof(S);
   constexpr int64_t kPanel = kPanelColumns<S>;
   for (int64_t column = 0; column < strip.columns; column += kPass) {
-    const S* panel = strip.panels + column / kPanel * kPanel * strip.k + column % kPanel;
+    const S* panel = strip.panels + column / kPanel * strip.panel_size + column % kPanel;
     multiply_pass<S, bytes, rows, vectors>(strip, panel, strip.c + column, strip.columns - column);
   }
 }

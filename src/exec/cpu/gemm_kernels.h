@@ -22,6 +22,8 @@ struct Strip {
   const S* a;
   int64_t a_row, a_k;  // distance in A between rows, and between steps of k
   const S* panels;
+  int64_t panel_size;  // from one panel to the next: k * kPanelColumns where B was packed for this
+                       // k alone
   S* c;
   int64_t c_row;
   bool add;

@@ -151,6 +151,10 @@ template <typename V>
 TESSERA_INLINE V fast_exp(const V& x) {
   if constexpr (std::is_same_v<V, double>) {
     return std::exp(x);
+  } else if constexpr (std::is_same_v<V, Lanes<double>>) {
+    V y;
+    for (int64_t i = 0; i < kLanes<double>; ++i) y[i] = std::exp(x[i]);
+    return y;
   } else {
     V clamped = x > 89.0f ? V{} + 89.0f : x;
     clamped = clamped < -86.64f ? V{} - 87.33654f : clamped;

@@ -2,6 +2,7 @@
 #include "exec/cpu/thread_pool.h"
 
 #include <chrono>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -9,6 +10,8 @@ namespace {
 // Long enough to bridge the gap between two kernels, short enough not to burn a core while the host
 // reads data.
 constexpr auto kSpin = std::chrono::microseconds(200);
+// The caller's patience with the last tasks; a worker that lost its core may need this one.
+constexpr int64_t kSpinsBeforeYield = 1000;
 
 inline void pause() {
 #if defined(__x86_64__)
@@ -33,9 +36,24 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::take_tasks(int worker) {
-  for (int64_t task = next_task_.fetch_add(1); task < tasks_; task = next_task_.fetch_add(1))
-    job_.call(job_.body, task, worker);
+// While a ticket can still be taken the run is not over, so what was read before belongs to it.
+void ThreadPool::take_tasks(uint64_t generation, int worker) {
+  constexpr uint64_t kTaskMask = (uint64_t{1} << kTaskBits) - 1;
+  uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  while (ticket >> kTaskBits == generation) {
+    const auto task = static_cast<int64_t>(ticket & kTaskMask);
+    if (task >= tasks_.load(std::memory_order_relaxed)) return;
+    const Job job{body_.load(std::memory_order_relaxed), call_.load(std::memory_order_relaxed)};
+    if (!ticket_.compare_exchange_weak(ticket, ticket + 1)) continue;
+    try {
+      job.call(job.body, task, worker);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+    done_.fetch_add(1, std::memory_order_release);
+    ticket = ticket_.load(std::memory_order_acquire);
+  }
 }
 
 void ThreadPool::run_erased(int64_t tasks, Job job) {
@@ -43,39 +61,43 @@ void ThreadPool::run_erased(int64_t tasks, Job job) {
     for (int64_t task = 0; task < tasks; ++task) job.call(job.body, task, 0);
     return;
   }
-  job_ = job;
-  tasks_ = tasks;
-  next_task_ = 0;
-  busy_ = static_cast<int>(workers_.size());
-  {
-    const std::lock_guard lock(mutex_);
-    ++generation_;
+  const uint64_t next = generation() + 1;
+  body_.store(job.body, std::memory_order_relaxed);
+  call_.store(job.call, std::memory_order_relaxed);
+  tasks_.store(tasks, std::memory_order_relaxed);
+  done_.store(0, std::memory_order_relaxed);
+  ticket_.store(next << kTaskBits);
+  if (sleepers_.load() > 0) {
+    { const std::lock_guard lock(mutex_); }
+    wake_.notify_all();
   }
-  wake_.notify_all();
-  take_tasks(0);
-  while (busy_.load(std::memory_order_acquire) != 0) {
-    if (spin_)
+  take_tasks(next, 0);
+  for (int64_t spins = 0; done_.load(std::memory_order_acquire) != tasks; ++spins) {
+    if (spin_ && spins < kSpinsBeforeYield)
       pause();
     else
       std::this_thread::yield();
   }
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void ThreadPool::work(int worker) {
   uint64_t seen = 0;
   while (true) {
     const auto deadline = std::chrono::steady_clock::now() + kSpin;
-    while (spin_ && generation_.load(std::memory_order_acquire) == seen && !stop_ &&
-           std::chrono::steady_clock::now() < deadline)
+    while (spin_ && generation() == seen && !stop_ && std::chrono::steady_clock::now() < deadline)
       for (int i = 0; i < 32; ++i) pause();
-    if (generation_.load(std::memory_order_acquire) == seen) {
+    if (generation() == seen && !stop_) {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stop_ || generation_ != seen; });
+      // Counted before the last look at the ticket: either the caller sees a sleeper or the sleeper
+      // sees the ticket.
+      ++sleepers_;
+      wake_.wait(lock, [&] { return stop_ || generation() != seen; });
+      --sleepers_;
     }
     if (stop_) return;
-    seen = generation_;
-    take_tasks(worker);
-    busy_.fetch_sub(1, std::memory_order_release);
+    seen = generation();
+    take_tasks(seen, worker);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <type_traits>
@@ -50,18 +51,25 @@ class ThreadPool {
   };
   void run_erased(int64_t tasks, Job job);
   void work(int worker);
-  void take_tasks(int worker);
+  void take_tasks(uint64_t generation, int worker);
+  uint64_t generation() const { return ticket_.load() >> kTaskBits; }
 
-  std::vector<std::thread> workers_;
-  Job job_;
-  int64_t tasks_ = 0;
-  std::atomic<int64_t> next_task_{0};
-  std::atomic<int> busy_{0};
-  std::atomic<uint64_t> generation_{0};
+  // A ticket is (generation of run, next task). A task is taken by adding one, which fails once the
+  // run is over: so a worker that wakes late touches nothing, and no run waits for it.
+  static constexpr int kTaskBits = 32;
+  alignas(64) std::atomic<uint64_t> ticket_{0};
+  std::atomic<int64_t> tasks_{0};
+  std::atomic<void*> body_{nullptr};
+  std::atomic<void (*)(void*, int64_t, int)> call_{nullptr};
+  alignas(64) std::atomic<int64_t> done_{0};
+  std::exception_ptr error_;  // the first; guarded by mutex_ until the run is over
+
+  alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
   bool spin_ = true;  // only while the threads fit the cores
+  std::vector<std::thread> workers_;
 };
 
 }  // namespace tessera

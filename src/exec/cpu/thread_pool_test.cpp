@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <stdexcept>
 #include <vector>
 
 namespace tessera {
@@ -62,6 +63,23 @@ TEST(ThreadPool, EndsARunBeforeTheNextBegins) {
     if (round % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   for (const size_t value : current) EXPECT_EQ(value, kRounds);
+}
+
+TEST(ThreadPool, ThrowsWhatATaskThrowsAndGoesOn) {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::atomic<int> finished = 0;
+    EXPECT_THROW(pool.run(50,
+                          [&](int64_t task, int) {
+                            if (task % 10 == 3) throw std::runtime_error("task");
+                            ++finished;
+                          }),
+                 std::runtime_error);
+    EXPECT_LE(finished, 45);
+    finished = 0;
+    pool.run(50, [&](int64_t, int) { ++finished; });
+    EXPECT_EQ(finished, 50);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// attention(q, k, v, positions, document): softmax(scale q k^T) v over the keys of the same
+// document that stand no later. Never holds more than a few rows of scores.
+#include "ops/attention/attention.h"
+
+namespace tessera {
+
+void require_attention_operands(const OpCall& call, size_t positions, size_t document) {
+  require_float(call, 0);
+  const TensorType& q = call.operand(0);
+  call.require(q.dims.size() == 5, "q must be [batch, seq, kv_heads, group, e], is {}",
+               to_string(q));
+  const TensorType k{q.dtype, {q.dims[0], q.dims[1], q.dims[2], q.dims[4]}};
+  require_type(call, 1, k);
+  require_type(call, 2, k);
+  const TensorType index{DType::Int32, {q.dims[0], q.dims[1]}};
+  require_type(call, positions, index);
+  require_type(call, document, index);
+}
+
+TensorType lse_type(const TensorType& q) {
+  return {accumulator_of(q.dtype), {q.dims.begin(), q.dims.end() - 1}};
+}
+
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  require_attention_operands(call, 3, 4);
+  return {call.operand(0), lse_type(call.operand(0))};
+}
+
+void gradient(GradientBuilder& g) {
+  TESSERA_CHECK(g.result_gradient(1) == kNone, "lse is for the backward alone");
+  const auto gradients = g.emit(0, OpKind::attention_grad,
+                                {g.operand(0), g.operand(1), g.operand(2), g.result(0), g.result(1),
+                                 g.result_gradient(0), g.operand(3), g.operand(4)},
+                                {{"scale", g.attributes().real("scale")}});
+  for (size_t i = 0; i < 3; ++i) g.set(i, gradients[i]);
+}
+
+// Two products over the pairs that are visible in one document: scores and mix.
+Cost cost(const OpCall& call) {
+  const AttentionSizes s(call.operand(0));
+  return cost_of(call, 4 * s.e * s.causal_pairs());
+}
+
+int64_t workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
+  const int64_t element_bytes = size_bytes(accumulator_of(call.operand(0).dtype));
+  return AttentionScratch(AttentionSizes(call.operand(0)), element_bytes).bytes * profile.threads;
+}
+
+}  // namespace
+
+const OpDef& attention_def() {
+  static const OpDef def{
+      .name = "attention",
+      .summary =
+          "softmax(scale q k^T) v over earlier keys of the same document, with grouped heads",
+      .operands = {{"q"}, {"k"}, {"v"}, {"positions"}, {"document"}},
+      .results = {"o", "lse"},
+      .attributes = {{"scale", 0.0}},
+      .infer_types = infer_types,
+      .gradient = gradient,
+      .cost = cost,
+      .workspace_bytes = workspace_bytes,
+  };
+  return def;
+}
+
+}  // namespace tessera

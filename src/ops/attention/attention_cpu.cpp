@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task packs the keys and values of one head and takes six rows at a time: their scores over all
+// keys they see fit into the first-level cache, so the softmax is plain and the mix one long
+// product.
+#include "ops/attention/rows_cpu.h"
+
+namespace tessera {
+namespace {
+
+template <typename S>
+struct Softmax {
+  S max, sum;
+};
+
+// exp(score - max) in place; 0 everywhere for a row that sees nothing. n is a multiple of a panel.
+template <typename S>
+TESSERA_SIMD Softmax<S> exponentials(S* scores, int64_t n) {
+  constexpr int64_t kStep = 4 * kLanes<S>;
+  Lanes<S> largest[4];
+  for (auto& lanes : largest) lanes = all_lanes(-std::numeric_limits<S>::infinity());
+  for (int64_t i = 0; i < n; i += kStep)
+    for (int64_t j = 0; j < 4; ++j) {
+      const Lanes<S> x = load_lanes(scores + i + j * kLanes<S>);
+      largest[j] = x > largest[j] ? x : largest[j];
+    }
+  for (int64_t j = 1; j < 4; ++j) largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
+  S max = max_lanes<S>(largest[0]);
+  if (max == -std::numeric_limits<S>::infinity()) max = 0;
+  Lanes<S> sums[4] = {};
+  for (int64_t i = 0; i < n; i += kStep)
+    for (int64_t j = 0; j < 4; ++j) {
+      S* at = scores + i + j * kLanes<S>;
+      const Lanes<S> y = fast_exp<Lanes<S>>(load_lanes(at) - max);
+      store_lanes(at, y);
+      sums[j] += y;
+    }
+  return {max, sum_lanes<S>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
+}
+
+template <typename T>
+class Head {
+ public:
+  using S = Accumulator<T>;
+  static constexpr int64_t kPanel = kPanelColumns<S>;
+
+  Head(const CpuCall& call, const AttentionSizes& s, int64_t batch, int64_t head,
+       std::byte* scratch)
+      : s_(s),
+        l_(s, sizeof(S)),
+        place_{call.operand(3).as<int32_t>() + batch * s.seq,
+               call.operand(4).as<int32_t>() + batch * s.seq},
+        q_(call.operand(0).as<T>(), s, batch, head),
+        o_(call.result(0).as<T>(), s, batch, head),
+        lse_(call.result(1).as<S>() + (batch * s.seq * s.kv_heads + head) * s.group),
+        scale_(static_cast<S>(attention_scale(call.attributes, s.e))),
+        spans_(at<PositionSpan>(scratch, l_.spans)),
+        keys_(at<S>(scratch, l_.keys)),
+        values_(at<S>(scratch, l_.values)),
+        query_(at<S>(scratch, l_.query)),
+        scores_(at<S>(scratch, l_.scores)),
+        out_(at<S>(scratch, l_.out)) {
+    fill_spans(place_, s.seq, kPanel, spans_);
+    const int64_t stride = s.kv_heads * s.e, first = (batch * s.seq * s.kv_heads + head) * s.e;
+    pack_panels(Matrix<T>{call.operand(1).as<T>() + first, stride, true}, s.e, s.seq, keys_);
+    pack_panels(Matrix<T>{call.operand(2).as<T>() + first, stride, false}, s.seq, s.e, values_);
+  }
+
+  void run(int64_t first_row, int64_t last_row) const {
+    for (int64_t row = first_row; row < last_row; row += kStripRows)
+      run_strip(row, std::min(kStripRows, last_row - row));
+  }
+
+ private:
+  void run_strip(int64_t row, int64_t rows) const {
+    const PositionSpan queries = place_.span(row / s_.group, (row + rows - 1) / s_.group + 1);
+    const KeyRange panels = seen_panels(queries, spans_, 0, l_.panels);
+    const int64_t first = panels.begin * kPanel, count = (panels.end - panels.begin) * kPanel;
+    for (int64_t i = 0; i < rows; ++i)
+      copy_scaled(q_.row(row + i), scale_, query_ + i * s_.e, s_.e);
+    multiply_strip(Strip<S>{.rows = rows,
+                            .columns = count,
+                            .k = s_.e,
+                            .a = query_,
+                            .a_row = s_.e,
+                            .a_k = 1,
+                            .panels = keys_ + first * s_.e,
+                            .panel_size = s_.e * kPanel,
+                            .c = scores_,
+                            .c_row = count,
+                            .add = false});
+    mask(row, rows, queries, panels);
+    Softmax<S> softmax[kStripRows];
+    for (int64_t i = 0; i < rows; ++i) softmax[i] = exponentials(scores_ + i * count, count);
+    const KeyRange keys = trimmed(place_, queries, {first, std::min(first + count, s_.seq)});
+    multiply_strip(Strip<S>{.rows = rows,
+                            .columns = s_.e,
+                            .k = keys.end - keys.begin,
+                            .a = scores_ + (keys.begin - first),
+                            .a_row = count,
+                            .a_k = 1,
+                            .panels = values_ + keys.begin * kPanel,
+                            .panel_size = s_.seq * kPanel,
+                            .c = out_,
+                            .c_row = s_.e,
+                            .add = false});
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto [max, sum] = softmax[i];
+      store_scaled(out_ + i * s_.e, sum > 0 ? 1 / sum : S{0}, o_.row(row + i), s_.e);
+      const int64_t query = (row + i) / s_.group, member = (row + i) % s_.group;
+      lse_[query * s_.kv_heads * s_.group + member] = max + std::log(sum);
+    }
+  }
+
+  void mask(int64_t row, int64_t rows, const PositionSpan& queries, const KeyRange& panels) const {
+    const int64_t count = (panels.end - panels.begin) * kPanel;
+    for (int64_t p = panels.begin; p < panels.end; ++p) {
+      const bool whole = (p + 1) * kPanel <= s_.seq;
+      if (whole && sight(queries, spans_[p]) == Sight::Visible) continue;
+      for (int64_t i = 0; i < rows; ++i)
+        mask_panel(scores_ + i * count + (p - panels.begin) * kPanel, place_, (row + i) / s_.group,
+                   p * kPanel, s_.seq);
+    }
+  }
+
+  AttentionSizes s_;
+  AttentionScratch l_;
+  Placement place_;
+  HeadRows<T> q_, o_;
+  S* lse_;
+  S scale_;
+  PositionSpan* spans_;
+  S *keys_, *values_, *query_, *scores_, *out_;
+};
+
+// Where there are few heads, several tasks share one: by sizes alone.
+int64_t parts_of_head(const AttentionSizes& s) {
+  constexpr int64_t kTasks = 16, kRows = 8 * kStripRows;
+  return std::clamp<int64_t>(num_blocks(kTasks, s.batch * s.kv_heads), 1,
+                             num_blocks(s.rows(), kRows));
+}
+
+template <typename T>
+void attend(const CpuCall& call) {
+  const AttentionSizes s(*call.operand(0).type);
+  const int64_t worker_bytes = AttentionScratch(s, sizeof(Accumulator<T>)).bytes;
+  const int64_t parts = parts_of_head(s);
+  const int64_t rows = num_blocks(num_blocks(s.rows(), kStripRows), parts) * kStripRows;
+  call.threads.run(s.batch * s.kv_heads * parts, [&](int64_t task, int worker) {
+    const int64_t head = task / parts, first_row = task % parts * rows;
+    const Head<T> one(call, s, head / s.kv_heads, head % s.kv_heads,
+                      call.workspace.data() + worker * worker_bytes);
+    one.run(first_row, std::min(first_row + rows, s.rows()));
+  });
+}
+
+}  // namespace
+
+void attention_cpu(const CpuCall& call) {
+  dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { attend<T>(call); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of attention and its gradient do with rows: copy, mask, split off a worker's
+// part.
+#pragma once
+
+#include <limits>
+
+#include "exec/cpu/cpu_call.h"
+#include "exec/cpu/gemm_kernels.h"
+#include "exec/cpu/simd.h"
+#include "ops/attention/attention.h"
+#include "ops/attention/visibility_cpu.h"
+
+namespace tessera {
+
+// The rows (query, group) of one head of keys, in a tensor [batch, seq, kv_heads, group, e].
+template <typename T>
+struct HeadRows {
+  T* data;  // of the sequence and the head
+  int64_t group, e, query_stride;
+
+  HeadRows(T* tensor, const AttentionSizes& s, int64_t batch, int64_t head)
+      : data(tensor + (batch * s.seq * s.kv_heads + head) * s.group * s.e),
+        group(s.group),
+        e(s.e),
+        query_stride(s.kv_heads * s.group * s.e) {}
+  T* row(int64_t r) const { return data + r / group * query_stride + r % group * e; }
+};
+
+template <typename S>
+S* at(std::byte* scratch, int64_t offset) {
+  return reinterpret_cast<S*>(scratch + offset);
+}
+
+template <typename T>
+TESSERA_SIMD void copy_scaled(const T* from, Accumulator<T> scale, Accumulator<T>* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = load(from[i]) * scale;
+}
+
+template <typename T>
+TESSERA_SIMD void store_scaled(const Accumulator<T>* from, Accumulator<T> scale, T* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = store<T>(from[i] * scale);
+}
+
+// Scores of keys that the query does not see become minus infinity.
+template <typename S>
+TESSERA_SIMD void mask_row(S* scores, const int32_t* positions, const int32_t* documents,
+                           int32_t position, int32_t document, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    scores[i] = (positions[i] <= position) & (documents[i] == document)
+                    ? scores[i]
+                    : -std::numeric_limits<S>::infinity();
+}
+
+// Masks the panel of scores at `scores`, whose first key is `key`, for one query; keys beyond the
+// sequence are hidden too.
+template <typename S>
+void mask_panel(S* scores, const Placement& place, int64_t query, int64_t key, int64_t seq) {
+  constexpr int64_t kPanel = kPanelColumns<S>;
+  const int64_t count = std::clamp<int64_t>(seq - key, 0, kPanel);
+  mask_row(scores, place.positions + key, place.documents + key, place.positions[query],
+           place.documents[query], count);
+  std::fill(scores + count, scores + kPanel, -std::numeric_limits<S>::infinity());
+}
+
+inline void fill_spans(const Placement& place, int64_t seq, int64_t panel, PositionSpan* spans) {
+  for (int64_t key = 0; key < seq; key += panel)
+    spans[key / panel] = place.span(key, std::min(key + panel, seq));
+}
+
+}  // namespace tessera

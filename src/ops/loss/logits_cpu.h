@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logits in chunks of rows, and the cross-entropy of a row. Sums follow the order of rows and of
+// the vocabulary alone.
+#pragma once
+
+#include <limits>
+
+#include "exec/cpu/cpu_call.h"
+#include "exec/cpu/gemm.h"
+#include "exec/cpu/simd.h"
+#include "ops/loss/output_loss.h"
+
+namespace tessera {
+
+template <typename S>
+TESSERA_SIMD S largest_of(const S* x, int64_t n) {
+  constexpr int64_t kStep = 4 * kLanes<S>;
+  Lanes<S> largest[4];
+  for (auto& lanes : largest) lanes = all_lanes(-std::numeric_limits<S>::infinity());
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep)
+    for (int64_t j = 0; j < 4; ++j) {
+      const Lanes<S> y = load_lanes(x + i + j * kLanes<S>);
+      largest[j] = y > largest[j] ? y : largest[j];
+    }
+  for (int64_t j = 1; j < 4; ++j) largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
+  S max = max_lanes<S>(largest[0]);
+  for (; i < n; ++i) max = x[i] > max ? x[i] : max;
+  return max;
+}
+
+// The sum of exp(x - max); `keep` leaves the exponentials in x.
+template <bool keep, typename S>
+TESSERA_SIMD S sum_of_exponentials(S* x, S max, int64_t n) {
+  constexpr int64_t kStep = 4 * kLanes<S>;
+  Lanes<S> sums[4] = {};
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep)
+    for (int64_t j = 0; j < 4; ++j) {
+      const Lanes<S> y = fast_exp<Lanes<S>>(load_lanes(x + i + j * kLanes<S>) - max);
+      if (keep) store_lanes(x + i + j * kLanes<S>, y);
+      sums[j] += y;
+    }
+  S tail = 0;
+  for (; i < n; ++i) {
+    const S y = fast_exp<S>(x[i] - max);
+    if (keep) x[i] = y;
+    tail += y;
+  }
+  return sum_lanes<S>((sums[0] + sums[1]) + (sums[2] + sums[3])) + tail;
+}
+
+// Calls chunk(first_row, rows, logits) for each chunk, then gives the sum of the losses in row
+// order.
+template <typename T, typename Chunk>
+double for_each_chunk_of_logits(const CpuCall& call, const OutputLossSizes& s, Chunk&& chunk) {
+  using S = Accumulator<T>;
+  const T *x = call.operand(0).as<T>(), *table = call.operand(1).as<T>();
+  S* logits = reinterpret_cast<S*>(call.workspace.data() + s.logits);
+  for (int64_t first = 0; first < s.rows; first += s.chunk_rows) {
+    const int64_t rows = std::min(s.chunk_rows, s.rows - first);
+    gemm(Gemm<T, T, S>{.m = rows,
+                       .n = s.vocab,
+                       .k = s.width,
+                       .a = {x + first * s.width, s.width, false},
+                       .b = {table, s.width, true},
+                       .c = logits,
+                       .c_stride = s.vocab},
+         call.threads, call.workspace.subspan(static_cast<size_t>(s.gemm)));
+    chunk(first, rows, logits);
+  }
+  const double* losses = reinterpret_cast<const double*>(call.workspace.data() + s.losses);
+  double sum = 0;
+  for (int64_t row = 0; row < s.rows; ++row) sum += losses[row];
+  return sum;
+}
+
+}  // namespace tessera
