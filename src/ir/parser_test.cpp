@@ -104,7 +104,7 @@ const Mistake kMistakes[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Parser, ParserMistake, testing::ValuesIn(kMistakes),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Parser, InfersTypesThatAreLeftOut) {
   const Module module =

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/arena_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "compiler/compile.h"
+#include "exec/testing/small_models.h"
+#include "ir/builder.h"
+
+namespace tessera {
+namespace {
+
+struct LayoutCase {
+  SmallModel model;
+  DType compute;
+  int microbatches;
+};
+
+std::vector<LayoutCase> layout_cases() {
+  std::vector<LayoutCase> cases;
+  for (const SmallModel& model : small_models())
+    for (const DType compute : {DType::Fp32, DType::Bf16})
+      for (const int microbatches : {1, 3}) cases.push_back({model, compute, microbatches});
+  return cases;
+}
+
+class Layout : public testing::TestWithParam<LayoutCase> {
+ protected:
+  const Program program_ = compile(GetParam().model.build(GetParam().compute, 2),
+                                   {.optimizer = {.ema_decay = 0.99},
+                                    .profile = {.threads = 2},
+                                    .microbatches = GetParam().microbatches})
+                               .program;
+
+  int64_t arena_bytes(Lifetime lifetime) const {
+    switch (lifetime) {
+      case Lifetime::Persistent:
+        return program_.persistent_bytes;
+      case Lifetime::Window:
+        return program_.window_bytes;
+      case Lifetime::Slot:
+        return program_.slot_bytes * program_.slots;
+      case Lifetime::Scratch:
+        return program_.scratch_bytes;
+      case Lifetime::None:
+        break;
+    }
+    return -1;
+  }
+
+  int64_t stride(Repeat repeat) const {
+    if (repeat == Repeat::PerSlot) return program_.slot_bytes;
+    return repeat == Repeat::PerMicrobatch ? program_.batch_input_stride : 0;
+  }
+};
+
+TEST_P(Layout, BytesByKindAddUpToThePeak) {
+  const auto& kinds = program_.bytes_by_kind;
+  EXPECT_EQ(std::accumulate(kinds.begin(), kinds.end(), int64_t{0}), program_.peak_bytes());
+  for (const int64_t bytes : kinds) EXPECT_GT(bytes, 0);
+}
+
+TEST_P(Layout, EveryBufferThatAnInstructionUsesIsBoundInsideItsArena) {
+  for (const ProgramBlock& block : program_.blocks) {
+    const ProgramClass& program_class = program_.class_of(block);
+    ASSERT_EQ(block.offsets.size(), program_class.buffers.size());
+    for (const auto& routine : program_class.routines)
+      for (const Instruction& instruction : routine) {
+        std::vector<int> used = instruction.operands;
+        used.insert(used.end(), instruction.results.begin(), instruction.results.end());
+        for (const int id : used) {
+          const Buffer& buffer = program_class.buffers[static_cast<size_t>(id)];
+          const int64_t offset = block.offsets[static_cast<size_t>(id)];
+          EXPECT_GE(offset, 0) << block.name << " " << buffer.name;
+          EXPECT_EQ(offset % kBufferAlignment, 0) << block.name << " " << buffer.name;
+          const int copies = buffer.repeat == Repeat::PerMicrobatch ? program_.microbatches
+                             : buffer.repeat == Repeat::PerSlot     ? program_.slots
+                                                                    : 1;
+          EXPECT_LE(offset + (copies - 1) * stride(buffer.repeat) + buffer.type.bytes(),
+                    arena_bytes(buffer.lifetime))
+              << block.name << " " << buffer.name;
+        }
+      }
+  }
+}
+
+// Offset and bytes, of everything that has a place of its own for the whole step.
+using Places = std::vector<std::pair<int64_t, int64_t>>;
+
+void expect_apart(Places places) {
+  std::sort(places.begin(), places.end());
+  for (size_t i = 1; i < places.size(); ++i)
+    EXPECT_GE(places[i].first, places[i - 1].first + places[i - 1].second) << "at " << i;
+}
+
+TEST_P(Layout, StatesLieApartAndFillTheArena) {
+  Places places;
+  int64_t bytes = 0;
+  for (const StateBuffer& state : program_.states) {
+    places.emplace_back(state.offset, state.type.bytes());
+    bytes += align_up(state.type.bytes());
+  }
+  expect_apart(places);
+  EXPECT_EQ(bytes, program_.persistent_bytes);
+}
+
+TEST_P(Layout, InputsStepValuesAndGradientsLieApartInTheWindow) {
+  Places places;
+  for (const HostBuffer& value : program_.step_values)
+    places.emplace_back(value.offset, value.type.bytes());
+  for (const HostBuffer& input : program_.batch_inputs)
+    for (int microbatch = 0; microbatch < program_.microbatches; ++microbatch)
+      places.emplace_back(input.offset + microbatch * program_.batch_input_stride,
+                          input.type.bytes());
+  for (const StateBuffer& state : program_.states)
+    if (state.gradient_offset != kNone)
+      places.emplace_back(state.gradient_offset, state.gradient_type.bytes());
+  std::map<int64_t, int64_t> stream_gradients;
+  for (const ProgramBlock& block : program_.blocks)
+    for (size_t i = 0; i < block.offsets.size(); ++i) {
+      const Buffer& buffer = program_.class_of(block).buffers[i];
+      const bool known = std::any_of(places.begin(), places.end(), [&](const auto& place) {
+        return place.first == block.offsets[i];
+      });
+      if (buffer.lifetime == Lifetime::Window && !known)
+        stream_gradients[block.offsets[i]] =
+            std::max(stream_gradients[block.offsets[i]], buffer.type.bytes());
+    }
+  EXPECT_EQ(stream_gradients.size(), 2u);
+  places.insert(places.end(), stream_gradients.begin(), stream_gradients.end());
+  expect_apart(places);
+}
+
+TEST_P(Layout, EveryParameterHasItsOwnGradientAndOptimizerState) {
+  std::map<StateRole, int> roles;
+  for (const StateBuffer& state : program_.states) {
+    ++roles[state.spec.role];
+    if (state.spec.role == StateRole::Parameter) {
+      ASSERT_NE(state.gradient_offset, kNone) << state.name;
+      EXPECT_EQ(state.gradient_type, with_dtype(state.type, DType::Fp32));
+    } else {
+      ASSERT_NE(program_.find_state(state.spec.parameter), nullptr) << state.spec.parameter;
+      EXPECT_EQ(state.name, fmt::format("{}.{}", state.spec.parameter, name(state.spec.role)));
+    }
+  }
+  const int parameters = roles[StateRole::Parameter];
+  EXPECT_EQ(roles[StateRole::Moment1], parameters);
+  EXPECT_EQ(roles[StateRole::Moment2], parameters);
+  EXPECT_EQ(roles[StateRole::Average], parameters);
+  EXPECT_EQ(roles[StateRole::Master], GetParam().compute == DType::Bf16 ? parameters : 0);
+}
+
+TEST_P(Layout, ABlockReadsTheStreamWhereTheBlockBeforeLeftIt) {
+  for (size_t i = 1; i < program_.blocks.size(); ++i) {
+    const ProgramBlock &block = program_.blocks[i], &before = program_.blocks[i - 1];
+    const auto& buffers = program_.class_of(block).buffers;
+    const auto stream = std::find_if(buffers.begin(), buffers.end(), [](const Buffer& buffer) {
+      return buffer.name == "x" || buffer.name == "prediction";
+    });
+    const int64_t offset = block.offsets[static_cast<size_t>(stream - buffers.begin())];
+    EXPECT_TRUE(std::count(before.offsets.begin(), before.offsets.end(), offset)) << block.name;
+    EXPECT_EQ(stream->lifetime, Lifetime::Slot);
+    EXPECT_EQ(stream->repeat, Repeat::PerSlot);
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<LayoutCase>& info) {
+  return fmt::format("{}{}Microbatches{}", info.param.model.name, name(info.param.compute),
+                     info.param.microbatches);
+}
+
+INSTANTIATE_TEST_SUITE_P(ArenaLayout, Layout, testing::ValuesIn(layout_cases()), case_name);
+
+TEST(ArenaLayout, OnlyBatchInputsGrowWithMicrobatches) {
+  const auto compiled = [](int microbatches) {
+    return compile(small_model("Llama").build(DType::Fp32, 2), {.microbatches = microbatches})
+        .program;
+  };
+  const Program one = compiled(1), four = compiled(4);
+  EXPECT_EQ(four.slots, 1);
+  EXPECT_EQ(four.batch_input_stride, one.batch_input_stride);
+  EXPECT_EQ(four.peak_bytes() - one.peak_bytes(), 3 * one.batch_input_stride);
+  // tokens, labels, positions and document: 2 x 9 int32, each in two lines of 64 bytes.
+  EXPECT_EQ(one.batch_input_stride, 4 * 128);
+}
+
+TEST(ArenaLayout, ATiedTableIsOneState) {
+  const auto compiled = [](bool tied) {
+    SmallModel model = small_model("Gpt");
+    model.config.tied = tied;
+    return compile(model.build(DType::Fp32, 2), {}).program;
+  };
+  const Program tied = compiled(true), untied = compiled(false);
+  EXPECT_EQ(tied.find_state("head.table"), nullptr);
+  const StateBuffer* table = untied.find_state("head.table");
+  ASSERT_NE(table, nullptr);
+  // Weights and two moments.
+  EXPECT_EQ(untied.persistent_bytes - tied.persistent_bytes, 3 * align_up(table->type.bytes()));
+}
+
+TEST(ArenaLayout, AForwardProgramHasNoGradientsAndNoOptimizerState) {
+  const Program program =
+      compile(small_model("Gpt").build(DType::Fp32, 2, HeadKind::Logits), {.training = false})
+          .program;
+  EXPECT_EQ(program.bytes(BufferKind::Gradient), 0);
+  EXPECT_EQ(program.bytes(BufferKind::Optimizer), 0);
+  EXPECT_EQ(to_string(program.output.type), "fp32[batch=2, vocab=29]");
+}
+
+TEST(ArenaLayout, OneNameIsOneBatchInputOfOneType) {
+  ModuleBuilder module("m", DType::Fp32);
+  BlockBuilder& first = module.block_class("first");
+  first.returns(first.emit(OpKind::relu, {first.batch("x", {{"d", 4}}, DType::Fp32)}).front());
+  BlockBuilder& second = module.block_class("second");
+  Tensor stream = second.stream("stream", {{"d", 4}});
+  second.emit(OpKind::relu, {second.batch("x", {{"d", 8}}, DType::Fp32)});
+  second.returns(second.emit(OpKind::relu, {stream}).front());
+  module.block("first", "first");
+  module.block("second", "second");
+  try {
+    compile(module.build(), {.training = false});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.message(), "two blocks read x as fp32[d=4] and as fp32[d=8]");
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/scripts.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "exec/testing/small_models.h"
+
+namespace tessera {
+namespace {
+
+Program compiled(const std::string& model, int microbatches, HeadKind head = HeadKind::Loss) {
+  return compile(small_model(model).build(DType::Fp32, 2, head),
+                 {.training = head == HeadKind::Loss, .microbatches = microbatches})
+      .program;
+}
+
+// "backward head 0", in the order of the script.
+std::vector<std::string> calls(const Program& program, std::string_view script) {
+  std::vector<std::string> text;
+  for (const ScriptCall& call : program.script(script).calls)
+    text.push_back(fmt::format("{} {} {}", name(call.routine),
+                               program.blocks[static_cast<size_t>(call.block)].name,
+                               call.microbatch));
+  return text;
+}
+
+// Every write into an accumulator, in the order of the script: "backward head 0: write d_table".
+// The buffer is named by what it is bound to.
+std::vector<std::string> writes(const Program& program, std::string_view script,
+                                std::string_view target) {
+  std::vector<std::string> text;
+  const StateBuffer* state = program.find_state(target);
+  const HostBuffer* step = program.find_step_value(target);
+  const int64_t wanted = state ? state->gradient_offset : step->offset;
+  for (const ScriptCall& call : program.script(script).calls) {
+    const ProgramBlock& block = program.blocks[static_cast<size_t>(call.block)];
+    size_t next = 0;
+    for (const Instruction& instruction : program.class_of(block).routine(call.routine))
+      for (const int result : instruction.accumulators) {
+        const bool adds = call.accumulate.at(next++);
+        const int buffer = instruction.results[static_cast<size_t>(result)];
+        if (block.offsets[static_cast<size_t>(buffer)] == wanted)
+          text.push_back(fmt::format("{} {} {}: {}", name(call.routine), block.name,
+                                     call.microbatch, adds ? "add" : "write"));
+      }
+    EXPECT_EQ(next, call.accumulate.size());
+  }
+  return text;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(Scripts, AStepRunsForwardThenBackwardForEachMicrobatch) {
+  EXPECT_EQ(calls(compiled("Mlp", 2), "train_step"),
+            (Lines{"begin head 0",       "begin head 1",                              //
+                   "forward layer.0 0",  "forward layer.1 0",  "forward layer.2 0",   //
+                   "backward head 0",    "backward layer.2 0", "backward layer.1 0",  //
+                   "backward layer.0 0",                                              //
+                   "forward layer.0 1",  "forward layer.1 1",  "forward layer.2 1",   //
+                   "backward head 1",    "backward layer.2 1", "backward layer.1 1",  //
+                   "backward layer.0 1",                                              //
+                   "norm layer.0 1",     "norm layer.1 1",     "norm layer.2 1",      //
+                   "update layer.0 1",   "update layer.1 1",   "update layer.2 1"}));
+}
+
+TEST(Scripts, EvaluateRunsForwardAloneAndItsOwnLoss) {
+  EXPECT_EQ(calls(compiled("Mlp", 1), "evaluate"),
+            (Lines{"begin head 0", "evaluate layer.0 0", "evaluate layer.1 0", "evaluate layer.2 0",
+                   "evaluate head 0"}));
+}
+
+TEST(Scripts, AForwardProgramCannotTrain) {
+  const Program program = compiled("Gpt", 1, HeadKind::Logits);
+  ASSERT_EQ(program.scripts.size(), 1u);
+  EXPECT_EQ(program.scripts.front().name, "evaluate");
+  EXPECT_THROW(program.script("train_step"), InternalError);
+}
+
+TEST(Scripts, TheFirstMicrobatchWritesAGradientAndLaterOnesAdd) {
+  EXPECT_EQ(
+      writes(compiled("Mlp", 3), "train_step", "layer.1.w"),
+      (Lines{"backward layer.1 0: write", "backward layer.1 1: add", "backward layer.1 2: add"}));
+}
+
+TEST(Scripts, AStepBeginsItsGradientsAnew) {
+  EXPECT_EQ(writes(compiled("Mlp", 1), "train_step", "layer.1.w"),
+            (Lines{"backward layer.1 0: write"}));
+}
+
+TEST(Scripts, TheHeadWritesATiedTablesGradientAndTheEmbeddingAdds) {
+  EXPECT_EQ(writes(compiled("Gpt", 2), "train_step", "embedding.table"),
+            (Lines{"backward head 0: write", "backward embedding 0: add", "backward head 1: add",
+                   "backward embedding 1: add"}));
+}
+
+TEST(Scripts, TheNormAddsUpOverParametersAndBlocks) {
+  const Lines norm = writes(compiled("Mlp", 2), "train_step", "norm_squares");
+  EXPECT_EQ(norm, (Lines{"norm layer.0 1: write", "norm layer.0 1: add", "norm layer.1 1: add",
+                         "norm layer.1 1: add", "norm layer.2 1: add", "norm layer.2 1: add"}));
+}
+
+TEST(Scripts, LabelsAreCountedOverAllMicrobatchesBeforeTheFirstForward) {
+  EXPECT_EQ(writes(compiled("Llama", 3), "train_step", "label_count"),
+            (Lines{"begin head 0: write", "begin head 1: add", "begin head 2: add"}));
+}
+
+TEST(Scripts, TheLossOfEachScriptIsASumOfItsOwn) {
+  const Program program = compiled("Llama", 2);
+  EXPECT_EQ(writes(program, "train_step", "loss"),
+            (Lines{"backward head 0: write", "backward head 1: add"}));
+  EXPECT_EQ(writes(program, "evaluate", "loss"),
+            (Lines{"evaluate head 0: write", "evaluate head 1: add"}));
+}
+
+TEST(Scripts, FirstAndLastMicrobatchAreMarked) {
+  const Program program = compiled("Mlp", 3);
+  for (const ScriptCall& call : program.script("train_step").calls) {
+    EXPECT_EQ(call.first, call.microbatch == 0);
+    EXPECT_EQ(call.last, call.microbatch == 2);
+    const bool once = call.routine == RoutineKind::Norm || call.routine == RoutineKind::Update;
+    EXPECT_TRUE(call.last || !once);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
