@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The two lists of passes: to train, and to run forward alone.
 #pragma once
 
 #include "compiler/pass_pipeline.h"

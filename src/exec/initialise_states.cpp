@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// First values: a pure function of (seed, full name, element index), rounded to the state's dtype.
 #include <algorithm>
 #include <vector>
 
