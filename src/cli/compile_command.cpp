@@ -138,23 +138,23 @@ void run(const CompileCommand& command) {
     return;
   }
   check_dump_name(command, pipeline);
-  const std::optional<int64_t> memory =
-      command.memory.empty() ? std::nullopt : std::optional(parse_byte_size(command.memory));
+  const int64_t memory =
+      command.memory.empty() ? 0 : parse_byte_size(command.memory);  // 0: not asked
   const Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
                                                 precision_of_config(config), HeadKind::Loss),
                                     options);
   const int64_t parameters = parameter_count(compiled.module);
   if (command.run.json) {
     nlohmann::json json = to_json(compiled, parameters);
-    if (memory)
+    if (memory > 0)
       for (const FamilyMember& member : family_members(config))
-        if (member.peak_bytes <= *memory) json["largest_that_fits"] = member.preset;
+        if (member.peak_bytes <= memory) json["largest_that_fits"] = member.preset;
     fmt::print("{}\n", json.dump());
     return;
   }
   if (command.program) fmt::print("{}\n", print(compiled.program));
   print_report(compiled, parameters);
-  if (memory) print_fits(family_members(config), *memory);
+  if (memory > 0) print_fits(family_members(config), memory);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "core/error.h"
+#include "core/nearest_name.h"
 
 namespace {
 
@@ -19,6 +20,24 @@ constexpr const char* kFooter =
     "  tessera compile --model llama3-8b          where the bytes would go, without running\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
     "Every subcommand has --help.";
+
+// CLI11 knows only that a subcommand is missing; this one was misspelt.
+void check_subcommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  const std::string nearest = tessera::nearest_name(argv[1], names);
+  throw tessera::user_error("there is no subcommand {}{}", argv[1],
+                            nearest.empty() ? "" : ": did you mean " + nearest + "?")
+      .help("see tessera --help");
+}
+
+std::string lower_first(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
 
 int fail(const std::string& text, int code) {
   std::fputs(text.c_str(), stderr);
@@ -38,11 +57,12 @@ int main(int argc, char** argv) {
   tessera::add_bench_command(app);
   tessera::add_docs_command(app);
   try {
+    check_subcommand(app, argc, argv);
     app.parse(argc, argv);  // runs the subcommand's callback
     return 0;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return fail(tessera::UserError(error.what())
+    return fail(tessera::UserError(lower_first(error.what()))
                     .help("see tessera --help, or tessera SUBCOMMAND --help")
                     .report(),
                 2);

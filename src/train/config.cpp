@@ -45,7 +45,7 @@ bool is_model_key(std::string_view key) { return key.starts_with("model.") || ke
   throw user_error("unknown key {}{}", value.key,
                    near.empty() ? "" : ": did you mean " + near + "?")
       .at(value.place)
-      .help("`tessera train --help` lists all keys");
+      .help("`tessera docs config` lists all keys");
 }
 
 void apply(const ConfigValue& value, Config& config) {

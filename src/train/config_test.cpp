@@ -113,7 +113,7 @@ TEST(Config, HasKeysThatDifferAndDocsAndDefaultsThatAreAllowed) {
 TEST(Config, SuggestsTheNearestKey) {
   EXPECT_EQ(report_of("[train]\nstesp = 3\n"),
             "error: unknown key train.stesp: did you mean train.steps?\n   at: run.toml:2\n"
-            " help: `tessera train --help` lists all keys\n");
+            " help: `tessera docs config` lists all keys\n");
   EXPECT_EQ(message_of("", {"steps=3"}), "unknown key steps: did you mean train.steps?");
   EXPECT_EQ(message_of("[trian]\nseed = 3\n"), "unknown key trian.seed: did you mean train.seed?");
   EXPECT_EQ(message_of("", {"optimizer.kind=sgd"}), "unknown key optimizer.kind");

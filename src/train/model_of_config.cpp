@@ -23,12 +23,7 @@ DType precision_of_config(const Config& config) {
 
 BatchShape microbatch_shape(const Config& config, const ModelConfig& model) {
   const int64_t batch = config.train.batch, microbatches = config.train.microbatches;
-  if (batch % microbatches != 0)
-    throw user_error("train.batch ({}) is not a multiple of train.microbatches ({})", batch,
-                     microbatches)
-        .help(fmt::format("use train.batch = {} or {}",
-                          std::max<int64_t>(1, batch / microbatches) * microbatches,
-                          (batch / microbatches + 1) * microbatches));
+  TESSERA_CHECK(batch % microbatches == 0, "{} in {} microbatches", batch, microbatches);
   const BatchShape shape{.batch = batch / microbatches, .seq = config.train.seq};
   check_batch_shape(model, shape);
   return shape;

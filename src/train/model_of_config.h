@@ -11,7 +11,7 @@ namespace tessera {
 ModelConfig model_of_config(const Config& config);
 DType precision_of_config(const Config& config);
 
-// The shape of one microbatch; an error where the batch does not divide.
+// The shape of one microbatch.
 BatchShape microbatch_shape(const Config& config, const ModelConfig& model);
 
 // Threads to work with: train.threads, or as many as this process may run on.

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of a very small model: what stops and goes on must not show in the numbers.
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+namespace tessera {
+namespace {
+
+class TrainerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              fmt::format("tessera_trainer_{}_{}", getpid(),
+                          testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Config config(const std::string& run, std::vector<std::string> more = {}) const {
+    std::vector<std::string> overrides{"model.preset=tiny",
+                                       "model.layers=2",
+                                       "model.width=32",
+                                       "model.heads=2",
+                                       "model.kv_heads=1",
+                                       "model.head_size=16",
+                                       "model.mlp_size=64",
+                                       "train.batch=4",
+                                       "train.seq=24",
+                                       "train.steps=8",
+                                       "train.warmup_steps=2",
+                                       "train.eval_every=4",
+                                       "train.eval_batches=2",
+                                       "data.story_bytes=100000",
+                                       "train.threads=2",
+                                       "run.peak_gflops=100",
+                                       "run.out=" + (folder_ / run).string()};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    return load_config(std::nullopt, overrides);
+  }
+
+  TrainSummary train(const Config& config, bool resume = false) const {
+    return Trainer(config, {.resume = resume, .overwrite = false, .quiet = true}).run();
+  }
+
+  // What a metrics file says, without what depends on the clock.
+  std::vector<nlohmann::json> numbers(const std::string& run) const {
+    std::ifstream file(folder_ / run / "metrics.jsonl");
+    std::vector<nlohmann::json> lines;
+    for (std::string line; std::getline(file, line);) {
+      nlohmann::json json = nlohmann::json::parse(line);
+      for (const char* key : {"tokens_per_second", "mfu", "step_seconds", "data_seconds"})
+        json.erase(key);
+      lines.push_back(json);
+    }
+    return lines;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(TrainerTest, LossFalls) {
+  const TrainSummary summary = train(config("run", {"train.steps=60", "train.learning_rate=0.01"}));
+  EXPECT_NEAR(summary.first_loss, std::log(256.0), 0.3);
+  EXPECT_LT(summary.last_loss, summary.first_loss - 1.0);
+  ASSERT_TRUE(summary.held_out_loss.has_value());
+  EXPECT_LT(*summary.held_out_loss, summary.first_loss - 1.0);
+}
+
+TEST_F(TrainerTest, MetricsHaveEveryFieldOfEveryStep) {
+  train(config("run"));
+  const auto lines = numbers("run");
+  ASSERT_EQ(lines.size(), 8u);
+  for (const char* key : {"step", "loss", "grad_norm", "lr", "tokens", "peak_bytes"})
+    EXPECT_TRUE(lines[3].contains(key)) << key;
+  EXPECT_EQ(lines[3]["step"], 4);
+  EXPECT_EQ(lines[3]["tokens"], 4 * 4 * 24);
+  EXPECT_TRUE(lines[3].contains("held_out_loss"));
+  EXPECT_FALSE(lines[2].contains("held_out_loss"));
+}
+
+TEST_F(TrainerTest, ResumingGivesTheLossesOfARunThatNeverStopped) {
+  for (const char* precision : {"fp32", "bf16"}) {
+    const std::string set = fmt::format("train.precision={}", precision);
+    const std::string whole = fmt::format("whole_{}", precision),
+                      parts = fmt::format("parts_{}", precision);
+    train(config(whole, {set, "train.ema_decay=0.9"}));
+    Config stopped = config(parts, {set, "train.ema_decay=0.9", "train.save_every=3"});
+    train(stopped);
+    std::filesystem::remove(checkpoint_path(folder_ / parts, 8));
+    const TrainSummary resumed = train(stopped, true);
+    EXPECT_EQ(resumed.first_step, 6);
+    EXPECT_EQ(numbers(parts), numbers(whole));
+  }
+}
+
+TEST_F(TrainerTest, MicrobatchesChangeTheLossOnlyByRounding) {
+  train(config("one", {"train.precision=fp64"}));
+  train(config("two", {"train.precision=fp64", "train.microbatches=2"}));
+  const auto one = numbers("one"), two = numbers("two");
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_NEAR(one[i]["loss"].get<double>(), two[i]["loss"].get<double>(), 1e-11);
+    EXPECT_NEAR(one[i]["grad_norm"].get<double>(), two[i]["grad_norm"].get<double>(), 1e-10);
+  }
+}
+
+TEST_F(TrainerTest, ThreadsDoNotChangeTheBits) {
+  train(config("one", {"train.threads=1"}));
+  train(config("two", {"train.threads=2"}));
+  train(config("again", {"train.threads=2"}));
+  const auto bits = [&](const std::string& run) {
+    std::vector<double> losses;
+    for (const auto& line : numbers(run)) losses.push_back(line["loss"].get<double>());
+    return losses;
+  };
+  EXPECT_EQ(bits("one"), bits("two"));
+  EXPECT_EQ(bits("two"), bits("again"));
+}
+
+TEST_F(TrainerTest, ASignalFinishesTheStepAndSaves) {
+  Trainer trainer(
+      config("run", {"train.steps=100000", "train.save_every=1000000", "train.eval_every=0"}),
+      {.resume = false, .overwrite = false, .quiet = true});
+  std::thread interrupt([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::raise(SIGTERM);
+  });
+  const TrainSummary summary = trainer.run();
+  interrupt.join();
+  EXPECT_EQ(summary.stopped_by, "SIGTERM");
+  ASSERT_TRUE(summary.checkpoint.has_value());
+  EXPECT_EQ(Checkpoint(*summary.checkpoint).position().step, summary.steps);
+  EXPECT_EQ(static_cast<int64_t>(numbers("run").size()), summary.steps);
+}
+
+TEST_F(TrainerTest, KeepsOnlyTheNewestCheckpoints) {
+  train(config("run", {"train.save_every=2", "train.keep=2"}));
+  EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder_ / "run", 4)));
+  EXPECT_TRUE(std::filesystem::exists(checkpoint_path(folder_ / "run", 6)));
+  EXPECT_EQ(newest_checkpoint(folder_ / "run"), checkpoint_path(folder_ / "run", 8));
+}
+
+TEST_F(TrainerTest, TheMlpLearnsItsMadeFunction) {
+  const TrainSummary summary = train(load_config(
+      std::nullopt,
+      std::vector<std::string>{"model.preset=mlp", "model.width=64", "train.steps=60",
+                               "train.batch=64", "train.learning_rate=0.003", "train.eval_every=0",
+                               "run.peak_gflops=100", "run.out=" + (folder_ / "run").string()}));
+  EXPECT_LT(summary.last_loss, 0.9 * summary.first_loss);
+}
+
+}  // namespace
+}  // namespace tessera
