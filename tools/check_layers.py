@@ -11,7 +11,7 @@ ORDER = ["core", "mesh", "ir", "ops", "models", "passes", "program", "compiler",
          "cli"]
 NEVER = {runner: {"passes", "compiler"} for runner in ("comm", "exec", "sim")}
 KERNEL = re.compile(r"^ops/.*_(cpu|cuda)\.\w+$")
-TEST = re.compile(r"_(test|samples)\.(cpp|h)$|/testing/")
+TEST = re.compile(r"_(test|samples|bench)\.(cpp|h)$|/testing/")
 DATA = {"ops/op_list.def"}  # the list of names; the enum in ir/ is made from it
 
 
