@@ -36,15 +36,17 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-// While a ticket can still be taken the run is not over, so what was read before belongs to it.
+// The low bits of a ticket count the tasks not yet taken. While there is one, the run cannot end,
+// so body, call and tasks are this run's; a ticket of none left says nothing about them, and is
+// left.
 void ThreadPool::take_tasks(uint64_t generation, int worker) {
   constexpr uint64_t kTaskMask = (uint64_t{1} << kTaskBits) - 1;
   uint64_t ticket = ticket_.load(std::memory_order_acquire);
-  while (ticket >> kTaskBits == generation) {
-    const auto task = static_cast<int64_t>(ticket & kTaskMask);
-    if (task >= tasks_.load(std::memory_order_relaxed)) return;
+  while (ticket >> kTaskBits == generation && (ticket & kTaskMask) != 0) {
+    const int64_t task =
+        tasks_.load(std::memory_order_relaxed) - static_cast<int64_t>(ticket & kTaskMask);
     const Job job{body_.load(std::memory_order_relaxed), call_.load(std::memory_order_relaxed)};
-    if (!ticket_.compare_exchange_weak(ticket, ticket + 1)) continue;
+    if (!ticket_.compare_exchange_weak(ticket, ticket - 1)) continue;
     try {
       job.call(job.body, task, worker);
     } catch (...) {
@@ -66,7 +68,7 @@ void ThreadPool::run_erased(int64_t tasks, Job job) {
   call_.store(job.call, std::memory_order_relaxed);
   tasks_.store(tasks, std::memory_order_relaxed);
   done_.store(0, std::memory_order_relaxed);
-  ticket_.store(next << kTaskBits);
+  ticket_.store((next << kTaskBits) + static_cast<uint64_t>(tasks));
   if (sleepers_.load() > 0) {
     { const std::lock_guard lock(mutex_); }
     wake_.notify_all();

@@ -27,6 +27,19 @@ TEST(ThreadPool, RunsEveryTaskOnce) {
   }
 }
 
+// A worker that comes late to a short run must not take a task of the longer one just being set up.
+TEST(ThreadPool, RunsEveryTaskOnceWhenShortAndLongRunsAlternate) {
+  ThreadPool pool(3);
+  std::atomic<int64_t> done{0};
+  int64_t expected = 0;
+  for (int round = 0; round < 100'000; ++round) {
+    const int64_t tasks = 2 + 3 * (round % 3);
+    pool.run(tasks, [&](int64_t task, int) { done += task < tasks ? 1 : 1'000'000'000; });
+    expected += tasks;
+    ASSERT_EQ(done, expected) << "round " << round;
+  }
+}
+
 TEST(ThreadPool, CoversARangeInPiecesOfTheGrain) {
   ThreadPool pool(3);
   std::vector<std::atomic<int>> counts(1001);
