@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails when docs/ops.md or docs/passes.md is not what the binary writes; with --update rewrites them.
+# Fails when a generated page of docs/ is not what the binary writes; with --update rewrites them.
 # Usage: tools/check_docs.sh [--update] [binary]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ fi
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 stale=()
-for page in ops passes; do
+for page in config ops passes; do
   "$binary" docs "$page" >"$fresh/$page.md"
   if [[ $update == yes ]]; then
     cp "$fresh/$page.md" "docs/$page.md"
