@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "train/loss_plot.h"
 #include "train/trainer.h"
 
 namespace tessera {
@@ -49,6 +50,7 @@ nlohmann::json to_json(const TrainSummary& summary) {
 }
 
 void print_summary(const TrainSummary& summary) {
+  fmt::print("\n{}\n", text_plot(summary.losses, summary.first_step + 1));
   if (!summary.stopped_by.empty())
     fmt::print("stopped by {} after step {}{}\n", summary.stopped_by, summary.steps,
                summary.checkpoint ? "" : "; nothing was saved (saving is off: see --save-every)");

@@ -184,6 +184,7 @@ TrainSummary Trainer::run() {
     StepMetrics metrics = step();
     if (position_.step == summary_.first_step + 1) summary_.first_loss = metrics.loss;
     summary_.last_loss = metrics.loss;
+    summary_.losses.push_back(metrics.loss);
     summary_.seconds += metrics.step_seconds;
     const bool last = position_.step == config_.train.steps;
     if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/compile.h"
 #include "exec/executor.h"
@@ -29,7 +30,8 @@ struct TrainSummary {
   int64_t parameters = 0;
   double first_loss = 0, last_loss = 0;
   std::optional<double> held_out_loss;
-  double seconds = 0;  // in steps
+  std::vector<double> losses;  // of every step of this run
+  double seconds = 0;          // in steps
   double tokens_per_second = 0;
   double mfu = 0, mfu_full = 0;  // causal count, full-attention count
   FlopsPerToken flops_per_token;
