@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera bench step: a training step's seconds beside the least it could take.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "train/progress.h"
+#include "train/step_bench.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "The floor is what the matmuls alone would take, from the model's config and not from our "
+    "program:\n"
+    "every matmul of the maths once (forward, input gradient and weight gradient of each weight, "
+    "the\n"
+    "output head's included; causal half of attention's two forward and five backward ones), at "
+    "the\n"
+    "rate OpenBLAS sgemm reaches on those shapes with the same threads, the faster of its own "
+    "threads\n"
+    "and of an even split into single-threaded calls. Norms, softmax, loss, AdamW and the first "
+    "lookup\n"
+    "count nothing. floor_ratio = floor / step: 1 would be a step without any other cost. Floor "
+    "and\n"
+    "steps are measured in turns; each number is a median. The floor is fp32 whatever the "
+    "precision.\n"
+    "Examples:\n"
+    "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
+    "  tessera bench step --model gpt2-124m --batch 2 --seq 1024 --profile   where the time goes\n"
+    "  tessera bench step --model mlp --batch 128 --json";
+
+struct BenchCommand {
+  RunOptions run;
+  int steps = 0;
+  bool profile = false, by_shape = false;
+};
+
+std::string rate(double flops, double seconds) {
+  return seconds > 0 ? fmt::format("{:.1f}", flops / seconds / 1e9) : "-";
+}
+
+nlohmann::json to_json(const BenchCommand& command, const Config& config,
+                       const StepBenchResult& result) {
+  nlohmann::json json{{"model", preset_name(config)},
+                      {"batch", config.train.batch},
+                      {"seq", config.train.seq},
+                      {"microbatches", config.train.microbatches},
+                      {"precision", config.train.precision},
+                      {"threads", result.threads},
+                      {"step_seconds", result.step_seconds},
+                      {"floor_seconds", result.floor_seconds},
+                      {"floor_ratio", result.floor_ratio},
+                      {"tokens_per_second", result.tokens_per_second},
+                      {"mfu", result.mfu},
+                      {"peak_flops_per_second", result.peak_flops_per_second},
+                      {"peak_bytes", result.peak_bytes},
+                      {"resident_bytes", result.resident_bytes},
+                      {"all_step_seconds", result.all_step_seconds},
+                      {"loss", result.loss}};
+  for (const FloorRate& each : result.floor) {
+    const MatmulShape& shape = each.matmul.shape;
+    json["floor"].push_back({{"name", each.matmul.name},
+                             {"m", shape.m},
+                             {"n", shape.n},
+                             {"k", shape.k},
+                             {"count", each.matmul.count},
+                             {"seconds", each.matmul.count * each.seconds}});
+  }
+  if (command.profile)
+    for (const ProfileRow& row : result.profile)
+      json["profile"].push_back({{"op", row.op},
+                                 {"phase", row.phase},
+                                 {"shape", row.shape},
+                                 {"calls", row.calls},
+                                 {"seconds", row.seconds},
+                                 {"flops", row.flops},
+                                 {"bytes", row.bytes}});
+  return json;
+}
+
+void print_profile(const StepBenchResult& result) {
+  fmt::print("\n{:<18} {:<12} {:>6} {:>9} {:>7} {:>9} {:>7}  {}\n", "op", "phase", "calls", "ms",
+             "share", "GFLOP/s", "GB/s", "");
+  double inside = 0;
+  double all = 0;
+  for (const double seconds : result.all_step_seconds) all += seconds;
+  all /= static_cast<double>(result.all_step_seconds.size());
+  for (const ProfileRow& row : result.profile) {
+    inside += row.seconds;
+    fmt::print("{:<18} {:<12} {:>6} {:>9.2f} {:>6.1f}% {:>9} {:>7}  {}\n", row.op, row.phase,
+               row.calls, row.seconds * 1e3, 100 * row.seconds / all, rate(row.flops, row.seconds),
+               rate(row.bytes, row.seconds), row.shape);
+  }
+  fmt::print("{:<18} {:<12} {:>6} {:>9.2f} {:>6.1f}%\n", "between ops", "", "",
+             (all - inside) * 1e3, 100 * (all - inside) / all);
+}
+
+void print_floor(const StepBenchResult& result) {
+  fmt::print("\n{:<42} {:>22} {:>8} {:>9} {:>9}\n", "matmuls of the floor", "m x n x k", "count",
+             "ms", "GFLOP/s");
+  for (const FloorRate& each : result.floor) {
+    const MatmulShape& shape = each.matmul.shape;
+    fmt::print("{:<42} {:>22} {:>8} {:>9.2f} {:>9}\n", each.matmul.name,
+               fmt::format("{}x{}x{}", shape.m, shape.n, shape.k), each.matmul.count,
+               each.matmul.count * each.seconds * 1e3, rate(shape.flops(), each.seconds));
+  }
+}
+
+void print_result(const Config& config, const StepBenchResult& result) {
+  fmt::print("{}, batch {} x {}, {}, {} threads, {} steps\n", preset_name(config),
+             config.train.batch, config.train.seq, config.train.precision, result.threads,
+             result.all_step_seconds.size());
+  fmt::print("step_seconds       {:.4f}\n", result.step_seconds);
+  fmt::print("floor_seconds      {:.4f}\n", result.floor_seconds);
+  fmt::print("floor_ratio        {:.3f}\n", result.floor_ratio);
+  fmt::print("tokens_per_second  {:.1f}\n", result.tokens_per_second);
+  fmt::print("mfu                {:.3f} of {:.1f} GFLOP/s\n", result.mfu,
+             result.peak_flops_per_second / 1e9);
+  fmt::print("peak_bytes         {} ({}), resident {}\n", result.peak_bytes,
+             short_bytes(result.peak_bytes), short_bytes(result.resident_bytes));
+}
+
+void run(const BenchCommand& command) {
+  const Config config = command.run.load();
+  const StepBenchResult result = bench_step(
+      config, {.steps = command.steps,
+               .profile = command.profile,
+               .profile_by_shape = command.by_shape,
+               .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }});
+  if (command.run.json) {
+    fmt::print("{}\n", to_json(command, config, result).dump());
+    return;
+  }
+  print_result(config, result);
+  if (!command.profile) return;
+  print_profile(result);
+  print_floor(result);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  auto command = std::make_shared<BenchCommand>();
+  CLI::App* bench = app.add_subcommand("bench", "measure speed");
+  bench->require_subcommand(1);
+  CLI::App* step = bench->add_subcommand("step", "a training step beside the least it could take");
+  step->footer(kFooter);
+  add_run_options(*step, command->run);
+  add_short_form(*step, command->run, "--batch", "train.batch", "samples per step");
+  add_short_form(*step, command->run, "--seq", "train.seq", "tokens per sample");
+  add_short_form(*step, command->run, "--microbatches", "train.microbatches", "parts of the batch");
+  add_short_form(*step, command->run, "--threads", "train.threads", "threads; 0: all cores");
+  add_short_form(*step, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  step->add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")
+      ->check(CLI::NonNegativeNumber);
+  CLI::Option* profile = step->add_flag(
+      "--profile", command->profile, "also show seconds per kind of op, and the floor's matmuls");
+  step->add_flag("--by-shape", command->by_shape, "tell shapes apart in the profile")
+      ->needs(profile);
+  step->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/step_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "compiler/compile.h"
+#include "core/random.h"
+#include "exec/cpu/matmul_rate.h"
+#include "models/build_model.h"
+#include "models/model_size.h"
+#include "train/model_of_config.h"
+#include "train/optimizer_of_config.h"
+#include "train/resident_memory.h"
+#include "train/utilisation.h"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Tokens and labels are random, rows are whole documents; an mlp's inputs and targets are normal.
+void write_random_batch(Executor& executor, int64_t vocabulary) {
+  const Program& program = executor.program();
+  for (const HostBuffer& input : program.batch_inputs) {
+    const RandomStream stream(1, input.name);
+    std::vector<std::byte> bytes(static_cast<size_t>(input.type.bytes()));
+    const auto count = static_cast<size_t>(input.type.num_elements());
+    for (int microbatch = 0; microbatch < program.microbatches; ++microbatch) {
+      const uint64_t first = static_cast<uint64_t>(microbatch) * count;
+      if (input.type.dtype == DType::Int32) {
+        auto* values = reinterpret_cast<int32_t*>(bytes.data());
+        const auto seq = static_cast<size_t>(input.type.size_of("seq"));
+        for (size_t i = 0; i < count; ++i) {
+          values[i] =
+              static_cast<int32_t>(stream.below(first + i, static_cast<uint64_t>(vocabulary)));
+          if (input.name == "positions") values[i] = static_cast<int32_t>(i % seq);
+          if (input.name == "document") values[i] = 0;
+        }
+      } else {
+        dispatch_float(input.type.dtype, [&]<typename T>() {
+          auto* values = reinterpret_cast<T*>(bytes.data());
+          for (size_t i = 0; i < count; ++i)
+            values[i] = store<T>(static_cast<Accumulator<T>>(stream.normal(first + i)));
+        });
+      }
+      executor.write_batch(input, microbatch, bytes);
+    }
+  }
+}
+
+class StepBench {
+ public:
+  StepBench(const Config& config, const StepBenchOptions& options)
+      : config_(config),
+        options_(options),
+        model_(model_of_config(config)),
+        shape_(microbatch_shape(config, model_)),
+        microbatches_(static_cast<int>(config.train.microbatches)) {
+    if (config.run.device != "cpu")
+      throw user_error("run.device is {}: this build runs on cpu alone", config.run.device)
+          .help("use --device cpu");
+    result_.threads = threads_of_config(config);
+  }
+
+  StepBenchResult run() {
+    say("compiling, and making the first weights");
+    make_executor();
+    warm_up();
+    StepFloor floor(floor_matmuls(model_, shape_, microbatches_), result_.threads);
+    measure_floor(floor);
+    measure_steps((steps_ + 1) / 2);
+    measure_floor(floor);
+    measure_steps(steps_ / 2);
+    measure_floor(floor);
+    finish(floor);
+    return std::move(result_);
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (options_.progress) options_.progress(text);
+  }
+
+  void make_executor() {
+    const CompileOptions compile_options{.training = true,
+                                         .optimizer = optimizer_of_config(config_),
+                                         .profile = {.threads = result_.threads},
+                                         .microbatches = microbatches_};
+    Compiled compiled = compile(
+        build_model(model_, shape_, precision_of_config(config_), HeadKind::Loss), compile_options);
+    CpuExecutorOptions executor_options{.threads = result_.threads};
+    if (options_.profile)
+      executor_options.observer = [this](const InstructionEvent& event) {
+        profile_.observe(event);
+      };
+    executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program), executor_options);
+    initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
+    write_random_batch(*executor_, model_.vocabulary);
+  }
+
+  double run_step() {
+    const auto begin = Clock::now();
+    executor_->write_step("learning_rate", 1e-4);
+    executor_->write_step("step", ++step_);
+    executor_->run(executor_->program().script("train_step"));
+    result_.loss = executor_->read_step("loss");
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    TESSERA_CHECK(std::isfinite(result_.loss), "the loss is {} at step {}", result_.loss, step_);
+    return seconds;
+  }
+
+  void warm_up() {
+    say("warming up");
+    run_step();  // touches every page
+    const double seconds = run_step();
+    result_.resident_bytes = peak_resident_bytes();
+    profile_.clear();
+    constexpr double kTotalSeconds = 10;
+    steps_ = options_.steps > 0 ? options_.steps
+                                : std::clamp(static_cast<int>(kTotalSeconds / seconds), 4, 60);
+  }
+
+  void measure_floor(StepFloor& floor) {
+    say("measuring the floor");
+    floor.measure_round();
+    if (config_.run.peak_gflops == 0)
+      result_.peak_flops_per_second =
+          std::max(result_.peak_flops_per_second, measure_matmul_rate(result_.threads));
+    OpenblasTimer::settle();
+  }
+
+  void measure_steps(int count) {
+    if (count == 0) return;
+    say(fmt::format("measuring {} steps", count));
+    for (int i = 0; i < count; ++i) {
+      profile_.begin_step();
+      result_.all_step_seconds.push_back(run_step());
+    }
+  }
+
+  void finish(const StepFloor& floor) {
+    result_.tokens = config_.train.batch * (model_.family == Family::Mlp ? 1 : config_.train.seq);
+    result_.step_seconds = median(result_.all_step_seconds);
+    result_.floor_seconds = floor.seconds();
+    result_.floor_ratio = result_.floor_seconds / result_.step_seconds;
+    result_.floor = floor.rates();
+    result_.tokens_per_second = static_cast<double>(result_.tokens) / result_.step_seconds;
+    if (config_.run.peak_gflops > 0) result_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
+    result_.mfu = model_flops_utilisation(flops_per_token(model_, config_.train.seq).causal,
+                                          result_.tokens_per_second, result_.peak_flops_per_second);
+    result_.peak_bytes = executor_->program().peak_bytes();
+    if (options_.profile) result_.profile = profile_.rows(options_.profile_by_shape);
+  }
+
+  const Config& config_;
+  const StepBenchOptions& options_;
+  ModelConfig model_;
+  BatchShape shape_;
+  int microbatches_;
+  int steps_ = 0;  // to measure
+  int step_ = 0;   // done
+  StepProfile profile_;
+  std::unique_ptr<CpuExecutor> executor_;
+  StepBenchResult result_;
+};
+
+}  // namespace
+
+StepBenchResult bench_step(const Config& config, const StepBenchOptions& options) {
+  return StepBench(config, options).run();
+}
+
+}  // namespace tessera
