@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ struct ParityCase {
   bool restart_positions = false;  // positions count from 0 in each document, not in each row
   double ignored = 0;              // share of labels that do not count
 };
+
+inline void PrintTo(const ParityCase& parity_case, std::ostream* out) { *out << parity_case.name; }
 
 std::span<const ParityCase> parity_cases();
 const ParityCase& find_parity_case(std::string_view name);  // a UserError when absent
