@@ -29,21 +29,27 @@ inline Tensor rms_norm(Tensor x, Tensor gain, double epsilon) {
 inline Tensor rope(Tensor x, Tensor positions, Attributes attributes) {
   return call_one(OpKind::rope, {x, positions}, {.attributes = std::move(attributes)});
 }
-inline Tensor embedding(Tensor table, Tensor index) { return call_one(OpKind::embedding, {table, index}); }
-inline Tensor take_position(Tensor x, Tensor index) { return call_one(OpKind::take_position, {x, index}); }
+inline Tensor embedding(Tensor table, Tensor index) {
+  return call_one(OpKind::embedding, {table, index});
+}
+inline Tensor take_position(Tensor x, Tensor index) {
+  return call_one(OpKind::take_position, {x, index});
+}
 inline Tensor attention(Tensor q, Tensor k, Tensor v, Tensor positions, Tensor document) {
   return call_one(OpKind::attention, {q, k, v, positions, document});
 }
 
 // Counts the step's labels before it starts, over all microbatches; the losses divide by it.
 inline Tensor label_count(Tensor labels) {
-  labels.block->returns_step("label_count", call_one(OpKind::count_labels, {labels}, {.phase = Phase::Begin}));
+  labels.block->returns_step("label_count",
+                             call_one(OpKind::count_labels, {labels}, {.phase = Phase::Begin}));
   return labels.block->step("label_count");
 }
 inline Tensor squared_loss(Tensor prediction, Tensor target) {
   return call_one(OpKind::squared_loss, {prediction, target, label_count(target)});
 }
-// Mean cross-entropy of x . table^T over labels that are not negative; the logits never exist as a whole.
+// Mean cross-entropy of x . table^T over labels that are not negative; the logits never exist as a
+// whole.
 inline Tensor output_loss(Tensor x, Tensor table, Tensor labels) {
   return call_one(OpKind::output_loss, {x, table, labels, label_count(labels)});
 }

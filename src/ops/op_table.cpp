@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpKind -> OpDef and names, made from the one list. A missing definition is a link error that names it.
+// OpKind -> OpDef and names, made from the one list. A missing definition is a link error that
+// names it.
 #include <array>
 
 #include "ir/op_def.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CPU kernel gets. Buffers are contiguous in the order of their dims and 64-byte aligned; results never overlap operands
-// except where the op's in_place allows it. Kernels allocate nothing and give the same bits for any number of threads.
+// What a CPU kernel gets. Buffers are contiguous in the order of their dims and 64-byte aligned;
+// results never overlap operands except where the op's in_place allows it. Kernels allocate nothing
+// and give the same bits for any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 namespace tessera {
 
 struct TensorRef {
-  const TensorType* type = nullptr;     // null: an optional operand that is absent
+  const TensorType* type = nullptr;  // null: an optional operand that is absent
   std::byte* data = nullptr;
 
   template <typename T>
@@ -31,7 +32,7 @@ struct CpuCall {
   const Attributes& attributes;
   std::span<const TensorRef> operands;
   std::span<const TensorRef> results;
-  uint64_t accumulate = 0;              // bit i: add into result i instead of writing it
+  uint64_t accumulate = 0;  // bit i: add into result i instead of writing it
   std::span<std::byte> workspace;
   ThreadPool& threads;
 

@@ -139,6 +139,38 @@ int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
+// Large enough for several chunks of rows, of logits and of attention.
+SmallModel chunked_model() {
+  SmallModel model = small_model("Gpt");
+  model.config.layers = 1;
+  model.config.width = 64;
+  model.config.vocabulary = 20000;
+  model.config.context = 256;
+  model.seq = 256;
+  return model;
+}
+
+TEST(SlowMemoryPlan, AnInstructionOfManyChunksWritesItsResultsAndWorkspaceAlone) {
+  TouchCheck check;
+  SmallRun run(chunked_model(), {.compute = DType::Fp32,
+                                 .batch = 4,
+                                 .threads = 2,
+                                 .observer = [&](const InstructionEvent& event) { check(event); }});
+  check.watch(run.executor());
+  run.train_step(1);
+  EXPECT_GT(check.instructions(), 20);
+}
+
+TEST(SlowMemoryPlan, ChunksGiveTheSameBitsPoisonedAndOnAnyNumberOfThreads) {
+  for (const DType compute : {DType::Fp32, DType::Bf16}) {
+    SmallRun one(chunked_model(), {.compute = compute, .batch = 4});
+    const double loss = one.train_step(1);
+    SmallRun two(chunked_model(), {.compute = compute, .batch = 4, .threads = 2, .poison = true});
+    EXPECT_EQ(two.train_step(1), loss) << name(compute);
+    EXPECT_EQ(two.states(), one.states()) << name(compute);
+  }
+}
+
 TEST(SlowMemoryPlan, TheProcessGrowsByWhatIsPlanned) {
   SmallModel model = small_model("Gpt");
   model.config = {.family = Family::Gpt,

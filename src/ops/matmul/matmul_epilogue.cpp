@@ -38,7 +38,7 @@ const OpDef& matmul_epilogue_def() {
   static const OpDef def{
       .name = "matmul_epilogue",
       .summary = "matmul, then bias and activation while the result is in the cache",
-      .operands = {{"x"}, {"w"}, {"bias", .optional = true}},
+      .operands = {{"x"}, {"w"}, {"bias", true}},
       .results = {"y", "pre"},
       .attributes = {{"activation", "none"}, {"keep_pre", int64_t{0}}},
       .infer_types = infer_types,

@@ -3,6 +3,8 @@
 // updated by its owner alone, so every element is counted once in the norm and updated once.
 #include "passes/gradient/build_update.h"
 
+#include <algorithm>
+
 #include "ir/emit.h"
 
 namespace tessera {
@@ -108,6 +110,28 @@ int64_t add_updates(Graph& graph, const OptimizerOptions& options) {
   return static_cast<int64_t>(updates.size());
 }
 
+bool returns_gradient(const Graph& graph, std::string_view parameter) {
+  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
+                     [&](const GraphOutput& output) {
+                       return output.kind == OutputKind::Gradient && output.target == parameter;
+                     });
+}
+
+// The owner updates a tied parameter from its own gradient, to which the others add.
+void require_owners_gradients(const Module& module) {
+  for (const Block& block : module.blocks)
+    for (const auto& [parameter, state] : block.ties) {
+      const size_t dot = state.rfind('.');
+      const Block& owner =
+          module.blocks[static_cast<size_t>(module.find_block(state.substr(0, dot)))];
+      if (returns_gradient(module.class_of(block).graph, parameter) &&
+          !returns_gradient(module.class_of(owner).graph, state.substr(dot + 1)))
+        throw user_error("block {} ties {} to {}, which block {} does not train itself", block.name,
+                         parameter, state, owner.name)
+            .help("let the block that trains it own it, and tie the other");
+    }
+}
+
 }  // namespace
 
 Pass build_update(OptimizerOptions options) {
@@ -116,6 +140,7 @@ Pass build_update(OptimizerOptions options) {
           .requires_form = Form::Step,
           .ensures_form = Form::Step,
           .run = [options](Module& module) {
+            require_owners_gradients(module);
             int64_t parameters = 0;
             for (BlockClass& block_class : module.classes)
               parameters += add_updates(block_class.graph, options);

@@ -66,10 +66,10 @@ TEST_F(BinSourceTest, ReadsSeveralShardsInSortedOrderAsOneSequence) {
 }
 
 TEST_F(BinSourceTest, OpensADocumentBehindEveryEndTokenAlsoAcrossShards) {
-  folder_.write("t_0.bin", gpt2_shard({1, 0}));
-  folder_.write("t_1.bin", gpt2_shard({5, 6, 0, 7}));
+  folder_.write("t_0.bin", gpt2_shard({1, 7}));
+  folder_.write("t_1.bin", gpt2_shard({5, 6, 7, 3}));
   const BinSource source(
-      {.pattern = (folder_.path() / "t_*.bin").string(), .vocabulary = 8, .document_end = 0});
+      {.pattern = (folder_.path() / "t_*.bin").string(), .vocabulary = 8, .document_end = 7});
   std::vector<int32_t> tokens(6);
   std::vector<uint8_t> opens(6, 9);
   source.read(0, tokens, opens);
