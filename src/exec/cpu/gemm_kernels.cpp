@@ -154,41 +154,59 @@ TESSERA_INLINE void pack_transposed(const Matrix<T>& b, int64_t k, int64_t colum
   }
 }
 
+// Whole panels side by side: a row of B is read once, from one end to the other.
+template <typename T, typename S>
+TESSERA_INLINE void pack_whole_panels(const Matrix<T>& b, int64_t k, int64_t count, S* panels) {
+  constexpr int64_t kPanel = kPanelColumns<S>;
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = 0; j < kPanel; j += kLanes<S>)
+        store_lanes(panels + (i * k + p) * kPanel + j,
+                    load_lanes(b.data + p * b.stride + i * kPanel + j));
+}
+
 template <int bytes, typename T, typename S>
 TESSERA_INLINE void pack_columns(const Matrix<T>& b, int64_t k, int64_t columns, S* panels) {
   constexpr int64_t kPanel = kPanelColumns<S>;
-  for (int64_t first = 0; first < columns; first += kPanel, panels += k * kPanel) {
-    const int64_t width = std::min(columns - first, kPanel);
-    const Matrix<T> piece = b.at(0, first);
-    if (width < kPanel) std::fill(panels, panels + k * kPanel, S{});
-    if (b.transposed) {
-      pack_transposed<bytes>(piece, k, width, panels);
-    } else if (width == kPanel) {
-      for (int64_t p = 0; p < k; ++p)
-        for (int64_t j = 0; j < kPanel; j += kLanes<S>)
-          store_lanes(panels + p * kPanel + j, load_lanes(piece.data + p * b.stride + j));
-    } else {
-      for (int64_t p = 0; p < k; ++p)
-        for (int64_t j = 0; j < width; ++j)
-          panels[p * kPanel + j] = load(piece.data[p * b.stride + j]);
-    }
-  }
+  const int64_t whole = columns / kPanel, rest = columns % kPanel;
+  if (b.transposed)
+    for (int64_t i = 0; i < whole; ++i)
+      pack_transposed<bytes>(b.at(0, i * kPanel), k, kPanel, panels + i * k * kPanel);
+  else
+    pack_whole_panels(b, k, whole, panels);
+  if (rest == 0) return;
+  panels += whole * k * kPanel;
+  std::fill_n(panels, k * kPanel, S{});
+  const Matrix<T> last = b.at(0, whole * kPanel);
+  if (b.transposed) return pack_transposed<bytes>(last, k, rest, panels);
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t j = 0; j < rest; ++j) panels[p * kPanel + j] = load(last.data[p * b.stride + j]);
 }
 
 template <typename T, typename S>
 TESSERA_INLINE void pack_rows(const Matrix<T>& a, int64_t rows, int64_t k, S* packed) {
-  for (int64_t first = 0; first < rows; first += kStripRows, packed += k * kStripRows) {
-    const int64_t height = std::min(rows - first, kStripRows);
-    const Matrix<T> piece = a.at(first, 0);
-    if (height == kStripRows && a.transposed) {
-      for (int64_t p = 0; p < k; ++p)
-        for (int64_t i = 0; i < kStripRows; ++i)
-          packed[p * kStripRows + i] = load(piece.data[p * a.stride + i]);
-    } else {
-      for (int64_t p = 0; p < k; ++p)
-        for (int64_t i = 0; i < height; ++i)
-          packed[p * kStripRows + i] =
-              load(a.transposed ? piece.data[p * a.stride + i] : piece.data[i * a.stride + p]);
+  // Steps of k taken together, so that neither the lines read nor those written leave the cache.
+  constexpr int64_t kSteps = 8;
+  for (int64_t first = 0; first < k; first += kSteps) {
+    const int64_t last = std::min(first + kSteps, k);
+    if (a.transposed && last + kSteps <= k)
+      for (int64_t p = last; p < last + kSteps; ++p)
+        for (int64_t i = 0; i < rows; i += 64 / sizeof(T))
+          __builtin_prefetch(a.data + p * a.stride + i);
+    for (int64_t row = 0; row < rows; row += kStripRows) {
+      const int64_t height = std::min(rows - row, kStripRows);
+      const Matrix<T> strip = a.at(row, 0);
+      const int64_t i_step = a.transposed ? 1 : a.stride, p_step = a.transposed ? a.stride : 1;
+      S* to = packed + row * k;
+      if (height == kStripRows && a.transposed) {
+        for (int64_t p = first; p < last; ++p)
+          for (int64_t i = 0; i < kStripRows; ++i)
+            to[p * kStripRows + i] = load(strip.data[p * a.stride + i]);
+      } else {
+        for (int64_t p = first; p < last; ++p)
+          for (int64_t i = 0; i < height; ++i)
+            to[p * kStripRows + i] = load(strip.data[p * p_step + i * i_step]);
+      }
     }
   }
 }
@@ -208,13 +226,7 @@ TESSERA_INLINE void pack_rows(const Matrix<T>& a, int64_t rows, int64_t k, S* pa
     pack_columns<bytes>(b, k, n, to);                                                        \
   }
 
-#if defined(__x86_64__) && !defined(__clang__) && !defined(TESSERA_SANITIZED)
-TESSERA_KERNELS(__attribute__((target("arch=x86-64-v4"))), 64, 4)
-TESSERA_KERNELS(__attribute__((target("arch=x86-64-v3"))), 32, 2)
-TESSERA_KERNELS(__attribute__((target("default"))), 16, 2)
-#else
-TESSERA_KERNELS(, 16, 2)
-#endif
+TESSERA_VERSIONS(TESSERA_KERNELS)
 #undef TESSERA_KERNELS
 
 TESSERA_SIMD void rows_kernel(const Matrix<float>& a, int64_t m, int64_t k, float* to) {

@@ -15,10 +15,28 @@
 // is loaded. Sanitizers cannot run before the resolvers, hence without them.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(TESSERA_SANITIZED)
 #define TESSERA_SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+// Expands BODY(version, vector_bytes, vectors) once per instruction set, where a clone would not do
+// because its code depends on the width and the number of registers.
+#define TESSERA_VERSIONS(BODY)                           \
+  BODY(__attribute__((target("arch=x86-64-v4"))), 64, 4) \
+  BODY(__attribute__((target("arch=x86-64-v3"))), 32, 2) \
+  BODY(__attribute__((target("default"))), 16, 2)
 #else
 #define TESSERA_SIMD
+#define TESSERA_VERSIONS(BODY) BODY(, 16, 2)
 #endif
 #define TESSERA_INLINE inline __attribute__((always_inline))
+
+// Tells the core that this thread only waits.
+#if defined(__x86_64__)
+namespace tessera {
+inline void spin_hint() { __builtin_ia32_pause(); }
+}  // namespace tessera
+#else
+namespace tessera {
+inline void spin_hint() {}
+}  // namespace tessera
+#endif
 
 // Vectors are only passed between inlined functions, so no calling convention is at stake.
 #pragma GCC diagnostic ignored "-Wpsabi"

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "exec/cpu/simd.h"
+
 namespace tessera {
 namespace {
 
@@ -12,12 +14,6 @@ namespace {
 constexpr auto kSpin = std::chrono::microseconds(200);
 // The caller's patience with the last tasks; a worker that lost its core may need this one.
 constexpr int64_t kSpinsBeforeYield = 1000;
-
-inline void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -76,7 +72,7 @@ void ThreadPool::run_erased(int64_t tasks, Job job) {
   take_tasks(next, 0);
   for (int64_t spins = 0; done_.load(std::memory_order_acquire) != tasks; ++spins) {
     if (spin_ && spins < kSpinsBeforeYield)
-      pause();
+      spin_hint();
     else
       std::this_thread::yield();
   }
@@ -88,7 +84,7 @@ void ThreadPool::work(int worker) {
   while (true) {
     const auto deadline = std::chrono::steady_clock::now() + kSpin;
     while (spin_ && generation() == seen && !stop_ && std::chrono::steady_clock::now() < deadline)
-      for (int i = 0; i < 32; ++i) pause();
+      for (int i = 0; i < 32; ++i) spin_hint();
     if (generation() == seen && !stop_) {
       std::unique_lock lock(mutex_);
       // Counted before the last look at the ticket: either the caller sees a sleeper or the sleeper

@@ -29,12 +29,18 @@ struct OutputLossSizes {
     gemm = logits + num_blocks(chunk_rows * vocab * element_bytes, 64) * 64;
   }
 
-  // The largest of the products: logits, dx, dtable.
+  // The last chunk may be shorter, and a product of fewer rows may want more: its blocks are wider.
   int64_t workspace_bytes(int threads) const {
-    return gemm +
-           std::max({gemm_workspace_bytes(chunk_rows, vocab, width, element_bytes, threads),
-                     gemm_workspace_bytes(chunk_rows, width, vocab, element_bytes, threads),
-                     gemm_workspace_bytes(vocab, width, chunk_rows, element_bytes, threads)});
+    const int64_t last_rows = rows - (num_blocks(rows, chunk_rows) - 1) * chunk_rows;
+    return gemm + std::max(gemm_bytes(chunk_rows, threads), gemm_bytes(last_rows, threads));
+  }
+
+ private:
+  // The largest of the products: logits, dx, dtable.
+  int64_t gemm_bytes(int64_t chunk, int threads) const {
+    return std::max({gemm_workspace_bytes(chunk, vocab, width, element_bytes, threads),
+                     gemm_workspace_bytes(chunk, width, vocab, element_bytes, threads),
+                     gemm_workspace_bytes(vocab, width, chunk, element_bytes, threads)});
   }
 };
 

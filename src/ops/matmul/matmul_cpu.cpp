@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The contraction as one matrix product over the rank's threads.
 #include "ops/matmul/product_cpu.h"
 
 namespace tessera {

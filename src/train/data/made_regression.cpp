@@ -46,7 +46,7 @@ MadeRegression::MadeRegression(MadeRegressionOptions options)
       mixing_(normal_numbers(options, "regression_mixing",
                              1 / (kTanhDeviation * std::sqrt(static_cast<double>(kDirections))))) {
   TESSERA_CHECK(options.width > 0 && is_float(options.dtype) && options.samples_per_epoch > 0);
-  for (const char* name : {"x", "y"})
+  for (const char* name : {"x", "target"})
     fields_.push_back({.name = name, .dtype = options.dtype, .elements = options.width});
 }
 
