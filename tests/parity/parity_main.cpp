@@ -2,6 +2,7 @@
 // tessera_parity: writes one run of a parity case as safetensors, for oracle.py to repeat.
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdio>
 #include <map>
 
@@ -50,8 +51,9 @@ std::vector<NamedTensor> tensors_of(const ParityRun& run) {
   take("gradient.", run.gradients);
   take("final.", run.final_weights);
   take("final.", run.averages);
-  std::vector<double> rates;
-  for (int step = 0; step < kParitySteps; ++step) rates.push_back(learning_rate(step));
+  std::array<double, kParitySteps> rates{};
+  for (int step = 0; step < kParitySteps; ++step)
+    rates[static_cast<size_t>(step)] = learning_rate(step);
   all.push_back(row_of("learning_rate", rates));
   all.push_back(row_of("loss", run.losses));
   all.push_back(row_of("gradient_norm", run.gradient_norms));
