@@ -124,6 +124,15 @@ nlohmann::json to_json(const Compiled& compiled, int64_t parameters) {
   return json;
 }
 
+void print_pipeline(const PassPipeline& pipeline, bool as_json) {
+  nlohmann::json passes = nlohmann::json::array();
+  for (const Pass& pass : pipeline.passes()) {
+    if (!as_json) fmt::print("{:<16} {}\n", pass.name, pass.summary);
+    passes.push_back({{"name", pass.name}, {"summary", pass.summary}});
+  }
+  if (as_json) fmt::print("{}\n", nlohmann::json{{"passes", passes}}.dump());
+}
+
 void run(const CompileCommand& command) {
   const Config config = command.run.load();
   const ModelConfig model = model_of_config(config);
@@ -134,7 +143,7 @@ void run(const CompileCommand& command) {
                          .pipeline = pipeline_options(command)};
   const PassPipeline pipeline = training_pipeline(options.optimizer, options.profile);
   if (command.print_pipeline) {
-    for (const Pass& pass : pipeline.passes()) fmt::print("{:<16} {}\n", pass.name, pass.summary);
+    print_pipeline(pipeline, command.run.json);
     return;
   }
   check_dump_name(command, pipeline);
