@@ -129,8 +129,8 @@ double OpenblasTimer::concurrent_seconds(const MatmulShape& shape, double budget
 }
 
 void OpenblasTimer::settle() {
-  // OpenBLAS gives up spinning after 2^26 ticks: 34 ms at 2 GHz.
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  // They were seen to spin for 90 ms, 2^28 ticks, at 2.8 GHz.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
 }
 
 }  // namespace tessera
