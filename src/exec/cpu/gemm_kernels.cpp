@@ -184,6 +184,16 @@ TESSERA_INLINE void pack_columns(const Matrix<T>& b, int64_t k, int64_t columns,
 }
 
 template <typename T, typename S>
+TESSERA_INLINE void copy_six(const T* from, S* to) {
+  static_assert(kStripRows == 6);
+  if constexpr (std::is_same_v<T, S>) {
+    std::memcpy(to, from, 6 * sizeof(S));
+  } else {
+    for (int64_t i = 0; i < 6; ++i) to[i] = load(from[i]);
+  }
+}
+
+template <typename T, typename S>
 TESSERA_INLINE void pack_rows(const Matrix<T>& a, int64_t rows, int64_t k, S* packed) {
   // Steps of k taken together, so that neither the lines read nor those written leave the cache.
   constexpr int64_t kSteps = 8;
@@ -200,8 +210,7 @@ TESSERA_INLINE void pack_rows(const Matrix<T>& a, int64_t rows, int64_t k, S* pa
       S* to = packed + row * k;
       if (height == kStripRows && a.transposed) {
         for (int64_t p = first; p < last; ++p)
-          for (int64_t i = 0; i < kStripRows; ++i)
-            to[p * kStripRows + i] = load(strip.data[p * a.stride + i]);
+          copy_six(strip.data + p * a.stride, to + p * kStripRows);
       } else {
         for (int64_t p = first; p < last; ++p)
           for (int64_t i = 0; i < height; ++i)
