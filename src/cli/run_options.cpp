@@ -2,12 +2,13 @@
 #include "cli/run_options.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace tessera {
 
 Config RunOptions::load() const {
   std::vector<std::string> all = overrides;
-  for (const auto& [key, value] : short_forms) all.push_back(key + "=" + value);
+  for (const auto& [key, value] : short_forms) all.push_back(fmt::format("{}={}", key, value));
   return load_config(file, all);
 }
 

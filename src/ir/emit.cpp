@@ -13,10 +13,10 @@ std::vector<TensorType> types_of(const Graph& graph, std::span<const ValueId> va
 
 Attributes complete_attributes(OpKind op, const Attributes& given) {
   const OpDef& def = op_def(op);
-  for (const auto& [key, value] : given.entries())
+  for (const auto& entry : given.entries())
     if (std::none_of(def.attributes.begin(), def.attributes.end(),
-                     [&](const auto& spec) { return spec.name == key; }))
-      throw user_error("{}: no attribute {}", def.name, key);
+                     [&](const auto& spec) { return spec.name == entry.first; }))
+      throw user_error("{}: no attribute {}", def.name, entry.first);
   Attributes complete;
   for (const AttributeSpec& spec : def.attributes) {
     const Attribute* value = given.find(spec.name);

@@ -56,7 +56,7 @@ Json parse_header(std::string_view text, const Complaint& complain) {
       twice = twice || !names.insert(parsed.get<std::string>()).second;
     return !deep;
   };
-  const Json json = Json::parse(text.begin(), text.end(), watch, false);
+  Json json = Json::parse(text.begin(), text.end(), watch, false);
   if (deep) complain("its header is nested more than {} deep", kMaxDepth);
   if (json.is_discarded() || !json.is_object()) complain("its header is not a JSON object");
   if (twice) complain("its header names a tensor twice");
