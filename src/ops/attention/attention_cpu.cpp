@@ -61,8 +61,11 @@ class Head {
         out_(at<S>(scratch, l_.out)) {
     fill_spans(place_, s.seq, kPanel, spans_);
     const int64_t stride = s.kv_heads * s.e, first = (batch * s.seq * s.kv_heads + head) * s.e;
-    pack_panels(Matrix<T>{call.operand(1).as<T>() + first, stride, true}, s.e, s.seq, keys_);
-    pack_panels(Matrix<T>{call.operand(2).as<T>() + first, stride, false}, s.seq, s.e, values_);
+    const T *k = call.operand(1).as<T>() + first, *v = call.operand(2).as<T>() + first;
+    prefetch_keys(k, stride, s.seq, s.e);
+    prefetch_keys(v, stride, s.seq, s.e);
+    pack_panels(Matrix<T>{k, stride, true}, s.e, s.seq, keys_);
+    pack_panels(Matrix<T>{v, stride, false}, s.seq, s.e, values_);
   }
 
   void run(int64_t first_row, int64_t last_row) const {
@@ -72,6 +75,8 @@ class Head {
 
  private:
   void run_strip(int64_t row, int64_t rows) const {
+    prefetch_rows<Use::Read>(q_, row + rows, std::min(row + 2 * kStripRows, s_.rows()));
+    prefetch_rows<Use::Write>(o_, row, row + rows);
     const PositionSpan queries = place_.span(row / s_.group, (row + rows - 1) / s_.group + 1);
     const KeyRange panels = seen_panels(queries, spans_, 0, l_.panels);
     const int64_t first = panels.begin * kPanel, count = (panels.end - panels.begin) * kPanel;

@@ -52,13 +52,19 @@ class HeadGradient {
 
   void run() const {
     fill_spans(place_, s_.seq, kPanel, spans());
-    for (int64_t row = 0; row < s_.rows(); ++row)
+    for (int64_t row = 0; row < s_.rows(); ++row) {
+      const int64_t ahead = std::min(row + kRowsAhead, s_.rows() - 1);
+      prefetch_row<Use::Read>(do_.row(ahead), s_.e);
+      prefetch_row<Use::Read>(o_.row(ahead), s_.e);
       scratch(l_.delta)[row] = dot(do_.row(row), o_.row(row), s_.e);
+    }
     std::fill_n(scratch(l_.dquery), s_.rows() * s_.e, S{0});
     for (int64_t key = 0; key < s_.seq; key += l_.block_keys)
       run_keys(key, std::min(l_.block_keys, s_.seq - key));
-    for (int64_t row = 0; row < s_.rows(); ++row)
+    for (int64_t row = 0; row < s_.rows(); ++row) {
+      prefetch_row<Use::Write>(dq_.row(std::min(row + kRowsAhead, s_.rows() - 1)), s_.e);
       store_scaled(scratch(l_.dquery) + row * s_.e, scale_, dq_.row(row), s_.e);
+    }
   }
 
  private:
@@ -68,6 +74,8 @@ class HeadGradient {
   void run_keys(int64_t key, int64_t count) const {
     const int64_t stride = s_.kv_heads * s_.e, offset = first_key_ + key * stride;
     const T *k = call_.operand(1).as<T>() + offset, *v = call_.operand(2).as<T>() + offset;
+    prefetch_keys(k, stride, count, s_.e);
+    prefetch_keys(v, stride, count, s_.e);
     pack_panels(Matrix<T>{k, stride, true}, s_.e, count, scratch(l_.keys_transposed));
     pack_panels(Matrix<T>{v, stride, true}, s_.e, count, scratch(l_.values_transposed));
     pack_panels(Matrix<T>{k, stride, false}, count, s_.e, scratch(l_.keys));
@@ -77,6 +85,9 @@ class HeadGradient {
       run_block(key, count, row, std::min(l_.block_rows, s_.rows() - row));
     T *dk = call_.result(1).as<T>() + offset, *dv = call_.result(2).as<T>() + offset;
     for (int64_t i = 0; i < count; ++i) {
+      const int64_t ahead = std::min(i + kRowsAhead, count - 1) * stride;
+      prefetch_row<Use::Write>(dk + ahead, s_.e);
+      prefetch_row<Use::Write>(dv + ahead, s_.e);
       store_scaled(scratch(l_.dkeys) + i * s_.e, S{1}, dk + i * stride, s_.e);
       store_scaled(scratch(l_.dvalues) + i * s_.e, S{1}, dv + i * stride, s_.e);
     }
@@ -99,6 +110,11 @@ class HeadGradient {
       const KeyRange panels = seen_panels(queries, spans(), first_panel, last_panel);
       clear_unseen(i, strip_rows, {seen.begin - first_panel, seen.end - first_panel},
                    {panels.begin - first_panel, panels.end - first_panel});
+      const int64_t ahead = std::min(row + i + l_.block_rows, s_.rows() - kStripRows);
+      if (ahead > row + i) {
+        prefetch_rows<Use::Read>(q_, ahead, ahead + kStripRows);
+        prefetch_rows<Use::Read>(do_, ahead, ahead + kStripRows);
+      }
       if (panels.empty()) continue;
       score_strip(key, row, i, strip_rows, queries, panels);
       const KeyRange keys = trimmed(

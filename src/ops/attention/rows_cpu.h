@@ -27,6 +27,25 @@ struct HeadRows {
   T* row(int64_t r) const { return data + r / group * query_stride + r % group * e; }
 };
 
+// Rows lie far apart, where the hardware does not look ahead; so they are asked for early, to be
+// read or to be written.
+enum class Use : int { Read = 0, Write = 1 };
+inline constexpr int64_t kRowsAhead = 8;
+
+template <Use use, typename T>
+TESSERA_INLINE void prefetch_row(const T* row, int64_t e) {
+  for (int64_t i = 0; i < e; i += 64 / sizeof(T))
+    __builtin_prefetch(row + i, static_cast<int>(use));
+}
+template <Use use, typename T>
+void prefetch_rows(const HeadRows<T>& rows, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) prefetch_row<use>(rows.row(r), rows.e);
+}
+template <typename T>
+void prefetch_keys(const T* first, int64_t stride, int64_t count, int64_t e) {
+  for (int64_t i = 0; i < count; ++i) prefetch_row<Use::Read>(first + i * stride, e);
+}
+
 template <typename S>
 S* at(std::byte* scratch, int64_t offset) {
   return reinterpret_cast<S*>(scratch + offset);
