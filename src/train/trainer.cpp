@@ -64,8 +64,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
   summary_.flops_per_token = flops_per_token(model_, config_.train.seq);
   summary_.planned_bytes = executor_->program().peak_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
-  summary_.peak_flops_per_second =
-      summary_.peak_measured ? measure_matmul_rate(threads_) : config_.run.peak_gflops * 1e9;
+  summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
 }
 
 void Trainer::prepare_output() {
@@ -126,6 +125,9 @@ StepMetrics Trainer::step() {
                       .peak_bytes = summary_.planned_bytes,
                       .held_out_loss = {}};
   metrics.tokens_per_second = static_cast<double>(tokens) / metrics.step_seconds;
+  // Measured behind the first step, so that nobody waits for it.
+  if (summary_.peak_flops_per_second == 0)
+    summary_.peak_flops_per_second = measure_matmul_rate(threads_);
   metrics.mfu = model_flops_utilisation(summary_.flops_per_token.causal, metrics.tokens_per_second,
                                         summary_.peak_flops_per_second);
   if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.grad_norm))
