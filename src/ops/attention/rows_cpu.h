@@ -66,7 +66,7 @@ template <typename S>
 TESSERA_SIMD void mask_row(S* scores, const int32_t* positions, const int32_t* documents,
                            int32_t position, int32_t document, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
-    scores[i] = (positions[i] <= position) & (documents[i] == document)
+    scores[i] = ((positions[i] <= position) & (documents[i] == document))
                     ? scores[i]
                     : -std::numeric_limits<S>::infinity();
 }
