@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages for the purposes named (build, test, lint, oracle); does nothing when all are there.
-# Usage: tools/setup.sh build [test] [lint] [oracle]
+# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi]
 set -euo pipefail
 
 packages_for() {
@@ -11,9 +11,10 @@ packages_for() {
     test) echo libgtest-dev libbenchmark-dev python3 ;;
     lint) echo clang-format clang-tidy python3 ;;
     oracle) echo python3 python3-numpy python3-torch ;;
+    mpi) echo openmpi-bin libopenmpi-dev ;;
     *)
       echo "error: no such purpose: $1" >&2
-      echo " help: use any of build, test, lint, oracle" >&2
+      echo " help: use any of build, test, lint, oracle, mpi" >&2
       exit 2
       ;;
   esac

@@ -67,12 +67,12 @@ struct Collective {
   Reduction reduction = Reduction::Sum;
   DType dtype = DType::Fp32;
   const std::byte* input = nullptr;
-  Parts input_parts;
+  Parts input_parts{};
   std::byte* output = nullptr;
-  Parts output_parts;
+  Parts output_parts{};
   int root =
       0;  // of broadcast, scatter, gather, reduce; the peer of send and recv; both in the group
-  std::string_view name;  // what it is for; appears in messages and traces
+  std::string_view name{};  // what it is for; appears in messages and traces
 };
 
 using Ticket = int64_t;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's view of a LocalHub: its groups, its waiting, and the receives that it has promised to
+// take, which it takes whenever it waits for anything, so that no order of waits can deadlock.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/local/local_hub.h"
+
+namespace tessera {
+
+// A collective between start and wait.
+struct InFlight {
+  Channel* channel = nullptr;
+  int member = 0;  // this rank's place in the channel
+  CollectiveHeader header;
+  const std::string* group = nullptr;  // its name
+  bool inlined = false;                // inputs are in the mailboxes
+
+  Mailbox& mailbox(int other) const { return channel->mailbox(other, header.number); }
+};
+
+class LocalWorld : public RankWorld {
+ public:
+  LocalWorld(LocalHub& hub, int rank) : hub_(hub), rank_(rank) {}
+  ~LocalWorld() override { hub_.end(rank_); }
+
+  int rank() const override { return rank_; }
+  int size() const override { return hub_.options().ranks; }
+  std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override;
+
+  LocalHub& hub() const { return hub_; }
+
+  // Returns when `other` has reached the stage; throws PeerError when it will not.
+  void await(const InFlight& op, int other, Stage stage);
+  void check_same(const InFlight& op, int other);
+  // Between these two, peers' memory may be read and written; throws when a peer has failed.
+  void begin_touching(const InFlight& op);
+  void end_touching() { hub_.seat(rank_).reading.fetch_sub(1, std::memory_order_seq_cst); }
+
+  void add_receive(const InFlight* receive);
+  void forget_receive(const InFlight* receive);
+  void await_sent(const InFlight& send);
+  void await_received(const InFlight& receive);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // Throws when the run has failed, the peer has ended, or the deadline has passed.
+  void check_peer(const InFlight& op, int other, Stage stage, Clock::time_point begin);
+  [[noreturn]] void throw_stopped(const InFlight& op);
+  [[noreturn]] void fail(int guilty_rank, const std::string& text);
+  std::string whereabouts(const InFlight& op, int other) const;
+  std::string prefix(const InFlight& op) const;
+  // Waits until `member` of a send or receive is done with it; `stage` is what the other end owes.
+  void await_pair(const InFlight& op, int member, Stage stage);
+  void take_receives();  // those that have arrived
+  bool take(const InFlight& receive);
+
+  LocalHub& hub_;
+  int rank_;
+  std::map<std::vector<int>, int> occurrences_;
+  std::mutex receives_mutex_;
+  std::vector<const InFlight*> receives_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/local/run_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <numeric>
+#include <thread>
+
+#include "comm/peer_error.h"
+
+namespace tessera {
+namespace {
+
+std::vector<int> all_ranks(const RankWorld& world) {
+  std::vector<int> all(static_cast<size_t>(world.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+TEST(RunRanks, RunsTheBodyOncePerRank) {
+  std::atomic<int> seen{0};
+  run_ranks(5, [&](RankWorld& world) {
+    EXPECT_EQ(world.size(), 5);
+    seen += 1 << world.rank();
+  });
+  EXPECT_EQ(seen, 31);
+}
+
+TEST(RunRanks, GivesTheCallerTheFirstCauseAndNotWhatFollowedFromIt) {
+  try {
+    run_ranks(4, [](RankWorld& world) {
+      if (world.rank() == 2) throw user_error("no such file: x.bin").help("give another");
+      world.group(all_ranks(world), "all")->run({.kind = CollectiveKind::Barrier, .name = "b"});
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.message(), "no such file: x.bin");
+    EXPECT_EQ(error.advice(), "give another");
+  }
+}
+
+TEST(RunRanks, AKilledProcessIsNamedWithItsSignal) {
+  LocalHub hub({.ranks = 3, .deadline_seconds = 30, .processes = true});
+  try {
+    run_ranks(hub, [](RankWorld& world) {
+      const auto group = world.group(all_ranks(world), "all");
+      group->run({.kind = CollectiveKind::Barrier, .name = "first"});
+      if (world.rank() == 1) raise(SIGKILL);
+      group->run({.kind = CollectiveKind::Barrier, .name = "second"});
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const PeerError& error) {
+    EXPECT_EQ(error.guilty_rank(), 1);
+    EXPECT_STREQ(error.what(), "rank 1 was ended by signal 9 (Killed)");
+  }
+}
+
+TEST(RunRanks, AProcessThatNeverEndsIsKilledAfterTheGrace) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(run_ranks(2,
+                         [](RankWorld& world) {
+                           while (world.rank() == 1)
+                             std::this_thread::sleep_for(std::chrono::seconds(1));
+                           throw std::runtime_error("rank 0 gives up");
+                         },
+                         {.processes = true, .grace_seconds = 0.3}),
+               PeerError);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
+TEST(RunRanksDeathTest, AThreadThatNeverEndsTakesTheProcessWithItAndIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run_ranks(2,
+                        [](RankWorld& world) {
+                          while (world.rank() == 1)
+                            std::this_thread::sleep_for(std::chrono::seconds(1));
+                          world.group(all_ranks(world), "all")
+                              ->run({.kind = CollectiveKind::Barrier, .name = "end"});
+                        },
+                        {.deadline_seconds = 0.2, .grace_seconds = 0.2}),
+              testing::ExitedWithCode(kPeerExitStatus),
+              "rank 0/2: barrier #0 end over all=.0,1.: no reply from rank 1");
+}
+
+TEST(RunRanks, SixtyFourThreadsShareAFewCores) {
+  run_ranks(64, [](RankWorld& world) {
+    std::vector<float> data(5000, static_cast<float>(world.rank()));
+    const auto group = world.group(all_ranks(world), "all");
+    for (int i = 0; i < 3; ++i) {
+      auto* bytes = reinterpret_cast<std::byte*>(data.data());
+      group->run({.kind = CollectiveKind::AllReduce,
+                  .reduction = Reduction::Max,
+                  .input = bytes,
+                  .input_parts = contiguous_parts(5000),
+                  .output = bytes,
+                  .output_parts = contiguous_parts(5000),
+                  .name = "max"});
+    }
+    EXPECT_EQ(data, std::vector<float>(5000, 63.0f));
+  });
+}
+
+TEST(RunRanks, ForkedRanksMayNotUsePrivateMemory) {
+  EXPECT_THROW(run_ranks(2,
+                         [](RankWorld& world) {
+                           std::vector<std::byte> data(8000);
+                           const Collective collective{.kind = CollectiveKind::AllReduce,
+                                                       .input = data.data(),
+                                                       .input_parts = contiguous_parts(2000),
+                                                       .output = data.data(),
+                                                       .output_parts = contiguous_parts(2000)};
+                           world.group(all_ranks(world), "all")->run(collective);
+                         },
+                         {.processes = true}),
+               PeerError);
+}
+
+TEST(LocalHub, SaysHowManyCollectivesMayBeInFlight) {
+  EXPECT_THROW(run_ranks(1,
+                         [](RankWorld& world) {
+                           const auto group = world.group({0}, "one");
+                           for (int i = 0; i <= kSlots; ++i)
+                             group->start({.kind = CollectiveKind::Barrier});
+                         }),
+               InternalError);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The communication thread of a process: the only one that calls MPI. Ranks hand it operations and
+// wait for them; it also carries the notices by which ranks tell each other that they have ended or
+// why they failed. A job is run in rounds (MpiProcess::run), which never mix.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "comm/mpi/mpi_operation.h"
+
+namespace tessera {
+
+// An operation and how far it is. What follows `active` is guarded by the engine's mutex.
+struct MpiJob {
+  explicit MpiJob(const MpiGroup& group) : operation(group) {}
+
+  MpiOperation operation;
+  std::atomic<bool> active{false};  // started and not yet waited for
+  bool finished = false;
+  std::optional<std::chrono::steady_clock::time_point> waited_since;
+  int guilty_rank = -1;  // when it failed
+  std::string error;
+};
+
+struct MpiFailure {
+  int guilty_rank;
+  std::string text;
+};
+
+class MpiEngine {
+ public:
+  MpiEngine();
+  ~MpiEngine();
+  MpiEngine(const MpiEngine&) = delete;
+  MpiEngine& operator=(const MpiEngine&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  void begin_round(double deadline_seconds);
+  int round() const { return round_; }
+  void submit(MpiJob& job);
+  void wait(MpiJob& job);  // throws PeerError
+  // Keeps what MPI may still use of a group that is given up with operations in flight.
+  void bury(std::unique_ptr<MpiGroup> group, std::vector<std::unique_ptr<MpiJob>> jobs);
+
+  std::optional<MpiFailure> failure();
+  // Tells all ranks that this one has ended its round, or why it failed.
+  void announce(const std::optional<MpiFailure>& failure);
+  // Waits until all ranks have announced the end of this round; not longer than `grace_seconds`
+  // once one has failed.
+  void await_announcements(double grace_seconds);
+  bool all_ranks_answer() const { return all_answer_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Notice {
+    int32_t round = 0, rank = 0, guilty_rank = 0, failed = 0;
+    char text[2048] = {};
+  };
+
+  void work();
+  void start_mpi();
+  void stop_mpi();
+  void take_new_jobs();
+  bool advance_all();
+  bool advance(MpiJob& job);
+  void give_up(MpiJob& job, int guilty_rank, const std::string& text);
+  void check_peers(MpiJob& job);
+  void post_notice_receive();
+  bool take_notices();
+  bool everyone_announced() const;
+
+  int rank_ = 0, size_ = 1, notice_tag_ = 0;
+  std::mutex mutex_;
+  std::condition_variable to_engine_, to_ranks_;
+  bool started_ = false, stop_ = false, listening_ = false;
+  std::exception_ptr broken_;  // MPI itself failed
+  std::atomic<int> round_{-1};
+  double deadline_seconds_ = 0;
+  std::vector<MpiJob*> new_jobs_;
+  std::vector<MpiJob*> jobs_;  // the thread's own
+  int jobs_round_ = -1;
+  std::vector<std::unique_ptr<MpiGroup>> buried_groups_;
+  std::vector<std::unique_ptr<MpiJob>> buried_jobs_;
+  std::map<int, MpiFailure> failures_;  // the first of each round
+  std::vector<int> ended_;              // per rank: the last round it has announced the end of
+  std::optional<Notice> to_announce_;
+  std::vector<std::unique_ptr<Notice>> sent_notices_;
+  Notice notice_in_;
+  MPI_Request notice_request_ = MPI_REQUEST_NULL;
+  std::atomic<bool> all_answer_{true};
+  std::thread thread_;
+};
+
+}  // namespace tessera

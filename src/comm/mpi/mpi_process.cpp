@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/mpi/mpi_process.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+
+#include "comm/local/run_ranks.h"
+#include "comm/mpi/mpi_engine.h"
+#include "comm/mpi/mpi_world.h"
+#include "comm/peer_error.h"
+
+namespace tessera {
+namespace {
+
+// What the others are told of an exception of this rank.
+MpiFailure failure_of(const std::exception& error, int rank) {
+  const auto* peer = dynamic_cast<const PeerError*>(&error);
+  return {peer ? peer->guilty_rank() : rank, error.what()};
+}
+
+}  // namespace
+
+bool built_with_mpi() { return true; }
+
+MpiProcess::MpiProcess() : engine_(std::make_unique<MpiEngine>()) {}
+MpiProcess::~MpiProcess() = default;
+int MpiProcess::rank() const { return engine_->rank(); }
+int MpiProcess::size() const { return engine_->size(); }
+bool MpiProcess::all_ranks_answer() const { return engine_->all_ranks_answer(); }
+
+void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptions& options,
+                     const std::function<void(const std::exception&)>& report) {
+  engine_->begin_round(options.deadline_seconds);
+  std::exception_ptr error;
+  std::optional<MpiFailure> failure;
+  try {
+    MpiWorld world(*engine_);
+    body(world);
+    failure = engine_->failure();
+  } catch (const std::exception& thrown) {
+    error = std::current_exception();
+    failure = failure_of(thrown, rank());
+    if (report) report(thrown);
+  }
+  engine_->announce(failure);
+  engine_->await_announcements(options.grace_seconds);
+  if (error) std::rethrow_exception(error);
+  failure = engine_->failure();
+  if (!failure) return;
+  const PeerError stopped(failure->guilty_rank,
+                          fmt::format("rank {}/{}: ended, but rank {} failed: {}", rank(), size(),
+                                      failure->guilty_rank, failure->text));
+  if (report) report(stopped);
+  throw PeerError(stopped);
+}
+
+void run_mpi_rank(const std::function<void(RankWorld&)>& body, const MpiOptions& options) {
+  int status = 0;
+  const auto report = [&](const std::exception& error) {
+    const auto* user = dynamic_cast<const UserError*>(&error);
+    status = user ? 2 : kPeerExitStatus;
+    const std::string text = user ? user->report() : fmt::format("error: {}\n", error.what());
+    std::fputs(text.c_str(), stderr);
+    std::fflush(nullptr);
+  };
+  auto process = std::make_unique<MpiProcess>();
+  try {
+    process->run(body, options, report);
+  } catch (const std::exception&) {
+    // Reported above; mpirun ends whatever rank does not answer.
+    if (process->all_ranks_answer()) process.reset();
+    std::_Exit(status);
+  }
+}
+
+}  // namespace tessera

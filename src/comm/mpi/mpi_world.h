@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's view of an MPI job. Groups need no messages to be made: the k-th group that two ranks
+// share is the k-th on both sides, which gives their messages tags of their own.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/mpi/mpi_engine.h"
+
+namespace tessera {
+
+class MpiCommunicator : public Communicator {
+ public:
+  MpiCommunicator(MpiEngine& engine, std::unique_ptr<MpiGroup> group);
+  ~MpiCommunicator() override;
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  int rank() const override { return group_->member; }
+  int size() const override { return group_->size(); }
+  const std::string& name() const override { return group_->name; }
+  Ticket start(const Collective& collective) override;
+  void wait(Ticket ticket) override;
+
+ private:
+  int64_t next_number(const Collective& collective);
+
+  MpiEngine& engine_;
+  std::unique_ptr<MpiGroup> group_;
+  int64_t started_ = 0;
+  std::map<std::pair<int, int>, int64_t> started_in_pairs_;  // by sender and receiver
+  Ticket next_ticket_ = 0;
+  std::vector<std::unique_ptr<MpiJob>> jobs_;
+};
+
+class MpiWorld : public RankWorld {
+ public:
+  explicit MpiWorld(MpiEngine& engine)
+      : engine_(engine), groups_with_(static_cast<size_t>(engine.size())) {}
+
+  int rank() const override { return engine_.rank(); }
+  int size() const override { return engine_.size(); }
+  std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override;
+
+ private:
+  MpiEngine& engine_;
+  std::vector<int> groups_with_;  // per rank: groups made so far that it is in as well
+};
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways of running ranks that the suites of communicators are repeated over. Which file
+// implements `backends` depends on the executable: threads and processes, or one rank under mpirun.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace tessera {
+
+// Memory that peers can reach, from the start of the test to its end.
+using Allocate = std::function<std::byte*(int64_t bytes)>;
+
+struct Backend {
+  std::string name;
+  // Runs body on every rank. EXPECT may be used in it.
+  void (*each_rank)(int ranks, double deadline_seconds,
+                    const std::function<void(RankWorld&, const Allocate&)>& body);
+
+  friend std::ostream& operator<<(std::ostream& out, const Backend& backend) {
+    return out << backend.name;
+  }
+};
+
+std::vector<Backend> backends();
+std::vector<int> rank_counts();
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <mutex>
+
+#include "comm/local/run_ranks.h"
+#include "comm/testing/backends.h"
+
+namespace tessera {
+namespace {
+
+// Address space; only what is used becomes memory.
+constexpr int64_t kArenaBytes = int64_t{512} << 20;
+
+using Body = std::function<void(RankWorld&, const Allocate&)>;
+
+// Plain memory of one rank: what threads may read directly, and ASan can check.
+void as_threads(int ranks, double deadline_seconds, const Body& body) {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<std::byte[]>> blocks;
+  const Allocate allocate = [&](int64_t bytes) {
+    const std::lock_guard lock(mutex);
+    blocks.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
+    return blocks.back().get();
+  };
+  run_ranks(ranks, [&](RankWorld& world) { body(world, allocate); },
+            {.deadline_seconds = deadline_seconds});
+}
+
+void as_processes(int ranks, double deadline_seconds, const Body& body) {
+  LocalHub hub({.ranks = ranks,
+                .arena_bytes = kArenaBytes,
+                .deadline_seconds = deadline_seconds,
+                .processes = true});
+  run_ranks(hub, [&](RankWorld& world) {
+    body(world, [&hub](int64_t bytes) { return hub.allocate(bytes); });
+    // What a child expects, its parent does not see.
+    if (testing::Test::HasFailure()) throw std::runtime_error("an expectation does not hold");
+  });
+}
+
+}  // namespace
+
+std::vector<Backend> backends() { return {{"Threads", as_threads}, {"Processes", as_processes}}; }
+
+std::vector<int> rank_counts() { return {1, 2, 3, 4, 7, 8}; }
+
+}  // namespace tessera

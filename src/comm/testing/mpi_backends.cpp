@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank of an MPI job: the suites run at the job's own size, one after the other.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "comm/mpi/mpi_process.h"
+#include "comm/testing/backends.h"
+
+namespace tessera {
+namespace {
+
+// Set by main below, before tests are listed.
+MpiProcess*& process() {
+  static MpiProcess* current = nullptr;
+  return current;
+}
+
+void as_mpi_rank(int /*ranks*/, double deadline_seconds,
+                 const std::function<void(RankWorld&, const Allocate&)>& body) {
+  std::vector<std::unique_ptr<std::byte[]>> blocks;
+  const Allocate allocate = [&](int64_t bytes) {
+    blocks.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
+    return blocks.back().get();
+  };
+  process()->run([&](RankWorld& world) { body(world, allocate); },
+                 {.deadline_seconds = deadline_seconds});
+}
+
+}  // namespace
+
+std::vector<Backend> backends() { return {{"Mpi", as_mpi_rank}}; }
+std::vector<int> rank_counts() { return {process()->size()}; }
+
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+  tessera::MpiProcess mpi;
+  tessera::process() = &mpi;
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
