@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention(q, k, v, positions, document): softmax(scale q k^T) v over the keys of the same
-// document that stand no later. Never holds more than a few rows of scores.
+// attention(q, k, v, positions, document, key_positions, key_document): softmax(scale q k^T) v over
+// the keys of the same document that stand no later; a row that sees none has o = 0, lse = -inf.
+// Never holds more than a few rows of scores.
 #include "ops/attention/attention.h"
 
 namespace tessera {
 
-void require_attention_operands(const OpCall& call, size_t positions, size_t document) {
+void require_attention_operands(const OpCall& call, size_t positions) {
   require_float(call, 0);
   const TensorType& q = call.operand(0);
   call.require(q.dims.size() == 5, "q must be [batch, seq, kv_heads, group, e], is {}",
@@ -14,8 +15,9 @@ void require_attention_operands(const OpCall& call, size_t positions, size_t doc
   require_type(call, 1, k);
   require_type(call, 2, k);
   const TensorType index{DType::Int32, {q.dims[0], q.dims[1]}};
-  require_type(call, positions, index);
-  require_type(call, document, index);
+  for (size_t i = positions; i < call.operands.size(); ++i) require_type(call, i, index);
+  call.require(call.operands.size() != positions + 3,
+               "key_positions is given without key_document");
 }
 
 TensorType lse_type(const TensorType& q) {
@@ -25,20 +27,22 @@ TensorType lse_type(const TensorType& q) {
 namespace {
 
 std::vector<TensorType> infer_types(const OpCall& call) {
-  require_attention_operands(call, 3, 4);
+  require_attention_operands(call, 3);
   return {call.operand(0), lse_type(call.operand(0))};
 }
 
 void gradient(GradientBuilder& g) {
   TESSERA_CHECK(g.result_gradient(1) == kNone, "lse is for the backward alone");
-  const auto gradients = g.emit(0, OpKind::attention_grad,
-                                {g.operand(0), g.operand(1), g.operand(2), g.result(0), g.result(1),
-                                 g.result_gradient(0), g.operand(3), g.operand(4)},
+  std::vector<ValueId> operands{g.operand(0), g.operand(1),         g.operand(2), g.result(0),
+                                g.result(1),  g.result_gradient(0), g.operand(3), g.operand(4)};
+  if (g.operand(5) != kNone) operands.insert(operands.end(), {g.operand(5), g.operand(6)});
+  const auto gradients = g.emit(0, OpKind::attention_grad, std::move(operands),
                                 {{"scale", g.attributes().real("scale")}});
   for (size_t i = 0; i < 3; ++i) g.set(i, gradients[i]);
 }
 
-// Two products over the pairs that are visible in one document: scores and mix.
+// Two products, scores and mix, over the pairs that one document leaves visible. A hop of zigzag
+// ring attention leaves half of all pairs too.
 Cost cost(const OpCall& call) {
   const AttentionSizes s(call.operand(0));
   return cost_of(call, 4 * s.e * s.causal_pairs());
@@ -56,7 +60,13 @@ const OpDef& attention_def() {
       .name = "attention",
       .summary =
           "softmax(scale q k^T) v over earlier keys of the same document, with grouped heads",
-      .operands = {{"q"}, {"k"}, {"v"}, {"positions"}, {"document"}},
+      .operands = {{"q"},
+                   {"k"},
+                   {"v"},
+                   {"positions"},
+                   {"document"},
+                   {"key_positions", true},
+                   {"key_document", true}},
       .results = {"o", "lse"},
       .attributes = {{"scale", 0.0}},
       .infer_types = infer_types,

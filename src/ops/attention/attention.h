@@ -29,8 +29,9 @@ inline double attention_scale(const Attributes& attributes, int64_t e) {
   return scale == 0.0 ? 1.0 / std::sqrt(static_cast<double>(e)) : scale;
 }
 
-// q, k, v as operands 0, 1, 2; positions and document as given.
-void require_attention_operands(const OpCall& call, size_t positions, size_t document);
+// q, k, v as operands 0, 1, 2; `positions`, then document, then key_positions and key_document
+// where the keys are not those of the queries.
+void require_attention_operands(const OpCall& call, size_t positions);
 TensorType lse_type(const TensorType& q);
 
 // Offsets into a worker's part, in bytes; each piece begins on a cache line.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task packs the keys and values of one head and takes six rows at a time: their scores over all
-// keys they see fit into the first-level cache, so the softmax is plain and the mix one long
-// product.
+// A task packs those keys and values of one head that its rows may see and takes six rows at a
+// time: their scores over all keys they see fit into the first-level cache, so the softmax is plain
+// and the mix one long product.
 #include "ops/attention/rows_cpu.h"
 
 namespace tessera {
@@ -43,12 +43,14 @@ class Head {
   using S = Accumulator<T>;
   static constexpr int64_t kPanel = kPanelColumns<S>;
 
-  Head(const CpuCall& call, const AttentionSizes& s, int64_t batch, int64_t head,
-       std::byte* scratch)
+  // For rows [first_row, last_row) alone.
+  Head(const CpuCall& call, const AttentionSizes& s, int64_t batch, int64_t head, int64_t first_row,
+       int64_t last_row, std::byte* scratch)
       : s_(s),
         l_(s, sizeof(S)),
-        place_{call.operand(3).as<int32_t>() + batch * s.seq,
-               call.operand(4).as<int32_t>() + batch * s.seq},
+        place_(call, 3, batch, s.seq),
+        first_row_(first_row),
+        last_row_(last_row),
         q_(call.operand(0).as<T>(), s, batch, head),
         o_(call.result(0).as<T>(), s, batch, head),
         lse_(call.result(1).as<S>() + (batch * s.seq * s.kv_heads + head) * s.group),
@@ -59,26 +61,36 @@ class Head {
         query_(at<S>(scratch, l_.query)),
         scores_(at<S>(scratch, l_.scores)),
         out_(at<S>(scratch, l_.out)) {
-    fill_spans(place_, s.seq, kPanel, spans_);
-    const int64_t stride = s.kv_heads * s.e, first = (batch * s.seq * s.kv_heads + head) * s.e;
+    fill_spans(place_.keys, s.seq, kPanel, spans_);
+    const KeyRange panels =
+        seen_panels(queries_of(first_row, last_row - first_row), spans_, 0, l_.panels);
+    packed_ = {panels.begin * kPanel, std::min(panels.end * kPanel, s.seq)};
+    if (packed_.empty()) return;
+    const int64_t count = packed_.end - packed_.begin, stride = s.kv_heads * s.e;
+    const int64_t first = (batch * s.seq * s.kv_heads + head) * s.e + packed_.begin * stride;
     const T *k = call.operand(1).as<T>() + first, *v = call.operand(2).as<T>() + first;
-    prefetch_keys(k, stride, s.seq, s.e);
-    prefetch_keys(v, stride, s.seq, s.e);
-    pack_panels(Matrix<T>{k, stride, true}, s.e, s.seq, keys_);
-    pack_panels(Matrix<T>{v, stride, false}, s.seq, s.e, values_);
+    prefetch_keys(k, stride, count, s.e);
+    prefetch_keys(v, stride, count, s.e);
+    pack_panels(Matrix<T>{k, stride, true}, s.e, count, keys_);
+    pack_panels(Matrix<T>{v, stride, false}, count, s.e, values_);
   }
 
-  void run(int64_t first_row, int64_t last_row) const {
-    for (int64_t row = first_row; row < last_row; row += kStripRows)
-      run_strip(row, std::min(kStripRows, last_row - row));
+  void run() const {
+    for (int64_t row = first_row_; row < last_row_; row += kStripRows)
+      run_strip(row, std::min(kStripRows, last_row_ - row));
   }
 
  private:
+  PositionSpan queries_of(int64_t row, int64_t rows) const {
+    return place_.queries.span(row / s_.group, (row + rows - 1) / s_.group + 1);
+  }
+
   void run_strip(int64_t row, int64_t rows) const {
+    const PositionSpan queries = queries_of(row, rows);
+    const KeyRange panels = seen_panels(queries, spans_, 0, l_.panels);
+    if (panels.empty()) return see_nothing(row, rows);
     prefetch_rows<Use::Read>(q_, row + rows, std::min(row + 2 * kStripRows, s_.rows()));
     prefetch_rows<Use::Write>(o_, row, row + rows);
-    const PositionSpan queries = place_.span(row / s_.group, (row + rows - 1) / s_.group + 1);
-    const KeyRange panels = seen_panels(queries, spans_, 0, l_.panels);
     const int64_t first = panels.begin * kPanel, count = (panels.end - panels.begin) * kPanel;
     for (int64_t i = 0; i < rows; ++i)
       copy_scaled(q_.row(row + i), scale_, query_ + i * s_.e, s_.e);
@@ -88,7 +100,7 @@ class Head {
                             .a = query_,
                             .a_row = s_.e,
                             .a_k = 1,
-                            .panels = keys_ + first * s_.e,
+                            .panels = keys_ + (first - packed_.begin) * s_.e,
                             .panel_size = s_.e * kPanel,
                             .c = scores_,
                             .c_row = count,
@@ -96,24 +108,34 @@ class Head {
     mask(row, rows, queries, panels);
     Softmax<S> softmax[kStripRows];
     for (int64_t i = 0; i < rows; ++i) softmax[i] = exponentials(scores_ + i * count, count);
-    const KeyRange keys = trimmed(place_, queries, {first, std::min(first + count, s_.seq)});
+    const KeyRange keys = trimmed(place_.keys, queries, {first, std::min(first + count, s_.seq)});
     multiply_strip(Strip<S>{.rows = rows,
                             .columns = s_.e,
                             .k = keys.end - keys.begin,
                             .a = scores_ + (keys.begin - first),
                             .a_row = count,
                             .a_k = 1,
-                            .panels = values_ + keys.begin * kPanel,
-                            .panel_size = s_.seq * kPanel,
+                            .panels = values_ + (keys.begin - packed_.begin) * kPanel,
+                            .panel_size = (packed_.end - packed_.begin) * kPanel,
                             .c = out_,
                             .c_row = s_.e,
                             .add = false});
     for (int64_t i = 0; i < rows; ++i) {
       const auto [max, sum] = softmax[i];
       store_scaled(out_ + i * s_.e, sum > 0 ? 1 / sum : S{0}, o_.row(row + i), s_.e);
-      const int64_t query = (row + i) / s_.group, member = (row + i) % s_.group;
-      lse_[query * s_.kv_heads * s_.group + member] = max + std::log(sum);
+      lse_of(row + i) = max + std::log(sum);
     }
+  }
+
+  void see_nothing(int64_t row, int64_t rows) const {
+    for (int64_t r = row; r < row + rows; ++r) {
+      std::fill_n(o_.row(r), s_.e, T{});
+      lse_of(r) = -std::numeric_limits<S>::infinity();
+    }
+  }
+
+  S& lse_of(int64_t row) const {
+    return lse_[row / s_.group * s_.kv_heads * s_.group + row % s_.group];
   }
 
   void mask(int64_t row, int64_t rows, const PositionSpan& queries, const KeyRange& panels) const {
@@ -129,7 +151,9 @@ class Head {
 
   AttentionSizes s_;
   AttentionScratch l_;
-  Placement place_;
+  Placements place_;
+  int64_t first_row_, last_row_;
+  KeyRange packed_;
   HeadRows<T> q_, o_;
   S* lse_;
   S scale_;
@@ -152,9 +176,10 @@ void attend(const CpuCall& call) {
   const int64_t rows = num_blocks(num_blocks(s.rows(), kStripRows), parts) * kStripRows;
   call.threads.run(s.batch * s.kv_heads * parts, [&](int64_t task, int worker) {
     const int64_t head = task / parts, first_row = task % parts * rows;
-    const Head<T> one(call, s, head / s.kv_heads, head % s.kv_heads,
-                      call.workspace.data() + worker * worker_bytes);
-    one.run(first_row, std::min(first_row + rows, s.rows()));
+    if (first_row >= s.rows()) return;
+    Head<T>(call, s, head / s.kv_heads, head % s.kv_heads, first_row,
+            std::min(first_row + rows, s.rows()), call.workspace.data() + worker * worker_bytes)
+        .run();
   });
 }
 

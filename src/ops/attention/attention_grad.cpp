@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention_grad(q, k, v, o, lse, do, positions, document): dq, dk, dv. Scores are made again from
-// lse, block by block.
+// attention_grad(q, k, v, o, lse, do, positions, document, key_positions, key_document): dq, dk,
+// dv. Scores are made again from lse, block by block. o and lse may be of a softmax of which these
+// keys are only a part; rows with lse = -inf add nothing.
 #include "ops/attention/attention.h"
 
 namespace tessera {
 namespace {
 
 std::vector<TensorType> infer_types(const OpCall& call) {
-  require_attention_operands(call, 6, 7);
+  require_attention_operands(call, 6);
   require_same_type(call, 0, 3);
   require_type(call, 4, lse_type(call.operand(0)));
   require_same_type(call, 0, 5);
@@ -32,7 +33,16 @@ const OpDef& attention_grad_def() {
   static const OpDef def{
       .name = "attention_grad",
       .summary = "the gradients of attention, from its results",
-      .operands = {{"q"}, {"k"}, {"v"}, {"o"}, {"lse"}, {"do"}, {"positions"}, {"document"}},
+      .operands = {{"q"},
+                   {"k"},
+                   {"v"},
+                   {"o"},
+                   {"lse"},
+                   {"do"},
+                   {"positions"},
+                   {"document"},
+                   {"key_positions", true},
+                   {"key_document", true}},
       .results = {"dq", "dk", "dv"},
       .attributes = {{"scale", 0.0}},
       .infer_types = infer_types,

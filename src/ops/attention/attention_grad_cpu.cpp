@@ -40,8 +40,7 @@ class HeadGradient {
         s_(s),
         l_(s, sizeof(S)),
         scratch_(scratch),
-        place_{call.operand(6).as<int32_t>() + batch * s.seq,
-               call.operand(7).as<int32_t>() + batch * s.seq},
+        place_(call, 6, batch, s.seq),
         q_(call.operand(0).as<T>(), s, batch, head),
         o_(call.operand(3).as<T>(), s, batch, head),
         do_(call.operand(5).as<T>(), s, batch, head),
@@ -51,16 +50,22 @@ class HeadGradient {
         scale_(static_cast<S>(attention_scale(call.attributes, s.e))) {}
 
   void run() const {
-    fill_spans(place_, s_.seq, kPanel, spans());
-    for (int64_t row = 0; row < s_.rows(); ++row) {
+    fill_spans(place_.keys, s_.seq, kPanel, spans());
+    const KeyRange seen = seen_panels(queries_of(0, s_.rows()), spans(), 0, l_.panels);
+    for (int64_t row = 0; row < s_.rows() && !seen.empty(); ++row) {
       const int64_t ahead = std::min(row + kRowsAhead, s_.rows() - 1);
       prefetch_row<Use::Read>(do_.row(ahead), s_.e);
       prefetch_row<Use::Read>(o_.row(ahead), s_.e);
       scratch(l_.delta)[row] = dot(do_.row(row), o_.row(row), s_.e);
     }
     std::fill_n(scratch(l_.dquery), s_.rows() * s_.e, S{0});
-    for (int64_t key = 0; key < s_.seq; key += l_.block_keys)
-      run_keys(key, std::min(l_.block_keys, s_.seq - key));
+    for (int64_t key = 0; key < s_.seq; key += l_.block_keys) {
+      const int64_t count = std::min(l_.block_keys, s_.seq - key);
+      if (key < seen.end * kPanel && key + count > seen.begin * kPanel)
+        run_keys(key, count);
+      else
+        clear_keys(key, count);
+    }
     for (int64_t row = 0; row < s_.rows(); ++row) {
       prefetch_row<Use::Write>(dq_.row(std::min(row + kRowsAhead, s_.rows() - 1)), s_.e);
       store_scaled(scratch(l_.dquery) + row * s_.e, scale_, dq_.row(row), s_.e);
@@ -93,8 +98,14 @@ class HeadGradient {
     }
   }
 
+  void clear_keys(int64_t key, int64_t count) const {
+    for (int64_t i = key; i < key + count; ++i)
+      for (const size_t result : {1, 2})
+        std::fill_n(call_.result(result).as<T>() + first_key_ + i * s_.kv_heads * s_.e, s_.e, T{});
+  }
+
   PositionSpan queries_of(int64_t row, int64_t rows) const {
-    return place_.span(row / s_.group, (row + rows - 1) / s_.group + 1);
+    return place_.queries.span(row / s_.group, (row + rows - 1) / s_.group + 1);
   }
 
   void run_block(int64_t key, int64_t count, int64_t row, int64_t rows) const {
@@ -117,8 +128,9 @@ class HeadGradient {
       }
       if (panels.empty()) continue;
       score_strip(key, row, i, strip_rows, queries, panels);
-      const KeyRange keys = trimmed(
-          place_, queries, {panels.begin * kPanel, std::min(panels.end * kPanel, key + count)});
+      const KeyRange keys =
+          trimmed(place_.keys, queries,
+                  {panels.begin * kPanel, std::min(panels.end * kPanel, key + count)});
       add_dquery(key, row, i, strip_rows, keys);
       for (int64_t p = panels.begin - first_panel; p < panels.end - first_panel; ++p) {
         if (rows_seeing[p].empty()) rows_seeing[p].begin = i;
@@ -181,9 +193,10 @@ class HeadGradient {
         if ((p + 1) * kPanel > s_.seq || sight(queries, spans()[p]) != Sight::Visible)
           mask_panel(scores + r * l_.score_stride + (p - panels.begin) * kPanel, place_, query,
                      p * kPanel, s_.seq);
+      // Minus infinity: the row saw nothing, and p is to be 0.
       const S lse = lse_[query * s_.kv_heads * s_.group + member];
       backward_row(scores + r * l_.score_stride, dscores + r * l_.score_stride,
-                   lse == -std::numeric_limits<S>::infinity() ? S{0} : lse,
+                   lse == -std::numeric_limits<S>::infinity() ? -lse : lse,
                    scratch(l_.delta)[row + i + r], count);
     }
   }
@@ -225,7 +238,7 @@ class HeadGradient {
   AttentionSizes s_;
   AttentionGradScratch l_;
   std::byte* scratch_;
-  Placement place_;
+  Placements place_;
   HeadRows<T> q_, o_, do_, dq_;
   const S* lse_;
   int64_t first_key_;

@@ -71,20 +71,36 @@ TESSERA_SIMD void mask_row(S* scores, const int32_t* positions, const int32_t* d
                     : -std::numeric_limits<S>::infinity();
 }
 
+// Where the queries and the keys of one sequence stand; `positions` is the operand of that name,
+// and the others follow it.
+struct Placements {
+  Placement queries, keys;
+
+  Placements(const CpuCall& call, size_t positions, int64_t batch, int64_t seq)
+      : queries(placement(call, positions, batch * seq)),
+        keys(call.operand(positions + 2) ? placement(call, positions + 2, batch * seq) : queries) {}
+
+ private:
+  static Placement placement(const CpuCall& call, size_t positions, int64_t first) {
+    return {call.operand(positions).as<int32_t>() + first,
+            call.operand(positions + 1).as<int32_t>() + first};
+  }
+};
+
 // Masks the panel of scores at `scores`, whose first key is `key`, for one query; keys beyond the
 // sequence are hidden too.
 template <typename S>
-void mask_panel(S* scores, const Placement& place, int64_t query, int64_t key, int64_t seq) {
+void mask_panel(S* scores, const Placements& place, int64_t query, int64_t key, int64_t seq) {
   constexpr int64_t kPanel = kPanelColumns<S>;
   const int64_t count = std::clamp<int64_t>(seq - key, 0, kPanel);
-  mask_row(scores, place.positions + key, place.documents + key, place.positions[query],
-           place.documents[query], count);
+  mask_row(scores, place.keys.positions + key, place.keys.documents + key,
+           place.queries.positions[query], place.queries.documents[query], count);
   std::fill(scores + count, scores + kPanel, -std::numeric_limits<S>::infinity());
 }
 
-inline void fill_spans(const Placement& place, int64_t seq, int64_t panel, PositionSpan* spans) {
+inline void fill_spans(const Placement& keys, int64_t seq, int64_t panel, PositionSpan* spans) {
   for (int64_t key = 0; key < seq; key += panel)
-    spans[key / panel] = place.span(key, std::min(key + panel, seq));
+    spans[key / panel] = keys.span(key, std::min(key + panel, seq));
 }
 
 }  // namespace tessera

@@ -57,11 +57,11 @@ inline KeyRange seen_panels(const PositionSpan& queries, const PositionSpan* spa
 }
 
 // Keys at either end that no query of the span can see are left out.
-inline KeyRange trimmed(const Placement& place, const PositionSpan& queries, KeyRange keys) {
+inline KeyRange trimmed(const Placement& placement, const PositionSpan& queries, KeyRange keys) {
   const auto hidden = [&](int64_t key) {
-    return place.positions[key] > queries.last_position ||
-           place.documents[key] < queries.first_document ||
-           place.documents[key] > queries.last_document;
+    return placement.positions[key] > queries.last_position ||
+           placement.documents[key] < queries.first_document ||
+           placement.documents[key] > queries.last_document;
   };
   while (!keys.empty() && hidden(keys.end - 1)) --keys.end;
   while (!keys.empty() && hidden(keys.begin)) ++keys.begin;
