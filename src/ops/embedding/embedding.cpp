@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedding(table, index): row index[i] of the table for every i.
+// embedding(table, index, shard): row index[i] of the table for every i. With `shard`, the table
+// holds rows [shard * rows, (shard + 1) * rows) of a larger one and other indices give zeros, so
+// that the lookups of all shards add up.
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -10,6 +12,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   require_float(call, 0);
   call.require(!table.dims.empty(), "table has no dims");
   call.require(index.dtype == DType::Int32, "index must be int32, is {}", name(index.dtype));
+  if (call.operands.size() > 2) require_type(call, 2, scalar(DType::Int32));
   TensorType result{table.dtype, index.dims};
   for (size_t i = 1; i < table.dims.size(); ++i) {
     call.require(!index.has(table.dims[i].name), "dim {} is in both table {} and index {}",
@@ -22,7 +25,9 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 void gradient(GradientBuilder& g) {
   if (!g.needs(0)) return;
   const Dim rows = g.type(g.operand(0)).dims.front();
-  g.set(0, g.emit(0, OpKind::embedding_grad, {g.operand(1), g.result_gradient(0)},
+  std::vector<ValueId> operands{g.operand(1), g.result_gradient(0)};
+  if (g.operand(2) != kNone) operands.push_back(g.operand(2));
+  g.set(0, g.emit(0, OpKind::embedding_grad, std::move(operands),
                   {{"rows", rows.size},
                    {"rows_dim", rows.name},
                    {"dtype", std::string(name(g.gradient_dtype(0)))}})[0]);
@@ -36,7 +41,7 @@ const OpDef& embedding_def() {
   static const OpDef def{
       .name = "embedding",
       .summary = "rows of a table, looked up by index",
-      .operands = {{"table"}, {"index"}},
+      .operands = {{"table"}, {"index"}, {"shard", true}},
       .results = {"y"},
       .infer_types = infer_types,
       .gradient = gradient,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedding_grad(index, dy): a table whose row r is the sum of dy where index is r.
+// embedding_grad(index, dy, shard): a table whose row r is the sum of dy where index is r. With
+// `shard`, the table is rows [shard * rows, (shard + 1) * rows) of a larger one.
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -12,6 +13,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   call.require(begins_with(dy.dims, index.dims),
                "index {} does not match the outermost dims of dy {}", to_string(index),
                to_string(dy));
+  if (call.operands.size() > 2) require_type(call, 2, scalar(DType::Int32));
   const int64_t rows = call.attributes.integer("rows");
   call.require(rows > 0, "rows = {} must be positive", rows);
   TensorType table{dtype_attribute(call, "dtype", 1), {{call.attributes.word("rows_dim"), rows}}};
@@ -27,7 +29,7 @@ const OpDef& embedding_grad_def() {
   static const OpDef def{
       .name = "embedding_grad",
       .summary = "gradient of embedding's table",
-      .operands = {{"index"}, {"dy"}},
+      .operands = {{"index"}, {"dy"}, {"shard", true}},
       .results = {"dtable"},
       .attributes = {{"rows", int64_t{0}}, {"rows_dim", "rows"}, {"dtype", "same"}},
       .infer_types = infer_types,

@@ -11,11 +11,13 @@ namespace tessera {
 namespace {
 
 template <typename T, typename Y>
-TESSERA_SIMD void add_columns(const int32_t* index, int64_t count, const T* dy, Y* table,
+TESSERA_SIMD void add_columns(const TableIndex& index, int64_t count, const T* dy, Y* table,
                               int64_t cols, int64_t begin, int64_t end) {
   for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = index.row(i);
+    if (row < 0) continue;
     const T* from = dy + i * cols;
-    Y* to = table + index[i] * cols;
+    Y* to = table + row * cols;
 #pragma GCC ivdep
     for (int64_t c = begin; c < end; ++c)
       to[c] = store<Y>(load(to[c]) + static_cast<Accumulator<Y>>(load(from[c])));
@@ -31,7 +33,7 @@ void embedding_grad_cpu(const CpuCall& call) {
   const TensorRef dy = call.operand(1), table = call.result(0);
   const int64_t rows = table.type->dims.front().size, cols = table.type->num_elements() / rows;
   const int64_t count = call.operand(0).type->num_elements();
-  const int32_t* index = checked_index(call.operand(0), rows);
+  const TableIndex index(call.operand(0), call.operand(2), rows);
   if (!call.accumulates(0)) {
     const int64_t element_bytes = size_bytes(table.type->dtype);
     call.threads.run_ranges(rows * cols, kPieceElements, [&](int64_t begin, int64_t end, int) {

@@ -21,6 +21,12 @@ std::vector<OpSample> embedding_grad_samples() {
        .operands = {{.type = {DType::Int32, {{"seq", 70}}}, .fill = repeated}, {.type = wide}},
        .attributes = {{"rows", int64_t{200}}, {"rows_dim", "vocab"}, {"dtype", "fp64"}},
        .flops = 70 * 300},
+      {.name = "rows_3_to_5_of_11",
+       .operands = {{.type = index, .fill = repeated},
+                    {.type = dy},
+                    {.type = scalar(DType::Int32), .fill = [](int64_t, double) { return 1.0; }}},
+       .attributes = {{"rows", int64_t{3}}, {"rows_dim", "vocab"}, {"dtype", "fp64"}},
+       .flops = 2 * 7 * 13},
   };
 }
 

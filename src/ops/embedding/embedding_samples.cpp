@@ -8,6 +8,8 @@ std::vector<OpSample> embedding_samples() {
   const TensorType index{DType::Int32, {{"batch", 2}, {"seq", 7}}};
   const auto repeated = [](int64_t, double u) { return 11 * u; };
   const auto in_order = [](int64_t i, double) { return static_cast<double>(i % 7); };
+  const SampleOperand shard{.type = scalar(DType::Int32),
+                            .fill = [](int64_t, double) { return 1.0; }};
   return {
       {.name = "tokens_with_repeats",
        .operands = {{.type = table, .parameter = true}, {.type = index, .fill = repeated}}},
@@ -21,6 +23,10 @@ std::vector<OpSample> embedding_samples() {
       {.name = "several_pieces",
        .operands = {{.type = {DType::Fp64, {{"vocab", 11}, {"d", 600}}}, .parameter = true},
                     {.type = {DType::Int32, {{"seq", 70}}}, .fill = repeated}}},
+      {.name = "rows_3_to_5_of_11",
+       .operands = {{.type = {DType::Fp64, {{"vocab", 3}, {"d", 13}}}, .parameter = true},
+                    {.type = index, .fill = repeated},
+                    shard}},
   };
 }
 
