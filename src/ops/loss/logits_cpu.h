@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logits in chunks of rows, and the cross-entropy of a row. Sums follow the order of rows and of
-// the vocabulary alone.
+// Logits in chunks of rows, and what follows from them. Sums follow the order of rows and of the
+// vocabulary alone.
 #pragma once
 
 #include <limits>
@@ -50,10 +50,14 @@ TESSERA_SIMD S sum_of_exponentials(S* x, S max, int64_t n) {
   return sum_lanes<S>((sums[0] + sums[1]) + (sums[2] + sums[3])) + tail;
 }
 
-// Calls chunk(first_row, rows, logits) for each chunk, then gives the sum of the losses in row
-// order.
+template <typename S>
+TESSERA_SIMD void scale_all(S* x, S scale, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] *= scale;
+}
+
+// Calls chunk(first_row, rows, logits) for each chunk.
 template <typename T, typename Chunk>
-double for_each_chunk_of_logits(const CpuCall& call, const OutputLossSizes& s, Chunk&& chunk) {
+void for_each_chunk_of_logits(const CpuCall& call, const OutputLossSizes& s, Chunk&& chunk) {
   using S = Accumulator<T>;
   const T *x = call.operand(0).as<T>(), *table = call.operand(1).as<T>();
   S* logits = reinterpret_cast<S*>(call.workspace.data() + s.logits);
@@ -69,10 +73,47 @@ double for_each_chunk_of_logits(const CpuCall& call, const OutputLossSizes& s, C
          call.threads, call.workspace.subspan(static_cast<size_t>(s.gemm)));
     chunk(first, rows, logits);
   }
+}
+
+// Of the gradient of a chunk's logits: its rows of dx (result 1) and its share of dtable (result
+// 2).
+template <typename T>
+void logit_gradients_to_results(const CpuCall& call, const OutputLossSizes& s, int64_t first,
+                                int64_t rows, const Accumulator<T>* dlogits) {
+  using S = Accumulator<T>;
+  const T *x = call.operand(0).as<T>(), *table = call.operand(1).as<T>();
+  const auto gemm_workspace = call.workspace.subspan(static_cast<size_t>(s.gemm));
+  gemm(Gemm<S, T, T>{.m = rows,
+                     .n = s.width,
+                     .k = s.vocab,
+                     .a = {dlogits, s.vocab, false},
+                     .b = {table, s.width, false},
+                     .c = call.result(1).as<T>() + first * s.width,
+                     .c_stride = s.width},
+       call.threads, gemm_workspace);
+  gemm(Gemm<S, T, S>{.m = s.vocab,
+                     .n = s.width,
+                     .k = rows,
+                     .a = {dlogits, s.vocab, true},
+                     .b = {x + first * s.width, s.width, false},
+                     .c = call.result(2).as<S>(),
+                     .c_stride = s.width,
+                     .accumulate = first > 0 || call.accumulates(2)},
+       call.threads, gemm_workspace);
+}
+
+// The rows' losses, in their order.
+inline double sum_of_losses(const CpuCall& call, const OutputLossSizes& s) {
   const double* losses = reinterpret_cast<const double*>(call.workspace.data() + s.losses);
   double sum = 0;
   for (int64_t row = 0; row < s.rows; ++row) sum += losses[row];
   return sum;
+}
+
+// Result 0. Where all labels are ignored, their count may be 0.
+inline void store_mean_loss(const CpuCall& call, double sum, double label_count) {
+  double& loss = *call.result(0).as<double>();
+  loss = (call.accumulates(0) ? loss : 0.0) + (sum == 0 ? 0.0 : sum / label_count);
 }
 
 }  // namespace tessera

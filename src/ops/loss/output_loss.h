@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What output_loss and its gradient say alike: the rows of x go through in chunks, and the logits
-// of one chunk at a time are in the workspace.
+// What the losses of an output projection say alike: the rows of x go through in chunks, and the
+// logits of one chunk at a time are in the workspace.
 #pragma once
 
 #include "ops/matmul/gemm_blocking.h"
@@ -44,7 +44,7 @@ struct OutputLossSizes {
   }
 };
 
-inline void require_output_loss_operands(const OpCall& call) {
+inline void require_logit_operands(const OpCall& call) {
   require_float(call, 0);
   const TensorType &x = call.operand(0), &table = call.operand(1);
   call.require(x.dims.size() == 3, "x must be [batch, seq, d], is {}", to_string(x));
@@ -52,6 +52,10 @@ inline void require_output_loss_operands(const OpCall& call) {
                "table must be {}[vocab, {}={}], is {}", name(x.dtype), x.dims[2].name,
                x.dims[2].size, to_string(table));
   require_type(call, 2, {DType::Int32, {x.dims[0], x.dims[1]}});
+}
+
+inline void require_output_loss_operands(const OpCall& call) {
+  require_logit_operands(call);
   require_type(call, 3, scalar(DType::Fp64));
 }
 

@@ -9,25 +9,23 @@ void output_loss_cpu(const CpuCall& call) {
   const int32_t* labels = call.operand(2).as<int32_t>();
   const double label_count = *call.operand(3).as<double>();
   double* losses = reinterpret_cast<double*>(call.workspace.data() + s.losses);
-  double& loss = *call.result(0).as<double>();
   dispatch_float(call.operand(0).type->dtype, [&]<typename T>() {
     using S = Accumulator<T>;
-    const double sum =
-        for_each_chunk_of_logits<T>(call, s, [&](int64_t first, int64_t rows, S* logits) {
-          call.threads.run(rows, [&](int64_t i, int) {
-            const int32_t label = labels[first + i];
-            TESSERA_CHECK(label < s.vocab, "label {} of a vocabulary of {}", label, s.vocab);
-            S* x = logits + i * s.vocab;
-            losses[first + i] = 0;
-            if (label < 0) return;
-            const S max = largest_of(x, s.vocab), chosen = x[label];
-            const S sum_exp = sum_of_exponentials<false>(x, max, s.vocab);
-            losses[first + i] = std::log(static_cast<double>(sum_exp)) + static_cast<double>(max) -
-                                static_cast<double>(chosen);
-          });
-        });
-    loss = (call.accumulates(0) ? loss : 0.0) + (sum == 0 ? 0.0 : sum / label_count);
+    for_each_chunk_of_logits<T>(call, s, [&](int64_t first, int64_t rows, S* logits) {
+      call.threads.run(rows, [&](int64_t i, int) {
+        const int32_t label = labels[first + i];
+        TESSERA_CHECK(label < s.vocab, "label {} of a vocabulary of {}", label, s.vocab);
+        S* x = logits + i * s.vocab;
+        losses[first + i] = 0;
+        if (label < 0) return;
+        const S max = largest_of(x, s.vocab), chosen = x[label];
+        const S sum_exp = sum_of_exponentials<false>(x, max, s.vocab);
+        losses[first + i] = std::log(static_cast<double>(sum_exp)) + static_cast<double>(max) -
+                            static_cast<double>(chosen);
+      });
+    });
   });
+  store_mean_loss(call, sum_of_losses(call, s), label_count);
 }
 
 }  // namespace tessera

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// output_stats(x, table, labels, shard): of every row's logits over this shard of the vocabulary
+// the largest, the sum of exp(logit - largest), and the label's, which is 0 where another shard has
+// it. A shard of padding alone has -inf, 0, 0.
+#include "ops/loss/sharded_loss.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  require_sharded_logit_operands(call, 3);
+  const TensorType stat = row_stat_type(call.operand(0));
+  return {stat, stat, stat};
+}
+
+// Per logit its product, and three operations for the softmax: max, exp, sum.
+Cost cost(const OpCall& call) {
+  const OutputLossSizes s(call.operand(0), call.operand(1));
+  return cost_of(call, s.rows * s.vocab * (2 * s.width + 3));
+}
+
+}  // namespace
+
+const OpDef& output_stats_def() {
+  static const OpDef def{
+      .name = "output_stats",
+      .summary = "what a shard of the vocabulary adds to the softmax, in chunks of rows",
+      .operands = {{"x"}, {"table"}, {"labels"}, {"shard"}},
+      .results = {"max", "sum", "chosen"},
+      .attributes = {{"vocabulary", int64_t{0}}},
+      .infer_types = infer_types,
+      .cost = cost,
+      .workspace_bytes = output_loss_workspace_bytes,
+  };
+  return def;
+}
+
+}  // namespace tessera
