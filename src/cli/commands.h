@@ -11,6 +11,7 @@ namespace tessera {
 void add_train_command(CLI::App& app);
 void add_generate_command(CLI::App& app);
 void add_compile_command(CLI::App& app);
+void add_verify_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_docs_command(CLI::App& app);
 

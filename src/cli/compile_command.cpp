@@ -18,6 +18,7 @@
 #include "train/largest_model.h"
 #include "train/model_of_config.h"
 #include "train/optimizer_of_config.h"
+#include "train/plan_of_config.h"
 #include "train/progress.h"
 
 namespace tessera {
@@ -138,10 +139,12 @@ void run(const CompileCommand& command) {
   const ModelConfig model = model_of_config(config);
   CompileOptions options{.training = true,
                          .optimizer = optimizer_of_config(config),
-                         .profile = {.threads = threads_of_config(config)},
+                         .plan = plan_of_config(config, model),
+                         .profile = {},
                          .microbatches = static_cast<int>(config.train.microbatches),
                          .pipeline = pipeline_options(command)};
-  const PassPipeline pipeline = training_pipeline(options.optimizer, options.profile);
+  options.profile.threads = threads_per_rank(threads_of_config(config), options.plan);
+  const PassPipeline pipeline = training_pipeline(options.optimizer, options.plan, options.profile);
   if (command.print_pipeline) {
     print_pipeline(pipeline, command.run.json);
     return;

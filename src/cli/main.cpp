@@ -18,6 +18,7 @@ constexpr const char* kFooter =
     "  tessera train --model gpt2-124m --set train.batch=4 --steps 20 --out out/gpt2\n"
     "  tessera generate out --prompt \"Once upon a time\"\n"
     "  tessera compile --model llama3-8b          where the bytes would go, without running\n"
+    "  tessera verify --mesh dp=2,tp=2            prove that four ranks compute what one would\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
     "Every subcommand has --help.";
 
@@ -54,12 +55,15 @@ int main(int argc, char** argv) {
   tessera::add_train_command(app);
   tessera::add_generate_command(app);
   tessera::add_compile_command(app);
+  tessera::add_verify_command(app);
   tessera::add_bench_command(app);
   tessera::add_docs_command(app);
   try {
     check_subcommand(app, argc, argv);
     app.parse(argc, argv);  // runs the subcommand's callback
     return 0;
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();  // a check that did not hold, already reported
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return fail(tessera::UserError(lower_first(error.what()))

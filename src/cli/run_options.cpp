@@ -33,6 +33,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->take_all();
   add_short_form(command, options, "--model", "model.preset",
                  "model preset, such as tiny or gpt2-124m");
+  add_short_form(command, options, "--mesh", "mesh", "ranks by axis: dp=2,fsdp=2,cp=1,tp=2");
   add_short_form(command, options, "--seed", "train.seed", "seed of the initial weights");
   command.add_flag("--json", options.json,
                    "print one JSON object on standard output and nothing else there");

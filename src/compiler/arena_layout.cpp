@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent: states in block order. Window: step values, batch inputs of all microbatches,
-// gradients, and two buffers that the stream's gradient alternates between. Slot: each block's kept
-// activations. Inputs are bound by name, streams along the chain.
+// Persistent: states in block order, those of a bundle in its flat buffers. Window: rank and step
+// values, batch inputs of all microbatches, gradients, two buffers that the stream's gradient
+// alternates between, and what comes and goes. Slot: each block's kept activations. Inputs are
+// bound by name, streams along the chain.
 #include "compiler/arena_layout.h"
 
 #include <algorithm>
+#include <map>
+
+#include "compiler/window_layout.h"
 
 namespace tessera {
 namespace {
@@ -14,19 +18,33 @@ class ArenaLayout {
   ArenaLayout(const Module& module, Program& program) : module_(module), program_(program) {}
 
   void run() {
-    lay_out_states();
+    lay_out_rank_values();
     lay_out_step_values();
     lay_out_batch_inputs();
-    lay_out_gradients();
+    lay_out_windows_of_script();
+    for (int block = 0; block < num_blocks(); ++block) lay_out_states(block);
     lay_out_stream_gradients();
     lay_out_slots();
     program_.scratch_bytes = module_.scratch_bytes;
     count(BufferKind::Scratch, module_.scratch_bytes);
-    for (const Block& block : module_.blocks) bind(block);
+    for (int block = 0; block < num_blocks(); ++block) bind(block);
     bind_output();
   }
 
  private:
+  struct Place {
+    Lifetime lifetime = Lifetime::None;
+    int64_t offset = 0;
+  };
+
+  int num_blocks() const { return static_cast<int>(module_.blocks.size()); }
+  const BlockClass& class_of(int block) const {
+    return module_.class_of(module_.blocks[static_cast<size_t>(block)]);
+  }
+  std::string full_name(int block, std::string_view state) const {
+    return module_.state_name(module_.blocks[static_cast<size_t>(block)], state);
+  }
+
   void count(BufferKind kind, int64_t bytes) {
     program_.bytes_by_kind[static_cast<size_t>(kind)] += bytes;
   }
@@ -37,84 +55,174 @@ class ArenaLayout {
     return offset;
   }
 
-  void lay_out_states() {
-    for (const Block& block : module_.blocks)
-      for (const GraphInput& input : module_.class_of(block).graph.inputs()) {
-        if (!input.state || input.state->tied) continue;
-        const Value& value = module_.class_of(block).graph.value(input.value);
-        const bool weights = input.state->role == StateRole::Parameter;
-        program_.states.push_back({.name = module_.state_name(block, value.name),
-                                   .type = value.type,
-                                   .spec = *input.state,
-                                   .offset = take(program_.persistent_bytes, value.type.bytes()),
-                                   .gradient_offset = kNone,
-                                   .gradient_type = {}});
-        StateBuffer& state = program_.states.back();
-        if (!weights) state.spec.parameter = module_.state_name(block, input.state->parameter);
-        count(weights ? BufferKind::Parameter : BufferKind::Optimizer,
-              align_up(value.type.bytes()));
+  void lay_out_rank_values() {
+    for (const BlockClass& block_class : module_.classes)
+      for (const GraphInput& input : block_class.graph.inputs()) {
+        if (input.kind != InputKind::Rank) continue;
+        const std::string& word = block_class.graph.value(input.value).name;
+        if (rank_values_.contains(word)) continue;
+        rank_values_[word] = take(program_.window_bytes, size_bytes(DType::Int32));
+        program_.rank_values.push_back(
+            {.axes = program_.mesh.parse_word(word), .offset = rank_values_[word]});
       }
   }
 
-  void add_host_buffer(std::vector<HostBuffer>& buffers, const std::string& wanted,
-                       const TensorType& type, int64_t& arena) {
+  void lay_out_windows_of_script() {
+    windows_ = lay_out_windows(module_, program_);
+    windows_begin_ = take(program_.window_bytes, windows_.bytes);
+    count(BufferKind::Parameter, windows_.weights_bytes);
+    count(BufferKind::Gradient, windows_.gradient_bytes);
+  }
+
+  void lay_out_states(int block) {
+    const BlockClass& block_class = class_of(block);
+    for (const Bundle& bundle : block_class.bundles) lay_out_bundle(block, bundle);
+    for (const GraphInput& input : block_class.graph.inputs()) {
+      if (!input.state || input.state->tied) continue;
+      const Value& value = block_class.graph.value(input.value);
+      if (find_bundle(block_class, value.name)) continue;
+      StateBuffer state{
+          .name = full_name(block, value.name), .type = value.type, .spec = *input.state};
+      if (!input.whole.empty()) state.type.dims = input.whole;
+      state.placement = value.placement;
+      state.place = {.lifetime = Lifetime::Persistent,
+                     .offset = take(program_.persistent_bytes, value.type.bytes())};
+      count(BufferKind::Parameter, align_up(value.type.bytes()));
+      program_.states.push_back(std::move(state));
+    }
+  }
+
+  static BufferKind kind_of(FlatRole role) {
+    switch (role) {
+      case FlatRole::Weights:
+      case FlatRole::WeightsShard:
+        return BufferKind::Parameter;
+      case FlatRole::Gradient:
+      case FlatRole::GradientShard:
+        return BufferKind::Gradient;
+      default:
+        return BufferKind::Optimizer;
+    }
+  }
+
+  void lay_out_bundle(int block, const Bundle& bundle) {
+    const BlockClass& block_class = class_of(block);
+    for (const GraphInput& input : block_class.graph.inputs()) {
+      if (!input.flat || input.flat->bundle != bundle.name) continue;
+      const Value& value = block_class.graph.value(input.value);
+      Place& place = flats_[{block, value.name}];
+      const BufferKind kind = kind_of(input.flat->role);
+      if (const int64_t window = windows_.offset(block, value.name); window != kNone) {
+        place = {Lifetime::Window, windows_begin_ + window};
+        continue;
+      }
+      const bool in_window = kind == BufferKind::Gradient;
+      place = {
+          in_window ? Lifetime::Window : Lifetime::Persistent,
+          take(in_window ? program_.window_bytes : program_.persistent_bytes, value.type.bytes())};
+      count(kind, align_up(value.type.bytes()));
+    }
+    for (size_t i = 0; i < bundle.parameters.size(); ++i) add_states(block, bundle, i);
+  }
+
+  // The flat buffer of that role, as the place of the bundle's i-th parameter; empty when absent.
+  FlatPlace place_of(int block, const Bundle& bundle, size_t i, FlatRole role) const {
+    const GraphInput* flat = find_flat(class_of(block), bundle.name, role);
+    if (!flat) return {};
+    const Value& value = class_of(block).graph.value(flat->value);
+    const Place& place = flats_.at({block, value.name});
+    const int64_t elements = value.type.num_elements();
+    const bool whole = elements == bundle.elements;
+    return {.lifetime = place.lifetime,
+            .offset = place.offset,
+            .begin = bundle.begins[i],
+            .shards = whole ? 1 : bundle.shards,
+            .shard_elements = whole ? 0 : elements};
+  }
+
+  FlatPlace first_of(int block, const Bundle& bundle, size_t i, FlatRole first,
+                     FlatRole second) const {
+    const FlatPlace place = place_of(block, bundle, i, first);
+    return place.lifetime != Lifetime::None ? place : place_of(block, bundle, i, second);
+  }
+
+  void add_states(int block, const Bundle& bundle, size_t i) {
+    const BlockClass& block_class = class_of(block);
+    const GraphInput& input = *block_class.graph.find_input(InputKind::State, bundle.parameters[i]);
+    const Value& value = block_class.graph.value(input.value);
+    StateBuffer parameter{
+        .name = full_name(block, value.name), .type = value.type, .spec = *input.state};
+    if (!input.whole.empty()) parameter.type.dims = input.whole;
+    parameter.placement = value.placement;
+    parameter.place = first_of(block, bundle, i, FlatRole::WeightsShard, FlatRole::Weights);
+    parameter.gradient_type = with_dtype(parameter.type, accumulator_of(value.type.dtype));
+    parameter.gradient = first_of(block, bundle, i, FlatRole::GradientShard, FlatRole::Gradient);
+    program_.states.push_back(parameter);
+    for (const auto& [flat, role] : {std::pair{FlatRole::Master, StateRole::Master},
+                                     std::pair{FlatRole::Moment1, StateRole::Moment1},
+                                     std::pair{FlatRole::Moment2, StateRole::Moment2},
+                                     std::pair{FlatRole::Average, StateRole::Average}}) {
+      const FlatPlace place = place_of(block, bundle, i, flat);
+      if (place.lifetime == Lifetime::None) continue;
+      const bool copies = role == StateRole::Master || role == StateRole::Average;
+      StateBuffer state{
+          .name = fmt::format("{}.{}", parameter.name, name(role)),
+          .type = parameter.gradient_type,
+          .spec = {.role = role,
+                   .init = {.kind = copies ? Init::Kind::OfParameter : Init::Kind::Zeros},
+                   .decay = false,
+                   .tied = false,
+                   .parameter = parameter.name}};
+      state.placement = parameter.placement;
+      state.place = place;
+      program_.states.push_back(std::move(state));
+    }
+  }
+
+  void add_host_buffer(std::vector<HostBuffer>& buffers, HostBuffer wanted, int64_t& arena) {
     for (const HostBuffer& known : buffers)
-      if (known.name == wanted) {
-        if (known.type != type)
-          throw user_error("two blocks read {} as {} and as {}", wanted, to_string(known.type),
-                           to_string(type));
+      if (known.name == wanted.name) {
+        if (known.type != wanted.type)
+          throw user_error("two blocks read {} as {} and as {}", wanted.name, to_string(known.type),
+                           to_string(wanted.type));
         return;
       }
-    buffers.push_back({.name = wanted, .type = type, .offset = take(arena, type.bytes())});
+    wanted.offset = take(arena, wanted.type.bytes());
+    buffers.push_back(std::move(wanted));
   }
 
   void lay_out_step_values() {
+    const int64_t before = program_.window_bytes;
+    const auto add = [&](const std::string& step, const TensorType& type) {
+      add_host_buffer(program_.step_values, {.name = step, .type = type, .whole = type},
+                      program_.window_bytes);
+    };
     for (const BlockClass& block_class : module_.classes) {
       for (const GraphInput& input : block_class.graph.inputs())
         if (input.kind == InputKind::Step)
-          add_host_buffer(program_.step_values, block_class.graph.value(input.value).name,
-                          block_class.graph.value(input.value).type, program_.window_bytes);
+          add(block_class.graph.value(input.value).name, block_class.graph.value(input.value).type);
       for (const GraphOutput& output : block_class.graph.outputs())
         if (output.kind == OutputKind::Step)
-          add_host_buffer(program_.step_values, output.target,
-                          block_class.graph.value(output.value).type, program_.window_bytes);
+          add(output.target, block_class.graph.value(output.value).type);
     }
-    count(BufferKind::Input, program_.window_bytes);
+    count(BufferKind::Input, program_.window_bytes - before);
   }
 
   void lay_out_batch_inputs() {
     int64_t bytes = 0;
     for (const BlockClass& block_class : module_.classes)
-      for (const GraphInput& input : block_class.graph.inputs())
-        if (input.kind == InputKind::Batch)
-          add_host_buffer(program_.batch_inputs, block_class.graph.value(input.value).name,
-                          block_class.graph.value(input.value).type, bytes);
+      for (const GraphInput& input : block_class.graph.inputs()) {
+        if (input.kind != InputKind::Batch) continue;
+        const Value& value = block_class.graph.value(input.value);
+        HostBuffer wanted{.name = value.name, .type = value.type, .whole = value.type};
+        if (!input.whole.empty()) wanted.whole.dims = input.whole;
+        wanted.placement = value.placement;
+        add_host_buffer(program_.batch_inputs, std::move(wanted), bytes);
+      }
     for (HostBuffer& input : program_.batch_inputs) input.offset += program_.window_bytes;
     program_.batch_input_stride = bytes;
     program_.window_bytes += bytes * program_.microbatches;
     count(BufferKind::Input, bytes * program_.microbatches);
-  }
-
-  StateBuffer& state(const std::string& state_name) {
-    const auto found =
-        std::find_if(program_.states.begin(), program_.states.end(),
-                     [&](const StateBuffer& candidate) { return candidate.name == state_name; });
-    TESSERA_CHECK(found != program_.states.end(), "no state {}", state_name);
-    return *found;
-  }
-
-  void lay_out_gradients() {
-    for (const Block& block : module_.blocks) {
-      const Graph& graph = module_.class_of(block).graph;
-      for (const GraphOutput& output : graph.outputs()) {
-        if (output.kind != OutputKind::Gradient) continue;
-        StateBuffer& parameter = state(module_.state_name(block, output.target));
-        if (parameter.gradient_offset != kNone) continue;
-        parameter.gradient_type = graph.value(output.value).type;
-        parameter.gradient_offset = take(program_.window_bytes, parameter.gradient_type.bytes());
-        count(BufferKind::Gradient, align_up(parameter.gradient_type.bytes()));
-      }
-    }
   }
 
   void lay_out_stream_gradients() {
@@ -138,53 +246,71 @@ class ArenaLayout {
     return stream_gradient_[static_cast<size_t>(edge & 1)];
   }
 
-  void bind(const Block& block) {
-    const auto index = static_cast<int>(program_.blocks.size());
-    const Graph& graph = module_.class_of(block).graph;
-    ProgramBlock bound{.name = block.name, .class_index = block.class_index, .offsets = {}};
+  void bind(int block) {
+    const Graph& graph = class_of(block).graph;
+    std::vector<int64_t>& offsets = program_.blocks[static_cast<size_t>(block)].offsets;
     for (ValueId id = 0; id < graph.num_values(); ++id) {
       const Location& location = graph.value(id).location;
       int64_t offset = kNone;
       if (location.lifetime == Lifetime::Scratch) offset = location.offset;
       if (location.lifetime == Lifetime::Slot)
-        offset = slot_base_[static_cast<size_t>(index)] + location.offset;
-      bound.offsets.push_back(offset);
+        offset = slot_base_[static_cast<size_t>(block)] + location.offset;
+      offsets.push_back(offset);
     }
     for (const GraphInput& input : graph.inputs())
-      bound.offsets[static_cast<size_t>(input.value)] = offset_of_input(block, index, input);
+      offsets[static_cast<size_t>(input.value)] = offset_of_input(block, input);
     for (const GraphOutput& output : graph.outputs())
       if (output.kind != OutputKind::Stream)
-        bound.offsets[static_cast<size_t>(output.value)] = offset_of_output(block, index, output);
-    program_.blocks.push_back(std::move(bound));
+        offsets[static_cast<size_t>(output.value)] = offset_of_output(block, output);
   }
 
-  int64_t offset_of_input(const Block& block, int index, const GraphInput& input) {
-    const Value& value = module_.class_of(block).graph.value(input.value);
+  // In the bundle that holds the parameter, as its routines use it; else on its own.
+  int64_t offset_in_flat(int block, const std::string& state, FlatRole role) const {
+    const Owner owner = owner_of(module_, block, state);
+    const BlockClass& owner_class = class_of(owner.block);
+    const Bundle* bundle = find_bundle(owner_class, owner.parameter);
+    if (!bundle) return program_.find_state(full_name(owner.block, owner.parameter))->place.offset;
+    const auto i = static_cast<size_t>(
+        std::find(bundle->parameters.begin(), bundle->parameters.end(), owner.parameter) -
+        bundle->parameters.begin());
+    const Value& flat = owner_class.graph.value(find_flat(owner_class, bundle->name, role)->value);
+    return flats_.at({owner.block, flat.name}).offset +
+           bundle->begins[i] * size_bytes(flat.type.dtype);
+  }
+
+  int64_t offset_of_input(int block, const GraphInput& input) {
+    const Value& value = class_of(block).graph.value(input.value);
     switch (input.kind) {
       case InputKind::State:
-        return state(module_.state_name(block, value.name)).offset;
+        return offset_in_flat(block, value.name, FlatRole::Weights);
+      case InputKind::Flat:
+        return flats_.at({block, value.name}).offset;
+      case InputKind::Rank:
+        return rank_values_.at(value.name);
       case InputKind::Batch:
         return program_.find_batch_input(value.name)->offset;
       case InputKind::Step:
         return program_.find_step_value(value.name)->offset;
       case InputKind::OutputGradient:
-        return stream_gradient(index);
+        return stream_gradient(block);
       case InputKind::Stream:
-        return stream_offset(index - 1);
+        return stream_offset(block - 1);
     }
     check_failed("input kind", __FILE__, __LINE__, "");
   }
 
-  int64_t offset_of_output(const Block& block, int index, const GraphOutput& output) {
+  int64_t offset_of_output(int block, const GraphOutput& output) {
     switch (output.kind) {
       case OutputKind::State:
-        return state(module_.state_name(block, output.target)).offset;
+        return program_.find_state(full_name(block, output.target))->place.offset;
+      case OutputKind::Flat:
+        return flats_.at({block, output.target}).offset;
       case OutputKind::Gradient:
-        return state(module_.state_name(block, output.target)).gradient_offset;
+        return offset_in_flat(block, output.target, FlatRole::Gradient);
       case OutputKind::Step:
         return program_.find_step_value(output.target)->offset;
       case OutputKind::InputGradient:
-        return stream_gradient(index - 1);
+        return stream_gradient(block - 1);
       case OutputKind::Stream:
         break;
     }
@@ -193,22 +319,26 @@ class ArenaLayout {
 
   // Where block `index` leaves the stream it returns.
   int64_t stream_offset(int index) const {
-    const Graph& graph = module_.class_of(module_.blocks[static_cast<size_t>(index)]).graph;
+    const Graph& graph = class_of(index).graph;
     const GraphOutput* stream = graph.find_output(OutputKind::Stream);
     return slot_base_[static_cast<size_t>(index)] + graph.value(stream->value).location.offset;
   }
 
   void bind_output() {
-    const Graph& graph = module_.class_of(module_.blocks.back()).graph;
+    const Graph& graph = class_of(num_blocks() - 1).graph;
     const GraphOutput* stream = graph.find_output(OutputKind::Stream);
     if (!stream) return;
     program_.output = {.name = graph.value(stream->value).name,
                        .type = graph.value(stream->value).type,
-                       .offset = stream_offset(static_cast<int>(module_.blocks.size()) - 1)};
+                       .offset = stream_offset(num_blocks() - 1)};
   }
 
   const Module& module_;
   Program& program_;
+  std::map<std::string, int64_t> rank_values_;
+  std::map<std::pair<int, std::string>, Place> flats_;  // by block and name in the class
+  WindowLayout windows_;
+  int64_t windows_begin_ = 0;
   std::vector<int64_t> slot_base_;
   std::array<int64_t, 2> stream_gradient_{};
 };

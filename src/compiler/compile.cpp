@@ -11,14 +11,16 @@ Compiled compile(Module module, const CompileOptions& options) {
     throw user_error("microbatches is {}: use 1 or more", options.microbatches);
   if (module.blocks.empty()) throw user_error("module {} has no blocks", module.name);
   verify(module);
-  const PassPipeline pipeline = options.training
-                                    ? training_pipeline(options.optimizer, options.profile)
-                                    : inference_pipeline(options.profile);
+  const PassPipeline pipeline =
+      options.training ? training_pipeline(options.optimizer, options.plan, options.profile)
+                       : inference_pipeline(options.profile);
   Compiled compiled{.module = std::move(module), .program = {}, .passes = {}};
   compiled.passes = pipeline.run(compiled.module, options.pipeline);
   if (compiled.module.form == Form::Planned)
     compiled.program = emit_program(compiled.module, {.microbatches = options.microbatches,
-                                                      .threads = options.profile.threads});
+                                                      .threads = options.profile.threads,
+                                                      .shard_axis = options.plan.shard_axis,
+                                                      .zigzag = options.plan.zigzag});
   return compiled;
 }
 

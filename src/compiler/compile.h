@@ -10,6 +10,7 @@ namespace tessera {
 struct CompileOptions {
   bool training = true;  // false: forward only (generation)
   OptimizerOptions optimizer = {};
+  Plan plan = {};  // how the step is spread over ranks; by default there is one
   DeviceProfile profile = {};
   int microbatches = 1;
   PipelineOptions pipeline = {};

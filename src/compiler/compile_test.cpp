@@ -46,7 +46,7 @@ TEST(Compile, EmitsNoProgramWhenStoppedEarly) {
   const Compiled compiled =
       compile(small_model("Mlp").build(DType::Fp32, 2), {.pipeline = {.stop_after = "fuse"}});
   EXPECT_TRUE(compiled.program.blocks.empty());
-  EXPECT_EQ(compiled.module.form, Form::Step);
+  EXPECT_EQ(compiled.module.form, Form::Local);
 }
 
 // A class is compiled once: more layers are more blocks, not more instructions.

@@ -11,6 +11,16 @@ namespace {
 
 RoutineKind routine_of(Phase phase) {
   switch (phase) {
+    case Phase::Gather:
+      return RoutineKind::Gather;
+    case Phase::Count:
+      return RoutineKind::Count;
+    case Phase::Reduce:
+      return RoutineKind::Reduce;
+    case Phase::Report:
+      return RoutineKind::Report;
+    case Phase::Total:
+      return RoutineKind::Total;
     case Phase::Begin:
       return RoutineKind::Begin;
     case Phase::Forward:
@@ -28,7 +38,29 @@ RoutineKind routine_of(Phase phase) {
   check_failed("phase", __FILE__, __LINE__, "");
 }
 
-Buffer buffer_of(const Graph& graph, ValueId id) {
+// Of a flat buffer: whole weights that are gathered for each use come and go; what rests stays.
+Lifetime flat_lifetime(const BlockClass& block_class, const FlatSpec& flat) {
+  if (flat.role == FlatRole::Gradient || flat.role == FlatRole::GradientShard)
+    return Lifetime::Window;
+  if (flat.role == FlatRole::Weights && find_flat(block_class, flat.bundle, FlatRole::WeightsShard))
+    return Lifetime::Window;
+  return Lifetime::Persistent;
+}
+
+// Where a parameter in use lies: inside its bundle's weights.
+Lifetime state_lifetime(const Module& module, const BlockClass& block_class,
+                        const GraphInput& input) {
+  int block = 0;
+  while (&module.class_of(module.blocks[static_cast<size_t>(block)]) != &block_class) ++block;
+  const Owner owner = owner_of(module, block, block_class.graph.value(input.value).name);
+  const BlockClass& owner_class = module.class_of(module.blocks[static_cast<size_t>(owner.block)]);
+  const Bundle* bundle = find_bundle(owner_class, owner.parameter);
+  return bundle ? flat_lifetime(owner_class, {.bundle = bundle->name, .role = FlatRole::Weights})
+                : Lifetime::Persistent;
+}
+
+Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id) {
+  const Graph& graph = block_class.graph;
   const Value& value = graph.value(id);
   Buffer buffer{.name = value.name,
                 .type = value.type,
@@ -37,7 +69,10 @@ Buffer buffer_of(const Graph& graph, ValueId id) {
   if (const GraphInput* input = graph.input_of(id)) {
     switch (input->kind) {
       case InputKind::State:
-        buffer.lifetime = Lifetime::Persistent;
+        buffer.lifetime = state_lifetime(module, block_class, *input);
+        break;
+      case InputKind::Flat:
+        buffer.lifetime = flat_lifetime(block_class, *input->flat);
         break;
       case InputKind::Stream:
         buffer.lifetime = Lifetime::Slot;
@@ -47,11 +82,16 @@ Buffer buffer_of(const Graph& graph, ValueId id) {
         buffer.repeat = Repeat::PerMicrobatch;
         break;
       case InputKind::Step:
+      case InputKind::Rank:
       case InputKind::OutputGradient:
         buffer.lifetime = Lifetime::Window;
         break;
     }
   }
+  for (const GraphOutput& output : graph.outputs())
+    if (output.kind == OutputKind::Flat && output.value == id)
+      buffer.lifetime =
+          flat_lifetime(block_class, *graph.find_input(InputKind::Flat, output.target)->flat);
   if (buffer.lifetime == Lifetime::Slot) buffer.repeat = Repeat::PerSlot;
   return buffer;
 }
@@ -102,11 +142,11 @@ void mark_dead(const Graph& graph, std::vector<Instruction>& routine) {
   }
 }
 
-ProgramClass class_of(const BlockClass& block_class) {
+ProgramClass class_of(const Module& module, const BlockClass& block_class) {
   const Graph& graph = block_class.graph;
   ProgramClass program_class{.name = block_class.name, .buffers = {}, .routines = {}};
   for (ValueId id = 0; id < graph.num_values(); ++id)
-    program_class.buffers.push_back(buffer_of(graph, id));
+    program_class.buffers.push_back(buffer_of(module, block_class, id));
   for (const Node& node : graph.nodes()) {
     const RoutineKind kind = routine_of(node.phase);
     program_class.routine(kind).push_back(instruction_of(graph, node));
@@ -125,10 +165,15 @@ Program emit_program(const Module& module, const EmitProgramOptions& options) {
   program.name = module.name;
   program.microbatches = options.microbatches;
   program.threads = options.threads;
+  program.mesh = module.mesh;
+  program.shard_axis = options.shard_axis;
+  program.zigzag = options.zigzag;
   for (const BlockClass& block_class : module.classes)
-    program.classes.push_back(class_of(block_class));
+    program.classes.push_back(class_of(module, block_class));
+  for (const Block& block : module.blocks)
+    program.blocks.push_back({.name = block.name, .class_index = block.class_index, .offsets = {}});
+  write_scripts(module, program);
   lay_out_arenas(module, program);
-  write_scripts(program);
   return program;
 }
 

@@ -11,6 +11,8 @@ namespace tessera {
 struct EmitProgramOptions {
   int microbatches = 1;
   int threads = 1;  // that plan_memory sized workspaces for
+  int shard_axis = -1;
+  int zigzag = 1;
 };
 
 Program emit_program(const Module& module, const EmitProgramOptions& options);

@@ -7,6 +7,7 @@
 #include "exec/testing/small_models.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/memory/plan_memory.h"
+#include "passes/placement/localize.h"
 
 namespace tessera {
 namespace {
@@ -16,7 +17,7 @@ Module mlp() { return small_model("Mlp").build(DType::Fp32, 2); }
 std::string refusal(const PipelineOptions& options) {
   Module module = mlp();
   try {
-    training_pipeline({}, {}).run(module, options);
+    training_pipeline({}, {}, {}).run(module, options);
   } catch (const UserError& error) {
     return error.report();
   }
@@ -25,37 +26,40 @@ std::string refusal(const PipelineOptions& options) {
 
 TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
   PassPipeline pipeline(Form::Maths);
-  EXPECT_THROW(pipeline.add(build_update({})), InternalError);
+  EXPECT_THROW(pipeline.add(localize({})), InternalError);
   pipeline.add(build_backward());
-  EXPECT_NO_THROW(pipeline.add(build_update({})));
+  EXPECT_THROW(pipeline.add(build_update({}, {})), InternalError);
+  pipeline.add(localize({}));
+  EXPECT_NO_THROW(pipeline.add(build_update({}, {})));
 }
 
 TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   Module module = mlp();
-  const std::vector<PassReport> reports = training_pipeline({}, {}).run(module, {});
-  ASSERT_EQ(reports.size(), 4u);
+  const std::vector<PassReport> reports = training_pipeline({}, {}, {}).run(module, {});
+  ASSERT_EQ(reports.size(), 6u);
   EXPECT_EQ(reports[0].name, "build_backward");
-  EXPECT_EQ(reports[1].counts, (PassCounts{{"parameters", 6}}));
-  EXPECT_EQ(reports[2].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[3].counts.front().second, module.scratch_bytes);
+  EXPECT_EQ(reports[2].counts, (PassCounts{{"reshards", 0}}));
+  EXPECT_EQ(reports[3].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
+  EXPECT_EQ(reports[4].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
+  EXPECT_EQ(reports[5].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
   Module module = mlp();
   std::vector<std::string> ran;
-  training_pipeline({}, {}).run(module,
-                                {.stop_after = "build_update",
-                                 .after_pass = [&](int position, const Pass& pass, const Module&) {
-                                   ran.push_back(fmt::format("{} {}", position, pass.name));
-                                 }});
-  EXPECT_EQ(ran, (std::vector<std::string>{"1 build_backward", "2 build_update"}));
+  training_pipeline({}, {}, {})
+      .run(module, {.stop_after = "propagate_placements",
+                    .after_pass = [&](int position, const Pass& pass, const Module&) {
+                      ran.push_back(fmt::format("{} {}", position, pass.name));
+                    }});
+  EXPECT_EQ(ran, (std::vector<std::string>{"1 build_backward", "2 propagate_placements"}));
   EXPECT_EQ(module.form, Form::Step);
 }
 
 TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
   Module module = mlp();
-  const auto reports = training_pipeline({}, {}).run(module, {.disabled = {"fuse"}});
-  EXPECT_EQ(reports.size(), 3u);
+  const auto reports = training_pipeline({}, {}, {}).run(module, {.disabled = {"fuse"}});
+  EXPECT_EQ(reports.size(), 5u);
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) EXPECT_NE(node.op, OpKind::matmul_epilogue);
 }
@@ -68,7 +72,8 @@ TEST(PassPipeline, RefusesToLeaveOutWhatOthersBuildOn) {
 
 TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
   const std::string help =
-      " help: the passes are build_backward, build_update, fuse, plan_memory\n";
+      " help: the passes are build_backward, propagate_placements, localize, "
+      "fuse, build_update, plan_memory\n";
   EXPECT_EQ(refusal({.disabled = {"fusion"}}), "error: there is no pass fusion\n" + help);
   EXPECT_EQ(refusal({.stop_after = "plan"}), "error: there is no pass plan\n" + help);
 }

@@ -3,10 +3,20 @@
 // forward alone.
 #pragma once
 
+#include "ir/module.h"
 #include "program/program.h"
 
 namespace tessera {
 
-void write_scripts(Program& program);
+// The program must have its classes and blocks.
+void write_scripts(const Module& module, Program& program);
+
+// The blocks whose flat weights a call reads, or whose gradients it writes: itself, and the owners
+// of what it ties.
+std::vector<int> weights_read(const Module& module, const Program& program, const ScriptCall& call);
+std::vector<int> gradients_written(const Module& module, const ScriptCall& call);
+
+// Gradients of the class are reduced for every microbatch, not only the last.
+bool reduces_every_microbatch(const BlockClass& block_class);
 
 }  // namespace tessera

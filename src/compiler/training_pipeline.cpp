@@ -5,16 +5,23 @@
 #include "passes/fusion/fuse.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/memory/plan_memory.h"
+#include "passes/placement/localize.h"
+#include "passes/placement/propagate_placements.h"
 
 namespace tessera {
 
-PassPipeline training_pipeline(const OptimizerOptions& optimizer, const DeviceProfile& profile) {
+PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& plan,
+                               const DeviceProfile& profile) {
   PassPipeline pipeline(Form::Maths);
   // The maths of a whole step, as if on one device.
-  pipeline.add(build_backward());         // gradients, from each op's own rule
-  pipeline.add(build_update(optimizer));  // gradient norm, optimizer state, update
+  pipeline.add(build_backward());  // gradients, from each op's own rule
+  // Who does what, over the mesh.
+  pipeline.add(propagate_placements(plan));  // where every value lives
+  pipeline.add(localize(plan));              // local sizes, collectives, hops
   // Fewer, larger kernels.
-  pipeline.add(fuse());  // bias and activation join their matmul
+  pipeline.add(fuse());  // bias and activation join their matmul, where no sum is pending
+  // States at rest.
+  pipeline.add(build_update(optimizer, plan));  // gathers, reductions, norm, update
   // Which bytes, where.
   pipeline.add(plan_memory(profile));  // last: a buffer lives until its last reader
   return pipeline;                     // compile() then emits the Program

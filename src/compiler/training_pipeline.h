@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-PassPipeline training_pipeline(const OptimizerOptions& optimizer, const DeviceProfile& profile);
+PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& plan,
+                               const DeviceProfile& profile);
 PassPipeline inference_pipeline(const DeviceProfile& profile);
 
 }  // namespace tessera

@@ -14,17 +14,21 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 7> kPhases{
-    "begin", "forward", "evaluate", "input_grad", "weight_grad", "norm", "update"};
-constexpr std::array<std::string_view, 5> kInputKinds{"stream", "batch", "step", "state",
-                                                      "output_gradient"};
-constexpr std::array<std::string_view, 5> kOutputKinds{"stream", "input_gradient", "gradient",
-                                                       "state", "step"};
+constexpr std::array<std::string_view, 12> kPhases{
+    "gather",      "begin",  "count",  "forward", "evaluate", "input_grad",
+    "weight_grad", "reduce", "report", "norm",    "total",    "update"};
+constexpr std::array<std::string_view, 7> kInputKinds{"stream",          "batch", "step", "state",
+                                                      "output_gradient", "flat",  "rank"};
+constexpr std::array<std::string_view, 6> kOutputKinds{"stream", "input_gradient", "gradient",
+                                                       "state",  "step",           "flat"};
+constexpr std::array<std::string_view, 8> kFlatRoles{"weights",        "gradient", "weights_shard",
+                                                     "gradient_shard", "master",   "moment1",
+                                                     "moment2",        "average"};
 constexpr std::array<std::string_view, 5> kStateRoles{"parameter", "master", "moment1", "moment2",
                                                       "average"};
 constexpr std::array<std::string_view, 5> kLifetimes{"none", "persistent", "window", "slot",
                                                      "scratch"};
-constexpr std::array<std::string_view, 3> kForms{"maths", "step", "planned"};
+constexpr std::array<std::string_view, 4> kForms{"maths", "step", "local", "planned"};
 
 }  // namespace
 
@@ -32,6 +36,7 @@ std::string_view name(Phase phase) { return kPhases.at(static_cast<size_t>(phase
 std::string_view name(InputKind kind) { return kInputKinds.at(static_cast<size_t>(kind)); }
 std::string_view name(OutputKind kind) { return kOutputKinds.at(static_cast<size_t>(kind)); }
 std::string_view name(StateRole role) { return kStateRoles.at(static_cast<size_t>(role)); }
+std::string_view name(FlatRole role) { return kFlatRoles.at(static_cast<size_t>(role)); }
 std::string_view name(Lifetime lifetime) { return kLifetimes.at(static_cast<size_t>(lifetime)); }
 std::string_view name(Form form) { return kForms.at(static_cast<size_t>(form)); }
 
@@ -44,6 +49,9 @@ std::optional<OutputKind> output_kind_from_name(std::string_view text) {
 }
 std::optional<StateRole> state_role_from_name(std::string_view text) {
   return find<StateRole>(kStateRoles, text);
+}
+std::optional<FlatRole> flat_role_from_name(std::string_view text) {
+  return find<FlatRole>(kFlatRoles, text);
 }
 std::optional<Lifetime> lifetime_from_name(std::string_view text) {
   return find<Lifetime>(kLifetimes, text);

@@ -7,8 +7,7 @@ namespace tessera {
 
 ValueId Graph::add_input(GraphInput input, std::string name, TensorType type) {
   const auto id = static_cast<ValueId>(values_.size());
-  values_.push_back(
-      {.name = unique_name(name), .type = std::move(type), .producer = kNone, .location = {}});
+  values_.push_back({.name = unique_name(name), .type = std::move(type), .producer = kNone});
   input.value = id;
   inputs_.push_back(std::move(input));
   return id;
@@ -20,10 +19,8 @@ NodeId Graph::add_node(Node node, std::vector<std::string> result_names,
   node.results.clear();
   for (size_t i = 0; i < result_types.size(); ++i) {
     node.results.push_back(static_cast<ValueId>(values_.size()));
-    values_.push_back({.name = unique_name(result_names[i]),
-                       .type = std::move(result_types[i]),
-                       .producer = id,
-                       .location = {}});
+    values_.push_back(
+        {.name = unique_name(result_names[i]), .type = std::move(result_types[i]), .producer = id});
   }
   nodes_.push_back(std::move(node));
   return id;

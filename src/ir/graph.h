@@ -15,6 +15,7 @@
 #include "ir/memory.h"
 #include "ir/op_kind.h"
 #include "ir/state.h"
+#include "mesh/placement.h"
 
 namespace tessera {
 
@@ -22,17 +23,33 @@ using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr int32_t kNone = -1;
 
-// When a node runs. Evaluate: forward work that only `evaluate` runs, because the backward yields
-// its results too.
-enum class Phase : uint8_t { Begin, Forward, Evaluate, InputGrad, WeightGrad, Norm, Update };
+// When a node runs. Gather: before a block's parameters are used. Count: after all of Begin.
+// Evaluate: forward work that only `evaluate` runs, because the backward yields its results too.
+// Reduce: after a block's backward, of the last microbatch or of each. Report: after the last
+// microbatch. Total: between Norm and Update.
+enum class Phase : uint8_t {
+  Gather,
+  Begin,
+  Count,
+  Forward,
+  Evaluate,
+  InputGrad,
+  WeightGrad,
+  Reduce,
+  Report,
+  Norm,
+  Total,
+  Update
+};
 std::string_view name(Phase phase);
 std::optional<Phase> phase_from_name(std::string_view text);
 
 struct Value {
   std::string name;
   TensorType type;
-  NodeId producer = kNone;  // kNone: an input of the graph
-  Location location;        // set by plan_memory
+  NodeId producer = kNone;   // kNone: an input of the graph
+  Placement placement = {};  // set by propagate_placements; over the module's mesh
+  Location location = {};    // set by plan_memory
 };
 
 struct Node {
@@ -46,21 +63,24 @@ struct Node {
 
 // Stream: from the previous block. Batch: one per microbatch. Step: one per step, by name, shared
 // by all blocks. State: outlives the step. OutputGradient: the gradient of the returned stream,
-// from the next block.
-enum class InputKind : uint8_t { Stream, Batch, Step, State, OutputGradient };
+// from the next block. Flat: a buffer of one of the class's bundles. Rank: the rank's index among
+// those along some axes, int32[].
+enum class InputKind : uint8_t { Stream, Batch, Step, State, OutputGradient, Flat, Rank };
 std::string_view name(InputKind kind);
 std::optional<InputKind> input_kind_from_name(std::string_view text);
 
 struct GraphInput {
   InputKind kind;
   ValueId value;
-  std::optional<StateSpec> state;  // for InputKind::State
+  std::optional<StateSpec> state;     // for InputKind::State
+  std::optional<FlatSpec> flat = {};  // for InputKind::Flat
+  Dims whole = {};  // of the tensor over all ranks, set by localize for states and batch inputs
 };
 
 // Stream: to the next block. InputGradient: of the stream input, to the previous block. Gradient:
 // of the parameter `target`. State: the new value of the state `target`, in its own buffer. Step:
-// the step value `target`.
-enum class OutputKind : uint8_t { Stream, InputGradient, Gradient, State, Step };
+// the step value `target`. Flat: the new content of the flat buffer `target`.
+enum class OutputKind : uint8_t { Stream, InputGradient, Gradient, State, Step, Flat };
 std::string_view name(OutputKind kind);
 std::optional<OutputKind> output_kind_from_name(std::string_view text);
 

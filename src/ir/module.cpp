@@ -21,4 +21,27 @@ std::string Module::state_name(const Block& block, std::string_view input) const
   return fmt::format("{}.{}", block.name, input);
 }
 
+const GraphInput* find_flat(const BlockClass& block_class, std::string_view bundle, FlatRole role) {
+  for (const GraphInput& input : block_class.graph.inputs())
+    if (input.flat && input.flat->bundle == bundle && input.flat->role == role) return &input;
+  return nullptr;
+}
+
+const Bundle* find_bundle(const BlockClass& block_class, std::string_view parameter) {
+  for (const Bundle& bundle : block_class.bundles)
+    for (const std::string& member : bundle.parameters)
+      if (member == parameter) return &bundle;
+  return nullptr;
+}
+
+Owner owner_of(const Module& module, int block, std::string_view parameter) {
+  const Block& here = module.blocks[static_cast<size_t>(block)];
+  for (const auto& [tied, state] : here.ties)
+    if (tied == parameter) {
+      const size_t dot = state.rfind('.');
+      return {module.find_block(state.substr(0, dot)), state.substr(dot + 1)};
+    }
+  return {block, std::string(parameter)};
+}
+
 }  // namespace tessera

@@ -13,14 +13,27 @@
 namespace tessera {
 
 // What the passes have made of it so far; the verifier has a section for each.
-enum class Form : uint8_t { Maths, Step, Planned };
+enum class Form : uint8_t { Maths, Step, Local, Planned };
 std::string_view name(Form form);
 std::optional<Form> form_from_name(std::string_view text);
+
+// Parameters that share a flat buffer, in order; each begins at a multiple of kFlatAlignment
+// elements.
+struct Bundle {
+  std::string name;
+  std::vector<std::string> parameters;
+  std::vector<int64_t> begins;  // by parameter, in elements
+  int64_t elements = 0;         // of the whole buffer, padding included
+  int shards = 1;               // over the plan's shard axis, at rest
+  bool operator==(const Bundle&) const = default;
+};
+inline constexpr int64_t kFlatAlignment = 32;
 
 struct BlockClass {
   std::string name;
   Graph graph;
-  int64_t slot_bytes = 0;  // set by plan_memory: one microbatch's kept activations
+  std::vector<Bundle> bundles = {};  // set by build_update
+  int64_t slot_bytes = 0;            // set by plan_memory: one microbatch's kept activations
 };
 
 struct Block {
@@ -33,6 +46,7 @@ struct Block {
 struct Module {
   std::string name;
   Form form = Form::Maths;
+  Mesh mesh = {};  // set by propagate_placements
   std::vector<BlockClass> classes;
   std::vector<Block> blocks;
   int64_t scratch_bytes = 0;  // set by plan_memory: the largest need of any routine
@@ -45,5 +59,17 @@ struct Module {
   // The full name of a block's state, through its tie if it has one.
   std::string state_name(const Block& block, std::string_view input) const;
 };
+
+// The flat buffer of that bundle and role; null when the class has none.
+const GraphInput* find_flat(const BlockClass& block_class, std::string_view bundle, FlatRole role);
+// The bundle that holds a parameter of the class itself; null when none does.
+const Bundle* find_bundle(const BlockClass& block_class, std::string_view parameter);
+
+// The block that owns a parameter, and what it is called there; through the tie if there is one.
+struct Owner {
+  int block;
+  std::string parameter;
+};
+Owner owner_of(const Module& module, int block, std::string_view parameter);
 
 }  // namespace tessera

@@ -87,4 +87,23 @@ void GradientBuilder::set_result(size_t result, ValueId value) {
   result_stand_ins_.at(result) = value;
 }
 
+std::vector<ValueId> ExpansionBuilder::emit(OpKind op, std::vector<ValueId> operands,
+                                            Attributes attributes) {
+  const std::string about = node_.results.empty()
+                                ? ""
+                                : graph_.value(operands.front()).name + "." + std::string(name(op));
+  return tessera::emit(graph_, op, std::move(operands),
+                       {.attributes = std::move(attributes), .phase = node_.phase, .name = about});
+}
+
+ValueId ExpansionBuilder::all_reduce(ValueId value, std::string_view reduction) {
+  return emit(OpKind::all_reduce, {value},
+              {{"axes", axes_}, {"ranks", int64_t{ranks_}}, {"reduction", std::string(reduction)}})
+      .front();
+}
+
+ValueId ExpansionBuilder::shift(ValueId value) {
+  return emit(OpKind::shift, {value}, {{"axes", axes_}, {"ranks", int64_t{ranks_}}}).front();
+}
+
 }  // namespace tessera

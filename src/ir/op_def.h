@@ -90,6 +90,52 @@ struct InPlace {
   size_t result, operand;  // the result may be written over the operand, if nobody reads that later
 };
 
+// How an op's dims may be split over ranks. Every dim that an operand or result has is a factor:
+// operands and results that have it are split, operands without it are whole, results without it
+// are pending sums.
+struct ShardingRule {
+  std::vector<std::string> whole = {};       // dims that must stay whole
+  std::vector<std::string> expandable = {};  // dims that are split by `expand` alone
+  // Results without an expandable dim that come out whole, not pending.
+  std::vector<size_t> whole_results = {};
+};
+
+// Builds, from local operands, what one rank does when an expandable dim is split.
+class ExpansionBuilder {
+ public:
+  ExpansionBuilder(Graph& graph, const Node& node, std::vector<ValueId> operands, Dim dim,
+                   std::string axes, int ranks, ValueId index)
+      : graph_(graph),
+        node_(node),
+        operands_(std::move(operands)),
+        dim_(std::move(dim)),
+        axes_(std::move(axes)),
+        ranks_(ranks),
+        index_(index) {}
+
+  ValueId operand(size_t i) const { return i < operands_.size() ? operands_[i] : kNone; }
+  const std::vector<ValueId>& operands() const { return operands_; }
+  const TensorType& type(ValueId id) const { return graph_.value(id).type; }
+  const Attributes& attributes() const { return node_.attributes; }
+  int64_t whole_size() const { return dim_.size; }  // of the dim that is split, over all ranks
+  int ranks() const { return ranks_; }
+  ValueId index() const { return index_; }  // this rank's, among those that split the dim
+
+  std::vector<ValueId> emit(OpKind op, std::vector<ValueId> operands, Attributes attributes = {});
+  ValueId all_reduce(ValueId value, std::string_view reduction);
+  // What the previous rank of the ring has.
+  ValueId shift(ValueId value);
+
+ private:
+  Graph& graph_;
+  const Node& node_;
+  std::vector<ValueId> operands_;
+  Dim dim_;
+  std::string axes_;
+  int ranks_;
+  ValueId index_;
+};
+
 struct OpDef {
   std::string_view name;
   std::string_view summary;  // one line; becomes docs/ops.md
@@ -102,7 +148,12 @@ struct OpDef {
   Cost (*cost)(const OpCall&) = nullptr;
   int64_t (*workspace_bytes)(const OpCall&, const DeviceProfile&) = nullptr;  // null: none
   std::vector<InPlace> in_place = {};
-  std::vector<size_t> accumulates = {};  // results that the kernel can add into
+  std::vector<size_t> accumulates = {};               // results that the kernel can add into
+  ShardingRule (*sharding)(const OpCall&) = nullptr;  // null: every dim may be split
+  bool passes_pending = false;  // of sums that are all pending, gives a pending sum
+  bool communicates = false;    // all ranks along attribute `axes` take part
+  // The results, in order, where expandable dims are split; null: it has none.
+  std::vector<ValueId> (*expand)(ExpansionBuilder&) = nullptr;
 };
 
 const OpDef& op_def(OpKind op);

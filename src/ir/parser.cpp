@@ -13,21 +13,25 @@
 namespace tessera {
 namespace {
 
-TensorType parse_type(Lexer& line) {
-  const std::string word = line.word();
-  const auto dtype = dtype_from_name(word);
-  if (!dtype) line.fail(fmt::format("{} is not a dtype: use fp64, fp32, bf16 or int32", word));
-  TensorType type{*dtype, {}};
+Dims parse_dims(Lexer& line) {
+  Dims dims;
   line.expect('[');
   while (!line.accept(']')) {
-    if (!type.dims.empty()) line.expect(',');
+    if (!dims.empty()) line.expect(',');
     std::string dim = line.word();
     line.expect('=');
     const int64_t size = line.integer();
     if (size < 1) line.fail(fmt::format("dim {} has size {}: use 1 or more", dim, size));
-    type.dims.push_back({std::move(dim), size});
+    dims.push_back({std::move(dim), size});
   }
-  return type;
+  return dims;
+}
+
+TensorType parse_type(Lexer& line) {
+  const std::string word = line.word();
+  const auto dtype = dtype_from_name(word);
+  if (!dtype) line.fail(fmt::format("{} is not a dtype: use fp64, fp32, bf16 or int32", word));
+  return {*dtype, parse_dims(line)};
 }
 
 // "at scratch+128:64" or "at persistent"
@@ -48,6 +52,23 @@ Location parse_location(Lexer& line) {
     location.bytes = line.integer();
   }
   return location;
+}
+
+// "on(dp=batch tp=+)"
+Placement parse_placement(Lexer& line, const Mesh& mesh) {
+  if (!line.accept_word("on")) return {};
+  Placement placement(static_cast<size_t>(mesh.num_axes()));
+  line.expect('(');
+  while (!line.accept(')')) {
+    const std::string axis = line.word();
+    const int found = mesh.find(axis);
+    if (found < 0) line.fail(fmt::format("the mesh has no axis {}", axis));
+    line.expect('=');
+    const std::string dim = line.word();
+    AxisPlacement& place = placement[static_cast<size_t>(found)];
+    place = dim == "+" ? partial() : shard(dim, line.accept('\''));
+  }
+  return placement;
 }
 
 Init parse_init(Lexer& line) {
@@ -73,6 +94,14 @@ StateSpec parse_state(Lexer& line) {
   state.decay = line.accept_word("decay");
   state.tied = line.accept_word("tied");
   return state;
+}
+
+FlatSpec parse_flat(Lexer& line) {
+  const std::string word = line.word();
+  const auto role = flat_role_from_name(word);
+  if (!role) line.fail(fmt::format("{} is not a flat buffer's role", word));
+  if (!line.accept_word("of")) line.fail("expected of");
+  return {.bundle = line.word(), .role = *role};
 }
 
 Attribute parse_attribute(Lexer& line, const Attribute& like) {
@@ -107,15 +136,17 @@ ValueId known_value(Lexer& line, const Graph& graph) {
 struct ResultText {
   std::string name;
   std::optional<TensorType> type;
+  Placement placement;
   Location location;
 };
 
-std::vector<ResultText> parse_results(Lexer& line, const Graph& graph) {
+std::vector<ResultText> parse_results(Lexer& line, const Graph& graph, const Mesh& mesh) {
   std::vector<ResultText> results;
   do {
-    ResultText result{.name = line.value_name(), .type = {}, .location = {}};
+    ResultText result{.name = line.value_name(), .type = {}, .placement = {}, .location = {}};
     if (line.accept(':')) {
       result.type = parse_type(line);
+      result.placement = parse_placement(line, mesh);
       result.location = parse_location(line);
     }
     const bool twice = graph.find_value(result.name) != kNone ||
@@ -139,8 +170,8 @@ std::vector<ValueId> emit_at(const Lexer& line, Graph& graph, OpKind op,
   }
 }
 
-void parse_node(Lexer& line, Graph& graph) {
-  const std::vector<ResultText> results = parse_results(line, graph);
+void parse_node(Lexer& line, Graph& graph, const Mesh& mesh) {
+  const std::vector<ResultText> results = parse_results(line, graph, mesh);
   const std::string op_name = line.word();
   const auto op = op_from_name(op_name);
   if (!op) line.fail(fmt::format("there is no op {}", op_name));
@@ -171,6 +202,7 @@ void parse_node(Lexer& line, Graph& graph) {
       line.fail(fmt::format("%{} is {}, not {}", results[i].name, to_string(value.type),
                             to_string(*results[i].type)));
     value.name = results[i].name;
+    value.placement = results[i].placement;
     value.location = results[i].location;
     if (i == 0) graph.node(value.producer).workspace = workspace;
   }
@@ -187,7 +219,7 @@ void parse_return(Lexer& line, Graph& graph) {
   graph.add_output(std::move(output));
 }
 
-void parse_input(Lexer& line, Graph& graph) {
+void parse_input(Lexer& line, Graph& graph, const Mesh& mesh) {
   const std::string word = line.word();
   const auto kind = input_kind_from_name(word);
   if (!kind) line.fail(fmt::format("{} begins no statement", word));
@@ -196,20 +228,51 @@ void parse_input(Lexer& line, Graph& graph) {
     line.fail(fmt::format("%{} is defined twice", value_name));
   line.expect(':');
   TensorType type = parse_type(line);
+  Placement placement = parse_placement(line, mesh);
   const Location location = parse_location(line);
   GraphInput input{.kind = *kind, .value = kNone, .state = {}};
+  if (line.accept_word("whole")) input.whole = parse_dims(line);
   if (*kind == InputKind::State) input.state = parse_state(line);
+  if (*kind == InputKind::Flat) input.flat = parse_flat(line);
   const ValueId id = graph.add_input(std::move(input), std::move(value_name), std::move(type));
+  graph.value(id).placement = std::move(placement);
   graph.value(id).location = location;
 }
 
-void parse_class_line(Lexer& line, Graph& graph) {
+// "bundle b0 64 shards=2 wq@0 wk@32"
+void parse_bundle(Lexer& line, BlockClass& block_class) {
+  Bundle bundle{.name = line.word(), .parameters = {}, .begins = {}};
+  bundle.elements = line.integer();
+  if (!line.accept_word("shards")) line.fail("expected shards=N");
+  line.expect('=');
+  bundle.shards = static_cast<int>(line.integer());
+  while (!line.at_end()) {
+    bundle.parameters.push_back(line.word());
+    line.expect('@');
+    bundle.begins.push_back(line.integer());
+  }
+  block_class.bundles.push_back(std::move(bundle));
+}
+
+void parse_class_line(Lexer& line, BlockClass& block_class, const Mesh& mesh) {
   if (line.peek('%'))
-    parse_node(line, graph);
+    parse_node(line, block_class.graph, mesh);
   else if (line.accept_word("return"))
-    parse_return(line, graph);
+    parse_return(line, block_class.graph);
+  else if (line.accept_word("bundle"))
+    parse_bundle(line, block_class);
   else
-    parse_input(line, graph);
+    parse_input(line, block_class.graph, mesh);
+}
+
+void parse_mesh_line(Lexer& line, Module& module) {
+  std::vector<Axis> axes;
+  while (!line.at_end()) {
+    std::string axis = line.word();
+    line.expect('=');
+    axes.push_back({std::move(axis), static_cast<int>(line.integer())});
+  }
+  module.mesh = Mesh(std::move(axes));
 }
 
 void parse_block(Lexer& line, Module& module) {
@@ -231,7 +294,7 @@ void parse_module_line(Lexer& line, Module& module) {
   module.name = line.word();
   const std::string form = line.word();
   const auto known = form_from_name(form);
-  if (!known) line.fail(fmt::format("{} is not a form: use maths, step or planned", form));
+  if (!known) line.fail(fmt::format("{} is not a form: use maths, step, local or planned", form));
   module.form = *known;
   if (line.accept_word("scratch")) {
     line.expect('=');
@@ -267,9 +330,11 @@ Module parse_module(std::string_view text) {
     if (in_class && line.accept('}'))
       in_class = false;
     else if (in_class)
-      parse_class_line(line, module.classes.back().graph);
+      parse_class_line(line, module.classes.back(), module.mesh);
     else if (line.accept_word("module"))
       parse_module_line(line, module);
+    else if (line.accept_word("mesh"))
+      parse_mesh_line(line, module);
     else if (line.accept_word("class")) {
       parse_class_head(line, module);
       in_class = true;

@@ -14,9 +14,15 @@ std::string print(const Location& location) {
   return fmt::format(" at {}+{}:{}", name(location.lifetime), location.offset, location.bytes);
 }
 
-std::string print_typed(const Graph& graph, ValueId id) {
+std::string print_placement(const Mesh& mesh, const Placement& placement) {
+  const std::string text = to_string(mesh, placement);
+  return text.empty() ? "" : fmt::format(" on({})", text);
+}
+
+std::string print_typed(const Graph& graph, ValueId id, const Mesh& mesh) {
   const Value& value = graph.value(id);
-  return fmt::format("%{}: {}{}", value.name, to_string(value.type), print(value.location));
+  return fmt::format("%{}: {}{}{}", value.name, to_string(value.type),
+                     print_placement(mesh, value.placement), print(value.location));
 }
 
 std::string print(const StateSpec& state) {
@@ -52,10 +58,10 @@ std::string print_attributes(const Node& node) {
   return text.empty() ? "" : fmt::format(" {{{}}}", text);
 }
 
-std::string print_node(const Graph& graph, const Node& node) {
+std::string print_node(const Graph& graph, const Node& node, const Mesh& mesh) {
   std::string text = "  ";
   for (size_t i = 0; i < node.results.size(); ++i)
-    text += fmt::format("{}{}", i ? ", " : "", print_typed(graph, node.results[i]));
+    text += fmt::format("{}{}", i ? ", " : "", print_typed(graph, node.results[i], mesh));
   text += fmt::format(" = {}(", name(node.op));
   for (size_t i = 0; i < node.operands.size(); ++i)
     text += fmt::format("{}%{}", i ? ", " : "", graph.value(node.operands[i]).name);
@@ -72,17 +78,34 @@ std::string print_output(const Graph& graph, const GraphOutput& output) {
                      output.accumulates ? " accumulate" : "");
 }
 
+std::string print_input(const Graph& graph, const GraphInput& input, const Mesh& mesh) {
+  std::string text =
+      fmt::format("  {} {}", name(input.kind), print_typed(graph, input.value, mesh));
+  if (!input.whole.empty() && input.whole != graph.value(input.value).type.dims)
+    text += " whole " + to_string(input.whole);
+  if (input.state) text += print(*input.state);
+  if (input.flat) text += fmt::format(" {} of {}", name(input.flat->role), input.flat->bundle);
+  return text + "\n";
+}
+
+std::string print(const Bundle& bundle) {
+  std::string text =
+      fmt::format("  bundle {} {} shards={}", bundle.name, bundle.elements, bundle.shards);
+  for (size_t i = 0; i < bundle.parameters.size(); ++i)
+    text += fmt::format(" {}@{}", bundle.parameters[i], bundle.begins[i]);
+  return text + "\n";
+}
+
 }  // namespace
 
-std::string print(const BlockClass& block_class) {
+std::string print(const BlockClass& block_class, const Mesh& mesh) {
   const Graph& graph = block_class.graph;
   std::string text =
       fmt::format("class {}{} {{\n", block_class.name,
                   block_class.slot_bytes ? fmt::format(" slot={}", block_class.slot_bytes) : "");
-  for (const GraphInput& input : graph.inputs())
-    text += fmt::format("  {} {}{}\n", name(input.kind), print_typed(graph, input.value),
-                        input.state ? print(*input.state) : "");
-  for (const Node& node : graph.nodes()) text += print_node(graph, node);
+  for (const GraphInput& input : graph.inputs()) text += print_input(graph, input, mesh);
+  for (const Bundle& bundle : block_class.bundles) text += print(bundle);
+  for (const Node& node : graph.nodes()) text += print_node(graph, node, mesh);
   for (const GraphOutput& output : graph.outputs()) text += print_output(graph, output);
   return text + "}\n";
 }
@@ -91,7 +114,12 @@ std::string print(const Module& module) {
   std::string text =
       fmt::format("module {} {}{}\n", module.name, name(module.form),
                   module.scratch_bytes ? fmt::format(" scratch={}", module.scratch_bytes) : "");
-  for (const BlockClass& block_class : module.classes) text += print(block_class);
+  if (module.mesh.num_axes() > 0) {
+    text += "mesh";
+    for (const Axis& axis : module.mesh.axes()) text += fmt::format(" {}={}", axis.name, axis.size);
+    text += "\n";
+  }
+  for (const BlockClass& block_class : module.classes) text += print(block_class, module.mesh);
   for (const Block& block : module.blocks) {
     text += fmt::format("block {} = {}", block.name, module.class_of(block).name);
     for (const auto& [parameter, state] : block.ties)

@@ -9,6 +9,6 @@
 namespace tessera {
 
 std::string print(const Module& module);
-std::string print(const BlockClass& block_class);
+std::string print(const BlockClass& block_class, const Mesh& mesh = {});
 
 }  // namespace tessera

@@ -38,7 +38,7 @@ TEST_P(RoundTrip, EveryFormOfAModelReadsBackAsPrinted) {
   Module module = model.build(compute, 2, head);
   expect_reads_back(module);
   const PassPipeline pipeline = head == HeadKind::Loss
-                                    ? training_pipeline({.ema_decay = 0.999}, {.threads = 2})
+                                    ? training_pipeline({.ema_decay = 0.999}, {}, {.threads = 2})
                                     : inference_pipeline({.threads = 2});
   int forms = 0;
   pipeline.run(module, {.after_pass = [&](int, const Pass& pass, const Module& after) {
@@ -47,7 +47,7 @@ TEST_P(RoundTrip, EveryFormOfAModelReadsBackAsPrinted) {
                  ++forms;
                }});
   EXPECT_EQ(module.form, Form::Planned);
-  EXPECT_EQ(forms, head == HeadKind::Loss ? 4 : 2);
+  EXPECT_EQ(forms, head == HeadKind::Loss ? 6 : 2);
 }
 
 std::string case_name(const testing::TestParamInfo<RoundTrip::ParamType>& info) {

@@ -36,4 +36,26 @@ struct StateSpec {
   bool operator==(const StateSpec&) const = default;
 };
 
+// The parameters of a block that lie alike over the mesh, in one flat buffer: gathered, reduced and
+// updated as one. Weights and Gradient are whole, as the block's routines use them; the others are
+// the part that rests on this rank.
+enum class FlatRole : uint8_t {
+  Weights,
+  Gradient,
+  WeightsShard,
+  GradientShard,
+  Master,
+  Moment1,
+  Moment2,
+  Average
+};
+std::string_view name(FlatRole role);
+std::optional<FlatRole> flat_role_from_name(std::string_view text);
+
+struct FlatSpec {
+  std::string bundle;
+  FlatRole role = FlatRole::Weights;
+  bool operator==(const FlatSpec&) const = default;
+};
+
 }  // namespace tessera

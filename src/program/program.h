@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "mesh/mesh.h"
 
 namespace tessera {
 
@@ -41,8 +42,20 @@ struct Instruction {
   Phase phase = Phase::Forward;
 };
 
-enum class RoutineKind : uint8_t { Begin, Forward, Evaluate, Backward, Norm, Update };
-inline constexpr int kNumRoutineKinds = 6;
+enum class RoutineKind : uint8_t {
+  Gather,  // parameters that rest in shards, before their use
+  Begin,
+  Count,  // totals over ranks of what Begin counted
+  Forward,
+  Evaluate,
+  Backward,
+  Reduce,  // sums of gradients over ranks
+  Report,  // totals over ranks of what is reported
+  Norm,
+  Total,  // of the norm
+  Update
+};
+inline constexpr int kNumRoutineKinds = 11;
 std::string_view name(RoutineKind kind);
 
 struct ProgramClass {
@@ -79,22 +92,43 @@ struct Script {
   std::vector<ScriptCall> calls;
 };
 
-// A state or its gradient, by full name ("layer.3.wq").
+// Where a rank has its elements of a tensor: from `begin` on in a flat buffer, of which it may hold
+// one of `shards` equal parts.
+struct FlatPlace {
+  Lifetime lifetime = Lifetime::None;  // None: nowhere
+  int64_t offset = 0;                  // of what the rank holds, in bytes of its arena
+  int64_t begin = 0;                   // in elements of the whole flat buffer
+  int shards = 1;
+  int64_t shard_elements = 0;  // of one part; 0 where shards is 1
+};
+
+// A state and its gradient, by full name ("layer.3.wq").
 struct StateBuffer {
   std::string name;
-  TensorType type;
+  TensorType type;  // of the whole tensor, over all ranks
   StateSpec spec;
-  int64_t offset = 0;               // in the persistent arena
-  int64_t gradient_offset = kNone;  // in the window arena
-  TensorType gradient_type;
+  Placement placement = {};  // in use; empty: whole on every rank
+  FlatPlace place = {};
+  TensorType gradient_type = {};  // of the whole tensor
+  FlatPlace gradient = {};
+
+  bool has_gradient() const { return gradient.lifetime != Lifetime::None; }
 };
 
 // What the host writes before, or reads after, a script: batch inputs (one per microbatch) and step
 // values.
 struct HostBuffer {
   std::string name;
-  TensorType type;
-  int64_t offset = 0;  // in the window arena
+  TensorType type;           // of one rank
+  int64_t offset = 0;        // in the window arena
+  TensorType whole = {};     // over all ranks
+  Placement placement = {};  // empty: whole on every rank
+};
+
+// The rank's index among those along `axes`, int32[] in the window arena; written once.
+struct RankValue {
+  AxisIds axes;
+  int64_t offset = 0;
 };
 
 struct Program {
@@ -102,11 +136,15 @@ struct Program {
   int microbatches = 1;
   int slots = 1;    // microbatches in flight
   int threads = 1;  // of a rank, at most: workspaces have room for so many
+  Mesh mesh;
+  int shard_axis = -1;  // along which states at rest are in shards
+  int zigzag = 1;  // over 1: the sequence of batch inputs is permuted for a ring of so many ranks
   std::vector<ProgramClass> classes;
   std::vector<ProgramBlock> blocks;
   std::vector<Script> scripts;
   std::vector<StateBuffer> states;
   std::vector<HostBuffer> batch_inputs, step_values;
+  std::vector<RankValue> rank_values;
   HostBuffer output;  // what the last block returns as a stream (slot arena); empty name: nothing
 
   int64_t persistent_bytes = 0, window_bytes = 0, slot_bytes = 0,

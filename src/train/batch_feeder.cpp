@@ -13,7 +13,7 @@ BatchFeeder::BatchFeeder(Executor& executor, std::span<const InputField> fields,
     TESSERA_CHECK(field < fields.size(), "the data has no {}", input.name);
     TESSERA_CHECK(fields[field].dtype == input.type.dtype, "{}", input.name);
     TESSERA_CHECK(fields[field].elements * samples_per_batch ==
-                      input.type.num_elements() * program.microbatches,
+                      input.whole.num_elements() * program.microbatches,
                   "{}", input.name);
     routes_.push_back({&input, field});
   }
@@ -21,7 +21,7 @@ BatchFeeder::BatchFeeder(Executor& executor, std::span<const InputField> fields,
 
 void BatchFeeder::feed(const Batch& batch) {
   for (const Route& route : routes_) {
-    const auto bytes = static_cast<size_t>(route.input->type.bytes());
+    const auto bytes = static_cast<size_t>(route.input->whole.bytes());
     for (int microbatch = 0; microbatch < executor_.program().microbatches; ++microbatch)
       executor_.write_batch(
           *route.input, microbatch,

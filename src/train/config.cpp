@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/config.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
 #include "core/error.h"
 #include "core/nearest_name.h"
+#include "mesh/plan.h"
 #include "train/config_fields.h"
 #include "train/config_values.h"
 #include "train/mapped_file.h"
@@ -48,7 +51,42 @@ bool is_model_key(std::string_view key) { return key.starts_with("model.") || ke
       .help("`tessera docs config` lists all keys");
 }
 
+// mesh = "dp=2,tp=2" replaces the whole mesh; mesh.dp = 2 sets or appends one axis.
+bool apply_mesh(const ConfigValue& value, Config& config) {
+  if (value.key != "mesh" && !value.key.starts_with("mesh.")) return false;
+  try {
+    if (value.key == "mesh") {
+      config.mesh = parse_mesh(value.text);
+    } else {
+      const Axis axis = parse_mesh(value.key.substr(5) + "=" + value.text).front();
+      const auto known = std::find_if(config.mesh.begin(), config.mesh.end(),
+                                      [&](const Axis& a) { return a.name == axis.name; });
+      if (known == config.mesh.end())
+        config.mesh.push_back(axis);
+      else
+        known->size = axis.size;
+    }
+  } catch (UserError& error) {
+    throw UserError(error).at(value.place);
+  }
+  return true;
+}
+
+bool apply_plan_dims(const ConfigValue& value, Config& config) {
+  constexpr std::string_view kPrefix = "plan.dims.";
+  if (!value.key.starts_with(kPrefix)) return false;
+  std::vector<std::string> dims;
+  for (std::string_view rest = value.text; !rest.empty();) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    dims.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  config.plan_dims.emplace_back(value.key.substr(kPrefix.size()), std::move(dims));
+  return true;
+}
+
 void apply(const ConfigValue& value, Config& config) {
+  if (apply_mesh(value, config) || apply_plan_dims(value, config)) return;
   if (is_model_key(value.key)) {
     config.model.emplace_back(value.key == "model" ? "preset" : value.key.substr(6), value.text);
     return;
@@ -149,6 +187,8 @@ std::string to_toml(const Config& config) {
     written.push_back(key);
     text += fmt::format("{} = {}\n", key, toml_value(*find_model_setting(config, key)));
   }
+  if (!config.mesh.empty()) text += "\n[mesh]\n";
+  for (const Axis& axis : config.mesh) text += fmt::format("{} = {}\n", axis.name, axis.size);
   std::string section = "model";
   for (const ConfigField& field : config_fields(copy)) {
     const size_t dot = field.key.find('.');
@@ -161,6 +201,9 @@ std::string to_toml(const Config& config) {
     text +=
         fmt::format("{} = {}\n", field.key.substr(dot + 1), quoted ? toml_string(value) : value);
   }
+  if (!config.plan_dims.empty()) text += "\n[plan.dims]\n";
+  for (const auto& [axis, dims] : config.plan_dims)
+    text += fmt::format("{} = {}\n", axis, toml_string(fmt::format("{}", fmt::join(dims, ","))));
   return text;
 }
 

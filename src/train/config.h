@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "mesh/mesh.h"
+
 namespace tessera {
 
 // Keys of [model] without the section, in the order given; what they mean is decided and checked by
@@ -55,6 +57,14 @@ struct TrainConfig {
   int64_t threads = 0;
 };
 
+// How the step is spread over ranks; the mesh itself is Config::mesh.
+struct PlanConfig {
+  int64_t zero = 0;
+  bool sequence_parallel = false;
+  std::string context = "ring";
+  std::string reduce_dtype = "auto";
+};
+
 struct RunConfig {
   std::string out = "out";
   std::string device = "cpu";
@@ -65,6 +75,10 @@ struct Config {
   ModelSettings model;
   DataConfig data;
   TrainConfig train;
+  std::vector<Axis> mesh;  // in the order given; empty: one rank
+  PlanConfig plan;
+  // Own lists of dims by axis: plan.dims.tp = "kv_heads,mlp".
+  std::vector<std::pair<std::string, std::vector<std::string>>> plan_dims;
   RunConfig run;
 };
 

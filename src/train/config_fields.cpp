@@ -70,6 +70,7 @@ std::string bounds_text(const Bounds& bounds) {
 std::vector<ConfigField> config_fields(Config& c) {
   DataConfig& d = c.data;
   TrainConfig& t = c.train;
+  PlanConfig& p = c.plan;
   RunConfig& r = c.run;
   return {
       {"data.source", &d.source, Choices{"auto", "stories", "text", "tokens", "regression"},
@@ -110,6 +111,16 @@ std::vector<ConfigField> config_fields(Config& c) {
        "steps between written samples; 0: never"},
       {"train.log_every", &t.log_every, kPositive, "steps between plain progress lines"},
       {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},
+      {"plan.zero", &p.zero, Bounds{0, 3},
+       "what rests in shards: 1 optimizer state, 2 gradients too, 3 parameters too; 0: nothing"},
+      {"plan.sequence_parallel",
+       &p.sequence_parallel,
+       {},
+       "tensor-parallel ranks split the sequence where they split nothing else"},
+      {"plan.context", &p.context, Choices{"ring", "ulysses"},
+       "how attention sees a sequence that is split over cp"},
+      {"plan.reduce_dtype", &p.reduce_dtype, Choices{"auto", "fp32", "bf16", "fp64"},
+       "dtype that gradients are summed over ranks in; auto: their own"},
       {"run.out", &r.out, {}, "folder for metrics, config and checkpoints"},
       {"run.device", &r.device, Choices{"cpu"}, "what the step runs on"},
       {"run.peak_gflops", &r.peak_gflops, kNotNegative,

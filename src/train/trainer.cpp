@@ -4,13 +4,14 @@
 #include <chrono>
 #include <cmath>
 
-#include "exec/cpu/cpu_executor.h"
 #include "exec/cpu/matmul_rate.h"
+#include "exec/mesh_executor.h"
 #include "models/build_model.h"
 #include "train/atomic_file.h"
 #include "train/learning_rate.h"
 #include "train/model_of_config.h"
 #include "train/optimizer_of_config.h"
+#include "train/plan_of_config.h"
 #include "train/resident_memory.h"
 #include "train/utilisation.h"
 
@@ -25,13 +26,15 @@ double seconds_since(Clock::time_point begin) {
 
 std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig& model,
                                         BatchShape shape, DType precision, int threads) {
+  const Plan plan = plan_of_config(config, model);
+  const int per_rank = threads_per_rank(threads, plan);
   const CompileOptions options{.training = true,
                                .optimizer = optimizer_of_config(config),
-                               .profile = {.threads = threads},
+                               .plan = plan,
+                               .profile = {.threads = per_rank},
                                .microbatches = static_cast<int>(config.train.microbatches)};
   Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss), options);
-  return std::make_unique<CpuExecutor>(std::move(compiled.program),
-                                       CpuExecutorOptions{.threads = threads});
+  return make_cpu_executor(std::move(compiled.program), per_rank);
 }
 
 }  // namespace
@@ -62,7 +65,8 @@ Trainer::Trainer(Config config, TrainerOptions options)
   loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, position_.next_sample);
   summary_.parameters = parameter_count(model_);
   summary_.flops_per_token = flops_per_token(model_, config_.train.seq);
-  summary_.planned_bytes = executor_->program().peak_bytes();
+  summary_.planned_bytes =
+      executor_->program().peak_bytes() * executor_->program().mesh.num_ranks();
   summary_.peak_measured = config_.run.peak_gflops == 0;
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
 }

@@ -16,6 +16,8 @@
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/build_update.h"
 #include "passes/memory/plan_memory.h"
+#include "passes/placement/localize.h"
+#include "passes/placement/propagate_placements.h"
 
 namespace tessera {
 namespace {
@@ -24,8 +26,23 @@ namespace fs = std::filesystem;
 
 const std::string kSeparator = "---\n";
 
-std::vector<Pass> known_passes() {
-  return {build_backward(), build_update({.ema_decay = 0.0}), fuse(), plan_memory({.threads = 1})};
+// The usual plan for the mesh that the module names.
+Plan plan_of(const std::string& input) {
+  try {
+    const Mesh mesh = parse_module(input).mesh;
+    return make_plan({.mesh = mesh.axes(), .zero = mesh.find("fsdp") >= 0 ? 3 : 0}, {});
+  } catch (const UserError&) {
+    return {};  // the pass under test gives the same report
+  }
+}
+
+std::vector<Pass> known_passes(const Plan& plan) {
+  return {build_backward(),
+          propagate_placements(plan),
+          localize(plan),
+          fuse(),
+          build_update({.ema_decay = 0.0}, plan),
+          plan_memory({.threads = 1})};
 }
 
 std::string read(const fs::path& path) {
@@ -57,7 +74,9 @@ class GoldenIr : public testing::Test {
 
   void TestBody() override {
     const std::string folder = path_.parent_path().filename();
-    for (const Pass& pass : known_passes())
+    const std::string whole = read(path_);
+    const std::string input = whole.substr(0, whole.find("\n" + kSeparator)) + "\n";
+    for (const Pass& pass : known_passes(plan_of(input)))
       if (pass.name == folder) return compare(pass);
     FAIL() << folder << " is not a pass";
   }

@@ -27,6 +27,8 @@ struct TensorRef {
   explicit operator bool() const { return type != nullptr; }
 };
 
+class RankGroups;
+
 struct CpuCall {
   OpKind op;
   const Attributes& attributes;
@@ -35,6 +37,7 @@ struct CpuCall {
   uint64_t accumulate = 0;  // bit i: add into result i instead of writing it
   std::span<std::byte> workspace;
   ThreadPool& threads;
+  const RankGroups* groups = nullptr;  // for collectives; null where there is one rank
 
   bool accumulates(size_t i) const { return (accumulate >> i) & 1u; }
   // Operand i, or an absent one where fewer were given.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "program/pieces.h"
+
 namespace tessera {
 namespace {
 
@@ -16,6 +18,7 @@ void poison(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), 
 CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
     : program_(std::move(program)),
       options_(std::move(options)),
+      groups_(options_.world ? std::make_unique<RankGroups>(program_, *options_.world) : nullptr),
       persistent_(program_.persistent_bytes),
       window_(program_.window_bytes),
       slots_(program_.slot_bytes * program_.slots),
@@ -33,6 +36,13 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
   if (options_.poison)
     for (const Lifetime lifetime : {Lifetime::Window, Lifetime::Slot, Lifetime::Scratch})
       poison(arena(lifetime));
+  const int ranks = options_.world ? options_.world->size() : 1;
+  TESSERA_CHECK(ranks == program_.mesh.num_ranks(), "{} ranks for a mesh of {}", ranks,
+                program_.mesh.num_ranks());
+  for (const RankValue& value : program_.rank_values) {
+    const auto index = static_cast<int32_t>(program_.mesh.index(rank(), value.axes));
+    std::memcpy(window_.data() + value.offset, &index, sizeof index);
+  }
 }
 
 std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
@@ -56,36 +66,56 @@ std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
 
 namespace {
 
-void copy_exactly(std::byte* to, const std::byte* from, size_t bytes, int64_t expected,
-                  const std::string& name) {
-  TESSERA_CHECK(static_cast<int64_t>(bytes) == expected, "{}: {} bytes given, {} expected", name,
-                bytes, expected);
-  std::memcpy(to, from, bytes);
+void require_bytes(const std::string& name, size_t bytes, const TensorType& expected) {
+  TESSERA_CHECK(static_cast<int64_t>(bytes) == expected.bytes(), "{}: {} bytes given, {} expected",
+                name, bytes, expected.bytes());
 }
 
 }  // namespace
 
 void CpuExecutor::write_state(const StateBuffer& state, std::span<const std::byte> bytes) {
-  copy_exactly(persistent_.data() + state.offset, bytes.data(), bytes.size(), state.type.bytes(),
-               state.name);
+  require_bytes(state.name, bytes.size(), state.type);
+  std::byte* to = arena(state.place.lifetime).data();
+  const int64_t element_bytes = size_bytes(state.type.dtype);
+  for_each_piece(program_, rank(), state.type, state.placement, state.place,
+                 [&](int64_t offset, int64_t element, int64_t count) {
+                   std::memcpy(to + offset, bytes.data() + element * element_bytes,
+                               static_cast<size_t>(count * element_bytes));
+                 });
+}
+
+void CpuExecutor::read_pieces(const TensorType& type, const Placement& placement,
+                              const FlatPlace& place, std::span<std::byte> bytes) const {
+  const std::byte* from = arena(place.lifetime).data();
+  const int64_t element_bytes = size_bytes(type.dtype);
+  for_each_piece(program_, rank(), type, placement, place,
+                 [&](int64_t offset, int64_t element, int64_t count) {
+                   std::memcpy(bytes.data() + element * element_bytes, from + offset,
+                               static_cast<size_t>(count * element_bytes));
+                 });
 }
 
 void CpuExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
-  copy_exactly(bytes.data(), persistent_.data() + state.offset, bytes.size(), state.type.bytes(),
-               state.name);
+  require_bytes(state.name, bytes.size(), state.type);
+  read_pieces(state.type, state.placement, state.place, bytes);
 }
 
 void CpuExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
-  TESSERA_CHECK(parameter.gradient_offset != kNone, "{} has no gradient", parameter.name);
-  copy_exactly(bytes.data(), window_.data() + parameter.gradient_offset, bytes.size(),
-               parameter.gradient_type.bytes(), parameter.name);
+  TESSERA_CHECK(parameter.has_gradient(), "{} has no gradient", parameter.name);
+  require_bytes(parameter.name, bytes.size(), parameter.gradient_type);
+  read_pieces(parameter.gradient_type, parameter.placement, parameter.gradient, bytes);
 }
 
 void CpuExecutor::write_batch(const HostBuffer& input, int microbatch,
                               std::span<const std::byte> bytes) {
   TESSERA_CHECK(microbatch >= 0 && microbatch < program_.microbatches);
-  copy_exactly(window_.data() + input.offset + microbatch * program_.batch_input_stride,
-               bytes.data(), bytes.size(), input.type.bytes(), input.name);
+  require_bytes(input.name, bytes.size(), input.whole);
+  std::byte* to = window_.data() + input.offset + microbatch * program_.batch_input_stride;
+  const int64_t element_bytes = size_bytes(input.type.dtype);
+  for_each_piece(program_, rank(), input, [&](int64_t offset, int64_t element, int64_t count) {
+    std::memcpy(to + offset, bytes.data() + element * element_bytes,
+                static_cast<size_t>(count * element_bytes));
+  });
 }
 
 void CpuExecutor::write_step(std::string_view name, double value) {
@@ -103,8 +133,8 @@ double CpuExecutor::read_step(std::string_view name) const {
 }
 
 void CpuExecutor::read_output(std::span<std::byte> bytes) const {
-  copy_exactly(bytes.data(), slots_.data() + program_.output.offset, bytes.size(),
-               program_.output.type.bytes(), program_.output.name);
+  require_bytes(program_.output.name, bytes.size(), program_.output.type);
+  std::memcpy(bytes.data(), slots_.data() + program_.output.offset, bytes.size());
 }
 
 std::byte* CpuExecutor::address(const ScriptCall& call, const ProgramBlock& block,
@@ -166,7 +196,8 @@ void CpuExecutor::run(const ScriptCall& call) {
                            .accumulate = accumulate,
                            .workspace = {scratch_.data() + instruction.workspace_offset,
                                          static_cast<size_t>(instruction.workspace_bytes)},
-                           .threads = threads_};
+                           .threads = threads_,
+                           .groups = groups_.get()};
     if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, false});
     cpu_kernel(instruction.op)(cpu_call);
     if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, true});

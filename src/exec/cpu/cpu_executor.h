@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program on this machine's CPU: one rank, its arenas and its threads. After the first run
-// of a script nothing is allocated.
+// Runs a program on this machine's CPU: one rank, its arenas and its threads. What the host writes
+// and reads are whole tensors: the rank takes and gives its own pieces. After the first run of a
+// script nothing is allocated.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include "exec/cpu/arena.h"
 #include "exec/cpu/cpu_call.h"
 #include "exec/executor.h"
+#include "exec/rank_groups.h"
 
 namespace tessera {
 
@@ -24,7 +26,8 @@ struct InstructionEvent {
 
 struct CpuExecutorOptions {
   int threads = 1;
-  bool poison = false;  // fill arenas with NaNs first, and buffers again when they die
+  RankWorld* world = nullptr;  // the ranks of the program's mesh; null: there is one
+  bool poison = false;         // fill arenas with NaNs first, and buffers again when they die
   std::function<void(const InstructionEvent&)> observer = {};
 };
 
@@ -43,9 +46,12 @@ class CpuExecutor : public Executor {
   void read_output(std::span<std::byte> bytes) const override;
   void run(const Script& script) override;
 
+  int rank() const { return options_.world ? options_.world->rank() : 0; }
   std::span<std::byte> arena(Lifetime lifetime) const;
 
  private:
+  void read_pieces(const TensorType& type, const Placement& placement, const FlatPlace& place,
+                   std::span<std::byte> bytes) const;
   std::byte* address(const ScriptCall& call, const ProgramBlock& block, int buffer) const;
   void run(const ScriptCall& call);
   std::span<std::byte> bytes_of(const ScriptCall& call, const ProgramBlock& block,
@@ -56,6 +62,7 @@ class CpuExecutor : public Executor {
 
   Program program_;
   CpuExecutorOptions options_;
+  std::unique_ptr<RankGroups> groups_;
   Arena persistent_, window_, slots_, scratch_;
   ThreadPool threads_;
   std::vector<TensorRef> operands_, results_;  // reused by every instruction

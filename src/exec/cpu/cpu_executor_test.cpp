@@ -156,6 +156,26 @@ TEST_P(TrainingRun, TheNormIsThatOfAllGradients) {
   EXPECT_NEAR(run.executor().read_step("norm_squares"), squares, 1e-12 * squares);
 }
 
+TEST_P(TrainingRun, TheAverageFollowsTheWeights) {
+  SmallRun run(GetParam(), {.optimizer = {.ema_decay = 0.75}});
+  const auto read = [&](const std::string& name) {
+    return widened(run.program().find_state(name)->type, run.states().at(name));
+  };
+  for (const StateBuffer& state : run.program().states) {
+    if (state.spec.role != StateRole::Average) continue;
+    std::vector<double> expected = read(state.spec.parameter);
+    for (int step = 1; step <= 2; ++step) {
+      run.train_step(step);
+      const std::vector<double> weights = read(state.spec.parameter);
+      for (size_t i = 0; i < weights.size(); ++i)
+        expected[i] = 0.75 * expected[i] + 0.25 * weights[i];
+    }
+    EXPECT_LT(relative_error(read(state.name), expected), 1e-12) << state.name;
+    return;
+  }
+  FAIL() << "no average";
+}
+
 INSTANTIATE_TEST_SUITE_P(CpuExecutor, TrainingRun, testing::ValuesIn(small_models()),
                          [](const auto& test) { return test.param.name; });
 

@@ -130,7 +130,7 @@ void SmallRun::write_states(const std::map<std::string, std::vector<std::byte>>&
 std::map<std::string, std::vector<double>> SmallRun::gradients() const {
   std::map<std::string, std::vector<double>> gradients;
   for (const StateBuffer& state : program().states) {
-    if (state.gradient_offset == kNone) continue;
+    if (!state.has_gradient()) continue;
     std::vector<std::byte> bytes(static_cast<size_t>(state.gradient_type.bytes()));
     executor_->read_gradient(state, bytes);
     gradients[state.name] = widened(state.gradient_type, bytes);

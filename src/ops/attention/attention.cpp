@@ -4,6 +4,8 @@
 // Never holds more than a few rows of scores.
 #include "ops/attention/attention.h"
 
+#include "ops/attention/ring_attention.h"
+
 namespace tessera {
 
 void require_attention_operands(const OpCall& call, size_t positions) {
@@ -73,6 +75,8 @@ const OpDef& attention_def() {
       .gradient = gradient,
       .cost = cost,
       .workspace_bytes = workspace_bytes,
+      .sharding = attention_sharding,
+      .expand = ring_attention,
   };
   return def;
 }

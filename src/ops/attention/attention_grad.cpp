@@ -3,6 +3,7 @@
 // dv. Scores are made again from lse, block by block. o and lse may be of a softmax of which these
 // keys are only a part; rows with lse = -inf add nothing.
 #include "ops/attention/attention.h"
+#include "ops/attention/ring_attention.h"
 
 namespace tessera {
 namespace {
@@ -48,6 +49,8 @@ const OpDef& attention_grad_def() {
       .infer_types = infer_types,
       .cost = cost,
       .workspace_bytes = workspace_bytes,
+      .sharding = attention_sharding,
+      .expand = ring_attention_grad,
   };
   return def;
 }

@@ -74,14 +74,14 @@ TESSERA_SIMD void mask_row(S* scores, const int32_t* positions, const int32_t* d
 // Where the queries and the keys of one sequence stand; `positions` is the operand of that name,
 // and the others follow it.
 struct Placements {
-  Placement queries, keys;
+  SequencePlaces queries, keys;
 
   Placements(const CpuCall& call, size_t positions, int64_t batch, int64_t seq)
       : queries(placement(call, positions, batch * seq)),
         keys(call.operand(positions + 2) ? placement(call, positions + 2, batch * seq) : queries) {}
 
  private:
-  static Placement placement(const CpuCall& call, size_t positions, int64_t first) {
+  static SequencePlaces placement(const CpuCall& call, size_t positions, int64_t first) {
     return {call.operand(positions).as<int32_t>() + first,
             call.operand(positions + 1).as<int32_t>() + first};
   }
@@ -98,7 +98,8 @@ void mask_panel(S* scores, const Placements& place, int64_t query, int64_t key, 
   std::fill(scores + count, scores + kPanel, -std::numeric_limits<S>::infinity());
 }
 
-inline void fill_spans(const Placement& keys, int64_t seq, int64_t panel, PositionSpan* spans) {
+inline void fill_spans(const SequencePlaces& keys, int64_t seq, int64_t panel,
+                       PositionSpan* spans) {
   for (int64_t key = 0; key < seq; key += panel)
     spans[key / panel] = keys.span(key, std::min(key + panel, seq));
 }

@@ -26,7 +26,7 @@ inline Sight sight(const PositionSpan& queries, const PositionSpan& keys) {
 }
 
 // One sequence of the batch.
-struct Placement {
+struct SequencePlaces {
   const int32_t* positions;
   const int32_t* documents;
 
@@ -57,7 +57,8 @@ inline KeyRange seen_panels(const PositionSpan& queries, const PositionSpan* spa
 }
 
 // Keys at either end that no query of the span can see are left out.
-inline KeyRange trimmed(const Placement& placement, const PositionSpan& queries, KeyRange keys) {
+inline KeyRange trimmed(const SequencePlaces& placement, const PositionSpan& queries,
+                        KeyRange keys) {
   const auto hidden = [&](int64_t key) {
     return placement.positions[key] > queries.last_position ||
            placement.documents[key] < queries.first_document ||

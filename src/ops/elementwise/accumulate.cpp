@@ -29,6 +29,7 @@ const OpDef& accumulate_def() {
       .gradient = gradient,
       .cost = cost,
       .accumulates = {0},
+      .passes_pending = true,
   };
   return def;
 }

@@ -31,6 +31,7 @@ const OpDef& add_def() {
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}, {.result = 0, .operand = 1}},
       .accumulates = {0},
+      .passes_pending = true,
   };
   return def;
 }

@@ -21,6 +21,12 @@ void gradient(GradientBuilder& g) {
 
 Cost cost(const OpCall& call) { return pointwise_cost(call, 4); }
 
+// Gate and value meet on one rank.
+ShardingRule sharding(const OpCall& call) {
+  const Dims& dims = call.operand(0).dims;
+  return {.whole = {dims[dims.size() - 2].name}};
+}
+
 }  // namespace
 
 const OpDef& swiglu_def() {
@@ -32,6 +38,7 @@ const OpDef& swiglu_def() {
       .infer_types = infer_types,
       .gradient = gradient,
       .cost = cost,
+      .sharding = sharding,
   };
   return def;
 }

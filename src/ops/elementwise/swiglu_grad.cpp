@@ -18,6 +18,12 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 
 Cost cost(const OpCall& call) { return cost_of(call, 10 * call.operand(1).num_elements()); }
 
+// Gate and value meet on one rank.
+ShardingRule sharding(const OpCall& call) {
+  const Dims& dims = call.operand(0).dims;
+  return {.whole = {dims[dims.size() - 2].name}};
+}
+
 }  // namespace
 
 const OpDef& swiglu_grad_def() {
@@ -29,6 +35,7 @@ const OpDef& swiglu_grad_def() {
       .infer_types = infer_types,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},
+      .sharding = sharding,
   };
   return def;
 }

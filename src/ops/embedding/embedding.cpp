@@ -35,6 +35,15 @@ void gradient(GradientBuilder& g) {
 
 Cost cost(const OpCall& call) { return cost_of(call, 0); }
 
+// Rows may be split: each rank looks up its own, and the sum over ranks is the lookup.
+ShardingRule sharding(const OpCall& call) {
+  return {.expandable = {call.operand(0).dims.front().name}};
+}
+
+std::vector<ValueId> expand(ExpansionBuilder& b) {
+  return b.emit(OpKind::embedding, {b.operand(0), b.operand(1), b.index()}, b.attributes());
+}
+
 }  // namespace
 
 const OpDef& embedding_def() {
@@ -46,6 +55,8 @@ const OpDef& embedding_def() {
       .infer_types = infer_types,
       .gradient = gradient,
       .cost = cost,
+      .sharding = sharding,
+      .expand = expand,
   };
   return def;
 }

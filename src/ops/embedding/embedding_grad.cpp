@@ -23,6 +23,18 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 
 Cost cost(const OpCall& call) { return cost_of(call, call.operand(1).num_elements()); }
 
+// Each rank has the gradient of its own rows.
+ShardingRule sharding(const OpCall& call) {
+  return {.expandable = {call.attributes.word("rows_dim")}};
+}
+
+std::vector<ValueId> expand(ExpansionBuilder& b) {
+  Attributes attributes = b.attributes();
+  const int64_t rows = attributes.integer("rows");
+  attributes.set("rows", (rows + b.ranks() - 1) / b.ranks());
+  return b.emit(OpKind::embedding_grad, {b.operand(0), b.operand(1), b.index()}, attributes);
+}
+
 }  // namespace
 
 const OpDef& embedding_grad_def() {
@@ -35,6 +47,8 @@ const OpDef& embedding_grad_def() {
       .infer_types = infer_types,
       .cost = cost,
       .accumulates = {0},
+      .sharding = sharding,
+      .expand = expand,
   };
   return def;
 }

@@ -19,6 +19,10 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 
 Cost cost(const OpCall& call) { return cost_of(call, 0); }
 
+ShardingRule sharding(const OpCall& call) {
+  return {.whole = {call.operand(0).dims[call.operand(1).dims.size()].name}};
+}
+
 }  // namespace
 
 const OpDef& take_position_def() {
@@ -29,6 +33,7 @@ const OpDef& take_position_def() {
       .results = {"y"},
       .infer_types = infer_types,
       .cost = cost,
+      .sharding = sharding,
   };
   return def;
 }

@@ -3,6 +3,8 @@
 // over labels that are not negative, over label_count. The logits never exist as a whole.
 #include "ops/loss/output_loss.h"
 
+#include "ops/loss/sharded_vocabulary.h"
+
 namespace tessera {
 namespace {
 
@@ -39,6 +41,8 @@ const OpDef& output_loss_def() {
       .cost = cost,
       .workspace_bytes = output_loss_workspace_bytes,
       .accumulates = {0},
+      .sharding = output_loss_sharding,
+      .expand = expand_output_loss,
   };
   return def;
 }

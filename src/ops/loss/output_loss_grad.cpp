@@ -2,6 +2,7 @@
 // output_loss_grad(x, table, labels, label_count): the loss and, from the same logits, its
 // gradients dx and dtable.
 #include "ops/loss/output_loss.h"
+#include "ops/loss/sharded_vocabulary.h"
 
 namespace tessera {
 namespace {
@@ -30,6 +31,8 @@ const OpDef& output_loss_grad_def() {
       .cost = cost,
       .workspace_bytes = output_loss_workspace_bytes,
       .accumulates = {0, 2},
+      .sharding = output_loss_sharding,
+      .expand = expand_output_loss_grad,
   };
   return def;
 }

@@ -20,6 +20,9 @@ void gradient(GradientBuilder& g) {
 // Square and sum; scale and gain.
 Cost cost(const OpCall& call) { return pointwise_cost(call, 4); }
 
+// Statistics are taken over all of the normalised dim.
+ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(1).dims.back().name}}; }
+
 }  // namespace
 
 const OpDef& rms_norm_def() {
@@ -33,6 +36,7 @@ const OpDef& rms_norm_def() {
       .gradient = gradient,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},
+      .sharding = sharding,
   };
   return def;
 }

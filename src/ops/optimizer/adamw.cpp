@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // adamw(weights, gradient, moment1, moment2, ...): one step of AdamW (Loshchilov and Hutter) as
 // PyTorch has it, after scaling the gradient to norm clip_norm where the norm of all gradients is
-// larger. Updates weights and moments in place.
+// larger. Updates weights and moments in place. Of flat weights only the first `decayed` elements
+// decay (-1: all); where they are a shard of a flat buffer, `shard` tells which one.
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -14,6 +15,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
                "weights are {}: update fp32 master weights and take a copy", name(weights.dtype));
   for (const size_t i : {1, 2, 3}) require_same_type(call, 0, i);
   for (const size_t i : {4, 5, 6}) require_type(call, i, scalar(DType::Fp64));
+  if (call.operands.size() > 7) require_type(call, 7, scalar(DType::Int32));
   if (call.attributes.word("copy_dtype") == "none") return {weights, weights, weights};
   return {weights, weights, weights, with_dtype(weights, dtype_attribute(call, "copy_dtype", 0))};
 }
@@ -33,12 +35,14 @@ const OpDef& adamw_def() {
                    {"moment2"},
                    {"learning_rate"},
                    {"step"},
-                   {"norm_squares"}},
+                   {"norm_squares"},
+                   {.name = "shard", .optional = true}},
       .results = {"weights", "moment1", "moment2", "copy"},
       .attributes = {{"beta1", 0.9},
                      {"beta2", 0.95},
                      {"epsilon", 1e-8},
                      {"weight_decay", 0.0},
+                     {"decayed", int64_t{-1}},
                      {"clip_norm", 0.0},
                      {"copy_dtype", "none"}},
       .infer_types = infer_types,

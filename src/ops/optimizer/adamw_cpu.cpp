@@ -67,6 +67,14 @@ TESSERA_SIMD void adamw_range(const Settings<A>& settings, const Tensors<A, Copy
     update<A, Copy, false>(settings, tensors, begin, end);
 }
 
+// How many of these elements decay: the first ones.
+int64_t decayed_elements(const CpuCall& call, int64_t elements) {
+  const int64_t decayed = call.attributes.integer("decayed");
+  if (decayed < 0) return elements;
+  const int64_t before = call.operand(7) ? *call.operand(7).as<int32_t>() * elements : 0;
+  return std::clamp<int64_t>(decayed - before, 0, elements);
+}
+
 template <typename A, typename Copy>
 void run_adamw(const CpuCall& call) {
   const TensorRef copy = call.result(3);
@@ -79,9 +87,15 @@ void run_adamw(const CpuCall& call) {
                                  .new_moment1 = call.result(1).as<A>(),
                                  .new_moment2 = call.result(2).as<A>(),
                                  .copy = copy ? copy.as<Copy>() : nullptr};
-  call.threads.run_ranges(
-      call.result(0).type->num_elements(), kPieceElements,
-      [&](int64_t begin, int64_t end, int) { adamw_range(settings, tensors, begin, end); });
+  Settings<A> undecayed = settings;
+  undecayed.decay = 1;
+  const int64_t elements = call.result(0).type->num_elements();
+  const int64_t decayed = decayed_elements(call, elements);
+  call.threads.run_ranges(elements, kPieceElements, [&](int64_t begin, int64_t end, int) {
+    const int64_t middle = std::clamp(decayed, begin, end);
+    if (begin < middle) adamw_range(settings, tensors, begin, middle);
+    if (middle < end) adamw_range(undecayed, tensors, middle, end);
+  });
 }
 
 }  // namespace

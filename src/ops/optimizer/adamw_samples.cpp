@@ -17,6 +17,11 @@ std::vector<SampleOperand> operands(const TensorType& weights, double step, doub
           {.type = scalar(DType::Fp64), .fill = constant(norm_squares)}};
 }
 
+std::vector<SampleOperand> sharded(std::vector<SampleOperand> all, double shard) {
+  all.push_back({.type = scalar(DType::Int32), .fill = [=](int64_t, double) { return shard; }});
+  return all;
+}
+
 }  // namespace
 
 std::vector<OpSample> adamw_samples() {
@@ -35,6 +40,14 @@ std::vector<OpSample> adamw_samples() {
        .operands = operands(matrix, 2, 0.25),
        .attributes = {{"clip_norm", 1.0}},
        .flops = 15 * 7 * 19},
+      {.name = "only_the_first_elements_decay",
+       .operands = operands(matrix, 5, 100),
+       .attributes = {{"weight_decay", 0.1}, {"decayed", int64_t{30}}},
+       .flops = 15 * 7 * 19},
+      {.name = "the_second_shard_of_a_flat_buffer",
+       .operands = sharded(operands(large, 5, 100), 1),
+       .attributes = {{"weight_decay", 0.1}, {"decayed", int64_t{40001 + 777}}},
+       .flops = 15 * 40001},
       {.name = "copy_in_bf16_over_several_pieces",
        .operands = operands(large, 1000, 4),
        .attributes = {{"weight_decay", 0.01}, {"clip_norm", 1.0}, {"copy_dtype", "bf16"}},

@@ -27,7 +27,7 @@ void sum_of_squares_cpu(const CpuCall& call) {
     const double sum = sum_pieces(call, type.num_elements(), [&](int64_t begin, int64_t end) {
       return squares_of_piece(x + begin, end - begin);
     });
-    result = (call.accumulates(0) ? result : 0.0) + sum;
+    result = (call.accumulates(0) ? result : 0.0) + call.attributes.real("scale") * sum;
   });
 }
 

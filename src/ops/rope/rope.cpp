@@ -39,6 +39,9 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile&) {
   return call.operand(0).dims.back().size / 2 * size_bytes(DType::Fp64);  // the frequencies
 }
 
+// The halves of a head turn together.
+ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(0).dims.back().name}}; }
+
 }  // namespace
 
 const OpDef& rope_def() {
@@ -58,6 +61,7 @@ const OpDef& rope_def() {
       .cost = cost,
       .workspace_bytes = workspace_bytes,
       .in_place = {{.result = 0, .operand = 0}},
+      .sharding = sharding,
   };
   return def;
 }

@@ -1,33 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parameter's block owns its moments and, below fp32, its fp32 master copy; a tied parameter is
-// updated by its owner alone, so every element is counted once in the norm and updated once.
+// updated by its owner alone. Every element is counted once in the norm and updated once per place
+// it rests.
 #include "passes/gradient/build_update.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/emit.h"
+#include "passes/gradient/bundle_parameters.h"
 
 namespace tessera {
 namespace {
 
-class ParameterUpdate {
+// Nodes on the flat buffers of one bundle.
+class BundleUpdate {
  public:
-  ParameterUpdate(Graph& graph, const OptimizerOptions& options, ValueId parameter,
-                  ValueId gradient)
+  BundleUpdate(Graph& graph, const OptimizerOptions& options, const Plan& plan, BundlePlan bundle)
       : graph_(graph),
         options_(options),
-        parameter_(parameter),
-        gradient_(gradient),
-        name_(graph.value(parameter).name),
-        spec_(*graph.input_of(parameter)->state),
-        kept_{accumulator_of(graph.value(parameter).type.dtype), graph.value(parameter).type.dims} {
+        plan_(plan),
+        bundle_(std::move(bundle)),
+        kept_(accumulator_of(bundle_.dtype)),
+        sharded_(bundle_.bundle.shards > 1),
+        weights_(add_flat(FlatRole::Weights, bundle_.dtype)),
+        gradient_(add_flat(FlatRole::Gradient, kept_)) {
+    if (sharded_) {
+      shard_ = rank_index();
+      gradient_at_rest_ = add_flat(FlatRole::GradientShard, kept_);
+      if (plan_.zero == 3) weights_at_rest_ = add_flat(FlatRole::WeightsShard, bundle_.dtype);
+    } else {
+      gradient_at_rest_ = gradient_;
+      weights_at_rest_ = weights_;
+    }
   }
 
-  void add_norm() {
-    const ValueId squares =
-        emit(graph_, OpKind::sum_of_squares, {gradient_},
-             {.attributes = {}, .phase = Phase::Norm, .name = name_ + ".squares"})
-            .front();
+  void add_gather() {
+    if (!sharded_ || plan_.zero < 3) return;
+    return_flat(weights_, gathered(weights_at_rest_, Phase::Gather));
+  }
+
+  // The padding is cleared first: sums over the flat buffer count it.
+  void add_reduction() {
+    ValueId sum = gradient_;
+    if (const std::string gaps = bundle_.gaps(); gaps != "none") {
+      sum = emit_one(OpKind::clear_gaps, {sum}, {{"gaps", gaps}}, Phase::Reduce, "clean");
+      return_flat(gradient_, sum);
+    }
+    AxisIds rest = bundle_.pending;
+    if (sharded_) {
+      TESSERA_CHECK(std::erase(rest, plan_.shard_axis) == 1,
+                    "{}: its gradient is not pending on {}", bundle_.bundle.name,
+                    axes_word({plan_.shard_axis}));
+      sum = emit_one(OpKind::reduce_scatter, {sum},
+                     {{"axes", axes_word({plan_.shard_axis})},
+                      {"ranks", int64_t{bundle_.bundle.shards}},
+                      {"dim", "flat"}},
+                     Phase::Reduce, "reduced");
+    }
+    if (!rest.empty())
+      sum = emit_one(OpKind::all_reduce, {sum},
+                     {{"axes", axes_word(rest)}, {"ranks", int64_t{plan_.mesh.size(rest)}}},
+                     Phase::Reduce, "summed");
+    if (sharded_ && plan_.zero >= 2)  // once per microbatch, so the shard adds up
+      return_flat(gradient_at_rest_, emit_one(OpKind::accumulate, {sum}, {}, Phase::Reduce, "kept"),
+                  true);
+    else if (sharded_ || !rest.empty())
+      return_flat(gradient_at_rest_, sum);
+  }
+
+  // The axes over which the gradient at rest is in pieces.
+  AxisIds split() const {
+    AxisIds axes = bundle_.split;
+    if (sharded_) axes.push_back(plan_.shard_axis);
+    std::sort(axes.begin(), axes.end());
+    return axes;
+  }
+
+  // `all` are the axes over which the norm is totalled; along those that hold copies of this bundle
+  // each counts its share.
+  void add_norm(const AxisIds& all) {
+    const double copies = static_cast<double>(plan_.mesh.size(all)) / plan_.mesh.size(split());
+    const ValueId squares = emit_one(OpKind::sum_of_squares, {gradient_at_rest_},
+                                     {{"scale", 1 / copies}}, Phase::Norm, "squares");
     graph_.add_output({.kind = OutputKind::Step,
                        .value = squares,
                        .target = "norm_squares",
@@ -35,40 +90,69 @@ class ParameterUpdate {
   }
 
   void add_update() {
-    const bool has_master = kept_.dtype != graph_.value(parameter_).type.dtype;
-    const ValueId weights =
-        has_master ? add_state(StateRole::Master, {.kind = Init::Kind::OfParameter}) : parameter_;
-    const ValueId moment1 = add_state(StateRole::Moment1, zeros());
-    const ValueId moment2 = add_state(StateRole::Moment2, zeros());
+    const bool has_master = kept_ != bundle_.dtype;
+    const ValueId moment1 = add_flat(FlatRole::Moment1, kept_);
+    const ValueId moment2 = add_flat(FlatRole::Moment2, kept_);
+    const ValueId weights = has_master ? add_flat(FlatRole::Master, kept_) : resting_weights();
+    std::vector<ValueId> operands{
+        weights,      gradient_at_rest_,   moment1, moment2, step("learning_rate"),
+        step("step"), step("norm_squares")};
+    if (sharded_) operands.push_back(shard_);
     const Attributes attributes{
         {"beta1", options_.beta1},
         {"beta2", options_.beta2},
         {"epsilon", options_.epsilon},
-        {"weight_decay", spec_.decay ? options_.weight_decay : 0.0},
+        {"weight_decay", bundle_.decayed > 0 ? options_.weight_decay : 0.0},
+        {"decayed", bundle_.decayed},
         {"clip_norm", options_.clip_norm},
-        {"copy_dtype",
-         has_master ? std::string(name(graph_.value(parameter_).type.dtype)) : "none"}};
+        {"copy_dtype", has_master ? std::string(name(bundle_.dtype)) : "none"}};
     const std::vector<ValueId> updated =
-        emit(graph_, OpKind::adamw,
-             {weights, gradient_, moment1, moment2, step("learning_rate"), step("step"),
-              step("norm_squares")},
-             {.attributes = attributes, .phase = Phase::Update, .name = name_ + ".new"});
-    return_state(weights, updated[0]);
-    return_state(moment1, updated[1]);
-    return_state(moment2, updated[2]);
-    if (has_master) return_state(parameter_, updated[3]);
+        emit(graph_, OpKind::adamw, operands,
+             {.attributes = attributes, .phase = Phase::Update, .name = named("new")});
+    return_flat(moment1, updated[1]);
+    return_flat(moment2, updated[2]);
+    if (has_master) return_flat(weights, updated[0]);
+    publish(has_master ? updated[3] : updated[0]);
     if (options_.ema_decay > 0) {
-      const ValueId average = add_state(StateRole::Average, {.kind = Init::Kind::OfParameter});
-      const ValueId next = emit(graph_, OpKind::moving_average, {average, updated[0]},
-                                {.attributes = {{"decay", options_.ema_decay}},
-                                 .phase = Phase::Update,
-                                 .name = name_ + ".average_new"})
-                               .front();
-      return_state(average, next);
+      const ValueId average = add_flat(FlatRole::Average, kept_);
+      return_flat(average, emit_one(OpKind::moving_average, {average, updated[0]},
+                                    {{"decay", options_.ema_decay}}, Phase::Update, "average_new"));
     }
   }
 
+  const BundlePlan& bundle() const { return bundle_; }
+
  private:
+  std::string named(std::string_view what) const {
+    return fmt::format("{}.{}", bundle_.bundle.name, what);
+  }
+  std::string axes_word(const AxisIds& axes) const { return plan_.mesh.word(axes); }
+
+  ValueId emit_one(OpKind op, std::vector<ValueId> operands, Attributes attributes, Phase phase,
+                   std::string_view what) {
+    return emit(graph_, op, std::move(operands),
+                {.attributes = std::move(attributes), .phase = phase, .name = named(what)})
+        .front();
+  }
+
+  // Whole for what routines use, one rank's part for what rests.
+  ValueId add_flat(FlatRole role, DType dtype) {
+    const bool whole = role == FlatRole::Weights || role == FlatRole::Gradient;
+    const int64_t elements = bundle_.bundle.elements / (whole ? 1 : bundle_.bundle.shards);
+    return graph_.add_input({.kind = InputKind::Flat,
+                             .value = kNone,
+                             .state = {},
+                             .flat = FlatSpec{.bundle = bundle_.bundle.name, .role = role}},
+                            named(name(role)), {dtype, {{"flat", elements}}});
+  }
+
+  ValueId rank_index() {
+    const std::string wanted = axes_word({plan_.shard_axis});
+    if (const GraphInput* known = graph_.find_input(InputKind::Rank, wanted)) return known->value;
+    return graph_.add_input({.kind = InputKind::Rank, .value = kNone, .state = {}}, wanted,
+                            scalar(DType::Int32));
+  }
+
   ValueId step(const std::string& step_name) {
     if (const GraphInput* known = graph_.find_input(InputKind::Step, step_name))
       return known->value;
@@ -76,45 +160,57 @@ class ParameterUpdate {
                             scalar(DType::Fp64));
   }
 
-  ValueId add_state(StateRole role, Init init) {
-    StateSpec spec{.role = role, .init = init, .decay = false, .tied = false, .parameter = name_};
-    return graph_.add_input({.kind = InputKind::State, .value = kNone, .state = std::move(spec)},
-                            fmt::format("{}.{}", name_, name(role)), kept_);
+  void return_flat(ValueId buffer, ValueId next, bool accumulates = false) {
+    graph_.add_output({.kind = OutputKind::Flat,
+                       .value = next,
+                       .target = graph_.value(buffer).name,
+                       .accumulates = accumulates});
   }
 
-  void return_state(ValueId state, ValueId next) {
-    graph_.add_output({.kind = OutputKind::State,
-                       .value = next,
-                       .target = graph_.value(state).name,
-                       .accumulates = false});
+  ValueId gathered(ValueId shard, Phase phase) {
+    return emit_one(OpKind::all_gather, {shard},
+                    {{"axes", axes_word({plan_.shard_axis})},
+                     {"ranks", int64_t{bundle_.bundle.shards}},
+                     {"dim", "flat"}},
+                    phase, "gathered");
+  }
+
+  // The part of the weights that this rank updates. Where they rest whole it is cut out.
+  ValueId resting_weights() {
+    if (weights_at_rest_ != kNone) return weights_at_rest_;
+    return emit_one(OpKind::take_shard, {weights_, shard_},
+                    {{"ranks", int64_t{bundle_.bundle.shards}}, {"dim", "flat"}}, Phase::Update,
+                    "own");
+  }
+
+  void publish(ValueId next) {
+    if (weights_at_rest_ != kNone) return return_flat(weights_at_rest_, next);
+    return_flat(weights_, gathered(next, Phase::Update));
   }
 
   Graph& graph_;
   const OptimizerOptions& options_;
-  ValueId parameter_, gradient_;
-  std::string name_;
-  StateSpec spec_;
-  TensorType kept_;  // the type of moments and master weights
+  const Plan& plan_;
+  BundlePlan bundle_;
+  DType kept_;  // of gradients, moments and master weights
+  bool sharded_;
+  ValueId shard_ = kNone;
+  ValueId weights_, gradient_;
+  ValueId weights_at_rest_ = kNone, gradient_at_rest_ = kNone;
 };
-
-int64_t add_updates(Graph& graph, const OptimizerOptions& options) {
-  std::vector<ParameterUpdate> updates;
-  for (const GraphOutput& output : graph.outputs()) {
-    if (output.kind != OutputKind::Gradient) continue;
-    const GraphInput* parameter = graph.find_input(InputKind::State, output.target);
-    if (!parameter->state->tied)
-      updates.emplace_back(graph, options, parameter->value, output.value);
-  }
-  for (ParameterUpdate& update : updates) update.add_norm();
-  for (ParameterUpdate& update : updates) update.add_update();
-  return static_cast<int64_t>(updates.size());
-}
 
 bool returns_gradient(const Graph& graph, std::string_view parameter) {
   return std::any_of(graph.outputs().begin(), graph.outputs().end(),
                      [&](const GraphOutput& output) {
                        return output.kind == OutputKind::Gradient && output.target == parameter;
                      });
+}
+
+const Placement& gradient_placement(const Graph& graph, std::string_view parameter) {
+  for (const GraphOutput& output : graph.outputs())
+    if (output.kind == OutputKind::Gradient && output.target == parameter)
+      return graph.value(output.value).placement;
+  check_failed("gradient", __FILE__, __LINE__, std::string(parameter));
 }
 
 // The owner updates a tied parameter from its own gradient, to which the others add.
@@ -124,27 +220,106 @@ void require_owners_gradients(const Module& module) {
       const size_t dot = state.rfind('.');
       const Block& owner =
           module.blocks[static_cast<size_t>(module.find_block(state.substr(0, dot)))];
-      if (returns_gradient(module.class_of(block).graph, parameter) &&
-          !returns_gradient(module.class_of(owner).graph, state.substr(dot + 1)))
+      const Graph &here = module.class_of(block).graph, &there = module.class_of(owner).graph;
+      if (!returns_gradient(here, parameter)) continue;
+      if (!returns_gradient(there, state.substr(dot + 1)))
         throw user_error("block {} ties {} to {}, which block {} does not train itself", block.name,
                          parameter, state, owner.name)
             .help("let the block that trains it own it, and tie the other");
+      if (gradient_placement(here, parameter) != gradient_placement(there, state.substr(dot + 1)))
+        throw user_error("block {} gives the gradient of {} on ({}), its owner {} on ({})",
+                         block.name, state,
+                         to_string(module.mesh, gradient_placement(here, parameter)), owner.name,
+                         to_string(module.mesh, gradient_placement(there, state.substr(dot + 1))))
+            .help("change the lists of dims in the plan so that both split it alike");
     }
+}
+
+// Step values that are sums over ranks: totalled when the last block has added its part.
+class Totals {
+ public:
+  explicit Totals(const Plan& plan) : plan_(plan) {}
+
+  void add(const std::string& step, AxisIds axes, Phase phase) {
+    if (axes.empty()) return;
+    const ValueId value = graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}},
+                                           step, scalar(DType::Fp64));
+    const ValueId total = emit(graph_, OpKind::all_reduce, {value},
+                               {.attributes = {{"axes", plan_.mesh.word(axes)},
+                                               {"ranks", int64_t{plan_.mesh.size(axes)}}},
+                                .phase = phase,
+                                .name = step + ".total"})
+                              .front();
+    graph_.add_output(
+        {.kind = OutputKind::Step, .value = total, .target = step, .accumulates = false});
+  }
+
+  void append_to(Module& module) {
+    if (graph_.num_nodes() == 0) return;
+    module.classes.push_back({.name = "totals", .graph = std::move(graph_)});
+    module.blocks.push_back(
+        {.name = "totals", .class_index = static_cast<int>(module.classes.size()) - 1, .ties = {}});
+  }
+
+ private:
+  const Plan& plan_;
+  Graph graph_;
+};
+
+AxisIds pending_of_step(const Module& module, std::string_view step) {
+  std::set<int> axes;
+  for (const BlockClass& block_class : module.classes)
+    for (const GraphOutput& output : block_class.graph.outputs())
+      if (output.kind == OutputKind::Step && output.target == step)
+        for (const int axis : partial_axes(block_class.graph.value(output.value).placement))
+          axes.insert(axis);
+  return {axes.begin(), axes.end()};
+}
+
+std::set<std::string> step_outputs(const Module& module) {
+  std::set<std::string> names;
+  for (const BlockClass& block_class : module.classes)
+    for (const GraphOutput& output : block_class.graph.outputs())
+      if (output.kind == OutputKind::Step) names.insert(output.target);
+  return names;
+}
+
+PassCounts run(Module& module, const OptimizerOptions& options, const Plan& plan) {
+  require_owners_gradients(module);
+  Totals totals(plan);
+  for (const std::string& step : step_outputs(module))
+    totals.add(step, pending_of_step(module, step),
+               step == "label_count" ? Phase::Count : Phase::Report);
+  std::vector<BundleUpdate> updates;
+  std::set<int> split;
+  int64_t parameters = 0, bundles = 0;
+  for (BlockClass& block_class : module.classes)
+    for (BundlePlan& bundle : bundle_parameters(block_class, plan)) {
+      parameters += static_cast<int64_t>(bundle.bundle.parameters.size());
+      ++bundles;
+      block_class.bundles.push_back(bundle.bundle);
+      updates.emplace_back(block_class.graph, options, plan, std::move(bundle));
+      for (const int axis : updates.back().split()) split.insert(axis);
+    }
+  const AxisIds norm_axes(split.begin(), split.end());
+  for (BundleUpdate& update : updates) update.add_gather();
+  for (BundleUpdate& update : updates) update.add_reduction();
+  for (BundleUpdate& update : updates) update.add_norm(norm_axes);
+  for (BundleUpdate& update : updates) update.add_update();
+  totals.add("norm_squares", norm_axes, Phase::Total);
+  totals.append_to(module);
+  return {{"parameters", parameters}, {"bundles", bundles}};
 }
 
 }  // namespace
 
-Pass build_update(OptimizerOptions options) {
+Pass build_update(OptimizerOptions options, Plan plan) {
   return {.name = "build_update",
-          .summary = "adds optimizer state, the gradient norm and AdamW for every parameter",
-          .requires_form = Form::Step,
-          .ensures_form = Form::Step,
-          .run = [options](Module& module) {
-            require_owners_gradients(module);
-            int64_t parameters = 0;
-            for (BlockClass& block_class : module.classes)
-              parameters += add_updates(block_class.graph, options);
-            return PassCounts{{"parameters", parameters}};
+          .summary = "bundles parameters and adds their gather, reduction, norm and AdamW",
+          .requires_form = Form::Local,
+          .ensures_form = Form::Local,
+          .run = [options, plan = std::move(plan)](Module& module) {
+            return run(module, options, plan);
           }};
 }
 

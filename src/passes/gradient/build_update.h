@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// build_update: adds optimizer state, the gradient norm and the update of every parameter.
+// build_update: bundles the parameters of each block into flat buffers and adds, per bundle, the
+// gather before use, the reduction of gradients, the norm and the update.
 #pragma once
 
+#include "mesh/plan.h"
 #include "passes/pass.h"
 
 namespace tessera {
@@ -15,6 +17,6 @@ struct OptimizerOptions {
   double ema_decay = 0.0;  // 0: no moving average of the weights
 };
 
-Pass build_update(OptimizerOptions options);
+Pass build_update(OptimizerOptions options, Plan plan);
 
 }  // namespace tessera

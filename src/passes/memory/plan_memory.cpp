@@ -15,10 +15,33 @@ namespace {
 
 // The routine that a phase's nodes run in. Evaluate runs the forward nodes and its own, in one
 // routine.
-enum class Span : uint8_t { Begin, Forward, Backward, Norm, Update };
+enum class Span : uint8_t {
+  Gather,
+  Begin,
+  Count,
+  Forward,
+  Backward,
+  Reduce,
+  Report,
+  Norm,
+  Total,
+  Update
+};
+constexpr Span kSpans[] = {Span::Gather, Span::Begin,  Span::Count, Span::Forward, Span::Backward,
+                           Span::Reduce, Span::Report, Span::Norm,  Span::Total,   Span::Update};
 
 Span span_of(Phase phase) {
   switch (phase) {
+    case Phase::Gather:
+      return Span::Gather;
+    case Phase::Count:
+      return Span::Count;
+    case Phase::Reduce:
+      return Span::Reduce;
+    case Phase::Report:
+      return Span::Report;
+    case Phase::Total:
+      return Span::Total;
     case Phase::Begin:
       return Span::Begin;
     case Phase::Forward:
@@ -46,8 +69,7 @@ class ClassPlan {
   int64_t run() {
     place_returned();
     place_kept();
-    for (const Span span : {Span::Begin, Span::Forward, Span::Backward, Span::Norm, Span::Update})
-      place_scratch(span);
+    for (const Span span : kSpans) place_scratch(span);
     return scratch_bytes_;
   }
 
@@ -74,6 +96,7 @@ class ClassPlan {
         case OutputKind::State:
           location(output.value) = {.lifetime = Lifetime::Persistent, .offset = 0, .bytes = bytes};
           break;
+        case OutputKind::Flat:
         case OutputKind::InputGradient:
         case OutputKind::Gradient:
         case OutputKind::Step:

@@ -95,7 +95,9 @@ void expect_no_clash(const Graph& graph, Routine routine) {
 
 class PlannedModel : public testing::TestWithParam<SmallModel> {
  protected:
-  void SetUp() override { training_pipeline({.ema_decay = 0.99}, {.threads = 2}).run(module_, {}); }
+  void SetUp() override {
+    training_pipeline({.ema_decay = 0.99}, {}, {.threads = 2}).run(module_, {});
+  }
   Module module_ = GetParam().build(DType::Bf16, 2);
 };
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera verify: does this plan compute what one rank would?
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "train/model_of_config.h"
+#include "train/optimizer_of_config.h"
+#include "train/plan_of_config.h"
+#include "train/shrink_model.h"
+#include "train/verify_plan.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  tessera verify --mesh dp=2,tp=2                           the tiny model on four ranks\n"
+    "  tessera verify --model llama3-8b --shrink --mesh dp=2,fsdp=4,tp=8 --set plan.zero=3\n"
+    "  tessera verify --mesh dp=4 --show-ranks                   losses differ, parameters agree\n"
+    "  tessera verify --mesh cp=2 --precision fp32 --json\n"
+    "Exit code 1 when anything is off by more than the tolerance.";
+
+struct VerifyCommand {
+  RunOptions run;
+  int steps = 2;
+  bool shrink = false, show_ranks = false;
+  std::string precision = "fp64";
+};
+
+VerifyRequest request_of(const VerifyCommand& command) {
+  const Config config = command.run.load();
+  const auto precision = dtype_from_name(command.precision);
+  if (!precision || !is_float(*precision))
+    throw user_error("--precision is {}, want fp64, fp32 or bf16", command.precision);
+  VerifyRequest request{.model = model_of_config(config),
+                        .microbatch = {},
+                        .microbatches = static_cast<int>(config.train.microbatches),
+                        .precision = *precision,
+                        .optimizer = optimizer_of_config(config),
+                        .plan = {},
+                        .steps = command.steps,
+                        .seed = static_cast<uint64_t>(config.train.seed),
+                        .threads = threads_of_config(config),
+                        .show_ranks = command.show_ranks};
+  request.plan = plan_of_config(config, request.model);
+  if (command.shrink) {
+    const ShrunkModel small = shrink_model(request.model, request.plan);
+    request.model = small.model;
+    request.microbatch = small.microbatch;
+  } else {
+    request.microbatch = microbatch_shape(config, request.model);
+  }
+  return request;
+}
+
+nlohmann::json to_json(const VerifyReport& report) {
+  nlohmann::json json{{"loss_error", report.loss.error},
+                      {"grad_norm_error", report.grad_norm.error},
+                      {"gradient_error", report.gradient.error},
+                      {"gradient_worst", report.gradient.name},
+                      {"parameter_error", report.parameter.error},
+                      {"parameter_worst", report.parameter.name},
+                      {"replica_error", report.replica.error},
+                      {"replica_worst", report.replica.name},
+                      {"tolerance", report.tolerance},
+                      {"equal", report.equal()}};
+  for (const RankReport& rank : report.ranks)
+    json["ranks"].push_back(
+        {{"rank", rank.rank}, {"loss", rank.loss}, {"parameters", rank.digest}});
+  return json;
+}
+
+void print_worst(std::string_view what, const WorstError& worst) {
+  fmt::print("  {:<16} {:9.2e}  {}\n", what, worst.error, worst.name);
+}
+
+void print_report(const VerifyRequest& request, const VerifyReport& report) {
+  fmt::print("{} ranks ({}) against one, {} steps in {}: {}\n", request.plan.mesh.num_ranks(),
+             to_string(request.plan.mesh), request.steps, name(request.precision),
+             report.equal() ? "equal" : "NOT equal");
+  print_worst("loss", report.loss);
+  print_worst("gradient norm", report.grad_norm);
+  print_worst("gradients", report.gradient);
+  print_worst("parameters", report.parameter);
+  print_worst("replicas", report.replica);
+  fmt::print("  {:<16} {:9.2e}  (replicas: 0)\n", "tolerance", report.tolerance);
+  for (const RankReport& rank : report.ranks)
+    fmt::print("  rank {:<3} own share of the loss {:.6f}  parameters {}\n", rank.rank, rank.loss,
+               rank.digest);
+}
+
+void run(const VerifyCommand& command) {
+  const VerifyRequest request = request_of(command);
+  const VerifyReport report = verify_plan(request);
+  if (command.run.json)
+    fmt::print("{}\n", to_json(report).dump());
+  else
+    print_report(request, report);
+  if (!report.equal()) throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app) {
+  auto command = std::make_shared<VerifyCommand>();
+  CLI::App* verify = app.add_subcommand("verify", "prove that a plan computes what one rank would");
+  verify->footer(kFooter);
+  add_run_options(*verify, command->run);
+  verify->add_option("--steps", command->steps, "steps to run")->check(CLI::Range(1, 1000));
+  verify->add_option("--precision", command->precision, "fp64, fp32 or bf16");
+  verify->add_flag("--shrink", command->shrink,
+                   "a small model of the same family that the plan fits alike");
+  verify->add_flag("--show-ranks", command->show_ranks,
+                   "each rank's own loss and the digest of its parameters");
+  verify->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

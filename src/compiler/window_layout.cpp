@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/window_layout.h"
+
+#include <algorithm>
+
+#include "compiler/scripts.h"
+
+namespace tessera {
+namespace {
+
+struct Stretch {
+  int begin, end;  // positions of calls, over all scripts, both inclusive
+};
+
+struct Window {
+  int block;
+  std::string flat;
+  bool weights;
+  int64_t bytes;
+  std::vector<Stretch> alive = {};
+  int64_t offset = kNone;
+
+  bool meets(const Window& other) const {
+    for (const Stretch& a : alive)
+      for (const Stretch& b : other.alive)
+        if (a.begin <= b.end && b.begin <= a.end) return true;
+    return false;
+  }
+  void touch(int position, bool begins) {
+    if (begins || alive.empty())
+      alive.push_back({position, position});
+    else
+      alive.back().end = position;
+  }
+};
+
+std::vector<Window> windows_of(const Module& module) {
+  std::vector<Window> windows;
+  for (int block = 0; block < static_cast<int>(module.blocks.size()); ++block) {
+    const BlockClass& block_class = module.class_of(module.blocks[static_cast<size_t>(block)]);
+    for (const Bundle& bundle : block_class.bundles)
+      for (const FlatRole role : {FlatRole::Weights, FlatRole::Gradient}) {
+        const bool weights = role == FlatRole::Weights;
+        const bool comes_and_goes =
+            weights ? find_flat(block_class, bundle.name, FlatRole::WeightsShard) != nullptr
+                    : reduces_every_microbatch(block_class);
+        if (!comes_and_goes) continue;
+        const Value& value =
+            block_class.graph.value(find_flat(block_class, bundle.name, role)->value);
+        windows.push_back({.block = block,
+                           .flat = value.name,
+                           .weights = weights,
+                           .bytes = align_up(value.type.bytes())});
+      }
+  }
+  return windows;
+}
+
+bool contains(const std::vector<int>& blocks, int block) {
+  return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
+}
+
+// A gradient begins with the first writer behind a reduction and ends with the next reduction.
+void mark_alive(const Module& module, const Program& program, std::vector<Window>& windows) {
+  int position = 0;
+  std::vector<bool> open(windows.size(), false);
+  for (const Script& script : program.scripts)
+    for (const ScriptCall& call : script.calls) {
+      ++position;
+      const std::vector<int> read = weights_read(module, program, call),
+                             written = gradients_written(module, call);
+      for (size_t i = 0; i < windows.size(); ++i) {
+        Window& window = windows[i];
+        if (window.weights) {
+          const bool gathers = call.routine == RoutineKind::Gather && call.block == window.block;
+          if (gathers || contains(read, window.block)) window.touch(position, gathers);
+        } else {
+          const bool reduces = call.routine == RoutineKind::Reduce && call.block == window.block;
+          if (!reduces && !contains(written, window.block)) continue;
+          window.touch(position, !open[i]);
+          open[i] = !reduces;
+        }
+      }
+    }
+}
+
+// Largest first, each at the lowest offset where it meets nobody.
+int64_t place(std::vector<Window>& windows) {
+  std::vector<Window*> order;
+  for (Window& window : windows) order.push_back(&window);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Window* a, const Window* b) { return a->bytes > b->bytes; });
+  int64_t bytes = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    std::vector<const Window*> others;
+    for (size_t j = 0; j < i; ++j)
+      if (order[i]->meets(*order[j])) others.push_back(order[j]);
+    std::sort(others.begin(), others.end(),
+              [](const Window* a, const Window* b) { return a->offset < b->offset; });
+    int64_t offset = 0;
+    for (const Window* other : others)
+      if (offset + order[i]->bytes > other->offset)
+        offset = std::max(offset, other->offset + other->bytes);
+    order[i]->offset = offset;
+    bytes = std::max(bytes, offset + order[i]->bytes);
+  }
+  return bytes;
+}
+
+int64_t most_alive(const std::vector<Window>& windows, bool weights) {
+  int64_t most = 0;
+  for (const Window& at : windows)
+    for (const Stretch& stretch : at.alive) {
+      int64_t sum = 0;
+      for (const Window& other : windows)
+        if (other.weights == weights &&
+            std::any_of(other.alive.begin(), other.alive.end(), [&](const Stretch& s) {
+              return s.begin <= stretch.begin && stretch.begin <= s.end;
+            }))
+          sum += other.bytes;
+      most = std::max(most, sum);
+    }
+  return most;
+}
+
+}  // namespace
+
+int64_t WindowLayout::offset(int block, std::string_view flat) const {
+  for (const auto& [name, at] : offsets[static_cast<size_t>(block)])
+    if (name == flat) return at;
+  return kNone;
+}
+
+WindowLayout lay_out_windows(const Module& module, const Program& program) {
+  WindowLayout layout;
+  layout.offsets.resize(module.blocks.size());
+  std::vector<Window> windows = windows_of(module);
+  if (windows.empty()) return layout;
+  mark_alive(module, program, windows);
+  layout.bytes = place(windows);
+  layout.weights_bytes = most_alive(windows, true);
+  layout.gradient_bytes = layout.bytes - layout.weights_bytes;
+  for (const Window& window : windows)
+    layout.offsets[static_cast<size_t>(window.block)].emplace_back(window.flat, window.offset);
+  return layout;
+}
+
+}  // namespace tessera

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rank's thread owns its executor and serves one task after the other; between tasks the host
+// may touch the ranks' memory.
+#include "exec/mesh_executor.h"
+
+#include "comm/local/run_ranks.h"
+
+namespace tessera {
+
+MeshExecutor::MeshExecutor(Program program, MeshExecutorOptions options)
+    : program_(std::move(program)),
+      options_(std::move(options)),
+      hub_({.ranks = program_.mesh.num_ranks(),
+            .arena_bytes = 0,
+            .deadline_seconds = options_.deadline_seconds,
+            .processes = false}),
+      ranks_(static_cast<size_t>(program_.mesh.num_ranks())),
+      waiting_(program_.mesh.num_ranks()) {
+  runner_ = std::thread([this] {
+    try {
+      run_ranks(hub_, [this](RankWorld& world) { serve(world); });
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      error_ = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    task_done_.notify_all();
+  });
+  std::unique_lock lock(mutex_);
+  await_ranks(lock);  // until all have made their executors
+}
+
+MeshExecutor::~MeshExecutor() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    task_given_.notify_all();
+  }
+  runner_.join();
+}
+
+void MeshExecutor::serve(RankWorld& world) {
+  const int rank = world.rank();
+  try {
+    CpuExecutorOptions options{
+        .threads = options_.threads, .world = &world, .poison = options_.poison};
+    if (options_.observer)
+      options.observer = [this, rank](const InstructionEvent& event) {
+        options_.observer(rank, event);
+      };
+    ranks_[static_cast<size_t>(rank)] = std::make_unique<CpuExecutor>(program_, std::move(options));
+    int64_t done = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (--waiting_ == 0) task_done_.notify_all();
+      task_given_.wait(lock, [&] { return stopping_ || round_ > done; });
+      if (stopping_) break;
+      done = round_;
+      const Task& task = *task_;
+      lock.unlock();
+      task(*ranks_[static_cast<size_t>(rank)]);
+      lock.lock();
+    }
+    lock.unlock();
+    ranks_[static_cast<size_t>(rank)].reset();  // its groups end before the world does
+  } catch (...) {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;  // or the others would wait for a task for ever
+      task_given_.notify_all();
+    }
+    ranks_[static_cast<size_t>(rank)].reset();
+    throw;
+  }
+}
+
+void MeshExecutor::await_ranks(std::unique_lock<std::mutex>& lock) {
+  task_done_.wait(lock, [this] { return ended_ || waiting_ == 0; });
+  if (error_) std::rethrow_exception(error_);
+}
+
+void MeshExecutor::on_all(const Task& task) {
+  std::unique_lock lock(mutex_);
+  if (error_) std::rethrow_exception(error_);
+  task_ = &task;
+  waiting_ = num_ranks();
+  ++round_;
+  task_given_.notify_all();
+  await_ranks(lock);
+}
+
+void MeshExecutor::write_state(const StateBuffer& state, std::span<const std::byte> bytes) {
+  for (const auto& rank : ranks_) rank->write_state(state, bytes);
+}
+
+void MeshExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
+  for (const auto& rank : ranks_) rank->read_state(state, bytes);
+}
+
+void MeshExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
+  for (const auto& rank : ranks_) rank->read_gradient(parameter, bytes);
+}
+
+void MeshExecutor::write_batch(const HostBuffer& input, int microbatch,
+                               std::span<const std::byte> bytes) {
+  for (const auto& rank : ranks_) rank->write_batch(input, microbatch, bytes);
+}
+
+void MeshExecutor::write_step(std::string_view name, double value) {
+  for (const auto& rank : ranks_) rank->write_step(name, value);
+}
+
+double MeshExecutor::read_step(std::string_view name) const {
+  return ranks_.front()->read_step(name);
+}
+
+void MeshExecutor::read_output(std::span<std::byte> bytes) const {
+  ranks_.front()->read_output(bytes);
+}
+
+void MeshExecutor::run(const Script& script) {
+  on_all([&](CpuExecutor& rank) { rank.run(script); });
+}
+
+std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank) {
+  if (program.mesh.num_ranks() == 1)
+    return std::make_unique<CpuExecutor>(std::move(program),
+                                         CpuExecutorOptions{.threads = threads_per_rank});
+  return std::make_unique<MeshExecutor>(std::move(program),
+                                        MeshExecutorOptions{.threads = threads_per_rank});
+}
+
+}  // namespace tessera

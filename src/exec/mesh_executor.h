@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program on all ranks of its mesh as threads of this process, behind the same interface as
+// one rank: the host writes and reads whole tensors.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "comm/local/local_hub.h"
+#include "exec/cpu/cpu_executor.h"
+
+namespace tessera {
+
+struct MeshExecutorOptions {
+  int threads = 1;  // of each rank
+  bool poison = false;
+  double deadline_seconds = 120;  // of every collective
+  // Called on the rank's own thread.
+  std::function<void(int rank, const InstructionEvent&)> observer = {};
+};
+
+class MeshExecutor : public Executor {
+ public:
+  MeshExecutor(Program program, MeshExecutorOptions options);
+  ~MeshExecutor() override;
+
+  const Program& program() const override { return program_; }
+  void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override;
+  void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
+  void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
+  void write_batch(const HostBuffer& input, int microbatch,
+                   std::span<const std::byte> bytes) override;
+  void write_step(std::string_view name, double value) override;
+  double read_step(std::string_view name) const override;
+  void read_output(std::span<std::byte> bytes) const override;
+  void run(const Script& script) override;
+
+  int num_ranks() const { return program_.mesh.num_ranks(); }
+  CpuExecutor& rank(int rank) const { return *ranks_[static_cast<size_t>(rank)]; }
+
+ private:
+  using Task = std::function<void(CpuExecutor&)>;
+  void serve(RankWorld& world);  // a rank's thread
+  void on_all(const Task& task);
+  void await_ranks(std::unique_lock<std::mutex>& lock);
+
+  Program program_;
+  MeshExecutorOptions options_;
+  LocalHub hub_;
+  std::vector<std::unique_ptr<CpuExecutor>> ranks_;
+  std::mutex mutex_;
+  std::condition_variable task_given_, task_done_;
+  const Task* task_ = nullptr;
+  int64_t round_ = 0;  // of tasks
+  int waiting_ = 0;    // ranks that have not done this round's task
+  bool stopping_ = false, ended_ = false;
+  std::exception_ptr error_;
+  std::thread runner_;
+};
+
+// One rank, or the mesh of a program: what runs it here.
+std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank);
+
+}  // namespace tessera

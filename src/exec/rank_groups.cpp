@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/rank_groups.h"
+
+#include <set>
+
+#include "core/error.h"
+
+namespace tessera {
+
+RankGroups::RankGroups(const Program& program, RankWorld& world) {
+  std::set<std::string> words;
+  for (const ProgramClass& program_class : program.classes)
+    for (const auto& routine : program_class.routines)
+      for (const Instruction& instruction : routine)
+        if (instruction.attributes.has("axes") && instruction.attributes.integer("ranks") > 1)
+          words.insert(instruction.attributes.word("axes"));
+  for (const std::string& word : words)
+    groups_[word] =
+        world.group(program.mesh.group(world.rank(), program.mesh.parse_word(word)), word);
+}
+
+Communicator& RankGroups::at(std::string_view axes) const {
+  const auto found = groups_.find(axes);
+  TESSERA_CHECK(found != groups_.end(), "no group over {}", axes);
+  return *found->second;
+}
+
+}  // namespace tessera

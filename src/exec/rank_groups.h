@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups of ranks that one rank's collectives run over, by the mesh axes they span ("dp+cp").
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "comm/communicator.h"
+#include "program/program.h"
+
+namespace tessera {
+
+class RankGroups {
+ public:
+  // Makes every group that the program's collectives name, in an order that all ranks share.
+  RankGroups(const Program& program, RankWorld& world);
+
+  Communicator& at(std::string_view axes) const;
+
+ private:
+  std::map<std::string, std::unique_ptr<Communicator>, std::less<>> groups_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan: the mesh, the dims that each axis may split, and how states rest. Every node splits, for
+// each axis, the first dim of the axis's list that it has.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "mesh/mesh.h"
+#include "mesh/placement.h"
+
+namespace tessera {
+
+enum class ContextKind : uint8_t { Ring, Ulysses };
+
+// What a user writes in [mesh] and [plan].
+struct PlanRequest {
+  std::vector<Axis> mesh;  // of pp dp fsdp cp tp ep, in the user's order
+  int zero = 0;
+  bool sequence_parallel = false;
+  ContextKind context = ContextKind::Ring;
+  std::optional<DType> reduce_dtype;
+  // Own lists of dims, by axis, instead of the usual ones.
+  std::vector<std::pair<std::string, std::vector<std::string>>> dims;
+};
+
+struct Plan {
+  Mesh mesh;
+  std::vector<std::vector<std::string>> dims;  // by axis
+  // One op's own list for one axis; it splits inside what the other axes leave.
+  struct OwnDims {
+    std::string op;
+    int axis;
+    std::vector<std::string> dims;
+  };
+  std::vector<OwnDims> own_dims;
+  int zero = 0;
+  int shard_axis = -1;  // that states at rest are sharded over; -1: none
+  int zigzag = 1;  // ranks of a ring: the sequence is cut into twice as many chunks, and rank r
+                   // has chunks r and 2 n - 1 - r
+  std::optional<DType> reduce_dtype;
+
+  bool single() const { return mesh.num_ranks() == 1; }
+  // The dims that `axis` may split in `op`, in order of preference; `own` tells if they are the
+  // op's own.
+  const std::vector<std::string>& dims_of(int axis, std::string_view op, bool& own) const;
+};
+
+// Sizes that the plan must fit; 0: the model has no such dim.
+struct PlanSizes {
+  int64_t kv_heads = 0;
+};
+
+// Checks the request and fills in the usual lists. Where there are fewer key/value heads than
+// tensor-parallel ranks the axis is split in two: kv_heads takes one part, group the other.
+Plan make_plan(const PlanRequest& request, const PlanSizes& sizes);
+
+// "dp=2,tp=2" as axes.
+std::vector<Axis> parse_mesh(std::string_view text);
+
+}  // namespace tessera

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums in rank order.
+#include "ops/collective/collective_cpu.h"
+
+namespace tessera {
+
+void all_reduce_cpu(const CpuCall& call) {
+  if (is_alone(call)) return copy_to_result(call);
+  Collective collective = collective_of(call, CollectiveKind::AllReduce);
+  if (call.attributes.word("reduction") == "max") collective.reduction = Reduction::Max;
+  collective.input_parts = collective.output_parts = whole_as_one_part(*call.operand(0).type);
+  group_of(call).run(collective);
+}
+
+}  // namespace tessera

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the CPU kernels of collective ops reach the other ranks, and how a dim cuts a tensor into
+// parts.
+#pragma once
+
+#include <cstring>
+
+#include "comm/communicator.h"
+#include "exec/cpu/cpu_call.h"
+#include "exec/rank_groups.h"
+
+namespace tessera {
+
+// Parts along `dim` of a tensor whose dim is cut into `ranks` pieces.
+inline Parts parts_along(const TensorType& whole, size_t dim, int64_t ranks) {
+  int64_t outer = 1, inner = 1;
+  for (size_t i = 0; i < dim; ++i) outer *= whole.dims[i].size;
+  for (size_t i = dim; i < whole.dims.size(); ++i) inner *= whole.dims[i].size;
+  return {.outer = outer,
+          .outer_stride = inner,
+          .middle = 1,
+          .middle_stride = 0,
+          .part_stride = inner / ranks,
+          .inner = inner / ranks};
+}
+
+inline Parts whole_as_one_part(const TensorType& type) {
+  const int64_t elements = type.num_elements();
+  return {.outer = 1,
+          .outer_stride = 0,
+          .middle = 1,
+          .middle_stride = 0,
+          .part_stride = elements,
+          .inner = elements};
+}
+
+// Of one rank's share, read in the same order as parts_along reads a part.
+inline Parts one_part_like(const Parts& parts) {
+  return {.outer = parts.outer,
+          .outer_stride = parts.middle * parts.inner,
+          .middle = parts.middle,
+          .middle_stride = parts.inner,
+          .part_stride = 0,
+          .inner = parts.inner};
+}
+
+inline bool is_alone(const CpuCall& call) { return call.attributes.integer("ranks") == 1; }
+
+inline void copy_to_result(const CpuCall& call) {
+  if (call.result(0).data != call.operand(0).data)
+    std::memcpy(call.result(0).data, call.operand(0).data,
+                static_cast<size_t>(call.result(0).type->bytes()));
+}
+
+inline Collective collective_of(const CpuCall& call, CollectiveKind kind) {
+  return {.kind = kind,
+          .reduction = Reduction::Sum,
+          .dtype = call.operand(0).type->dtype,
+          .input = call.operand(0).data,
+          .input_parts = {},
+          .output = call.result(0).data,
+          .output_parts = {},
+          .root = 0,
+          .name = name(call.op)};
+}
+
+inline Communicator& group_of(const CpuCall& call) {
+  TESSERA_CHECK(call.groups, "{} outside a mesh", name(call.op));
+  return call.groups->at(call.attributes.word("axes"));
+}
+
+}  // namespace tessera

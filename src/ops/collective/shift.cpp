@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// shift(x): round the ring of ranks along `axes`: each gives x to the next and has the previous
+// one's.
+#include "ops/collective/collective.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  ranks_of(call);
+  return {call.operand(0)};
+}
+
+Cost cost(const OpCall& call) { return cost_of(call, 0); }
+
+}  // namespace
+
+const OpDef& shift_def() {
+  static const OpDef def{
+      .name = "shift",
+      .summary = "the previous rank's x, round a ring",
+      .operands = {{"x"}},
+      .results = {"y"},
+      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}},
+      .infer_types = infer_types,
+      .cost = cost,
+      .communicates = true,
+  };
+  return def;
+}
+
+}  // namespace tessera

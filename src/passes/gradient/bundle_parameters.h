@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which parameters of a class share a flat buffer: those that lie alike over the mesh and whose
+// gradients wait for the same sums.
+#pragma once
+
+#include "ir/module.h"
+#include "mesh/plan.h"
+
+namespace tessera {
+
+struct BundlePlan {
+  Bundle bundle;
+  DType dtype = DType::Fp32;  // of the weights
+  int64_t decayed = 0;        // leading elements that weight decay applies to
+  AxisIds pending;            // axes over which the gradient is still to be summed
+  AxisIds split;              // axes that split the parameters in use
+
+  std::string gaps() const;    // "3-32+40-64": the padding, in elements; "none"
+  std::vector<int64_t> sizes;  // by parameter, in elements
+};
+
+// Of the parameters that the class owns and trains.
+std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const Plan& plan);
+
+}  // namespace tessera

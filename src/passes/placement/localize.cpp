@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// One walk per class. A value is brought to another placement once per routine and then shared; the
+// backward brings what it needs again, so that gathered copies do not outlive the forward.
+#include "passes/placement/localize.h"
+
+#include <map>
+
+#include "ir/emit.h"
+#include "passes/placement/node_sharding.h"
+#include "passes/placement/reshard.h"
+
+namespace tessera {
+namespace {
+
+// Nodes of one span run in one routine and may share what was brought there.
+enum class Span : uint8_t { Begin, Forward, Evaluate, Backward };
+
+Span span_of(Phase phase) {
+  if (phase == Phase::Begin) return Span::Begin;
+  if (phase == Phase::Forward) return Span::Forward;
+  if (phase == Phase::Evaluate) return Span::Evaluate;
+  return Span::Backward;
+}
+
+class ClassLocalizer {
+ public:
+  ClassLocalizer(const Plan& plan, const Graph& graph) : plan_(plan), graph_(graph) {}
+
+  Graph run() {
+    for (const GraphInput& input : graph_.inputs()) add_input(input);
+    for (const Node& node : graph_.nodes()) add_node(node);
+    for (const GraphOutput& output : graph_.outputs()) add_output(output);
+    return std::move(local_);
+  }
+  int64_t reshards() const { return reshards_; }
+
+ private:
+  TensorType local_type(ValueId id) const {
+    const Value& value = graph_.value(id);
+    return {value.type.dtype, local_dims(plan_.mesh, value.type.dims, value.placement)};
+  }
+
+  void bind(ValueId id, ValueId local) {
+    if (locals_.size() <= static_cast<size_t>(id))
+      locals_.resize(static_cast<size_t>(graph_.num_values()), kNone);
+    locals_[static_cast<size_t>(id)] = local;
+    local_.value(local).placement = graph_.value(id).placement;
+    TESSERA_CHECK(local_.value(local).type == local_type(id), "%{} is {} on a rank, not {}",
+                  graph_.value(id).name, to_string(local_.value(local).type),
+                  to_string(local_type(id)));
+  }
+
+  void add_input(const GraphInput& input) {
+    GraphInput copy = input;
+    if (input.kind == InputKind::State || input.kind == InputKind::Batch)
+      copy.whole = graph_.value(input.value).type.dims;
+    bind(input.value, local_.add_input(std::move(copy), graph_.value(input.value).name,
+                                       local_type(input.value)));
+  }
+
+  void add_node(const Node& node) {
+    const NodeSharding sharding(plan_, graph_, node);
+    std::vector<ValueId> operands;
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      operands.push_back(brought(node.operands[i], sharding.operand(i), node.phase));
+    const std::vector<ValueId> results = sharding.expanded_dim().empty()
+                                             ? emitted(node, std::move(operands))
+                                             : expanded(node, sharding, std::move(operands));
+    TESSERA_CHECK(results.size() == node.results.size(), "{}", name(node.op));
+    for (size_t i = 0; i < results.size(); ++i) {
+      bind(node.results[i], results[i]);
+      local_.value(results[i]).name = local_.value(results[i]).name == name_of(node.results[i])
+                                          ? name_of(node.results[i])
+                                          : local_.unique_name(name_of(node.results[i]));
+    }
+  }
+
+  const std::string& name_of(ValueId id) const { return graph_.value(id).name; }
+
+  std::vector<ValueId> emitted(const Node& node, std::vector<ValueId> operands) {
+    return emit(
+        local_, node.op, std::move(operands),
+        {.attributes = node.attributes, .phase = node.phase, .name = name_of(node.results[0])});
+  }
+
+  std::vector<ValueId> expanded(const Node& node, const NodeSharding& sharding,
+                                std::vector<ValueId> operands) {
+    const AxisIds axes = sharding.expanded_axes();
+    ExpansionBuilder builder(local_, node, std::move(operands),
+                             {sharding.expanded_dim(), sharding.size_of(sharding.expanded_dim())},
+                             plan_.mesh.word(axes), plan_.mesh.size(axes), rank_index(axes));
+    return op_def(node.op).expand(builder);
+  }
+
+  ValueId rank_index(const AxisIds& axes) {
+    const std::string wanted = plan_.mesh.word(axes);
+    if (const GraphInput* known = local_.find_input(InputKind::Rank, wanted)) return known->value;
+    const ValueId id = local_.add_input({.kind = InputKind::Rank, .value = kNone, .state = {}},
+                                        wanted, scalar(DType::Int32));
+    local_.value(id).placement.resize(static_cast<size_t>(plan_.mesh.num_axes()));
+    return id;
+  }
+
+  // The value as the wanted placement has it, in this phase's routine.
+  ValueId brought(ValueId id, const Placement& wanted, Phase phase) {
+    const ValueId own = locals_[static_cast<size_t>(id)];
+    if (same_place(graph_.value(id).placement, wanted)) return own;
+    const auto key = std::make_tuple(id, span_of(phase), to_string(plan_.mesh, wanted));
+    if (const auto known = brought_.find(key); known != brought_.end()) return known->second;
+    const auto steps = reshard_steps(graph_.value(id).placement, wanted);
+    if (!steps)
+      throw user_error("%{} lies on ({}) and is wanted on ({}): no way there without gathering it",
+                       name_of(id), to_string(plan_.mesh, graph_.value(id).placement),
+                       to_string(plan_.mesh, wanted))
+          .help("change the lists of dims in the plan so that its readers agree");
+    ValueId value = own;
+    for (const ReshardStep& step : *steps) value = take(step, value, phase);
+    local_.value(value).placement = wanted;
+    return brought_[key] = value;
+  }
+
+  ValueId take(const ReshardStep& step, ValueId value, Phase phase) {
+    ++reshards_;
+    const auto ranks = int64_t{plan_.mesh.size(step.axes)};
+    const std::string axes = plan_.mesh.word(step.axes);
+    const auto emit_step = [&](OpKind op, std::vector<ValueId> operands, Attributes attributes) {
+      return emit(local_, op, std::move(operands),
+                  {.attributes = std::move(attributes),
+                   .phase = phase,
+                   .name = fmt::format("{}.{}", local_.value(value).name, name(op))})
+          .front();
+    };
+    switch (step.kind) {
+      case ReshardStep::Kind::Slice:
+        return emit_step(OpKind::take_shard, {value, rank_index(step.axes)},
+                         {{"ranks", ranks}, {"dim", step.dim}});
+      case ReshardStep::Kind::ReduceScatter:
+        return emit_step(OpKind::reduce_scatter, {value},
+                         {{"axes", axes}, {"ranks", ranks}, {"dim", step.dim}});
+      case ReshardStep::Kind::AllToAll:
+        return emit_step(
+            OpKind::all_to_all, {value},
+            {{"axes", axes}, {"ranks", ranks}, {"split", step.dim}, {"join", step.from}});
+      case ReshardStep::Kind::AllReduce:
+        return emit_step(OpKind::all_reduce, {value}, {{"axes", axes}, {"ranks", ranks}});
+      case ReshardStep::Kind::AllGather:
+        return emit_step(OpKind::all_gather, {value},
+                         {{"axes", axes}, {"ranks", ranks}, {"dim", step.dim}});
+    }
+    check_failed("reshard step", __FILE__, __LINE__, "");
+  }
+
+  // Streams arrive as their readers expect them; gradients lie as their parameter does, sums over
+  // the batch still pending: build_update takes them once per step.
+  Placement wanted_of(const GraphOutput& output) const {
+    const Value& value = graph_.value(output.value);
+    switch (output.kind) {
+      case OutputKind::Stream:
+      case OutputKind::InputGradient:
+        return free_placement(plan_, value.type);
+      case OutputKind::Gradient: {
+        Placement wanted =
+            graph_.value(graph_.find_input(InputKind::State, output.target)->value).placement;
+        for (size_t axis = 0; axis < wanted.size(); ++axis)
+          if (value.placement[axis].kind == AxisPlacement::Kind::Partial &&
+              wanted[axis].kind == AxisPlacement::Kind::Replicate)
+            wanted[axis] = partial();
+        return wanted;
+      }
+      case OutputKind::Step:
+      case OutputKind::State:
+      case OutputKind::Flat:
+        return value.placement;
+    }
+    check_failed("output kind", __FILE__, __LINE__, "");
+  }
+
+  void add_output(const GraphOutput& output) {
+    const Value& value = graph_.value(output.value);
+    GraphOutput copy = output;
+    copy.value = brought(output.value, wanted_of(output), graph_.node(value.producer).phase);
+    const bool moved = copy.value != locals_[static_cast<size_t>(output.value)];
+    // A collective cannot add into what it returns.
+    if (moved && output.accumulates)
+      copy.value = emit(local_, OpKind::accumulate, {copy.value},
+                        {.attributes = {},
+                         .phase = graph_.node(value.producer).phase,
+                         .name = value.name + ".sum"})
+                       .front();
+    if (moved) local_.value(copy.value).placement = wanted_of(output);
+    local_.add_output(std::move(copy));
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  Graph local_;
+  std::vector<ValueId> locals_;  // by value: its own placement, on a rank
+  std::map<std::tuple<ValueId, Span, std::string>, ValueId> brought_;
+  int64_t reshards_ = 0;
+};
+
+}  // namespace
+
+Pass localize(Plan plan) {
+  return {.name = "localize",
+          .summary =
+              "gives each rank its local sizes, collectives where placements change, and the "
+              "hops of ops that split a dim by talking",
+          .requires_form = Form::Step,
+          .ensures_form = Form::Local,
+          .run = [plan = std::move(plan)](Module& module) {
+            int64_t reshards = 0;
+            if (!plan.single())
+              for (BlockClass& block_class : module.classes) {
+                ClassLocalizer localizer(plan, block_class.graph);
+                block_class.graph = localizer.run();
+                reshards += localizer.reshards();
+              }
+            module.form = Form::Local;
+            return PassCounts{{"reshards", reshards}};
+          }};
+}
+
+}  // namespace tessera

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/placement/node_sharding.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/emit.h"
+
+namespace tessera {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Vocabularies are padded, everything else must divide.
+constexpr std::string_view kPadded = "vocab";
+
+[[noreturn]] void refuse(const Plan& plan, const AxisIds& axes, const std::string& dim,
+                         int64_t size) {
+  std::vector<int64_t> good;
+  for (int64_t n = 1; n <= size && n <= 1024; ++n)
+    if (size % n == 0) good.push_back(n);
+  std::string names;
+  for (const int axis : axes)
+    names += (names.empty() ? "" : " x ") + plan.mesh.axes()[static_cast<size_t>(axis)].name;
+  throw user_error("cannot shard {} ({}) over {} ({})", dim, size, names, plan.mesh.size(axes))
+      .help(fmt::format("use {} = {}", names, fmt::join(good, ", ")));
+}
+
+}  // namespace
+
+NodeSharding::NodeSharding(const Plan& plan, const Graph& graph, const Node& node)
+    : plan_(plan), graph_(graph), node_(node) {
+  const OpDef& def = op_def(node.op);
+  const std::vector<TensorType> operands = types_of(graph, node.operands),
+                                results = types_of(graph, node.results);
+  if (def.sharding) rule_ = def.sharding({node.op, node.attributes, operands, results});
+  axes_.resize(static_cast<size_t>(plan.mesh.num_axes()));
+  for (int axis = 0; axis < plan.mesh.num_axes(); ++axis)
+    axes_[static_cast<size_t>(axis)] = choose(axis);
+  for (const AxisPlacement& place : axes_) {
+    if (place.kind != AxisPlacement::Kind::Shard) continue;
+    require_division(place.dim);
+    if (!contains(rule_.expandable, place.dim)) continue;
+    TESSERA_CHECK(expanded_dim_.empty() || expanded_dim_ == place.dim, "{} expands {} and {}",
+                  name(node.op), expanded_dim_, place.dim);
+    expanded_dim_ = place.dim;
+  }
+}
+
+bool NodeSharding::has_factor(const std::string& dim) const {
+  const auto has = [&](ValueId id) { return graph_.value(id).type.has(dim); };
+  return std::any_of(node_.operands.begin(), node_.operands.end(), has) ||
+         std::any_of(node_.results.begin(), node_.results.end(), has);
+}
+
+int64_t NodeSharding::size_of(const std::string& dim) const {
+  for (const auto* ids : {&node_.operands, &node_.results})
+    for (const ValueId id : *ids)
+      if (graph_.value(id).type.has(dim)) return graph_.value(id).type.size_of(dim);
+  return 0;
+}
+
+bool NodeSharding::all_pending(int axis) const {
+  return op_def(node_.op).passes_pending &&
+         std::all_of(node_.operands.begin(), node_.operands.end(), [&](ValueId id) {
+           const Placement& placement = graph_.value(id).placement;
+           return !placement.empty() &&
+                  placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Partial;
+         });
+}
+
+AxisPlacement NodeSharding::choose(int axis) const {
+  if (plan_.mesh.size(axis) == 1) return replicate();
+  if (all_pending(axis)) return partial();
+  bool own = false;
+  for (const std::string& dim : plan_.dims_of(axis, name(node_.op), own))
+    if (has_factor(dim) && !contains(rule_.whole, dim)) return shard(dim, own);
+  return replicate();
+}
+
+void NodeSharding::require_division(const std::string& dim) const {
+  const AxisIds axes = shard_axes(axes_, dim);
+  if (dim != kPadded && size_of(dim) % plan_.mesh.size(axes) != 0)
+    refuse(plan_, axes, dim, size_of(dim));
+}
+
+Placement NodeSharding::operand(size_t i) const {
+  const TensorType& type = graph_.value(node_.operands[i]).type;
+  Placement placement = axes_;
+  for (AxisPlacement& place : placement)
+    if (place.kind == AxisPlacement::Kind::Shard && !type.has(place.dim)) place = replicate();
+  return placement;
+}
+
+Placement NodeSharding::result(size_t i) const {
+  const TensorType& type = graph_.value(node_.results[i]).type;
+  const bool comes_whole = std::find(rule_.whole_results.begin(), rule_.whole_results.end(), i) !=
+                           rule_.whole_results.end();
+  Placement placement = axes_;
+  for (AxisPlacement& place : placement) {
+    if (place.kind != AxisPlacement::Kind::Shard || type.has(place.dim)) continue;
+    place = comes_whole && contains(rule_.expandable, place.dim) ? replicate() : partial();
+  }
+  return placement;
+}
+
+Placement free_placement(const Plan& plan, const TensorType& type) {
+  Placement placement(static_cast<size_t>(plan.mesh.num_axes()));
+  for (int axis = 0; axis < plan.mesh.num_axes(); ++axis) {
+    if (plan.mesh.size(axis) == 1) continue;
+    for (const std::string& dim : plan.dims[static_cast<size_t>(axis)])
+      if (type.has(dim)) {
+        placement[static_cast<size_t>(axis)] = shard(dim);
+        break;
+      }
+  }
+  for (const Dim& dim : type.dims) {
+    const AxisIds axes = shard_axes(placement, dim.name);
+    if (dim.size % plan.mesh.size(axes) != 0) refuse(plan, axes, dim.name, dim.size);
+  }
+  return placement;
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one node splits, by axis, and the placements that follow for its operands and results.
+#pragma once
+
+#include "ir/op_def.h"
+#include "mesh/plan.h"
+
+namespace tessera {
+
+class NodeSharding {
+ public:
+  // Operands must have their placements. Throws a UserError where a size does not divide.
+  NodeSharding(const Plan& plan, const Graph& graph, const Node& node);
+
+  Placement operand(size_t i) const;  // as the node must have it
+  Placement result(size_t i) const;   // as the node gives it
+
+  // The expandable dim that is split, or "".
+  const std::string& expanded_dim() const { return expanded_dim_; }
+  int64_t size_of(const std::string& dim) const;  // over all ranks
+  AxisIds expanded_axes() const { return shard_axes(axes_, expanded_dim_); }
+
+ private:
+  AxisPlacement choose(int axis) const;
+  bool has_factor(const std::string& dim) const;
+  bool all_pending(int axis) const;
+  void require_division(const std::string& dim) const;
+
+  const Plan& plan_;
+  const Graph& graph_;
+  const Node& node_;
+  ShardingRule rule_;
+  Placement axes_;  // Shard: what the node splits; Partial: a pending sum passes through
+  std::string expanded_dim_;
+};
+
+// The placement that a value itself takes where no node decides: the stream between blocks.
+Placement free_placement(const Plan& plan, const TensorType& type);
+
+}  // namespace tessera

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches to check a plan with: random tokens in documents that begin anywhere, labels ignored
+// unevenly over rows and positions. A pure function of (seed, step, input, element), so every plan
+// sees the same.
+#pragma once
+
+#include "exec/executor.h"
+
+namespace tessera {
+
+struct MadeBatchOptions {
+  uint64_t seed = 1;
+  int64_t vocabulary = 0;
+};
+
+// Writes every batch input of all microbatches.
+void write_made_batch(Executor& executor, int64_t step, const MadeBatchOptions& options);
+
+}  // namespace tessera

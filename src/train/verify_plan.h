@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a model under a plan beside the same model on one rank, from the same seed and batches, and
+// compares everything that training produces. The error of a tensor is max|a-b| over the larger of
+// max|b| and 0.01 of the largest entry of any tensor of its kind.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "exec/mesh_executor.h"
+#include "models/model_config.h"
+
+namespace tessera {
+
+struct VerifyRequest {
+  ModelConfig model;
+  BatchShape microbatch;  // over all ranks
+  int microbatches = 1;
+  DType precision = DType::Fp64;
+  OptimizerOptions optimizer;
+  Plan plan;
+  int steps = 2;
+  uint64_t seed = 1;
+  // Small: Adam divides by the root of the mean square, so a gradient that is zero in theory
+  // (GPT-2's key bias) moves its parameter by rounding errors times this.
+  double learning_rate = 1e-3;
+  int threads = 1;  // of this machine
+  bool show_ranks = false;
+  PipelineOptions pipeline = {};                      // of the plan's compilation alone
+  std::function<void(Program&)> change_program = {};  // tests break programs with it
+};
+
+struct WorstError {
+  double error = 0;
+  std::string name;  // of the tensor; empty: none is off
+};
+
+struct RankReport {
+  int rank = 0;
+  double loss = 0;     // its own share of the last step's loss, before the sum over ranks
+  std::string digest;  // of the parameters it holds at the end
+};
+
+struct VerifyReport {
+  WorstError loss, grad_norm, gradient, parameter, replica;
+  double tolerance = 0;
+  double first_loss = 0;
+  std::vector<RankReport> ranks;  // where asked for
+
+  bool equal() const;
+};
+
+double verify_tolerance(DType precision);
+VerifyReport verify_plan(const VerifyRequest& request);
+
+}  // namespace tessera
