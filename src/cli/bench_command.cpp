@@ -148,6 +148,7 @@ void add_bench_command(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* bench = app.add_subcommand("bench", "measure speed");
   bench->require_subcommand(1);
+  add_bench_collectives(*bench);
   CLI::App* step = bench->add_subcommand("step", "a training step beside the least it could take");
   step->footer(kFooter);
   add_run_options(*step, command->run);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line. Exit codes: 0 done, 1 a check did not hold, 2 the user's mistake, 70 our own
-// bug.
+// The command line. Exit codes: 0 done, 1 a check did not hold, 2 the user's mistake, 3 a rank died
+// or is late, 70 our own bug.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <string>
 
 #include "cli/commands.h"
+#include "comm/local/run_ranks.h"
+#include "comm/peer_error.h"
 #include "core/error.h"
 #include "core/nearest_name.h"
 
@@ -57,6 +59,7 @@ int main(int argc, char** argv) {
   tessera::add_compile_command(app);
   tessera::add_verify_command(app);
   tessera::add_bench_command(app);
+  tessera::add_collectives_command(app);
   tessera::add_docs_command(app);
   try {
     check_subcommand(app, argc, argv);
@@ -72,6 +75,8 @@ int main(int argc, char** argv) {
                 2);
   } catch (const tessera::UserError& error) {
     return fail(error.report(), 2);
+  } catch (const tessera::PeerError& error) {
+    return fail(fmt::format("error: {}\n", error.what()), tessera::kPeerExitStatus);
   } catch (const std::exception& error) {
     return fail(fmt::format("internal error: {}\n", error.what()), 70);
   }

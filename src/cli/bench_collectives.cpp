@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera bench collectives: time and bandwidth of each collective, in the table of nccl-tests,
+// beside the machine's copy bandwidth.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include "cli/byte_size.h"
+#include "cli/commands.h"
+#include "comm/collective_bench.h"
+#include "comm/local/run_ranks.h"
+#include "comm/mpi/mpi_process.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "size is the largest buffer of a rank, count its elements, time one collective in "
+    "microseconds\n"
+    "(warmed up, between two barriers, averaged). algbw = size / time. busbw = algbw x f, with f "
+    "=\n"
+    "2 (n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all, gather and "
+    "scatter;\n"
+    "1 for broadcast, reduce and send, as in nccl-tests. All are in place where that is possible;\n"
+    "send is one hop of a ring. The ceiling is the machine's copy bandwidth, read plus written,\n"
+    "with a thread on every core that ranks can use; x copy is the time in which it would move\n"
+    "3 x size per rank, over the time measured: above 1 is faster than that.\n"
+    "Examples:\n"
+    "  tessera bench collectives --ranks 4\n"
+    "  tessera bench collectives --ranks 2 --kinds all_reduce --sizes 64MB,400MB\n"
+    "  mpirun -np 4 tessera bench collectives --backend mpi\n"
+    "  tessera bench collectives --dtype bf16 --json";
+
+struct BenchCollectives {
+  int ranks = 4;
+  std::string backend, dtype = "fp32", reduction = "sum";
+  std::vector<std::string> kinds;
+  std::vector<std::string> sizes{"1KB", "64KB", "1MB", "16MB", "64MB", "400MB"};  // 100M fp32
+  bool json = false;
+};
+
+struct Work {
+  std::vector<CollectiveBenchOptions> items;
+  int64_t largest_bytes = 0;
+};
+
+std::vector<CollectiveKind> chosen_kinds(const BenchCollectives& command) {
+  std::vector<CollectiveKind> kinds;
+  for (int i = 0; i < kNumCollectiveKinds; ++i) {
+    const auto kind = static_cast<CollectiveKind>(i);
+    if (kind == CollectiveKind::Recv || kind == CollectiveKind::Barrier) continue;
+    const bool named =
+        std::find(command.kinds.begin(), command.kinds.end(), name(kind)) != command.kinds.end();
+    if (command.kinds.empty() || named) kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+Work work_of(const BenchCollectives& command) {
+  Work work;
+  std::vector<int64_t> sizes;
+  for (const std::string& size : command.sizes) sizes.push_back(parse_byte_size(size));
+  Reduction reduction = Reduction::Sum;
+  for (int i = 0; i < kNumReductions; ++i)
+    if (name(static_cast<Reduction>(i)) == command.reduction) reduction = static_cast<Reduction>(i);
+  for (const CollectiveKind kind : chosen_kinds(command))
+    for (const int64_t size : sizes) {
+      work.items.push_back({.kind = kind,
+                            .reduction = reduction,
+                            .dtype = *dtype_from_name(command.dtype),
+                            .bytes = size});
+      work.largest_bytes = std::max(work.largest_bytes, size);
+    }
+  return work;
+}
+
+// The first rank's timings are the ones shown.
+std::vector<CollectiveTiming> bench_on(RankWorld& world, const Work& work, std::byte* input,
+                                       std::byte* output) {
+  std::vector<int> all(static_cast<size_t>(world.size()));
+  std::iota(all.begin(), all.end(), 0);
+  const auto group = world.group(all, "all");
+  std::vector<CollectiveTiming> timings;
+  for (const CollectiveBenchOptions& item : work.items)
+    timings.push_back(bench_collective(*group, item, input, output));
+  return timings;
+}
+
+bool copies_out_of_place(const Work& work) {
+  return std::any_of(work.items.begin(), work.items.end(),
+                     [](const CollectiveBenchOptions& item) { return needs_output(item.kind); });
+}
+
+struct Report {
+  std::vector<CollectiveTiming> timings;
+  std::string backend;
+  int ranks = 0, copy_threads = 0;
+  double copy_bytes_per_second = 0;
+};
+
+nlohmann::json to_json(const Report& report) {
+  nlohmann::json json{{"backend", report.backend},
+                      {"ranks", report.ranks},
+                      {"copy_bytes_per_second", report.copy_bytes_per_second},
+                      {"copy_threads", report.copy_threads}};
+  for (const CollectiveTiming& timing : report.timings)
+    json["results"].push_back({{"collective", name(timing.kind)},
+                               {"bytes", timing.bytes},
+                               {"count", timing.count},
+                               {"dtype", name(timing.dtype)},
+                               {"reduction", name(timing.reduction)},
+                               {"iterations", timing.iterations},
+                               {"seconds", timing.seconds},
+                               {"algorithm_bytes_per_second", timing.algorithm_bytes_per_second},
+                               {"bus_bytes_per_second", timing.bus_bytes_per_second},
+                               {"bus_factor", bus_factor(timing.kind, report.ranks)}});
+  return json;
+}
+
+void print_table(const Report& report) {
+  fmt::print(
+      "# {} ranks, backend {}; copy bandwidth {:.2f} GB/s with {} threads (read + written)\n",
+      report.ranks, report.backend, report.copy_bytes_per_second / 1e9, report.copy_threads);
+  for (size_t i = 0; i < report.timings.size(); ++i) {
+    const CollectiveTiming& timing = report.timings[i];
+    const bool first = i == 0 || report.timings[i - 1].kind != timing.kind;
+    if (first)
+      fmt::print("\n# {}: busbw = algbw x {}\n{:>12} {:>12} {:>6} {:>6} {:>12} {:>8} {:>8} {:>7}\n",
+                 name(timing.kind), bus_formula(timing.kind), "size (B)", "count", "type", "redop",
+                 "time (us)", "algbw", "busbw", "x copy");
+    const double copy_seconds =
+        3.0 * static_cast<double>(timing.bytes) * report.ranks / report.copy_bytes_per_second;
+    fmt::print("{:>12} {:>12} {:>6} {:>6} {:>12.1f} {:>8.2f} {:>8.2f} {:>7.2f}\n", timing.bytes,
+               timing.count, name(timing.dtype), name(timing.reduction), timing.seconds * 1e6,
+               timing.algorithm_bytes_per_second / 1e9, timing.bus_bytes_per_second / 1e9,
+               copy_seconds / timing.seconds);
+  }
+}
+
+void show(const BenchCollectives& command, Report report) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  report.copy_threads = std::min(report.ranks, cores);
+  report.copy_bytes_per_second = copy_bytes_per_second(report.copy_threads);
+  if (command.json)
+    fmt::print("{}\n", to_json(report).dump());
+  else
+    print_table(report);
+}
+
+void run_local(const BenchCollectives& command, const Work& work) {
+  Report report{.timings = {}, .backend = "local", .ranks = command.ranks};
+  run_ranks(command.ranks, [&](RankWorld& world) {
+    std::vector<std::byte> input(static_cast<size_t>(work.largest_bytes));
+    std::vector<std::byte> output(
+        static_cast<size_t>(copies_out_of_place(work) ? work.largest_bytes : 0));
+    auto timings = bench_on(world, work, input.data(), output.data());
+    if (world.rank() == 0) report.timings = std::move(timings);
+  });
+  show(command, std::move(report));
+}
+
+void run_mpi(const BenchCollectives& command, const Work& work) {
+  run_mpi_rank([&](RankWorld& world) {
+    std::vector<std::byte> input(static_cast<size_t>(work.largest_bytes));
+    std::vector<std::byte> output(
+        static_cast<size_t>(copies_out_of_place(work) ? work.largest_bytes : 0));
+    auto timings = bench_on(world, work, input.data(), output.data());
+    if (world.rank() == 0)
+      show(command, {.timings = std::move(timings), .backend = "mpi", .ranks = world.size()});
+  });
+}
+
+void run(const BenchCollectives& command) {
+  const Work work = work_of(command);
+  const bool mpi = command.backend.empty() ? launched_by_mpi() : command.backend == "mpi";
+  if (!mpi) return run_local(command, work);
+  if (!launched_by_mpi() && built_with_mpi())
+    throw user_error("--backend mpi: this process was not started by mpirun or srun")
+        .help(fmt::format("mpirun -np {} tessera bench collectives --backend mpi", command.ranks));
+  run_mpi(command, work);
+}
+
+}  // namespace
+
+void add_bench_collectives(CLI::App& bench) {
+  auto command = std::make_shared<BenchCollectives>();
+  CLI::App* collectives =
+      bench.add_subcommand("collectives", "time and bandwidth of each collective");
+  collectives->footer(kFooter);
+  collectives->add_option("--ranks", command->ranks, "how many ranks; with MPI, mpirun says")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  collectives->add_option("--backend", command->backend, "local or mpi; default: as it was started")
+      ->check(CLI::IsMember({"local", "mpi"}));
+  std::vector<std::string> kinds;
+  for (const CollectiveKind kind : chosen_kinds({})) kinds.emplace_back(name(kind));
+  collectives->add_option("--kinds", command->kinds, "which collectives; default: all")
+      ->delimiter(',')
+      ->check(CLI::IsMember(kinds));
+  collectives->add_option("--sizes", command->sizes, "bytes of a rank's largest buffer")
+      ->delimiter(',')
+      ->capture_default_str();
+  collectives->add_option("--dtype", command->dtype, "fp32, bf16, fp64 or int32")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp64", "int32"}))
+      ->capture_default_str();
+  collectives->add_option("--reduction", command->reduction, "sum, mean, min or max")
+      ->check(CLI::IsMember({"sum", "mean", "min", "max"}))
+      ->capture_default_str();
+  collectives->add_flag("--json", command->json,
+                        "print one JSON object on standard output and nothing else there");
+  collectives->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera collectives: what each collective does to a small tensor, before and after.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "comm/communicator.h"
+#include "comm/local/run_ranks.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Rank r begins with the numbers 0 1 2 ... plus r, one per rank. A dot is a number that the\n"
+    "collective leaves alone. Sums are taken in rank order.\n"
+    "Examples:\n"
+    "  tessera collectives --ranks 4\n"
+    "  tessera collectives --ranks 2 --reduction max\n"
+    "  tessera collectives --json";
+
+constexpr float kUntouched = -1e30f;
+
+struct CollectivesCommand {
+  int ranks = 4;
+  std::string reduction = "sum";
+  bool json = false;
+};
+
+using Rows = std::vector<std::vector<float>>;  // by rank
+
+struct Shown {
+  std::string name, meaning;
+  Rows after;
+};
+
+// One rank's part in showing a collective: gets its numbers, returns what it holds afterwards.
+using Act = std::vector<float> (*)(Communicator& group, Reduction reduction,
+                                   std::vector<float> numbers);
+
+std::byte* bytes(std::vector<float>& numbers) {
+  return reinterpret_cast<std::byte*>(numbers.data());
+}
+
+// `parts_in` and `parts_out`: whether that side has a part per rank or is all of it one part.
+template <CollectiveKind kind, bool parts_in, bool parts_out>
+std::vector<float> act(Communicator& group, Reduction reduction, std::vector<float> numbers) {
+  const int64_t part = parts_in || parts_out ? 1 : group.size();
+  const size_t written = parts_out ? numbers.size() : static_cast<size_t>(part);
+  std::vector<float> result(written, kUntouched);
+  const bool root = group.rank() == 0;
+  const bool reads = root || (kind != CollectiveKind::Broadcast && kind != CollectiveKind::Scatter);
+  const bool writes = root || (kind != CollectiveKind::Gather && kind != CollectiveKind::Reduce);
+  group.run({.kind = kind,
+             .reduction = reduction,
+             .input = reads ? bytes(numbers) : nullptr,
+             .input_parts = contiguous_parts(reads ? part : 0),
+             .output = writes ? bytes(result) : nullptr,
+             .output_parts = contiguous_parts(writes ? part : 0),
+             .name = "numbers"});
+  return result;
+}
+
+std::vector<float> reduce_scatter_then_all_gather(Communicator& group, Reduction reduction,
+                                                  std::vector<float> numbers) {
+  std::vector<float> part =
+      act<CollectiveKind::ReduceScatter, true, false>(group, reduction, std::move(numbers));
+  part.resize(static_cast<size_t>(group.size()));
+  return act<CollectiveKind::AllGather, false, true>(group, reduction, std::move(part));
+}
+
+std::vector<float> send_to_the_next(Communicator& group, Reduction /*reduction*/,
+                                    std::vector<float> numbers) {
+  const int size = group.size(), rank = group.rank();
+  if (size == 1) return numbers;
+  std::vector<float> result(numbers.size(), kUntouched);
+  const Ticket sent = group.start({.kind = CollectiveKind::Send,
+                                   .input = bytes(numbers),
+                                   .input_parts = contiguous_parts(size),
+                                   .root = (rank + 1) % size,
+                                   .name = "numbers"});
+  const Ticket received = group.start({.kind = CollectiveKind::Recv,
+                                       .output = bytes(result),
+                                       .output_parts = contiguous_parts(size),
+                                       .root = (rank + size - 1) % size,
+                                       .name = "numbers"});
+  group.wait(sent);
+  group.wait(received);
+  return result;
+}
+
+struct Row {
+  const char* name;
+  const char* meaning;
+  bool reduces;
+  Act act;
+};
+using Kind = CollectiveKind;
+constexpr Row kRows[] = {
+    {"broadcast", "all get what rank 0 has", false, act<Kind::Broadcast, false, false>},
+    {"scatter", "rank r gets number r of rank 0", false, act<Kind::Scatter, true, false>},
+    {"gather", "rank 0 gets the first number of each", false, act<Kind::Gather, false, true>},
+    {"reduce", "rank 0 gets the {} of all", true, act<Kind::Reduce, false, false>},
+    {"all_gather", "all get the first number of each", false, act<Kind::AllGather, false, true>},
+    {"reduce_scatter", "rank r gets number r of the {}", true,
+     act<Kind::ReduceScatter, true, false>},
+    {"all_reduce", "all get the {} of all", true, act<Kind::AllReduce, false, false>},
+    {"reduce_scatter + all_gather", "the same as all_reduce", true, reduce_scatter_then_all_gather},
+    {"all_to_all", "rank r gets number r of each", false, act<Kind::AllToAll, true, true>},
+    {"send, recv", "each rank sends to the next one", false, send_to_the_next},
+};
+
+std::vector<Shown> show_all(int ranks, Reduction reduction, Rows& before) {
+  std::vector<Shown> shown;
+  for (const Row& row : kRows) {
+    const std::string title =
+        row.reduces ? fmt::format("{} ({})", row.name, name(reduction)) : row.name;
+    shown.push_back({title, fmt::format(fmt::runtime(row.meaning), name(reduction)),
+                     Rows(static_cast<size_t>(ranks))});
+  }
+  before.resize(static_cast<size_t>(ranks));
+  run_ranks(ranks, [&](RankWorld& world) {
+    std::vector<int> all(static_cast<size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    const auto group = world.group(all, "all");
+    const auto rank = static_cast<size_t>(world.rank());
+    std::vector<float> numbers(static_cast<size_t>(ranks));
+    std::iota(numbers.begin(), numbers.end(), static_cast<float>(rank));
+    before[rank] = numbers;
+    for (size_t i = 0; i < shown.size(); ++i)
+      shown[i].after[rank] = kRows[i].act(*group, reduction, numbers);
+  });
+  return shown;
+}
+
+std::string numbers_text(const std::vector<float>& numbers) {
+  std::string text;
+  for (const float number : numbers)
+    text += number == kUntouched ? fmt::format("{:>5}", ".") : fmt::format("{:>5g}", number);
+  return text;
+}
+
+void print_all(const Rows& before, const std::vector<Shown>& shown) {
+  for (const Shown& each : shown) {
+    fmt::print("{}: {}\n", each.name, each.meaning);
+    for (size_t rank = 0; rank < before.size(); ++rank)
+      fmt::print("  rank {:<3}{}   ->{}\n", rank, numbers_text(before[rank]),
+                 numbers_text(each.after[rank]));
+  }
+}
+
+nlohmann::json to_json(const CollectivesCommand& command, const Rows& before,
+                       const std::vector<Shown>& shown) {
+  nlohmann::json json{
+      {"ranks", command.ranks}, {"reduction", command.reduction}, {"before", before}};
+  for (size_t i = 0; i < shown.size(); ++i) {
+    nlohmann::json after;
+    for (const std::vector<float>& numbers : shown[i].after) {
+      nlohmann::json row = nlohmann::json::array();
+      for (const float number : numbers)
+        row.push_back(number == kUntouched ? nlohmann::json() : nlohmann::json(number));
+      after.push_back(row);
+    }
+    json["collectives"].push_back(
+        {{"name", kRows[i].name}, {"meaning", shown[i].meaning}, {"after", after}});
+  }
+  return json;
+}
+
+void run(const CollectivesCommand& command) {
+  Reduction reduction = Reduction::Sum;
+  for (int i = 0; i < kNumReductions; ++i)
+    if (name(static_cast<Reduction>(i)) == command.reduction) reduction = static_cast<Reduction>(i);
+  Rows before;
+  const std::vector<Shown> shown = show_all(command.ranks, reduction, before);
+  if (command.json)
+    fmt::print("{}\n", to_json(command, before, shown).dump());
+  else
+    print_all(before, shown);
+}
+
+}  // namespace
+
+void add_collectives_command(CLI::App& app) {
+  auto command = std::make_shared<CollectivesCommand>();
+  CLI::App* collectives =
+      app.add_subcommand("collectives", "what each collective does to a small tensor");
+  collectives->footer(kFooter);
+  collectives->add_option("--ranks", command->ranks, "how many ranks, as threads")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  collectives->add_option("--reduction", command->reduction, "sum, mean, min or max")
+      ->check(CLI::IsMember({"sum", "mean", "min", "max"}))
+      ->capture_default_str();
+  collectives->add_flag("--json", command->json,
+                        "print one JSON object on standard output and nothing else there");
+  collectives->callback([command] { run(*command); });
+}
+
+}  // namespace tessera
