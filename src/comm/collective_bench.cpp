@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The compiler must not find out that nobody reads the copy.
-void copy(std::byte* to, const std::byte* from, size_t bytes) {
+void copy_block(std::byte* to, const std::byte* from, size_t bytes) {
   std::memcpy(to, from, bytes);
   asm volatile("" : : "r"(to) : "memory");
 }
@@ -157,10 +157,10 @@ double copy_bytes_per_second(int threads) {
     workers.emplace_back([&, worker] {
       const auto from = std::make_unique<std::byte[]>(kBytes);
       const auto to = std::make_unique<std::byte[]>(kBytes);
-      copy(to.get(), from.get(), kBytes);
+      copy_block(to.get(), from.get(), kBytes);
       together.arrive_and_wait();
       const Clock::time_point begin = Clock::now();
-      for (int i = 0; i < kTimes; ++i) copy(to.get(), from.get(), kBytes);
+      for (int i = 0; i < kTimes; ++i) copy_block(to.get(), from.get(), kBytes);
       together.arrive_and_wait();
       seconds[static_cast<size_t>(worker)] = seconds_since(begin);
     });
