@@ -21,9 +21,9 @@ struct PlanRequest {
   int zero = 0;
   bool sequence_parallel = false;
   ContextKind context = ContextKind::Ring;
-  std::optional<DType> reduce_dtype;
+  std::optional<DType> reduce_dtype = {};
   // Own lists of dims, by axis, instead of the usual ones.
-  std::vector<std::pair<std::string, std::vector<std::string>>> dims;
+  std::vector<std::pair<std::string, std::vector<std::string>>> dims = {};
 };
 
 struct Plan {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mesh/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(MakePlan, UsualListsOfDimsByAxis) {
+  const Plan plan =
+      make_plan({.mesh = {{"dp", 2}, {"fsdp", 2}, {"cp", 2}, {"tp", 4}}, .zero = 1}, {});
+  EXPECT_EQ(plan.dims, (std::vector<Names>{
+                           {"batch"}, {"batch"}, {"seq"}, {"kv_heads", "group", "mlp", "vocab"}}));
+  EXPECT_TRUE(plan.own_dims.empty());
+  EXPECT_FALSE(plan.single());
+}
+
+TEST(MakePlan, SequenceParallelPutsSeqBehindTheDimsOfTp) {
+  const Plan plan = make_plan({.mesh = {{"dp", 2}, {"tp", 2}}, .sequence_parallel = true}, {});
+  EXPECT_EQ(plan.dims[0], Names{"batch"});
+  EXPECT_EQ(plan.dims[1], (Names{"kv_heads", "group", "mlp", "vocab", "seq"}));
+}
+
+TEST(MakePlan, AxesStandInTheUsersOrder) {
+  const Plan plan = make_plan({.mesh = {{"tp", 2}, {"dp", 3}}}, {});
+  EXPECT_EQ(plan.mesh.group(0, {plan.mesh.find("dp")}), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(plan.dims[0].front(), "kv_heads");
+}
+
+TEST(MakePlan, KeyValueHeadsThatTpDividesLeaveTheAxisWhole) {
+  for (const int kv_heads : {0, 4, 8, 12}) {
+    const Plan plan = make_plan({.mesh = {{"tp", 4}}}, {.kv_heads = kv_heads});
+    EXPECT_EQ(plan.mesh.axes(), (std::vector<Axis>{{"tp", 4}}));
+  }
+}
+
+TEST(MakePlan, FewerKeyValueHeadsThanTpSplitTheAxisInTwo) {
+  const Plan plan =
+      make_plan({.mesh = {{"dp", 2}, {"tp", 8}}, .sequence_parallel = true}, {.kv_heads = 2});
+  EXPECT_EQ(plan.mesh.axes(), (std::vector<Axis>{{"dp", 2}, {"tp.group", 4}, {"tp.kv", 2}}));
+  EXPECT_EQ(plan.dims[1], (Names{"group", "mlp", "vocab", "seq"}));
+  EXPECT_EQ(plan.dims[2], (Names{"kv_heads", "mlp", "vocab", "seq"}));
+}
+
+TEST(MakePlan, KvHeadsTakeTheirLargestCommonDivisorWithTp) {
+  EXPECT_EQ(make_plan({.mesh = {{"tp", 4}}}, {.kv_heads = 6}).mesh.axes(),
+            (std::vector<Axis>{{"tp.group", 2}, {"tp.kv", 2}}));
+  EXPECT_EQ(make_plan({.mesh = {{"tp", 4}}}, {.kv_heads = 1}).mesh.axes(),
+            (std::vector<Axis>{{"tp.group", 4}, {"tp.kv", 1}}));
+}
+
+TEST(MakePlan, StatesAreShardedOverFsdpElseOverDp) {
+  const auto shard_axis = [](std::vector<Axis> mesh, int zero) {
+    return make_plan({.mesh = std::move(mesh), .zero = zero}, {}).shard_axis;
+  };
+  EXPECT_EQ(shard_axis({{"dp", 2}, {"fsdp", 2}}, 3), 1);
+  EXPECT_EQ(shard_axis({{"dp", 2}, {"fsdp", 1}}, 3), 0);
+  EXPECT_EQ(shard_axis({{"tp", 2}, {"dp", 2}}, 1), 1);
+  EXPECT_EQ(shard_axis({{"dp", 2}}, 0), -1);
+  EXPECT_EQ(shard_axis({{"dp", 1}, {"tp", 2}}, 3), -1);
+  EXPECT_EQ(shard_axis({{"tp", 2}}, 3), -1);
+}
+
+TEST(MakePlan, ARingPermutesTheSequenceAndUlyssesSplitsHeadsInstead) {
+  const Plan ring = make_plan({.mesh = {{"cp", 4}}}, {});
+  EXPECT_EQ(ring.zigzag, 4);
+  EXPECT_TRUE(ring.own_dims.empty());
+  const Plan ulysses = make_plan({.mesh = {{"cp", 4}}, .context = ContextKind::Ulysses}, {});
+  EXPECT_EQ(ulysses.zigzag, 1);
+  bool own = false;
+  EXPECT_EQ(ulysses.dims_of(0, "attention", own), Names{"kv_heads"});
+  EXPECT_TRUE(own);
+  EXPECT_EQ(ulysses.dims_of(0, "attention_grad", own), Names{"kv_heads"});
+  EXPECT_TRUE(own);
+  EXPECT_EQ(ulysses.dims_of(0, "matmul", own), Names{"seq"});
+  EXPECT_FALSE(own);
+  EXPECT_TRUE(
+      make_plan({.mesh = {{"cp", 1}}, .context = ContextKind::Ulysses}, {}).own_dims.empty());
+}
+
+TEST(MakePlan, TheUsersOwnListReplacesTheUsualOne) {
+  const Plan plan = make_plan({.mesh = {{"dp", 2}, {"tp", 2}}, .dims = {{"tp", {"mlp"}}}}, {});
+  EXPECT_EQ(plan.dims, (std::vector<Names>{{"batch"}, {"mlp"}}));
+}
+
+std::string refusal(const PlanRequest& request) {
+  try {
+    make_plan(request, {});
+  } catch (const UserError& error) {
+    return error.message();
+  }
+  return "accepted";
+}
+
+TEST(MakePlan, RefusesWhatCannotBe) {
+  EXPECT_EQ(refusal({.mesh = {{"rows", 2}}}), "mesh axis rows is not known");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 0}}}), "mesh axis dp has size 0: use 1 or more");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}, {"dp", 2}}}), "mesh axis dp is given twice");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = 4}), "plan.zero is 4, want 0, 1, 2 or 3");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = -1}), "plan.zero is -1, want 0, 1, 2 or 3");
+  EXPECT_EQ(refusal({.mesh = {{"fsdp", 4}}}),
+            "mesh fsdp = 4 shards states, but plan.zero = 0 keeps them whole");
+  EXPECT_EQ(refusal({.mesh = {{"fsdp", 1}}}), "accepted");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .dims = {{"tp", {"mlp"}}}}),
+            "plan.dims names axis tp, which the mesh does not have");
+}
+
+TEST(ParseMesh, ReadsAxesInOrder) {
+  EXPECT_EQ(parse_mesh("dp=2,tp=16"), (std::vector<Axis>{{"dp", 2}, {"tp", 16}}));
+  EXPECT_EQ(parse_mesh("tp=4"), (std::vector<Axis>{{"tp", 4}}));
+  EXPECT_EQ(parse_mesh(""), std::vector<Axis>{});
+}
+
+TEST(ParseMesh, RefusesWhatIsNoListOfSizes) {
+  for (const char* text : {"dp", "dp=", "dp=two", "dp=2x", "dp=2,,tp=2", "dp:2", "=", "2",
+                           "dp=99999999999", "dp=2 tp=2"})
+    EXPECT_THROW(parse_mesh(text), UserError) << text;
+}
+
+}  // namespace
+}  // namespace tessera
