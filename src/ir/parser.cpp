@@ -54,10 +54,10 @@ Location parse_location(Lexer& line) {
   return location;
 }
 
-// "on(dp=batch tp=+)"
+// "on(dp=batch tp=+)"; nothing where replicated
 Placement parse_placement(Lexer& line, const Mesh& mesh) {
-  if (!line.accept_word("on")) return {};
   Placement placement(static_cast<size_t>(mesh.num_axes()));
+  if (!line.accept_word("on")) return placement;
   line.expect('(');
   while (!line.accept(')')) {
     const std::string axis = line.word();

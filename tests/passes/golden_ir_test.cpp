@@ -26,11 +26,53 @@ namespace fs = std::filesystem;
 
 const std::string kSeparator = "---\n";
 
-// The usual plan for the mesh that the module names.
+// The usual plan for the mesh that the module names, changed by a line `# plan: <word>...` with
+// words such as sequence_parallel, ulysses, zero=1, kv_heads=2 and dims.tp=mlp+seq.
+void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes) {
+  const size_t equals = std::min(word.find('='), word.size());
+  const std::string key = word.substr(0, equals),
+                    value = word.substr(std::min(equals + 1, word.size()));
+  if (key == "sequence_parallel")
+    request.sequence_parallel = true;
+  else if (key == "ulysses")
+    request.context = ContextKind::Ulysses;
+  else if (key == "zero")
+    request.zero = std::stoi(value);
+  else if (key == "kv_heads")
+    sizes.kv_heads = std::stoi(value);
+  else if (key.starts_with("dims.")) {
+    std::istringstream dims(value);
+    std::vector<std::string> names;
+    for (std::string dim; std::getline(dims, dim, '+');) names.push_back(dim);
+    request.dims.emplace_back(key.substr(5), std::move(names));
+  } else
+    TESSERA_CHECK(false, "{} is no word of a plan", word);
+}
+
+// As the user wrote them: make_plan may have split tp in two.
+std::vector<Axis> axes_of_user(const Mesh& mesh) {
+  std::vector<Axis> axes;
+  for (const Axis& axis : mesh.axes())
+    if (axis.name == "tp.kv" && axes.back().name == "tp")
+      axes.back().size *= axis.size;
+    else
+      axes.push_back({axis.name == "tp.group" ? "tp" : axis.name, axis.size});
+  return axes;
+}
+
 Plan plan_of(const std::string& input) {
   try {
     const Mesh mesh = parse_module(input).mesh;
-    return make_plan({.mesh = mesh.axes(), .zero = mesh.find("fsdp") >= 0 ? 3 : 0}, {});
+    PlanRequest request{.mesh = axes_of_user(mesh), .zero = mesh.find("fsdp") >= 0 ? 3 : 0};
+    PlanSizes sizes;
+    std::istringstream lines(input);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string word;
+      if (!(words >> word && word == "#" && words >> word && word == "plan:")) continue;
+      while (words >> word) change_plan(word, request, sizes);
+    }
+    return make_plan(request, sizes);
   } catch (const UserError&) {
     return {};  // the pass under test gives the same report
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How launchers mark the processes they start.
 #include <cstdlib>
 
 #include "comm/mpi/mpi_process.h"

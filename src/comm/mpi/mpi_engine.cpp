@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/mpi/mpi_engine.h"
 
-#include <sched.h>
-
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "comm/mpi/mpi_check.h"
@@ -12,9 +11,10 @@
 namespace tessera {
 namespace {
 
-// Polls without news before the thread sleeps between them, so that more ranks than cores work.
-constexpr int kEagerPolls = 200;
-constexpr std::chrono::microseconds kSleep{50};
+// Polls without news before the thread sleeps between them, so that more ranks than cores work. It
+// never yields: on a busy machine that would cost a whole time slice.
+constexpr int kEagerPolls = 50;
+constexpr std::chrono::microseconds kSleep{20};
 
 }  // namespace
 
@@ -129,9 +129,7 @@ void MpiEngine::work() {
       const bool noticed = take_notices();
       if (advance_all() || noticed) {
         idle = 0;
-      } else if (++idle < kEagerPolls) {
-        sched_yield();
-      } else {
+      } else if (++idle > kEagerPolls) {
         std::this_thread::sleep_for(kSleep);
       }
     }
@@ -146,6 +144,7 @@ void MpiEngine::work() {
 
 void MpiEngine::start_mpi() {
   int provided = 0, flag = 0;
+  setenv("OMPI_MCA_mpi_yield_when_idle", "0", /*overwrite=*/0);
   mpi_check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   mpi_check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   mpi_check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
@@ -171,20 +170,20 @@ void MpiEngine::stop_mpi() {
 }
 
 void MpiEngine::take_new_jobs() {
-  // What an earlier round left behind is buried and will not be waited for.
-  if (jobs_round_ != round_) {
-    for (MpiJob* job : jobs_) job->operation.cancel();
-    jobs_.clear();
-    jobs_round_ = round_;
-  }
-  size_t first = jobs_.size();
+  std::vector<MpiJob*> left_behind;
   std::optional<Notice> notice;
+  size_t first = 0;
   {
     const std::lock_guard lock(mutex_);
+    // What an earlier round left behind is buried and will not be waited for.
+    if (jobs_round_ != round_) std::swap(left_behind, jobs_);
+    jobs_round_ = round_;
+    first = jobs_.size();
     jobs_.insert(jobs_.end(), new_jobs_.begin(), new_jobs_.end());
     new_jobs_.clear();
     std::swap(notice, to_announce_);
   }
+  for (MpiJob* job : left_behind) job->operation.cancel();
   for (; first < jobs_.size(); ++first) jobs_[first]->operation.begin();
   if (!notice) return;
   sent_notices_.push_back(std::make_unique<Notice>(*notice));
@@ -225,12 +224,12 @@ bool MpiEngine::take_notices() {
 
 bool MpiEngine::advance_all() {
   bool moved = false;
-  for (MpiJob*& job : jobs_)
-    if (advance(*job)) {
-      moved = true;
-      const std::lock_guard lock(mutex_);
-      if (job->finished) job = nullptr;
-    }
+  for (MpiJob*& job : jobs_) {
+    const Step step = advance(*job);
+    moved = moved || step != Step::None;
+    // From here on its owner may use it again.
+    if (step == Step::Last) job = nullptr;
+  }
   if (moved) {
     jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), nullptr), jobs_.end());
     to_ranks_.notify_all();
@@ -238,20 +237,19 @@ bool MpiEngine::advance_all() {
   return moved;
 }
 
-// Whether anything changed; a finished job may be reused by its owner at once.
-bool MpiEngine::advance(MpiJob& job) {
+MpiEngine::Step MpiEngine::advance(MpiJob& job) {
   try {
     if (job.operation.advance()) {
-      if (!job.operation.done()) return true;
+      if (!job.operation.done()) return Step::Some;
       const std::lock_guard lock(mutex_);
       job.finished = true;
-      return true;
+      return Step::Last;
     }
     check_peers(job);
-    return false;
+    return Step::None;
   } catch (const PeerError& error) {
     give_up(job, error.guilty_rank(), error.what());
-    return true;
+    return Step::Last;
   }
 }
 

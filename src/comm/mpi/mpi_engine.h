@@ -73,7 +73,8 @@ class MpiEngine {
   void stop_mpi();
   void take_new_jobs();
   bool advance_all();
-  bool advance(MpiJob& job);
+  enum class Step { None, Some, Last };
+  Step advance(MpiJob& job);
   void give_up(MpiJob& job, int guilty_rank, const std::string& text);
   void check_peers(MpiJob& job);
   void post_notice_receive();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Ranks of this machine: as threads on plain memory, and as processes on memory that they share.
 #include <gtest/gtest.h>
 
 #include <memory>
