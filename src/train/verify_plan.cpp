@@ -158,8 +158,7 @@ class Verification {
     for (int step = 1; step <= request_.steps; ++step) compare_step(step);
     if (request_.show_ranks)
       for (int rank = 0; rank < mesh_->num_ranks(); ++rank)
-        report_.ranks.push_back(
-            {rank, local_losses_[static_cast<size_t>(rank)], digest_of(mesh_->rank(rank))});
+        report_.ranks.push_back({rank, own_loss(rank), digest_of(mesh_->rank(rank))});
     return report_;
   }
 
