@@ -155,7 +155,7 @@ void run(const CompileCommand& command) {
   const Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
                                                 precision_of_config(config), HeadKind::Loss),
                                     options);
-  const int64_t parameters = parameter_count(compiled.module);
+  const int64_t parameters = parameter_count(model);
   if (command.run.json) {
     nlohmann::json json = to_json(compiled, parameters);
     if (memory > 0)

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "compiler/window_layout.h"
+#include "ir/op_def.h"
 
 namespace tessera {
 namespace {
@@ -98,6 +99,7 @@ class ArenaLayout {
       case FlatRole::WeightsShard:
         return BufferKind::Parameter;
       case FlatRole::Gradient:
+      case FlatRole::Reduced:
       case FlatRole::GradientShard:
         return BufferKind::Gradient;
       default:
@@ -262,6 +264,10 @@ class ArenaLayout {
     for (const GraphOutput& output : graph.outputs())
       if (output.kind != OutputKind::Stream)
         offsets[static_cast<size_t>(output.value)] = offset_of_output(block, output);
+    for (const Node& node : graph.nodes())
+      if (op_def(node.op).aliases)
+        offsets[static_cast<size_t>(node.operands[0])] =
+            offsets[static_cast<size_t>(node.results[0])];
   }
 
   // In the bundle that holds the parameter, as its routines use it; else on its own.

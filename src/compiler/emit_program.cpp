@@ -13,6 +13,10 @@ RoutineKind routine_of(Phase phase) {
   switch (phase) {
     case Phase::Gather:
       return RoutineKind::Gather;
+    case Phase::Await:
+      return RoutineKind::Await;
+    case Phase::Settle:
+      return RoutineKind::Settle;
     case Phase::Count:
       return RoutineKind::Count;
     case Phase::Reduce:
@@ -40,7 +44,8 @@ RoutineKind routine_of(Phase phase) {
 
 // Of a flat buffer: whole weights that are gathered for each use come and go; what rests stays.
 Lifetime flat_lifetime(const BlockClass& block_class, const FlatSpec& flat) {
-  if (flat.role == FlatRole::Gradient || flat.role == FlatRole::GradientShard)
+  if (flat.role == FlatRole::Gradient || flat.role == FlatRole::GradientShard ||
+      flat.role == FlatRole::Reduced)
     return Lifetime::Window;
   if (flat.role == FlatRole::Weights && find_flat(block_class, flat.bundle, FlatRole::WeightsShard))
     return Lifetime::Window;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that rest in shards are gathered one call ahead of their use and dropped behind it; those
-// that the next call needs too stay, so the last block's survive from forward to backward.
+// Weights that rest in shards start to be gathered one call ahead of their use and are dropped behind
+// it; those that the next call needs too stay, so the last block's survive from forward to backward.
 #include "compiler/scripts.h"
 
 #include <algorithm>
@@ -70,13 +70,19 @@ class ScriptWriter {
     for (int block = 0; block < num_blocks(); ++block) call(routine, block, microbatch);
   }
 
+  // Sums of a block's gradients travel while the block before it computes.
   void backward(int microbatch) {
+    int travelling = kNone;
     for (int block = num_blocks() - 1; block >= 0; --block) {
       call(RoutineKind::Backward, block, microbatch);
       const BlockClass& block_class = module_.class_of(module_.blocks[static_cast<size_t>(block)]);
-      if (microbatch == last_microbatch() || reduces_every_microbatch(block_class))
-        call(RoutineKind::Reduce, block, microbatch);
+      const bool due = microbatch == last_microbatch() || reduces_every_microbatch(block_class);
+      if (!due || !has(RoutineKind::Reduce, block)) continue;
+      if (travelling != kNone) call(RoutineKind::Settle, travelling, microbatch);
+      call(RoutineKind::Reduce, block, microbatch);
+      travelling = block;
     }
+    if (travelling != kNone) call(RoutineKind::Settle, travelling, microbatch);
   }
 
   void finish() {
@@ -105,7 +111,7 @@ class ScriptWriter {
       while (i < needs.size() && needs[i].empty()) ++i;
       return i < needs.size() ? needs[i] : std::set<int>{};
     };
-    std::set<int> held;
+    std::set<int> held, there;
     std::vector<ScriptCall> calls = std::move(script_.calls);
     script_.calls.clear();
     for (size_t i = 0; i < calls.size(); ++i) {
@@ -114,6 +120,9 @@ class ScriptWriter {
         for (const std::set<int>* wanted : {std::as_const(needs).data() + i, &next})
           for (const int block : *wanted)
             if (held.insert(block).second) call(RoutineKind::Gather, block, calls[i].microbatch);
+        for (const int block : needs[i])
+          if (there.insert(block).second) call(RoutineKind::Await, block, calls[i].microbatch);
+        std::erase_if(there, [&](int block) { return !next.contains(block); });
         std::erase_if(held, [&](int block) { return !next.contains(block); });
       }
       script_.calls.push_back(std::move(calls[i]));

@@ -5,6 +5,7 @@
 #include "passes/fusion/fuse.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/memory/plan_memory.h"
+#include "passes/overlap/overlap.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
 
@@ -22,6 +23,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(fuse());  // bias and activation join their matmul, where no sum is pending
   // States at rest.
   pipeline.add(build_update(optimizer, plan));  // gathers, reductions, norm, update
+  pipeline.add(overlap());                      // collectives start early, are waited for late
   // Which bytes, where.
   pipeline.add(plan_memory(profile));  // last: a buffer lives until its last reader
   return pipeline;                     // compile() then emits the Program

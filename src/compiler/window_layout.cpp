@@ -15,7 +15,7 @@ struct Stretch {
 struct Window {
   int block;
   std::string flat;
-  bool weights;
+  FlatRole role;
   int64_t bytes;
   std::vector<Stretch> alive = {};
   int64_t offset = kNone;
@@ -39,7 +39,7 @@ std::vector<Window> windows_of(const Module& module) {
   for (int block = 0; block < static_cast<int>(module.blocks.size()); ++block) {
     const BlockClass& block_class = module.class_of(module.blocks[static_cast<size_t>(block)]);
     for (const Bundle& bundle : block_class.bundles)
-      for (const FlatRole role : {FlatRole::Weights, FlatRole::Gradient}) {
+      for (const FlatRole role : {FlatRole::Weights, FlatRole::Gradient, FlatRole::Reduced}) {
         const bool weights = role == FlatRole::Weights;
         const bool comes_and_goes =
             weights ? find_flat(block_class, bundle.name, FlatRole::WeightsShard) != nullptr
@@ -49,7 +49,7 @@ std::vector<Window> windows_of(const Module& module) {
             block_class.graph.value(find_flat(block_class, bundle.name, role)->value);
         windows.push_back({.block = block,
                            .flat = value.name,
-                           .weights = weights,
+                           .role = role,
                            .bytes = align_up(value.type.bytes())});
       }
   }
@@ -60,7 +60,7 @@ bool contains(const std::vector<int>& blocks, int block) {
   return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
 }
 
-// A gradient begins with the first writer behind a reduction and ends with the next reduction.
+// A gradient begins with its first writer and ends where its sum is there.
 void mark_alive(const Module& module, const Program& program, std::vector<Window>& windows) {
   int position = 0;
   std::vector<bool> open(windows.size(), false);
@@ -71,14 +71,17 @@ void mark_alive(const Module& module, const Program& program, std::vector<Window
                              written = gradients_written(module, call);
       for (size_t i = 0; i < windows.size(); ++i) {
         Window& window = windows[i];
-        if (window.weights) {
+        if (window.role == FlatRole::Weights) {
           const bool gathers = call.routine == RoutineKind::Gather && call.block == window.block;
           if (gathers || contains(read, window.block)) window.touch(position, gathers);
         } else {
-          const bool reduces = call.routine == RoutineKind::Reduce && call.block == window.block;
-          if (!reduces && !contains(written, window.block)) continue;
+          const bool own = call.block == window.block;
+          const bool reduces = own && call.routine == RoutineKind::Reduce;
+          const bool settles = own && call.routine == RoutineKind::Settle;
+          const bool writes = window.role == FlatRole::Gradient && contains(written, window.block);
+          if (!reduces && !settles && !writes) continue;
           window.touch(position, !open[i]);
-          open[i] = !reduces;
+          open[i] = !settles;
         }
       }
     }
@@ -113,7 +116,7 @@ int64_t most_alive(const std::vector<Window>& windows, bool weights) {
     for (const Stretch& stretch : at.alive) {
       int64_t sum = 0;
       for (const Window& other : windows)
-        if (other.weights == weights &&
+        if ((other.role == FlatRole::Weights) == weights &&
             std::any_of(other.alive.begin(), other.alive.end(), [&](const Stretch& s) {
               return s.begin <= stretch.begin && stretch.begin <= s.end;
             }))

@@ -14,16 +14,16 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 12> kPhases{
-    "gather",      "begin",  "count",  "forward", "evaluate", "input_grad",
-    "weight_grad", "reduce", "report", "norm",    "total",    "update"};
+constexpr std::array<std::string_view, 14> kPhases{
+    "gather",      "await",  "begin",  "count",  "forward", "evaluate", "input_grad",
+    "weight_grad", "reduce", "settle", "report", "norm",    "total",    "update"};
 constexpr std::array<std::string_view, 7> kInputKinds{"stream",          "batch", "step", "state",
                                                       "output_gradient", "flat",  "rank"};
 constexpr std::array<std::string_view, 6> kOutputKinds{"stream", "input_gradient", "gradient",
                                                        "state",  "step",           "flat"};
-constexpr std::array<std::string_view, 8> kFlatRoles{"weights",        "gradient", "weights_shard",
-                                                     "gradient_shard", "master",   "moment1",
-                                                     "moment2",        "average"};
+constexpr std::array<std::string_view, 9> kFlatRoles{
+    "weights", "gradient", "weights_shard", "reduced", "gradient_shard",
+    "master",  "moment1",  "moment2",       "average"};
 constexpr std::array<std::string_view, 5> kStateRoles{"parameter", "master", "moment1", "moment2",
                                                       "average"};
 constexpr std::array<std::string_view, 5> kLifetimes{"none", "persistent", "window", "slot",

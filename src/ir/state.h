@@ -43,6 +43,7 @@ enum class FlatRole : uint8_t {
   Weights,
   Gradient,
   WeightsShard,
+  Reduced,  // what one microbatch adds to GradientShard
   GradientShard,
   Master,
   Moment1,

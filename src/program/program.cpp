@@ -7,8 +7,8 @@ namespace {
 constexpr std::array<std::string_view, kNumBufferKinds> kBufferKinds{
     "parameters", "gradients", "optimizer", "activations", "inputs", "scratch"};
 constexpr std::array<std::string_view, kNumRoutineKinds> kRoutineKinds{
-    "gather", "begin",  "count", "forward", "evaluate", "backward",
-    "reduce", "report", "norm",  "total",   "update"};
+    "gather", "await",  "begin",  "count", "forward", "evaluate", "backward",
+    "reduce", "settle", "report", "norm",  "total",   "update"};
 
 template <typename Named>
 const Named* find(const std::vector<Named>& all, std::string_view wanted) {

@@ -44,18 +44,20 @@ struct Instruction {
 
 enum class RoutineKind : uint8_t {
   Gather,  // parameters that rest in shards, before their use
+  Await,   // until they are there
   Begin,
   Count,  // totals over ranks of what Begin counted
   Forward,
   Evaluate,
   Backward,
   Reduce,  // sums of gradients over ranks
+  Settle,  // until they are there
   Report,  // totals over ranks of what is reported
   Norm,
   Total,  // of the norm
   Update
 };
-inline constexpr int kNumRoutineKinds = 11;
+inline constexpr int kNumRoutineKinds = 13;
 std::string_view name(RoutineKind kind);
 
 struct ProgramClass {

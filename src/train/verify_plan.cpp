@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "models/build_model.h"
 #include "program/pieces.h"
@@ -132,7 +133,7 @@ std::string digest_of(const CpuExecutor& rank) {
 class Verification {
  public:
   explicit Verification(const VerifyRequest& request)
-      : request_(request), local_losses_(static_cast<size_t>(request.plan.mesh.num_ranks()), 0.0) {
+      : request_(request), local_losses_(static_cast<size_t>(request.plan.mesh.num_ranks())) {
     Compiled oracle = compiled(Plan{}, request.threads);
     oracle_ = std::make_unique<CpuExecutor>(std::move(oracle.program),
                                             CpuExecutorOptions{.threads = request.threads});
@@ -142,6 +143,7 @@ class Verification {
     mesh_ = std::make_unique<MeshExecutor>(
         std::move(planned.program),
         MeshExecutorOptions{.threads = per_rank,
+                            .poison = request.poison,
                             .observer = [this](int rank, const InstructionEvent& event) {
                               watch_loss(rank, event);
                             }});
@@ -156,8 +158,7 @@ class Verification {
     for (int step = 1; step <= request_.steps; ++step) compare_step(step);
     if (request_.show_ranks)
       for (int rank = 0; rank < mesh_->num_ranks(); ++rank)
-        report_.ranks.push_back(
-            {rank, local_losses_[static_cast<size_t>(rank)], digest_of(mesh_->rank(rank))});
+        report_.ranks.push_back({rank, own_loss(rank), digest_of(mesh_->rank(rank))});
     return report_;
   }
 
@@ -194,6 +195,11 @@ class Verification {
     compare_replicas(*mesh_, report_.replica);
   }
 
+  double own_loss(int rank) const {
+    const std::optional<double>& share = local_losses_[static_cast<size_t>(rank)];
+    return share ? *share : mesh_->rank(rank).read_step("loss");
+  }
+
   // Where the loss is about to be totalled, it is still the rank's own share.
   void watch_loss(int rank, const InstructionEvent& event) {
     if (event.finished || event.call.routine != RoutineKind::Report) return;
@@ -203,7 +209,7 @@ class Verification {
   }
 
   const VerifyRequest& request_;
-  std::vector<double> local_losses_;
+  std::vector<std::optional<double>> local_losses_;  // none: each rank has the whole loss
   std::unique_ptr<CpuExecutor> oracle_;
   std::unique_ptr<MeshExecutor> mesh_;
   VerifyReport report_;

@@ -28,6 +28,7 @@ struct VerifyRequest {
   double learning_rate = 1e-3;
   int threads = 1;  // of this machine
   bool show_ranks = false;
+  bool poison = false;  // dead memory of the plan's ranks is filled with NaNs
   PipelineOptions pipeline = {};                      // of the plan's compilation alone
   std::function<void(Program&)> change_program = {};  // tests break programs with it
 };

@@ -111,7 +111,8 @@ VerifyRequest PlanCase::request() const {
           .precision = DType::Fp64,
           .optimizer = {.ema_decay = 0.9},
           .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads}),
-          .steps = 2};
+          .steps = 2,
+          .poison = true};
 }
 
 std::vector<PlanCase> all_plan_cases() {

@@ -27,6 +27,7 @@ struct TensorRef {
   explicit operator bool() const { return type != nullptr; }
 };
 
+class InFlight;
 class RankGroups;
 
 struct CpuCall {
@@ -38,6 +39,7 @@ struct CpuCall {
   std::span<std::byte> workspace;
   ThreadPool& threads;
   const RankGroups* groups = nullptr;  // for collectives; null where there is one rank
+  InFlight* in_flight = nullptr;       // what async collectives are waiting to be waited for
 
   bool accumulates(size_t i) const { return (accumulate >> i) & 1u; }
   // Operand i, or an absent one where fewer were given.

@@ -197,7 +197,8 @@ void CpuExecutor::run(const ScriptCall& call) {
                            .workspace = {scratch_.data() + instruction.workspace_offset,
                                          static_cast<size_t>(instruction.workspace_bytes)},
                            .threads = threads_,
-                           .groups = groups_.get()};
+                           .groups = groups_.get(),
+                           .in_flight = &in_flight_};
     if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, false});
     cpu_kernel(instruction.op)(cpu_call);
     if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, true});
@@ -207,6 +208,7 @@ void CpuExecutor::run(const ScriptCall& call) {
 
 void CpuExecutor::run(const Script& script) {
   for (const ScriptCall& call : script.calls) run(call);
+  TESSERA_CHECK(in_flight_.empty(), "script {} ends with collectives in flight", script.name);
 }
 
 }  // namespace tessera

@@ -11,6 +11,7 @@
 #include "exec/cpu/arena.h"
 #include "exec/cpu/cpu_call.h"
 #include "exec/executor.h"
+#include "exec/in_flight.h"
 #include "exec/rank_groups.h"
 
 namespace tessera {
@@ -63,6 +64,7 @@ class CpuExecutor : public Executor {
   Program program_;
   CpuExecutorOptions options_;
   std::unique_ptr<RankGroups> groups_;
+  InFlight in_flight_;
   Arena persistent_, window_, slots_, scratch_;
   ThreadPool threads_;
   std::vector<TensorRef> operands_, results_;  // reused by every instruction

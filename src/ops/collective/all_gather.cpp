@@ -21,7 +21,7 @@ const OpDef& all_gather_def() {
       .summary = "the shards of all ranks, joined along a dim",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"dim", "none"}},
+      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{0}}, {"dim", "none"}},
       .infer_types = infer_types,
       .cost = cost,
       .communicates = true,

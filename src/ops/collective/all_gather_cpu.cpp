@@ -12,7 +12,7 @@ void all_gather_cpu(const CpuCall& call) {
   const auto dim = static_cast<size_t>(whole.index_of(call.attributes.word("dim")));
   collective.output_parts = parts_along(whole, dim, group.size());
   collective.input_parts = one_part_like(collective.output_parts);
-  group.run(collective);
+  communicate(call, group, {collective});
 }
 
 }  // namespace tessera

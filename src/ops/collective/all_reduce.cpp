@@ -25,7 +25,7 @@ const OpDef& all_reduce_def() {
       .summary = "the sum over ranks, whole on each",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"reduction", "sum"}},
+      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{0}}, {"reduction", "sum"}},
       .infer_types = infer_types,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},

@@ -9,7 +9,7 @@ void all_reduce_cpu(const CpuCall& call) {
   Collective collective = collective_of(call, CollectiveKind::AllReduce);
   if (call.attributes.word("reduction") == "max") collective.reduction = Reduction::Max;
   collective.input_parts = collective.output_parts = whole_as_one_part(*call.operand(0).type);
-  group_of(call).run(collective);
+  communicate(call, group_of(call), {collective});
 }
 
 }  // namespace tessera

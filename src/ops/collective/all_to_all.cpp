@@ -25,7 +25,7 @@ const OpDef& all_to_all_def() {
       .summary = "from shards of one dim to shards of another",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"split", "none"}, {"join", "none"}},
+      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{0}}, {"split", "none"}, {"join", "none"}},
       .infer_types = infer_types,
       .cost = cost,
       .communicates = true,

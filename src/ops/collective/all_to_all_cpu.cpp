@@ -34,7 +34,7 @@ void all_to_all_cpu(const CpuCall& call) {
   };
   collective.input_parts = parts(x, split);
   collective.output_parts = parts(y, join);
-  group.run(collective);
+  communicate(call, group, {collective});
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "exec/cpu/cpu_call.h"
+#include "exec/in_flight.h"
 #include "exec/rank_groups.h"
 
 namespace tessera {
@@ -62,6 +63,17 @@ inline Collective collective_of(const CpuCall& call, CollectiveKind kind) {
           .output_parts = {},
           .root = 0,
           .name = name(call.op)};
+}
+
+// Starts all of them and, unless the node says that a `wait` does it, waits for them.
+inline void communicate(const CpuCall& call, Communicator& group,
+                        std::initializer_list<Collective> collectives) {
+  std::array<Ticket, InFlight::kTickets> tickets{};
+  size_t count = 0;
+  for (const Collective& collective : collectives) tickets[count++] = group.start(collective);
+  if (call.attributes.integer("async") != 0)
+    return call.in_flight->add(call.result(0).data, group, {tickets.data(), count});
+  for (size_t i = 0; i < count; ++i) group.wait(tickets[i]);
 }
 
 inline Communicator& group_of(const CpuCall& call) {

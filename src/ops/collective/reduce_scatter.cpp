@@ -23,7 +23,7 @@ const OpDef& reduce_scatter_def() {
       .summary = "the sum over ranks, split along a dim",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"dim", "none"}},
+      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{0}}, {"dim", "none"}},
       .infer_types = infer_types,
       .cost = cost,
       .communicates = true,

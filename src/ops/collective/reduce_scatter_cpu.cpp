@@ -12,7 +12,7 @@ void reduce_scatter_cpu(const CpuCall& call) {
   const auto dim = static_cast<size_t>(whole.index_of(call.attributes.word("dim")));
   collective.input_parts = parts_along(whole, dim, group.size());
   collective.output_parts = one_part_like(collective.input_parts);
-  group.run(collective);
+  communicate(call, group, {collective});
 }
 
 }  // namespace tessera

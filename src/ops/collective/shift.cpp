@@ -21,7 +21,7 @@ const OpDef& shift_def() {
       .summary = "the previous rank's x, round a ring",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}},
+      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{0}}},
       .infer_types = infer_types,
       .cost = cost,
       .communicates = true,

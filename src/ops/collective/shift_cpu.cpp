@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A send and a receive in flight together.
+// A receive and a send in flight together.
 #include "ops/collective/collective_cpu.h"
 
 namespace tessera {
@@ -15,9 +15,7 @@ void shift_cpu(const CpuCall& call) {
   receive.root = (group.rank() + group.size() - 1) % group.size();
   send.output = nullptr;
   receive.input = nullptr;
-  const Ticket sent = group.start(send), received = group.start(receive);
-  group.wait(received);
-  group.wait(sent);
+  communicate(call, group, {receive, send});
 }
 
 }  // namespace tessera

@@ -37,36 +37,24 @@ class BundleUpdate {
 
   void add_gather() {
     if (!sharded_ || plan_.zero < 3) return;
-    return_flat(weights_, gathered(weights_at_rest_, Phase::Gather));
+    return_flat(weights_, gathered(weights_at_rest_, Phase::Gather, true));
+    return_flat(weights_, awaited(weights_, weights_at_rest_, Phase::Await));
   }
 
-  // The padding is cleared first: sums over the flat buffer count it.
+  // Starts in the phase Reduce, is waited for in Settle. The padding is cleared first: sums over the
+  // flat buffer count it.
   void add_reduction() {
     ValueId sum = gradient_;
     if (const std::string gaps = bundle_.gaps(); gaps != "none") {
       sum = emit_one(OpKind::clear_gaps, {sum}, {{"gaps", gaps}}, Phase::Reduce, "clean");
       return_flat(gradient_, sum);
     }
-    AxisIds rest = bundle_.pending;
     if (sharded_) {
-      TESSERA_CHECK(std::erase(rest, plan_.shard_axis) == 1,
-                    "{}: its gradient is not pending on {}", bundle_.bundle.name,
-                    axes_word({plan_.shard_axis}));
-      sum = emit_one(OpKind::reduce_scatter, {sum},
-                     {{"axes", axes_word({plan_.shard_axis})},
-                      {"ranks", int64_t{bundle_.bundle.shards}},
-                      {"dim", "flat"}},
-                     Phase::Reduce, "reduced");
+      add_sharded_reduction(sum);
+    } else if (!bundle_.pending.empty()) {
+      return_flat(gradient_, summed(sum, bundle_.pending, Phase::Reduce, true));
+      return_flat(gradient_, awaited(gradient_, kNone, Phase::Settle));
     }
-    if (!rest.empty())
-      sum = emit_one(OpKind::all_reduce, {sum},
-                     {{"axes", axes_word(rest)}, {"ranks", int64_t{plan_.mesh.size(rest)}}},
-                     Phase::Reduce, "summed");
-    if (sharded_ && plan_.zero >= 2)  // once per microbatch, so the shard adds up
-      return_flat(gradient_at_rest_, emit_one(OpKind::accumulate, {sum}, {}, Phase::Reduce, "kept"),
-                  true);
-    else if (sharded_ || !rest.empty())
-      return_flat(gradient_at_rest_, sum);
   }
 
   // The axes over which the gradient at rest is in pieces.
@@ -167,12 +155,51 @@ class BundleUpdate {
                        .accumulates = accumulates});
   }
 
-  ValueId gathered(ValueId shard, Phase phase) {
+  ValueId gathered(ValueId shard, Phase phase, bool async = false) {
     return emit_one(OpKind::all_gather, {shard},
                     {{"axes", axes_word({plan_.shard_axis})},
                      {"ranks", int64_t{bundle_.bundle.shards}},
+                     {"async", int64_t{async}},
                      {"dim", "flat"}},
                     phase, "gathered");
+  }
+
+  ValueId summed(ValueId value, const AxisIds& axes, Phase phase, bool async = false) {
+    return emit_one(OpKind::all_reduce, {value},
+                    {{"axes", axes_word(axes)},
+                     {"ranks", int64_t{plan_.mesh.size(axes)}},
+                     {"async", int64_t{async}}},
+                    phase, "summed");
+  }
+
+  ValueId awaited(ValueId buffer, ValueId source, Phase phase) {
+    std::vector<ValueId> operands{buffer};
+    if (source != kNone) operands.push_back(source);
+    return emit_one(OpKind::wait, std::move(operands), {}, phase, "there");
+  }
+
+  // Each rank gets the sum of its part. Where that happens once per microbatch the parts add up.
+  void add_sharded_reduction(ValueId sum) {
+    AxisIds rest = bundle_.pending;
+    TESSERA_CHECK(std::erase(rest, plan_.shard_axis) == 1, "{}: its gradient is not pending on {}",
+                  bundle_.bundle.name, axes_word({plan_.shard_axis}));
+    const bool adds_up = plan_.zero >= 2;
+    const ValueId part = adds_up ? add_flat(FlatRole::Reduced, kept_) : gradient_at_rest_;
+    return_flat(part, emit_one(OpKind::reduce_scatter, {sum},
+                               {{"axes", axes_word({plan_.shard_axis})},
+                                {"ranks", int64_t{bundle_.bundle.shards}},
+                                {"async", int64_t{1}},
+                                {"dim", "flat"}},
+                               Phase::Reduce, "reduced"));
+    ValueId there = awaited(part, gradient_, Phase::Settle);
+    return_flat(part, there);
+    if (!rest.empty()) {
+      there = summed(there, rest, Phase::Settle);
+      if (!adds_up) return_flat(part, there);
+    }
+    if (adds_up)
+      return_flat(gradient_at_rest_,
+                  emit_one(OpKind::accumulate, {there}, {}, Phase::Settle, "kept"), true);
   }
 
   // The part of the weights that this rank updates. Where they rest whole it is cut out.

@@ -17,23 +17,30 @@ namespace {
 // routine.
 enum class Span : uint8_t {
   Gather,
+  Await,
   Begin,
   Count,
   Forward,
   Backward,
   Reduce,
+  Settle,
   Report,
   Norm,
   Total,
   Update
 };
-constexpr Span kSpans[] = {Span::Gather, Span::Begin,  Span::Count, Span::Forward, Span::Backward,
-                           Span::Reduce, Span::Report, Span::Norm,  Span::Total,   Span::Update};
+constexpr Span kSpans[] = {Span::Gather,   Span::Await,  Span::Begin,  Span::Count,
+                           Span::Forward,  Span::Backward, Span::Reduce, Span::Settle,
+                           Span::Report,   Span::Norm,   Span::Total,  Span::Update};
 
 Span span_of(Phase phase) {
   switch (phase) {
     case Phase::Gather:
       return Span::Gather;
+    case Phase::Await:
+      return Span::Await;
+    case Phase::Settle:
+      return Span::Settle;
     case Phase::Count:
       return Span::Count;
     case Phase::Reduce:
@@ -69,6 +76,7 @@ class ClassPlan {
   int64_t run() {
     place_returned();
     place_kept();
+    place_aliases();
     for (const Span span : kSpans) place_scratch(span);
     return scratch_bytes_;
   }
@@ -121,6 +129,17 @@ class ClassPlan {
     }
   }
 
+  // Where the result of an aliasing op has its place already, the operand takes it.
+  void place_aliases() {
+    for (const Node& node : graph_.nodes()) {
+      if (!op_def(node.op).aliases || graph_.value(node.operands[0]).producer == kNone) continue;
+      Location& operand = location(node.operands[0]);
+      TESSERA_CHECK(operand.lifetime == Lifetime::None, "class {}: %{} has a place of its own",
+                    class_.name, graph_.value(node.operands[0]).name);
+      operand = location(node.results[0]);
+    }
+  }
+
   int last_position(ValueId id, const std::vector<int>& position) const {
     int last = position[static_cast<size_t>(graph_.value(id).producer)];
     for (const NodeId reader : readers_[static_cast<size_t>(id)]) {
@@ -167,6 +186,8 @@ class ClassPlan {
         if (location(id).lifetime != Lifetime::None) continue;
         const int last = last_position(id, position);
         int chosen = taken_over(node, r, now, interval_of, intervals);
+        TESSERA_CHECK(!op_def(node.op).aliases || chosen != kNone, "class {}: %{} is moved",
+                      class_.name, graph_.value(id).name);
         if (chosen == kNone) {
           chosen = static_cast<int>(intervals.size());
           intervals.push_back(

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collectives that a rank has started and not yet waited for, by the buffer they fill.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "core/error.h"
+
+namespace tessera {
+
+class InFlight {
+ public:
+  static constexpr size_t kTickets = 2;  // of one node: a shift sends and receives
+
+  InFlight() { started_.reserve(256); }
+
+  void add(const std::byte* buffer, Communicator& group, std::span<const Ticket> tickets) {
+    Started started{.buffer = buffer, .group = &group, .tickets = {}, .count = tickets.size()};
+    std::copy(tickets.begin(), tickets.end(), started.tickets.begin());
+    started_.push_back(started);
+  }
+
+  // Nothing where the collective was done at once (one rank).
+  void wait(const std::byte* buffer) {
+    for (size_t i = 0; i < started_.size(); ++i) {
+      if (started_[i].buffer != buffer) continue;
+      const Started started = started_[i];
+      started_.erase(started_.begin() + static_cast<std::ptrdiff_t>(i));
+      for (size_t t = 0; t < started.count; ++t) started.group->wait(started.tickets[t]);
+      return;
+    }
+  }
+
+  bool empty() const { return started_.empty(); }
+
+ private:
+  struct Started {
+    const std::byte* buffer;
+    Communicator* group;
+    std::array<Ticket, kTickets> tickets;
+    size_t count;
+  };
+  std::vector<Started> started_;
+};
+
+}  // namespace tessera
