@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "comm/mpi/mpi_process.h"
 #include "train/loss_plot.h"
 #include "train/trainer.h"
 
@@ -21,6 +22,8 @@ constexpr const char* kFooter =
     "  tessera train --resume --out out/tiny           go on from the newest checkpoint\n"
     "  tessera train --set data.path=books/ --set train.seq=256\n"
     "  tessera train my.toml --set train.learning_rate=1e-3\n"
+    "  tessera train --mesh dp=2,tp=2                  four ranks as threads of this process\n"
+    "  mpirun -np 4 tessera train --mesh dp=2,tp=2     four ranks as processes over MPI\n"
     "Keys for files and --set: tessera docs config";
 
 struct TrainCommand {
@@ -71,15 +74,27 @@ void print_summary(const TrainSummary& summary) {
              summary.checkpoint ? ", " + summary.checkpoint->string() : "");
 }
 
-void run(const TrainCommand& command) {
-  Trainer trainer(
-      command.run.load(),
-      {.resume = command.resume, .overwrite = command.overwrite, .quiet = command.run.json});
+// As all ranks of the mesh, or, in a job, as one of them.
+void train(const TrainCommand& command, RankWorld* world) {
+  Config config = command.run.load();
+  if (world && config.mesh.empty()) config.mesh = {{"dp", world->size()}};
+  Trainer trainer(std::move(config), {.resume = command.resume,
+                                      .overwrite = command.overwrite,
+                                      .quiet = command.run.json,
+                                      .world = world});
   const TrainSummary summary = trainer.run();
+  if (world && world->rank() != 0) return;
   if (command.run.json)
     fmt::print("{}\n", to_json(summary).dump());
   else
     print_summary(summary);
+}
+
+void run(const TrainCommand& command) {
+  if (launched_by_mpi())
+    run_mpi_rank([&](RankWorld& world) { train(command, &world); });
+  else
+    train(command, nullptr);
 }
 
 }  // namespace

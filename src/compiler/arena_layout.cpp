@@ -113,6 +113,11 @@ class ArenaLayout {
       if (!input.flat || input.flat->bundle != bundle.name) continue;
       const Value& value = block_class.graph.value(input.value);
       Place& place = flats_[{block, value.name}];
+      if (input.flat->role == FlatRole::Reduced) {  // inside the whole gradient
+        const GraphInput* whole = find_flat(block_class, bundle.name, FlatRole::Gradient);
+        place = flats_.at({block, block_class.graph.value(whole->value).name});
+        continue;
+      }
       const BufferKind kind = kind_of(input.flat->role);
       if (const int64_t window = windows_.offset(block, value.name); window != kNone) {
         place = {Lifetime::Window, windows_begin_ + window};
@@ -139,7 +144,8 @@ class ArenaLayout {
             .offset = place.offset,
             .begin = bundle.begins[i],
             .shards = whole ? 1 : bundle.shards,
-            .shard_elements = whole ? 0 : elements};
+            .shard_elements = whole ? 0 : elements,
+            .in_whole = role == FlatRole::Reduced};
   }
 
   FlatPlace first_of(int block, const Bundle& bundle, size_t i, FlatRole first,
@@ -158,7 +164,9 @@ class ArenaLayout {
     parameter.placement = value.placement;
     parameter.place = first_of(block, bundle, i, FlatRole::WeightsShard, FlatRole::Weights);
     parameter.gradient_type = with_dtype(parameter.type, accumulator_of(value.type.dtype));
-    parameter.gradient = first_of(block, bundle, i, FlatRole::GradientShard, FlatRole::Gradient);
+    parameter.gradient = first_of(block, bundle, i, FlatRole::GradientShard, FlatRole::Reduced);
+    if (!parameter.has_gradient())
+      parameter.gradient = place_of(block, bundle, i, FlatRole::Gradient);
     program_.states.push_back(parameter);
     for (const auto& [flat, role] : {std::pair{FlatRole::Master, StateRole::Master},
                                      std::pair{FlatRole::Moment1, StateRole::Moment1},

@@ -3,6 +3,7 @@
 
 #include "compiler/emit_program.h"
 #include "ir/verifier.h"
+#include "program/check_program.h"
 
 namespace tessera {
 
@@ -21,6 +22,7 @@ Compiled compile(Module module, const CompileOptions& options) {
                                                       .threads = options.profile.threads,
                                                       .shard_axis = options.plan.shard_axis,
                                                       .zigzag = options.plan.zigzag});
+  if (!compiled.program.classes.empty()) check_memory(compiled.program);
   return compiled;
 }
 

@@ -52,6 +52,10 @@ Lifetime flat_lifetime(const BlockClass& block_class, const FlatSpec& flat) {
   return Lifetime::Persistent;
 }
 
+int64_t flat_stride(const FlatSpec& flat, const TensorType& type) {
+  return flat.role == FlatRole::Reduced ? type.bytes() : 0;
+}
+
 // Where a parameter in use lies: inside its bundle's weights.
 Lifetime state_lifetime(const Module& module, const BlockClass& block_class,
                         const GraphInput& input) {
@@ -78,6 +82,7 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
         break;
       case InputKind::Flat:
         buffer.lifetime = flat_lifetime(block_class, *input->flat);
+        buffer.rank_stride = flat_stride(*input->flat, value.type);
         break;
       case InputKind::Stream:
         buffer.lifetime = Lifetime::Slot;
@@ -94,9 +99,11 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
     }
   }
   for (const GraphOutput& output : graph.outputs())
-    if (output.kind == OutputKind::Flat && output.value == id)
-      buffer.lifetime =
-          flat_lifetime(block_class, *graph.find_input(InputKind::Flat, output.target)->flat);
+    if (output.kind == OutputKind::Flat && output.value == id) {
+      const FlatSpec& flat = *graph.find_input(InputKind::Flat, output.target)->flat;
+      buffer.lifetime = flat_lifetime(block_class, flat);
+      buffer.rank_stride = flat_stride(flat, value.type);
+    }
   if (buffer.lifetime == Lifetime::Slot) buffer.repeat = Repeat::PerSlot;
   return buffer;
 }

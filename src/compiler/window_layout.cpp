@@ -39,7 +39,7 @@ std::vector<Window> windows_of(const Module& module) {
   for (int block = 0; block < static_cast<int>(module.blocks.size()); ++block) {
     const BlockClass& block_class = module.class_of(module.blocks[static_cast<size_t>(block)]);
     for (const Bundle& bundle : block_class.bundles)
-      for (const FlatRole role : {FlatRole::Weights, FlatRole::Gradient, FlatRole::Reduced}) {
+      for (const FlatRole role : {FlatRole::Weights, FlatRole::Gradient}) {
         const bool weights = role == FlatRole::Weights;
         const bool comes_and_goes =
             weights ? find_flat(block_class, bundle.name, FlatRole::WeightsShard) != nullptr
@@ -78,8 +78,7 @@ void mark_alive(const Module& module, const Program& program, std::vector<Window
           const bool own = call.block == window.block;
           const bool reduces = own && call.routine == RoutineKind::Reduce;
           const bool settles = own && call.routine == RoutineKind::Settle;
-          const bool writes = window.role == FlatRole::Gradient && contains(written, window.block);
-          if (!reduces && !settles && !writes) continue;
+          if (!reduces && !settles && !contains(written, window.block)) continue;
           window.touch(position, !open[i]);
           open[i] = !settles;
         }

@@ -28,6 +28,9 @@ class Executor {
   virtual void read_output(std::span<std::byte> bytes) const = 0;
 
   virtual void run(const Script& script) = 0;
+
+  // Whether any process of the job says so; all of them ask at the same point.
+  virtual bool any(bool mine) const { return mine; }
 };
 
 // Gives every state its first value: a pure function of (seed, name, element index), whatever the

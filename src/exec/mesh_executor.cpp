@@ -4,6 +4,7 @@
 #include "exec/mesh_executor.h"
 
 #include "comm/local/run_ranks.h"
+#include "program/check_program.h"
 
 namespace tessera {
 
@@ -16,6 +17,7 @@ MeshExecutor::MeshExecutor(Program program, MeshExecutorOptions options)
             .processes = false}),
       ranks_(static_cast<size_t>(program_.mesh.num_ranks())),
       waiting_(program_.mesh.num_ranks()) {
+  if (options_.change_program) check_own_programs();
   runner_ = std::thread([this] {
     try {
       run_ranks(hub_, [this](RankWorld& world) { serve(world); });
@@ -29,6 +31,17 @@ MeshExecutor::MeshExecutor(Program program, MeshExecutorOptions options)
   });
   std::unique_lock lock(mutex_);
   await_ranks(lock);  // until all have made their executors
+}
+
+void MeshExecutor::check_own_programs() {
+  own_programs_.assign(ranks_.size(), program_);
+  std::vector<const Program*> programs;
+  for (size_t rank = 0; rank < own_programs_.size(); ++rank) {
+    options_.change_program(static_cast<int>(rank), own_programs_[rank]);
+    check_memory(own_programs_[rank]);
+    programs.push_back(&own_programs_[rank]);
+  }
+  check_collectives(programs);
 }
 
 MeshExecutor::~MeshExecutor() {
@@ -49,7 +62,9 @@ void MeshExecutor::serve(RankWorld& world) {
       options.observer = [this, rank](const InstructionEvent& event) {
         options_.observer(rank, event);
       };
-    ranks_[static_cast<size_t>(rank)] = std::make_unique<CpuExecutor>(program_, std::move(options));
+    ranks_[static_cast<size_t>(rank)] = std::make_unique<CpuExecutor>(
+        own_programs_.empty() ? program_ : own_programs_[static_cast<size_t>(rank)],
+        std::move(options));
     int64_t done = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -120,7 +135,7 @@ void MeshExecutor::read_output(std::span<std::byte> bytes) const {
 }
 
 void MeshExecutor::run(const Script& script) {
-  on_all([&](CpuExecutor& rank) { rank.run(script); });
+  on_all([&](CpuExecutor& rank) { rank.run(rank.program().script(script.name)); });
 }
 
 std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank) {

@@ -20,6 +20,8 @@ struct MeshExecutorOptions {
   int threads = 1;  // of each rank
   bool poison = false;
   double deadline_seconds = 120;  // of every collective
+  // Gives a rank a program of its own; the ranks' collectives are then checked against each other.
+  std::function<void(int rank, Program&)> change_program = {};
   // Called on the rank's own thread.
   std::function<void(int rank, const InstructionEvent&)> observer = {};
 };
@@ -45,12 +47,14 @@ class MeshExecutor : public Executor {
 
  private:
   using Task = std::function<void(CpuExecutor&)>;
+  void check_own_programs();
   void serve(RankWorld& world);  // a rank's thread
   void on_all(const Task& task);
   void await_ranks(std::unique_lock<std::mutex>& lock);
 
   Program program_;
   MeshExecutorOptions options_;
+  std::vector<Program> own_programs_;  // by rank, where they differ
   LocalHub hub_;
   std::vector<std::unique_ptr<CpuExecutor>> ranks_;
   std::mutex mutex_;

@@ -43,7 +43,7 @@ enum class FlatRole : uint8_t {
   Weights,
   Gradient,
   WeightsShard,
-  Reduced,  // what one microbatch adds to GradientShard
+  Reduced,  // this rank's part of Gradient, where it lies
   GradientShard,
   Master,
   Moment1,

@@ -28,6 +28,7 @@ struct Buffer {
   TensorType type;
   Lifetime lifetime = Lifetime::None;
   Repeat repeat = Repeat::Once;
+  int64_t rank_stride = 0;  // bytes from one rank's to the next one's, along the shard axis
 };
 
 struct Instruction {
@@ -102,6 +103,7 @@ struct FlatPlace {
   int64_t begin = 0;                   // in elements of the whole flat buffer
   int shards = 1;
   int64_t shard_elements = 0;  // of one part; 0 where shards is 1
+  bool in_whole = false;       // the part lies where it belongs in the whole buffer, at `offset`
 };
 
 // A state and its gradient, by full name ("layer.3.wq").

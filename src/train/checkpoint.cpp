@@ -98,6 +98,15 @@ void save_checkpoint(const std::filesystem::path& path, const Executor& executor
   writer.commit();
 }
 
+void help_save_checkpoint(const Executor& executor) {
+  std::vector<std::byte> bytes;
+  for (int pass = 0; pass < 2; ++pass)  // for the digest, and to write
+    for (const StateBuffer& state : executor.program().states) {
+      bytes.resize(static_cast<size_t>(state.type.bytes()));
+      executor.read_state(state, bytes);
+    }
+}
+
 Checkpoint::Checkpoint(const std::filesystem::path& path) : reader_(path) {
   if (metadata(reader_, "format") != kFormat)
     throw user_error("{}: format {} is not known", path.string(), metadata(reader_, "format"))

@@ -23,6 +23,8 @@ std::filesystem::path checkpoint_path(const std::filesystem::path& folder, int64
 // The newest checkpoint of a run's folder; nothing when there is none.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& folder);
 
+// What the other processes of a job do meanwhile: read the same states in the same order.
+void help_save_checkpoint(const Executor& executor);
 void save_checkpoint(const std::filesystem::path& path, const Executor& executor,
                      const CheckpointPosition& position, const std::string& config_toml);
 // Removes all but the `keep` newest.

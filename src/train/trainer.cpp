@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "exec/cpu/matmul_rate.h"
+#include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
 #include "models/build_model.h"
 #include "train/atomic_file.h"
@@ -25,7 +26,8 @@ double seconds_since(Clock::time_point begin) {
 }
 
 std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig& model,
-                                        BatchShape shape, DType precision, int threads) {
+                                        BatchShape shape, DType precision, int threads,
+                                        RankWorld* world) {
   const Plan plan = plan_of_config(config, model);
   const int per_rank = threads_per_rank(threads, plan);
   const CompileOptions options{.training = true,
@@ -34,7 +36,13 @@ std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig&
                                .profile = {.threads = per_rank},
                                .microbatches = static_cast<int>(config.train.microbatches)};
   Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss), options);
-  return make_cpu_executor(std::move(compiled.program), per_rank);
+  if (!world) return make_cpu_executor(std::move(compiled.program), per_rank);
+  if (world->size() != plan.mesh.num_ranks())
+    throw user_error("the mesh {} has {} ranks, but the job has {} processes",
+                     to_string(plan.mesh), plan.mesh.num_ranks(), world->size())
+        .help(fmt::format("start {} processes: mpirun -np {}", plan.mesh.num_ranks(),
+                          plan.mesh.num_ranks()));
+  return std::make_unique<JobExecutor>(std::move(compiled.program), per_rank, *world);
 }
 
 }  // namespace
@@ -48,14 +56,14 @@ Trainer::Trainer(Config config, TrainerOptions options)
       threads_(threads_of_config(config_)),
       data_(open_training_data(config_, model_, precision_)),
       progress_({.stream = stderr,
-                 .live = !options.quiet && is_terminal(stderr),
+                 .live = !quiet() && is_terminal(stderr),
                  .total_steps = config_.train.steps,
-                 .log_every = options.quiet ? config_.train.steps + 1 : config_.train.log_every}) {
+                 .log_every = quiet() ? config_.train.steps + 1 : config_.train.log_every}) {
   if (config_.run.device != "cpu")
     throw user_error("run.device is {}: this build runs on cpu alone", config_.run.device)
         .help("use --device cpu");
-  prepare_output();
-  executor_ = make_executor(config_, model_, shape_, precision_, threads_);
+  if (writes_files()) prepare_output();
+  executor_ = make_executor(config_, model_, shape_, precision_, threads_, options_.world);
   if (options_.resume)
     resume();
   else
@@ -99,7 +107,7 @@ void Trainer::resume() {
   checkpoint.load_states(*executor_);
   position_ = checkpoint.position();
   summary_.checkpoint = *path;
-  if (!options_.quiet)
+  if (!quiet())
     progress_.note(fmt::format("resumed from {} at step {}", path->string(), position_.step));
 }
 
@@ -160,8 +168,12 @@ double Trainer::held_out_loss() {
 void Trainer::save() {
   if (saved_step_ == position_.step) return;
   const std::filesystem::path path = checkpoint_path(config_.run.out, position_.step);
-  save_checkpoint(path, *executor_, position_, to_toml(config_));
-  prune_checkpoints(config_.run.out, config_.train.keep);
+  if (writes_files()) {
+    save_checkpoint(path, *executor_, position_, to_toml(config_));
+    prune_checkpoints(config_.run.out, config_.train.keep);
+  } else {
+    help_save_checkpoint(*executor_);
+  }
   saved_step_ = position_.step;
   summary_.checkpoint = path;
 }
@@ -177,16 +189,19 @@ void Trainer::show_sample(const std::string& title) {
                          text += printable ? static_cast<char>(token) : '.';
                          return true;
                        });
-  progress_.note(fmt::format("--- {} ---\n{}\n---", title, text));
+  if (!quiet()) progress_.note(fmt::format("--- {} ---\n{}\n---", title, text));
 }
 
 TrainSummary Trainer::run() {
   const bool samples = config_.train.sample_every > 0 && writes_text() && !options_.quiet;
   if (samples) show_sample(fmt::format("what it writes at step {}", position_.step));
-  metrics_ = std::make_unique<MetricsWriter>(
-      std::filesystem::path(config_.run.out) / "metrics.jsonl",
-      options_.resume ? std::optional(position_.step) : std::nullopt);
-  while (position_.step < config_.train.steps && !stop_.requested()) {
+  if (writes_files())
+    metrics_ = std::make_unique<MetricsWriter>(
+        std::filesystem::path(config_.run.out) / "metrics.jsonl",
+        options_.resume ? std::optional(position_.step) : std::nullopt);
+  bool stopped = executor_->any(stop_.requested());
+  for (; position_.step < config_.train.steps && !stopped;
+       stopped = executor_->any(stop_.requested())) {
     StepMetrics metrics = step();
     if (position_.step == summary_.first_step + 1) summary_.first_loss = metrics.loss;
     summary_.last_loss = metrics.loss;
@@ -195,19 +210,19 @@ TrainSummary Trainer::run() {
     const bool last = position_.step == config_.train.steps;
     if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {
       metrics.held_out_loss = summary_.held_out_loss = held_out_loss();
-      if (!options_.quiet)
+      if (!quiet())
         progress_.note(
             fmt::format("step {}: held-out loss {:.4f}", position_.step, *metrics.held_out_loss));
     }
-    metrics_->write(metrics);
-    if (!options_.quiet) progress_.step(metrics);
+    if (metrics_) metrics_->write(metrics);
+    if (!quiet()) progress_.step(metrics);
     if (samples && (due(config_.train.sample_every) || last))
       show_sample(fmt::format("what it writes at step {}", position_.step));
     if (due(config_.train.save_every) || (last && config_.train.save_every > 0)) save();
   }
   progress_.finish();
-  if (stop_.requested()) {
-    summary_.stopped_by = stop_.name();
+  if (stopped) {
+    summary_.stopped_by = stop_.requested() ? stop_.name() : "another rank";
     if (config_.train.save_every > 0) save();
   }
   summary_.steps = position_.step;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "compiler/compile.h"
 #include "exec/executor.h"
 #include "models/model_config.h"
@@ -47,6 +48,7 @@ struct TrainerOptions {
   bool resume = false;
   bool overwrite = false;  // an old run in the output folder may be replaced
   bool quiet = false;      // no progress
+  RankWorld* world = nullptr;  // this process is one rank of a job; null: it runs all ranks
 };
 
 class Trainer {
@@ -62,6 +64,8 @@ class Trainer {
   double held_out_loss();
   void save();
   void show_sample(const std::string& title);
+  bool writes_files() const { return !options_.world || options_.world->rank() == 0; }
+  bool quiet() const { return options_.quiet || !writes_files(); }
   bool due(int64_t every) const { return every > 0 && position_.step % every == 0; }
   bool writes_text() const { return model_.vocabulary == 256; }
 

@@ -144,6 +144,7 @@ class Verification {
         std::move(planned.program),
         MeshExecutorOptions{.threads = per_rank,
                             .poison = request.poison,
+                            .change_program = request.change_rank_program,
                             .observer = [this](int rank, const InstructionEvent& event) {
                               watch_loss(rank, event);
                             }});

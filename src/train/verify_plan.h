@@ -31,6 +31,7 @@ struct VerifyRequest {
   bool poison = false;  // dead memory of the plan's ranks is filled with NaNs
   PipelineOptions pipeline = {};                      // of the plan's compilation alone
   std::function<void(Program&)> change_program = {};  // tests break programs with it
+  std::function<void(int rank, Program&)> change_rank_program = {};
 };
 
 struct WorstError {

@@ -39,6 +39,7 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
   const int ranks = options_.world ? options_.world->size() : 1;
   TESSERA_CHECK(ranks == program_.mesh.num_ranks(), "{} ranks for a mesh of {}", ranks,
                 program_.mesh.num_ranks());
+  if (program_.shard_axis >= 0) shard_ = program_.mesh.coordinate(rank(), program_.shard_axis);
   for (const RankValue& value : program_.rank_values) {
     const auto index = static_cast<int32_t>(program_.mesh.index(rank(), value.axes));
     std::memcpy(window_.data() + value.offset, &index, sizeof index);
@@ -147,7 +148,7 @@ std::byte* CpuExecutor::address(const ScriptCall& call, const ProgramBlock& bloc
     repeat = (call.microbatch % program_.slots) * program_.slot_bytes;
   if (declared.repeat == Repeat::PerMicrobatch)
     repeat = call.microbatch * program_.batch_input_stride;
-  return arena(declared.lifetime).data() + offset + repeat;
+  return arena(declared.lifetime).data() + offset + repeat + declared.rank_stride * shard_;
 }
 
 std::span<std::byte> CpuExecutor::bytes_of(const ScriptCall& call, const ProgramBlock& block,

@@ -65,6 +65,7 @@ class CpuExecutor : public Executor {
   CpuExecutorOptions options_;
   std::unique_ptr<RankGroups> groups_;
   InFlight in_flight_;
+  int shard_ = 0;  // which one of the states at rest this rank holds
   Arena persistent_, window_, slots_, scratch_;
   ThreadPool threads_;
   std::vector<TensorRef> operands_, results_;  // reused by every instruction

@@ -27,7 +27,8 @@ class BundleUpdate {
         gradient_(add_flat(FlatRole::Gradient, kept_)) {
     if (sharded_) {
       shard_ = rank_index();
-      gradient_at_rest_ = add_flat(FlatRole::GradientShard, kept_);
+      reduced_ = add_flat(FlatRole::Reduced, kept_);
+      gradient_at_rest_ = plan.zero >= 2 ? add_flat(FlatRole::GradientShard, kept_) : reduced_;
       if (plan_.zero == 3) weights_at_rest_ = add_flat(FlatRole::WeightsShard, bundle_.dtype);
     } else {
       gradient_at_rest_ = gradient_;
@@ -184,18 +185,17 @@ class BundleUpdate {
     TESSERA_CHECK(std::erase(rest, plan_.shard_axis) == 1, "{}: its gradient is not pending on {}",
                   bundle_.bundle.name, axes_word({plan_.shard_axis}));
     const bool adds_up = plan_.zero >= 2;
-    const ValueId part = adds_up ? add_flat(FlatRole::Reduced, kept_) : gradient_at_rest_;
-    return_flat(part, emit_one(OpKind::reduce_scatter, {sum},
+    return_flat(reduced_, emit_one(OpKind::reduce_scatter, {sum},
                                {{"axes", axes_word({plan_.shard_axis})},
                                 {"ranks", int64_t{bundle_.bundle.shards}},
                                 {"async", int64_t{1}},
                                 {"dim", "flat"}},
                                Phase::Reduce, "reduced"));
-    ValueId there = awaited(part, gradient_, Phase::Settle);
-    return_flat(part, there);
+    ValueId there = awaited(reduced_, gradient_, Phase::Settle);
+    return_flat(reduced_, there);
     if (!rest.empty()) {
       there = summed(there, rest, Phase::Settle);
-      if (!adds_up) return_flat(part, there);
+      if (!adds_up) return_flat(reduced_, there);
     }
     if (adds_up)
       return_flat(gradient_at_rest_,
@@ -221,7 +221,7 @@ class BundleUpdate {
   BundlePlan bundle_;
   DType kept_;  // of gradients, moments and master weights
   bool sharded_;
-  ValueId shard_ = kNone;
+  ValueId shard_ = kNone, reduced_ = kNone;
   ValueId weights_, gradient_;
   ValueId weights_at_rest_ = kNone, gradient_at_rest_ = kNone;
 };

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// This process's rank of a program whose other ranks are processes of the same job. All of them call
+// the same functions in the same order: what is read is put together from all ranks.
+#pragma once
+
+#include "exec/cpu/cpu_executor.h"
+
+namespace tessera {
+
+class JobExecutor : public Executor {
+ public:
+  JobExecutor(Program program, int threads, RankWorld& world);
+
+  const Program& program() const override { return own_.program(); }
+  void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override {
+    own_.write_state(state, bytes);
+  }
+  void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
+  void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
+  void write_batch(const HostBuffer& input, int microbatch,
+                   std::span<const std::byte> bytes) override {
+    own_.write_batch(input, microbatch, bytes);
+  }
+  void write_step(std::string_view name, double value) override { own_.write_step(name, value); }
+  double read_step(std::string_view name) const override { return own_.read_step(name); }
+  void read_output(std::span<std::byte> bytes) const override { own_.read_output(bytes); }
+  void run(const Script& script) override { own_.run(script); }
+  bool any(bool mine) const override;
+
+ private:
+  // Each element comes from one rank: the first of those that hold it.
+  bool gives(const Placement& placement, const FlatPlace& place) const;
+  void put_together(std::span<std::byte> bytes) const;
+
+  CpuExecutor own_;
+  std::unique_ptr<Communicator> everyone_;
+  mutable std::vector<int32_t> words_;
+};
+
+}  // namespace tessera
