@@ -49,7 +49,10 @@ void MeshExecutor::serve(RankWorld& world) {
       options.observer = [this, rank](const InstructionEvent& event) {
         options_.observer(rank, event);
       };
-    ranks_[static_cast<size_t>(rank)] = std::make_unique<CpuExecutor>(program_, std::move(options));
+    Program program = program_;
+    if (options_.change_program) options_.change_program(rank, program);
+    ranks_[static_cast<size_t>(rank)] =
+        std::make_unique<CpuExecutor>(std::move(program), std::move(options));
     int64_t done = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -120,7 +123,7 @@ void MeshExecutor::read_output(std::span<std::byte> bytes) const {
 }
 
 void MeshExecutor::run(const Script& script) {
-  on_all([&](CpuExecutor& rank) { rank.run(script); });
+  on_all([&](CpuExecutor& rank) { rank.run(rank.program().script(script.name)); });
 }
 
 std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank) {

@@ -22,6 +22,7 @@ struct MeshExecutorOptions {
   double deadline_seconds = 120;  // of every collective
   // Called on the rank's own thread.
   std::function<void(int rank, const InstructionEvent&)> observer = {};
+  std::function<void(int rank, Program&)> change_program = {};  // tests break one rank's with it
 };
 
 class MeshExecutor : public Executor {
