@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that rest in shards start to be gathered one call ahead of their use and are dropped behind
-// it; those that the next call needs too stay, so the last block's survive from forward to backward.
+// Weights that rest in shards start to be gathered one call ahead of their use and are dropped
+// behind it; those that the next call needs too stay, so the last block's survive from forward to
+// backward.
 #include "compiler/scripts.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process's rank of a program whose other ranks are processes of the same job. All of them call
-// the same functions in the same order: what is read is put together from all ranks.
+// This process's rank of a program whose other ranks are processes of the same job. All of them
+// call the same functions in the same order: what is read is put together from all ranks.
 #pragma once
 
 #include "exec/cpu/cpu_executor.h"

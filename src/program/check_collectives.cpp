@@ -44,8 +44,7 @@ class RankReader {
       for (const Instruction& instruction : program_.class_of(block).routine(call.routine))
         if (instruction.op == OpKind::wait)
           wait(call, block, instruction);
-        else if (op_def(instruction.op).communicates &&
-                 instruction.attributes.integer("ranks") > 1)
+        else if (op_def(instruction.op).communicates && instruction.attributes.integer("ranks") > 1)
           start(script, call, block, instruction);
     }
     return std::move(result_);
@@ -60,9 +59,9 @@ class RankReader {
     const auto type = [&](int buffer) -> const TensorType& {
       return program_class.buffers[static_cast<size_t>(buffer)].type;
     };
-    std::string text = fmt::format("{} {} -> {}", name(instruction.op),
-                                   to_string(type(instruction.operands[0])),
-                                   to_string(type(instruction.results[0])));
+    std::string text =
+        fmt::format("{} {} -> {}", name(instruction.op), to_string(type(instruction.operands[0])),
+                    to_string(type(instruction.results[0])));
     for (const auto& [key, value] : instruction.attributes.entries())
       text += fmt::format(" {}={}", key, to_string(value));
     std::vector<Started>& all = result_.started[group];
@@ -105,8 +104,8 @@ class Play {
  public:
   Play(std::span<const Program* const> programs, const std::string& script) {
     for (size_t rank = 0; rank < programs.size(); ++rank)
-      ranks_.push_back(RankReader(*programs[rank], static_cast<int>(rank))
-                           .read(programs[rank]->script(script)));
+      ranks_.push_back(
+          RankReader(*programs[rank], static_cast<int>(rank)).read(programs[rank]->script(script)));
   }
 
   void run() {
@@ -139,11 +138,10 @@ class Play {
     for (const int other : members_of(event.group)) {
       const auto& started = ranks_[static_cast<size_t>(other)].started;
       const auto found = started.find(event.group);
-      if (found == started.end() ||
-          found->second.size() <= static_cast<size_t>(event.number))
-        throw ProgramError(fmt::format(
-            "rank {} never starts collective {} of the group of ranks {}: {} ({})", other,
-            event.number, event.group, own.text, own.where));
+      if (found == started.end() || found->second.size() <= static_cast<size_t>(event.number))
+        throw ProgramError(
+            fmt::format("rank {} never starts collective {} of the group of ranks {}: {} ({})",
+                        other, event.number, event.group, own.text, own.where));
       const Started& theirs = found->second[static_cast<size_t>(event.number)];
       if (theirs.text != own.text)
         throw ProgramError(fmt::format(
@@ -156,9 +154,9 @@ class Play {
     const Rank& stuck = ranks_[static_cast<size_t>(rank)];
     const Event& event = stuck.events[stuck.next];
     const Started& own = stuck.started.at(event.group)[static_cast<size_t>(event.number)];
-    throw ProgramError(
-        fmt::format("deadlock: rank {} waits for ever for collective {} of the group of ranks {}: {} ({})",
-                    rank, event.number, event.group, own.text, own.where));
+    throw ProgramError(fmt::format(
+        "deadlock: rank {} waits for ever for collective {} of the group of ranks {}: {} ({})",
+        rank, event.number, event.group, own.text, own.where));
   }
 
   std::vector<Rank> ranks_;

@@ -116,8 +116,8 @@ class MemoryWalk {
     const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
     int64_t begin = block.offsets[static_cast<size_t>(buffer)];
     if (begin == kNone)
-      throw ProgramError(
-          fmt::format("script {}: {} of block {} has no place", script_.name, declared.name, block.name));
+      throw ProgramError(fmt::format("script {}: {} of block {} has no place", script_.name,
+                                     declared.name, block.name));
     if (declared.repeat == Repeat::PerSlot)
       begin += (call.microbatch % program_.slots) * program_.slot_bytes;
     if (declared.repeat == Repeat::PerMicrobatch)
@@ -175,9 +175,10 @@ class MemoryWalk {
       for (size_t i = 0; i < instruction.results.size(); ++i) {
         const int result = instruction.results[i];
         require_quiet(call, instruction, result, true);
-        const bool adds = std::find(instruction.accumulators.begin(), instruction.accumulators.end(),
-                                    static_cast<int>(i)) != instruction.accumulators.end() &&
-                          call.accumulate.at(accumulator++);
+        const bool adds =
+            std::find(instruction.accumulators.begin(), instruction.accumulators.end(),
+                      static_cast<int>(i)) != instruction.accumulators.end() &&
+            call.accumulate.at(accumulator++);
         if (adds) require_written(call, instruction, result);
         const Range to = range(call, result);
         written(to.lifetime).add(to.begin, to.end);

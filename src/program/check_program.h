@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The static check: walks scripts as ranks would run them, before the first step, and refuses what
-// could go wrong between ranks or in memory. Throws a ProgramError that names script, block, routine
-// and instruction.
+// could go wrong between ranks or in memory. Throws a ProgramError that names script, block,
+// routine and instruction.
 #pragma once
 
 #include <span>

@@ -19,7 +19,8 @@ void for_each_piece(const Program& program, int rank, const TensorType& whole,
         const int64_t begin = std::max(flat, first);
         const int64_t end = held == INT64_MAX ? flat + count : std::min(flat + count, first + held);
         if (begin < end)
-          piece(place.offset + (begin - (place.in_whole ? 0 : first)) * element_bytes, global + begin - flat, end - begin);
+          piece(place.offset + (begin - (place.in_whole ? 0 : first)) * element_bytes,
+                global + begin - flat, end - begin);
       });
 }
 

@@ -139,15 +139,14 @@ class Verification {
                                             CpuExecutorOptions{.threads = request.threads});
     const int per_rank = threads_per_rank(request.threads, request.plan);
     Compiled planned = compiled(request.plan, per_rank);
-    if (request.change_program) request.change_program(planned.program);
     mesh_ = std::make_unique<MeshExecutor>(
         std::move(planned.program),
-        MeshExecutorOptions{.threads = per_rank,
-                            .poison = request.poison,
-                            .change_program = request.change_rank_program,
-                            .observer = [this](int rank, const InstructionEvent& event) {
-                              watch_loss(rank, event);
-                            }});
+        MeshExecutorOptions{
+            .threads = per_rank,
+            .poison = request.poison,
+            .observer = [this](int rank,
+                               const InstructionEvent& event) { watch_loss(rank, event); },
+            .change_program = request.change_program});
   }
 
   VerifyReport run() {

@@ -28,10 +28,10 @@ struct VerifyRequest {
   double learning_rate = 1e-3;
   int threads = 1;  // of this machine
   bool show_ranks = false;
-  bool poison = false;  // dead memory of the plan's ranks is filled with NaNs
-  PipelineOptions pipeline = {};                      // of the plan's compilation alone
-  std::function<void(Program&)> change_program = {};  // tests break programs with it
-  std::function<void(int rank, Program&)> change_rank_program = {};
+  bool poison = false;            // dead memory of the plan's ranks is filled with NaNs
+  PipelineOptions pipeline = {};  // of the plan's compilation alone
+  // Tests break programs with it; once per rank.
+  std::function<void(int rank, Program&)> change_program = {};
 };
 
 struct WorstError {

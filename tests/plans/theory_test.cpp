@@ -191,9 +191,7 @@ TEST(PlannedBytes, ZeroZeroHoldsEverythingWhole) {
 }
 
 TEST(PlannedBytes, ZeroOneHoldsAShardOfTheOptimizerState) {
-  // And, beside the whole gradients, the shard that is updated from.
-  EXPECT_EQ(held(1),
-            (Held{kWord * kAll, kWord * kAll, 2 * kWord * kAll / kRanks}));
+  EXPECT_EQ(held(1), (Held{kWord * kAll, kWord * kAll, 2 * kWord * kAll / kRanks}));
 }
 
 // Tied or not, and with an embedding that is smaller or larger than a layer.
@@ -204,10 +202,9 @@ std::vector<Model> models() {
 TEST(PlannedBytes, ZeroTwoHoldsAShardOfTheGradientsAndTwoBlocksUnreduced) {
   for (const Model& model : models())
     for (const int microbatches : {1, 3})
-      expect_at_most(
-          held(2, model, microbatches),
-          {kWord * model.all(), kWord * (model.all() / kRanks + model.unreduced()),
-           2 * kWord * model.all() / kRanks});
+      expect_at_most(held(2, model, microbatches),
+                     {kWord * model.all(), kWord * (model.all() / kRanks + model.unreduced()),
+                      2 * kWord * model.all() / kRanks});
 }
 
 TEST(PlannedBytes, ZeroThreeHoldsAShardOfEverythingAndTwoBlocksInUse) {

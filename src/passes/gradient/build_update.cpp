@@ -42,8 +42,8 @@ class BundleUpdate {
     return_flat(weights_, awaited(weights_, weights_at_rest_, Phase::Await));
   }
 
-  // Starts in the phase Reduce, is waited for in Settle. The padding is cleared first: sums over the
-  // flat buffer count it.
+  // Starts in the phase Reduce, is waited for in Settle. The padding is cleared first: sums over
+  // the flat buffer count it.
   void add_reduction() {
     ValueId sum = gradient_;
     if (const std::string gaps = bundle_.gaps(); gaps != "none") {
@@ -186,11 +186,11 @@ class BundleUpdate {
                   bundle_.bundle.name, axes_word({plan_.shard_axis}));
     const bool adds_up = plan_.zero >= 2;
     return_flat(reduced_, emit_one(OpKind::reduce_scatter, {sum},
-                               {{"axes", axes_word({plan_.shard_axis})},
-                                {"ranks", int64_t{bundle_.bundle.shards}},
-                                {"async", int64_t{1}},
-                                {"dim", "flat"}},
-                               Phase::Reduce, "reduced"));
+                                   {{"axes", axes_word({plan_.shard_axis})},
+                                    {"ranks", int64_t{bundle_.bundle.shards}},
+                                    {"async", int64_t{1}},
+                                    {"dim", "flat"}},
+                                   Phase::Reduce, "reduced"));
     ValueId there = awaited(reduced_, gradient_, Phase::Settle);
     return_flat(reduced_, there);
     if (!rest.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Within one routine. Weight gradients have no reader there, so they are held back until a collective
-// is in flight. What a collective brings from another routine is not started before its place: it
-// would only fill memory.
+// Within one routine. Weight gradients have no reader there, so they are held back until a
+// collective is in flight. What a collective brings from another routine is not started before its
+// place: it would only fill memory.
 #include "passes/overlap/overlap.h"
 
 #include <algorithm>
@@ -102,9 +102,9 @@ class ClassOverlap {
     for (size_t i = 0; i < todo_->size(); ++i) {
       const Node& node = (*todo_)[i];
       if (emitted_[i] || !op_def(node.op).communicates || node.phase == Phase::WeightGrad) continue;
-      const bool made_here = std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId id) {
-        return made_here_.contains(id) && ready_.contains(id);
-      });
+      const bool made_here =
+          std::all_of(node.operands.begin(), node.operands.end(),
+                      [&](ValueId id) { return made_here_.contains(id) && ready_.contains(id); });
       if (!made_here) continue;
       emitted_[i] = true;
       start(node);
@@ -117,11 +117,10 @@ class ClassOverlap {
     attributes.set("async", int64_t{1});
     const std::string about = graph_.value(node.results[0]).name;
     const Placement placement = graph_.value(node.results[0]).placement;
-    const ValueId started = emit(graph_, node.op, node.operands,
-                                 {.attributes = std::move(attributes),
-                                  .phase = node.phase,
-                                  .name = about + ".started"})
-                                .front();
+    const ValueId started =
+        emit(graph_, node.op, node.operands,
+             {.attributes = std::move(attributes), .phase = node.phase, .name = about + ".started"})
+            .front();
     graph_.value(started).placement = placement;
     done_.push_back(graph_.nodes().back());
     flying_.push_back({.started = started,

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs broken on purpose, one way each: verify must find every one of them unequal, or a check
+// must refuse it, while the unbroken program is equal.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ostream>
+#include <set>
+
+#include "break_program.h"
+#include "plan_cases.h"
+
+namespace tessera {
+namespace {
+
+using enum RoutineKind;
+
+struct Mutant {
+  std::string name;
+  PlanCase plan;
+  std::function<void(int rank, Program&)> change;
+};
+
+// The same on every rank.
+std::function<void(int, Program&)> everywhere(std::function<void(Program&)> change) {
+  return [change = std::move(change)](int, Program& program) { change(program); };
+}
+std::function<void(int, Program&)> on_rank_one(std::function<void(Program&)> change) {
+  return [change = std::move(change)](int rank, Program& program) {
+    if (rank == 1) change(program);
+  };
+}
+
+const PlanCase kTensor{.model = "Llama", .tp = 2};
+const PlanCase kData{.model = "Llama", .dp = 2};
+const PlanCase kDataTensor{.model = "Llama", .dp = 2, .tp = 2};
+const PlanCase kAccumulated{.model = "Llama", .dp = 2, .microbatches = 3};
+const PlanCase kRing{.model = "Llama", .cp = 2};
+const PlanCase kUlysses{.model = "Llama", .cp = 2, .ulysses = true};
+const PlanCase kSequence{.model = "Llama", .tp = 2, .sequence_parallel = true};
+const PlanCase kSequenceGpt{.model = "Gpt", .dp = 2, .tp = 2, .sequence_parallel = true};
+const PlanCase kZeroOne{.model = "Llama", .dp = 2, .zero = 1};
+const PlanCase kZeroTwo{.model = "Llama", .dp = 2, .zero = 2, .microbatches = 3};
+const PlanCase kZeroThree{.model = "Llama", .fsdp = 2, .zero = 3, .microbatches = 3};
+
+std::vector<Mutant> broken_reshards() {
+  return {
+      {"SumOfARowMatmulLeftOut", kTensor,
+       everywhere([](Program& p) { leave_out(find_op(p, "layer", Forward, OpKind::all_reduce)); })},
+      {"SumOfTheStreamsGradientLeftOut", kTensor, everywhere([](Program& p) {
+         leave_out(find_op(p, "layer", Backward, OpKind::all_reduce));
+       })},
+      {"SumOfGradientsLeftOut", kData,
+       everywhere([](Program& p) { leave_out(find_op(p, "layer", Reduce, OpKind::all_reduce)); })},
+      {"SumOfCopiedKeysGradientsLeftOut", {.model = "Llama", .tp = 4}, everywhere([](Program& p) {
+         for (Instruction& i : routine_of(p, "layer", Backward))
+           if (i.op == OpKind::all_reduce && i.attributes.word("axes") == "tp.group")
+             return leave_out(i);
+         throw NothingToBreak("tp.group");
+       })},
+      {"ScatteredSumTakenAsASlice", kSequence, everywhere([](Program& p) {
+         Instruction& scatter = find_op(p, "embedding", Forward, OpKind::reduce_scatter);
+         const std::string dim = scatter.attributes.word("dim");
+         scatter.op = OpKind::take_shard;
+         scatter.attributes = {{"ranks", int64_t{2}}, {"dim", dim}};
+         scatter.operands.push_back(buffer_of(p, "embedding", "tp"));
+       })},
+      {"GatherAlongTheWrongDim",
+       {.model = "Llama", .dp = 2, .tp = 2, .sequence_parallel = true},
+       everywhere([](Program& p) {
+         find_op(p, "layer", Forward, OpKind::all_gather).attributes.set("dim", "d");
+       })},
+      {"ExchangeLeftOut", kUlysses,
+       everywhere([](Program& p) { leave_out(find_op(p, "layer", Forward, OpKind::all_to_all)); })},
+      {"ExchangeOfGradientsLeftOut", kUlysses, everywhere([](Program& p) {
+         leave_out(find_op(p, "layer", Backward, OpKind::all_to_all, 7));
+       })},
+      {"SliceOfTheWrongIndex", kSequenceGpt, everywhere([](Program& p) {
+         find_op(p, "embedding", Forward, OpKind::take_shard).operands[1] =
+             add_rank_value(p, "embedding", {});
+       })},
+  };
+}
+
+std::vector<Mutant> broken_rings() {
+  return {
+      {"RingHopSkipped", kRing, everywhere([](Program& p) {
+         Instruction& merge = find_op(p, "layer", Forward, OpKind::merge_attention);
+         merge.operands[2] = merge.operands[0];
+         merge.operands[3] = merge.operands[1];
+       })},
+      {"KeysDoNotTravel", kRing,
+       everywhere([](Program& p) { leave_out(find_op(p, "layer", Forward, OpKind::shift, 0)); })},
+      {"ValuesDoNotTravel", kRing,
+       everywhere([](Program& p) { leave_out(find_op(p, "layer", Forward, OpKind::shift, 1)); })},
+      {"PositionsDoNotTravel", kRing, everywhere([](Program& p) {
+         leave_out(find_op_on(p, "layer", Forward, OpKind::shift, "positions"));
+       })},
+      {"DocumentsDoNotTravel", kRing, everywhere([](Program& p) {
+         leave_out(find_op_on(p, "layer", Forward, OpKind::shift, "document"));
+       })},
+      {"PositionsDoNotTravelBackward", kRing, everywhere([](Program& p) {
+         leave_out(find_op_on(p, "layer", Backward, OpKind::shift, "positions"));
+       })},
+      {"GradientsOfKeysDoNotComeHome", kRing, everywhere([](Program& p) {
+         const auto shifts =
+             std::ranges::count_if(routine_of(p, "layer", Backward),
+                                   [](const Instruction& i) { return i.op == OpKind::shift; });
+         leave_out(find_op(p, "layer", Backward, OpKind::shift, static_cast<int>(shifts) - 1));
+       })},
+      // The keys' positions are taken for the queries' own: a wrong causal offset.
+      {"WrongCausalOffset", kRing, everywhere([](Program& p) {
+         Instruction& hop = find_op(p, "layer", Forward, OpKind::attention, 1);
+         hop.operands[5] = hop.operands[3];
+       })},
+      {"WrongCausalOffsetOnOneRank", kRing, on_rank_one([](Program& p) {
+         Instruction& hop = find_op(p, "layer", Forward, OpKind::attention, 1);
+         hop.operands[5] = hop.operands[3];
+       })},
+      {"WrongCausalOffsetBackward", kRing, on_rank_one([](Program& p) {
+         Instruction& hop = find_op(p, "layer", Backward, OpKind::attention_grad, 1);
+         hop.operands[8] = hop.operands[6];
+       })},
+  };
+}
+
+std::vector<Mutant> broken_vocabularies() {
+  return {
+      {"EmbeddingWithoutItsShard", kTensor, everywhere([](Program& p) {
+         find_op(p, "embedding", Forward, OpKind::embedding).operands.pop_back();
+       })},
+      {"EmbeddingOfTheFirstShardEverywhere", kTensor, everywhere([](Program& p) {
+         find_op(p, "embedding", Forward, OpKind::embedding).operands[2] =
+             add_rank_value(p, "embedding", {});
+       })},
+      {"GradientOfTheFirstShardEverywhere", kTensor, everywhere([](Program& p) {
+         find_op(p, "embedding", Backward, OpKind::embedding_grad).operands[2] =
+             add_rank_value(p, "embedding", {});
+       })},
+      {"LossWithoutTheLargestLogit", kTensor, everywhere([](Program& p) {
+         leave_out(find_op(p, "head", Backward, OpKind::all_reduce, 0));
+       })},
+      {"LossWithoutTheSumOfOtherShards", kTensor, everywhere([](Program& p) {
+         leave_out(find_op(p, "head", Backward, OpKind::all_reduce, 1));
+       })},
+      {"PaddingOfTheVocabularyCounted", kTensor, everywhere([](Program& p) {
+         for (const OpKind op : {OpKind::output_stats, OpKind::sharded_loss_grad})
+           find_op(p, "head", Backward, op).attributes.set("vocabulary", int64_t{30});
+       })},
+  };
+}
+
+void set_flags(Program& p, RoutineKind routine, int microbatch, bool value) {
+  size_t flags = 0;
+  for (ScriptCall* call : find_calls(p, routine, microbatch))
+    for (size_t i = 0; i < call->accumulate.size(); ++i, ++flags) call->accumulate[i] = value;
+  if (flags == 0) throw NothingToBreak("no flag");
+}
+
+std::vector<Mutant> broken_flags() {
+  return {
+      {"LaterMicrobatchWritesGradientsAnew", kAccumulated,
+       everywhere([](Program& p) { set_flags(p, Backward, 1, false); })},
+      {"FirstMicrobatchAddsToTheLastStep", kAccumulated,
+       everywhere([](Program& p) { set_flags(p, Backward, 0, true); })},
+      {"LaterMicrobatchCountsLabelsAnew", kAccumulated,
+       everywhere([](Program& p) { set_flags(p, Begin, 1, false); })},
+      {"NormOfTheLastBlockAlone", kAccumulated,
+       everywhere([](Program& p) { set_flags(p, Norm, 2, false); })},
+      {"NormAddsToTheLastSteps", kAccumulated,
+       everywhere([](Program& p) { set_flags(p, Norm, 2, true); })},
+      {"ShardOfTheGradientWrittenAnew", kZeroTwo,
+       everywhere([](Program& p) { set_flags(p, Settle, 1, false); })},
+      {"UnreducedGradientAddsToTheLastMicrobatch", kZeroTwo,
+       everywhere([](Program& p) { set_flags(p, Backward, 1, true); })},
+      {"GradientsSummedAtTheFirstMicrobatchNotTheLast", kAccumulated, everywhere([](Program& p) {
+         std::vector<ScriptCall> kept, early;
+         for (const ScriptCall& call : calls_of(p))
+           (call.routine == Reduce || call.routine == Settle ? early : kept).push_back(call);
+         const auto second = std::ranges::find_if(
+             kept, [](const ScriptCall& c) { return c.routine == Forward && c.microbatch == 1; });
+         if (early.empty() || second == kept.end()) throw NothingToBreak("reductions");
+         kept.insert(second, early.begin(), early.end());
+         calls_of(p) = kept;
+       })},
+  };
+}
+
+std::vector<Mutant> broken_reductions() {
+  return {
+      // The sum is taken twice: gradients grow by the number of data ranks.
+      {"GradientsScaledByTheWorldSize", kData, everywhere([](Program& p) {
+         std::vector<ScriptCall> twice;
+         for (const ScriptCall& call : calls_of(p)) {
+           if (call.routine == Norm && twice.back().routine != Norm)
+             for (const ScriptCall& reduce : std::vector<ScriptCall>(twice))
+               if (reduce.routine == Reduce || reduce.routine == Settle) twice.push_back(reduce);
+           twice.push_back(call);
+         }
+         calls_of(p) = twice;
+       })},
+      {"LabelsCountedPerRank", kData,
+       everywhere([](Program& p) { leave_out(find_op(p, "totals", Count, OpKind::all_reduce)); })},
+      {"LossOfOneRankReported", kData,
+       everywhere([](Program& p) { leave_out(find_op(p, "totals", Report, OpKind::all_reduce)); })},
+      {"NormOfOneShard", kZeroOne,
+       everywhere([](Program& p) { leave_out(find_op(p, "totals", Total, OpKind::all_reduce)); })},
+      {"NormOfCopiesCountedTwice", kTensor, everywhere([](Program& p) {
+         for (Instruction& i : routine_of(p, "layer", Norm))
+           if (i.attributes.real("scale") != 1.0) return i.attributes.set("scale", 1.0);
+         throw NothingToBreak("scale");
+       })},
+      {"NormOfSplitWeightsHalved", kTensor, everywhere([](Program& p) {
+         for (Instruction& i : routine_of(p, "layer", Norm))
+           if (i.attributes.real("scale") == 1.0) return i.attributes.set("scale", 0.5);
+         throw NothingToBreak("scale");
+       })},
+      {"GradientsSummedOverTheWrongAxis", kDataTensor, everywhere([](Program& p) {
+         find_op(p, "layer", Reduce, OpKind::all_reduce).attributes.set("axes", "tp");
+       })},
+      {"ActivationsSummedOverTheWrongAxis", kDataTensor, everywhere([](Program& p) {
+         find_op(p, "layer", Forward, OpKind::all_reduce).attributes.set("axes", "dp");
+       })},
+      // In place, before the lookup: all data ranks read the same tokens.
+      {"SameMinibatchOnAllRanks", kData, everywhere([](Program& p) {
+         const int tokens = buffer_of(p, "embedding", "tokens");
+         std::vector<Instruction>& forward = routine_of(p, "embedding", Forward);
+         Instruction same = find_op(p, "layer", Reduce, OpKind::all_reduce);
+         same.attributes = {
+             {"axes", "dp"}, {"ranks", int64_t{2}}, {"async", int64_t{0}}, {"reduction", "max"}};
+         same.operands = same.results = {tokens};
+         same.accumulators = same.dead_after = {};
+         forward.insert(forward.begin(), same);
+       })},
+  };
+}
+
+std::vector<Mutant> broken_states() {
+  return {
+      {"UpdateSkippedOnOneReplica", kData,
+       on_rank_one([](Program& p) { remove(p, "layer", Update, OpKind::adamw); })},
+      {"UpdatedShardsNotGathered", kZeroOne,
+       everywhere([](Program& p) { remove(p, "layer", Update, OpKind::all_gather); })},
+      {"UpdateFromTheFirstShardEverywhere", kZeroOne, everywhere([](Program& p) {
+         find_op(p, "layer", Update, OpKind::take_shard).operands[1] =
+             add_rank_value(p, "layer", {});
+       })},
+      {"GathersOfABlockSkipped", kZeroThree, everywhere([](Program& p) {
+         std::vector<ScriptCall>& calls = calls_of(p);
+         std::erase_if(calls,
+                       [](const ScriptCall& c) { return c.routine == Gather && c.block == 1; });
+       })},
+      {"GathersOfAMicrobatchSkipped", kZeroThree, everywhere([](Program& p) {
+         std::erase_if(calls_of(p), [](const ScriptCall& c) {
+           return (c.routine == Gather || c.routine == Await) && c.microbatch == 1;
+         });
+       })},
+      {"ReductionOfAMicrobatchSkipped", kZeroThree, everywhere([](Program& p) {
+         std::erase_if(calls_of(p), [](const ScriptCall& c) {
+           return (c.routine == Reduce || c.routine == Settle) && c.microbatch == 1;
+         });
+       })},
+  };
+}
+
+std::vector<Mutant> swapped_collectives() {
+  return {
+      // Keys for values and values for keys: of one size, so no rank notices while it runs.
+      {"KeysAndValuesSwappedOnOneRank", kRing, on_rank_one([](Program& p) {
+         std::swap(find_op(p, "layer", Forward, OpKind::shift, 0).operands,
+                   find_op(p, "layer", Forward, OpKind::shift, 1).operands);
+       })},
+      {"CollectivesOfTwoSizesSwappedOnOneRank", kData, on_rank_one([](Program& p) {
+         std::vector<ScriptCall*> reductions = find_calls(p, Reduce, 0);
+         std::swap(reductions.front()->block, reductions[1]->block);
+       })},
+      {"CollectivesOfTwoKindsSwappedOnOneRank", kSequence, on_rank_one([](Program& p) {
+         Instruction& sum = find_op(p, "layer", Forward, OpKind::reduce_scatter);
+         sum.op = OpKind::all_reduce;
+         sum.attributes.set("reduction", "sum");
+         sum.results = sum.operands;
+       })},
+  };
+}
+
+std::vector<Mutant> all_mutants() {
+  std::vector<Mutant> all;
+  for (const auto& group :
+       {broken_reshards(), broken_rings(), broken_vocabularies(), broken_flags(),
+        broken_reductions(), broken_states(), swapped_collectives()})
+    all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+
+class MutantTest : public testing::TestWithParam<Mutant> {};
+
+// gtest would print bytes.
+void PrintTo(const Mutant& mutant, std::ostream* out) { *out << mutant.plan.name(); }
+
+TEST_P(MutantTest, IsCaught) {
+  static std::set<std::string> equal;  // plans whose unbroken programs are known to be
+  const Mutant& mutant = GetParam();
+  if (!equal.contains(mutant.plan.name())) {
+    ASSERT_TRUE(verify_plan(mutant.plan.request()).equal());
+    equal.insert(mutant.plan.name());
+  }
+  VerifyRequest request = mutant.plan.request();
+  std::atomic<int> changed = 0;
+  request.change_program = [&](int rank, Program& program) {
+    mutant.change(rank, program);
+    ++changed;
+  };
+  bool caught = false;
+  std::string how;
+  try {
+    caught = !verify_plan(request).equal();
+    how = "verify";
+  } catch (const std::exception& error) {
+    caught = true;
+    how = error.what();
+  }
+  ASSERT_EQ(changed, mutant.plan.ranks()) << how;
+  EXPECT_TRUE(caught);
+  RecordProperty("caught_by", how);
+}
+
+INSTANTIATE_TEST_SUITE_P(Broken, MutantTest, testing::ValuesIn(all_mutants()),
+                         [](const auto& mutant) { return mutant.param.name; });
+
+}  // namespace
+}  // namespace tessera
