@@ -38,9 +38,9 @@ void MeshExecutor::check_own_programs() {
   std::vector<const Program*> programs;
   for (size_t rank = 0; rank < own_programs_.size(); ++rank) {
     options_.change_program(static_cast<int>(rank), own_programs_[rank]);
-    check_memory(own_programs_[rank]);
     programs.push_back(&own_programs_[rank]);
   }
+  for (const Program* program : programs) check_memory(*program);
   check_collectives(programs);
 }
 

@@ -20,10 +20,10 @@ struct MeshExecutorOptions {
   int threads = 1;  // of each rank
   bool poison = false;
   double deadline_seconds = 120;  // of every collective
-  // Gives a rank a program of its own; the ranks' collectives are then checked against each other.
-  std::function<void(int rank, Program&)> change_program = {};
   // Called on the rank's own thread.
   std::function<void(int rank, const InstructionEvent&)> observer = {};
+  // Gives a rank a program of its own; the ranks' collectives are then checked against each other.
+  std::function<void(int rank, Program&)> change_program = {};
 };
 
 class MeshExecutor : public Executor {
