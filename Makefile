@@ -6,7 +6,7 @@ WERROR ?= OFF
 BUILD = build/$(PRESET)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera build demo test bench format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera build demo test test-all bench format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -21,6 +21,9 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 	@tools/setup.sh build test
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh $(PRESET) $(ARGS)
+
+test-all: test ## every test, and every legal plan of up to eight ranks against one rank (minutes)
+	@$(BUILD)/tests/plans/tessera_plan_tests --all --gtest_brief=1
 
 bench: ## measure speed, as ratios within one run (ARGS goes to bench/run.py: ARGS=--no-peer)
 	@tools/setup.sh build test

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/nearest_name.h"
+#include "core/one_of.h"
 
 namespace tessera {
 namespace {
@@ -15,8 +16,12 @@ namespace {
 constexpr std::array<std::string_view, 4> kAxes{"dp", "fsdp", "cp", "tp"};
 
 void require_known_axis(const Axis& axis) {
-  if (std::find(kAxes.begin(), kAxes.end(), axis.name) == kAxes.end())
-    throw user_error("mesh axis {} is not known", axis.name).help("axes are dp, fsdp, cp and tp");
+  if (std::find(kAxes.begin(), kAxes.end(), axis.name) != kAxes.end()) return;
+  const std::string near =
+      nearest_name(axis.name, std::vector<std::string>(kAxes.begin(), kAxes.end()));
+  throw user_error("mesh axis {} is not known{}", axis.name,
+                   near.empty() ? "" : fmt::format(": did you mean {}?", near))
+      .help("axes are dp, fsdp, cp and tp");
 }
 
 int size_of(const PlanRequest& request, std::string_view axis) {
@@ -32,6 +37,39 @@ void require_zero_fits(const PlanRequest& request) {
     throw user_error("mesh fsdp = {} shards states, but plan.zero = 0 keeps them whole",
                      size_of(request, "fsdp"))
         .help("use plan.zero = 1, 2 or 3, or put the ranks on dp");
+}
+
+bool has_own_dims(const PlanRequest& request, std::string_view axis) {
+  return std::any_of(request.dims.begin(), request.dims.end(),
+                     [&](const auto& entry) { return entry.first == axis; });
+}
+
+// tp takes what it can of the key/value heads, the rest divides the queries of each.
+bool heads_divide(const PlanSizes& sizes, int64_t tp) {
+  const int64_t shared = std::gcd(tp, sizes.kv_heads);
+  return sizes.heads / sizes.kv_heads % (tp / shared) == 0;
+}
+
+void require_heads_divide(const PlanRequest& request, const PlanSizes& sizes) {
+  const int tp = size_of(request, "tp"), cp = size_of(request, "cp");
+  if (sizes.heads == 0 || has_own_dims(request, "tp")) return;
+  if (!heads_divide(sizes, tp)) {
+    std::vector<int64_t> good;
+    for (int64_t n = 1; n <= sizes.heads; ++n)
+      if (heads_divide(sizes, n)) good.push_back(n);
+    throw user_error("cannot shard heads ({}) over tp ({})", sizes.heads, tp)
+        .at("mesh.tp")
+        .help(fmt::format("with kv_heads = {} use tp = {}", sizes.kv_heads, one_of(good)));
+  }
+  const int64_t left = sizes.kv_heads / std::gcd<int64_t>(tp, sizes.kv_heads);
+  if (request.context != ContextKind::Ulysses || left % cp == 0) return;
+  std::vector<int64_t> good;
+  for (int64_t n = 1; n <= left; ++n)
+    if (left % n == 0) good.push_back(n);
+  throw user_error("cannot shard kv_heads ({}) over {}cp ({}) by ulysses", sizes.kv_heads,
+                   tp > 1 ? fmt::format("tp ({}) x ", tp) : "", cp)
+      .at("mesh.cp")
+      .help(fmt::format("use cp = {}, or plan.context = ring", one_of(good)));
 }
 
 // Where tp does not divide the key/value heads: the largest common divisor on kv_heads, the rest on
@@ -63,6 +101,18 @@ std::vector<std::string> usual_dims(const std::string& axis, bool sequence_paral
   return dims;
 }
 
+// The user's own list for tp serves both of its parts, less what belongs to the other.
+std::vector<std::string> dims_of_axis(const PlanRequest& request, const std::string& axis) {
+  for (const auto& [name, dims] : request.dims) {
+    if (name == axis) return dims;
+    if (name != "tp" || !axis.starts_with("tp.")) continue;
+    std::vector<std::string> part = dims;
+    std::erase(part, axis == "tp.kv" ? "group" : "kv_heads");
+    return part;
+  }
+  return usual_dims(axis, request.sequence_parallel);
+}
+
 }  // namespace
 
 const std::vector<std::string>& Plan::dims_of(int axis, std::string_view op, bool& own) const {
@@ -78,6 +128,7 @@ const std::vector<std::string>& Plan::dims_of(int axis, std::string_view op, boo
 Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   for (const Axis& axis : request.mesh) require_known_axis(axis);
   require_zero_fits(request);
+  require_heads_divide(request, sizes);
   Plan plan{.mesh = Mesh(split_tensor_axis(request, sizes.kv_heads)),
             .dims = {},
             .own_dims = {},
@@ -85,14 +136,12 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
             .shard_axis = -1,
             .zigzag = 1,
             .reduce_dtype = request.reduce_dtype};
-  for (const Axis& axis : plan.mesh.axes()) {
-    plan.dims.push_back(usual_dims(axis.name, request.sequence_parallel));
-    for (const auto& [name, dims] : request.dims)
-      if (name == axis.name) plan.dims.back() = dims;
-  }
+  for (const Axis& axis : plan.mesh.axes()) plan.dims.push_back(dims_of_axis(request, axis.name));
   for (const auto& [name, dims] : request.dims)
-    if (plan.mesh.find(name) < 0)
-      throw user_error("plan.dims names axis {}, which the mesh does not have", name);
+    if (std::none_of(request.mesh.begin(), request.mesh.end(),
+                     [&](const Axis& axis) { return axis.name == name; }))
+      throw user_error("plan.dims names axis {}, which the mesh does not have", name)
+          .help(fmt::format("add {} to the mesh, or remove plan.dims.{}", name, name));
   const int cp = plan.mesh.find("cp");
   if (cp >= 0 && plan.mesh.size(cp) > 1) {
     if (request.context == ContextKind::Ulysses)

@@ -51,6 +51,7 @@ struct Plan {
 // Sizes that the plan must fit; 0: the model has no such dim.
 struct PlanSizes {
   int64_t kv_heads = 0;
+  int64_t heads = 0;  // query heads
 };
 
 // Checks the request and fills in the usual lists. Where there are fewer key/value heads than

@@ -87,9 +87,15 @@ TEST(MakePlan, TheUsersOwnListReplacesTheUsualOne) {
   EXPECT_EQ(plan.dims, (std::vector<Names>{{"batch"}, {"mlp"}}));
 }
 
-std::string refusal(const PlanRequest& request) {
+TEST(MakePlan, TheUsersOwnListForTpServesBothOfItsParts) {
+  const Plan plan = make_plan({.mesh = {{"tp", 4}}, .dims = {{"tp", {"group", "kv_heads", "mlp"}}}},
+                              {.kv_heads = 2});
+  EXPECT_EQ(plan.dims, (std::vector<Names>{{"group", "mlp"}, {"kv_heads", "mlp"}}));
+}
+
+std::string refusal(const PlanRequest& request, const PlanSizes& sizes = {}) {
   try {
-    make_plan(request, {});
+    make_plan(request, sizes);
   } catch (const UserError& error) {
     return error.message();
   }
@@ -98,6 +104,7 @@ std::string refusal(const PlanRequest& request) {
 
 TEST(MakePlan, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal({.mesh = {{"rows", 2}}}), "mesh axis rows is not known");
+  EXPECT_EQ(refusal({.mesh = {{"dpp", 2}}}), "mesh axis dpp is not known: did you mean dp?");
   EXPECT_EQ(refusal({.mesh = {{"dp", 0}}}), "mesh axis dp has size 0: use 1 or more");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}, {"dp", 2}}}), "mesh axis dp is given twice");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = 4}), "plan.zero is 4, want 0, 1, 2 or 3");
@@ -107,6 +114,28 @@ TEST(MakePlan, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal({.mesh = {{"fsdp", 1}}}), "accepted");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .dims = {{"tp", {"mlp"}}}}),
             "plan.dims names axis tp, which the mesh does not have");
+}
+
+TEST(MakePlan, RefusesHeadsThatTpDoesNotDivide) {
+  const PlanSizes sizes{.kv_heads = 4, .heads = 12};
+  for (const int tp : {1, 2, 3, 4, 6, 12})
+    EXPECT_EQ(refusal({.mesh = {{"tp", tp}}}, sizes), "accepted") << tp;
+  for (const int tp : {5, 8, 9, 24})
+    EXPECT_EQ(refusal({.mesh = {{"tp", tp}}}, sizes),
+              fmt::format("cannot shard heads (12) over tp ({})", tp));
+  EXPECT_EQ(refusal({.mesh = {{"tp", 5}}, .dims = {{"tp", {"mlp"}}}}, sizes), "accepted");
+}
+
+TEST(MakePlan, RefusesUlyssesWithTooFewKeyValueHeads) {
+  const auto ulysses = [](int tp, int cp) {
+    return refusal({.mesh = {{"cp", cp}, {"tp", tp}}, .context = ContextKind::Ulysses},
+                   {.kv_heads = 4, .heads = 12});
+  };
+  EXPECT_EQ(ulysses(1, 4), "accepted");
+  EXPECT_EQ(ulysses(2, 2), "accepted");
+  EXPECT_EQ(ulysses(6, 2), "accepted");
+  EXPECT_EQ(ulysses(2, 4), "cannot shard kv_heads (4) over tp (2) x cp (4) by ulysses");
+  EXPECT_EQ(ulysses(1, 3), "cannot shard kv_heads (4) over cp (3) by ulysses");
 }
 
 TEST(ParseMesh, ReadsAxesInOrder) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/one_of.h"
 #include "models/model_field.h"
 
 namespace tessera {

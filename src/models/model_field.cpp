@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/nearest_name.h"
+#include "core/one_of.h"
 
 namespace tessera {
 namespace {
@@ -164,16 +165,6 @@ void check_field_ranges(const ModelConfig& config) {
       throw outside(field, text, *whole);
     set_model_field(copy, field.key, text);
   }
-}
-
-std::string one_of(std::span<const std::string> choices) {
-  std::string text;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    const bool last = i + 1 == choices.size();
-    text += i == 0 ? "" : last ? " or " : ", ";
-    text += choices[i];
-  }
-  return text;
 }
 
 }  // namespace tessera

@@ -40,7 +40,4 @@ std::string model_field_text(const ModelConfig& config, const ModelField& field)
 
 void check_field_ranges(const ModelConfig& config);
 
-// "a", "a or b", "a, b or c": for messages that say what would work.
-std::string one_of(std::span<const std::string> choices);
-
 }  // namespace tessera

@@ -16,7 +16,8 @@ Plan plan_of_config(const Config& config, const ModelConfig& model) {
       .context = config.plan.context == "ulysses" ? ContextKind::Ulysses : ContextKind::Ring,
       .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
       .dims = config.plan_dims};
-  Plan plan = make_plan(request, {.kv_heads = mlp ? 0 : model.kv_heads});
+  const PlanSizes sizes{.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads};
+  Plan plan = make_plan(request, sizes);
   const int64_t chunks = 2 * plan.zigzag;
   if (plan.zigzag > 1 && !mlp && config.train.seq % chunks != 0)
     throw user_error("cannot cut a sequence of {} into {} chunks for a ring of {} ranks",

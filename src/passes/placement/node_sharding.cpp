@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/placement/node_sharding.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
+#include "core/one_of.h"
 #include "ir/emit.h"
 
 namespace tessera {
@@ -17,16 +16,35 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 // Vocabularies are padded, everything else must divide.
 constexpr std::string_view kPadded = "vocab";
 
+// The user's words: tp, though the plan may have split it in two.
+std::string axes_of_user(const Mesh& mesh, const AxisIds& axes) {
+  std::string names;
+  for (const int axis : axes) {
+    const std::string& full = mesh.axes()[static_cast<size_t>(axis)].name;
+    const std::string own = full.starts_with("tp.") ? "tp" : full;
+    if (own == "tp" && names.ends_with("tp")) continue;
+    names += (names.empty() ? "" : " x ") + own;
+  }
+  return names;
+}
+
+// What a user sets to change the size of a dim.
+std::string size_of_user(const std::string& dim) {
+  if (dim == "batch") return "train.batch / train.microbatches";
+  if (dim == "seq") return "train.seq";
+  return dim == "mlp" ? "model.mlp_size" : dim;
+}
+
 [[noreturn]] void refuse(const Plan& plan, const AxisIds& axes, const std::string& dim,
                          int64_t size) {
+  const int64_t parts = plan.mesh.size(axes);
   std::vector<int64_t> good;
-  for (int64_t n = 1; n <= size && n <= 1024; ++n)
+  for (int64_t n = 1; n <= std::min(size, 4 * parts); ++n)
     if (size % n == 0) good.push_back(n);
-  std::string names;
-  for (const int axis : axes)
-    names += (names.empty() ? "" : " x ") + plan.mesh.axes()[static_cast<size_t>(axis)].name;
-  throw user_error("cannot shard {} ({}) over {} ({})", dim, size, names, plan.mesh.size(axes))
-      .help(fmt::format("use {} = {}", names, fmt::join(good, ", ")));
+  const std::string names = axes_of_user(plan.mesh, axes);
+  throw user_error("cannot shard {} ({}) over {} ({})", dim, size, names, parts)
+      .help(fmt::format("use {} = {}, or a multiple of {} for {}", names, one_of(good), parts,
+                        size_of_user(dim)));
 }
 
 }  // namespace
