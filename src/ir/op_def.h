@@ -152,6 +152,7 @@ struct OpDef {
   std::vector<size_t> accumulates = {};               // results that the kernel can add into
   ShardingRule (*sharding)(const OpCall&) = nullptr;  // null: every dim may be split
   bool passes_pending = false;  // of sums that are all pending, gives a pending sum
+  std::vector<size_t> whole_beside_pending = {};  // operands that may be whole then
   bool communicates = false;    // all ranks along attribute `axes` take part
   // The results, in order, where expandable dims are split; null: it has none.
   std::vector<ValueId> (*expand)(ExpansionBuilder&) = nullptr;

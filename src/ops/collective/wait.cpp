@@ -22,7 +22,6 @@ const OpDef& wait_def() {
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},
       .aliases = true,
-      .passes_pending = true,
   };
   return def;
 }

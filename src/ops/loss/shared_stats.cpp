@@ -25,6 +25,8 @@ const OpDef& shared_stats_def() {
       .results = {"stats"},
       .infer_types = infer_types,
       .cost = cost,
+      .passes_pending = true,
+      .whole_beside_pending = {3},
   };
   return def;
 }

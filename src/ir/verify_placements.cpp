@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows placements through the local graph from the inputs' alone, by what each op does, and
+// compares them with those that localize wrote down.
+#include "ir/verify_placements.h"
+
+#include <algorithm>
+
+#include "ir/emit.h"
+
+namespace tessera {
+namespace {
+
+using Kind = AxisPlacement::Kind;
+
+bool is_checked(Phase phase) {
+  return phase == Phase::Begin || phase == Phase::Forward || phase == Phase::Evaluate ||
+         phase == Phase::InputGrad || phase == Phase::WeightGrad;
+}
+
+class ClassPlacements {
+ public:
+  ClassPlacements(const Module& module, const BlockClass& block_class)
+      : mesh_(module.mesh), class_(block_class), graph_(block_class.graph) {
+    placements_.resize(static_cast<size_t>(graph_.num_values()));
+    for (const GraphInput& input : graph_.inputs()) of(input.value) = whole(input.value);
+  }
+
+  void run() {
+    for (const Node& node : graph_.nodes())
+      if (is_checked(node.phase)) follow(node);
+    for (const GraphOutput& output : graph_.outputs())
+      if (output.kind == OutputKind::Stream || output.kind == OutputKind::InputGradient)
+        for (const int axis : partial_axes(of(output.value)))
+          fail(graph_.value(output.value).name, axis, "leaves the block as a sum that is not taken");
+  }
+
+ private:
+  Placement& of(ValueId id) { return placements_[static_cast<size_t>(id)]; }
+  Placement whole(ValueId id) const {
+    Placement placement = graph_.value(id).placement;
+    placement.resize(static_cast<size_t>(mesh_.num_axes()));
+    return placement;
+  }
+
+  [[noreturn]] void fail(const std::string& value, int axis, std::string_view what) const {
+    check_failed("placements", __FILE__, __LINE__,
+                 fmt::format("class {}: %{} on axis {} {}", class_.name, value,
+                             mesh_.axes()[static_cast<size_t>(axis)].name, what));
+  }
+
+  void follow(const Node& node) {
+    const OpDef& def = op_def(node.op);
+    for (const ValueId result : node.results) of(result) = whole(result);
+    if (def.communicates)
+      follow_collective(node);
+    else if (node.op == OpKind::wait)
+      of(node.results[0]) = of(node.operands[0]);
+    else if (!reads_rank(node))
+      for (int axis = 0; axis < mesh_.num_axes(); ++axis) follow_axis(node, def, axis);
+    for (const ValueId result : node.results) compare(result);
+  }
+
+  // What localize wrote must be what follows.
+  void compare(ValueId id) {
+    const Placement& written = graph_.value(id).placement;
+    if (written.empty()) return;
+    for (size_t axis = 0; axis < written.size(); ++axis)
+      if (written[axis].kind != of(id)[axis].kind || written[axis].dim != of(id)[axis].dim)
+        fail(graph_.value(id).name, static_cast<int>(axis),
+             fmt::format("is said to lie on ({}), but follows as ({})", to_string(mesh_, written),
+                         to_string(mesh_, of(id))));
+  }
+
+  // Cuts and masked lookups know their own share; their results are taken as written.
+  bool reads_rank(const Node& node) const {
+    return std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) {
+      const GraphInput* input = graph_.input_of(id);
+      return input && input->kind == InputKind::Rank;
+    });
+  }
+
+  void follow_collective(const Node& node) {
+    const ValueId from = node.operands[0], to = node.results[0];
+    of(to) = of(from);
+    for (const int axis : mesh_.parse_word(node.attributes.word("axes"))) {
+      AxisPlacement& place = of(to)[static_cast<size_t>(axis)];
+      const std::string& value = graph_.value(from).name;
+      switch (node.op) {
+        case OpKind::all_reduce:
+        case OpKind::reduce_scatter:
+          if (place.kind != Kind::Partial)
+            fail(value, axis, "is summed, but no sum is pending: it would be taken twice");
+          place = node.op == OpKind::all_reduce ? replicate() : shard(node.attributes.word("dim"));
+          break;
+        case OpKind::all_gather:
+          if (!place.is_shard(node.attributes.word("dim")))
+            fail(value, axis, "is gathered along a dim that is not split");
+          place = replicate();
+          break;
+        case OpKind::all_to_all:
+          if (!place.is_shard(node.attributes.word("join")))
+            fail(value, axis, "is exchanged along a dim that is not split");
+          place = shard(node.attributes.word("split"), true);
+          break;
+        default:
+          break;  // a shift leaves it as it is
+      }
+    }
+    // The order of axes on one dim is as written.
+    const Placement& written = graph_.value(to).placement;
+    for (size_t axis = 0; axis < written.size(); ++axis)
+      if (written[axis].kind == of(to)[axis].kind && written[axis].dim == of(to)[axis].dim)
+        of(to)[axis].minor = written[axis].minor;
+  }
+
+  void follow_axis(const Node& node, const OpDef& def, int axis) {
+    const auto at = [&](ValueId id) -> AxisPlacement& {
+      return of(id)[static_cast<size_t>(axis)];
+    };
+    std::string dim;
+    bool pending = false;
+    for (const ValueId operand : node.operands) {
+      if (at(operand).kind == Kind::Shard) dim = at(operand).dim;
+      pending = pending || at(operand).kind == Kind::Partial;
+    }
+    if (pending) return follow_pending(node, def, axis);
+    for (const ValueId operand : node.operands)
+      if (graph_.value(operand).type.has(dim) && !at(operand).is_shard(dim))
+        fail(graph_.value(operand).name, axis, fmt::format("is not split along {}, as others are", dim));
+    const ShardingRule rule = rule_of(node, def);
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      const ValueId result = node.results[i];
+      const bool has = !dim.empty() && graph_.value(result).type.has(dim);
+      const bool comes_whole = std::find(rule.whole_results.begin(), rule.whole_results.end(), i) !=
+                               rule.whole_results.end();
+      const bool minor = graph_.value(result).placement.empty()
+                             ? false
+                             : graph_.value(result).placement[static_cast<size_t>(axis)].minor;
+      at(result) = dim.empty() || (comes_whole && !has) ? replicate()
+                   : has                                ? shard(dim, minor)
+                                                        : partial();
+    }
+  }
+
+  // Only ops that say so read a sum that is not taken, and then all of what they read is pending, but
+  // for operands that they say may be whole.
+  void follow_pending(const Node& node, const OpDef& def, int axis) {
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const bool is_pending =
+          of(node.operands[i])[static_cast<size_t>(axis)].kind == Kind::Partial;
+      const bool may_be_whole = std::find(def.whole_beside_pending.begin(),
+                                          def.whole_beside_pending.end(),
+                                          i) != def.whole_beside_pending.end();
+      if (is_pending && !def.passes_pending)
+        fail(graph_.value(node.operands[i]).name, axis,
+             fmt::format("is read by {} as a sum that is not taken", def.name));
+      if (!is_pending && !may_be_whole)
+        fail(graph_.value(node.operands[i]).name, axis,
+             fmt::format("is whole, but {} adds it to a sum that is pending", def.name));
+    }
+    for (const ValueId result : node.results) of(result)[static_cast<size_t>(axis)] = partial();
+  }
+
+  ShardingRule rule_of(const Node& node, const OpDef& def) const {
+    if (!def.sharding) return {};
+    const std::vector<TensorType> operands = types_of(graph_, node.operands),
+                                  results = types_of(graph_, node.results);
+    return def.sharding({node.op, node.attributes, operands, results});
+  }
+
+  const Mesh& mesh_;
+  const BlockClass& class_;
+  const Graph& graph_;
+  std::vector<Placement> placements_;
+};
+
+}  // namespace
+
+void verify_placements(const Module& module) {
+  if (module.mesh.num_ranks() == 1) return;
+  for (const BlockClass& block_class : module.classes) ClassPlacements(module, block_class).run();
+}
+
+}  // namespace tessera
