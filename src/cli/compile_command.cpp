@@ -14,6 +14,7 @@
 #include "ir/printer.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
+#include "program/collective_table.h"
 #include "train/atomic_file.h"
 #include "train/largest_model.h"
 #include "train/model_of_config.h"
@@ -74,6 +75,30 @@ nlohmann::json bytes_json(const Program& program) {
   return json;
 }
 
+void print_collectives(const Program& program) {
+  const auto rows = collective_table(program, program.script("train_step"));
+  if (rows.empty()) return;
+  fmt::print("\ncollectives of a step, on each of {} ranks ({}):\n", program.mesh.num_ranks(),
+             to_string(program.mesh));
+  fmt::print("  {:<10} {:<15} {:<10} {:>6} {:>10}  {}\n", "routine", "op", "axes", "calls",
+             "bytes in", "hidden behind kernels");
+  for (const CollectiveRow& row : rows)
+    fmt::print("  {:<10} {:<15} {:<10} {:>6} {:>10}  {}\n", name(row.routine), name(row.op),
+               row.axes, row.calls, short_bytes(row.bytes), row.hidden);
+}
+
+nlohmann::json collectives_json(const Program& program) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const CollectiveRow& row : collective_table(program, program.script("train_step")))
+    json.push_back({{"routine", name(row.routine)},
+                    {"op", name(row.op)},
+                    {"axes", row.axes},
+                    {"calls", row.calls},
+                    {"bytes", row.bytes},
+                    {"hidden", row.hidden}});
+  return json;
+}
+
 void print_report(const Compiled& compiled, int64_t parameters) {
   const Program& program = compiled.program;
   fmt::print("{:<16} {:>9}  {}\n", "pass", "ms", "what it did");
@@ -84,7 +109,8 @@ void print_report(const Compiled& compiled, int64_t parameters) {
     fmt::print("{:<16} {:>9.2f}  {}\n", pass.name, pass.seconds * 1e3, counts);
   }
   if (program.classes.empty()) return;
-  fmt::print("\n{} parameters; planned bytes at most:\n", parameters);
+  fmt::print("\n{} parameters; planned bytes{} at most:\n", parameters,
+             program.mesh.num_ranks() > 1 ? " of each rank" : "");
   for (int kind = 0; kind < kNumBufferKinds; ++kind) {
     const int64_t bytes = program.bytes_by_kind[static_cast<size_t>(kind)];
     fmt::print("  {:<12} {:>10}  {:6.2f} bytes per parameter\n",
@@ -94,6 +120,7 @@ void print_report(const Compiled& compiled, int64_t parameters) {
   fmt::print("  {:<12} {:>10}  {:6.2f} bytes per parameter\n", "all",
              short_bytes(program.peak_bytes()),
              static_cast<double>(program.peak_bytes()) / static_cast<double>(parameters));
+  print_collectives(program);
 }
 
 void print_fits(const std::vector<FamilyMember>& members, int64_t memory) {
@@ -119,6 +146,8 @@ nlohmann::json to_json(const Compiled& compiled, int64_t parameters) {
   if (!compiled.program.classes.empty()) {
     json["bytes"] = bytes_json(compiled.program);
     json["peak_bytes"] = compiled.program.peak_bytes();
+    json["ranks"] = compiled.program.mesh.num_ranks();
+    json["collectives"] = collectives_json(compiled.program);
     json["bytes_per_parameter"] =
         static_cast<double>(compiled.program.peak_bytes()) / static_cast<double>(parameters);
   }

@@ -31,7 +31,8 @@ class ClassPlacements {
     for (const GraphOutput& output : graph_.outputs())
       if (output.kind == OutputKind::Stream || output.kind == OutputKind::InputGradient)
         for (const int axis : partial_axes(of(output.value)))
-          fail(graph_.value(output.value).name, axis, "leaves the block as a sum that is not taken");
+          fail(graph_.value(output.value).name, axis,
+               "leaves the block as a sum that is not taken");
   }
 
  private:
@@ -55,9 +56,17 @@ class ClassPlacements {
       follow_collective(node);
     else if (node.op == OpKind::wait)
       of(node.results[0]) = of(node.operands[0]);
-    else if (!reads_rank(node))
+    else if (node.op == OpKind::take_shard)
+      follow_cut(node);
+    else
       for (int axis = 0; axis < mesh_.num_axes(); ++axis) follow_axis(node, def, axis);
-    for (const ValueId result : node.results) compare(result);
+    // Masked lookups know their own share: what they give is taken as written, where it is.
+    const bool knows_share = rank_operand(node) != nullptr && node.op != OpKind::take_shard;
+    for (const ValueId result : node.results)
+      if (!knows_share)
+        compare(result);
+      else if (!graph_.value(result).placement.empty())
+        of(result) = whole(result);
   }
 
   // What localize wrote must be what follows.
@@ -71,12 +80,24 @@ class ClassPlacements {
                          to_string(mesh_, of(id))));
   }
 
-  // Cuts and masked lookups know their own share; their results are taken as written.
-  bool reads_rank(const Node& node) const {
-    return std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) {
-      const GraphInput* input = graph_.input_of(id);
-      return input && input->kind == InputKind::Rank;
-    });
+  const GraphInput* rank_operand(const Node& node) const {
+    for (const ValueId operand : node.operands)
+      if (const GraphInput* input = graph_.input_of(operand);
+          input && input->kind == InputKind::Rank)
+        return input;
+    return nullptr;
+  }
+
+  // Each rank along the axes that its index names keeps its share of the dim.
+  void follow_cut(const Node& node) {
+    of(node.results[0]) = of(node.operands[0]);
+    const std::string& word = graph_.value(rank_operand(node)->value).name;
+    for (const int axis : mesh_.parse_word(word)) {
+      AxisPlacement& place = of(node.results[0])[static_cast<size_t>(axis)];
+      if (place.kind != Kind::Replicate)
+        fail(graph_.value(node.operands[0]).name, axis, "is cut, but it is not whole");
+      place = shard(node.attributes.word("dim"));
+    }
   }
 
   void follow_collective(const Node& node) {
@@ -114,9 +135,7 @@ class ClassPlacements {
   }
 
   void follow_axis(const Node& node, const OpDef& def, int axis) {
-    const auto at = [&](ValueId id) -> AxisPlacement& {
-      return of(id)[static_cast<size_t>(axis)];
-    };
+    const auto at = [&](ValueId id) -> AxisPlacement& { return of(id)[static_cast<size_t>(axis)]; };
     std::string dim;
     bool pending = false;
     for (const ValueId operand : node.operands) {
@@ -126,13 +145,17 @@ class ClassPlacements {
     if (pending) return follow_pending(node, def, axis);
     for (const ValueId operand : node.operands)
       if (graph_.value(operand).type.has(dim) && !at(operand).is_shard(dim))
-        fail(graph_.value(operand).name, axis, fmt::format("is not split along {}, as others are", dim));
+        fail(graph_.value(operand).name, axis,
+             fmt::format("is not split along {}, as others are", dim));
     const ShardingRule rule = rule_of(node, def);
+    const bool expands =
+        std::find(rule.expandable.begin(), rule.expandable.end(), dim) != rule.expandable.end();
     for (size_t i = 0; i < node.results.size(); ++i) {
       const ValueId result = node.results[i];
       const bool has = !dim.empty() && graph_.value(result).type.has(dim);
-      const bool comes_whole = std::find(rule.whole_results.begin(), rule.whole_results.end(), i) !=
-                               rule.whole_results.end();
+      const bool comes_whole =
+          expands && std::find(rule.whole_results.begin(), rule.whole_results.end(), i) !=
+                         rule.whole_results.end();
       const bool minor = graph_.value(result).placement.empty()
                              ? false
                              : graph_.value(result).placement[static_cast<size_t>(axis)].minor;
@@ -142,15 +165,14 @@ class ClassPlacements {
     }
   }
 
-  // Only ops that say so read a sum that is not taken, and then all of what they read is pending, but
-  // for operands that they say may be whole.
+  // Only ops that say so read a sum that is not taken, and then all of what they read is pending,
+  // but for operands that they say may be whole.
   void follow_pending(const Node& node, const OpDef& def, int axis) {
     for (size_t i = 0; i < node.operands.size(); ++i) {
-      const bool is_pending =
-          of(node.operands[i])[static_cast<size_t>(axis)].kind == Kind::Partial;
-      const bool may_be_whole = std::find(def.whole_beside_pending.begin(),
-                                          def.whole_beside_pending.end(),
-                                          i) != def.whole_beside_pending.end();
+      const bool is_pending = of(node.operands[i])[static_cast<size_t>(axis)].kind == Kind::Partial;
+      const bool may_be_whole =
+          std::find(def.whole_beside_pending.begin(), def.whole_beside_pending.end(), i) !=
+          def.whole_beside_pending.end();
       if (is_pending && !def.passes_pending)
         fail(graph_.value(node.operands[i]).name, axis,
              fmt::format("is read by {} as a sum that is not taken", def.name));

@@ -5,6 +5,7 @@
 
 #include "compiler/compile.h"
 #include "exec/testing/small_models.h"
+#include "program/collective_table.h"
 
 namespace tessera {
 namespace {
@@ -142,6 +143,20 @@ TEST(CheckProgram, AWaitLeftOutIsNamed) {
                 std::string(error.what()).find("before it is written") != std::string::npos)
         << waited << ": " << error.what();
   }
+}
+
+TEST(CollectiveTable, GathersAndReductionsHideBehindKernels) {
+  const Program program = compiled({{"fsdp", 2}}, 3);
+  int64_t gathers = 0, reductions = 0;
+  for (const CollectiveRow& row : collective_table(program, program.script("train_step"))) {
+    EXPECT_EQ(row.axes, "fsdp");
+    EXPECT_LE(row.hidden, row.calls);
+    if (row.op == OpKind::all_gather) gathers = row.hidden;
+    if (row.op == OpKind::reduce_scatter) reductions = row.hidden;
+  }
+  // Two layers, embedding and head: all but the first gather and the last reduction.
+  EXPECT_GE(gathers, 4);
+  EXPECT_EQ(reductions, 3);
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a script's collectives move, by routine, op and axes, and which of them have kernels to hide
+// behind.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace tessera {
+
+struct CollectiveRow {
+  RoutineKind routine;
+  OpKind op;
+  std::string axes;
+  int64_t calls = 0, bytes = 0;  // bytes: what one rank puts in
+  int64_t hidden = 0;            // calls with a kernel between start and wait
+};
+
+std::vector<CollectiveRow> collective_table(const Program& program, const Script& script);
+
+}  // namespace tessera
