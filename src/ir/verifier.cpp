@@ -6,7 +6,6 @@
 
 #include "ir/emit.h"
 #include "ir/verify_blocks.h"
-#include "ir/verify_placements.h"
 
 namespace tessera {
 namespace {
@@ -192,7 +191,6 @@ void verify(const Module& module) {
     verify_maths(module);
   else
     verify_step(module);
-  if (module.form >= Form::Local) verify_placements(module);
   if (module.form == Form::Planned) verify_planned(module);
 }
 

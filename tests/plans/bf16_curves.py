@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """In bf16, the loss curves of eight plans lie within the spread of three seeds on one rank: in every tenth of the run
-the mean loss of each plan lies between the lowest and the highest of the seeds'."""
+the mean loss of each plan lies between the lowest and the highest of the seeds', give or take a tenth of what lies
+between them."""
 import argparse
 import json
 import subprocess
@@ -47,7 +48,7 @@ def main():
             curve = run(1, plan)
             off = [max(l - c, c - h, 0) / max(h - l, 1e-3) for c, l, h in zip(curve, low, high)]
             print(f"{plan:40} last tenth {curve[-1]:.4f}  outside the seeds by {max(off):.2f} of their spread at most")
-            wrong += max(off) > 0
+            wrong += max(off) > 0.1
         print(f"seeds, last tenth: {low[-1]:.4f} to {high[-1]:.4f}")
         sys.exit(1 if wrong else 0)
 

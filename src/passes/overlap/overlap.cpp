@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/verify_placements.h"
 
 namespace tessera {
 namespace {
@@ -172,6 +173,7 @@ Pass overlap() {
               collectives += pass.collectives();
               overlapped += pass.overlapped();
             }
+            verify_placements(module);
             return PassCounts{{"collectives", collectives}, {"overlapped", overlapped}};
           }};
 }

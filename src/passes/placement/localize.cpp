@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ir/emit.h"
+#include "ir/verify_placements.h"
 #include "passes/placement/node_sharding.h"
 #include "passes/placement/reshard.h"
 
@@ -234,6 +235,7 @@ Pass localize(Plan plan) {
                 reshards += localizer.reshards();
               }
             module.form = Form::Local;
+            verify_placements(module);
             return PassCounts{{"reshards", reshards}};
           }};
 }
