@@ -20,7 +20,7 @@ echo "What it writes now, from a prompt of its own:"
 echo
 echo "The same model on a mesh of four ranks ($mesh): half of the batch and half of the weights each, as threads."
 "$tessera" train --model tiny --mesh "$mesh" --steps 150 --out "$mesh_out" --overwrite \
-  --set train.eval_every=75 --set train.log_every=25
+  --set train.eval_every=75 --set train.log_every=25 --trace "$mesh_out/trace.json"
 
 echo
 echo "Do four ranks compute what one would? A small model of the same family, in fp64:"
@@ -33,6 +33,7 @@ Outputs of this run:
   $out/config.toml       every setting; change it and give it to: $tessera train FILE
   $out/checkpoints/      weights and optimizer state (safetensors)
   $mesh_out/             metrics and config of the run on the mesh
+  $mesh_out/trace.json   what each rank did in its first steps: open it in https://ui.perfetto.dev
 Go on:
   $tessera generate $out --prompt "It was a sunny day." --temperature 0.8
   $tessera train --resume --out $out --steps 1500 --save-every 300 $out/config.toml

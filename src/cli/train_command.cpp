@@ -23,6 +23,7 @@ constexpr const char* kFooter =
     "  tessera train --set data.path=books/ --set train.seq=256\n"
     "  tessera train my.toml --set train.learning_rate=1e-3\n"
     "  tessera train --mesh dp=2,tp=2                  four ranks as threads of this process\n"
+    "  tessera train --mesh cp=2 --steps 3 --trace ring.json   and open it in ui.perfetto.dev\n"
     "  mpirun -np 4 tessera train --mesh dp=2,tp=2     four ranks as processes over MPI\n"
     "Keys for files and --set: tessera docs config";
 
@@ -47,6 +48,7 @@ nlohmann::json to_json(const TrainSummary& summary) {
                       {"resident_bytes", summary.resident_bytes},
                       {"out", summary.out.string()}};
   if (summary.held_out_loss) json["held_out_loss"] = *summary.held_out_loss;
+  if (!summary.trace.empty()) json["trace"] = summary.trace;
   if (summary.checkpoint) json["checkpoint"] = summary.checkpoint->string();
   if (!summary.stopped_by.empty()) json["stopped_by"] = summary.stopped_by;
   return json;
@@ -72,6 +74,8 @@ void print_summary(const TrainSummary& summary) {
              short_bytes(summary.resident_bytes));
   fmt::print("outputs: {0}/metrics.jsonl, {0}/config.toml{1}\n", summary.out.string(),
              summary.checkpoint ? ", " + summary.checkpoint->string() : "");
+  if (!summary.trace.empty())
+    fmt::print("trace: {} (open it in https://ui.perfetto.dev)\n", summary.trace);
 }
 
 // As all ranks of the mesh, or, in a job, as one of them.
@@ -110,6 +114,8 @@ void add_train_command(CLI::App& app) {
   add_short_form(*train, command->run, "--device", "run.device", "where to run: cpu");
   add_short_form(*train, command->run, "--save-every", "train.save_every",
                  "save a checkpoint every N steps and at the end");
+  add_short_form(*train, command->run, "--trace", "run.trace",
+                 "write a trace of the first steps, for ui.perfetto.dev");
   train->add_flag("--resume", command->resume,
                   "go on from the newest checkpoint of the output folder");
   train->add_flag("--overwrite", command->overwrite, "replace an old run in the output folder");

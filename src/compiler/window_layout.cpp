@@ -77,7 +77,12 @@ void mark_alive(const Module& module, const Program& program, std::vector<Window
         } else {
           const bool own = call.block == window.block;
           const bool reduces = own && call.routine == RoutineKind::Reduce;
-          const bool settles = own && call.routine == RoutineKind::Settle;
+          const bool waits_later =
+              !program.class_of(program.blocks[static_cast<size_t>(window.block)])
+                   .routine(RoutineKind::Settle)
+                   .empty();
+          const bool settles =
+              own && call.routine == (waits_later ? RoutineKind::Settle : RoutineKind::Reduce);
           if (!reduces && !settles && !contains(written, window.block)) continue;
           window.touch(position, !open[i]);
           open[i] = !settles;

@@ -138,12 +138,16 @@ void MeshExecutor::run(const Script& script) {
   on_all([&](CpuExecutor& rank) { rank.run(rank.program().script(script.name)); });
 }
 
-std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank) {
-  if (program.mesh.num_ranks() == 1)
-    return std::make_unique<CpuExecutor>(std::move(program),
-                                         CpuExecutorOptions{.threads = threads_per_rank});
-  return std::make_unique<MeshExecutor>(std::move(program),
-                                        MeshExecutorOptions{.threads = threads_per_rank});
+std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank,
+                                            RankObserver observer) {
+  if (program.mesh.num_ranks() > 1)
+    return std::make_unique<MeshExecutor>(
+        std::move(program),
+        MeshExecutorOptions{.threads = threads_per_rank, .observer = std::move(observer)});
+  CpuExecutorOptions options{.threads = threads_per_rank};
+  if (observer)
+    options.observer = [observer](const InstructionEvent& event) { observer(0, event); };
+  return std::make_unique<CpuExecutor>(std::move(program), std::move(options));
 }
 
 }  // namespace tessera

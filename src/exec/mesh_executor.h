@@ -68,6 +68,8 @@ class MeshExecutor : public Executor {
 };
 
 // One rank, or the mesh of a program: what runs it here.
-std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank);
+using RankObserver = std::function<void(int rank, const InstructionEvent&)>;
+std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank,
+                                            RankObserver observer = {});
 
 }  // namespace tessera

@@ -69,6 +69,8 @@ struct RunConfig {
   std::string out = "out";
   std::string device = "cpu";
   double peak_gflops = 0;
+  std::string trace;  // file; empty: none
+  int64_t trace_steps = 3;
 };
 
 struct Config {

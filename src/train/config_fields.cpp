@@ -65,13 +65,7 @@ std::string bounds_text(const Bounds& bounds) {
   return fmt::format(" from {} to {}", bounds.low, bounds.high);
 }
 
-}  // namespace
-
-std::vector<ConfigField> config_fields(Config& c) {
-  DataConfig& d = c.data;
-  TrainConfig& t = c.train;
-  PlanConfig& p = c.plan;
-  RunConfig& r = c.run;
+std::vector<ConfigField> data_fields(DataConfig& d) {
   return {
       {"data.source", &d.source, Choices{"auto", "stories", "text", "tokens", "regression"},
        "built-in stories, text as bytes, token shards, made x and y; auto: by data.path and model"},
@@ -82,6 +76,11 @@ std::vector<ConfigField> config_fields(Config& c) {
       {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
       {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
        "the token that ends a document in token shards; -1: none"},
+  };
+}
+
+std::vector<ConfigField> train_fields(TrainConfig& t) {
+  return {
       {"train.steps", &t.steps, kPositive, "optimizer updates"},
       {"train.batch", &t.batch, kPositive, "samples per step"},
       {"train.microbatches", &t.microbatches, kPositive, "parts a step's batch is run in"},
@@ -111,6 +110,11 @@ std::vector<ConfigField> config_fields(Config& c) {
        "steps between written samples; 0: never"},
       {"train.log_every", &t.log_every, kPositive, "steps between plain progress lines"},
       {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},
+  };
+}
+
+std::vector<ConfigField> plan_fields(PlanConfig& p) {
+  return {
       {"plan.zero", &p.zero, Bounds{0, 3},
        "what rests in shards: 1 optimizer state, 2 gradients too, 3 parameters too; 0: nothing"},
       {"plan.sequence_parallel",
@@ -120,12 +124,32 @@ std::vector<ConfigField> config_fields(Config& c) {
       {"plan.context", &p.context, Choices{"ring", "ulysses"},
        "how attention sees a sequence that is split over cp"},
       {"plan.reduce_dtype", &p.reduce_dtype, Choices{"auto", "fp32", "bf16", "fp64"},
-       "dtype that gradients are summed over ranks in; auto: their own"},
+       "dtype that gradients and activations are summed over ranks in; auto: their own"},
+  };
+}
+
+std::vector<ConfigField> run_fields(RunConfig& r) {
+  return {
       {"run.out", &r.out, {}, "folder for metrics, config and checkpoints"},
       {"run.device", &r.device, Choices{"cpu"}, "what the step runs on"},
+      {"run.trace",
+       &r.trace,
+       {},
+       "file for a trace of the first steps, for ui.perfetto.dev; empty: none"},
+      {"run.trace_steps", &r.trace_steps, kPositive, "steps that the trace covers"},
       {"run.peak_gflops", &r.peak_gflops, kNotNegative,
        "peak of the device for MFU; 0: measured by a matmul"},
   };
+}
+
+}  // namespace
+
+std::vector<ConfigField> config_fields(Config& c) {
+  std::vector<ConfigField> all = data_fields(c.data);
+  for (const std::vector<ConfigField>& more :
+       {train_fields(c.train), plan_fields(c.plan), run_fields(c.run)})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 void set_field(const ConfigField& field, const std::string& text, const std::string& place) {

@@ -27,7 +27,7 @@ double seconds_since(Clock::time_point begin) {
 
 std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig& model,
                                         BatchShape shape, DType precision, int threads,
-                                        RankWorld* world) {
+                                        RankWorld* world, RankObserver observer) {
   const Plan plan = plan_of_config(config, model);
   const int per_rank = threads_per_rank(threads, plan);
   const CompileOptions options{.training = true,
@@ -36,10 +36,10 @@ std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig&
                                .profile = {.threads = per_rank},
                                .microbatches = static_cast<int>(config.train.microbatches)};
   Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss), options);
-  if (!world) return make_cpu_executor(std::move(compiled.program), per_rank);
+  if (!world) return make_cpu_executor(std::move(compiled.program), per_rank, std::move(observer));
   if (world->size() != plan.mesh.num_ranks())
-    throw user_error("the mesh {} has {} ranks, but the job has {} processes",
-                     to_string(plan.mesh), plan.mesh.num_ranks(), world->size())
+    throw user_error("the mesh {} has {} ranks, but the job has {} processes", to_string(plan.mesh),
+                     plan.mesh.num_ranks(), world->size())
         .help(fmt::format("start {} processes: mpirun -np {}", plan.mesh.num_ranks(),
                           plan.mesh.num_ranks()));
   return std::make_unique<JobExecutor>(std::move(compiled.program), per_rank, *world);
@@ -63,7 +63,13 @@ Trainer::Trainer(Config config, TrainerOptions options)
     throw user_error("run.device is {}: this build runs on cpu alone", config_.run.device)
         .help("use --device cpu");
   if (writes_files()) prepare_output();
-  executor_ = make_executor(config_, model_, shape_, precision_, threads_, options_.world);
+  RankObserver observer;
+  if (!config_.run.trace.empty())
+    observer = [this](int rank, const InstructionEvent& event) {
+      if (trace_) trace_->observe(rank, event);
+    };
+  executor_ = make_executor(config_, model_, shape_, precision_, threads_, options_.world,
+                            std::move(observer));
   if (options_.resume)
     resume();
   else
@@ -178,6 +184,12 @@ void Trainer::save() {
   summary_.checkpoint = path;
 }
 
+void Trainer::write_trace() {
+  trace_->stop();
+  write_file_atomically(config_.run.trace, trace_->to_json());
+  summary_.trace = config_.run.trace;
+}
+
 void Trainer::show_sample(const std::string& title) {
   if (!generator_)
     generator_ = std::make_unique<TextGenerator>(model_, precision_, config_.train.seq, threads_);
@@ -199,6 +211,9 @@ TrainSummary Trainer::run() {
     metrics_ = std::make_unique<MetricsWriter>(
         std::filesystem::path(config_.run.out) / "metrics.jsonl",
         options_.resume ? std::optional(position_.step) : std::nullopt);
+  if (!config_.run.trace.empty() && !options_.world)
+    trace_ = std::make_unique<TraceRecorder>(executor_->program(),
+                                             executor_->program().mesh.num_ranks());
   bool stopped = executor_->any(stop_.requested());
   for (; position_.step < config_.train.steps && !stopped;
        stopped = executor_->any(stop_.requested())) {
@@ -208,6 +223,9 @@ TrainSummary Trainer::run() {
     summary_.losses.push_back(metrics.loss);
     summary_.seconds += metrics.step_seconds;
     const bool last = position_.step == config_.train.steps;
+    if (trace_ && trace_->recording() &&
+        (last || position_.step - summary_.first_step == config_.run.trace_steps))
+      write_trace();
     if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {
       metrics.held_out_loss = summary_.held_out_loss = held_out_loss();
       if (!quiet())

@@ -11,7 +11,7 @@
 
 #include "comm/communicator.h"
 #include "compiler/compile.h"
-#include "exec/executor.h"
+#include "exec/trace_recorder.h"
 #include "models/model_config.h"
 #include "models/model_size.h"
 #include "train/batch_feeder.h"
@@ -42,12 +42,13 @@ struct TrainSummary {
   std::string stopped_by;  // the signal, if one did
   std::filesystem::path out;
   std::optional<std::filesystem::path> checkpoint;
+  std::string trace;  // file, if one was written
 };
 
 struct TrainerOptions {
   bool resume = false;
-  bool overwrite = false;  // an old run in the output folder may be replaced
-  bool quiet = false;      // no progress
+  bool overwrite = false;      // an old run in the output folder may be replaced
+  bool quiet = false;          // no progress
   RankWorld* world = nullptr;  // this process is one rank of a job; null: it runs all ranks
 };
 
@@ -63,6 +64,7 @@ class Trainer {
   StepMetrics step();
   double held_out_loss();
   void save();
+  void write_trace();
   void show_sample(const std::string& title);
   bool writes_files() const { return !options_.world || options_.world->rank() == 0; }
   bool quiet() const { return options_.quiet || !writes_files(); }
@@ -81,6 +83,7 @@ class Trainer {
   std::unique_ptr<TextGenerator> generator_;
   std::unique_ptr<BatchLoader> loader_;
   std::unique_ptr<MetricsWriter> metrics_;
+  std::unique_ptr<TraceRecorder> trace_;
   Progress progress_;
   StopSignal stop_;
   CheckpointPosition position_;

@@ -156,5 +156,38 @@ TEST_F(TrainerTest, TheMlpLearnsItsMadeFunction) {
   EXPECT_LT(summary.last_loss, 0.9 * summary.first_loss);
 }
 
+TEST_F(TrainerTest, AMeshLearnsAsOneRankDoes) {
+  const TrainSummary one = train(config("one", {"train.precision=fp64"}));
+  for (const char* mesh : {"dp=2,tp=2", "cp=2", "tp=2"}) {
+    const TrainSummary many =
+        train(config(mesh, {"train.precision=fp64", fmt::format("mesh={}", mesh)}));
+    ASSERT_EQ(many.losses.size(), one.losses.size());
+    for (size_t i = 0; i < one.losses.size(); ++i)
+      EXPECT_NEAR(many.losses[i], one.losses[i], 1e-9 * one.losses[i]) << mesh << " step " << i + 1;
+    EXPECT_NEAR(*many.held_out_loss, *one.held_out_loss, 1e-9) << mesh;
+  }
+}
+
+TEST_F(TrainerTest, ACheckpointOfOneLayoutGoesOnUnderAnother) {
+  const TrainSummary whole =
+      train(config("whole", {"train.precision=fp64", "train.schedule=constant"}));
+  train(config("run", {"train.precision=fp64", "train.schedule=constant", "train.steps=4",
+                       "train.save_every=4", "mesh=fsdp=2,tp=2", "plan.zero=3"}));
+  const TrainSummary rest = train(config("run", {"train.precision=fp64", "train.schedule=constant",
+                                                 "train.save_every=4", "mesh=cp=2"}),
+                                  /*resume=*/true);
+  ASSERT_EQ(rest.losses.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(rest.losses[i], whole.losses[i + 4], 1e-9);
+}
+
+TEST_F(TrainerTest, WritesATraceOfTheFirstSteps) {
+  const std::string trace = (folder_ / "trace.json").string();
+  const TrainSummary summary =
+      train(config("run", {"mesh=dp=2", "run.trace=" + trace, "run.trace_steps=2"}));
+  EXPECT_EQ(summary.trace, trace);
+  std::ifstream file(trace);
+  EXPECT_GT(nlohmann::json::parse(file)["traceEvents"].size(), 100u);
+}
+
 }  // namespace
 }  // namespace tessera

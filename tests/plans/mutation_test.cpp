@@ -62,9 +62,13 @@ std::vector<Mutant> broken_reshards() {
       {"ScatteredSumTakenAsASlice", kSequence, everywhere([](Program& p) {
          Instruction& scatter = find_op(p, "embedding", Forward, OpKind::reduce_scatter);
          const std::string dim = scatter.attributes.word("dim");
+         const int filled = scatter.results.front();
          scatter.op = OpKind::take_shard;
          scatter.attributes = {{"ranks", int64_t{2}}, {"dim", dim}};
          scatter.operands.push_back(buffer_of(p, "embedding", "tp"));
+         std::erase_if(routine_of(p, "embedding", Forward), [&](const Instruction& i) {
+           return i.op == OpKind::wait && i.operands.front() == filled;
+         });
        })},
       {"GatherAlongTheWrongDim",
        {.model = "Llama", .dp = 2, .tp = 2, .sequence_parallel = true},
@@ -268,8 +272,8 @@ std::vector<Mutant> swapped_collectives() {
   return {
       // Keys for values and values for keys: of one size, so no rank notices while it runs.
       {"KeysAndValuesSwappedOnOneRank", kRing, on_rank_one([](Program& p) {
-         std::swap(find_op(p, "layer", Forward, OpKind::shift, 0).operands,
-                   find_op(p, "layer", Forward, OpKind::shift, 1).operands);
+         std::swap(find_op(p, "layer", Forward, OpKind::shift, 0).results,
+                   find_op(p, "layer", Forward, OpKind::shift, 1).results);
        })},
       {"CollectivesOfTwoSizesSwappedOnOneRank", kData, on_rank_one([](Program& p) {
          std::vector<ScriptCall*> reductions = find_calls(p, Reduce, 0);

@@ -50,7 +50,9 @@ class BundleUpdate {
       sum = emit_one(OpKind::clear_gaps, {sum}, {{"gaps", gaps}}, Phase::Reduce, "clean");
       return_flat(gradient_, sum);
     }
-    if (sharded_) {
+    if (in_another_dtype()) {
+      add_reduction_in(*plan_.reduce_dtype, sum);
+    } else if (sharded_) {
       add_sharded_reduction(sum);
     } else if (!bundle_.pending.empty()) {
       return_flat(gradient_, summed(sum, bundle_.pending, Phase::Reduce, true));
@@ -177,6 +179,30 @@ class BundleUpdate {
     std::vector<ValueId> operands{buffer};
     if (source != kNone) operands.push_back(source);
     return emit_one(OpKind::wait, std::move(operands), {}, phase, "there");
+  }
+
+  bool in_another_dtype() const {
+    return plan_.reduce_dtype && *plan_.reduce_dtype != kept_ && !bundle_.pending.empty();
+  }
+
+  // The plan's own dtype travels; what comes back is widened. All within one routine.
+  void add_reduction_in(DType dtype, ValueId sum) {
+    const auto cast = [&](ValueId value, DType to, std::string_view what) {
+      return emit_one(OpKind::accumulate, {value}, {{"dtype", std::string(name(to))}},
+                      Phase::Reduce, what);
+    };
+    AxisIds rest = bundle_.pending;
+    sum = cast(sum, dtype, "narrow");
+    if (sharded_) {
+      std::erase(rest, plan_.shard_axis);
+      sum = emit_one(OpKind::reduce_scatter, {sum},
+                     {{"axes", axes_word({plan_.shard_axis})},
+                      {"ranks", int64_t{bundle_.bundle.shards}},
+                      {"dim", "flat"}},
+                     Phase::Reduce, "reduced");
+    }
+    if (!rest.empty()) sum = summed(sum, rest, Phase::Reduce);
+    return_flat(gradient_at_rest_, cast(sum, kept_, "widened"), sharded_ && plan_.zero >= 2);
   }
 
   // Each rank gets the sum of its part. Where that happens once per microbatch the parts add up.

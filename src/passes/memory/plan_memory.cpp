@@ -29,9 +29,9 @@ enum class Span : uint8_t {
   Total,
   Update
 };
-constexpr Span kSpans[] = {Span::Gather,   Span::Await,  Span::Begin,  Span::Count,
-                           Span::Forward,  Span::Backward, Span::Reduce, Span::Settle,
-                           Span::Report,   Span::Norm,   Span::Total,  Span::Update};
+constexpr Span kSpans[] = {Span::Gather,  Span::Await,    Span::Begin,  Span::Count,
+                           Span::Forward, Span::Backward, Span::Reduce, Span::Settle,
+                           Span::Report,  Span::Norm,     Span::Total,  Span::Update};
 
 Span span_of(Phase phase) {
   switch (phase) {

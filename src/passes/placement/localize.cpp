@@ -114,9 +114,26 @@ class ClassLocalizer {
                        to_string(plan_.mesh, wanted))
           .help("change the lists of dims in the plan so that its readers agree");
     ValueId value = own;
-    for (const ReshardStep& step : *steps) value = take(step, value, phase);
+    for (const ReshardStep& step : *steps) value = take_in_plans_dtype(step, value, phase);
     local_.value(value).placement = wanted;
     return brought_[key] = value;
+  }
+
+  // Sums travel in the dtype that the plan states.
+  ValueId take_in_plans_dtype(const ReshardStep& step, ValueId value, Phase phase) {
+    const DType own = local_.value(value).type.dtype;
+    const bool sums =
+        step.kind == ReshardStep::Kind::AllReduce || step.kind == ReshardStep::Kind::ReduceScatter;
+    if (!sums || !is_float(own) || !plan_.reduce_dtype || *plan_.reduce_dtype == own)
+      return take(step, value, phase);
+    const auto cast = [&](ValueId from, DType to) {
+      return emit(local_, OpKind::accumulate, {from},
+                  {.attributes = {{"dtype", std::string(name(to))}},
+                   .phase = phase,
+                   .name = fmt::format("{}.{}", local_.value(from).name, name(to))})
+          .front();
+    };
+    return cast(take(step, cast(value, *plan_.reduce_dtype), phase), own);
   }
 
   ValueId take(const ReshardStep& step, ValueId value, Phase phase) {

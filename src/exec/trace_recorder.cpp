@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/trace_recorder.h"
+
+#include <algorithm>
+
+#include "ir/op_def.h"
+
+namespace tessera {
+
+class TraceRecorder::JsonWriter {
+ public:
+  // `fields` are what follows the name: "\"ph\":\"X\",...".
+  void add(std::string_view name, const std::string& fields) {
+    text_ += fmt::format("{}{{\"name\":\"{}\",{}}}", text_.empty() ? "" : ",\n", name, fields);
+  }
+  std::string finish() const {
+    return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + text_ + "\n]}\n";
+  }
+
+ private:
+  std::string text_;
+};
+
+namespace {
+
+constexpr size_t kMostSlices = 1 << 20;  // of a rank
+
+int64_t bytes_of_call(const CpuCall& call, bool collective) {
+  int64_t bytes = 0;
+  for (const TensorRef& operand : call.operands) bytes += operand.type->bytes();
+  if (collective) return bytes;
+  for (const TensorRef& result : call.results) bytes += result.type->bytes();
+  return bytes;
+}
+
+// What a routine's kept results take in the slot arena.
+int64_t slot_bytes(const ProgramClass& program_class) {
+  int64_t bytes = 0;
+  for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
+    for (const int result : instruction.results) {
+      const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
+      if (buffer.lifetime == Lifetime::Slot) bytes += buffer.type.bytes();
+    }
+  return bytes;
+}
+
+}  // namespace
+
+TraceRecorder::TraceRecorder(const Program& program, int ranks)
+    : program_(program), ranks_(static_cast<size_t>(ranks)) {
+  for (Rank& rank : ranks_) rank.kernels.reserve(1 << 14);
+}
+
+double TraceRecorder::now_us() const {
+  return std::chrono::duration<double, std::micro>(Clock::now() - zero_).count();
+}
+
+void TraceRecorder::observe(int rank, const InstructionEvent& event) {
+  if (!recording_) return;
+  Rank& own = ranks_[static_cast<size_t>(rank)];
+  if (own.kernels.size() > kMostSlices) return;
+  if (!event.finished)
+    own.begin_us = now_us();
+  else
+    finish(own, event, now_us());
+}
+
+void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end_us) {
+  const OpDef& def = op_def(event.instruction.op);
+  const bool talks = def.communicates && event.instruction.attributes.integer("ranks") > 1;
+  Slice slice{.begin_us = rank.begin_us,
+              .end_us = end_us,
+              .instruction = &event.instruction,
+              .call = &event.call,
+              .bytes = bytes_of_call(event.cpu_call, def.communicates),
+              .number = -1,
+              .started = false};
+  if (talks) {
+    slice.number = rank.numbers[event.instruction.attributes.word("axes")]++;
+    slice.started = event.instruction.attributes.integer("async") != 0;
+    if (slice.started) rank.flying[event.cpu_call.result(0).data] = rank.collectives.size();
+    rank.collectives.push_back(slice);
+    return;
+  }
+  if (event.instruction.op == OpKind::wait) {
+    const auto found = rank.flying.find(event.cpu_call.operand(0).data);
+    if (found != rank.flying.end()) {
+      rank.collectives[found->second].end_us = end_us;
+      rank.flying.erase(found);
+    }
+  }
+  rank.kernels.push_back(slice);
+}
+
+namespace {
+
+std::string text_of(const ScriptCall& call, const Program& program, int64_t bytes) {
+  return fmt::format(R"("args":{{"block":"{}","routine":"{}","microbatch":{},"bytes":{}}})",
+                     program.blocks[static_cast<size_t>(call.block)].name, name(call.routine),
+                     call.microbatch, bytes);
+}
+
+std::string slice_fields(int rank, int track, double begin_us, double end_us,
+                         const std::string& args) {
+  return fmt::format(R"("ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},{})", rank, track,
+                     begin_us, end_us - begin_us, args);
+}
+
+std::string track_name(int rank, int track, std::string_view name) {
+  return fmt::format(R"("ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", rank, track, name);
+}
+
+}  // namespace
+
+void TraceRecorder::write_kernels(int rank, JsonWriter& json) const {
+  json.add("thread_name", track_name(rank, 0, "kernels"));
+  int64_t kept = 0;
+  const ScriptCall* last = nullptr;
+  for (const Slice& slice : ranks_[static_cast<size_t>(rank)].kernels) {
+    json.add(name(slice.instruction->op),
+             slice_fields(rank, 0, slice.begin_us, slice.end_us,
+                          text_of(*slice.call, program_, slice.bytes)));
+    if (slice.call == last) continue;
+    last = slice.call;
+    const int64_t slot =
+        slot_bytes(program_.class_of(program_.blocks[static_cast<size_t>(last->block)]));
+    if (last->routine == RoutineKind::Forward) kept += slot;
+    json.add("memory in use", fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})",
+                                          rank, slice.begin_us,
+                                          program_.persistent_bytes + program_.window_bytes +
+                                              program_.scratch_bytes + kept));
+    if (last->routine == RoutineKind::Backward) kept -= std::min(kept, slot);
+  }
+}
+
+// Those in flight at once lie on tracks of their own.
+void TraceRecorder::write_collectives(int rank, JsonWriter& json) const {
+  std::vector<double> busy_until;  // by track
+  for (const Slice& slice : ranks_[static_cast<size_t>(rank)].collectives) {
+    size_t lane = 0;
+    while (lane < busy_until.size() && busy_until[lane] > slice.begin_us) ++lane;
+    const auto track = static_cast<int>(lane) + 1;
+    if (lane == busy_until.size()) {
+      busy_until.push_back(0);
+      json.add("thread_name", track_name(rank, track, fmt::format("collectives {}", lane)));
+    }
+    busy_until[lane] = slice.end_us;
+    json.add(fmt::format("{} {}", name(slice.instruction->op),
+                         slice.instruction->attributes.word("axes")),
+             slice_fields(rank, track, slice.begin_us, slice.end_us,
+                          text_of(*slice.call, program_, slice.bytes)));
+    if (slice.instruction->op == OpKind::shift) write_arrows(rank, track, slice, json);
+  }
+}
+
+// From this rank's send, and to its receive.
+void TraceRecorder::write_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const {
+  const Mesh& mesh = program_.mesh;
+  const std::string& word = slice.instruction->attributes.word("axes");
+  const AxisIds axes = mesh.parse_word(word);
+  const std::vector<int> ring = mesh.group(rank, axes);
+  const auto index = static_cast<size_t>(mesh.index(rank, axes));
+  const int previous = ring[(index + ring.size() - 1) % ring.size()];
+  const auto arrow = [&](const char* phase, int sender, double at) {
+    json.add(
+        "shift",
+        fmt::format(
+            R"("cat":"shift","ph":"{}","bp":"e","id":"{}-{}-{}","pid":{},"tid":{},"ts":{:.3f})",
+            phase, word, slice.number, sender, rank, track, at));
+  };
+  arrow("s", rank, slice.begin_us);
+  arrow("f", previous, slice.end_us);
+}
+
+std::string TraceRecorder::to_json() const {
+  JsonWriter json;
+  const Mesh& mesh = program_.mesh;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    std::string place;
+    for (int axis = 0; axis < mesh.num_axes(); ++axis)
+      place += fmt::format(" {}={}", mesh.axes()[static_cast<size_t>(axis)].name,
+                           mesh.coordinate(rank, axis));
+    json.add("process_name",
+             fmt::format(R"("ph":"M","pid":{},"args":{{"name":"rank {}{}"}})", rank, rank, place));
+    write_kernels(rank, json);
+    write_collectives(rank, json);
+  }
+  return json.finish();
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records what ranks do, instruction by instruction, and writes it in the trace event format that
+// ui.perfetto.dev and chrome://tracing open: a process per rank, a track for its kernels and one or
+// more for its collectives, arrows from sends to receives, a counter of memory in use.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exec/cpu/cpu_executor.h"
+
+namespace tessera {
+
+class TraceRecorder {
+ public:
+  TraceRecorder(const Program& program, int ranks);
+
+  // From the rank's own thread.
+  void observe(int rank, const InstructionEvent& event);
+  void stop() { recording_ = false; }
+  bool recording() const { return recording_; }
+
+  std::string to_json() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Slice {
+    double begin_us, end_us;
+    const Instruction* instruction;
+    const ScriptCall* call;
+    int64_t bytes;   // that the rank reads and writes, or gives to a collective
+    int64_t number;  // of a collective among those of its axes; -1: none
+    bool started;    // an async collective's start: its slice ends with the wait
+  };
+  struct Rank {
+    std::vector<Slice> kernels, collectives;
+    double begin_us = 0;                        // of the instruction that runs
+    std::map<const std::byte*, size_t> flying;  // slice of a started collective, by what it fills
+    std::map<std::string, int64_t> numbers;     // collectives so far, by axes
+  };
+
+  class JsonWriter;
+
+  double now_us() const;
+  void finish(Rank& rank, const InstructionEvent& event, double end_us);
+  void write_kernels(int rank, JsonWriter& json) const;
+  void write_collectives(int rank, JsonWriter& json) const;
+  void write_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const;
+
+  const Program& program_;
+  Clock::time_point zero_ = Clock::now();
+  std::vector<Rank> ranks_;
+  bool recording_ = true;
+};
+
+}  // namespace tessera

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/trace_recorder.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+#include "compiler/compile.h"
+#include "exec/mesh_executor.h"
+#include "exec/testing/small_models.h"
+#include "train/made_batch.h"
+
+namespace tessera {
+namespace {
+
+nlohmann::json trace_of(std::vector<Axis> mesh) {
+  SmallModel model = small_model("Llama");
+  model.seq = 8;
+  Program program =
+      compile(model.build(DType::Fp32, 4),
+              {.plan = make_plan({.mesh = std::move(mesh)}, {.kv_heads = model.config.kv_heads})})
+          .program;
+  TraceRecorder trace(program, program.mesh.num_ranks());
+  const auto executor = make_cpu_executor(
+      program, 1, [&](int rank, const InstructionEvent& event) { trace.observe(rank, event); });
+  initialise_states(*executor, 1);
+  write_made_batch(*executor, 1, {.seed = 1, .vocabulary = model.config.vocabulary});
+  executor->write_step("learning_rate", 1e-3);
+  executor->write_step("step", 1);
+  executor->run(executor->program().script("train_step"));
+  return nlohmann::json::parse(trace.to_json())["traceEvents"];
+}
+
+std::multiset<std::string> ids(const nlohmann::json& events, const std::string& phase) {
+  std::multiset<std::string> found;
+  for (const auto& event : events)
+    if (event["ph"] == phase) found.insert(event["id"].get<std::string>());
+  return found;
+}
+
+TEST(TraceRecorder, EveryRankHasKernelsCollectivesAndMemory) {
+  const nlohmann::json events = trace_of({{"dp", 2}, {"tp", 2}});
+  std::set<int> kernels, collectives, memory;
+  for (const auto& event : events) {
+    if (event["ph"] == "X" && event["tid"] == 0) kernels.insert(event["pid"].get<int>());
+    if (event["ph"] == "X" && event["tid"] > 0) {
+      collectives.insert(event["pid"].get<int>());
+      EXPECT_GT(event["args"]["bytes"], 0);
+    }
+    if (event["ph"] == "C") {
+      memory.insert(event["pid"].get<int>());
+      EXPECT_GT(event["args"]["bytes"], 0);
+    }
+  }
+  const std::set<int> all{0, 1, 2, 3};
+  EXPECT_EQ(kernels, all);
+  EXPECT_EQ(collectives, all);
+  EXPECT_EQ(memory, all);
+}
+
+TEST(TraceRecorder, ArrowsLeadFromEverySendToOneReceive) {
+  const nlohmann::json events = trace_of({{"cp", 4}});
+  const auto sent = ids(events, "s"), received = ids(events, "f");
+  EXPECT_GT(sent.size(), 0u);
+  EXPECT_EQ(sent, received);
+  EXPECT_EQ(std::set<std::string>(sent.begin(), sent.end()).size(), sent.size());
+}
+
+TEST(TraceRecorder, SlicesOfOneTrackDoNotOverlap) {
+  std::map<std::pair<int, int>, double> busy_until;
+  for (const auto& event : trace_of({{"dp", 2}, {"tp", 2}})) {
+    if (event["ph"] != "X") continue;
+    double& until = busy_until[{event["pid"].get<int>(), event["tid"].get<int>()}];
+    const double begin = event["ts"];
+    EXPECT_GE(begin + 0.002, until) << event.dump();
+    until = begin + event["dur"].get<double>();
+  }
+}
+
+}  // namespace
+}  // namespace tessera
