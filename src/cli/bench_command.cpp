@@ -127,6 +127,10 @@ void print_result(const Config& config, const StepBenchResult& result) {
 
 void run(const BenchCommand& command) {
   const Config config = command.run.load();
+  if (!config.mesh.empty())
+    throw user_error("bench step measures one rank, but the mesh is {}",
+                     to_string(Mesh(config.mesh)))
+        .help("use tessera bench scaling");
   const StepBenchResult result = bench_step(
       config, {.steps = command.steps,
                .profile = command.profile,
@@ -149,6 +153,8 @@ void add_bench_command(CLI::App& app) {
   CLI::App* bench = app.add_subcommand("bench", "measure speed");
   bench->require_subcommand(1);
   add_bench_collectives(*bench);
+  add_bench_matmul(*bench);
+  add_bench_scaling(*bench);
   CLI::App* step = bench->add_subcommand("step", "a training step beside the least it could take");
   step->footer(kFooter);
   add_run_options(*step, command->run);

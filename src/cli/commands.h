@@ -13,7 +13,10 @@ void add_generate_command(CLI::App& app);
 void add_compile_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
-void add_bench_collectives(CLI::App& bench);  // a subcommand of bench
+// Subcommands of bench.
+void add_bench_collectives(CLI::App& bench);
+void add_bench_matmul(CLI::App& bench);
+void add_bench_scaling(CLI::App& bench);
 void add_collectives_command(CLI::App& app);
 void add_docs_command(CLI::App& app);
 

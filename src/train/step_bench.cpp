@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "compiler/compile.h"
-#include "core/random.h"
 #include "exec/cpu/matmul_rate.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "train/model_of_config.h"
 #include "train/optimizer_of_config.h"
+#include "train/random_batch.h"
 #include "train/resident_memory.h"
 #include "train/utilisation.h"
 
@@ -20,36 +20,6 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Tokens and labels are random, rows are whole documents; an mlp's inputs and targets are normal.
-void write_random_batch(Executor& executor, int64_t vocabulary) {
-  const Program& program = executor.program();
-  for (const HostBuffer& input : program.batch_inputs) {
-    const RandomStream stream(1, input.name);
-    std::vector<std::byte> bytes(static_cast<size_t>(input.type.bytes()));
-    const auto count = static_cast<size_t>(input.type.num_elements());
-    for (int microbatch = 0; microbatch < program.microbatches; ++microbatch) {
-      const uint64_t first = static_cast<uint64_t>(microbatch) * count;
-      if (input.type.dtype == DType::Int32) {
-        auto* values = reinterpret_cast<int32_t*>(bytes.data());
-        const auto seq = static_cast<size_t>(input.type.size_of("seq"));
-        for (size_t i = 0; i < count; ++i) {
-          values[i] =
-              static_cast<int32_t>(stream.below(first + i, static_cast<uint64_t>(vocabulary)));
-          if (input.name == "positions") values[i] = static_cast<int32_t>(i % seq);
-          if (input.name == "document") values[i] = 0;
-        }
-      } else {
-        dispatch_float(input.type.dtype, [&]<typename T>() {
-          auto* values = reinterpret_cast<T*>(bytes.data());
-          for (size_t i = 0; i < count; ++i)
-            values[i] = store<T>(static_cast<Accumulator<T>>(stream.normal(first + i)));
-        });
-      }
-      executor.write_batch(input, microbatch, bytes);
-    }
-  }
-}
 
 class StepBench {
  public:

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera bench matmul: our matrix product beside OpenBLAS's, as shares of the cores' peak.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "train/matmul_bench.h"
+#include "train/model_of_config.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Squares, then the products of one layer of the model over batch x seq rows: forward, input "
+    "and\n"
+    "weight gradient of each weight. The peak is measured: fp32 multiply-adds on registers alone,\n"
+    "with the same threads; bf16 is multiplied in fp32 and has the same one. OpenBLAS is the "
+    "faster of\n"
+    "its own threads and of an even split into single-threaded calls; it has no bf16 here. All "
+    "are\n"
+    "measured in turns; each number is a median of the rounds, the peak the best.\n"
+    "Examples:\n"
+    "  tessera bench matmul\n"
+    "  tessera bench matmul --sizes 512,1024 --dtypes fp32,bf16 --threads 1\n"
+    "  tessera bench matmul --model llama3-1b --batch 1 --seq 512 --json";
+
+struct BenchMatmul {
+  RunOptions run;
+  std::vector<int64_t> sizes{512, 1024, 2048, 4096};
+  std::vector<std::string> dtypes{"fp32"};
+  int rounds = 3;
+};
+
+double rate(const MatmulBenchRow& row, double seconds) {
+  return seconds > 0 ? row.matmul.shape.flops() / seconds : 0;
+}
+
+nlohmann::json to_json(const Config& config, int threads, const MatmulBenchResult& result) {
+  nlohmann::json json{{"model", preset_name(config)},
+                      {"batch", config.train.batch},
+                      {"seq", config.train.seq},
+                      {"threads", threads},
+                      {"peak_flops_per_second", result.peak_flops_per_second},
+                      {"results", nlohmann::json::array()}};
+  for (const MatmulBenchRow& row : result.rows) {
+    const MatmulShape& shape = row.matmul.shape;
+    nlohmann::json one{{"name", row.matmul.name},
+                       {"m", shape.m},
+                       {"n", shape.n},
+                       {"k", shape.k},
+                       {"a_transposed", shape.a_transposed},
+                       {"b_transposed", shape.b_transposed},
+                       {"dtype", name(row.dtype)},
+                       {"seconds", row.own_seconds},
+                       {"flops_per_second", rate(row, row.own_seconds)},
+                       {"peak_share", row.own_peak_share},
+                       {"openblas_seconds", nullptr},
+                       {"openblas_flops_per_second", nullptr},
+                       {"openblas_peak_share", nullptr}};
+    if (row.openblas_seconds > 0) {
+      one["openblas_seconds"] = row.openblas_seconds;
+      one["openblas_flops_per_second"] = rate(row, row.openblas_seconds);
+      one["openblas_peak_share"] = row.openblas_peak_share;
+    }
+    json["results"].push_back(std::move(one));
+  }
+  return json;
+}
+
+void print_table(int threads, const MatmulBenchResult& result) {
+  fmt::print("# {} threads; peak {:.1f} GFLOP/s of fp32 multiply-adds\n", threads,
+             result.peak_flops_per_second / 1e9);
+  fmt::print("{:<22} {:>18} {:>6} {:>9} {:>7} {:>9} {:>7} {:>8}\n", "matmul", "m x n x k", "type",
+             "GFLOP/s", "of peak", "OpenBLAS", "of peak", "ours / it");
+  for (const MatmulBenchRow& row : result.rows) {
+    const MatmulShape& shape = row.matmul.shape;
+    fmt::print("{:<22} {:>18} {:>6} {:>9.1f} {:>7.3f}", row.matmul.name,
+               fmt::format("{}x{}x{}", shape.m, shape.n, shape.k), name(row.dtype),
+               rate(row, row.own_seconds) / 1e9, row.own_peak_share);
+    if (row.openblas_seconds > 0)
+      fmt::print(" {:>9.1f} {:>7.3f} {:>9.3f}\n", rate(row, row.openblas_seconds) / 1e9,
+                 row.openblas_peak_share, row.openblas_seconds / row.own_seconds);
+    else
+      fmt::print(" {:>9} {:>7} {:>9}\n", "-", "-", "-");
+  }
+}
+
+void run(const BenchMatmul& command) {
+  const Config config = command.run.load();
+  const ModelConfig model = model_of_config(config);
+  MatmulBenchOptions options{
+      .threads = threads_of_config(config),
+      .rounds = command.rounds,
+      .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }};
+  for (const int64_t size : command.sizes)
+    options.matmuls.push_back({fmt::format("{}", size), {.m = size, .n = size, .k = size}});
+  for (NamedMatmul& matmul : layer_matmuls(model, microbatch_shape(config, model)))
+    options.matmuls.push_back(std::move(matmul));
+  options.dtypes.clear();
+  for (const std::string& dtype : command.dtypes) options.dtypes.push_back(*dtype_from_name(dtype));
+  const MatmulBenchResult result = bench_matmul(options);
+  if (command.run.json)
+    fmt::print("{}\n", to_json(config, options.threads, result).dump());
+  else
+    print_table(options.threads, result);
+}
+
+}  // namespace
+
+void add_bench_matmul(CLI::App& bench) {
+  auto command = std::make_shared<BenchMatmul>();
+  CLI::App* matmul =
+      bench.add_subcommand("matmul", "matrix products by size, as shares of the peak");
+  matmul->footer(kFooter);
+  // Before the options, which are stronger: the layer of GPT-2, over 1024 rows.
+  command->run.short_forms = {
+      {"model.preset", "gpt2-124m"}, {"train.batch", "1"}, {"train.seq", "1024"}};
+  add_run_options(*matmul, command->run);
+  add_short_form(*matmul, command->run, "--batch", "train.batch", "samples");
+  add_short_form(*matmul, command->run, "--seq", "train.seq", "tokens per sample");
+  add_short_form(*matmul, command->run, "--threads", "train.threads", "threads; 0: all cores");
+  matmul->add_option("--sizes", command->sizes, "sides of the squares")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 16384))
+      ->capture_default_str();
+  matmul->add_option("--dtypes", command->dtypes, "fp32, bf16 or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->capture_default_str();
+  matmul->add_option("--rounds", command->rounds, "all products one after the other, so many times")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  matmul->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera bench scaling: measured against ideal speed-up of a training step over meshes.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "mesh/plan.h"
+#include "train/progress.h"
+#include "train/scaling_bench.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "The batch is the same on every mesh, over all its ranks; the ranks are threads of this "
+    "process\n"
+    "and share --threads evenly, at least one each. ratio = speed over one rank with all the "
+    "threads:\n"
+    "1 would be a mesh that costs nothing. speed-up = speed over one rank with as many threads as "
+    "one\n"
+    "rank of the mesh; ideal = the smaller of ranks and --threads / threads per rank; efficiency "
+    "=\n"
+    "speed-up / ideal. All meshes are measured in turns after a warm-up; ratios are taken within "
+    "a\n"
+    "round, and each number is a median over rounds. bytes per rank are planned.\n"
+    "Examples:\n"
+    "  tessera bench scaling --model gpt2-124m --batch 4 --seq 256\n"
+    "  tessera bench scaling --model gpt2-124m --batch 4 --seq 256 --meshes \"dp=2;tp=2;cp=2\"\n"
+    "  tessera bench scaling --batch 8 --meshes \"fsdp=2;fsdp=4\" --set plan.zero=3 --json";
+
+struct BenchScaling {
+  RunOptions run;
+  std::string meshes;
+  int steps = 0, rounds = 2;
+};
+
+// "1;dp=2;dp=2,tp=2": one rank is always measured, so "1" adds nothing.
+std::vector<std::vector<Axis>> chosen_meshes(const BenchScaling& command, const Config& config) {
+  std::vector<std::vector<Axis>> meshes;
+  if (!config.mesh.empty()) meshes.push_back(config.mesh);
+  std::string_view rest = command.meshes;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(';'), rest.size());
+    const std::string_view mesh = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (mesh != "1") meshes.push_back(parse_mesh(mesh));
+  }
+  return meshes.empty() && command.meshes.empty() ? default_scaling_meshes(config) : meshes;
+}
+
+nlohmann::json to_json(const Config& config, const ScalingResult& result) {
+  nlohmann::json json{{"model", preset_name(config)},
+                      {"batch", config.train.batch},
+                      {"seq", config.train.seq},
+                      {"microbatches", config.train.microbatches},
+                      {"precision", config.train.precision},
+                      {"zero", config.plan.zero},
+                      {"threads", result.threads},
+                      {"tokens", result.tokens}};
+  for (const ScalingRow& row : result.rows)
+    json["results"].push_back({{"mesh", to_string(row.mesh)},
+                               {"ranks", row.ranks()},
+                               {"threads_per_rank", row.threads_per_rank},
+                               {"step_seconds", row.step_seconds},
+                               {"tokens_per_second", row.tokens_per_second},
+                               {"same_threads_ratio", row.same_threads_ratio},
+                               {"speed_up", row.speed_up},
+                               {"ideal", row.ideal},
+                               {"efficiency", row.efficiency},
+                               {"bytes_per_rank", row.bytes_per_rank},
+                               {"loss", row.loss}});
+  return json;
+}
+
+void print_table(const Config& config, const ScalingResult& result) {
+  fmt::print("# {}, batch {} x {} in all, {}, zero {}, {} threads in all\n", preset_name(config),
+             config.train.batch, config.train.seq, config.train.precision, config.plan.zero,
+             result.threads);
+  fmt::print("{:<18} {:>6} {:>8} {:>11} {:>7} {:>9} {:>6} {:>11} {:>15}\n", "mesh", "ranks",
+             "threads", "tokens/s", "ratio", "speed-up", "ideal", "efficiency", "bytes per rank");
+  for (const ScalingRow& row : result.rows)
+    fmt::print("{:<18} {:>6} {:>8} {:>11.1f} {:>7.3f} {:>9.3f} {:>6.2f} {:>11.3f} {:>15}\n",
+               to_string(row.mesh), row.ranks(), row.threads_per_rank, row.tokens_per_second,
+               row.same_threads_ratio, row.speed_up, row.ideal, row.efficiency,
+               short_bytes(row.bytes_per_rank));
+}
+
+void run(const BenchScaling& command) {
+  const Config config = command.run.load();
+  const ScalingResult result = bench_scaling(
+      config, chosen_meshes(command, config),
+      {.steps = command.steps, .rounds = command.rounds, .progress = [](std::string_view text) {
+         fmt::print(stderr, "{}\n", text);
+       }});
+  if (command.run.json)
+    fmt::print("{}\n", to_json(config, result).dump());
+  else
+    print_table(config, result);
+}
+
+}  // namespace
+
+void add_bench_scaling(CLI::App& bench) {
+  auto command = std::make_shared<BenchScaling>();
+  CLI::App* scaling = bench.add_subcommand("scaling", "a training step's speed-up over meshes");
+  scaling->footer(kFooter);
+  add_run_options(*scaling, command->run);
+  add_short_form(*scaling, command->run, "--batch", "train.batch",
+                 "samples per step over all ranks");
+  add_short_form(*scaling, command->run, "--seq", "train.seq", "tokens per sample");
+  add_short_form(*scaling, command->run, "--microbatches", "train.microbatches",
+                 "parts of the batch");
+  add_short_form(*scaling, command->run, "--threads", "train.threads",
+                 "threads that the ranks share; 0: all cores");
+  add_short_form(*scaling, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  scaling
+      ->add_option("--meshes", command->meshes,
+                   "meshes between semicolons; default: dp = 2, 4, 8 while threads and batch allow")
+      ->type_name("MESHES");
+  scaling->add_option("--steps", command->steps, "steps per turn; 0: about five seconds of them")
+      ->check(CLI::NonNegativeNumber);
+  scaling->add_option("--rounds", command->rounds, "all meshes one after the other, so many times")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  scaling->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

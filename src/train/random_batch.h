@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch to measure with: random tokens and labels, every row one whole document; an mlp's inputs
+// and targets are normal.
+#pragma once
+
+#include "exec/executor.h"
+
+namespace tessera {
+
+// Writes every batch input of all microbatches.
+void write_random_batch(Executor& executor, int64_t vocabulary);
+
+}  // namespace tessera

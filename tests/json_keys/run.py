@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Pins the keys of --json: others read them. Every command below runs on small shapes, prints one JSON object, and has
+exactly these keys, at the top and in each of its results."""
+import argparse
+import json
+import subprocess
+import sys
+
+CASES = {
+    "bench matmul --sizes 32 --batch 1 --seq 8 --dtypes fp32,bf16 --rounds 1 --threads 1 --model tiny": (
+        "model batch seq threads peak_flops_per_second results",
+        "name m n k a_transposed b_transposed dtype seconds flops_per_second peak_share openblas_seconds "
+        "openblas_flops_per_second openblas_peak_share"),
+    "bench scaling --model tiny --batch 2 --seq 16 --threads 2 --meshes 1;dp=2;tp=2 --steps 1 --rounds 1": (
+        "model batch seq microbatches precision zero threads tokens results",
+        "mesh ranks threads_per_rank step_seconds tokens_per_second same_threads_ratio speed_up ideal efficiency "
+        "bytes_per_rank loss"),
+}
+
+
+def differences(found, expected, where):
+    expected = set(expected.split())
+    return [f"{where} lacks {key}" for key in sorted(expected - found.keys())] + [
+        f"{where} has a new key {key}" for key in sorted(found.keys() - expected)]
+
+
+def check(binary, command, top_keys, result_keys):
+    done = subprocess.run([binary, *command.split(), "--json"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return [f"exit code {done.returncode}: {done.stderr.strip()}"]
+    found = json.loads(done.stdout)
+    wrong = differences(found, top_keys, "the object")
+    if not found.get("results"):
+        wrong.append("there are no results")
+    for i, result in enumerate(found.get("results", [])):
+        wrong += differences(result, result_keys, f"result {i}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    binary = parser.parse_args().binary
+    failed = 0
+    for command, keys in CASES.items():
+        wrong = check(binary, command, *keys)
+        failed += bool(wrong)
+        for line in wrong:
+            print(f"tessera {command}: {line}")
+    print(f"{len(CASES) - failed} of {len(CASES)} commands have the pinned keys")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
