@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, 7> kInputKinds{"stream",          "batch"
                                                       "output_gradient", "flat",  "rank"};
 constexpr std::array<std::string_view, 6> kOutputKinds{"stream", "input_gradient", "gradient",
                                                        "state",  "step",           "flat"};
-constexpr std::array<std::string_view, 9> kFlatRoles{
-    "weights", "gradient", "weights_shard", "reduced", "gradient_shard",
-    "master",  "moment1",  "moment2",       "average"};
+constexpr std::array<std::string_view, 9> kFlatRoles{"weights", "gradient",       "weights_shard",
+                                                     "reduced", "gradient_shard", "master",
+                                                     "moment1", "moment2",        "average"};
 constexpr std::array<std::string_view, 5> kStateRoles{"parameter", "master", "moment1", "moment2",
                                                       "average"};
 constexpr std::array<std::string_view, 5> kLifetimes{"none", "persistent", "window", "slot",

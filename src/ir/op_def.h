@@ -148,12 +148,12 @@ struct OpDef {
   Cost (*cost)(const OpCall&) = nullptr;
   int64_t (*workspace_bytes)(const OpCall&, const DeviceProfile&) = nullptr;  // null: none
   std::vector<InPlace> in_place = {};
-  bool aliases = false;  // result 0 is operand 0's buffer, always
+  bool aliases = false;                               // result 0 is operand 0's buffer, always
   std::vector<size_t> accumulates = {};               // results that the kernel can add into
   ShardingRule (*sharding)(const OpCall&) = nullptr;  // null: every dim may be split
   bool passes_pending = false;  // of sums that are all pending, gives a pending sum
   std::vector<size_t> whole_beside_pending = {};  // operands that may be whole then
-  bool communicates = false;    // all ranks along attribute `axes` take part
+  bool communicates = false;                      // all ranks along attribute `axes` take part
   // The results, in order, where expandable dims are split; null: it has none.
   std::vector<ValueId> (*expand)(ExpansionBuilder&) = nullptr;
 };

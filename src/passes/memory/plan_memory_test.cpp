@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-enum class Routine { Begin, Forward, Evaluate, Backward, Norm, Update };
+enum class Routine { Begin, Forward, Evaluate, Backward, Norm, Update, Other };
 constexpr std::array kRoutines{Routine::Begin,    Routine::Forward, Routine::Evaluate,
                                Routine::Backward, Routine::Norm,    Routine::Update};
 
@@ -33,8 +33,9 @@ bool runs_in(Phase phase, Routine routine) {
       return routine == Routine::Norm;
     case Phase::Update:
       return routine == Routine::Update;
+    default:
+      return routine == Routine::Other;  // collectives and padding: no scratch on one rank
   }
-  return false;
 }
 
 // A stretch of scratch that must keep its bytes from one position of a routine to another.

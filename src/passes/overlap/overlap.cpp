@@ -142,7 +142,8 @@ class ClassOverlap {
               .attributes = {},
               .operands = {flying.started, flying.source},
               .results = {flying.waited},
-              .phase = flying.phase};
+              .phase = flying.phase,
+              .workspace = {}};
     done_.push_back(std::move(node));
     ready_.insert(flying.waited);
     start_what_is_ready();
