@@ -137,11 +137,11 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
             .zigzag = 1,
             .reduce_dtype = request.reduce_dtype};
   for (const Axis& axis : plan.mesh.axes()) plan.dims.push_back(dims_of_axis(request, axis.name));
-  for (const auto& [name, dims] : request.dims)
+  for (const auto& own : request.dims)
     if (std::none_of(request.mesh.begin(), request.mesh.end(),
-                     [&](const Axis& axis) { return axis.name == name; }))
-      throw user_error("plan.dims names axis {}, which the mesh does not have", name)
-          .help(fmt::format("add {} to the mesh, or remove plan.dims.{}", name, name));
+                     [&](const Axis& axis) { return axis.name == own.first; }))
+      throw user_error("plan.dims names axis {}, which the mesh does not have", own.first)
+          .help(fmt::format("add {} to the mesh, or remove plan.dims.{}", own.first, own.first));
   const int cp = plan.mesh.find("cp");
   if (cp >= 0 && plan.mesh.size(cp) > 1) {
     if (request.context == ContextKind::Ulysses)

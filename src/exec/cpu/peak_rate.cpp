@@ -34,7 +34,8 @@ TESSERA_INLINE float run_chains(int64_t rounds, float x, float y) {
 #define TESSERA_CHAINS(version, bytes, vectors)                           \
   version float chains(int64_t rounds, float x, float y, double* flops) { \
     typedef float V __attribute__((vector_size(bytes)));                  \
-    *flops = 2.0 * kChains * (bytes / 4) * static_cast<double>(rounds);   \
+    constexpr int64_t kFloats = bytes / 4;                                \
+    *flops = static_cast<double>(2 * kChains * kFloats * rounds);         \
     return run_chains<V>(rounds, x, y);                                   \
   }
 
