@@ -123,7 +123,8 @@ void MpiEngine::work() {
         to_engine_.wait(lock, [this] {
           return stop_ || listening_ || to_announce_ || !jobs_.empty() || !new_jobs_.empty();
         });
-        if (stop_) break;
+        // The others wait for this rank's last word.
+        if (stop_ && !to_announce_) break;
       }
       take_new_jobs();
       const bool noticed = take_notices();
