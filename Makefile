@@ -24,8 +24,6 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 
 test-all: test ## every test, and every legal plan of up to eight ranks against one rank (minutes)
 	@$(BUILD)/tests/plans/tessera_plan_tests --all --gtest_brief=1
-	@for ranks in 7 8; do [ ! -x $(BUILD)/src/comm/tessera_mpi_tests ] || \
-	  src/comm/testing/run_mpi_job.sh mpirun $$ranks $(BUILD)/src/comm/tessera_mpi_tests --gtest_brief=1; done
 
 bench: ## measure speed, as ratios within one run (ARGS goes to bench/run.py: ARGS=--no-peer)
 	@tools/setup.sh build test
