@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schedules that have a name: each a pure function from sizes to a table, in a file of its own
+// under kinds/.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "schedule/schedule.h"
+
+namespace tessera {
+
+struct ScheduleKind {
+  std::string_view name;
+  int least_chunks, most_chunks;  // per rank; most 0: any number
+  std::string_view summary;
+  Schedule (*make)(int ranks, int chunks, int microbatches);
+};
+
+std::span<const ScheduleKind> schedule_kinds();
+
+// A UserError for an unknown kind and for sizes that it cannot have.
+const ScheduleKind& schedule_kind(std::string_view name);
+Schedule make_schedule(std::string_view kind, int ranks, int chunks, int microbatches);
+
+}  // namespace tessera

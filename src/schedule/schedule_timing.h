@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// When each action of a schedule runs if messages take no time: every action begins when its rank
+// is free and what it waits for is done. Also the definitions of idle time, bubble and peak.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace tessera {
+
+// In any unit of time. A whole backward costs both gradients.
+struct StageCosts {
+  double forward = 1, input_grad = 1, weight_grad = 1;
+};
+
+struct TimedAction {
+  Action action;
+  double begin = 0, end = 0;
+};
+
+struct RankTiming {
+  std::vector<TimedAction> actions;
+  double begin = 0, end = 0;    // of its first and its last action
+  double useful = 0;            // sum of its actions
+  double span = 0;              // from step to step
+  double idle = 0;              // span - useful
+  double peak_activations = 0;  // microbatches through all of the rank's stages
+};
+
+// Steps follow each other without a barrier: a rank begins the next one as far behind the others as
+// it began this one, so the time from step to step is the longest `end - begin` of any rank. With a
+// barrier it is `makespan`, which is more for zb_h2 and zb_v alone.
+struct ScheduleTiming {
+  std::vector<RankTiming> ranks;
+  double makespan = 0;         // from the first action to the end of the last
+  double bubble_of_total = 0;  // idle / span, over all ranks
+  double bubble_of_ideal = 0;  // idle / useful, over all ranks
+};
+
+struct TimedSchedule {
+  Schedule schedule;
+  ScheduleTiming timing;
+};
+
+// `costs` are those of all chunks of a rank together: a chunk's are 1 / chunks of them.
+ScheduleTiming time_schedule(const Schedule& schedule, const StageCosts& costs);
+// One entry per stage.
+ScheduleTiming time_schedule(const Schedule& schedule, std::span<const StageCosts> costs);
+
+}  // namespace tessera

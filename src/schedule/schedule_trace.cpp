@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/schedule_trace.h"
+
+#include <fmt/format.h>
+
+#include "schedule/action_order.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kMicroseconds = 1000;  // per unit of time
+
+class Trace {
+ public:
+  void add(const TimedSchedule& timed) {
+    for (int rank = 0; rank < timed.schedule.ranks; ++rank) add_rank(timed, rank);
+    first_process_ += timed.schedule.ranks;
+  }
+  std::string finish() const {
+    return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + text_ + "\n]}\n";
+  }
+
+ private:
+  // `fields` are what follows the name.
+  void event(const std::string& name, const std::string& fields) {
+    text_ += fmt::format("{}{{\"name\":\"{}\",{}}}", text_.empty() ? "" : ",\n", name, fields);
+  }
+
+  void add_rank(const TimedSchedule& timed, int rank) {
+    const Schedule& schedule = timed.schedule;
+    const int process = first_process_ + rank;
+    event("process_name", fmt::format(R"("ph":"M","pid":{},"args":{{"name":"{} rank {}"}})",
+                                      process, schedule.kind, rank));
+    event("thread_name",
+          fmt::format(R"("ph":"M","pid":{},"tid":0,"args":{{"name":"kernels"}})", process));
+    const std::vector<int> chunks = chunk_of_stage(schedule);
+    int held = 0;
+    for (const TimedAction& timed_action : timed.timing.ranks[static_cast<size_t>(rank)].actions) {
+      const Action& action = timed_action.action;
+      event(fmt::format("{} {}", name(action.kind), action.microbatch),
+            fmt::format(R"("ph":"X","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},"args":{{"stage":{},)"
+                        R"("chunk":{},"microbatch":{}}})",
+                        process, timed_action.begin * kMicroseconds,
+                        (timed_action.end - timed_action.begin) * kMicroseconds, action.stage,
+                        chunks[static_cast<size_t>(action.stage)], action.microbatch));
+      add_arrows(schedule, rank, timed_action);
+      if (action.kind == ActionKind::Forward) count(process, timed_action.begin, ++held, schedule);
+      if (frees_activations(action.kind)) count(process, timed_action.end, --held, schedule);
+    }
+  }
+
+  void count(int process, double at, int held, const Schedule& schedule) {
+    event("activations held",
+          fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"microbatches":{}}})", process,
+                      at * kMicroseconds, static_cast<double>(held) / schedule.chunks));
+  }
+
+  // An arrow runs from the end of an action to the begin of the one on another rank that awaits it.
+  void add_arrows(const Schedule& schedule, int rank, const TimedAction& timed_action) {
+    const Action& action = timed_action.action;
+    const bool forward = action.kind == ActionKind::Forward;
+    const auto arrow = [&](const char* phase, int sender, double at) {
+      event("message",
+            fmt::format(R"("cat":"message","ph":"{}","bp":"e","id":"{}-{}-{}-{}","pid":{},)"
+                        R"("tid":0,"ts":{:.3f})",
+                        phase, first_process_, forward ? "F" : "B", sender, action.microbatch,
+                        first_process_ + rank, at * kMicroseconds));
+    };
+    if (const auto from = awaited_stage(schedule, action);
+        from && schedule.rank_of_stage[static_cast<size_t>(*from)] != rank)
+      arrow("f", *from, timed_action.begin);
+    if (!forward && !gives_input_grad(action.kind)) return;
+    const int to = action.stage + (forward ? 1 : -1);
+    if (to >= 0 && to < schedule.num_stages() &&
+        schedule.rank_of_stage[static_cast<size_t>(to)] != rank)
+      arrow("s", action.stage, timed_action.end);
+  }
+
+  std::string text_;
+  int first_process_ = 0;  // of the schedule that is added
+};
+
+}  // namespace
+
+std::string to_trace(std::span<const TimedSchedule> schedules) {
+  Trace trace;
+  for (const TimedSchedule& timed : schedules) trace.add(timed);
+  return trace.finish();
+}
+
+}  // namespace tessera
