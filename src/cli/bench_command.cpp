@@ -152,6 +152,7 @@ void add_bench_command(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* bench = app.add_subcommand("bench", "measure speed");
   bench->require_subcommand(1);
+  add_bench_calibrate(*bench);
   add_bench_collectives(*bench);
   add_bench_matmul(*bench);
   add_bench_scaling(*bench);

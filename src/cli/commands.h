@@ -12,8 +12,10 @@ void add_train_command(CLI::App& app);
 void add_generate_command(CLI::App& app);
 void add_compile_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
+void add_simulate_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 // Subcommands of bench.
+void add_bench_calibrate(CLI::App& bench);
 void add_bench_collectives(CLI::App& bench);
 void add_bench_matmul(CLI::App& bench);
 void add_bench_scaling(CLI::App& bench);

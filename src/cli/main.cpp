@@ -21,6 +21,7 @@ constexpr const char* kFooter =
     "  tessera generate out --prompt \"Once upon a time\"\n"
     "  tessera compile --model llama3-8b          where the bytes would go, without running\n"
     "  tessera verify --mesh dp=2,tp=2            prove that four ranks compute what one would\n"
+    "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh fsdp=8 --set plan.zero=3\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
     "Every subcommand has --help.";
 
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
   tessera::add_generate_command(app);
   tessera::add_compile_command(app);
   tessera::add_verify_command(app);
+  tessera::add_simulate_command(app);
   tessera::add_bench_command(app);
   tessera::add_collectives_command(app);
   tessera::add_docs_command(app);

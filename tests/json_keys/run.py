@@ -16,6 +16,10 @@ CASES = {
         "model batch seq microbatches precision zero threads tokens results",
         "mesh ranks threads_per_rank step_seconds tokens_per_second same_threads_ratio speed_up ideal efficiency "
         "bytes_per_rank loss"),
+    "simulate --cluster dgx-h100 --model tiny --mesh dp=2,tp=2 --batch 4 --seq 16": (
+        "model cluster calibrated mesh ranks threads_per_rank step_seconds mfu exposed_communication_seconds "
+        "bubble_seconds peak_bytes fits results",
+        "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
 }
 
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera bench calibrate: measures this machine into a cluster file.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "core/error.h"
+#include "train/atomic_file.h"
+#include "train/calibrate.h"
+#include "train/model_of_config.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Ranks are threads of this machine. Kernels are measured inside training steps of small "
+    "models\n"
+    "of no one's sizes, with one thread, with all cores, and with a rank on each core;\n"
+    "collectives by size, with 2, 3 and 4 ranks. Leave the machine alone meanwhile: it takes "
+    "about\n"
+    "a minute.\n"
+    "Examples:\n"
+    "  tessera bench calibrate --out this-machine.toml\n"
+    "  tessera simulate --cluster this-machine.toml --model gpt2-124m --batch 4 --seq 256";
+
+struct BenchCalibrate {
+  std::string out = "this-machine.toml", name;
+  int threads = 0;
+  bool json = false;
+};
+
+void run(const BenchCalibrate& command) {
+  const std::filesystem::path out(command.out);
+  Config config;
+  config.train.threads = command.threads;
+  const Cluster cluster =
+      calibrate({.name = command.name.empty() ? out.stem().string() : command.name,
+                 .cores = threads_of_config(config),
+                 .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }});
+  write_file_atomically(out, to_toml(cluster));
+  size_t points = 0;
+  for (const EfficiencyTable& table : cluster.efficiencies) points += table.points.size();
+  const Device& device = cluster.device;
+  if (command.json)
+    fmt::print("{}\n", nlohmann::json{{"file", out.string()},
+                                      {"device", device.name},
+                                      {"cores", device.cores},
+                                      {"peak_flops_per_second", device.peak(DType::Fp32)},
+                                      {"memory_bytes_per_second", device.memory_bandwidth.value},
+                                      {"launch_seconds", device.launch_seconds.value},
+                                      {"kernel_points", points},
+                                      {"collective_tables", cluster.collectives.size()}}
+                           .dump());
+  else
+    fmt::print(
+        "{}\n{:.1f} GFLOP/s per core, {:.1f} GB/s, {:.2f} us between kernels\n{} sizes of kernels, "
+        "{} tables of collectives in {}\n",
+        device.name, device.peak(DType::Fp32) / 1e9, device.memory_bandwidth.value / 1e9,
+        device.launch_seconds.value * 1e6, points, cluster.collectives.size(), out.string());
+}
+
+}  // namespace
+
+void add_bench_calibrate(CLI::App& bench) {
+  auto command = std::make_shared<BenchCalibrate>();
+  CLI::App* calibrate =
+      bench.add_subcommand("calibrate", "measure this machine into a cluster file");
+  calibrate->footer(kFooter);
+  calibrate->add_option("--out", command->out, "the file to write")
+      ->type_name("FILE")
+      ->capture_default_str();
+  calibrate->add_option("--name", command->name, "of the cluster; default: the file's");
+  calibrate->add_option("--threads", command->threads, "cores that ranks share; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  calibrate->add_flag("--json", command->json,
+                      "print one JSON object on standard output and nothing else there");
+  calibrate->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

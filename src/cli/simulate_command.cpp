@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera simulate: how long a training step would take on a cluster, without running it.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "compiler/compile.h"
+#include "core/one_of.h"
+#include "models/build_model.h"
+#include "models/model_size.h"
+#include "sim/simulate.h"
+#include "train/atomic_file.h"
+#include "train/model_of_config.h"
+#include "train/optimizer_of_config.h"
+#include "train/plan_of_config.h"
+#include "train/progress.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "The programs are those that `train` would run; the clock is a model of the cluster.\n"
+    "exposed communication: ranks stand still while bytes move. bubble: they stand still because\n"
+    "others are not as far. Both are means over ranks; peak bytes are of the fullest one.\n"
+    "Examples:\n"
+    "  tessera simulate --model gpt2-124m --batch 4 --seq 256\n"
+    "  tessera simulate --cluster dgx-h100 --model llama3-8b --precision bf16 --mesh fsdp=8 \\\n"
+    "    --set plan.zero=3 --batch 8 --seq 8192 --trace step.json\n"
+    "  tessera simulate --cluster my-cluster.toml --model llama3-70b --mesh dp=64,tp=8 --json\n"
+    "  tessera simulate --unit-cost 1,1,1 --microbatches 4        what a schedule alone costs";
+
+struct SimulateCommand {
+  RunOptions run;
+  std::string cluster, unit_cost, trace;
+};
+
+std::optional<UnitCost> unit_cost_of(const std::string& text) {
+  if (text.empty()) return {};
+  std::array<double, 3> costs{};
+  const char *at = text.data(), *end = at + text.size();
+  bool good = true;
+  for (size_t i = 0; i < costs.size() && good; ++i) {
+    const auto read = std::from_chars(at, end, costs[i]);
+    good = read.ec == std::errc{} && costs[i] >= 0 &&
+           (i + 1 < costs.size() ? read.ptr < end && *read.ptr == ',' : read.ptr == end);
+    at = read.ptr + 1;
+  }
+  if (!good)
+    throw user_error("cannot read {} as three costs", text)
+        .at("--unit-cost " + text)
+        .help("give forward, input gradient and weight gradient, such as 1,1,1");
+  return UnitCost{costs[0], costs[1], costs[2]};
+}
+
+Program compiled_program(const Config& config, const ModelConfig& model, const Cluster& cluster) {
+  CompileOptions options{.training = true,
+                         .optimizer = optimizer_of_config(config),
+                         .plan = plan_of_config(config, model),
+                         .profile = {},
+                         .microbatches = static_cast<int>(config.train.microbatches)};
+  if (cluster.device.cores > 0) {
+    const int threads =
+        config.train.threads > 0 ? static_cast<int>(config.train.threads) : cluster.device.cores;
+    options.profile.threads = threads_per_rank(threads, options.plan);
+  }
+  return compile(build_model(model, microbatch_shape(config, model), precision_of_config(config),
+                             HeadKind::Loss),
+                 options)
+      .program;
+}
+
+bool fits(const Cluster& cluster, const Simulation& simulation, int ranks) {
+  const double devices = cluster.device.cores > 0 ? ranks : 1;
+  return static_cast<double>(simulation.peak_bytes) * devices <= cluster.device.memory_bytes.value;
+}
+
+nlohmann::json to_json(const Config& config, const Cluster& cluster, const Program& program,
+                       const Simulation& simulation) {
+  nlohmann::json json{{"model", preset_name(config)},
+                      {"cluster", cluster.name},
+                      {"calibrated", cluster.calibrated},
+                      {"mesh", to_string(program.mesh)},
+                      {"ranks", program.mesh.num_ranks()},
+                      {"threads_per_rank", program.threads},
+                      {"step_seconds", simulation.step_seconds},
+                      {"mfu", simulation.mfu},
+                      {"exposed_communication_seconds", simulation.exposed_communication_seconds},
+                      {"bubble_seconds", simulation.bubble_seconds},
+                      {"peak_bytes", simulation.peak_bytes},
+                      {"fits", fits(cluster, simulation, program.mesh.num_ranks())}};
+  for (const SimulatedRank& rank : simulation.ranks)
+    json["results"].push_back(
+        {{"rank", rank.rank},
+         {"alike", rank.alike},
+         {"compute_seconds", rank.compute_seconds},
+         {"exposed_communication_seconds", rank.exposed_communication_seconds},
+         {"bubble_seconds", rank.bubble_seconds},
+         {"communication_seconds", rank.communication_seconds},
+         {"peak_bytes", rank.peak_bytes}});
+  return json;
+}
+
+void print_result(const SimulateCommand& command, const Config& config, const Cluster& cluster,
+                  const Program& program, const Simulation& simulation) {
+  const int ranks = program.mesh.num_ranks();
+  fmt::print("{}, batch {} x {}, {}, mesh {}: {} rank{} on {}\n", preset_name(config),
+             config.train.batch, config.train.seq, config.train.precision, to_string(program.mesh),
+             ranks, ranks == 1 ? "" : "s", cluster.name);
+  if (!command.unit_cost.empty())
+    fmt::print("unit cost {}: seconds below are units, nothing else costs\n", command.unit_cost);
+  else if (!cluster.calibrated)
+    fmt::print("cluster {} was never calibrated: figures of it are published or assumed\n",
+               cluster.name);
+  fmt::print("step_seconds                   {:.6g}\n", simulation.step_seconds);
+  if (command.unit_cost.empty())
+    fmt::print("mfu                            {:.3f}\n", simulation.mfu);
+  fmt::print("exposed_communication_seconds  {:.6g}\n", simulation.exposed_communication_seconds);
+  fmt::print("bubble_seconds                 {:.6g}\n", simulation.bubble_seconds);
+  fmt::print("peak_bytes                     {} ({}), {} {}\n", simulation.peak_bytes,
+             short_bytes(simulation.peak_bytes),
+             fits(cluster, simulation, ranks) ? "fits" : "does not fit", cluster.device.name);
+  fmt::print("\n{:>6} {:>6} {:>12} {:>12} {:>12} {:>14} {:>12}\n", "rank", "alike", "compute s",
+             "exposed s", "bubble s", "all transfers", "peak bytes");
+  for (const SimulatedRank& rank : simulation.ranks)
+    fmt::print("{:>6} {:>6} {:>12.6g} {:>12.6g} {:>12.6g} {:>14.6g} {:>12}\n", rank.rank,
+               rank.alike, rank.compute_seconds, rank.exposed_communication_seconds,
+               rank.bubble_seconds, rank.communication_seconds, short_bytes(rank.peak_bytes));
+}
+
+void run(const SimulateCommand& command) {
+  const Config config = command.run.load();
+  const ModelConfig model = model_of_config(config);
+  const std::string cluster_name = command.cluster.empty()
+                                       ? default_cluster_name(Mesh(config.mesh).num_ranks())
+                                       : command.cluster;
+  const Cluster cluster = load_cluster(cluster_name);
+  const int64_t tokens = config.train.batch * (model.family == Family::Mlp ? 1 : config.train.seq);
+  const SimulateOptions options{
+      .unit_cost = unit_cost_of(command.unit_cost),
+      .model_flops = flops_per_token(model, config.train.seq).causal * static_cast<double>(tokens),
+      .precision = precision_of_config(config),
+      .keep_slices = !command.trace.empty()};
+  const std::vector<Program> programs{compiled_program(config, model, cluster)};
+  const Simulation simulation = simulate(programs, cluster, options);
+  if (!command.trace.empty())
+    write_file_atomically(command.trace, to_trace_json(programs, simulation));
+  if (command.run.json)
+    fmt::print("{}\n", to_json(config, cluster, programs.front(), simulation).dump());
+  else
+    print_result(command, config, cluster, programs.front(), simulation);
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+  auto command = std::make_shared<SimulateCommand>();
+  CLI::App* simulate =
+      app.add_subcommand("simulate", "how long a training step would take on a cluster");
+  simulate->footer(kFooter);
+  add_run_options(*simulate, command->run);
+  add_short_form(*simulate, command->run, "--batch", "train.batch", "samples per step");
+  add_short_form(*simulate, command->run, "--seq", "train.seq", "tokens per sample");
+  add_short_form(*simulate, command->run, "--microbatches", "train.microbatches",
+                 "parts of the batch");
+  add_short_form(*simulate, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  simulate
+      ->add_option("--cluster", command->cluster,
+                   fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
+                               one_of(cluster_names())))
+      ->type_name("NAME|FILE");
+  simulate
+      ->add_option("--unit-cost", command->unit_cost,
+                   "seconds of a microbatch's forward, input gradient and weight gradient on a "
+                   "rank; all else is free")
+      ->type_name("F,B,W");
+  simulate->add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
+      ->type_name("FILE");
+  simulate->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

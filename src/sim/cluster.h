@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the simulator knows of a cluster: one device, the links by level of the topology, and how
+// much of their peaks kernels and collectives reach. Read from a file in clusters/ or of the user;
+// every figure says where it is from.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/dtype.h"
+
+namespace tessera {
+
+struct Figure {
+  double value = 0;
+  std::string source;  // "assumed" where nobody published or measured it
+};
+
+struct Device {
+  std::string name;
+  // Cores that all ranks share, one thread each; 0: every rank has a device of its own.
+  int cores = 0;
+  std::vector<std::pair<DType, Figure>> peak_flops = {};  // per second; of one core where cores > 0
+  Figure memory_bytes = {}, memory_bandwidth = {};        // bytes, bytes per second
+  Figure launch_seconds = {};                             // of every kernel
+  Figure overlap_slowdown = {};  // time added to a kernel, as a share of its overlap with transfers
+
+  // A dtype without a figure of its own has that of the nearest wider one.
+  double peak(DType dtype) const;
+};
+
+// Units of a level hold `ranks` ranks each; ranks fill them in order.
+struct Level {
+  std::string name;
+  int ranks = 1;
+  Figure bandwidth = {};  // bytes per second that each rank can send through the level, one way
+  Figure latency_seconds = {};
+  Figure oversubscription = {1, "none"};  // bandwidth is divided by it
+
+  double rate() const { return bandwidth.value / oversubscription.value; }
+};
+
+// The share of the roofline, max(flops / peak, bytes / bandwidth), that an op's kernel reaches, by
+// size: m, n, k of a matmul; flops, bytes, 0 of another op. Above 1 where data stays in caches.
+struct EfficiencyPoint {
+  std::array<double, 3> size{};
+  double efficiency = 0;
+};
+
+struct EfficiencyTable {
+  std::string op;      // "other": every op without a table of its own
+  int threads = 0;     // of a rank; 0: any
+  int busy_ranks = 0;  // at work at once; 0: any
+  std::string source = {};
+  std::vector<EfficiencyPoint> points = {};
+};
+
+// Seconds of a collective by bytes of a rank's largest buffer; used instead of the links' figures.
+struct CollectiveTable {
+  std::string op;
+  int ranks = 2;
+  std::string source = {};
+  std::vector<std::pair<double, double>> points = {};  // bytes, seconds; ascending
+};
+
+enum class CollectiveAlgorithm : uint8_t { Fastest, Ring, Tree, Hierarchical };
+
+struct Cluster {
+  std::string name;
+  bool calibrated = false;
+  Device device = {};
+  std::vector<Level> levels = {};  // from the innermost
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Fastest;
+  bool moves_in_wait = false;  // ranks move bytes themselves while they wait: nothing is hidden
+  std::vector<EfficiencyTable> efficiencies = {};
+  std::vector<CollectiveTable> collectives = {};
+};
+
+// A file, or the name of a cluster that comes with tessera. Throws a UserError.
+Cluster load_cluster(const std::string& name_or_file);
+std::vector<std::string> cluster_names();
+// Of laptops up to 64 ranks, of large clusters above.
+std::string default_cluster_name(int ranks);
+
+Cluster parse_cluster(std::string_view toml, const std::string& origin);
+std::string to_toml(const Cluster& cluster);
+
+}  // namespace tessera

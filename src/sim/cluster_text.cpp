@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster as the text that parse_cluster reads.
+#include <fmt/format.h>
+
+#include "sim/cluster.h"
+
+namespace tessera {
+namespace {
+
+std::string text_of(const Figure& figure) {
+  return fmt::format("{{ value = {:.6g}, source = \"{}\" }}", figure.value, figure.source);
+}
+
+std::string text_of(const Device& device) {
+  std::string text = fmt::format("\n[device]\nname = \"{}\"\n", device.name);
+  if (device.cores > 0) text += fmt::format("cores = {}\n", device.cores);
+  text += fmt::format("memory_bytes = {}\nmemory_bandwidth = {}\n", text_of(device.memory_bytes),
+                      text_of(device.memory_bandwidth));
+  text += fmt::format("launch_seconds = {}\noverlap_slowdown = {}\n",
+                      text_of(device.launch_seconds), text_of(device.overlap_slowdown));
+  text += "\n[device.peak_flops]\n";
+  for (const auto& [dtype, figure] : device.peak_flops)
+    text += fmt::format("{} = {}\n", name(dtype), text_of(figure));
+  return text;
+}
+
+std::string text_of(const Level& level) {
+  return fmt::format(
+      "\n[[level]]\nname = \"{}\"\nranks = {}\nbandwidth = {}\nlatency_seconds = {}\n"
+      "oversubscription = {}\n",
+      level.name, level.ranks, text_of(level.bandwidth), text_of(level.latency_seconds),
+      text_of(level.oversubscription));
+}
+
+std::string text_of(const EfficiencyTable& table) {
+  std::string text = fmt::format("\n[[efficiency]]\nop = \"{}\"\n", table.op);
+  if (table.threads > 0) text += fmt::format("threads = {}\n", table.threads);
+  if (table.busy_ranks > 0) text += fmt::format("busy_ranks = {}\n", table.busy_ranks);
+  text += fmt::format("source = \"{}\"\npoints = [\n", table.source);
+  for (const EfficiencyPoint& point : table.points)
+    text += fmt::format("  [{:.6g}, {:.6g}, {:.6g}, {:.4g}],\n", point.size[0], point.size[1],
+                        point.size[2], point.efficiency);
+  return text + "]\n";
+}
+
+std::string text_of(const CollectiveTable& table) {
+  std::string text =
+      fmt::format("\n[[collective]]\nop = \"{}\"\nranks = {}\nsource = \"{}\"\npoints = [\n",
+                  table.op, table.ranks, table.source);
+  for (const auto& [bytes, seconds] : table.points)
+    text += fmt::format("  [{:.6g}, {:.4g}],\n", bytes, seconds);
+  return text + "]\n";
+}
+
+std::string_view name(CollectiveAlgorithm algorithm) {
+  switch (algorithm) {
+    case CollectiveAlgorithm::Ring:
+      return "ring";
+    case CollectiveAlgorithm::Tree:
+      return "tree";
+    case CollectiveAlgorithm::Hierarchical:
+      return "hierarchical";
+    case CollectiveAlgorithm::Fastest:
+      break;
+  }
+  return "fastest";
+}
+
+}  // namespace
+
+std::string to_toml(const Cluster& cluster) {
+  std::string text = fmt::format(
+      "# SPDX-License-Identifier: Apache-2.0\nname = \"{}\"\n"
+      "calibrated = {}\n",
+      cluster.name, cluster.calibrated);
+  text += fmt::format("\n[rules]\nalgorithm = \"{}\"\nmoves_in_wait = {}\n",
+                      name(cluster.algorithm), cluster.moves_in_wait);
+  text += text_of(cluster.device);
+  for (const Level& level : cluster.levels) text += text_of(level);
+  for (const EfficiencyTable& table : cluster.efficiencies) text += text_of(table);
+  for (const CollectiveTable& table : cluster.collectives) text += text_of(table);
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Alpha-beta costs, after Thakur, Rabenseifner and Gropp (2005). A group with c members in a unit
+// crosses its border with the links of all c.
+#include "sim/collective_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+int members_inside(const GroupShape& shape, size_t level) {
+  return level == 0 ? 1 : shape[level - 1];
+}
+
+// Groups of units of the level below, in one unit of `level`.
+int fan_out(const GroupShape& shape, size_t level) {
+  const int inside = members_inside(shape, level);
+  return (shape[level] + inside - 1) / inside;
+}
+
+// What one pass of a reduce_scatter or an all_gather takes.
+double ring_pass(const Cluster& cluster, const GroupShape& shape, double bytes) {
+  double rate = kNever, latency = 0;
+  for (size_t l = 0; l < shape.size(); ++l) {
+    if (fan_out(shape, l) == 1) continue;
+    rate = std::min(rate, cluster.levels[l].rate() * members_inside(shape, l));
+    latency = std::max(latency, cluster.levels[l].latency_seconds.value);
+  }
+  const double n = shape.back();
+  return (n - 1) * (latency + bytes / n / rate);
+}
+
+double hierarchical_pass(const Cluster& cluster, const GroupShape& shape, double bytes) {
+  double seconds = 0;
+  for (size_t l = 0; l < shape.size(); ++l) {
+    const double units = fan_out(shape, l);
+    seconds += (units - 1) *
+               (cluster.levels[l].latency_seconds.value + bytes / units / cluster.levels[l].rate());
+    bytes /= units;
+  }
+  return seconds;
+}
+
+double tree_all_reduce(const Cluster& cluster, const GroupShape& shape, double bytes) {
+  double rate = kNever, latency = 0;
+  for (size_t l = 0; l < shape.size(); ++l) {
+    if (fan_out(shape, l) == 1) continue;
+    rate = std::min(rate, cluster.levels[l].rate() * members_inside(shape, l));
+    latency += std::ceil(std::log2(fan_out(shape, l))) * cluster.levels[l].latency_seconds.value;
+  }
+  return 2 * (latency + bytes / rate);
+}
+
+double all_to_all_seconds(const Cluster& cluster, const GroupShape& shape, double bytes) {
+  double longest = 0;
+  const double n = shape.back();
+  for (size_t l = 0; l < shape.size(); ++l) {
+    const double crossing = bytes * (shape[l] - members_inside(shape, l)) / n;
+    longest = std::max(longest, crossing / cluster.levels[l].rate());
+  }
+  return cluster.levels[shape.size() - 1].latency_seconds.value + longest;
+}
+
+double shift_seconds(const Cluster& cluster, const GroupShape& shape, double bytes) {
+  const Level& outermost = cluster.levels[shape.size() - 1];
+  return outermost.latency_seconds.value + bytes / outermost.rate();
+}
+
+double read_table(const CollectiveTable& table, double bytes) {
+  const auto& points = table.points;
+  if (bytes <= points.front().first) return points.front().second;
+  if (bytes >= points.back().first) return points.back().second * bytes / points.back().first;
+  size_t upper = 1;
+  while (points[upper].first < bytes) ++upper;
+  const auto [low, low_seconds] = points[upper - 1];
+  const auto [high, high_seconds] = points[upper];
+  return low_seconds + (high_seconds - low_seconds) * (bytes - low) / (high - low);
+}
+
+const CollectiveTable* nearest_table(const Cluster& cluster, OpKind op, int ranks) {
+  const CollectiveTable* best = nullptr;
+  for (const CollectiveTable& table : cluster.collectives)
+    if (table.op == name(op) &&
+        (best == nullptr || std::abs(table.ranks - ranks) < std::abs(best->ranks - ranks)))
+      best = &table;
+  return best;
+}
+
+}  // namespace
+
+GroupShape group_shape(const Cluster& cluster, std::span<const int> ranks) {
+  GroupShape shape;
+  for (const Level& level : cluster.levels) {
+    std::map<int, int> members;  // by unit
+    int most = 0;
+    for (const int rank : ranks) most = std::max(most, ++members[rank / level.ranks]);
+    shape.push_back(most);
+    if (members.size() == 1) break;
+  }
+  TESSERA_CHECK(shape.back() == static_cast<int>(ranks.size()), "a group larger than the cluster");
+  return shape;
+}
+
+std::vector<GroupShape> group_shapes(const Cluster& cluster, const Mesh& mesh,
+                                     const AxisIds& axes) {
+  std::set<GroupShape> shapes;
+  for (int rank = 0; rank < mesh.num_ranks(); ++rank)
+    if (mesh.index(rank, axes) == 0) shapes.insert(group_shape(cluster, mesh.group(rank, axes)));
+  return {shapes.begin(), shapes.end()};
+}
+
+double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, OpKind op,
+                          const GroupShape& shape, double bytes) {
+  if (op == OpKind::all_to_all) return all_to_all_seconds(cluster, shape, bytes);
+  if (op == OpKind::shift) return shift_seconds(cluster, shape, bytes);
+  const double passes = op == OpKind::all_reduce ? 2 : 1;
+  switch (algorithm) {
+    case CollectiveAlgorithm::Ring:
+      return passes * ring_pass(cluster, shape, bytes);
+    case CollectiveAlgorithm::Hierarchical:
+      return passes * hierarchical_pass(cluster, shape, bytes);
+    case CollectiveAlgorithm::Tree:
+      return op == OpKind::all_reduce ? tree_all_reduce(cluster, shape, bytes) : kNever;
+    case CollectiveAlgorithm::Fastest:
+      break;
+  }
+  double least = kNever;
+  for (const CollectiveAlgorithm each :
+       {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree, CollectiveAlgorithm::Hierarchical})
+    least = std::min(least, collective_seconds(cluster, each, op, shape, bytes));
+  return least;
+}
+
+double collective_seconds(const Cluster& cluster, OpKind op, const GroupShape& shape,
+                          double bytes) {
+  const int ranks = shape.back();
+  if (ranks <= 1) return 0;
+  // All ranks move through one memory: more of them take longer in proportion.
+  if (const CollectiveTable* table = nearest_table(cluster, op, ranks))
+    return read_table(*table, bytes) * ranks / table->ranks;
+  const double seconds = collective_seconds(cluster, cluster.algorithm, op, shape, bytes);
+  if (seconds < kNever) return seconds;
+  return collective_seconds(cluster, CollectiveAlgorithm::Ring, op, shape, bytes);
+}
+
+}  // namespace tessera

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a collective takes over a group of ranks: by the cluster's measured table, or else from
+// latency and bandwidth of the levels that the group spans, by ring, tree or hierarchy.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/op_kind.h"
+#include "mesh/mesh.h"
+#include "sim/cluster.h"
+
+namespace tessera {
+
+// By level, from the innermost up to the one that holds all of the group: the most members that one
+// unit of the level holds.
+using GroupShape = std::vector<int>;
+GroupShape group_shape(const Cluster& cluster, std::span<const int> ranks);
+
+// The distinct shapes of a mesh's groups along `axes`.
+std::vector<GroupShape> group_shapes(const Cluster& cluster, const Mesh& mesh, const AxisIds& axes);
+
+// `bytes` is a rank's largest buffer.
+double collective_seconds(const Cluster& cluster, OpKind op, const GroupShape& shape, double bytes);
+
+// One algorithm alone; infinite where it has no form for the op.
+double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, OpKind op,
+                          const GroupShape& shape, double bytes);
+
+}  // namespace tessera

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/collective_cost.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/testing/toy_cluster.h"
+
+namespace tessera {
+namespace {
+
+using Algorithm = CollectiveAlgorithm;
+
+TEST(CollectiveCost, ARingOfOneNodeIsAlphaAndBeta) {
+  const Cluster cluster = toy_nodes();
+  // Two passes of three hops, 100 bytes each.
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Ring, OpKind::all_reduce, {4}, 400), 12);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Ring, OpKind::all_gather, {4}, 400), 6);
+}
+
+TEST(CollectiveCost, AlgorithmsOfTwoNodesAreAsWorkedOutByHand) {
+  const Cluster cluster = toy_nodes();
+  const GroupShape shape{4, 8};
+  // Inside 3 (1 + 100 / 100), between 1 (2 + 50 / 10).
+  EXPECT_DOUBLE_EQ(
+      collective_seconds(cluster, Algorithm::Hierarchical, OpKind::reduce_scatter, shape, 400), 13);
+  // Four links of 10 leave a node: 7 (2 + 50 / 40).
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Ring, OpKind::all_gather, shape, 400),
+                   22.75);
+  // Two hops of 1 s, one of 2 s, 400 bytes at 40, up and down.
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Tree, OpKind::all_reduce, shape, 400),
+                   28);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Fastest, OpKind::all_reduce, shape, 400),
+                   26);
+}
+
+TEST(CollectiveCost, AllToAllWaitsForTheSlowestLevel) {
+  // Of 80 bytes, 10 to each: 40 leave the node at 10 per second.
+  EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), OpKind::all_to_all, {4, 8}, 80), 6);
+}
+
+TEST(CollectiveCost, OversubscriptionDividesTheBandwidth) {
+  Cluster cluster = toy_nodes();
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::shift, {4, 8}, 80), 10);
+  cluster.levels[1].oversubscription.value = 2;
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::shift, {4, 8}, 80), 18);
+}
+
+TEST(CollectiveCost, InnerAxesStayInsideANode) {
+  const Cluster cluster = toy_nodes();
+  const Mesh mesh({{"dp", 4}, {"tp", 4}});
+  EXPECT_EQ(group_shapes(cluster, mesh, {1}), (std::vector<GroupShape>{{4}}));
+  EXPECT_EQ(group_shapes(cluster, mesh, {0}), (std::vector<GroupShape>{{1, 4}}));
+  EXPECT_EQ(group_shapes(cluster, mesh, {0, 1}), (std::vector<GroupShape>{{4, 16}}));
+}
+
+TEST(CollectiveCost, GroupsThatDoNotFitNodesHaveSeveralShapes) {
+  // Of 0-2, 3-5, 6-8 and 9-11 the first alone stays inside a node; 9-11 does too.
+  const Mesh mesh({{"dp", 4}, {"tp", 3}});
+  EXPECT_EQ(group_shapes(toy_nodes(), mesh, {1}), (std::vector<GroupShape>{{2, 3}, {3}}));
+}
+
+TEST(CollectiveCost, AMeasuredTableIsReadBetweenItsPoints) {
+  Cluster cluster = toy_nodes();
+  cluster.collectives = {{"all_reduce", 2, "toy", {{100, 1}, {300, 2}}}};
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::all_reduce, {2}, 50), 1);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::all_reduce, {2}, 200), 1.5);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::all_reduce, {2}, 600), 4);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::all_reduce, {4}, 200), 3);
+}
+
+TEST(CollectiveCost, AGroupOfOneIsFree) {
+  EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), OpKind::all_reduce, {1}, 400), 0);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/instruction_times.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> types_of(const ProgramClass& program_class,
+                                 const std::vector<int>& buffers) {
+  std::vector<TensorType> types;
+  for (const int buffer : buffers)
+    types.push_back(program_class.buffers[static_cast<size_t>(buffer)].type);
+  return types;
+}
+
+bool spans(const Mesh& mesh, const AxisIds& axes, std::string_view axis) {
+  return std::any_of(axes.begin(), axes.end(), [&](int id) {
+    return mesh.axes()[static_cast<size_t>(id)].name == axis && mesh.size(id) > 1;
+  });
+}
+
+}  // namespace
+
+InstructionTimes::InstructionTimes(const Program& program, const Cluster& cluster,
+                                   const SimulateOptions& options)
+    : program_(program),
+      cluster_(cluster),
+      kernels_(cluster, {.threads = program.threads, .ranks = program.mesh.num_ranks()}),
+      times_(program.classes.size()) {
+  for (size_t c = 0; c < program.classes.size(); ++c)
+    for (size_t r = 0; r < kNumRoutineKinds; ++r)
+      for (const Instruction& instruction : program.classes[c].routines[r])
+        times_[c][r].push_back(timed(program.classes[c], instruction));
+  if (options.unit_cost) use_unit_cost(program.script(options.script), *options.unit_cost);
+}
+
+TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
+                                         const Instruction& instruction) {
+  using Kind = TimedInstruction::Kind;
+  const std::vector<TensorType> operands = types_of(program_class, instruction.operands);
+  const std::vector<TensorType> results = types_of(program_class, instruction.results);
+  if (instruction.op == OpKind::wait) return {.kind = Kind::Wait, .bytes = bytes_of(results)};
+  const OpDef& def = op_def(instruction.op);
+  if (def.communicates && instruction.attributes.integer("ranks") > 1) {
+    const int64_t bytes = std::max(bytes_of(operands), bytes_of(results));
+    const AxisIds axes = program_.mesh.parse_word(instruction.attributes.word("axes"));
+    return {.kind = Kind::Collective,
+            .seconds = collective(instruction, static_cast<double>(bytes)),
+            .async = instruction.attributes.integer("async") != 0,
+            .crosses = spans(program_.mesh, axes, "pp"),
+            .bytes = bytes_of(operands)};
+  }
+  const OpCall call{instruction.op, instruction.attributes, operands, results};
+  return {.kind = Kind::Kernel,
+          .seconds = kernels_.seconds(call),
+          .bytes = bytes_of(operands) + bytes_of(results)};
+}
+
+// The slowest of the mesh's groups: the step waits for it in the end.
+double InstructionTimes::collective(const Instruction& instruction, double bytes) {
+  const std::string& word = instruction.attributes.word("axes");
+  auto found = shapes_.find(word);
+  if (found == shapes_.end())
+    found =
+        shapes_.emplace(word, group_shapes(cluster_, program_.mesh, program_.mesh.parse_word(word)))
+            .first;
+  double slowest = 0;
+  for (const GroupShape& shape : found->second)
+    slowest = std::max(slowest, collective_seconds(cluster_, instruction.op, shape, bytes));
+  return slowest;
+}
+
+// Each phase's cost, spread evenly over its kernels of one microbatch.
+void InstructionTimes::use_unit_cost(const Script& script, const UnitCost& cost) {
+  const auto for_each_kernel = [&](auto&& visit) {
+    for (size_t c = 0; c < times_.size(); ++c)
+      for (const RoutineKind routine : {RoutineKind::Forward, RoutineKind::Backward})
+        for (size_t i = 0; i < program_.classes[c].routine(routine).size(); ++i) {
+          TimedInstruction& timed = times_[c][static_cast<size_t>(routine)][i];
+          if (timed.kind == TimedInstruction::Kind::Kernel)
+            visit(c, routine, program_.classes[c].routine(routine)[i].phase, timed);
+        }
+  };
+  std::map<std::pair<size_t, RoutineKind>, int> calls;  // of one microbatch
+  for (const ScriptCall& call : script.calls)
+    if (call.microbatch == 0)
+      ++calls[{static_cast<size_t>(program_.blocks[static_cast<size_t>(call.block)].class_index),
+               call.routine}];
+  std::map<Phase, double> kernels;
+  for_each_kernel([&](size_t c, RoutineKind routine, Phase phase, const TimedInstruction&) {
+    kernels[phase] += calls[{c, routine}];
+  });
+  for (auto& routines : times_)
+    for (auto& routine : routines)
+      for (TimedInstruction& timed : routine) timed.seconds = 0;
+  for_each_kernel([&](size_t, RoutineKind, Phase phase, TimedInstruction& timed) {
+    const double whole = phase == Phase::Forward      ? cost.forward
+                         : phase == Phase::InputGrad  ? cost.input_grad
+                         : phase == Phase::WeightGrad ? cost.weight_grad
+                                                      : 0;
+    if (kernels[phase] > 0) timed.seconds = whole / kernels[phase];
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seconds of every instruction of a program, worked out once per block class: script calls repeat
+// them.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/collective_cost.h"
+#include "sim/kernel_cost.h"
+#include "sim/simulate.h"
+
+namespace tessera {
+
+struct TimedInstruction {
+  enum class Kind : uint8_t { Kernel, Collective, Wait };
+  Kind kind = Kind::Kernel;
+  double seconds = 0;
+  bool async = false;    // of a collective: another instruction waits for it
+  bool crosses = false;  // of a collective: its members run different programs
+  int64_t bytes = 0;     // as a trace gives them
+};
+
+class InstructionTimes {
+ public:
+  InstructionTimes(const Program& program, const Cluster& cluster, const SimulateOptions& options);
+
+  const std::vector<TimedInstruction>& of(int class_index, RoutineKind routine) const {
+    return times_[static_cast<size_t>(class_index)][static_cast<size_t>(routine)];
+  }
+
+ private:
+  TimedInstruction timed(const ProgramClass& program_class, const Instruction& instruction);
+  double collective(const Instruction& instruction, double bytes);
+  void use_unit_cost(const Script& script, const UnitCost& cost);
+
+  const Program& program_;
+  const Cluster& cluster_;
+  KernelCost kernels_;
+  std::map<std::string, std::vector<GroupShape>> shapes_;  // by axes
+  std::vector<std::array<std::vector<TimedInstruction>, kNumRoutineKinds>> times_;
+};
+
+}  // namespace tessera

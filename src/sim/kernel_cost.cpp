@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernel_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "core/error.h"
+#include "ops/matmul/contraction.h"
+
+namespace tessera {
+namespace {
+
+Cost cost_of_call(const OpCall& call) {
+  const OpDef& def = op_def(call.op);
+  return def.cost ? def.cost(call)
+                  : Cost{.flops = 0, .bytes = bytes_of(call.operands) + bytes_of(call.results)};
+}
+
+bool is_matmul(OpKind op) { return op == OpKind::matmul || op == OpKind::matmul_epilogue; }
+
+DType compute_dtype(const OpCall& call) {
+  for (const TensorType& operand : call.operands)
+    if (is_float(operand.dtype)) return operand.dtype;
+  return DType::Fp32;
+}
+
+}  // namespace
+
+std::array<double, 3> kernel_size(const OpCall& call) {
+  if (is_matmul(call.op)) {
+    const Contraction c = contraction_of(call.operand(0), call.operand(1));
+    return {static_cast<double>(c.m), static_cast<double>(c.n), static_cast<double>(c.k)};
+  }
+  const Cost cost = cost_of_call(call);
+  return {static_cast<double>(cost.flops), static_cast<double>(cost.bytes), 0};
+}
+
+double interpolate(const std::vector<EfficiencyPoint>& points, const std::array<double, 3>& size) {
+  TESSERA_CHECK(!points.empty());
+  constexpr size_t kNearest = 4;
+  std::vector<std::pair<double, double>> near;  // squared distance, log of efficiency
+  for (const EfficiencyPoint& point : points) {
+    double squared = 0;
+    for (size_t i = 0; i < size.size(); ++i) {
+      const double apart = std::log1p(size[i]) - std::log1p(point.size[i]);
+      squared += apart * apart;
+    }
+    near.emplace_back(squared, std::log(point.efficiency));
+  }
+  std::sort(near.begin(), near.end());
+  near.resize(std::min(near.size(), kNearest));
+  constexpr double kSame = 1e-6;  // keeps a point's own weight finite
+  double sum = 0, weights = 0;
+  for (const auto& [squared, efficiency] : near) {
+    const double weight = 1 / (squared + kSame);
+    sum += weight * efficiency;
+    weights += weight;
+  }
+  return std::exp(sum / weights);
+}
+
+KernelCost::KernelCost(const Cluster& cluster, RankLoad load) : cluster_(cluster), load_(load) {
+  const int cores = cluster.device.cores;
+  if (cores == 0) return;
+  const int threads = std::max(1, load.threads);
+  busy_ranks_ = std::clamp(cores / threads, 1, load.ranks);
+  time_share_ = std::max(1.0, static_cast<double>(load.ranks * threads) / cores);
+  if (load.ranks == 1) time_share_ = 1;  // its own threads alone: in the tables
+}
+
+double KernelCost::rank_peak(DType dtype) const {
+  const Device& device = cluster_.device;
+  const int cores = device.cores == 0 ? 1 : std::min(load_.threads, device.cores);
+  return device.peak(dtype) * cores;
+}
+
+double KernelCost::total_peak(DType dtype) const {
+  const Device& device = cluster_.device;
+  if (device.cores == 0) return device.peak(dtype) * load_.ranks;
+  return device.peak(dtype) * std::min(device.cores, load_.ranks * load_.threads);
+}
+
+double KernelCost::roofline_seconds(const OpCall& call) const {
+  const Cost cost = cost_of_call(call);
+  return std::max(static_cast<double>(cost.flops) / rank_peak(compute_dtype(call)),
+                  static_cast<double>(cost.bytes) / cluster_.device.memory_bandwidth.value);
+}
+
+// The table whose threads, then ranks at work, are nearest to ours.
+const EfficiencyTable& KernelCost::table_of(std::string_view op) const {
+  const EfficiencyTable* best = nullptr;
+  std::tuple<int, int> least;
+  for (const EfficiencyTable& table : cluster_.efficiencies) {
+    if (table.op != op) continue;
+    const auto apart = [](int own, int tables) { return tables == 0 ? 0 : std::abs(own - tables); };
+    const std::tuple distance{apart(load_.threads, table.threads),
+                              apart(busy_ranks_, table.busy_ranks)};
+    if (best == nullptr || distance < least) {
+      best = &table;
+      least = distance;
+    }
+  }
+  return best != nullptr ? *best : table_of("other");
+}
+
+double KernelCost::efficiency(const OpCall& call) const {
+  return interpolate(table_of(name(call.op)).points, kernel_size(call));
+}
+
+double KernelCost::seconds(const OpCall& call) const {
+  const double roofline = roofline_seconds(call);
+  const double work = roofline > 0 ? roofline / efficiency(call) : 0;
+  return (work + cluster_.device.launch_seconds.value) * time_share_;
+}
+
+}  // namespace tessera

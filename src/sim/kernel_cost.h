@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a kernel takes on a device: the roofline of the op's own cost rule, over the efficiency
+// that the cluster file gives for its size, plus the launch.
+#pragma once
+
+#include "ir/op_def.h"
+#include "sim/cluster.h"
+
+namespace tessera {
+
+// Threads of a rank, and ranks of the machine: they matter where ranks share cores.
+struct RankLoad {
+  int threads = 1;
+  int ranks = 1;
+};
+
+// What efficiency tables are read by: m, n, k of a matmul; flops, bytes, 0 of another op.
+std::array<double, 3> kernel_size(const OpCall& call);
+
+class KernelCost {
+ public:
+  KernelCost(const Cluster& cluster, RankLoad load);
+
+  double seconds(const OpCall& call) const;
+  // The same at the device's peaks.
+  double roofline_seconds(const OpCall& call) const;
+  // Flops per second of one rank at most.
+  double rank_peak(DType dtype) const;
+  // Of all ranks together.
+  double total_peak(DType dtype) const;
+
+ private:
+  double efficiency(const OpCall& call) const;
+  const EfficiencyTable& table_of(std::string_view op) const;
+
+  const Cluster& cluster_;
+  RankLoad load_;
+  int busy_ranks_ = 1;     // at once
+  double time_share_ = 1;  // turns that ranks must wait for, where they exceed the cores
+};
+
+// The mean of the nearest points in the logarithm of sizes, by the inverse square of distance.
+double interpolate(const std::vector<EfficiencyPoint>& points, const std::array<double, 3>& size);
+
+}  // namespace tessera

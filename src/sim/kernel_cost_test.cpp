@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernel_cost.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/testing/toy_cluster.h"
+
+namespace tessera {
+namespace {
+
+// x[10, 10] w[10, 10]: 2,000 flops, 1,200 bytes.
+struct Product {
+  Attributes attributes{{"dtype", "same"}};
+  std::vector<TensorType> operands{{DType::Fp32, {{"a", 10}, {"b", 10}}},
+                                   {DType::Fp32, {{"b", 10}, {"c", 10}}}};
+  std::vector<TensorType> results{{DType::Fp32, {{"a", 10}, {"c", 10}}}};
+
+  OpCall call() const { return {OpKind::matmul, attributes, operands, results}; }
+};
+
+TEST(KernelCost, IsTheRooflineOverTheEfficiencyAndALaunch) {
+  Cluster cluster = toy_cluster();
+  const Product product;
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 1.2);  // bytes
+  cluster.device.peak_flops.front().second.value = 500;
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 4);  // flops
+  cluster.efficiencies.push_back({"matmul", 0, 0, "toy", {{{10, 10, 10}, 0.5}}});
+  cluster.device.launch_seconds.value = 3;
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 11);
+}
+
+TEST(KernelCost, EfficiencyIsThatOfAPointAndBetweenItsNeighbours) {
+  const std::vector<EfficiencyPoint> points{{{100, 100, 100}, 0.2}, {{1000, 1000, 1000}, 0.8}};
+  EXPECT_NEAR(interpolate(points, {100, 100, 100}), 0.2, 1e-6);
+  EXPECT_NEAR(interpolate(points, {1000, 1000, 1000}), 0.8, 1e-6);
+  const double low = interpolate(points, {200, 200, 200});
+  const double high = interpolate(points, {500, 500, 500});
+  EXPECT_LT(0.2, low);
+  EXPECT_LT(low, high);
+  EXPECT_LT(high, 0.8);
+}
+
+TEST(KernelCost, TheTableOfTheSameThreadsAndBusyRanksIsRead) {
+  Cluster cluster = toy_cluster();
+  cluster.device.cores = 2;
+  cluster.efficiencies.push_back({"matmul", 1, 1, "toy", {{{10, 10, 10}, 1}}});
+  cluster.efficiencies.push_back({"matmul", 1, 2, "toy", {{{10, 10, 10}, 0.5}}});
+  cluster.efficiencies.push_back({"matmul", 2, 1, "toy", {{{10, 10, 10}, 0.25}}});
+  const Product product;
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {1, 1}).seconds(product.call()), 1.2);
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {1, 2}).seconds(product.call()), 2.4);
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {2, 1}).seconds(product.call()), 4.8);
+}
+
+TEST(KernelCost, RanksBeyondTheCoresTakeTurns) {
+  Cluster cluster = toy_cluster();
+  cluster.device.cores = 2;
+  const Product product;
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {1, 2}).seconds(product.call()), 1.2);
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {1, 4}).seconds(product.call()), 2.4);
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {1, 4}).total_peak(DType::Fp32), 2e9);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/rank_walk.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+RankWalk::RankWalk(const Program& program, const Cluster& cluster, const SimulateOptions& options)
+    : program_(program),
+      cluster_(cluster),
+      script_(program.script(options.script)),
+      keep_slices_(options.keep_slices),
+      times_(program, cluster, options) {
+  result_.peak_bytes = program.peak_bytes();
+}
+
+bool RankWalk::advance(Crossings& crossings, int members) {
+  bool moved = false;
+  for (; call_ < script_.calls.size(); ++call_, instruction_ = 0) {
+    const ScriptCall& call = script_.calls[call_];
+    const int class_index = program_.blocks[static_cast<size_t>(call.block)].class_index;
+    const auto& routine = program_.classes[static_cast<size_t>(class_index)].routine(call.routine);
+    const auto& times = times_.of(class_index, call.routine);
+    for (; instruction_ < routine.size(); ++instruction_) {
+      if (!step(call, routine[instruction_], times[instruction_], crossings, members)) return moved;
+      moved = true;
+    }
+  }
+  return moved;
+}
+
+bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
+                    const TimedInstruction& timed, Crossings& crossings, int members) {
+  switch (timed.kind) {
+    case TimedInstruction::Kind::Kernel:
+      run_kernel(call, instruction, timed);
+      return true;
+    case TimedInstruction::Kind::Collective: {
+      if (timed.async) {
+        flying_[place_of(call, instruction.results[0])] =
+            start(call, instruction, timed, crossings);
+        return true;
+      }
+      if (blocked_.empty()) blocked_.push_back(start(call, instruction, timed, crossings));
+      if (!finish(blocked_.back(), crossings, members)) return false;
+      blocked_.clear();
+      return true;
+    }
+    case TimedInstruction::Kind::Wait: {
+      const auto found = flying_.find(place_of(call, instruction.operands[0]));
+      if (found == flying_.end()) return true;  // a group of one: nothing was started
+      const double before = now_;
+      if (!finish(found->second, crossings, members)) return false;
+      flying_.erase(found);
+      keep({before, now_, &instruction, &call, false, timed.bytes});
+      return true;
+    }
+  }
+  return true;
+}
+
+// Transfers that go on beside it take some of the device.
+void RankWalk::run_kernel(const ScriptCall& call, const Instruction& instruction,
+                          const TimedInstruction& timed) {
+  const double beside = std::clamp(link_free_ - now_, 0.0, timed.seconds);
+  const double seconds = timed.seconds + cluster_.device.overlap_slowdown.value * beside;
+  keep({now_, now_ + seconds, &instruction, &call, false, timed.bytes});
+  result_.compute_seconds += seconds;
+  now_ += seconds;
+}
+
+RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& instruction,
+                                 const TimedInstruction& timed, Crossings& crossings) {
+  Flying flying{.seconds = timed.seconds};
+  result_.communication_seconds += timed.seconds;
+  flying.slice = keep({now_, now_, &instruction, &call, true, timed.bytes});
+  if (timed.crosses) {
+    const std::string& axes = instruction.attributes.word("axes");
+    flying.crossing = {axes, numbers_[axes]++};
+    Crossing& crossing = crossings[flying.crossing];
+    ++crossing.arrived;
+    crossing.ready = std::max(crossing.ready, now_);
+  } else if (!cluster_.moves_in_wait) {
+    flying.end = link_free_ = std::max(now_, link_free_) + timed.seconds;
+  }
+  return flying;
+}
+
+// Until others are as far it is a bubble, then the transfer.
+bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
+  double ready = now_;  // ranks alike are as far
+  if (flying.crosses()) {
+    const Crossing& crossing = crossings[flying.crossing];
+    if (crossing.arrived < members) return false;
+    ready = crossing.ready;
+    flying.end = ready + flying.seconds;
+  }
+  if (cluster_.moves_in_wait) flying.end = std::max(now_, ready) + flying.seconds;
+  const double stood_still = std::max(0.0, flying.end - now_);
+  const double bubble = std::clamp(ready - now_, 0.0, stood_still);
+  result_.bubble_seconds += bubble;
+  result_.exposed_communication_seconds += stood_still - bubble;
+  now_ += stood_still;
+  if (keep_slices_) result_.slices[flying.slice].end = flying.end;
+  return true;
+}
+
+RankWalk::Place RankWalk::place_of(const ScriptCall& call, int buffer) const {
+  const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+  const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
+  const int copy = declared.repeat == Repeat::PerSlot         ? call.microbatch % program_.slots
+                   : declared.repeat == Repeat::PerMicrobatch ? call.microbatch
+                                                              : 0;
+  return {call.block, block.offsets[static_cast<size_t>(buffer)], copy};
+}
+
+size_t RankWalk::keep(const SimulatedSlice& slice) {
+  if (!keep_slices_) return 0;
+  result_.slices.push_back(slice);
+  return result_.slices.size() - 1;
+}
+
+}  // namespace tessera

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's way through its script: a compute stream and a communication stream, both in order.
+// It goes on until it waits for ranks that run another program and are not there yet.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "sim/instruction_times.h"
+
+namespace tessera {
+
+// A collective whose members run different programs.
+struct Crossing {
+  int arrived = 0;
+  double ready = 0;  // when the last member started it
+};
+// By axes and number among those of the axes.
+using Crossings = std::map<std::pair<std::string, int64_t>, Crossing>;
+
+class RankWalk {
+ public:
+  RankWalk(const Program& program, const Cluster& cluster, const SimulateOptions& options);
+
+  // Returns false when nothing moved; `members` start a collective that crosses.
+  bool advance(Crossings& crossings, int members);
+  bool finished() const { return call_ == script_.calls.size(); }
+  double now() const { return now_; }
+  SimulatedRank take() { return std::move(result_); }
+
+ private:
+  // Where a started collective's bytes go: block, buffer's offset, arena copy.
+  using Place = std::tuple<int, int64_t, int>;
+  struct Flying {
+    double end = 0;  // known at the start where members are alike and links move the bytes
+    double seconds = 0;
+    std::pair<std::string, int64_t> crossing = {};  // empty axes: none
+    size_t slice = 0;
+
+    bool crosses() const { return !crossing.first.empty(); }
+  };
+
+  bool step(const ScriptCall& call, const Instruction& instruction, const TimedInstruction& timed,
+            Crossings& crossings, int members);
+  void run_kernel(const ScriptCall& call, const Instruction& instruction,
+                  const TimedInstruction& timed);
+  Flying start(const ScriptCall& call, const Instruction& instruction,
+               const TimedInstruction& timed, Crossings& crossings);
+  bool finish(Flying& flying, Crossings& crossings, int members);
+  Place place_of(const ScriptCall& call, int buffer) const;
+  size_t keep(const SimulatedSlice& slice);
+
+  const Program& program_;
+  const Cluster& cluster_;
+  const Script& script_;
+  bool keep_slices_;
+  InstructionTimes times_;
+  size_t call_ = 0, instruction_ = 0;
+  double now_ = 0;
+  double link_free_ = 0;            // when the communication stream has done all it was given
+  std::map<Place, Flying> flying_;  // started, not yet waited for
+  std::vector<Flying> blocked_;     // a collective that this instruction itself waits for
+  std::map<std::string, int64_t> numbers_;  // crossings so far, by axes
+  SimulatedRank result_;
+};
+
+}  // namespace tessera

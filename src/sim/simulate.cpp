@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulate.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/error.h"
+#include "sim/rank_walk.h"
+
+namespace tessera {
+namespace {
+
+void check_size(const Mesh& mesh, const Cluster& cluster) {
+  const Level& all = cluster.levels.back();
+  if (mesh.num_ranks() > all.ranks)
+    throw user_error("the mesh has {} ranks ({}), but cluster {} has {}", mesh.num_ranks(),
+                     to_string(mesh), cluster.name, all.ranks)
+        .help("use a smaller mesh, or a larger cluster");
+}
+
+int first_rank(const Mesh& mesh, size_t stage) {
+  const int pp = mesh.find("pp");
+  if (pp < 0) return 0;
+  int rank = 0;
+  while (mesh.coordinate(rank, pp) != static_cast<int>(stage)) ++rank;
+  return rank;
+}
+
+}  // namespace
+
+Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
+                    const SimulateOptions& options) {
+  TESSERA_CHECK(!programs.empty());
+  const Mesh& mesh = programs.front().mesh;
+  check_size(mesh, cluster);
+  std::vector<std::unique_ptr<RankWalk>> walks;
+  for (const Program& program : programs)
+    walks.push_back(std::make_unique<RankWalk>(program, cluster, options));
+  Crossings crossings;
+  const auto members = static_cast<int>(walks.size());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const auto& walk : walks) moved = walk->advance(crossings, members) || moved;
+  }
+  Simulation simulation;
+  for (const auto& walk : walks) {
+    TESSERA_CHECK(walk->finished(), "a rank waits for ever: the static check should have seen it");
+    simulation.step_seconds = std::max(simulation.step_seconds, walk->now());
+  }
+  for (size_t i = 0; i < walks.size(); ++i) {
+    SimulatedRank rank = walks[i]->take();
+    rank.rank = first_rank(mesh, i);
+    rank.alike = mesh.num_ranks() / members;
+    rank.bubble_seconds += simulation.step_seconds - walks[i]->now();
+    simulation.peak_bytes = std::max(simulation.peak_bytes, rank.peak_bytes);
+    simulation.exposed_communication_seconds += rank.exposed_communication_seconds / members;
+    simulation.bubble_seconds += rank.bubble_seconds / members;
+    simulation.ranks.push_back(std::move(rank));
+  }
+  const KernelCost kernels(cluster, {programs.front().threads, mesh.num_ranks()});
+  if (simulation.step_seconds > 0)
+    simulation.mfu =
+        options.model_flops / (simulation.step_seconds * kernels.total_peak(options.precision));
+  return simulation;
+}
+
+}  // namespace tessera

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated executor: walks the very programs that machines run, on a cluster's cost model.
+// Ranks that run the same program in the same place of a pipeline are alike and are walked once.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "sim/cluster.h"
+
+namespace tessera {
+
+// Seconds of one microbatch through all that a rank holds; everything else is free.
+struct UnitCost {
+  double forward = 1, input_grad = 1, weight_grad = 1;
+};
+
+struct SimulateOptions {
+  std::string script = "train_step";
+  std::optional<UnitCost> unit_cost = {};
+  double model_flops = 0;  // of the script over all ranks; 0: no mfu
+  DType precision = DType::Fp32;
+  bool keep_slices = false;
+};
+
+// What a rank does from begin to end, in seconds since the script began.
+struct SimulatedSlice {
+  double begin = 0, end = 0;
+  const Instruction* instruction = nullptr;
+  const ScriptCall* call = nullptr;
+  bool collective = false;  // from its start to its end, beside kernels
+  int64_t bytes = 0;
+};
+
+// One of the ranks that run a program. The three parts add up to the step.
+struct SimulatedRank {
+  int rank = 0;   // the first of those alike
+  int alike = 1;  // ranks
+  double compute_seconds = 0;
+  double exposed_communication_seconds = 0;  // stood still while bytes moved
+  double bubble_seconds = 0;                 // stood still until others were as far, or had ended
+  double communication_seconds = 0;          // of all transfers, hidden or not
+  int64_t peak_bytes = 0;
+  std::vector<SimulatedSlice> slices = {};  // in order of begin, where they are kept
+};
+
+struct Simulation {
+  double step_seconds = 0;
+  double mfu = 0;
+  double exposed_communication_seconds = 0, bubble_seconds = 0;  // means over all ranks
+  int64_t peak_bytes = 0;                                        // of the fullest rank
+  std::vector<SimulatedRank> ranks;                              // by program
+};
+
+// One program per coordinate along `pp`, in order; a single one where there is no such axis.
+Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
+                    const SimulateOptions& options);
+
+// In the format of docs/trace.md; the slices must have been kept.
+std::string to_trace_json(std::span<const Program> programs, const Simulation& simulation);
+
+}  // namespace tessera

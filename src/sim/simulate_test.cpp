@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulate.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "compiler/compile.h"
+#include "core/error.h"
+#include "exec/testing/small_models.h"
+#include "sim/testing/toy_cluster.h"
+
+namespace tessera {
+namespace {
+
+// Buffers of 100 floats: an `add` reads two and writes one, 1,200 bytes, 1.2 s of a toy device.
+class ToyProgram {
+ public:
+  explicit ToyProgram(std::vector<Axis> mesh) {
+    program_.mesh = Mesh(std::move(mesh));
+    program_.classes.push_back({.name = "toy", .buffers = {}, .routines = {}});
+    program_.blocks.push_back({.name = "toy", .class_index = 0, .offsets = {}});
+    ScriptCall call{};
+    call.routine = RoutineKind::Forward;
+    program_.scripts.push_back({.name = "train_step", .calls = {call}});
+  }
+
+  ToyProgram& kernel() { return add(OpKind::add, {}, {buffer(), buffer()}, buffer()); }
+  ToyProgram& all_reduce(const std::string& axes, bool async) {
+    filled_ = buffer();
+    return add(OpKind::all_reduce,
+               {{"axes", axes},
+                {"ranks", int64_t{2}},
+                {"async", int64_t{async ? 1 : 0}},
+                {"reduction", "sum"}},
+               {buffer()}, filled_);
+  }
+  ToyProgram& wait() { return add(OpKind::wait, {}, {filled_}, filled_); }
+  const Program& get() const { return program_; }
+
+ private:
+  int buffer() {
+    std::vector<Buffer>& buffers = program_.classes.front().buffers;
+    buffers.push_back({.name = "b", .type = {DType::Fp32, {{"x", 100}}}});
+    program_.blocks.front().offsets.push_back(static_cast<int64_t>(buffers.size()) * 400);
+    return static_cast<int>(buffers.size()) - 1;
+  }
+  ToyProgram& add(OpKind op, Attributes attributes, std::vector<int> operands, int result) {
+    Instruction instruction{};
+    instruction.op = op;
+    instruction.attributes = std::move(attributes);
+    instruction.operands = std::move(operands);
+    instruction.results = {result};
+    program_.classes.front().routine(RoutineKind::Forward).push_back(std::move(instruction));
+    return *this;
+  }
+
+  Program program_;
+  int filled_ = 0;
+};
+
+Simulation simulate(const Program& program, const Cluster& cluster,
+                    const SimulateOptions& options = {}) {
+  return tessera::simulate(std::span(&program, 1), cluster, options);
+}
+
+// A kernel, a sum that starts behind it, a kernel beside the sum, and the wait.
+Program overlapping() {
+  return ToyProgram({{"dp", 2}}).kernel().all_reduce("dp", true).kernel().wait().get();
+}
+
+Program compiled(std::vector<Axis> mesh, int64_t batch, int zero = 0, int microbatches = 1) {
+  return compile(small_model("Llama").build(DType::Fp32, batch),
+                 {.plan = make_plan({.mesh = std::move(mesh), .zero = zero}, {.kv_heads = 2}),
+                  .microbatches = microbatches})
+      .program;
+}
+
+TEST(Simulate, KernelsOfOneRankAddUp) {
+  const Simulation simulation = simulate(ToyProgram({}).kernel().kernel().get(), toy_cluster());
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 2.4);
+  EXPECT_DOUBLE_EQ(simulation.ranks.front().compute_seconds, 2.4);
+  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 0);
+}
+
+TEST(Simulate, ASumIsHiddenBehindTheKernelBesideIt) {
+  // The sum: two hops of 0.5 s and 200 bytes, from 1.2 to 4.2; the kernel beside it ends at 2.4.
+  const Simulation simulation = simulate(overlapping(), toy_cluster());
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 4.2);
+  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 1.8);
+  EXPECT_DOUBLE_EQ(simulation.ranks.front().communication_seconds, 3);
+  EXPECT_DOUBLE_EQ(simulation.bubble_seconds, 0);
+}
+
+TEST(Simulate, ASumThatEndsBeforeTheKernelCostsNothing) {
+  Cluster cluster = toy_cluster();
+  cluster.levels.front().bandwidth.value = 2000;
+  cluster.levels.front().latency_seconds.value = 0.1;
+  const Simulation simulation = simulate(overlapping(), cluster);
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 2.4);
+  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 0);
+}
+
+TEST(Simulate, AKernelBesideATransferIsSlowedByItsShare) {
+  Cluster cluster = toy_cluster();
+  cluster.device.overlap_slowdown.value = 0.5;
+  const Simulation simulation = simulate(overlapping(), cluster);
+  EXPECT_DOUBLE_EQ(simulation.ranks.front().compute_seconds, 3);
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 4.2);
+  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 1.2);
+}
+
+TEST(Simulate, BytesThatRanksMoveThemselvesAreNeverHidden) {
+  Cluster cluster = toy_cluster();
+  cluster.moves_in_wait = true;
+  const Simulation simulation = simulate(overlapping(), cluster);
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 5.4);
+  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 3);
+}
+
+TEST(Simulate, CollectivesShareOneStreamInOrder) {
+  Program program =
+      ToyProgram({{"dp", 2}}).all_reduce("dp", true).all_reduce("dp", true).wait().get();
+  EXPECT_DOUBLE_EQ(simulate(program, toy_cluster()).step_seconds, 6);
+}
+
+TEST(Simulate, TheFasterStageWaitsInABubble) {
+  const std::vector<Program> programs{
+      ToyProgram({{"pp", 2}}).kernel().all_reduce("pp", false).get(),
+      ToyProgram({{"pp", 2}}).kernel().kernel().all_reduce("pp", false).kernel().get()};
+  const Simulation simulation = tessera::simulate(programs, toy_cluster(), {});
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 2.4 + 3 + 1.2);
+  EXPECT_DOUBLE_EQ(simulation.ranks[0].bubble_seconds, 2.4);  // before the sum, and at the end
+  EXPECT_DOUBLE_EQ(simulation.ranks[0].exposed_communication_seconds, 3);
+  EXPECT_DOUBLE_EQ(simulation.ranks[1].bubble_seconds, 0);
+  EXPECT_DOUBLE_EQ(simulation.bubble_seconds, 1.2);
+  EXPECT_EQ(simulation.ranks[1].rank, 1);
+}
+
+TEST(Simulate, PartsOfEveryRankAddUpToTheStep) {
+  const Simulation simulation = simulate(compiled({{"dp", 2}, {"tp", 2}}, 4, 1), toy_cluster());
+  const SimulatedRank& rank = simulation.ranks.front();
+  EXPECT_NEAR(rank.compute_seconds + rank.exposed_communication_seconds + rank.bubble_seconds,
+              simulation.step_seconds, 1e-9 * simulation.step_seconds);
+  EXPECT_EQ(rank.alike, 4);
+}
+
+TEST(Simulate, NothingFasterMakesAStepSlower) {
+  const Program program = compiled({{"dp", 2}, {"tp", 2}}, 4, 0);
+  const double step = simulate(program, toy_cluster()).step_seconds;
+  const auto with = [&](const std::function<void(Cluster&)>& change) {
+    Cluster cluster = toy_cluster();
+    change(cluster);
+    return simulate(program, cluster).step_seconds;
+  };
+  EXPECT_LT(with([](Cluster& c) { c.device.memory_bandwidth.value *= 2; }), step);
+  EXPECT_LT(with([](Cluster& c) { c.levels[0].bandwidth.value *= 2; }), step);
+  EXPECT_LT(with([](Cluster& c) { c.levels[0].latency_seconds.value /= 2; }), step);
+  EXPECT_GT(with([](Cluster& c) { c.device.launch_seconds.value = 1; }), step);
+  EXPECT_GT(with([](Cluster& c) { c.levels[0].oversubscription.value = 2; }), step);
+}
+
+TEST(Simulate, UnitCostsCountMicrobatchesAlone) {
+  const Program program = compiled({{"dp", 2}}, 4, 0, 3);
+  const Simulation simulation = simulate(program, toy_cluster(), {.unit_cost = UnitCost{1, 2, 4}});
+  EXPECT_NEAR(simulation.step_seconds, 3 * (1 + 2 + 4), 1e-9);
+  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 0);
+}
+
+TEST(Simulate, MfuIsTheShareOfAllPeaks) {
+  const Simulation simulation =
+      simulate(ToyProgram({{"dp", 2}}).kernel().get(), toy_cluster(), {.model_flops = 0.6e9});
+  EXPECT_DOUBLE_EQ(simulation.mfu, 0.6e9 / (1.2 * 2e9));
+}
+
+TEST(Simulate, AMeshLargerThanTheClusterIsRefused) {
+  EXPECT_THROW(simulate(ToyProgram({{"dp", 17}}).kernel().get(), toy_cluster()), UserError);
+}
+
+TEST(Simulate, SixteenThousandRanksAlikeAreWalkedOnce) {
+  const Program program = compiled({{"dp", 4096}, {"tp", 4}}, 4096);
+  const Simulation simulation = simulate(program, load_cluster("llama3-h100"));
+  EXPECT_EQ(simulation.ranks.size(), 1U);
+  EXPECT_EQ(simulation.ranks.front().alike, 16384);
+  EXPECT_GT(simulation.exposed_communication_seconds, 0);
+}
+
+TEST(Simulate, TheTraceHasEverySliceInItsPlace) {
+  const Program program = overlapping();
+  const Simulation simulation = simulate(program, toy_cluster(), {.keep_slices = true});
+  const auto json = nlohmann::json::parse(to_trace_json(std::span(&program, 1), simulation));
+  std::vector<std::string> slices;
+  for (const auto& event : json["traceEvents"])
+    if (event["ph"] == "X")
+      slices.push_back(fmt::format("{} {} {:.0f} {:.0f}", event["name"].get<std::string>(),
+                                   event["tid"].get<int>(), event["ts"].get<double>() / 1e5,
+                                   event["dur"].get<double>() / 1e5));
+  EXPECT_EQ(slices, (std::vector<std::string>{"add 0 0 12", "all_reduce dp 1 12 30", "add 0 12 12",
+                                              "wait 0 24 18"}));
+  EXPECT_EQ(json["traceEvents"][0]["args"]["name"], "rank 0 dp=0 and 1 alike");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated ranks as trace events: one process per program, its first rank standing for all
+// that are alike.
+#include <algorithm>
+
+#include "sim/simulate.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kMicroseconds = 1e6;
+
+class TraceText {
+ public:
+  void add(std::string_view name, const std::string& fields) {
+    text_ += fmt::format("{}{{\"name\":\"{}\",{}}}", text_.empty() ? "" : ",\n", name, fields);
+  }
+  void name_track(int rank, int track, std::string_view name) {
+    add("thread_name",
+        fmt::format(R"("ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", rank, track, name));
+  }
+  std::string finish() const {
+    return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + text_ + "\n]}\n";
+  }
+
+ private:
+  std::string text_;
+};
+
+int64_t slot_bytes(const ProgramClass& program_class) {
+  int64_t bytes = 0;
+  for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
+    for (const int result : instruction.results) {
+      const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
+      if (buffer.lifetime == Lifetime::Slot) bytes += buffer.type.bytes();
+    }
+  return bytes;
+}
+
+class RankTrace {
+ public:
+  RankTrace(const Program& program, const SimulatedRank& rank, TraceText& text)
+      : program_(program), rank_(rank), text_(text) {}
+
+  void write() {
+    name_process();
+    text_.name_track(rank_.rank, 0, "kernels");
+    for (const SimulatedSlice& slice : rank_.slices)
+      if (slice.collective)
+        write_collective(slice);
+      else
+        write_kernel(slice);
+  }
+
+ private:
+  void name_process() {
+    std::string place;
+    for (int axis = 0; axis < program_.mesh.num_axes(); ++axis)
+      place += fmt::format(" {}={}", program_.mesh.axes()[static_cast<size_t>(axis)].name,
+                           program_.mesh.coordinate(rank_.rank, axis));
+    text_.add(
+        "process_name",
+        fmt::format(R"("ph":"M","pid":{},"args":{{"name":"rank {}{}{}"}})", rank_.rank, rank_.rank,
+                    place, rank_.alike > 1 ? fmt::format(" and {} alike", rank_.alike - 1) : ""));
+  }
+
+  void write_slice(std::string_view name, int track, const SimulatedSlice& slice) {
+    text_.add(name,
+              fmt::format(R"("ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":)"
+                          R"({{"block":"{}","routine":"{}","microbatch":{},"bytes":{}}})",
+                          rank_.rank, track, slice.begin * kMicroseconds,
+                          (slice.end - slice.begin) * kMicroseconds,
+                          program_.blocks[static_cast<size_t>(slice.call->block)].name,
+                          tessera::name(slice.call->routine), slice.call->microbatch, slice.bytes));
+  }
+
+  void write_kernel(const SimulatedSlice& slice) {
+    write_slice(name(slice.instruction->op), 0, slice);
+    if (slice.call != last_) count_memory(slice);
+    last_ = slice.call;
+  }
+
+  // Those in flight at once lie on tracks of their own.
+  void write_collective(const SimulatedSlice& slice) {
+    size_t lane = 0;
+    while (lane < busy_until_.size() && busy_until_[lane] > slice.begin) ++lane;
+    const int track = static_cast<int>(lane) + 1;
+    if (lane == busy_until_.size()) {
+      busy_until_.push_back(0);
+      text_.name_track(rank_.rank, track, fmt::format("collectives {}", lane));
+    }
+    busy_until_[lane] = slice.end;
+    write_slice(fmt::format("{} {}", name(slice.instruction->op),
+                            slice.instruction->attributes.word("axes")),
+                track, slice);
+  }
+
+  void count_memory(const SimulatedSlice& slice) {
+    const int64_t slot =
+        slot_bytes(program_.class_of(program_.blocks[static_cast<size_t>(slice.call->block)]));
+    if (slice.call->routine == RoutineKind::Forward) kept_ += slot;
+    text_.add("memory in use", fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})",
+                                           rank_.rank, slice.begin * kMicroseconds,
+                                           program_.persistent_bytes + program_.window_bytes +
+                                               program_.scratch_bytes + kept_));
+    if (slice.call->routine == RoutineKind::Backward) kept_ -= std::min(kept_, slot);
+  }
+
+  const Program& program_;
+  const SimulatedRank& rank_;
+  TraceText& text_;
+  const ScriptCall* last_ = nullptr;
+  int64_t kept_ = 0;
+  std::vector<double> busy_until_;  // by track of collectives
+};
+
+}  // namespace
+
+std::string to_trace_json(std::span<const Program> programs, const Simulation& simulation) {
+  TraceText text;
+  for (size_t i = 0; i < programs.size(); ++i)
+    RankTrace(programs[i], simulation.ranks[i], text).write();
+  return text.finish();
+}
+
+}  // namespace tessera

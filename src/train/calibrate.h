@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures this machine into a cluster that the simulator reads: peaks, kernels and collectives by
+// size, ranks being threads of this process.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "sim/cluster.h"
+
+namespace tessera {
+
+struct CalibrateOptions {
+  std::string name = "this-machine";
+  int cores = 1;
+  std::function<void(std::string_view)> progress = {};  // called when something longer begins
+};
+
+Cluster calibrate(const CalibrateOptions& options);
+
+}  // namespace tessera

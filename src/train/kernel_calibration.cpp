@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/kernel_calibration.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "compiler/compile.h"
+#include "exec/mesh_executor.h"
+#include "models/build_model.h"
+#include "train/model_of_config.h"
+#include "train/optimizer_of_config.h"
+#include "train/plan_of_config.h"
+#include "train/random_batch.h"
+#include "train/step_floor.h"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// From caches to memory, from short rows to long ones; sizes that nobody's model has.
+struct MadeModel {
+  const char* preset;
+  int64_t layers, width, heads, kv_heads, mlp_size, vocabulary, batch, seq;
+};
+constexpr std::array kMadeModels{
+    MadeModel{"gpt2-124m", 2, 80, 2, 2, 320, 600, 4, 40},
+    MadeModel{"gpt2-124m", 2, 240, 4, 4, 960, 5000, 4, 144},
+    MadeModel{"gpt2-124m", 2, 576, 9, 9, 2304, 20000, 4, 80},
+    MadeModel{"gpt2-124m", 1, 960, 15, 15, 3840, 40000, 4, 120},
+    MadeModel{"tiny", 2, 96, 6, 2, 288, 320, 8, 96},
+    MadeModel{"tiny", 2, 288, 6, 3, 800, 3000, 4, 320},
+    MadeModel{"qwen3-0.6b", 1, 448, 4, 2, 1200, 9000, 4, 200},
+    MadeModel{"tiny", 1, 640, 10, 5, 1700, 400, 4, 640},
+    MadeModel{"mlp", 4, 200, 0, 0, 0, 0, 48, 1},
+    MadeModel{"mlp", 4, 600, 0, 0, 0, 0, 96, 1},
+    MadeModel{"mlp", 3, 1300, 0, 0, 0, 0, 320, 1},
+};
+
+Config config_of(const MadeModel& model, const RankLoad& load) {
+  std::vector<std::string> settings{fmt::format("model.preset={}", model.preset),
+                                    fmt::format("train.batch={}", model.batch),
+                                    fmt::format("train.threads={}", load.threads * load.ranks)};
+  const auto set = [&](std::string_view key, int64_t value) {
+    if (value > 0) settings.push_back(fmt::format("model.{}={}", key, value));
+  };
+  set("layers", model.layers);
+  set("width", model.width);
+  set("heads", model.heads);
+  set("kv_heads", model.kv_heads);
+  set("mlp_size", model.mlp_size);
+  set("vocabulary", model.vocabulary);
+  if (model.heads > 0) {
+    set("head_size", model.width / model.heads / 2 * 2);
+    set("context", std::max<int64_t>(model.seq, 1024));
+    settings.push_back(fmt::format("train.seq={}", model.seq));
+  }
+  if (load.ranks > 1) settings.push_back(fmt::format("mesh=dp={}", load.ranks));
+  return parse_config("", "calibrate", settings);
+}
+
+// Efficiencies by op and size.
+using Samples = std::map<std::pair<OpKind, std::array<double, 3>>, std::vector<double>>;
+
+class MadeRun {
+ public:
+  MadeRun(const MadeModel& model, const RankLoad& load) : load_(load) {
+    const Config config = config_of(model, load);
+    const ModelConfig sizes = model_of_config(config);
+    CompileOptions options{.training = true,
+                           .optimizer = optimizer_of_config(config),
+                           .plan = plan_of_config(config, sizes),
+                           .profile = {.threads = load.threads},
+                           .microbatches = 1};
+    Program program = compile(build_model(sizes, microbatch_shape(config, sizes),
+                                          precision_of_config(config), HeadKind::Loss),
+                              options)
+                          .program;
+    seen_.reserve(1 << 16);
+    executor_ = make_cpu_executor(
+        std::move(program), load.threads,
+        [this](int rank, const InstructionEvent& event) { observe(rank, event); });
+    initialise_states(*executor_, 1);
+    write_random_batch(*executor_, sizes.vocabulary);
+  }
+
+  // Adds to the samples; returns the seconds between two kernels.
+  double measure(const Cluster& device, Samples& samples) {
+    run_step();
+    run_step();
+    seen_.clear();
+    constexpr double kLongest = 1.0;
+    double wall = 0;
+    for (int i = 0; i < 8 && (i < 2 || wall < kLongest); ++i) wall += run_step();
+    double inside = 0;
+    const KernelCost kernels(device, load_);
+    for (const Seen& seen : seen_) {
+      inside += seen.seconds;
+      add(seen, kernels, samples);
+    }
+    return std::max(0.0, wall - inside) / static_cast<double>(seen_.size());
+  }
+
+ private:
+  struct Seen {
+    const ProgramClass* program_class;
+    const Instruction* instruction;
+    double seconds;
+  };
+
+  void observe(int rank, const InstructionEvent& event) {
+    if (rank != 0) return;
+    if (!event.finished) {
+      begin_ = Clock::now();
+      return;
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    seen_.push_back({&event.program_class, &event.instruction, seconds});
+  }
+
+  double run_step() {
+    const auto begin = Clock::now();
+    executor_->write_step("learning_rate", 1e-4);
+    executor_->write_step("step", ++step_);
+    executor_->run(executor_->program().script("train_step"));
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  static void add(const Seen& seen, const KernelCost& kernels, Samples& samples) {
+    const Instruction& instruction = *seen.instruction;
+    if (instruction.op == OpKind::wait || op_def(instruction.op).communicates) return;
+    const auto types = [&](const std::vector<int>& buffers) {
+      std::vector<TensorType> result;
+      for (const int buffer : buffers)
+        result.push_back(seen.program_class->buffers[static_cast<size_t>(buffer)].type);
+      return result;
+    };
+    const std::vector<TensorType> operands = types(instruction.operands);
+    const std::vector<TensorType> results = types(instruction.results);
+    const OpCall call{instruction.op, instruction.attributes, operands, results};
+    const double roofline = kernels.roofline_seconds(call);
+    if (roofline > 0)
+      samples[{instruction.op, kernel_size(call)}].push_back(roofline / seen.seconds);
+  }
+
+  RankLoad load_;
+  std::vector<Seen> seen_;
+  std::unique_ptr<Executor> executor_;
+  Clock::time_point begin_{};
+  int step_ = 0;
+};
+
+void add_tables(const Samples& samples, const RankLoad& load,
+                std::vector<EfficiencyTable>& tables) {
+  for (const auto& [key, efficiencies] : samples) {
+    const std::string op(name(key.first));
+    if (tables.empty() || tables.back().op != op || tables.back().threads != load.threads ||
+        tables.back().busy_ranks != load.ranks)
+      tables.push_back({.op = op,
+                        .threads = load.threads,
+                        .busy_ranks = load.ranks,
+                        .source = "measured",
+                        .points = {}});
+    tables.back().points.push_back({key.second, median(efficiencies)});
+  }
+}
+
+// For ops that none of the models has.
+EfficiencyTable other_table(const std::vector<EfficiencyTable>& tables) {
+  std::vector<double> all;
+  for (const EfficiencyTable& table : tables)
+    for (const EfficiencyPoint& point : table.points) all.push_back(point.efficiency);
+  return {.op = "other",
+          .threads = 0,
+          .busy_ranks = 0,
+          .source = "median of all measured",
+          .points = {{{1, 1, 0}, median(all)}}};
+}
+
+}  // namespace
+
+KernelCalibration calibrate_kernels(const Cluster& device, int cores,
+                                    const std::function<void(std::string_view)>& progress) {
+  std::vector<RankLoad> loads{{.threads = 1, .ranks = 1}};
+  if (cores > 1) {
+    loads.push_back({.threads = cores, .ranks = 1});
+    loads.push_back({.threads = 1, .ranks = cores >= 4 ? 4 : 2});
+  }
+  KernelCalibration result;
+  std::vector<double> launches;
+  for (const RankLoad& load : loads) {
+    Samples samples;
+    for (size_t i = 0; i < kMadeModels.size(); ++i) {
+      progress(fmt::format("kernels, {} rank{} of {} thread{}: model {} of {}", load.ranks,
+                           load.ranks == 1 ? "" : "s", load.threads, load.threads == 1 ? "" : "s",
+                           i + 1, kMadeModels.size()));
+      const double launch = MadeRun(kMadeModels[i], load).measure(device, samples);
+      if (load.ranks == 1) launches.push_back(launch);
+    }
+    add_tables(samples, load, result.tables);
+  }
+  result.tables.push_back(other_table(result.tables));
+  result.launch_seconds = median(launches);
+  return result;
+}
+
+}  // namespace tessera
