@@ -71,7 +71,7 @@ GROUPS = [
                                           mlp_size=1536, vocabulary=12000), ["dp=2", "tp=2"], steps=5),
     Group("mlp 4 x 1024, 128 rows", preset("mlp", 128, 1), ["dp=2", "tp=2"]),
     Group("mlp 8 x 512, 64 rows", preset("mlp", 64, 1, layers=8, width=512), ["dp=2", "tp=2", "dp=4"]),
-    Group("gpt2-124m 4 x 64", preset("gpt2-124m", 4, 64), ["dp=2"], steps=3),
+    Group("gpt2-124m 4 x 64", preset("gpt2-124m", 4, 64), ["dp=2"], steps=2),
 ]
 
 
@@ -150,9 +150,10 @@ def main():
         plans = []
         for group in (group for group in GROUPS if arguments.only in group.name):
             say(f"measuring {group.name}")
-            plans += measure(arguments, group)
-        for plan in plans:
-            plan.predicted = predict(arguments, cluster, plan)
+            for plan in measure(arguments, group):
+                plan.predicted = predict(arguments, cluster, plan)
+                say(f"  mesh {plan.mesh}, {plan.threads} threads: {plan.seconds * 1e3:.2f} ms, {plan.error:+.1%}")
+                plans.append(plan)
     fitting = [plan for plan in plans if plan.ranks * plan.threads <= arguments.threads]
     crowded = [plan for plan in plans if plan.ranks * plan.threads > arguments.threads]
     text = "\n\n".join([

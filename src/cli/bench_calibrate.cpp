@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kFooter =
     "Ranks are threads of this machine. Kernels are measured inside training steps of small "
     "models\n"
-    "of no one's sizes, with one thread, with all cores, and with a rank on each core;\n"
+    "of no one's sizes, with one thread, with all cores, and with two ranks at once;\n"
     "collectives by size, with 2, 3 and 4 ranks. Leave the machine alone meanwhile: it takes "
     "about\n"
     "a minute.\n"

@@ -45,7 +45,7 @@ struct Level {
 };
 
 // The share of the roofline, max(flops / peak, bytes / bandwidth), that an op's kernel reaches, by
-// size: m, n, k of a matmul; flops, bytes, 0 of another op. Above 1 where data stays in caches.
+// size (kernel_size). Above 1 where data stays in caches.
 struct EfficiencyPoint {
   std::array<double, 3> size{};
   double efficiency = 0;

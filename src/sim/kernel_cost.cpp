@@ -34,7 +34,9 @@ std::array<double, 3> kernel_size(const OpCall& call) {
     return {static_cast<double>(c.m), static_cast<double>(c.n), static_cast<double>(c.k)};
   }
   const Cost cost = cost_of_call(call);
-  return {static_cast<double>(cost.flops), static_cast<double>(cost.bytes), 0};
+  const Dims& dims = call.operand(0).dims;
+  return {static_cast<double>(cost.flops), static_cast<double>(cost.bytes),
+          dims.empty() ? 1 : static_cast<double>(dims.back().size)};
 }
 
 double interpolate(const std::vector<EfficiencyPoint>& points, const std::array<double, 3>& size) {

@@ -14,7 +14,8 @@ struct RankLoad {
   int ranks = 1;
 };
 
-// What efficiency tables are read by: m, n, k of a matmul; flops, bytes, 0 of another op.
+// What efficiency tables are read by: m, n, k of a matmul; flops, bytes and the innermost
+// size of operand 0 of another op (a head's size, a row's length).
 std::array<double, 3> kernel_size(const OpCall& call);
 
 class KernelCost {

@@ -16,8 +16,8 @@ struct KernelCalibration {
   double launch_seconds = 0;  // between two kernels
 };
 
-// `device` gives the roofline. Measured with one thread, with one on each core, and with as many
-// ranks of one thread as there are cores (at most four).
+// `device` gives the roofline. Measured with one thread, with one on each core, and with two
+// ranks of one thread, or also four where there are cores for them.
 KernelCalibration calibrate_kernels(const Cluster& device, int cores,
                                     const std::function<void(std::string_view)>& progress);
 
