@@ -28,7 +28,7 @@ constexpr const char* kFooter =
 struct BenchCalibrate {
   std::string out = "this-machine.toml", name;
   int threads = 0;
-  bool json = false;
+  bool quick = false, json = false;
 };
 
 void run(const BenchCalibrate& command) {
@@ -38,6 +38,7 @@ void run(const BenchCalibrate& command) {
   const Cluster cluster =
       calibrate({.name = command.name.empty() ? out.stem().string() : command.name,
                  .cores = threads_of_config(config),
+                 .quick = command.quick,
                  .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }});
   write_file_atomically(out, to_toml(cluster));
   size_t points = 0;
@@ -74,6 +75,7 @@ void add_bench_calibrate(CLI::App& bench) {
   calibrate->add_option("--name", command->name, "of the cluster; default: the file's");
   calibrate->add_option("--threads", command->threads, "cores that ranks share; 0: all")
       ->check(CLI::NonNegativeNumber);
+  calibrate->add_flag("--quick", command->quick, "small sizes alone: seconds, for a first look");
   calibrate->add_flag("--json", command->json,
                       "print one JSON object on standard output and nothing else there");
   calibrate->callback([command] { run(*command); });

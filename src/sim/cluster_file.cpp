@@ -57,7 +57,7 @@ class Section {
 
   Figure figure(std::string_view key) { return figure(need(key), key); }
   Figure positive(std::string_view key) {
-    const Figure read = figure(key);
+    Figure read = figure(key);
     if (read.value <= 0) fail(need(key), fmt::format("{} is {}: it must be above 0", key, 0));
     return read;
   }

@@ -54,7 +54,7 @@ constexpr std::array kOps{MeasuredOp{CollectiveKind::AllReduce, "all_reduce"},
                           MeasuredOp{CollectiveKind::Send, "shift"}};
 constexpr std::array<int64_t, 6> kSizes{64, 4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20};
 
-std::vector<CollectiveTable> measured_collectives(int ranks) {
+std::vector<CollectiveTable> measured_collectives(int ranks, double seconds_each) {
   std::vector<CollectiveTable> tables;
   run_ranks(ranks, [&](RankWorld& world) {
     std::vector<int> all(static_cast<size_t>(ranks));
@@ -64,9 +64,9 @@ std::vector<CollectiveTable> measured_collectives(int ranks) {
     for (const MeasuredOp& each : kOps) {
       CollectiveTable table{.op = each.op, .ranks = ranks, .source = "measured", .points = {}};
       for (const int64_t bytes : kSizes) {
-        const CollectiveTiming timing =
-            bench_collective(*group, {.kind = each.kind, .bytes = bytes, .measured_seconds = 0.06},
-                             input.data(), output.data());
+        const CollectiveTiming timing = bench_collective(
+            *group, {.kind = each.kind, .bytes = bytes, .measured_seconds = seconds_each},
+            input.data(), output.data());
         table.points.emplace_back(static_cast<double>(bytes), timing.seconds);
       }
       if (world.rank() == 0) tables.push_back(std::move(table));
@@ -97,13 +97,13 @@ Cluster calibrate(const CalibrateOptions& options) {
   cluster.moves_in_wait = true;
   say("peaks of cores and memory");
   cluster.device = measured_device(options.cores);
-  for (int ranks = 2; ranks <= kMostRanks; ++ranks) {
+  for (int ranks = 2; ranks <= (options.quick ? 2 : kMostRanks); ++ranks) {
     say(fmt::format("collectives of {} ranks", ranks));
-    for (CollectiveTable& table : measured_collectives(ranks))
+    for (CollectiveTable& table : measured_collectives(ranks, options.quick ? 0.005 : 0.06))
       cluster.collectives.push_back(std::move(table));
   }
   cluster.levels = {measured_level(cluster.collectives)};
-  KernelCalibration kernels = calibrate_kernels(cluster, options.cores, say);
+  KernelCalibration kernels = calibrate_kernels(cluster, options.cores, options.quick, say);
   cluster.efficiencies = std::move(kernels.tables);
   cluster.device.launch_seconds = {kernels.launch_seconds, "measured"};
   return cluster;

@@ -14,6 +14,7 @@ namespace tessera {
 struct CalibrateOptions {
   std::string name = "this-machine";
   int cores = 1;
+  bool quick = false;  // fewer sizes: seconds instead of a minute, for a first look
   std::function<void(std::string_view)> progress = {};  // called when something longer begins
 };
 

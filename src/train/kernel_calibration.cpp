@@ -47,6 +47,8 @@ constexpr std::array kMadeModels{
     MadeModel{"mlp", 3, 2000, 0, 0, 0, 0, 40, 1, "tp"},
 };
 
+constexpr int64_t kQuickWidth = 200;
+
 Config config_of(const MadeModel& model, const RankLoad& load) {
   std::vector<std::string> settings{fmt::format("model.preset={}", model.preset),
                                     fmt::format("train.batch={}", model.batch),
@@ -190,7 +192,7 @@ EfficiencyTable other_table(const std::vector<EfficiencyTable>& tables) {
 
 }  // namespace
 
-KernelCalibration calibrate_kernels(const Cluster& device, int cores,
+KernelCalibration calibrate_kernels(const Cluster& device, int cores, bool quick,
                                     const std::function<void(std::string_view)>& progress) {
   std::vector<RankLoad> loads{{.threads = 1, .ranks = 1}};
   if (cores > 1) {
@@ -203,6 +205,7 @@ KernelCalibration calibrate_kernels(const Cluster& device, int cores,
   for (const RankLoad& load : loads) {
     Samples samples;
     for (size_t i = 0; i < kMadeModels.size(); ++i) {
+      if (quick && kMadeModels[i].width > kQuickWidth) continue;
       progress(fmt::format("kernels, {} rank{} of {} thread{}: model {} of {}", load.ranks,
                            load.ranks == 1 ? "" : "s", load.threads, load.threads == 1 ? "" : "s",
                            i + 1, kMadeModels.size()));

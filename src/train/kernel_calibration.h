@@ -18,7 +18,8 @@ struct KernelCalibration {
 
 // `device` gives the roofline. Measured with one thread, with one on each core, and with two
 // ranks of one thread, or also four where there are cores for them.
-KernelCalibration calibrate_kernels(const Cluster& device, int cores,
+// `quick`: small models alone.
+KernelCalibration calibrate_kernels(const Cluster& device, int cores, bool quick,
                                     const std::function<void(std::string_view)>& progress);
 
 }  // namespace tessera
