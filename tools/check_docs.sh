@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails when a generated page of docs/ is not what the binary writes; with --update rewrites them.
+# Fails when a generated page or picture of docs/ is not what the binary writes; with --update rewrites them.
 # Usage: tools/check_docs.sh [--update] [binary]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,16 +19,24 @@ fi
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 stale=()
+mkdir "$fresh/schedules"
 for page in config ops passes; do
   "$binary" docs "$page" >"$fresh/$page.md"
-  if [[ $update == yes ]]; then
-    cp "$fresh/$page.md" "docs/$page.md"
-  elif ! diff -u "docs/$page.md" "$fresh/$page.md"; then
-    stale+=("docs/$page.md")
-  fi
 done
+for kind in gpipe 1f1b interleaved_1f1b looped_bfs zb_h1 zb_h2 zb_v; do
+  "$binary" schedule --kind "$kind" --stages 4 --microbatches 8 --svg "$fresh/schedules/$kind.svg" >"$fresh/drawn"
+  rm "$fresh/drawn"
+done
+while read -r file; do
+  if [[ $update == yes ]]; then
+    mkdir -p "$(dirname "docs/$file")"
+    cp "$fresh/$file" "docs/$file"
+  elif ! diff -u "docs/$file" "$fresh/$file"; then
+    stale+=("docs/$file")
+  fi
+done < <(cd "$fresh" && find . -type f -printf '%P\n' | sort)
 if [[ ${#stale[@]} -gt 0 ]]; then
-  echo "error: generated pages are stale: ${stale[*]}" >&2
+  echo "error: generated files are stale: ${stale[*]}" >&2
   echo " help: run tools/check_docs.sh --update and commit the result" >&2
   exit 1
 fi

@@ -22,6 +22,7 @@ constexpr const char* kFooter =
     "  tessera compile --model llama3-8b          where the bytes would go, without running\n"
     "  tessera verify --mesh dp=2,tp=2            prove that four ranks compute what one would\n"
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh fsdp=8 --set plan.zero=3\n"
+    "  tessera schedule --kind 1f1b,zb_h1         pipelines drawn, with their bubbles\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
     "Every subcommand has --help.";
 
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
   tessera::add_simulate_command(app);
   tessera::add_bench_command(app);
   tessera::add_collectives_command(app);
+  tessera::add_schedule_command(app);
   tessera::add_docs_command(app);
   try {
     check_subcommand(app, argc, argv);

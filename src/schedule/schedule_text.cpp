@@ -19,8 +19,9 @@ double scale_of(const TimedSchedule& timed, size_t label, size_t columns) {
   for (const RankTiming& rank : timed.timing.ranks)
     for (const TimedAction& action : rank.actions)
       if (action.end > action.begin) shortest = std::min(shortest, action.end - action.begin);
-  return std::min(static_cast<double>(label) / shortest,
-                  static_cast<double>(columns) / timed.timing.makespan);
+  const double fits = static_cast<double>(columns) / timed.timing.makespan * shortest;
+  // Whole columns for the shortest action, so that like actions look alike.
+  return std::min(static_cast<double>(label), fits < 1 ? fits : std::floor(fits)) / shortest;
 }
 
 std::string label_of(const Action& action, int chunk) {

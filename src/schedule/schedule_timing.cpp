@@ -2,6 +2,7 @@
 #include "schedule/schedule_timing.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "schedule/action_order.h"
@@ -59,6 +60,17 @@ void divide_times(ScheduleTiming& timing, double divisor) {
   timing.makespan /= divisor;
 }
 
+// What makes whole numbers of costs with up to six decimals; 1 where nothing does.
+double whole_factor(const StageCosts& costs) {
+  for (double factor = 1; factor <= 1e6; factor *= 10) {
+    const auto whole = [&](double cost) {
+      return std::abs(cost * factor - std::round(cost * factor)) <= 1e-12 * cost * factor;
+    };
+    if (whole(costs.forward) && whole(costs.input_grad) && whole(costs.weight_grad)) return factor;
+  }
+  return 1;
+}
+
 void sum_up(const Schedule& schedule, ScheduleTiming& timing) {
   const std::vector<int> most_held = most_held_by_rank(schedule);
   double span = 0, idle = 0, useful = 0;
@@ -97,10 +109,16 @@ ScheduleTiming time_schedule(const Schedule& schedule, std::span<const StageCost
 }
 
 ScheduleTiming time_schedule(const Schedule& schedule, const StageCosts& costs) {
-  // Divided at the end and not at the start: sums of whole costs are exact.
-  const std::vector<StageCosts> whole(static_cast<size_t>(schedule.num_stages()), costs);
-  ScheduleTiming timing = time_schedule(schedule, whole);
-  divide_times(timing, schedule.chunks);
+  // Divided at the end and not at the start: sums of whole numbers are exact.
+  const double factor = whole_factor(costs);
+  const StageCosts whole{costs.forward * factor, costs.input_grad * factor,
+                         costs.weight_grad * factor};
+  const StageCosts rounded{std::round(whole.forward), std::round(whole.input_grad),
+                           std::round(whole.weight_grad)};
+  const std::vector<StageCosts> by_stage(static_cast<size_t>(schedule.num_stages()),
+                                         factor > 1 ? rounded : whole);
+  ScheduleTiming timing = time_schedule(schedule, by_stage);
+  divide_times(timing, factor * schedule.chunks);
   return timing;
 }
 

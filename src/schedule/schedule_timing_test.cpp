@@ -144,6 +144,14 @@ TEST(ZeroBubble, NoRankStandsStillBetweenItsFirstAndItsLastAction) {
     }
 }
 
+TEST(ScheduleTiming, DecimalCostsAreSummedExactly) {
+  const StageCosts costs{1, 1.2, 0.8};
+  for (const RankTiming& rank : time_schedule(make_schedule("zb_h2", 4, 1, 8), costs).ranks)
+    EXPECT_EQ(rank.idle, 1.8);
+  for (const RankTiming& rank : time_schedule(make_schedule("1f1b", 4, 1, 80), costs).ranks)
+    EXPECT_EQ(rank.idle, 9);
+}
+
 TEST(ScheduleTiming, OneStagesShareOfUsefulTime) {
   for (const char* kind : {"gpipe", "1f1b"}) {
     EXPECT_EQ(1 - time_schedule(make_schedule(kind, 8, 1, 1), StageCosts{}).bubble_of_total, 0.125);

@@ -20,6 +20,9 @@ CASES = {
         "model cluster calibrated mesh ranks threads_per_rank step_seconds mfu exposed_communication_seconds "
         "bubble_seconds peak_bytes fits results",
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
+    "schedule --kind 1f1b --stages 2 --microbatches 4": (
+        "kind stages chunks microbatches costs makespan bubble_of_total bubble_of_ideal ranks",
+        "idle span peak_activations begin end"),
 }
 
 
@@ -35,9 +38,10 @@ def check(binary, command, top_keys, result_keys):
         return [f"exit code {done.returncode}: {done.stderr.strip()}"]
     found = json.loads(done.stdout)
     wrong = differences(found, top_keys, "the object")
-    if not found.get("results"):
+    results = found.get("results", found.get("ranks"))
+    if not results:
         wrong.append("there are no results")
-    for i, result in enumerate(found.get("results", [])):
+    for i, result in enumerate(results or []):
         wrong += differences(result, result_keys, f"result {i}")
     return wrong
 

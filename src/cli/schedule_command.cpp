@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera schedule: pipeline schedules drawn as text, SVG and trace, with bubble and peak
+// activations, one or several side by side.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <sys/ioctl.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "core/error.h"
+#include "schedule/check_schedule.h"
+#include "schedule/schedule_csv.h"
+#include "schedule/schedule_kinds.h"
+#include "schedule/schedule_svg.h"
+#include "schedule/schedule_text.h"
+#include "schedule/schedule_timing.h"
+#include "schedule/schedule_trace.h"
+#include "train/atomic_file.h"
+#include "train/progress.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "F forward, B whole backward, I input gradient, W weight gradient, with the microbatch; lower\n"
+    "case on a rank's odd chunks. Costs are those of all chunks of a rank together; messages take\n"
+    "no time. span is the time from step to step when no barrier stands between them; idle =\n"
+    "span - useful; bubble of total = idle / span, bubble of ideal = idle / useful. Activations\n"
+    "are counted in microbatches through one rank's blocks.\n"
+    "Examples:\n"
+    "  tessera schedule --kind 1f1b --stages 4 --microbatches 8\n"
+    "  tessera schedule --kind gpipe,1f1b,zb_h1,zb_v --stages 4 --microbatches 8 --svg all.svg\n"
+    "  tessera schedule --kind interleaved_1f1b --chunks 4 --costs 1,1.2,0.8 --trace trace.json\n"
+    "  tessera schedule --kind zb_h1 --csv mine.csv\n"
+    "  tessera schedule --kind custom --actions mine.csv --json";
+
+struct ScheduleCommand {
+  std::vector<std::string> kinds{"1f1b"};
+  int stages = 4, microbatches = 8;
+  std::optional<int> chunks;
+  std::vector<double> costs{1, 1, 1};
+  std::string actions_path, svg_path, trace_path, csv_path;
+  bool json = false;
+};
+
+// Two where there is a choice. Beside others, a kind that has none keeps its own number.
+int chunks_for(const ScheduleKind& kind, const ScheduleCommand& command) {
+  const bool fixed = kind.least_chunks == kind.most_chunks;
+  if (!command.chunks) return fixed ? kind.most_chunks : 2;
+  // One chunk is what a user says who thinks of none; zb_v has two all the same.
+  if (fixed && (command.kinds.size() > 1 || command.chunks == 1)) return kind.most_chunks;
+  return *command.chunks;
+}
+
+Schedule read_custom(const ScheduleCommand& command) {
+  if (command.actions_path.empty())
+    throw user_error("--kind custom reads a schedule from a file, and none is given")
+        .help("use --actions FILE.csv; --csv FILE writes one to begin with");
+  return read_schedule_csv(command.actions_path);
+}
+
+StageCosts costs_of(const ScheduleCommand& command) {
+  bool valid = command.costs.size() == 3;
+  double sum = 0;
+  for (const double cost : command.costs) {
+    valid = valid && std::isfinite(cost) && cost >= 0;
+    sum += cost;
+  }
+  if (!valid || !(sum > 0))
+    throw user_error("--costs is {}", fmt::join(command.costs, ","))
+        .help(
+            "give three numbers, none below 0: forward, input gradient, weight gradient, as in "
+            "1,1,1");
+  return {command.costs[0], command.costs[1], command.costs[2]};
+}
+
+std::vector<TimedSchedule> make_all(const ScheduleCommand& command) {
+  const StageCosts costs = costs_of(command);
+  std::vector<TimedSchedule> all;
+  for (const std::string& kind : command.kinds) {
+    Schedule schedule = kind == "custom" ? read_custom(command)
+                                         : make_schedule(kind, command.stages,
+                                                         chunks_for(schedule_kind(kind), command),
+                                                         command.microbatches);
+    check_schedule(schedule);
+    ScheduleTiming timing = time_schedule(schedule, costs);
+    all.push_back({std::move(schedule), std::move(timing)});
+  }
+  return all;
+}
+
+nlohmann::json to_json(const ScheduleCommand& command, const TimedSchedule& timed) {
+  nlohmann::json json{{"kind", timed.schedule.kind},
+                      {"stages", timed.schedule.ranks},
+                      {"chunks", timed.schedule.chunks},
+                      {"microbatches", timed.schedule.microbatches},
+                      {"costs", command.costs},
+                      {"makespan", timed.timing.makespan},
+                      {"bubble_of_total", timed.timing.bubble_of_total},
+                      {"bubble_of_ideal", timed.timing.bubble_of_ideal}};
+  for (const RankTiming& rank : timed.timing.ranks)
+    json["ranks"].push_back({{"idle", rank.idle},
+                             {"span", rank.span},
+                             {"peak_activations", rank.peak_activations},
+                             {"begin", rank.begin},
+                             {"end", rank.end}});
+  return json;
+}
+
+int terminal_columns() {
+  winsize size{};
+  return ::ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 130;
+}
+
+std::string peaks_text(const ScheduleTiming& timing) {
+  std::string text;
+  for (const RankTiming& rank : timing.ranks)
+    text += fmt::format("{}{:.4g}", text.empty() ? "" : " ", rank.peak_activations);
+  return text;
+}
+
+void print_drawing(const TimedSchedule& timed, bool colour, int columns) {
+  const Schedule& schedule = timed.schedule;
+  const ScheduleTiming& timing = timed.timing;
+  fmt::print("{}: {} stages, {} chunk{} each, {} microbatch{}\n{}", schedule.kind, schedule.ranks,
+             schedule.chunks, schedule.chunks == 1 ? "" : "s", schedule.microbatches,
+             schedule.microbatches == 1 ? "" : "es",
+             draw_as_text(timed, {.columns = columns, .colour = colour}));
+  fmt::print(
+      "  bubble {:.1f} % of total, {:.1f} % of ideal: of {:.6g} from step to step, {:.6g} "
+      "idle\n",
+      100 * timing.bubble_of_total, 100 * timing.bubble_of_ideal, timing.ranks[0].span,
+      timing.ranks[0].idle);
+  if (timing.makespan > timing.ranks[0].span)
+    fmt::print("  with a barrier after each step: {:.6g} from step to step\n", timing.makespan);
+  fmt::print("  peak activations by rank: {}\n\n", peaks_text(timing));
+}
+
+// For comparison at a glance.
+void print_table(const std::vector<TimedSchedule>& all) {
+  fmt::print("{:<17}{:>7}{:>11}{:>11}{:>12}{:>12}{:>10}\n", "schedule", "chunks", "span", "idle",
+             "% of total", "% of ideal", "peak");
+  for (const TimedSchedule& timed : all) {
+    double idle = 0, peak = 0;
+    for (const RankTiming& rank : timed.timing.ranks) {
+      idle = std::max(idle, rank.idle);
+      peak = std::max(peak, rank.peak_activations);
+    }
+    fmt::print("{:<17}{:>7}{:>11.6g}{:>11.6g}{:>12.1f}{:>12.1f}{:>10.4g}\n", timed.schedule.kind,
+               timed.schedule.chunks, timed.timing.ranks[0].span, idle,
+               100 * timed.timing.bubble_of_total, 100 * timed.timing.bubble_of_ideal, peak);
+  }
+}
+
+void write_files(const ScheduleCommand& command, const std::vector<TimedSchedule>& all) {
+  if (!command.svg_path.empty()) write_file_atomically(command.svg_path, draw_as_svg(all));
+  if (!command.trace_path.empty()) write_file_atomically(command.trace_path, to_trace(all));
+  if (!command.csv_path.empty()) write_file_atomically(command.csv_path, to_csv(all[0].schedule));
+}
+
+void run(const ScheduleCommand& command) {
+  if (!command.csv_path.empty() && command.kinds.size() > 1)
+    throw user_error("--csv writes one schedule, and --kind names {}", command.kinds.size())
+        .help("use one kind");
+  const std::vector<TimedSchedule> all = make_all(command);
+  write_files(command, all);
+  if (command.json) {
+    nlohmann::json json;
+    for (const TimedSchedule& timed : all) json["schedules"].push_back(to_json(command, timed));
+    fmt::print("{}\n", all.size() == 1 ? json["schedules"][0].dump() : json.dump());
+    return;
+  }
+  const bool colour = is_terminal(stdout);
+  for (const TimedSchedule& timed : all) print_drawing(timed, colour, terminal_columns());
+  if (all.size() > 1) print_table(all);
+}
+
+std::string kinds_text() {
+  std::string text;
+  for (const ScheduleKind& kind : schedule_kinds())
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", kind.name);
+  return text;
+}
+
+}  // namespace
+
+void add_schedule_command(CLI::App& app) {
+  auto command = std::make_shared<ScheduleCommand>();
+  CLI::App* schedule =
+      app.add_subcommand("schedule", "draw pipeline schedules, with bubble and peak activations");
+  schedule->footer(kFooter);
+  schedule->add_option("--kind", command->kinds, "one or several of " + kinds_text() + ", custom")
+      ->delimiter(',')
+      ->capture_default_str();
+  schedule->add_option("--stages", command->stages, "ranks of the pipeline")->capture_default_str();
+  schedule->add_option(
+      "--chunks", command->chunks,
+      "stages per rank; 2 unless given; zb_v has always 2, gpipe, 1f1b and zb_h* always 1");
+  schedule->add_option("--microbatches", command->microbatches, "per step")->capture_default_str();
+  schedule
+      ->add_option("--costs", command->costs,
+                   "forward, input gradient, weight gradient of one rank's stages")
+      ->delimiter(',')
+      ->capture_default_str();
+  schedule->add_option("--actions", command->actions_path,
+                       "CSV of actions per rank for custom, as PyTorch's pipelining writes it");
+  schedule->add_option("--svg", command->svg_path, "write a picture");
+  schedule->add_option("--trace", command->trace_path, "write a trace for ui.perfetto.dev");
+  schedule->add_option("--csv", command->csv_path, "write the actions per rank as CSV");
+  schedule->add_flag("--json", command->json,
+                     "print one JSON object on standard output and nothing else there");
+  schedule->callback([command] { run(*command); });
+}
+
+}  // namespace tessera
