@@ -10,7 +10,7 @@
 #include <numeric>
 #include <thread>
 
-#include "cli/byte_size.h"
+#include "core/byte_size.h"
 #include "cli/commands.h"
 #include "comm/collective_bench.h"
 #include "comm/local/run_ranks.h"

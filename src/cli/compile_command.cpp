@@ -2,12 +2,13 @@
 // tessera compile: what the compiler makes of a model, without running it: passes, IR, Program, and
 // where the bytes go.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <memory>
 
-#include "cli/byte_size.h"
+#include "core/byte_size.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "compiler/compile.h"
@@ -99,8 +100,43 @@ nlohmann::json collectives_json(const Program& program) {
   return json;
 }
 
+// The rank along the pipeline that needs most.
+const Program& largest_of(const Compiled& compiled) {
+  return *std::max_element(
+      compiled.programs.begin(), compiled.programs.end(),
+      [](const Program& a, const Program& b) { return a.peak_bytes() < b.peak_bytes(); });
+}
+
+std::string blocks_of(const Program& program) {
+  std::string text;
+  int stage = kNone;
+  const ProgramBlock* last = nullptr;
+  const auto close = [&] {
+    if (last && !text.ends_with(last->name)) text += ".." + last->name;
+  };
+  for (const ProgramBlock& block : program.blocks) {
+    if (block.stage == kNone || block.name == "totals") continue;
+    if (block.stage != stage) {
+      close();
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", block.stage, block.name);
+      stage = block.stage;
+    }
+    last = &block;
+  }
+  close();
+  return text;
+}
+
+void print_stages(const Compiled& compiled) {
+  fmt::print("\nschedule {}: {} stages, {} microbatches\n", compiled.schedule.kind,
+             compiled.schedule.num_stages(), compiled.schedule.microbatches);
+  for (size_t place = 0; place < compiled.programs.size(); ++place)
+    fmt::print("  pp={:<3} {:>10}  stage {}\n", place,
+               short_bytes(compiled.programs[place].peak_bytes()),
+               blocks_of(compiled.programs[place]));
+}
+
 void print_report(const Compiled& compiled, int64_t parameters) {
-  const Program& program = compiled.program;
   fmt::print("{:<16} {:>9}  {}\n", "pass", "ms", "what it did");
   for (const PassReport& pass : compiled.passes) {
     std::string counts;
@@ -108,7 +144,9 @@ void print_report(const Compiled& compiled, int64_t parameters) {
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", what, count);
     fmt::print("{:<16} {:>9.2f}  {}\n", pass.name, pass.seconds * 1e3, counts);
   }
-  if (program.classes.empty()) return;
+  if (compiled.programs.empty()) return;
+  if (compiled.programs.size() > 1) print_stages(compiled);
+  const Program& program = largest_of(compiled);
   fmt::print("\n{} parameters; planned bytes{} at most:\n", parameters,
              program.mesh.num_ranks() > 1 ? " of each rank" : "");
   for (int kind = 0; kind < kNumBufferKinds; ++kind) {
@@ -143,14 +181,19 @@ nlohmann::json to_json(const Compiled& compiled, int64_t parameters) {
     passes.push_back({{"name", pass.name}, {"seconds", pass.seconds}, {"counts", counts}});
   }
   nlohmann::json json{{"passes", passes}, {"parameters", parameters}};
-  if (!compiled.program.classes.empty()) {
-    json["bytes"] = bytes_json(compiled.program);
-    json["peak_bytes"] = compiled.program.peak_bytes();
-    json["ranks"] = compiled.program.mesh.num_ranks();
-    json["collectives"] = collectives_json(compiled.program);
+  if (!compiled.programs.empty()) {
+    const Program& program = largest_of(compiled);
+    json["bytes"] = bytes_json(program);
+    json["peak_bytes"] = program.peak_bytes();
+    json["ranks"] = program.mesh.num_ranks();
+    json["collectives"] = collectives_json(program);
     json["bytes_per_parameter"] =
-        static_cast<double>(compiled.program.peak_bytes()) / static_cast<double>(parameters);
+        static_cast<double>(program.peak_bytes()) / static_cast<double>(parameters);
   }
+  if (compiled.programs.size() > 1)
+    for (const Program& program : compiled.programs)
+      json["stages"].push_back(
+          {{"peak_bytes", program.peak_bytes()}, {"blocks", blocks_of(program)}});
   return json;
 }
 
@@ -172,7 +215,8 @@ void run(const CompileCommand& command) {
                          .profile = {},
                          .microbatches = static_cast<int>(config.train.microbatches),
                          .pipeline = pipeline_options(command)};
-  options.profile.threads = threads_per_rank(threads_of_config(config), options.plan);
+  options.profile = profile_of_config(
+      config, threads_per_rank(threads_of_config(config), options.plan));
   const PassPipeline pipeline = training_pipeline(options.optimizer, options.plan, options.profile);
   if (command.print_pipeline) {
     print_pipeline(pipeline, command.run.json);
@@ -193,7 +237,8 @@ void run(const CompileCommand& command) {
     fmt::print("{}\n", json.dump());
     return;
   }
-  if (command.program) fmt::print("{}\n", print(compiled.program));
+  if (command.program)
+    for (const Program& program : compiled.programs) fmt::print("{}\n", print(program));
   print_report(compiled, parameters);
   if (memory > 0) print_fits(family_members(config), memory);
 }

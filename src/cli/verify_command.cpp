@@ -45,6 +45,7 @@ VerifyRequest request_of(const VerifyCommand& command) {
                         .steps = command.steps,
                         .seed = static_cast<uint64_t>(config.train.seed),
                         .threads = threads_of_config(config),
+                        .memory_bytes = profile_of_config(config, 1).memory_bytes,
                         .show_ranks = command.show_ranks};
   request.plan = plan_of_config(config, request.model);
   if (command.shrink) {
@@ -70,7 +71,7 @@ nlohmann::json to_json(const VerifyReport& report) {
                       {"equal", report.equal()}};
   for (const RankReport& rank : report.ranks)
     json["ranks"].push_back(
-        {{"rank", rank.rank}, {"loss", rank.loss}, {"parameters", rank.digest}});
+        {{"rank", rank.rank}, {"loss", rank.loss ? nlohmann::json(*rank.loss) : nlohmann::json()}, {"parameters", rank.digest}});
   return json;
 }
 
@@ -89,8 +90,8 @@ void print_report(const VerifyRequest& request, const VerifyReport& report) {
   print_worst("replicas", report.replica);
   fmt::print("  {:<16} {:9.2e}  (replicas: 0)\n", "tolerance", report.tolerance);
   for (const RankReport& rank : report.ranks)
-    fmt::print("  rank {:<3} own share of the loss {:.6f}  parameters {}\n", rank.rank, rank.loss,
-               rank.digest);
+    fmt::print("  rank {:<3} own share of the loss {}  parameters {}\n", rank.rank,
+               rank.loss ? fmt::format("{:.6f}", *rank.loss) : "none    ", rank.digest);
 }
 
 void run(const VerifyCommand& command) {

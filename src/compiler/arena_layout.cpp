@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent: states in block order, those of a bundle in its flat buffers. Window: rank and step
-// values, batch inputs of all microbatches, gradients, two buffers that the stream's gradient
-// alternates between, and what comes and goes. Slot: each block's kept activations. Inputs are
-// bound by name, streams along the chain.
+// values, batch inputs of all microbatches, gradients, the stream's gradients, and what comes and
+// goes. Slot: each stage's kept activations, by microbatch. Inputs are bound by name, streams along
+// the chain.
 #include "compiler/arena_layout.h"
 
 #include <algorithm>
 #include <map>
 
+#include "compiler/microbatch_layout.h"
 #include "compiler/window_layout.h"
 #include "ir/op_def.h"
 
@@ -24,11 +25,12 @@ class ArenaLayout {
     lay_out_batch_inputs();
     lay_out_windows_of_script();
     for (int block = 0; block < num_blocks(); ++block) lay_out_states(block);
+    lay_out_stages();
     lay_out_stream_gradients();
-    lay_out_slots();
     program_.scratch_bytes = module_.scratch_bytes;
     count(BufferKind::Scratch, module_.scratch_bytes);
     for (int block = 0; block < num_blocks(); ++block) bind(block);
+    bind_microbatches();
     bind_output();
   }
 
@@ -182,6 +184,8 @@ class ArenaLayout {
                    .init = {.kind = copies ? Init::Kind::OfParameter : Init::Kind::Zeros},
                    .decay = false,
                    .tied = false,
+                   .joined = {},
+                   .replica = parameter.spec.replica,
                    .parameter = parameter.name}};
       state.placement = parameter.placement;
       state.place = place;
@@ -235,47 +239,107 @@ class ArenaLayout {
     count(BufferKind::Input, bytes * program_.microbatches);
   }
 
-  void lay_out_stream_gradients() {
-    int64_t bytes = 0;
-    for (const BlockClass& block_class : module_.classes)
-      for (const GraphInput& input : block_class.graph.inputs())
-        if (input.kind == InputKind::OutputGradient)
-          bytes = std::max(bytes, block_class.graph.value(input.value).type.bytes());
-    for (int64_t& offset : stream_gradient_) offset = take(program_.window_bytes, bytes);
-    count(BufferKind::Activation, 2 * align_up(bytes));
+  int stage_of(int block) const { return module_.blocks[static_cast<size_t>(block)].stage; }
+  bool begins_stage(int block) const { return block == 0 || stage_of(block - 1) != stage_of(block); }
+  bool ends_stage(int block) const {
+    return block + 1 == num_blocks() || stage_of(block + 1) != stage_of(block);
   }
 
-  void lay_out_slots() {
-    for (const Block& block : module_.blocks)
-      slot_base_.push_back(take(program_.slot_bytes, module_.class_of(block).slot_bytes));
-    count(BufferKind::Activation, program_.slots * program_.slot_bytes);
+  static int64_t bytes_of_input(const Graph& graph, InputKind kind) {
+    for (const GraphInput& input : graph.inputs())
+      if (input.kind == kind) return align_up(graph.value(input.value).type.bytes());
+    return 0;
+  }
+
+  int segment_of(int block) const { return program_.blocks[static_cast<size_t>(block)].segment; }
+  bool begins_segment(int block) const {
+    return block == 0 || segment_of(block - 1) != segment_of(block);
+  }
+  bool ends_segment(int block) const {
+    return block + 1 == num_blocks() || segment_of(block + 1) != segment_of(block);
+  }
+  // The stream that leaves this block outlives what its segment keeps.
+  bool leaves_checkpoint(int block) const { return recomputes() && ends_segment(block); }
+  bool recomputes() const { return program_.recomputes; }
+
+  // What one microbatch takes in each stage and segment; each block's place in it.
+  void lay_out_stages() {
+    slot_base_.resize(module_.blocks.size());
+    gradient_base_.resize(module_.blocks.size());
+    checkpoint_base_.resize(module_.blocks.size());
+    for (int block = 0; block < num_blocks(); ++block) {
+      if (stage_of(block) == kEveryStage) continue;
+      const auto at = static_cast<size_t>(block);
+      const Graph& graph = class_of(block).graph;
+      StageBytes& stage = microbatches_.stages[stage_of(block)];
+      slot_base_[at] = take(microbatches_.segments[segment_of(block)], class_of(block).slot_bytes);
+      if (begins_stage(block))
+        stage.stream_in = stage.gradient_out = bytes_of_input(graph, InputKind::Stream);
+      const int64_t gradient = bytes_of_input(graph, InputKind::OutputGradient);
+      if (ends_stage(block))
+        stage.gradient_in = gradient;
+      else if (module_.split_backward)
+        gradient_base_[at] = take(stage.inner_gradients, gradient);
+      if (leaves_checkpoint(block)) checkpoint_base_[at] = take(stage.checkpoints, gradient);
+    }
+  }
+
+  // Between blocks of a stage, where both gradients run at once, two buffers take turns.
+  void lay_out_stream_gradients() {
+    int64_t bytes = 0;
+    for (int block = 0; block < num_blocks() && !module_.split_backward; ++block)
+      if (!ends_stage(block))
+        bytes = std::max(bytes, bytes_of_input(class_of(block).graph, InputKind::OutputGradient));
+    for (int64_t& offset : stream_gradient_) offset = take(program_.window_bytes, bytes);
+    count(BufferKind::Activation, 2 * bytes);
+  }
+
+  void bind_microbatches() {
+    microbatches_.recomputes = recomputes();
+    microbatches_.window_begin = program_.window_bytes;
+    const MicrobatchBytes bytes = lay_out_microbatches(microbatches_, program_);
+    program_.slot_bytes = bytes.slot;
+    program_.window_bytes += bytes.window;
+    count(BufferKind::Activation, bytes.slot + bytes.window);
   }
 
   // The gradient of the stream between block i and block i + 1.
-  int64_t stream_gradient(int edge) const {
-    return stream_gradient_[static_cast<size_t>(edge & 1)];
+  int64_t stream_gradient(int edge, Repeat& repeat) const {
+    if (edge < 0) return kNone;
+    if (ends_stage(edge)) return 0;  // in a buffer of its own, as a call binds it
+    if (!module_.split_backward) return stream_gradient_[static_cast<size_t>(edge & 1)];
+    repeat = Repeat::InnerGradients;
+    return gradient_base_[static_cast<size_t>(edge)];
   }
 
   void bind(int block) {
     const Graph& graph = class_of(block).graph;
     std::vector<int64_t>& offsets = program_.blocks[static_cast<size_t>(block)].offsets;
+    std::vector<Repeat>& repeats = program_.blocks[static_cast<size_t>(block)].repeats;
+    repeats.assign(static_cast<size_t>(graph.num_values()), Repeat::Once);
     for (ValueId id = 0; id < graph.num_values(); ++id) {
       const Location& location = graph.value(id).location;
       int64_t offset = kNone;
       if (location.lifetime == Lifetime::Scratch) offset = location.offset;
-      if (location.lifetime == Lifetime::Slot)
+      if (location.lifetime == Lifetime::Slot) {
         offset = slot_base_[static_cast<size_t>(block)] + location.offset;
+        repeats[static_cast<size_t>(id)] = Repeat::PerSlot;
+      }
       offsets.push_back(offset);
     }
     for (const GraphInput& input : graph.inputs())
-      offsets[static_cast<size_t>(input.value)] = offset_of_input(block, input);
+      offsets[static_cast<size_t>(input.value)] =
+          offset_of_input(block, input, repeats[static_cast<size_t>(input.value)]);
     for (const GraphOutput& output : graph.outputs())
-      if (output.kind != OutputKind::Stream)
-        offsets[static_cast<size_t>(output.value)] = offset_of_output(block, output);
+      offsets[static_cast<size_t>(output.value)] =
+          offset_of_output(block, output, repeats[static_cast<size_t>(output.value)]);
     for (const Node& node : graph.nodes())
-      if (op_def(node.op).aliases)
-        offsets[static_cast<size_t>(node.operands[0])] =
-            offsets[static_cast<size_t>(node.results[0])];
+      if (op_def(node.op).aliases) {
+        const auto from = static_cast<size_t>(node.operands[0]),
+                   to = static_cast<size_t>(node.results[0]);
+        offsets[from] = offsets[to];
+        repeats[from] = repeats[to];
+      }
   }
 
   // In the bundle that holds the parameter, as its routines use it; else on its own.
@@ -292,7 +356,7 @@ class ArenaLayout {
            bundle->begins[i] * size_bytes(flat.type.dtype);
   }
 
-  int64_t offset_of_input(int block, const GraphInput& input) {
+  int64_t offset_of_input(int block, const GraphInput& input, Repeat& repeat) {
     const Value& value = class_of(block).graph.value(input.value);
     switch (input.kind) {
       case InputKind::State:
@@ -302,18 +366,23 @@ class ArenaLayout {
       case InputKind::Rank:
         return rank_values_.at(value.name);
       case InputKind::Batch:
+        repeat = Repeat::PerMicrobatch;
         return program_.find_batch_input(value.name)->offset;
       case InputKind::Step:
         return program_.find_step_value(value.name)->offset;
       case InputKind::OutputGradient:
-        return stream_gradient(block);
+        if (ends_stage(block)) repeat = Repeat::GradientIn;
+        return stream_gradient(block, repeat);
       case InputKind::Stream:
-        return stream_offset(block - 1);
+        repeat = begins_stage(block)             ? Repeat::StreamIn
+                 : leaves_checkpoint(block - 1) ? Repeat::Checkpoint
+                                                : Repeat::PerSlot;
+        return begins_stage(block) ? 0 : stream_offset(block - 1);
     }
     check_failed("input kind", __FILE__, __LINE__, "");
   }
 
-  int64_t offset_of_output(int block, const GraphOutput& output) {
+  int64_t offset_of_output(int block, const GraphOutput& output, Repeat& repeat) {
     switch (output.kind) {
       case OutputKind::State:
         return program_.find_state(full_name(block, output.target))->place.offset;
@@ -324,15 +393,21 @@ class ArenaLayout {
       case OutputKind::Step:
         return program_.find_step_value(output.target)->offset;
       case OutputKind::InputGradient:
-        return stream_gradient(block - 1);
+        if (begins_stage(block)) {
+          repeat = Repeat::GradientOut;
+          return 0;
+        }
+        return stream_gradient(block - 1, repeat);
       case OutputKind::Stream:
-        break;
+        if (leaves_checkpoint(block)) repeat = Repeat::Checkpoint;
+        return stream_offset(block);
     }
     check_failed("output kind", __FILE__, __LINE__, "");
   }
 
   // Where block `index` leaves the stream it returns.
   int64_t stream_offset(int index) const {
+    if (leaves_checkpoint(index)) return checkpoint_base_[static_cast<size_t>(index)];
     const Graph& graph = class_of(index).graph;
     const GraphOutput* stream = graph.find_output(OutputKind::Stream);
     return slot_base_[static_cast<size_t>(index)] + graph.value(stream->value).location.offset;
@@ -341,7 +416,7 @@ class ArenaLayout {
   void bind_output() {
     const Graph& graph = class_of(num_blocks() - 1).graph;
     const GraphOutput* stream = graph.find_output(OutputKind::Stream);
-    if (!stream) return;
+    if (!stream || module_.stages > 1) return;
     program_.output = {.name = graph.value(stream->value).name,
                        .type = graph.value(stream->value).type,
                        .offset = stream_offset(num_blocks() - 1)};
@@ -353,7 +428,8 @@ class ArenaLayout {
   std::map<std::pair<int, std::string>, Place> flats_;  // by block and name in the class
   WindowLayout windows_;
   int64_t windows_begin_ = 0;
-  std::vector<int64_t> slot_base_;
+  LayoutRequest microbatches_;
+  std::vector<int64_t> slot_base_, gradient_base_, checkpoint_base_;  // by block
   std::array<int64_t, 2> stream_gradient_{};
 };
 

@@ -34,7 +34,7 @@ class Layout : public testing::TestWithParam<LayoutCase> {
                                    {.optimizer = {.ema_decay = 0.99},
                                     .profile = {.threads = 2},
                                     .microbatches = GetParam().microbatches})
-                               .program;
+                               .program();
 
   int64_t arena_bytes(Lifetime lifetime) const {
     switch (lifetime) {
@@ -43,7 +43,7 @@ class Layout : public testing::TestWithParam<LayoutCase> {
       case Lifetime::Window:
         return program_.window_bytes;
       case Lifetime::Slot:
-        return program_.slot_bytes * program_.slots;
+        return program_.slot_bytes;
       case Lifetime::Scratch:
         return program_.scratch_bytes;
       case Lifetime::None:
@@ -53,7 +53,6 @@ class Layout : public testing::TestWithParam<LayoutCase> {
   }
 
   int64_t stride(Repeat repeat) const {
-    if (repeat == Repeat::PerSlot) return program_.slot_bytes;
     return repeat == Repeat::PerMicrobatch ? program_.batch_input_stride : 0;
   }
 };
@@ -77,10 +76,8 @@ TEST_P(Layout, EveryBufferThatAnInstructionUsesIsBoundInsideItsArena) {
           const int64_t offset = block.offsets[static_cast<size_t>(id)];
           EXPECT_GE(offset, 0) << block.name << " " << buffer.name;
           EXPECT_EQ(offset % kBufferAlignment, 0) << block.name << " " << buffer.name;
-          const int copies = buffer.repeat == Repeat::PerMicrobatch ? program_.microbatches
-                             : buffer.repeat == Repeat::PerSlot     ? program_.slots
-                                                                    : 1;
-          EXPECT_LE(offset + (copies - 1) * stride(buffer.repeat) + buffer.type.bytes(),
+          const Repeat repeat = block.repeats[static_cast<size_t>(id)];
+          EXPECT_LE(offset + (program_.microbatches - 1) * stride(repeat) + buffer.type.bytes(),
                     arena_bytes(buffer.lifetime))
               << block.name << " " << buffer.name;
         }
@@ -184,10 +181,10 @@ INSTANTIATE_TEST_SUITE_P(ArenaLayout, Layout, testing::ValuesIn(layout_cases()),
 TEST(ArenaLayout, OnlyBatchInputsGrowWithMicrobatches) {
   const auto compiled = [](int microbatches) {
     return compile(small_model("Llama").build(DType::Fp32, 2), {.microbatches = microbatches})
-        .program;
+        .program();
   };
   const Program one = compiled(1), four = compiled(4);
-  EXPECT_EQ(four.slots, 1);
+  EXPECT_EQ(four.slot_bytes, one.slot_bytes);
   EXPECT_EQ(four.batch_input_stride, one.batch_input_stride);
   EXPECT_EQ(four.peak_bytes() - one.peak_bytes(), 3 * one.batch_input_stride);
   // tokens, labels, positions and document: 2 x 9 int32, each in two lines of 64 bytes.
@@ -198,7 +195,7 @@ TEST(ArenaLayout, ATiedTableIsOneState) {
   const auto compiled = [](bool tied) {
     SmallModel model = small_model("Gpt");
     model.config.tied = tied;
-    return compile(model.build(DType::Fp32, 2), {}).program;
+    return compile(model.build(DType::Fp32, 2), {}).program();
   };
   const Program tied = compiled(true), untied = compiled(false);
   EXPECT_EQ(tied.find_state("head.table"), nullptr);
@@ -213,7 +210,7 @@ TEST(ArenaLayout, ATiedTableIsOneState) {
 TEST(ArenaLayout, AForwardProgramHasNoGradientsAndNoOptimizerState) {
   const Program program =
       compile(small_model("Gpt").build(DType::Fp32, 2, HeadKind::Logits), {.training = false})
-          .program;
+          .program();
   EXPECT_EQ(program.bytes(BufferKind::Gradient), 0);
   EXPECT_EQ(program.bytes(BufferKind::Optimizer), 0);
   EXPECT_EQ(to_string(program.output.type), "fp32[batch=2, vocab=29]");

@@ -1,29 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/compile.h"
 
+#include <algorithm>
+
 #include "compiler/emit_program.h"
 #include "ir/verifier.h"
 #include "program/check_program.h"
+#include "schedule/schedule_kinds.h"
 
 namespace tessera {
+namespace {
 
-Compiled compile(Module module, const CompileOptions& options) {
+// One rank runs one microbatch after the other.
+Schedule schedule_of(const CompileOptions& options) {
+  const Plan& plan = options.plan;
+  if (plan.pipeline_axis < 0) return make_schedule("1f1b", 1, 1, options.microbatches);
+  const int chunks = plan.chunks > 0 ? plan.chunks : schedule_kind(plan.schedule).least_chunks;
+  return make_schedule(plan.schedule, plan.pipeline_ranks(), chunks, options.microbatches);
+}
+
+std::vector<Program> programs_of(const Compiled& compiled, const CompileOptions& options,
+                                 bool hold_runs) {
+  std::vector<Program> programs;
+  for (int rank = 0; rank < compiled.schedule.ranks; ++rank)
+    programs.push_back(emit_program(compiled.module, compiled.schedule, rank,
+                                    {.threads = options.profile.threads,
+                                     .shard_axis = options.plan.shard_axis,
+                                     .pipeline_axis = options.plan.pipeline_axis,
+                                     .zigzag = options.plan.zigzag,
+                                     .recompute = options.plan.recompute,
+                                     .hold_runs = hold_runs}));
+  return programs;
+}
+
+bool fit(const std::vector<Program>& programs, const DeviceProfile& profile) {
+  if (profile.memory_bytes == 0) return true;
+  return std::all_of(programs.begin(), programs.end(), [&](const Program& program) {
+    return program.peak_bytes() <= profile.memory_bytes;
+  });
+}
+
+}  // namespace
+
+namespace {
+
+Compiled compile_as_planned(Module module, const CompileOptions& options) {
   if (options.microbatches < 1)
     throw user_error("microbatches is {}: use 1 or more", options.microbatches);
   if (module.blocks.empty()) throw user_error("module {} has no blocks", module.name);
   verify(module);
-  const PassPipeline pipeline =
-      options.training ? training_pipeline(options.optimizer, options.plan, options.profile)
-                       : inference_pipeline(options.profile);
-  Compiled compiled{.module = std::move(module), .program = {}, .passes = {}};
+  Compiled compiled{.module = std::move(module),
+                    .programs = {},
+                    .schedule = schedule_of(options),
+                    .holds_runs = true,
+                    .passes = {}};
+  const PassPipeline pipeline = options.training
+                                    ? training_pipeline(options.optimizer, options.plan,
+                                                        options.profile, compiled.schedule)
+                                    : inference_pipeline(options.profile);
   compiled.passes = pipeline.run(compiled.module, options.pipeline);
-  if (compiled.module.form == Form::Planned)
-    compiled.program = emit_program(compiled.module, {.microbatches = options.microbatches,
-                                                      .threads = options.profile.threads,
-                                                      .shard_axis = options.plan.shard_axis,
-                                                      .zigzag = options.plan.zigzag});
-  if (!compiled.program.classes.empty()) check_memory(compiled.program);
+  if (compiled.module.form != Form::Planned) return compiled;
+  compiled.programs = programs_of(compiled, options, true);
+  compiled.holds_runs = fit(compiled.programs, options.profile);
+  if (!compiled.holds_runs) compiled.programs = programs_of(compiled, options, false);
+  for (const Program& program : compiled.programs) check_memory(program);
+  if (compiled.programs.size() > 1) check_pipeline(compiled.programs);
   return compiled;
+}
+
+int64_t most_bytes(const Compiled& compiled) {
+  int64_t most = 0;
+  for (const Program& program : compiled.programs) most = std::max(most, program.peak_bytes());
+  return most;
+}
+
+// The least that is rebuilt so that every rank fits: a growing number of values, then blocks.
+Compiled compile_to_fit(const Module& module, CompileOptions options) {
+  const int64_t memory = options.profile.memory_bytes;
+  if (memory == 0)
+    throw user_error("plan.recompute = fit needs to know a rank's memory")
+        .at("plan.recompute")
+        .help("set plan.memory, such as 8GB");
+  const auto with = [&](Recompute recompute) {
+    options.plan.recompute = recompute;
+    return compile_as_planned(module, options);
+  };
+  Compiled compiled = with({});
+  if (most_bytes(compiled) <= memory) return compiled;
+  constexpr int kAll = 1 << 20;
+  Compiled all = with({.kind = RecomputeKind::Values, .values = kAll});
+  if (most_bytes(all) <= memory) {
+    int too_few = 0, enough = 0;
+    for (const PassReport& pass : all.passes)
+      for (const auto& [what, count] : pass.counts)
+        if (pass.name == "recompute" && what == "values") enough = static_cast<int>(count);
+    while (enough - too_few > 1) {
+      const int middle = (enough + too_few) / 2;
+      Compiled some = with({.kind = RecomputeKind::Values, .values = middle});
+      const bool fits = most_bytes(some) <= memory;
+      (fits ? enough : too_few) = middle;
+      if (fits) all = std::move(some);
+    }
+    return all;
+  }
+  Compiled blocks = with({.kind = RecomputeKind::Blocks, .every = 1});
+  if (most_bytes(blocks) > memory)
+    throw user_error("a rank needs {} bytes even where it rebuilds every block, and has {}",
+                     most_bytes(blocks), memory)
+        .at("plan.recompute")
+        .help("use more ranks, smaller microbatches or plan.zero = 3");
+  return blocks;
+}
+
+}  // namespace
+
+Compiled compile(Module module, const CompileOptions& options) {
+  if (options.plan.recompute.kind == RecomputeKind::Fit) return compile_to_fit(module, options);
+  return compile_as_planned(std::move(module), options);
 }
 
 }  // namespace tessera

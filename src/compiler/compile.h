@@ -4,6 +4,7 @@
 
 #include "compiler/training_pipeline.h"
 #include "program/program.h"
+#include "schedule/schedule.h"
 
 namespace tessera {
 
@@ -17,9 +18,18 @@ struct CompileOptions {
 };
 
 struct Compiled {
-  Module module;  // after the last pass
-  Program program;
+  Module module;                  // after the last pass
+  std::vector<Program> programs;  // by place along the pipeline; empty: not all passes ran
+  Schedule schedule;
+  bool holds_runs = true;  // gathered weights stay for a run of microbatches: memory allows it
   std::vector<PassReport> passes;
+
+  // Where there is no pipeline: the one program.
+  Program& program() {
+    TESSERA_CHECK(programs.size() == 1, "{} programs", programs.size());
+    return programs.front();
+  }
+  const Program& program() const { return const_cast<Compiled*>(this)->program(); }
 };
 
 Compiled compile(Module module, const CompileOptions& options);

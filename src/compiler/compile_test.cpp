@@ -38,14 +38,14 @@ TEST(Compile, GivesTheSameModuleAndProgramEveryTime) {
     const Compiled once = compile(model.build(DType::Bf16, 2), {.microbatches = 2});
     const Compiled again = compile(model.build(DType::Bf16, 2), {.microbatches = 2});
     EXPECT_EQ(print(once.module), print(again.module));
-    EXPECT_EQ(print(once.program), print(again.program));
+    EXPECT_EQ(print(once.program()), print(again.program()));
   }
 }
 
 TEST(Compile, EmitsNoProgramWhenStoppedEarly) {
   const Compiled compiled =
       compile(small_model("Mlp").build(DType::Fp32, 2), {.pipeline = {.stop_after = "fuse"}});
-  EXPECT_TRUE(compiled.program.blocks.empty());
+  EXPECT_TRUE(compiled.programs.empty());
   EXPECT_EQ(compiled.module.form, Form::Local);
 }
 
@@ -56,7 +56,7 @@ TEST(Compile, InstructionsDoNotGrowWithLayers) {
     model.config.layers = layers;
     size_t instructions = 0;
     for (const ProgramClass& program_class :
-         compile(model.build(DType::Fp32, 2), {}).program.classes)
+         compile(model.build(DType::Fp32, 2), {}).program().classes)
       for (const auto& routine : program_class.routines) instructions += routine.size();
     return instructions;
   };

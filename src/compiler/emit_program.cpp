@@ -2,6 +2,7 @@
 #include "compiler/emit_program.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/arena_layout.h"
 #include "compiler/scripts.h"
@@ -9,7 +10,7 @@
 namespace tessera {
 namespace {
 
-RoutineKind routine_of(Phase phase) {
+RoutineKind routine_of(Phase phase, bool split_backward) {
   switch (phase) {
     case Phase::Gather:
       return RoutineKind::Gather;
@@ -21,6 +22,8 @@ RoutineKind routine_of(Phase phase) {
       return RoutineKind::Count;
     case Phase::Reduce:
       return RoutineKind::Reduce;
+    case Phase::Join:
+      return RoutineKind::Join;
     case Phase::Report:
       return RoutineKind::Report;
     case Phase::Total:
@@ -31,9 +34,11 @@ RoutineKind routine_of(Phase phase) {
       return RoutineKind::Forward;
     case Phase::Evaluate:
       return RoutineKind::Evaluate;
+    case Phase::Recompute:
     case Phase::InputGrad:
+      return split_backward ? RoutineKind::InputGrad : RoutineKind::Backward;
     case Phase::WeightGrad:
-      return RoutineKind::Backward;
+      return split_backward ? RoutineKind::WeightGrad : RoutineKind::Backward;
     case Phase::Norm:
       return RoutineKind::Norm;
     case Phase::Update:
@@ -73,8 +78,7 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
   const Value& value = graph.value(id);
   Buffer buffer{.name = value.name,
                 .type = value.type,
-                .lifetime = value.location.lifetime,
-                .repeat = Repeat::Once};
+                .lifetime = value.location.lifetime};
   if (const GraphInput* input = graph.input_of(id)) {
     switch (input->kind) {
       case InputKind::State:
@@ -88,9 +92,6 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
         buffer.lifetime = Lifetime::Slot;
         break;
       case InputKind::Batch:
-        buffer.lifetime = Lifetime::Window;
-        buffer.repeat = Repeat::PerMicrobatch;
-        break;
       case InputKind::Step:
       case InputKind::Rank:
       case InputKind::OutputGradient:
@@ -104,7 +105,6 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
       buffer.lifetime = flat_lifetime(block_class, flat);
       buffer.rank_stride = flat_stride(flat, value.type);
     }
-  if (buffer.lifetime == Lifetime::Slot) buffer.repeat = Repeat::PerSlot;
   return buffer;
 }
 
@@ -154,37 +154,169 @@ void mark_dead(const Graph& graph, std::vector<Instruction>& routine) {
   }
 }
 
-ProgramClass class_of(const Module& module, const BlockClass& block_class) {
+// What a class that begins or ends a stage takes and gives. Sends and receives fill no new buffer:
+// they name the one they read or fill.
+void add_transfers(const Graph& graph, ProgramClass& program_class) {
+  const auto add = [&](OpKind op, RoutineKind start, RoutineKind done, ValueId value) {
+    program_class.routine(start).push_back({.op = op,
+                                            .attributes = {{"axes", "pp"},
+                                                           {"ranks", int64_t{2}},
+                                                           {"async", int64_t{1}}},
+                                            .operands = {value},
+                                            .results = {value},
+                                            .accumulators = {},
+                                            .dead_after = {}});
+    program_class.routine(done).push_back({.op = OpKind::wait,
+                                           .attributes = {},
+                                           .operands = {value},
+                                           .results = {value},
+                                           .accumulators = {},
+                                           .dead_after = {}});
+  };
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind == InputKind::Stream)
+      add(OpKind::recv, RoutineKind::StreamIn, RoutineKind::StreamInDone, input.value);
+    if (input.kind == InputKind::OutputGradient)
+      add(OpKind::recv, RoutineKind::GradientIn, RoutineKind::GradientInDone, input.value);
+  }
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.kind == OutputKind::Stream)
+      add(OpKind::send, RoutineKind::StreamOut, RoutineKind::StreamOutDone, output.value);
+    if (output.kind == OutputKind::InputGradient)
+      add(OpKind::send, RoutineKind::GradientOut, RoutineKind::GradientOutDone, output.value);
+  }
+}
+
+// Totals run between steps' actions, not in them.
+bool has_work(const BlockClass& block_class) {
+  const auto& nodes = block_class.graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+    return node.phase == Phase::Forward || node.phase == Phase::Evaluate ||
+           node.phase == Phase::InputGrad || node.phase == Phase::WeightGrad;
+  });
+}
+
+ProgramClass class_of(const Module& module, const BlockClass& block_class, bool recomputes) {
   const Graph& graph = block_class.graph;
   ProgramClass program_class{.name = block_class.name, .buffers = {}, .routines = {}};
   for (ValueId id = 0; id < graph.num_values(); ++id)
     program_class.buffers.push_back(buffer_of(module, block_class, id));
   for (const Node& node : graph.nodes()) {
-    const RoutineKind kind = routine_of(node.phase);
+    const RoutineKind kind = routine_of(node.phase, module.split_backward);
     program_class.routine(kind).push_back(instruction_of(graph, node));
     if (kind == RoutineKind::Forward)
       program_class.routine(RoutineKind::Evaluate).push_back(instruction_of(graph, node));
   }
   for (auto& routine : program_class.routines) mark_dead(graph, routine);
+  if (module.stages > 1) add_transfers(graph, program_class);
+  // What is counted over the step is counted once.
+  for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
+    if (recomputes && instruction.accumulators.empty())
+      program_class.routine(RoutineKind::Recompute).push_back(instruction);
   return program_class;
+}
+
+// What one rank has of a module: the blocks of its stages, and their classes.
+Module part_of(const Module& module, const Schedule& schedule, int rank) {
+  Module part = module;
+  part.classes.clear();
+  std::vector<int> renumbered(module.classes.size(), kNone);
+  std::erase_if(part.blocks, [&](const Block& block) {
+    return block.stage != kEveryStage &&
+           schedule.rank_of_stage[static_cast<size_t>(block.stage)] != rank;
+  });
+  for (Block& block : part.blocks) {
+    int& number = renumbered[static_cast<size_t>(block.class_index)];
+    if (number == kNone) {
+      number = static_cast<int>(part.classes.size());
+      part.classes.push_back(module.class_of(block));
+    }
+    block.class_index = number;
+  }
+  return part;
+}
+
+// The stages of this rank. Channels are numbered by edge, so that all ranks make them in one order.
+Stages stages_of(const Module& part, const Schedule& schedule, int rank, Program& program) {
+  Stages stages;
+  for (int block = 0; block < static_cast<int>(part.blocks.size()); ++block) {
+    const int stage = part.blocks[static_cast<size_t>(block)].stage;
+    if (stage == kEveryStage) continue;
+    const auto [at, fresh] = stages.edges.try_emplace(stage);
+    if (fresh) at->second.first_block = block;
+    if (has_work(part.class_of(part.blocks[static_cast<size_t>(block)]))) at->second.last_block = block;
+  }
+  const auto rank_of = [&](int stage) { return schedule.rank_of_stage[static_cast<size_t>(stage)]; };
+  const auto add = [&](std::string_view what, int from, int to) {
+    program.channels.push_back(
+        {.name = fmt::format("{} {}>{}", what, from, to), .from = rank_of(from), .to = rank_of(to)});
+    return static_cast<int>(program.channels.size()) - 1;
+  };
+  for (int from = 0; from + 1 < part.stages; ++from) {
+    const int to = from + 1;
+    if (rank_of(from) != rank && rank_of(to) != rank) continue;
+    const int stream = add("stream", from, to), gradient = add("gradient", to, from);
+    const bool local = rank_of(from) == rank_of(to);
+    if (rank_of(from) == rank) {
+      stages.edges.at(from).stream_out = stream;
+      stages.edges.at(from).gradient_in = gradient;
+      stages.edges.at(from).gradient_in_is_local = local;
+    }
+    if (rank_of(to) == rank) {
+      stages.edges.at(to).stream_in = stream;
+      stages.edges.at(to).gradient_out = gradient;
+      stages.edges.at(to).stream_in_is_local = local;
+    }
+  }
+  return stages;
+}
+
+// A stage is one segment, or one for every so many of its blocks.
+void number_segments(const Stages& stages, const Recompute& recompute, Program& program) {
+  int segment = 0;
+  for (const auto& [number, stage] : stages.edges) {
+    const int blocks = stage.last_block - stage.first_block + 1;
+    int every = blocks;
+    if (program.recomputes)
+      every = recompute.every > 0 ? recompute.every
+                                  : static_cast<int>(std::lround(std::sqrt(blocks)));
+    for (int i = 0; i < blocks; ++i)
+      program.blocks[static_cast<size_t>(stage.first_block + i)].segment = segment + i / every;
+    segment += (blocks + every - 1) / every;
+    // Totals, behind the last block, keep nothing.
+    for (size_t block = static_cast<size_t>(stage.last_block) + 1;
+         block < program.blocks.size() && program.blocks[block].stage == number; ++block)
+      program.blocks[block].segment = segment - 1;
+  }
 }
 
 }  // namespace
 
-Program emit_program(const Module& module, const EmitProgramOptions& options) {
-  TESSERA_CHECK(module.form == Form::Planned);
+Program emit_program(const Module& whole, const Schedule& schedule, int rank,
+                     const EmitProgramOptions& options) {
+  TESSERA_CHECK(whole.form == Form::Planned);
+  const Module module = part_of(whole, schedule, rank);
   Program program;
   program.name = module.name;
-  program.microbatches = options.microbatches;
+  program.microbatches = schedule.microbatches;
   program.threads = options.threads;
   program.mesh = module.mesh;
   program.shard_axis = options.shard_axis;
+  program.pipeline_axis = options.pipeline_axis;
   program.zigzag = options.zigzag;
+  program.recomputes = options.recompute.kind == RecomputeKind::Blocks;
   for (const BlockClass& block_class : module.classes)
-    program.classes.push_back(class_of(module, block_class));
+    program.classes.push_back(class_of(module, block_class, program.recomputes));
   for (const Block& block : module.blocks)
-    program.blocks.push_back({.name = block.name, .class_index = block.class_index, .offsets = {}});
-  write_scripts(module, program);
+    program.blocks.push_back({.name = block.name,
+                              .class_index = block.class_index,
+                              .stage = block.stage,
+                              .offsets = {},
+                              .repeats = {}});
+  Stages stages = stages_of(module, schedule, rank, program);
+  stages.hold_runs = options.hold_runs;
+  number_segments(stages, options.recompute, program);
+  write_scripts(module, program, stages, schedule.actions[static_cast<size_t>(rank)]);
   lay_out_arenas(module, program);
   return program;
 }

@@ -4,17 +4,23 @@
 #pragma once
 
 #include "ir/module.h"
+#include "mesh/plan.h"
 #include "program/program.h"
+#include "schedule/schedule.h"
 
 namespace tessera {
 
 struct EmitProgramOptions {
-  int microbatches = 1;
   int threads = 1;  // that plan_memory sized workspaces for
   int shard_axis = -1;
+  int pipeline_axis = -1;
   int zigzag = 1;
+  Recompute recompute = {};
+  bool hold_runs = true;  // as in Stages
 };
 
-Program emit_program(const Module& module, const EmitProgramOptions& options);
+// Of the ranks at one place along the pipeline.
+Program emit_program(const Module& module, const Schedule& schedule, int pipeline_rank,
+                     const EmitProgramOptions& options);
 
 }  // namespace tessera

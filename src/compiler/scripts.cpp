@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that rest in shards start to be gathered one call ahead of their use and are dropped
 // behind it; those that the next call needs too stay, so the last block's survive from forward to
-// backward.
+// backward. Where memory allows, those of a stage stay for a run of microbatches that pass it one
+// after the other in the same direction.
 #include "compiler/scripts.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -35,55 +37,83 @@ std::vector<int> weights_read(const Module& module, const Program& program,
   return {owners.begin(), owners.end()};
 }
 
-std::vector<int> gradients_written(const Module& module, const ScriptCall& call) {
+std::vector<int> gradients_written(const Module& module, const Program& program,
+                                   const ScriptCall& call) {
   std::set<int> owners;
-  if (call.routine != RoutineKind::Backward) return {};
-  const Graph& graph = module.class_of(module.blocks[static_cast<size_t>(call.block)]).graph;
-  for (const GraphOutput& output : graph.outputs())
-    if (output.kind == OutputKind::Gradient)
-      owners.insert(owner_of(module, call.block, output.target).block);
+  const Block& block = module.blocks[static_cast<size_t>(call.block)];
+  const Graph& graph = module.class_of(block).graph;
+  if (!is_backward(call.routine)) return {};
+  for (const Instruction& instruction :
+       program.classes[static_cast<size_t>(block.class_index)].routine(call.routine))
+    for (const GraphOutput& output : graph.outputs())
+      if (output.kind == OutputKind::Gradient &&
+          std::find(instruction.results.begin(), instruction.results.end(), output.value) !=
+              instruction.results.end())
+        owners.insert(owner_of(module, call.block, output.target).block);
   return {owners.begin(), owners.end()};
+}
+
+bool is_backward(RoutineKind routine) {
+  return routine == RoutineKind::Backward || routine == RoutineKind::InputGrad ||
+         routine == RoutineKind::WeightGrad;
 }
 
 namespace {
 
+// Messages of one channel that are sent and not yet waited for: few enough for every backend.
+constexpr size_t kMostInFlight = 64;
+
 class ScriptWriter {
  public:
-  ScriptWriter(const Module& module, Program& program, std::string name)
-      : module_(module), program_(program), script_{.name = std::move(name), .calls = {}} {}
+  ScriptWriter(const Module& module, Program& program, const Stages& stages, std::string name)
+      : module_(module),
+        program_(program),
+        stages_(stages),
+        script_{.name = std::move(name), .calls = {}} {}
 
   bool has(RoutineKind routine, int block) const {
     return !program_.class_of(program_.blocks[static_cast<size_t>(block)]).routine(routine).empty();
   }
 
   // Calls the routine of that block, if its class has one.
-  void call(RoutineKind routine, int block, int microbatch) {
+  void call(RoutineKind routine, int block, int microbatch, int channel = kNone) {
     if (!has(routine, block)) return;
     script_.calls.push_back({.routine = routine,
                              .block = block,
                              .microbatch = microbatch,
                              .first = microbatch == 0,
                              .last = microbatch == last_microbatch(),
-                             .accumulate = {}});
+                             .accumulate = {},
+                             .bases = {},
+                             .channel = channel});
+    runs_.push_back(run_);
   }
 
   void for_blocks(RoutineKind routine, int microbatch) {
     for (int block = 0; block < num_blocks(); ++block) call(routine, block, microbatch);
   }
 
-  // Sums of a block's gradients travel while the block before it computes.
-  void backward(int microbatch) {
-    int travelling = kNone;
-    for (int block = num_blocks() - 1; block >= 0; --block) {
-      call(RoutineKind::Backward, block, microbatch);
-      const BlockClass& block_class = module_.class_of(module_.blocks[static_cast<size_t>(block)]);
-      const bool due = microbatch == last_microbatch() || reduces_every_microbatch(block_class);
-      if (!due || !has(RoutineKind::Reduce, block)) continue;
-      if (travelling != kNone) call(RoutineKind::Settle, travelling, microbatch);
-      call(RoutineKind::Reduce, block, microbatch);
-      travelling = block;
+  // A training step's actions. What an action takes from another stage begins to travel one action
+  // ahead, what it gives is waited for when its buffer is needed.
+  void run(const std::vector<Action>& actions) {
+    if (!actions.empty()) receive(actions.front());
+    for (size_t i = 0; i < actions.size(); ++i) {
+      if (i + 1 < actions.size()) receive(actions[i + 1]);
+      run(actions[i]);
     }
-    if (travelling != kNone) call(RoutineKind::Settle, travelling, microbatch);
+    for (const auto& [key, sent] : sent_)
+      for (const int microbatch : sent) call(key.first, key.second, microbatch, channel_of(key));
+    sent_.clear();
+  }
+
+  // An evaluation's: forward alone.
+  void evaluate(const std::vector<Action>& actions) {
+    std::vector<Action> forward;
+    for (const Action& action : actions)
+      if (action.kind == ActionKind::Forward) forward.push_back(action);
+    most_streams_ = 2;
+    evaluates_ = true;
+    run(forward);
   }
 
   void finish() {
@@ -95,7 +125,138 @@ class ScriptWriter {
   int last_microbatch() const { return program_.microbatches - 1; }
 
  private:
+  using Sender = std::pair<RoutineKind, int>;  // what waits until it is sent, and its block
+
   int num_blocks() const { return static_cast<int>(program_.blocks.size()); }
+  const StageEdges& stage(const Action& action) const { return stages_.edges.at(action.stage); }
+  int channel_of(const Sender& sender) const {
+    const StageEdges& edges = stages_.edges.at(program_.blocks[static_cast<size_t>(sender.second)].stage);
+    return sender.first == RoutineKind::StreamOutDone ? edges.stream_out : edges.gradient_out;
+  }
+
+  void run(const Action& action) {
+    const StageEdges& own = stage(action);
+    if (run_ == kNone || action.stage != last_.stage || action.kind != last_.kind) ++run_;
+    last_ = action;
+    switch (action.kind) {
+      case ActionKind::Forward:
+        return forward(own, action.microbatch);
+      case ActionKind::Backward:
+        if (!module_.split_backward) return backward(own, action.microbatch);
+        input_grad(own, action.microbatch);
+        return weight_grad(own, action.microbatch);
+      case ActionKind::InputGrad:
+        return input_grad(own, action.microbatch);
+      case ActionKind::WeightGrad:
+        return weight_grad(own, action.microbatch);
+    }
+  }
+
+  // Starts to receive what the action needs, unless the sender is this rank, which has yet to send.
+  void receive(const Action& action) {
+    const StageEdges& own = stage(action);
+    if (action.kind == ActionKind::Forward && own.stream_in != kNone && !own.stream_in_is_local)
+      call(RoutineKind::StreamIn, own.first_block, action.microbatch, own.stream_in);
+    if (gives_input_grad(action.kind) && own.gradient_in != kNone && !own.gradient_in_is_local)
+      call(RoutineKind::GradientIn, own.last_block, action.microbatch, own.gradient_in);
+  }
+
+  // Waits for the oldest messages until at most `most` are under way.
+  void await_sent(RoutineKind done, int block, size_t most, int microbatch = kNone) {
+    std::deque<int>& sent = sent_[{done, block}];
+    while (!sent.empty() && (sent.size() > most || sent.front() == microbatch)) {
+      call(done, block, sent.front(), channel_of({done, block}));
+      sent.pop_front();
+    }
+  }
+
+  void forward(const StageEdges& own, int microbatch) {
+    if (own.stream_in != kNone) {
+      if (own.stream_in_is_local)
+        call(RoutineKind::StreamIn, own.first_block, microbatch, own.stream_in);
+      call(RoutineKind::StreamInDone, own.first_block, microbatch, own.stream_in);
+    }
+    for (int block = own.first_block; block <= own.last_block; ++block)
+      call(evaluates_ ? RoutineKind::Evaluate : RoutineKind::Forward, block, microbatch);
+    if (own.stream_out == kNone) return;
+    await_sent(RoutineKind::StreamOutDone, own.last_block, most_streams_ - 1);
+    call(RoutineKind::StreamOut, own.last_block, microbatch, own.stream_out);
+    sent_[{RoutineKind::StreamOutDone, own.last_block}].push_back(microbatch);
+  }
+
+  // Whoever gives a gradient back has taken the stream.
+  void take_gradient(const StageEdges& own, int microbatch) {
+    if (own.gradient_in != kNone) {
+      if (own.gradient_in_is_local)
+        call(RoutineKind::GradientIn, own.last_block, microbatch, own.gradient_in);
+      call(RoutineKind::GradientInDone, own.last_block, microbatch, own.gradient_in);
+    }
+    if (own.stream_out != kNone)
+      await_sent(RoutineKind::StreamOutDone, own.last_block, kMostInFlight, microbatch);
+    if (own.gradient_out != kNone) await_sent(RoutineKind::GradientOutDone, own.first_block, 0);
+  }
+
+  void give_gradient(const StageEdges& own, int microbatch) {
+    if (own.gradient_out == kNone) return;
+    call(RoutineKind::GradientOut, own.first_block, microbatch, own.gradient_out);
+    sent_[{RoutineKind::GradientOutDone, own.first_block}].push_back(microbatch);
+  }
+
+  // The last one of the stage: its gradients are whole.
+  bool is_last(const StageEdges& own) { return ++backwards_[own.first_block] == program_.microbatches; }
+
+  // Before the backward of a segment's last block: all of the segment's forward again.
+  void rebuild(const StageEdges& own, int last, int microbatch) {
+    const auto segment = [&](int block) {
+      return program_.blocks[static_cast<size_t>(block)].segment;
+    };
+    if (!program_.recomputes || (last < own.last_block && segment(last + 1) == segment(last)))
+      return;
+    int first = last;
+    while (first > own.first_block && segment(first - 1) == segment(last)) --first;
+    for (int block = first; block <= last; ++block) call(RoutineKind::Recompute, block, microbatch);
+  }
+
+  // Sums of a block's gradients travel while the block before it computes. Where the backward is
+  // split some parameters' gradients come with the input's: a sum is taken only when all of the
+  // block's are there for the same microbatches.
+  void weight_gradients(const StageEdges& own, int microbatch, RoutineKind routine) {
+    const bool last = is_last(own);
+    const bool whole = !module_.split_backward ||
+                       input_grads_[own.first_block] == backwards_[own.first_block];
+    int travelling = kNone;
+    for (int block = own.last_block; block >= own.first_block; --block) {
+      if (routine != RoutineKind::WeightGrad) rebuild(own, block, microbatch);
+      call(routine, block, microbatch);
+      const BlockClass& block_class = module_.class_of(module_.blocks[static_cast<size_t>(block)]);
+      const bool due = last || (whole && reduces_every_microbatch(block_class));
+      if (!due || !has(RoutineKind::Reduce, block)) continue;
+      if (travelling != kNone) call(RoutineKind::Settle, travelling, microbatch);
+      call(RoutineKind::Reduce, block, microbatch);
+      travelling = block;
+    }
+    if (travelling != kNone) call(RoutineKind::Settle, travelling, microbatch);
+  }
+
+  void backward(const StageEdges& own, int microbatch) {
+    take_gradient(own, microbatch);
+    weight_gradients(own, microbatch, RoutineKind::Backward);
+    give_gradient(own, microbatch);
+  }
+
+  void input_grad(const StageEdges& own, int microbatch) {
+    take_gradient(own, microbatch);
+    ++input_grads_[own.first_block];
+    for (int block = own.last_block; block >= own.first_block; --block) {
+      rebuild(own, block, microbatch);
+      call(RoutineKind::InputGrad, block, microbatch);
+    }
+    give_gradient(own, microbatch);
+  }
+
+  void weight_grad(const StageEdges& own, int microbatch) {
+    weight_gradients(own, microbatch, RoutineKind::WeightGrad);
+  }
 
   void add_gathers() {
     std::vector<std::set<int>> needs;
@@ -108,6 +269,10 @@ class ScriptWriter {
       needs.push_back(std::move(blocks));
     }
     if (!any) return;
+    // By run and block: the last call of the run that needs it.
+    std::map<std::pair<int, int>, size_t> last_in_run;
+    for (size_t i = 0; i < needs.size() && stages_.hold_runs; ++i)
+      for (const int block : needs[i]) last_in_run[{runs_[i], block}] = i;
     const auto next_need = [&](size_t i) {
       while (i < needs.size() && needs[i].empty()) ++i;
       return i < needs.size() ? needs[i] : std::set<int>{};
@@ -123,8 +288,12 @@ class ScriptWriter {
             if (held.insert(block).second) call(RoutineKind::Gather, block, calls[i].microbatch);
         for (const int block : needs[i])
           if (there.insert(block).second) call(RoutineKind::Await, block, calls[i].microbatch);
-        std::erase_if(there, [&](int block) { return !next.contains(block); });
-        std::erase_if(held, [&](int block) { return !next.contains(block); });
+        const auto is_done_with = [&](int block) {
+          const auto last = last_in_run.find({runs_[i], block});
+          return !next.contains(block) && (last == last_in_run.end() || last->second <= i);
+        };
+        std::erase_if(there, is_done_with);
+        std::erase_if(held, is_done_with);
       }
       script_.calls.push_back(std::move(calls[i]));
     }
@@ -146,7 +315,9 @@ class ScriptWriter {
     if (call.routine == RoutineKind::Reduce && reduces_every_microbatch(block_class))
       for (const Bundle& bundle : block_class.bundles)
         for (const std::string& parameter : bundle.parameters)
-          written_.erase(fmt::format("gradient {}.{}", block.name, parameter));
+          written_.erase("gradient " +
+                         module_.state_name(module_.blocks[static_cast<size_t>(call.block)],
+                                            parameter));
   }
 
   std::string accumulator_name(const BlockClass& block_class, int block, ValueId value) const {
@@ -163,8 +334,16 @@ class ScriptWriter {
 
   const Module& module_;
   Program& program_;
+  const Stages& stages_;
   Script script_;
   std::map<std::string, bool> written_;
+  std::map<Sender, std::deque<int>> sent_;  // microbatches under way
+  std::map<int, int> input_grads_, backwards_;  // so far, by a stage's first block
+  std::vector<int> runs_;                   // by call
+  int run_ = kNone;
+  Action last_ = {};
+  size_t most_streams_ = kMostInFlight;
+  bool evaluates_ = false;
 };
 
 bool has_routine(const Program& program, RoutineKind kind) {
@@ -179,34 +358,34 @@ void write_begin(ScriptWriter& script, int microbatches) {
   script.for_blocks(RoutineKind::Count, microbatches - 1);
 }
 
-void write_train_step(const Module& module, Program& program) {
-  ScriptWriter script(module, program, "train_step");
+void write_train_step(const Module& module, Program& program, const Stages& stages,
+                      const std::vector<Action>& actions) {
+  ScriptWriter script(module, program, stages, "train_step");
   write_begin(script, program.microbatches);
-  for (int microbatch = 0; microbatch < program.microbatches; ++microbatch) {
-    script.for_blocks(RoutineKind::Forward, microbatch);
-    script.backward(microbatch);
-  }
+  script.run(actions);
   const int last = script.last_microbatch();
-  for (const RoutineKind routine :
-       {RoutineKind::Report, RoutineKind::Norm, RoutineKind::Total, RoutineKind::Update})
+  for (const RoutineKind routine : {RoutineKind::Join, RoutineKind::Report, RoutineKind::Norm,
+                                    RoutineKind::Total, RoutineKind::Update})
     script.for_blocks(routine, last);
   script.finish();
 }
 
-void write_evaluate(const Module& module, Program& program) {
-  ScriptWriter script(module, program, "evaluate");
+void write_evaluate(const Module& module, Program& program, const Stages& stages,
+                    const std::vector<Action>& actions) {
+  ScriptWriter script(module, program, stages, "evaluate");
   write_begin(script, program.microbatches);
-  for (int microbatch = 0; microbatch < program.microbatches; ++microbatch)
-    script.for_blocks(RoutineKind::Evaluate, microbatch);
+  script.evaluate(actions);
   script.for_blocks(RoutineKind::Report, script.last_microbatch());
   script.finish();
 }
 
 }  // namespace
 
-void write_scripts(const Module& module, Program& program) {
-  if (has_routine(program, RoutineKind::Backward)) write_train_step(module, program);
-  write_evaluate(module, program);
+void write_scripts(const Module& module, Program& program, const Stages& stages,
+                   const std::vector<Action>& actions) {
+  if (has_routine(program, RoutineKind::Backward) || has_routine(program, RoutineKind::InputGrad))
+    write_train_step(module, program, stages, actions);
+  write_evaluate(module, program, stages, actions);
 }
 
 }  // namespace tessera

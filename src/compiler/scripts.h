@@ -3,18 +3,35 @@
 // forward alone.
 #pragma once
 
+#include <map>
+
 #include "ir/module.h"
 #include "program/program.h"
+#include "schedule/schedule.h"
 
 namespace tessera {
 
-// The program must have its classes and blocks.
-void write_scripts(const Module& module, Program& program);
+// A stage of this rank: its blocks, and the channels to its neighbours; kNone where it has none.
+struct StageEdges {
+  int first_block = 0, last_block = 0;
+  int stream_in = kNone, stream_out = kNone, gradient_in = kNone, gradient_out = kNone;
+  bool stream_in_is_local = false, gradient_in_is_local = false;  // from this very rank
+};
+struct Stages {
+  std::map<int, StageEdges> edges;  // by stage
+  bool hold_runs = true;            // weights stay gathered for a run of microbatches
+};
+
+// The program must have its classes, blocks and channels.
+void write_scripts(const Module& module, Program& program, const Stages& stages,
+                   const std::vector<Action>& actions);
 
 // The blocks whose flat weights a call reads, or whose gradients it writes: itself, and the owners
 // of what it ties.
 std::vector<int> weights_read(const Module& module, const Program& program, const ScriptCall& call);
-std::vector<int> gradients_written(const Module& module, const ScriptCall& call);
+std::vector<int> gradients_written(const Module& module, const Program& program,
+                                   const ScriptCall& call);
+bool is_backward(RoutineKind routine);
 
 // Gradients of the class are reduced for every microbatch, not only the last.
 bool reduces_every_microbatch(const BlockClass& block_class);

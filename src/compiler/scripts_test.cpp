@@ -12,7 +12,7 @@ namespace {
 Program compiled(const std::string& model, int microbatches, HeadKind head = HeadKind::Loss) {
   return compile(small_model(model).build(DType::Fp32, 2, head),
                  {.training = head == HeadKind::Loss, .microbatches = microbatches})
-      .program;
+      .program();
 }
 
 // "backward head 0", in the order of the script.

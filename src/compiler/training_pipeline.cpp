@@ -6,19 +6,25 @@
 #include "passes/gradient/build_backward.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/overlap/overlap.h"
+#include "passes/pipeline/assign_stages.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
+#include "passes/recompute/recompute.h"
 
 namespace tessera {
 
 PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& plan,
-                               const DeviceProfile& profile) {
+                               const DeviceProfile& profile, const Schedule& schedule) {
   PassPipeline pipeline(Form::Maths);
+  // Which rank has which blocks.
+  pipeline.add(assign_stages(plan, schedule, profile));  // by cost, or as the user says
   // The maths of a whole step, as if on one device.
   pipeline.add(build_backward());  // gradients, from each op's own rule
   // Who does what, over the mesh.
   pipeline.add(propagate_placements(plan));  // where every value lives
   pipeline.add(localize(plan));              // local sizes, collectives, hops
+  // What is kept from forward to backward, and what is rebuilt.
+  pipeline.add(recompute(plan, profile));
   // Fewer, larger kernels.
   pipeline.add(fuse());  // bias and activation join their matmul, where no sum is pending
   // States at rest.

@@ -5,11 +5,12 @@
 #include "compiler/pass_pipeline.h"
 #include "core/device_profile.h"
 #include "passes/gradient/build_update.h"
+#include "schedule/schedule.h"
 
 namespace tessera {
 
 PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& plan,
-                               const DeviceProfile& profile);
+                               const DeviceProfile& profile, const Schedule& schedule = {});
 PassPipeline inference_pipeline(const DeviceProfile& profile);
 
 }  // namespace tessera

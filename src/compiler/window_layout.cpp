@@ -68,7 +68,7 @@ void mark_alive(const Module& module, const Program& program, std::vector<Window
     for (const ScriptCall& call : script.calls) {
       ++position;
       const std::vector<int> read = weights_read(module, program, call),
-                             written = gradients_written(module, call);
+                             written = gradients_written(module, program, call);
       for (size_t i = 0; i < windows.size(); ++i) {
         Window& window = windows[i];
         if (window.role == FlatRole::Weights) {

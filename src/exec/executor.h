@@ -15,7 +15,8 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  virtual const Program& program() const = 0;
+  virtual const HostView& program() const = 0;
+  virtual int64_t planned_bytes() const = 0;  // of all ranks
 
   // Sizes must be the buffer's own.
   virtual void write_state(const StateBuffer& state, std::span<const std::byte> bytes) = 0;
@@ -27,7 +28,7 @@ class Executor {
   virtual double read_step(std::string_view name) const = 0;
   virtual void read_output(std::span<std::byte> bytes) const = 0;
 
-  virtual void run(const Script& script) = 0;
+  virtual void run(std::string_view script) = 0;
 
   // Whether any process of the job says so; all of them ask at the same point.
   virtual bool any(bool mine) const { return mine; }

@@ -2,6 +2,7 @@
 // The collectives that a rank has started and not yet waited for, by the buffer they fill.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -15,7 +16,10 @@ class InFlight {
  public:
   static constexpr size_t kTickets = 2;  // of one node: a shift sends and receives
 
-  InFlight() { started_.reserve(256); }
+  InFlight() {
+    started_.reserve(256);
+    left_.reserve(256);
+  }
 
   void add(const std::byte* buffer, Communicator& group, std::span<const Ticket> tickets) {
     Started started{.buffer = buffer, .group = &group, .tickets = {}, .count = tickets.size()};
@@ -34,7 +38,18 @@ class InFlight {
     }
   }
 
-  bool empty() const { return started_.empty(); }
+  bool empty() const { return started_.empty() && left_.empty(); }
+
+  // Messages of a rank to itself, in order.
+  void leave(int channel, const std::byte* data) { left_.push_back({channel, data}); }
+  const std::byte* collect(int channel) {
+    const auto found = std::find_if(left_.begin(), left_.end(),
+                                    [&](const Left& left) { return left.channel == channel; });
+    TESSERA_CHECK(found != left_.end(), "nothing was sent on channel {}", channel);
+    const std::byte* data = found->data;
+    left_.erase(found);
+    return data;
+  }
 
  private:
   struct Started {
@@ -43,7 +58,12 @@ class InFlight {
     std::array<Ticket, kTickets> tickets;
     size_t count;
   };
+  struct Left {
+    int channel;
+    const std::byte* data;
+  };
   std::vector<Started> started_;
+  std::vector<Left> left_;
 };
 
 }  // namespace tessera

@@ -11,7 +11,7 @@ namespace {
 
 // Master weights and averages begin as their parameter does, unrounded, from the same random
 // numbers.
-const StateBuffer& origin_of(const Program& program, const StateBuffer& state) {
+const StateBuffer& origin_of(const HostView& program, const StateBuffer& state) {
   if (state.spec.init.kind != Init::Kind::OfParameter) return state;
   const StateBuffer* parameter = program.find_state(state.spec.parameter);
   TESSERA_CHECK(parameter, "{} belongs to {}, which does not exist", state.name,
@@ -33,7 +33,7 @@ void fill(std::span<T> values, const StateBuffer& origin, uint64_t seed) {
 }  // namespace
 
 void initialise_states(Executor& executor, uint64_t seed) {
-  const Program& program = executor.program();
+  const HostView& program = executor.program();
   std::vector<std::byte> bytes;
   for (const StateBuffer& state : program.states) {
     bytes.resize(static_cast<size_t>(state.type.bytes()));

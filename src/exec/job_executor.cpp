@@ -16,17 +16,26 @@ std::vector<int> all_ranks(int size) {
 
 }  // namespace
 
-JobExecutor::JobExecutor(Program program, int threads, RankWorld& world)
-    : own_(std::move(program), {.threads = threads, .world = &world}),
-      everyone_(world.group(all_ranks(world.size()), "job")) {}
+JobExecutor::JobExecutor(std::span<const Program> programs, int threads, RankWorld& world)
+    : view_(view_of(programs)),
+      own_(at_place(programs, world.rank()), {.threads = threads, .world = &world}),
+      everyone_(world.group(all_ranks(world.size()), "job")) {
+  for (int rank = 0; rank < world.size(); ++rank)
+    planned_bytes_ += at_place(programs, rank).peak_bytes();
+}
 
-bool JobExecutor::gives(const Placement& placement, const FlatPlace& place) const {
-  const Mesh& mesh = program().mesh;
-  for (int axis = 0; axis < mesh.num_axes(); ++axis) {
-    const bool splits = static_cast<size_t>(axis) < placement.size() &&
-                        placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Shard;
-    const bool shards = place.shards > 1 && axis == program().shard_axis;
-    if (!splits && !shards && mesh.coordinate(own_.rank(), axis) != 0) return false;
+bool JobExecutor::gives(const StateBuffer& state, bool gradient) const {
+  const StateBuffer* own = own_.program().find_state(state.name);
+  if (!own || own->spec.replica) return false;
+  const FlatPlace& place = gradient ? own->gradient : own->place;
+  const Program& program = own_.program();
+  for (int axis = 0; axis < program.mesh.num_axes(); ++axis) {
+    const bool splits = static_cast<size_t>(axis) < own->placement.size() &&
+                        own->placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Shard;
+    const bool shards = place.shards > 1 && axis == program.shard_axis;
+    if (!splits && !shards && axis != program.pipeline_axis &&
+        program.mesh.coordinate(own_.rank(), axis) != 0)
+      return false;
   }
   return true;
 }
@@ -51,14 +60,29 @@ void JobExecutor::put_together(std::span<std::byte> bytes) const {
 
 void JobExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
   std::fill(bytes.begin(), bytes.end(), std::byte{0});
-  if (gives(state.placement, state.place)) own_.read_state(state, bytes);
+  if (gives(state, false)) own_.read_state(state, bytes);
   put_together(bytes);
 }
 
 void JobExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
   std::fill(bytes.begin(), bytes.end(), std::byte{0});
-  if (gives(parameter.placement, parameter.gradient)) own_.read_gradient(parameter, bytes);
+  if (gives(parameter, true)) own_.read_gradient(parameter, bytes);
   put_together(bytes);
+}
+
+double JobExecutor::read_step(std::string_view name) const {
+  if (own_.program().pipeline_axis < 0) return own_.read_step(name);
+  std::vector<double> values(static_cast<size_t>(everyone_->size()), 0);
+  const bool has = own_.program().find_step_value(name) != nullptr;
+  std::vector<double> known(values.size(), 0);
+  if (has) {
+    values[static_cast<size_t>(own_.rank())] = own_.read_step(name);
+    known[static_cast<size_t>(own_.rank())] = 1;
+  }
+  put_together(std::as_writable_bytes(std::span(values)));
+  put_together(std::as_writable_bytes(std::span(known)));
+  const auto first = std::find(known.begin(), known.end(), 1.0) - known.begin();
+  return values.at(static_cast<size_t>(first));
 }
 
 bool JobExecutor::any(bool mine) const {

@@ -9,9 +9,11 @@ namespace tessera {
 
 class JobExecutor : public Executor {
  public:
-  JobExecutor(Program program, int threads, RankWorld& world);
+  // By place along the pipeline; one where there is none.
+  JobExecutor(std::span<const Program> programs, int threads, RankWorld& world);
 
-  const Program& program() const override { return own_.program(); }
+  const HostView& program() const override { return view_; }
+  int64_t planned_bytes() const override { return planned_bytes_; }
   void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override {
     own_.write_state(state, bytes);
   }
@@ -22,16 +24,18 @@ class JobExecutor : public Executor {
     own_.write_batch(input, microbatch, bytes);
   }
   void write_step(std::string_view name, double value) override { own_.write_step(name, value); }
-  double read_step(std::string_view name) const override { return own_.read_step(name); }
+  double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override { own_.read_output(bytes); }
-  void run(const Script& script) override { own_.run(script); }
+  void run(std::string_view script) override { own_.run(script); }
   bool any(bool mine) const override;
 
  private:
   // Each element comes from one rank: the first of those that hold it.
-  bool gives(const Placement& placement, const FlatPlace& place) const;
+  bool gives(const StateBuffer& state, bool gradient) const;
   void put_together(std::span<std::byte> bytes) const;
 
+  HostView view_;
+  int64_t planned_bytes_ = 0;
   CpuExecutor own_;
   std::unique_ptr<Communicator> everyone_;
   mutable std::vector<int32_t> words_;

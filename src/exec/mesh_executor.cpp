@@ -8,15 +8,16 @@
 
 namespace tessera {
 
-MeshExecutor::MeshExecutor(Program program, MeshExecutorOptions options)
-    : program_(std::move(program)),
+MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions options)
+    : programs_(std::move(programs)),
+      view_(view_of(programs_)),
       options_(std::move(options)),
-      hub_({.ranks = program_.mesh.num_ranks(),
+      hub_({.ranks = view_.mesh.num_ranks(),
             .arena_bytes = 0,
             .deadline_seconds = options_.deadline_seconds,
             .processes = false}),
-      ranks_(static_cast<size_t>(program_.mesh.num_ranks())),
-      waiting_(program_.mesh.num_ranks()) {
+      ranks_(static_cast<size_t>(view_.mesh.num_ranks())),
+      waiting_(view_.mesh.num_ranks()) {
   if (options_.change_program) check_own_programs();
   runner_ = std::thread([this] {
     try {
@@ -33,8 +34,20 @@ MeshExecutor::MeshExecutor(Program program, MeshExecutorOptions options)
   await_ranks(lock);  // until all have made their executors
 }
 
+const Program& MeshExecutor::program_of(int rank) const {
+  if (!own_programs_.empty()) return own_programs_[static_cast<size_t>(rank)];
+  return at_place(programs_, rank);
+}
+
+int64_t MeshExecutor::planned_bytes() const {
+  int64_t bytes = 0;
+  for (int rank = 0; rank < num_ranks(); ++rank) bytes += program_of(rank).peak_bytes();
+  return bytes;
+}
+
 void MeshExecutor::check_own_programs() {
-  own_programs_.assign(ranks_.size(), program_);
+  for (int rank = 0; rank < num_ranks(); ++rank)
+    own_programs_.push_back(at_place(programs_, rank));
   std::vector<const Program*> programs;
   for (size_t rank = 0; rank < own_programs_.size(); ++rank) {
     options_.change_program(static_cast<int>(rank), own_programs_[rank]);
@@ -63,8 +76,7 @@ void MeshExecutor::serve(RankWorld& world) {
         options_.observer(rank, event);
       };
     ranks_[static_cast<size_t>(rank)] = std::make_unique<CpuExecutor>(
-        own_programs_.empty() ? program_ : own_programs_[static_cast<size_t>(rank)],
-        std::move(options));
+        program_of(rank), std::move(options));
     int64_t done = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -126,7 +138,10 @@ void MeshExecutor::write_step(std::string_view name, double value) {
   for (const auto& rank : ranks_) rank->write_step(name, value);
 }
 
+// From the first rank whose stage has it.
 double MeshExecutor::read_step(std::string_view name) const {
+  for (const auto& rank : ranks_)
+    if (rank->program().find_step_value(name)) return rank->read_step(name);
   return ranks_.front()->read_step(name);
 }
 
@@ -134,20 +149,20 @@ void MeshExecutor::read_output(std::span<std::byte> bytes) const {
   ranks_.front()->read_output(bytes);
 }
 
-void MeshExecutor::run(const Script& script) {
-  on_all([&](CpuExecutor& rank) { rank.run(rank.program().script(script.name)); });
+void MeshExecutor::run(std::string_view script) {
+  on_all([&](CpuExecutor& rank) { rank.run(script); });
 }
 
-std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank,
+std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs, int threads_per_rank,
                                             RankObserver observer) {
-  if (program.mesh.num_ranks() > 1)
+  if (programs.front().mesh.num_ranks() > 1)
     return std::make_unique<MeshExecutor>(
-        std::move(program),
+        std::move(programs),
         MeshExecutorOptions{.threads = threads_per_rank, .observer = std::move(observer)});
   CpuExecutorOptions options{.threads = threads_per_rank};
   if (observer)
     options.observer = [observer](const InstructionEvent& event) { observer(0, event); };
-  return std::make_unique<CpuExecutor>(std::move(program), std::move(options));
+  return std::make_unique<CpuExecutor>(std::move(programs.front()), std::move(options));
 }
 
 }  // namespace tessera

@@ -28,10 +28,12 @@ struct MeshExecutorOptions {
 
 class MeshExecutor : public Executor {
  public:
-  MeshExecutor(Program program, MeshExecutorOptions options);
+  // By place along the pipeline; one where there is none.
+  MeshExecutor(std::vector<Program> programs, MeshExecutorOptions options);
   ~MeshExecutor() override;
 
-  const Program& program() const override { return program_; }
+  const HostView& program() const override { return view_; }
+  int64_t planned_bytes() const override;
   void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override;
   void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
   void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
@@ -40,9 +42,9 @@ class MeshExecutor : public Executor {
   void write_step(std::string_view name, double value) override;
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override;
-  void run(const Script& script) override;
+  void run(std::string_view script) override;
 
-  int num_ranks() const { return program_.mesh.num_ranks(); }
+  int num_ranks() const { return view_.mesh.num_ranks(); }
   CpuExecutor& rank(int rank) const { return *ranks_[static_cast<size_t>(rank)]; }
 
  private:
@@ -52,7 +54,10 @@ class MeshExecutor : public Executor {
   void on_all(const Task& task);
   void await_ranks(std::unique_lock<std::mutex>& lock);
 
-  Program program_;
+  const Program& program_of(int rank) const;
+
+  std::vector<Program> programs_;
+  HostView view_;
   MeshExecutorOptions options_;
   std::vector<Program> own_programs_;  // by rank, where they differ
   LocalHub hub_;
@@ -69,7 +74,7 @@ class MeshExecutor : public Executor {
 
 // One rank, or the mesh of a program: what runs it here.
 using RankObserver = std::function<void(int rank, const InstructionEvent&)>;
-std::unique_ptr<Executor> make_cpu_executor(Program program, int threads_per_rank,
+std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs, int threads_per_rank,
                                             RankObserver observer = {});
 
 }  // namespace tessera

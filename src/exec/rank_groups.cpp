@@ -12,11 +12,18 @@ RankGroups::RankGroups(const Program& program, RankWorld& world) {
   for (const ProgramClass& program_class : program.classes)
     for (const auto& routine : program_class.routines)
       for (const Instruction& instruction : routine)
-        if (instruction.attributes.has("axes") && instruction.attributes.integer("ranks") > 1)
+        if (instruction.op != OpKind::send && instruction.op != OpKind::recv &&
+            instruction.attributes.has("axes") && instruction.attributes.integer("ranks") > 1)
           words.insert(instruction.attributes.word("axes"));
   for (const std::string& word : words)
-    groups_[word] =
-        world.group(program.mesh.group(world.rank(), program.mesh.parse_word(word)), word);
+    groups_[word] = world.group(program.mesh.group(world.rank(), word), word);
+  for (const StageChannel& channel : program.channels) {
+    const std::vector<int> line = program.mesh.group(world.rank(), {program.pipeline_axis});
+    const auto end = [&](int place) { return line[static_cast<size_t>(place)]; };
+    channels_.push_back(channel.from == channel.to
+                            ? nullptr
+                            : world.group({end(channel.from), end(channel.to)}, channel.name));
+  }
 }
 
 Communicator& RankGroups::at(std::string_view axes) const {

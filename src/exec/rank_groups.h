@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of ranks that one rank's collectives run over, by the mesh axes they span ("dp+cp").
+// The groups of ranks that one rank's collectives run over, by the mesh axes they span ("dp+cp"),
+// and the pairs that its stages' channels join.
 #pragma once
 
 #include <map>
@@ -17,9 +18,11 @@ class RankGroups {
   RankGroups(const Program& program, RankWorld& world);
 
   Communicator& at(std::string_view axes) const;
+  Communicator* channel(int index) const { return channels_[static_cast<size_t>(index)].get(); }
 
  private:
   std::map<std::string, std::unique_ptr<Communicator>, std::less<>> groups_;
+  std::vector<std::unique_ptr<Communicator>> channels_;  // null: from this rank to itself
 };
 
 }  // namespace tessera

@@ -46,8 +46,8 @@ int64_t slot_bytes(const ProgramClass& program_class) {
 
 }  // namespace
 
-TraceRecorder::TraceRecorder(const Program& program, int ranks)
-    : program_(program), ranks_(static_cast<size_t>(ranks)) {
+TraceRecorder::TraceRecorder(Mesh mesh)
+    : mesh_(std::move(mesh)), ranks_(static_cast<size_t>(mesh_.num_ranks())) {
   for (Rank& rank : ranks_) rank.kernels.reserve(1 << 14);
 }
 
@@ -72,6 +72,7 @@ void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end
               .end_us = end_us,
               .instruction = &event.instruction,
               .call = &event.call,
+              .program = &event.program,
               .bytes = bytes_of_call(event.cpu_call, def.communicates),
               .number = -1,
               .started = false};
@@ -119,17 +120,18 @@ void TraceRecorder::write_kernels(int rank, JsonWriter& json) const {
   for (const Slice& slice : ranks_[static_cast<size_t>(rank)].kernels) {
     json.add(name(slice.instruction->op),
              slice_fields(rank, 0, slice.begin_us, slice.end_us,
-                          text_of(*slice.call, program_, slice.bytes)));
+                          text_of(*slice.call, *slice.program, slice.bytes)));
     if (slice.call == last) continue;
     last = slice.call;
+    const Program& program = *slice.program;
     const int64_t slot =
-        slot_bytes(program_.class_of(program_.blocks[static_cast<size_t>(last->block)]));
+        slot_bytes(program.class_of(program.blocks[static_cast<size_t>(last->block)]));
     if (last->routine == RoutineKind::Forward) kept += slot;
     json.add("memory in use", fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})",
                                           rank, slice.begin_us,
-                                          program_.persistent_bytes + program_.window_bytes +
-                                              program_.scratch_bytes + kept));
-    if (last->routine == RoutineKind::Backward) kept -= std::min(kept, slot);
+                                          program.persistent_bytes + program.window_bytes +
+                                              program.scratch_bytes + kept));
+    if (last->routine == RoutineKind::Backward || last->routine == RoutineKind::WeightGrad) kept -= std::min(kept, slot);
   }
 }
 
@@ -148,18 +150,17 @@ void TraceRecorder::write_collectives(int rank, JsonWriter& json) const {
     json.add(fmt::format("{} {}", name(slice.instruction->op),
                          slice.instruction->attributes.word("axes")),
              slice_fields(rank, track, slice.begin_us, slice.end_us,
-                          text_of(*slice.call, program_, slice.bytes)));
+                          text_of(*slice.call, *slice.program, slice.bytes)));
     if (slice.instruction->op == OpKind::shift) write_arrows(rank, track, slice, json);
   }
 }
 
 // From this rank's send, and to its receive.
 void TraceRecorder::write_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const {
-  const Mesh& mesh = program_.mesh;
   const std::string& word = slice.instruction->attributes.word("axes");
-  const AxisIds axes = mesh.parse_word(word);
-  const std::vector<int> ring = mesh.group(rank, axes);
-  const auto index = static_cast<size_t>(mesh.index(rank, axes));
+  const AxisIds axes = mesh_.parse_word(word);
+  const std::vector<int> ring = mesh_.group(rank, axes);
+  const auto index = static_cast<size_t>(mesh_.index(rank, axes));
   const int previous = ring[(index + ring.size() - 1) % ring.size()];
   const auto arrow = [&](const char* phase, int sender, double at) {
     json.add(
@@ -174,7 +175,7 @@ void TraceRecorder::write_arrows(int rank, int track, const Slice& slice, JsonWr
 
 std::string TraceRecorder::to_json() const {
   JsonWriter json;
-  const Mesh& mesh = program_.mesh;
+  const Mesh& mesh = mesh_;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     std::string place;
     for (int axis = 0; axis < mesh.num_axes(); ++axis)

@@ -16,7 +16,7 @@ namespace tessera {
 
 class TraceRecorder {
  public:
-  TraceRecorder(const Program& program, int ranks);
+  explicit TraceRecorder(Mesh mesh);
 
   // From the rank's own thread.
   void observe(int rank, const InstructionEvent& event);
@@ -32,6 +32,7 @@ class TraceRecorder {
     double begin_us, end_us;
     const Instruction* instruction;
     const ScriptCall* call;
+    const Program* program;
     int64_t bytes;   // that the rank reads and writes, or gives to a collective
     int64_t number;  // of a collective among those of its axes; -1: none
     bool started;    // an async collective's start: its slice ends with the wait
@@ -51,7 +52,7 @@ class TraceRecorder {
   void write_collectives(int rank, JsonWriter& json) const;
   void write_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const;
 
-  const Program& program_;
+  Mesh mesh_;
   Clock::time_point zero_ = Clock::now();
   std::vector<Rank> ranks_;
   bool recording_ = true;

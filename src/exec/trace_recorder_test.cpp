@@ -17,18 +17,18 @@ namespace {
 nlohmann::json trace_of(std::vector<Axis> mesh) {
   SmallModel model = small_model("Llama");
   model.seq = 8;
-  Program program =
+  std::vector<Program> programs =
       compile(model.build(DType::Fp32, 4),
               {.plan = make_plan({.mesh = std::move(mesh)}, {.kv_heads = model.config.kv_heads})})
-          .program;
-  TraceRecorder trace(program, program.mesh.num_ranks());
+          .programs;
+  TraceRecorder trace(programs.front().mesh);
   const auto executor = make_cpu_executor(
-      program, 1, [&](int rank, const InstructionEvent& event) { trace.observe(rank, event); });
+      std::move(programs), 1, [&](int rank, const InstructionEvent& event) { trace.observe(rank, event); });
   initialise_states(*executor, 1);
   write_made_batch(*executor, 1, {.seed = 1, .vocabulary = model.config.vocabulary});
   executor->write_step("learning_rate", 1e-3);
   executor->write_step("step", 1);
-  executor->run(executor->program().script("train_step"));
+  executor->run("train_step");
   return nlohmann::json::parse(trace.to_json())["traceEvents"];
 }
 

@@ -37,7 +37,8 @@ const Bundle* find_bundle(const BlockClass& block_class, std::string_view parame
 Owner owner_of(const Module& module, int block, std::string_view parameter) {
   const Block& here = module.blocks[static_cast<size_t>(block)];
   for (const auto& [tied, state] : here.ties)
-    if (tied == parameter) {
+    if (tied == parameter &&
+        module.class_of(here).graph.find_input(InputKind::State, parameter)->state->tied) {
       const size_t dot = state.rfind('.');
       return {module.find_block(state.substr(0, dot)), state.substr(dot + 1)};
     }

@@ -36,17 +36,23 @@ struct BlockClass {
   int64_t slot_bytes = 0;            // set by plan_memory: one microbatch's kept activations
 };
 
+inline constexpr int kEveryStage = -1;
+
 struct Block {
   std::string name;
   int class_index = 0;
   // Parameters that are another block's: class parameter -> full state name ("embedding.table").
   std::vector<std::pair<std::string, std::string>> ties;
+  int stage = 0;  // of the pipeline; kEveryStage: each rank has it
 };
 
 struct Module {
   std::string name;
   Form form = Form::Maths;
   Mesh mesh = {};  // set by propagate_placements
+  // Set by assign_stages.
+  int stages = 1;
+  bool split_backward = false;  // input and weight gradients run apart
   std::vector<BlockClass> classes;
   std::vector<Block> blocks;
   int64_t scratch_bytes = 0;  // set by plan_memory: the largest need of any routine
@@ -65,7 +71,8 @@ const GraphInput* find_flat(const BlockClass& block_class, std::string_view bund
 // The bundle that holds a parameter of the class itself; null when none does.
 const Bundle* find_bundle(const BlockClass& block_class, std::string_view parameter);
 
-// The block that owns a parameter, and what it is called there; through the tie if there is one.
+// The block that owns a parameter, and what it is called there; through the tie if there is one. A
+// replica is its block's own.
 struct Owner {
   int block;
   std::string parameter;

@@ -93,6 +93,8 @@ StateSpec parse_state(Lexer& line) {
   state.init = parse_init(line);
   state.decay = line.accept_word("decay");
   state.tied = line.accept_word("tied");
+  if (line.accept_word("joined")) state.joined = line.word();
+  state.replica = line.accept_word("replica");
   return state;
 }
 
@@ -281,12 +283,19 @@ void parse_block(Lexer& line, Module& module) {
   const std::string class_name = line.word();
   block.class_index = module.find_class(class_name);
   if (block.class_index == kNone) line.fail(fmt::format("there is no class {}", class_name));
-  while (!line.at_end()) {
+  while (!line.at_end() && !line.accept('@')) {
     std::string parameter = line.word();
     line.expect('=');
     block.ties.emplace_back(std::move(parameter), line.word());
   }
+  if (!line.at_end())
+    block.stage = line.accept_word("every") ? kEveryStage : static_cast<int>(line.integer());
   module.blocks.push_back(std::move(block));
+}
+
+void parse_stages_line(Lexer& line, Module& module) {
+  module.stages = static_cast<int>(line.integer());
+  module.split_backward = line.accept_word("split");
 }
 
 void parse_module_line(Lexer& line, Module& module) {
@@ -333,6 +342,8 @@ Module parse_module(std::string_view text) {
       parse_class_line(line, module.classes.back(), module.mesh);
     else if (line.accept_word("module"))
       parse_module_line(line, module);
+    else if (line.accept_word("stages"))
+      parse_stages_line(line, module);
     else if (line.accept_word("mesh"))
       parse_mesh_line(line, module);
     else if (line.accept_word("class")) {

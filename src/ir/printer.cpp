@@ -44,6 +44,8 @@ std::string print(const StateSpec& state) {
   }
   if (state.decay) text += " decay";
   if (state.tied) text += " tied";
+  if (!state.joined.empty()) text += fmt::format(" joined {}", state.joined);
+  if (state.replica) text += " replica";
   return text;
 }
 
@@ -114,6 +116,8 @@ std::string print(const Module& module) {
   std::string text =
       fmt::format("module {} {}{}\n", module.name, name(module.form),
                   module.scratch_bytes ? fmt::format(" scratch={}", module.scratch_bytes) : "");
+  if (module.stages > 1)
+    text += fmt::format("stages {}{}\n", module.stages, module.split_backward ? " split" : "");
   if (module.mesh.num_axes() > 0) {
     text += "mesh";
     for (const Axis& axis : module.mesh.axes()) text += fmt::format(" {}={}", axis.name, axis.size);
@@ -124,6 +128,8 @@ std::string print(const Module& module) {
     text += fmt::format("block {} = {}", block.name, module.class_of(block).name);
     for (const auto& [parameter, state] : block.ties)
       text += fmt::format(" {}={}", parameter, state);
+    if (module.stages > 1)
+      text += block.stage == kEveryStage ? " @every" : fmt::format(" @{}", block.stage);
     text += "\n";
   }
   return text;

@@ -32,6 +32,10 @@ struct StateSpec {
   Init init;
   bool decay = false;     // weight decay applies
   bool tied = false;      // bound to another block's parameter, which owns update and moments
+  // The group of ranks whose stages hold copies of it ("pp-0-3"), by which its gradients are
+  // joined; empty: one stage has it.
+  std::string joined = {};
+  bool replica = false;   // the copy of another block's parameter
   std::string parameter;  // for other roles: the parameter it belongs to
   bool operator==(const StateSpec&) const = default;
 };

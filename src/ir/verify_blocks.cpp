@@ -70,7 +70,7 @@ void verify_ties_are_shared(const Module& module, const Block& block) {
     const std::string& parameter = graph.value(input.value).name;
     const bool tied = std::any_of(block.ties.begin(), block.ties.end(),
                                   [&](const auto& tie) { return tie.first == parameter; });
-    if (tied != input.state->tied)
+    if (tied != (input.state->tied || input.state->replica))
       throw user_error("block {} {} {}, but its class says otherwise", block.name,
                        tied ? "ties" : "does not tie", parameter)
           .help("give blocks that tie another parameter a class of their own");

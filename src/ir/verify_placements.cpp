@@ -13,7 +13,7 @@ namespace {
 using Kind = AxisPlacement::Kind;
 
 bool is_checked(Phase phase) {
-  return phase == Phase::Begin || phase == Phase::Forward || phase == Phase::Evaluate ||
+  return phase == Phase::Begin || phase == Phase::Forward || phase == Phase::Evaluate || phase == Phase::Recompute ||
          phase == Phase::InputGrad || phase == Phase::WeightGrad;
 }
 

@@ -38,6 +38,9 @@ class Mesh {
   // "dp+cp", and back.
   std::string word(const AxisIds& axes) const;
   AxisIds parse_word(std::string_view word) const;
+  // "pp-0-3": of those along pp the first and the fourth alone.
+  std::string word(int axis, const std::vector<int>& coordinates) const;
+  std::vector<int> group(int rank, std::string_view word) const;
 
   bool operator==(const Mesh&) const = default;
 

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<std::string_view, 4> kAxes{"dp", "fsdp", "cp", "tp"};
+constexpr std::array<std::string_view, 5> kAxes{"pp", "dp", "fsdp", "cp", "tp"};
 
 void require_known_axis(const Axis& axis) {
   if (std::find(kAxes.begin(), kAxes.end(), axis.name) != kAxes.end()) return;
@@ -21,7 +21,7 @@ void require_known_axis(const Axis& axis) {
       nearest_name(axis.name, std::vector<std::string>(kAxes.begin(), kAxes.end()));
   throw user_error("mesh axis {} is not known{}", axis.name,
                    near.empty() ? "" : fmt::format(": did you mean {}?", near))
-      .help("axes are dp, fsdp, cp and tp");
+      .help("axes are pp, dp, fsdp, cp and tp");
 }
 
 int size_of(const PlanRequest& request, std::string_view axis) {
@@ -91,6 +91,7 @@ std::vector<Axis> split_tensor_axis(const PlanRequest& request, int64_t kv_heads
 }
 
 std::vector<std::string> usual_dims(const std::string& axis, bool sequence_parallel) {
+  if (axis == "pp") return {};  // whole blocks
   if (axis == "dp" || axis == "fsdp") return {"batch"};
   if (axis == "cp") return {"seq"};
   std::vector<std::string> dims;
@@ -135,7 +136,13 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
             .zero = request.zero,
             .shard_axis = -1,
             .zigzag = 1,
-            .reduce_dtype = request.reduce_dtype};
+            .reduce_dtype = request.reduce_dtype,
+            .pipeline_axis = -1,
+            .schedule = request.schedule,
+            .chunks = request.chunks,
+            .recompute = request.recompute,
+            .blocks_per_stage = request.blocks_per_stage};
+  if (size_of(request, "pp") > 1) plan.pipeline_axis = plan.mesh.find("pp");
   for (const Axis& axis : plan.mesh.axes()) plan.dims.push_back(dims_of_axis(request, axis.name));
   for (const auto& own : request.dims)
     if (std::none_of(request.mesh.begin(), request.mesh.end(),

@@ -15,6 +15,16 @@ namespace tessera {
 
 enum class ContextKind : uint8_t { Ring, Ulysses };
 
+// What the backward rebuilds instead of keeping it. Attention: its results and what leads to them
+// from the projections. Blocks: all but the stream between every so many blocks. Values: so many of
+// the cheapest per byte. Fit: just enough of those, or all blocks, to fit a rank's memory.
+enum class RecomputeKind : uint8_t { None, Attention, Blocks, Values, Fit };
+struct Recompute {
+  RecomputeKind kind = RecomputeKind::None;
+  int every = 1;   // blocks; 0: the square root of a stage's
+  int values = 0;  // of all block classes together
+};
+
 // What a user writes in [mesh] and [plan].
 struct PlanRequest {
   std::vector<Axis> mesh;  // of pp dp fsdp cp tp ep, in the user's order
@@ -24,6 +34,10 @@ struct PlanRequest {
   std::optional<DType> reduce_dtype = {};
   // Own lists of dims, by axis, instead of the usual ones.
   std::vector<std::pair<std::string, std::vector<std::string>>> dims = {};
+  std::string schedule = "1f1b";
+  int chunks = 0;                          // stages of one rank; 0: as few as the schedule takes
+  Recompute recompute = {};
+  std::vector<int> blocks_per_stage = {};  // empty: cut by cost
 };
 
 struct Plan {
@@ -41,7 +55,13 @@ struct Plan {
   int zigzag = 1;  // ranks of a ring: the sequence is cut into twice as many chunks, and rank r
                    // has chunks r and 2 n - 1 - r
   std::optional<DType> reduce_dtype;
+  int pipeline_axis = -1;  // that the blocks are cut over; -1: none
+  std::string schedule = "1f1b";
+  int chunks = 0;  // as in the request
+  Recompute recompute = {};
+  std::vector<int> blocks_per_stage = {};
 
+  int pipeline_ranks() const { return pipeline_axis < 0 ? 1 : mesh.size(pipeline_axis); }
   bool single() const { return mesh.num_ranks() == 1; }
   // The dims that `axis` may split in `op`, in order of preference; `own` tells if they are the
   // op's own.

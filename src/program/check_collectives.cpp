@@ -43,7 +43,9 @@ class RankReader {
       const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
       for (const Instruction& instruction : program_.class_of(block).routine(call.routine))
         if (instruction.op == OpKind::wait)
-          wait(call, block, instruction);
+          wait(call, instruction);
+        else if (call.channel != kNone)
+          start_transfer(script, call, block, instruction);
         else if (op_def(instruction.op).communicates && instruction.attributes.integer("ranks") > 1)
           start(script, call, block, instruction);
     }
@@ -53,8 +55,8 @@ class RankReader {
  private:
   void start(const Script& script, const ScriptCall& call, const ProgramBlock& block,
              const Instruction& instruction) {
-    const std::string group = text_of(
-        program_.mesh.group(rank_, program_.mesh.parse_word(instruction.attributes.word("axes"))));
+    const std::string group =
+        text_of(program_.mesh.group(rank_, instruction.attributes.word("axes")));
     const ProgramClass& program_class = program_.class_of(block);
     const auto type = [&](int buffer) -> const TensorType& {
       return program_class.buffers[static_cast<size_t>(buffer)].type;
@@ -64,21 +66,47 @@ class RankReader {
                     to_string(type(instruction.results[0])));
     for (const auto& [key, value] : instruction.attributes.entries())
       text += fmt::format(" {}={}", key, to_string(value));
-    std::vector<Started>& all = result_.started[group];
-    const auto number = static_cast<int64_t>(all.size());
-    all.push_back({text, fmt::format("script {}, {} of block {}, microbatch {}", script.name,
-                                     name(call.routine), block.name, call.microbatch)});
-    result_.events.push_back({false, group, number});
-    const int64_t place = block.offsets[static_cast<size_t>(instruction.results[0])];
-    if (instruction.attributes.integer("async") == 0)
-      result_.events.push_back({true, group, number});
-    else
-      flying_[{block.name, place}] = {true, group, number};
+    add(script, call, block, group, std::move(text), instruction);
   }
 
-  void wait(const ScriptCall&, const ProgramBlock& block, const Instruction& instruction) {
-    const int64_t place = block.offsets[static_cast<size_t>(instruction.operands[0])];
-    const auto found = flying_.find({block.name, place});
+  // One end of a message between two stages: both ends are one collective of the pair.
+  void start_transfer(const Script& script, const ScriptCall& call, const ProgramBlock& block,
+                      const Instruction& instruction) {
+    const StageChannel& channel = program_.channels[static_cast<size_t>(call.channel)];
+    if (channel.from == channel.to) return;
+    const std::vector<int> line = program_.mesh.group(rank_, {program_.pipeline_axis});
+    const std::string group = fmt::format("{},{} {}", line[static_cast<size_t>(channel.from)],
+                                          line[static_cast<size_t>(channel.to)], channel.name);
+    const TensorType& type =
+        program_.class_of(block).buffers[static_cast<size_t>(instruction.operands[0])].type;
+    add(script, call, block, group,
+        fmt::format("message {} of microbatch {}", to_string(type), call.microbatch), instruction);
+  }
+
+  void add(const Script& script, const ScriptCall& call, const ProgramBlock& block,
+           const std::string& group, std::string text, const Instruction& instruction) {
+    std::vector<Started>& all = result_.started[group];
+    const auto number = static_cast<int64_t>(all.size());
+    all.push_back({std::move(text),
+                   fmt::format("script {}, {} of block {}, microbatch {}", script.name,
+                               name(call.routine), block.name, call.microbatch)});
+    result_.events.push_back({false, group, number});
+    if (instruction.op != OpKind::send && instruction.op != OpKind::recv &&
+        instruction.attributes.integer("async") == 0)
+      result_.events.push_back({true, group, number});
+    else
+      flying_[place(call, instruction.results[0])] = {true, group, number};
+  }
+
+  using Place = std::pair<Lifetime, int64_t>;
+  Place place(const ScriptCall& call, int buffer) const {
+    const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+    return {program_.class_of(block).buffers[static_cast<size_t>(buffer)].lifetime,
+            program_.offset_of(call, buffer)};
+  }
+
+  void wait(const ScriptCall& call, const Instruction& instruction) {
+    const auto found = flying_.find(place(call, instruction.operands[0]));
     if (found == flying_.end()) return;  // one rank: nothing was started
     result_.events.push_back(found->second);
     flying_.erase(found);
@@ -87,44 +115,45 @@ class RankReader {
   const Program& program_;
   int rank_;
   Rank result_;
-  std::map<std::pair<std::string, int64_t>, Event> flying_;
+  std::map<Place, Event> flying_;
 };
-
-std::vector<int> members_of(const std::string& group) {
-  std::vector<int> members;
-  for (size_t at = 0; at < group.size();) {
-    const size_t end = std::min(group.find(',', at), group.size());
-    members.push_back(std::stoi(group.substr(at, end - at)));
-    at = end + 1;
-  }
-  return members;
-}
 
 class Play {
  public:
-  Play(std::span<const Program* const> programs, const std::string& script) {
-    for (size_t rank = 0; rank < programs.size(); ++rank)
-      ranks_.push_back(
-          RankReader(*programs[rank], static_cast<int>(rank)).read(programs[rank]->script(script)));
+  Play(const std::map<int, const Program*>& programs, const std::string& script) {
+    for (const auto& [rank, program] : programs)
+      ranks_[rank] = RankReader(*program, rank).read(program->script(script));
   }
 
   void run() {
     for (bool moved = true; moved;) {
       moved = false;
-      for (size_t rank = 0; rank < ranks_.size(); ++rank)
-        while (step(ranks_[rank])) moved = true;
+      for (auto& [number, rank] : ranks_)
+        while (step(rank)) moved = true;
     }
-    for (size_t rank = 0; rank < ranks_.size(); ++rank)
-      if (ranks_[rank].next < ranks_[rank].events.size()) refuse(static_cast<int>(rank));
+    for (const auto& [number, rank] : ranks_)
+      if (rank.next < rank.events.size()) refuse(number);
   }
 
  private:
+  // Those of a group that are played: the others do as one of them does.
+  std::vector<int> members_of(const std::string& group) const {
+    std::vector<int> members;
+    for (size_t at = 0; at < group.size() && group[at] != ' ';) {
+      size_t used = 0;
+      const int member = std::stoi(group.substr(at), &used);
+      if (ranks_.contains(member)) members.push_back(member);
+      at += used + (at + used < group.size() && group[at + used] == ',' ? 1 : 0);
+    }
+    return members;
+  }
+
   bool step(Rank& rank) {
     if (rank.next == rank.events.size()) return false;
     const Event& event = rank.events[rank.next];
     if (event.waits) {
       for (const int other : members_of(event.group))
-        if (ranks_[static_cast<size_t>(other)].done[event.group] <= event.number) return false;
+        if (ranks_.at(other).done[event.group] <= event.number) return false;
     } else {
       ++rank.done[event.group];
       check_agreement(rank, event);
@@ -136,7 +165,7 @@ class Play {
   void check_agreement(const Rank& rank, const Event& event) const {
     const Started& own = rank.started.at(event.group)[static_cast<size_t>(event.number)];
     for (const int other : members_of(event.group)) {
-      const auto& started = ranks_[static_cast<size_t>(other)].started;
+      const auto& started = ranks_.at(other).started;
       const auto found = started.find(event.group);
       if (found == started.end() || found->second.size() <= static_cast<size_t>(event.number))
         throw ProgramError(
@@ -151,7 +180,7 @@ class Play {
   }
 
   [[noreturn]] void refuse(int rank) const {
-    const Rank& stuck = ranks_[static_cast<size_t>(rank)];
+    const Rank& stuck = ranks_.at(rank);
     const Event& event = stuck.events[stuck.next];
     const Started& own = stuck.started.at(event.group)[static_cast<size_t>(event.number)];
     throw ProgramError(fmt::format(
@@ -159,14 +188,25 @@ class Play {
         rank, event.number, event.group, own.text, own.where));
   }
 
-  std::vector<Rank> ranks_;
+  std::map<int, Rank> ranks_;
 };
 
 }  // namespace
 
 void check_collectives(std::span<const Program* const> programs) {
   TESSERA_CHECK(!programs.empty());
-  for (const Script& script : programs.front()->scripts) Play(programs, script.name).run();
+  std::map<int, const Program*> by_rank;
+  for (size_t rank = 0; rank < programs.size(); ++rank)
+    by_rank[static_cast<int>(rank)] = programs[rank];
+  for (const Script& script : programs.front()->scripts) Play(by_rank, script.name).run();
+}
+
+void check_pipeline(std::span<const Program> programs) {
+  const Program& first = programs.front();
+  const std::vector<int> line = first.mesh.group(0, {first.pipeline_axis});
+  std::map<int, const Program*> by_rank;
+  for (size_t place = 0; place < programs.size(); ++place) by_rank[line[place]] = &programs[place];
+  for (const Script& script : first.scripts) Play(by_rank, script.name).run();
 }
 
 }  // namespace tessera

@@ -93,6 +93,8 @@ class MemoryWalk {
   struct Flying {
     std::string what;
     Range source, filled;
+    bool fills = true;  // a send fills nothing here, a recv reads nothing
+    bool reads = true;
   };
 
   Stretches& written(Lifetime lifetime) { return written_[static_cast<size_t>(lifetime)]; }
@@ -114,14 +116,10 @@ class MemoryWalk {
   Range range(const ScriptCall& call, int buffer) const {
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
     const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
-    int64_t begin = block.offsets[static_cast<size_t>(buffer)];
+    const int64_t begin = program_.offset_of(call, buffer);
     if (begin == kNone)
       throw ProgramError(fmt::format("script {}: {} of block {} has no place", script_.name,
                                      declared.name, block.name));
-    if (declared.repeat == Repeat::PerSlot)
-      begin += (call.microbatch % program_.slots) * program_.slot_bytes;
-    if (declared.repeat == Repeat::PerMicrobatch)
-      begin += call.microbatch * program_.batch_input_stride;
     return {declared.lifetime, begin, begin + declared.type.bytes()};
   }
 
@@ -141,7 +139,8 @@ class MemoryWalk {
                      bool writes) {
     const Range touched = range(call, buffer);
     for (const Flying& flying : flying_)
-      if (touched.meets(flying.filled) || (writes && touched.meets(flying.source)))
+      if ((flying.fills && touched.meets(flying.filled)) ||
+          (writes && flying.reads && touched.meets(flying.source)))
         throw ProgramError(fmt::format("{} touches {} while {} is in flight",
                                        where(call, instruction), buffer_name(call, buffer),
                                        flying.what));
@@ -150,12 +149,25 @@ class MemoryWalk {
   void wait(const ScriptCall& call, const Instruction& instruction) {
     const Range filled = range(call, instruction.operands[0]);
     const auto found = std::find_if(flying_.begin(), flying_.end(), [&](const Flying& flying) {
-      return flying.filled.meets(filled) && flying.filled.begin == filled.begin;
+      const Range& awaited = flying.fills ? flying.filled : flying.source;
+      return awaited.meets(filled) && awaited.begin == filled.begin;
     });
     if (found == flying_.end())
       throw ProgramError(where(call, instruction) + " waits for what nobody has started");
-    written(filled.lifetime).add(filled.begin, filled.end);
+    if (found->fills) written(filled.lifetime).add(filled.begin, filled.end);
     flying_.erase(found);
+  }
+
+  void transfer(const ScriptCall& call, const Instruction& instruction) {
+    const int buffer = instruction.operands[0];
+    const bool sends = instruction.op == OpKind::send;
+    require_quiet(call, instruction, buffer, !sends);
+    if (sends) require_written(call, instruction, buffer);
+    flying_.push_back({.what = where(call, instruction),
+                       .source = range(call, buffer),
+                       .filled = range(call, buffer),
+                       .fills = !sends,
+                       .reads = sends});
   }
 
   void run(const ScriptCall& call) {
@@ -165,6 +177,10 @@ class MemoryWalk {
       if (instruction.op == OpKind::wait) {
         wait(call, instruction);
         forget(call, instruction);
+        continue;
+      }
+      if (instruction.op == OpKind::send || instruction.op == OpKind::recv) {
+        transfer(call, instruction);
         continue;
       }
       for (const int operand : instruction.operands) {

@@ -25,4 +25,8 @@ void check_memory(const Program& program);
 // the same order, and no wait is for ever.
 void check_collectives(std::span<const Program* const> programs);
 
+// The same for the programs of a pipeline, by place along it: one rank of each is played, with
+// messages between them.
+void check_pipeline(std::span<const Program> programs);
+
 }  // namespace tessera

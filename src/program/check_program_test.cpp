@@ -13,7 +13,7 @@ namespace {
 Program compiled(std::vector<Axis> mesh, int zero = 0) {
   return compile(small_model("Llama").build(DType::Fp64, 4),
                  {.plan = make_plan({.mesh = std::move(mesh), .zero = zero}, {.kv_heads = 2})})
-      .program;
+      .program();
 }
 
 std::vector<Instruction>& routine(Program& program, std::string_view class_name, RoutineKind kind) {

@@ -29,7 +29,7 @@ class TableWalk {
  private:
   void step(const ScriptCall& call, const ProgramBlock& block, const Instruction& instruction) {
     if (instruction.op == OpKind::wait) {
-      const auto found = flying_.find({block.name, place(block, instruction.operands[0])});
+      const auto found = flying_.find({block.name, place(call, instruction.operands[0])});
       if (found == flying_.end()) return;
       if (found->second.worked) ++rows_[found->second.row].hidden;
       flying_.erase(found);
@@ -46,12 +46,10 @@ class TableWalk {
     rows_[row].bytes +=
         program_.class_of(block).buffers[static_cast<size_t>(instruction.operands[0])].type.bytes();
     if (instruction.attributes.integer("async") != 0)
-      flying_[{block.name, place(block, instruction.results[0])}] = {row};
+      flying_[{block.name, place(call, instruction.results[0])}] = {row};
   }
 
-  static int64_t place(const ProgramBlock& block, int buffer) {
-    return block.offsets[static_cast<size_t>(buffer)];
-  }
+  int64_t place(const ScriptCall& call, int buffer) const { return program_.offset_of(call, buffer); }
 
   size_t row_of(RoutineKind routine, const Instruction& instruction) {
     const std::string& axes = instruction.attributes.word("axes");

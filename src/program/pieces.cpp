@@ -7,7 +7,7 @@ namespace tessera {
 
 using Piece = std::function<void(int64_t, int64_t, int64_t)>;
 
-void for_each_piece(const Program& program, int rank, const TensorType& whole,
+void for_each_piece(const HostView& program, int rank, const TensorType& whole,
                     const Placement& placement, const FlatPlace& place, const Piece& piece) {
   const int64_t element_bytes = size_bytes(whole.dtype);
   const int64_t held = place.shards > 1 ? place.shard_elements : INT64_MAX;
@@ -34,7 +34,7 @@ int64_t chunk_at(int64_t slot, int64_t ranks) {
 
 }  // namespace
 
-void for_each_piece(const Program& program, int rank, const HostBuffer& input, const Piece& piece) {
+void for_each_piece(const HostView& program, int rank, const HostBuffer& input, const Piece& piece) {
   const int64_t element_bytes = size_bytes(input.type.dtype);
   const int seq = input.whole.index_of("seq");
   const bool permuted = program.zigzag > 1 && seq >= 0;

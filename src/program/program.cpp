@@ -7,8 +7,11 @@ namespace {
 constexpr std::array<std::string_view, kNumBufferKinds> kBufferKinds{
     "parameters", "gradients", "optimizer", "activations", "inputs", "scratch"};
 constexpr std::array<std::string_view, kNumRoutineKinds> kRoutineKinds{
-    "gather", "await",  "begin",  "count", "forward", "evaluate", "backward",
-    "reduce", "settle", "report", "norm",  "total",   "update"};
+    "gather",      "await",         "begin",        "count",         "forward",
+    "evaluate",    "recompute", "backward",      "input_grad",   "weight_grad",   "reduce",
+    "settle",      "join",          "report",       "norm",          "total",
+    "update",      "stream_in",     "stream_in_done", "stream_out",  "stream_out_done",
+    "gradient_in", "gradient_in_done", "gradient_out", "gradient_out_done"};
 
 template <typename Named>
 const Named* find(const std::vector<Named>& all, std::string_view wanted) {
@@ -28,14 +31,44 @@ const Script& Program::script(std::string_view script_name) const {
   return *found;
 }
 
-const StateBuffer* Program::find_state(std::string_view state_name) const {
+int64_t Program::offset_of(const ScriptCall& call, int buffer) const {
+  const ProgramBlock& block = blocks[static_cast<size_t>(call.block)];
+  const int64_t offset = block.offsets[static_cast<size_t>(buffer)];
+  if (offset == kNone) return kNone;
+  const Repeat repeat = block.repeats[static_cast<size_t>(buffer)];
+  if (repeat == Repeat::PerMicrobatch) return offset + call.microbatch * batch_input_stride;
+  return offset + call.bases[static_cast<size_t>(repeat)];
+}
+
+const StateBuffer* HostView::find_state(std::string_view state_name) const {
   return find(states, state_name);
 }
-const HostBuffer* Program::find_batch_input(std::string_view input_name) const {
+const HostBuffer* HostView::find_batch_input(std::string_view input_name) const {
   return find(batch_inputs, input_name);
 }
-const HostBuffer* Program::find_step_value(std::string_view value_name) const {
+const HostBuffer* HostView::find_step_value(std::string_view value_name) const {
   return find(step_values, value_name);
+}
+
+const Program& at_place(std::span<const Program> programs, int rank) {
+  const Program& first = programs.front();
+  const int place = first.pipeline_axis < 0 ? 0 : first.mesh.coordinate(rank, first.pipeline_axis);
+  return programs[static_cast<size_t>(place)];
+}
+
+HostView view_of(std::span<const Program> programs) {
+  HostView view = programs.front();
+  const auto merge = [](auto& all, const auto& more) {
+    for (const auto& one : more)
+      if (!find(all, one.name)) all.push_back(one);
+  };
+  for (const Program& program : programs.subspan(1)) {
+    merge(view.states, program.states);
+    merge(view.batch_inputs, program.batch_inputs);
+    merge(view.step_values, program.step_values);
+  }
+  view.output = programs.back().output;
+  return view;
 }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,15 +20,25 @@ enum class BufferKind : uint8_t { Parameter, Gradient, Optimizer, Activation, In
 inline constexpr int kNumBufferKinds = 6;
 std::string_view name(BufferKind kind);
 
-// Which arena copy a buffer's address moves with.
-enum class Repeat : uint8_t { Once, PerSlot, PerMicrobatch };
+// What a buffer's address moves with: nothing; one of the bases that a script call binds (see
+// ScriptCall); the microbatch.
+enum class Repeat : uint8_t {
+  Once,
+  PerSlot,
+  StreamIn,
+  GradientIn,
+  GradientOut,
+  InnerGradients,
+  Checkpoint,
+  PerMicrobatch
+};
+inline constexpr int kNumRepeats = 8;
 
 // A buffer as a block class sees it; a block gives it an offset in its arena.
 struct Buffer {
   std::string name;
   TensorType type;
   Lifetime lifetime = Lifetime::None;
-  Repeat repeat = Repeat::Once;
   int64_t rank_stride = 0;  // bytes from one rank's to the next one's, along the shard axis
 };
 
@@ -50,15 +61,28 @@ enum class RoutineKind : uint8_t {
   Count,  // totals over ranks of what Begin counted
   Forward,
   Evaluate,
-  Backward,
+  Recompute,   // the forward again, for the backward
+  Backward,    // both gradients, or
+  InputGrad,   // these two, where the schedule runs them apart
+  WeightGrad,
   Reduce,  // sums of gradients over ranks
   Settle,  // until they are there
+  Join,    // sums over the stages that hold the same parameter
   Report,  // totals over ranks of what is reported
   Norm,
   Total,  // of the norm
-  Update
+  Update,
+  // Between stages, each with a call that waits until it is done.
+  StreamIn,
+  StreamInDone,
+  StreamOut,
+  StreamOutDone,
+  GradientIn,
+  GradientInDone,
+  GradientOut,
+  GradientOutDone
 };
-inline constexpr int kNumRoutineKinds = 13;
+inline constexpr int kNumRoutineKinds = 25;
 std::string_view name(RoutineKind kind);
 
 struct ProgramClass {
@@ -77,7 +101,10 @@ struct ProgramClass {
 struct ProgramBlock {
   std::string name;
   int class_index = 0;
+  int stage = 0;
+  int segment = 0;  // of this rank's blocks: those whose activations are kept, or rebuilt, together
   std::vector<int64_t> offsets;  // by buffer of the class; kNone where nothing is bound
+  std::vector<Repeat> repeats;   // by buffer of the class
 };
 
 // Runs one routine of one block for one microbatch.
@@ -88,6 +115,11 @@ struct ScriptCall {
   bool first = true, last = true;  // of the step's microbatches
   std::vector<bool>
       accumulate;  // by accumulator write of the routine, in order: add instead of write
+  // By Repeat, in bytes. In the slot arena: what the microbatch's segment keeps, what came from the
+  // stage before, the stream between segments. In the window arena: the gradients that come into
+  // and go out of the stage and, where the backward is split, those between its blocks.
+  std::array<int64_t, kNumRepeats> bases = {};
+  int channel = -1;  // of Program::channels, that a call between stages goes through
 };
 
 struct Script {
@@ -135,39 +167,58 @@ struct RankValue {
   int64_t offset = 0;
 };
 
-struct Program {
+// One edge between two stages, in one direction; pipeline coordinates of its ends.
+struct StageChannel {
+  std::string name;  // "stream 0>1", "gradient 1>0"
+  int from = 0, to = 0;
+};
+
+// What the host sees of a program: tensors by name, whole, whichever ranks hold them.
+struct HostView {
   std::string name;
   int microbatches = 1;
-  int slots = 1;    // microbatches in flight
-  int threads = 1;  // of a rank, at most: workspaces have room for so many
   Mesh mesh;
   int shard_axis = -1;  // along which states at rest are in shards
   int zigzag = 1;  // over 1: the sequence of batch inputs is permuted for a ring of so many ranks
+  std::vector<StateBuffer> states;
+  std::vector<HostBuffer> batch_inputs, step_values;
+  HostBuffer output;  // what the last block returns as a stream (slot arena); empty name: nothing
+
+  const StateBuffer* find_state(std::string_view state_name) const;
+  const HostBuffer* find_batch_input(std::string_view input_name) const;
+  const HostBuffer* find_step_value(std::string_view value_name) const;
+};
+
+struct Program : HostView {
+  int threads = 1;  // of a rank, at most: workspaces have room for so many
+  int pipeline_axis = -1;
+  bool recomputes = false;  // segments run their forward again before their backward
   std::vector<ProgramClass> classes;
   std::vector<ProgramBlock> blocks;
   std::vector<Script> scripts;
-  std::vector<StateBuffer> states;
-  std::vector<HostBuffer> batch_inputs, step_values;
   std::vector<RankValue> rank_values;
-  HostBuffer output;  // what the last block returns as a stream (slot arena); empty name: nothing
+  std::vector<StageChannel> channels;  // in an order that all ranks share
 
-  int64_t persistent_bytes = 0, window_bytes = 0, slot_bytes = 0,
-          scratch_bytes = 0;       // slot: of one slot
+  int64_t persistent_bytes = 0, window_bytes = 0, slot_bytes = 0, scratch_bytes = 0;
   int64_t batch_input_stride = 0;  // from one microbatch's batch inputs to the next one's
   std::array<int64_t, kNumBufferKinds> bytes_by_kind{};
 
   int64_t peak_bytes() const {
-    return persistent_bytes + window_bytes + slots * slot_bytes + scratch_bytes;
+    return persistent_bytes + window_bytes + slot_bytes + scratch_bytes;
   }
   int64_t bytes(BufferKind kind) const { return bytes_by_kind[static_cast<size_t>(kind)]; }
   const ProgramClass& class_of(const ProgramBlock& block) const {
     return classes[static_cast<size_t>(block.class_index)];
   }
+  // Where a call finds a buffer of its block, in the arena of the buffer's lifetime; kNone: nowhere.
+  int64_t offset_of(const ScriptCall& call, int buffer) const;
   const Script& script(std::string_view script_name) const;
-  const StateBuffer* find_state(std::string_view state_name) const;
-  const HostBuffer* find_batch_input(std::string_view input_name) const;
-  const HostBuffer* find_step_value(std::string_view value_name) const;
 };
+
+// The programs of a pipeline's ranks, by place along it, as one: each tensor once.
+HostView view_of(std::span<const Program> programs);
+// The one that a rank runs.
+const Program& at_place(std::span<const Program> programs, int rank);
 
 std::string print(const Program& program);
 

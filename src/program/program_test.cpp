@@ -32,7 +32,7 @@ block head = head
 )";
 
 TEST(Program, PrintsRoutinesAndScripts) {
-  const Program program = compile(parse_module(kScale), {.training = false}).program;
+  const Program program = compile(parse_module(kScale), {.training = false}).program();
   const std::string text = print(program);
   EXPECT_EQ(text.substr(text.find('\n') + 1),
             "  routine first.forward\n"
@@ -58,7 +58,7 @@ TEST(Program, PrintsRoutinesAndScripts) {
 }
 
 TEST(Program, ABufferDiesAfterItsLastReaderAndNotWhenItIsTakenOver) {
-  const Program program = compile(parse_module(kScale), {.training = false}).program;
+  const Program program = compile(parse_module(kScale), {.training = false}).program();
   const ProgramClass& first = program.classes.front();
   const std::vector<Instruction>& forward = first.routine(RoutineKind::Forward);
   const auto dead = [&](size_t i) {
@@ -73,7 +73,7 @@ TEST(Program, ABufferDiesAfterItsLastReaderAndNotWhenItIsTakenOver) {
 }
 
 TEST(Program, FindsNothingByAnUnknownName) {
-  const Program program = compile(parse_module(kScale), {.training = false}).program;
+  const Program program = compile(parse_module(kScale), {.training = false}).program();
   EXPECT_NE(program.find_state("first.bias"), nullptr);
   EXPECT_EQ(program.find_state("bias"), nullptr);
   EXPECT_NE(program.find_batch_input("x"), nullptr);

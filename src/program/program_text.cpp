@@ -27,8 +27,8 @@ std::string print_instruction(const ProgramClass& program_class, const Instructi
 }  // namespace
 
 std::string print(const Program& program) {
-  std::string text = fmt::format("program {}: {} microbatches, {} slots, {} bytes\n", program.name,
-                                 program.microbatches, program.slots, program.peak_bytes());
+  std::string text = fmt::format("program {}: {} microbatches, {} bytes\n", program.name,
+                                 program.microbatches, program.peak_bytes());
   for (const ProgramClass& program_class : program.classes)
     for (int kind = 0; kind < kNumRoutineKinds; ++kind) {
       const auto& routine = program_class.routines[static_cast<size_t>(kind)];

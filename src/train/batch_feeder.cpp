@@ -6,7 +6,7 @@ namespace tessera {
 BatchFeeder::BatchFeeder(Executor& executor, std::span<const InputField> fields,
                          int64_t samples_per_batch)
     : executor_(executor) {
-  const Program& program = executor.program();
+  const HostView& program = executor.program();
   for (const HostBuffer& input : program.batch_inputs) {
     size_t field = 0;
     while (field < fields.size() && fields[field].name != input.name) ++field;

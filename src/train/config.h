@@ -63,6 +63,12 @@ struct PlanConfig {
   bool sequence_parallel = false;
   std::string context = "ring";
   std::string reduce_dtype = "auto";
+  std::string schedule = "1f1b";
+  int64_t chunks = 0;
+  std::string stages;
+  std::string recompute = "none";
+  int64_t recompute_every = 1;
+  std::string memory;  // of a rank; empty: not said
 };
 
 struct RunConfig {

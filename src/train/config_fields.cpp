@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "schedule/schedule_kinds.h"
 
 namespace tessera {
 namespace {
@@ -113,6 +114,12 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
   };
 }
 
+Choices schedule_names() {
+  Choices names;
+  for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
 std::vector<ConfigField> plan_fields(PlanConfig& p) {
   return {
       {"plan.zero", &p.zero, Bounds{0, 3},
@@ -125,6 +132,19 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        "how attention sees a sequence that is split over cp"},
       {"plan.reduce_dtype", &p.reduce_dtype, Choices{"auto", "fp32", "bf16", "fp64"},
        "dtype that gradients and activations are summed over ranks in; auto: their own"},
+      {"plan.schedule", &p.schedule, schedule_names(),
+       "the order in which pipeline ranks run microbatches forward and backward"},
+      {"plan.chunks", &p.chunks, kNotNegative,
+       "stages that each pipeline rank has; 0: as few as the schedule takes"},
+      {"plan.stages",
+       &p.stages,
+       {},
+       "blocks of each stage, embedding and head counted, such as 3,2,2,3; empty: by cost"},
+      {"plan.recompute", &p.recompute, Choices{"none", "attention", "block", "every", "fit"},
+       "what the backward rebuilds instead of keeping it; fit: just enough for plan.memory"},
+      {"plan.recompute_every", &p.recompute_every, kNotNegative,
+       "with plan.recompute = every: blocks rebuilt together; 0: the square root of a stage's"},
+      {"plan.memory", &p.memory, {}, "of one rank, such as 8GB; empty: not known"},
   };
 }
 

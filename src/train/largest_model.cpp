@@ -26,7 +26,7 @@ std::vector<FamilyMember> family_members(const Config& config) {
                  .profile = {.threads = threads_of_config(config)},
                  .microbatches = static_cast<int>(config.train.microbatches)});
     members.push_back(
-        {.preset = std::string(preset.name), .peak_bytes = compiled.program.peak_bytes()});
+        {.preset = std::string(preset.name), .peak_bytes = compiled.program().peak_bytes()});
   }
   std::sort(members.begin(), members.end(), [](const FamilyMember& a, const FamilyMember& b) {
     return a.peak_bytes < b.peak_bytes;

@@ -43,7 +43,7 @@ int32_t word(const std::string& input, int64_t row, int64_t position, int64_t se
 }  // namespace
 
 void write_made_batch(Executor& executor, int64_t step, const MadeBatchOptions& options) {
-  const Program& program = executor.program();
+  const HostView& program = executor.program();
   for (const HostBuffer& input : program.batch_inputs) {
     const RandomStream random(options.seed + static_cast<uint64_t>(step) * 1000003, input.name);
     const int64_t batch = input.whole.dims.front().size, elements = input.whole.num_elements();

@@ -2,10 +2,42 @@
 #include "train/plan_of_config.h"
 
 #include <algorithm>
+#include <charconv>
 
+#include "core/byte_size.h"
 #include "core/error.h"
 
 namespace tessera {
+namespace {
+
+// "3,2,2,3"
+std::vector<int> parse_stages(const std::string& text) {
+  std::vector<int> counts;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    int count = 0;
+    const auto [last, error] = std::from_chars(entry.data(), entry.data() + entry.size(), count);
+    if (error != std::errc() || last != entry.data() + entry.size() || count < 1)
+      throw user_error("plan.stages is {}, want whole numbers of blocks", text)
+          .at("plan.stages")
+          .help("write one for each stage, such as 3,2,2,3");
+    counts.push_back(count);
+    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+  }
+  return counts;
+}
+
+Recompute recompute_of(const PlanConfig& plan) {
+  if (plan.recompute == "attention") return {.kind = RecomputeKind::Attention};
+  if (plan.recompute == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
+  if (plan.recompute == "fit") return {.kind = RecomputeKind::Fit};
+  if (plan.recompute == "every")
+    return {.kind = RecomputeKind::Blocks, .every = static_cast<int>(plan.recompute_every)};
+  return {};
+}
+
+}  // namespace
 
 Plan plan_of_config(const Config& config, const ModelConfig& model) {
   const bool mlp = model.family == Family::Mlp;
@@ -15,7 +47,11 @@ Plan plan_of_config(const Config& config, const ModelConfig& model) {
       .sequence_parallel = config.plan.sequence_parallel,
       .context = config.plan.context == "ulysses" ? ContextKind::Ulysses : ContextKind::Ring,
       .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
-      .dims = config.plan_dims};
+      .dims = config.plan_dims,
+      .schedule = config.plan.schedule,
+      .chunks = static_cast<int>(config.plan.chunks),
+      .recompute = recompute_of(config.plan),
+      .blocks_per_stage = parse_stages(config.plan.stages)};
   const PlanSizes sizes{.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads};
   Plan plan = make_plan(request, sizes);
   const int64_t chunks = 2 * plan.zigzag;
@@ -31,6 +67,11 @@ Plan plan_of_config(const Config& config, const ModelConfig& model) {
     throw user_error("mesh cp = {} splits the sequence, but an mlp has none", plan.mesh.size(cp))
         .help("use dp, fsdp or tp");
   return plan;
+}
+
+DeviceProfile profile_of_config(const Config& config, int threads_per_rank) {
+  return {.threads = threads_per_rank,
+          .memory_bytes = config.plan.memory.empty() ? 0 : parse_byte_size(config.plan.memory)};
 }
 
 int threads_per_rank(int threads, const Plan& plan) {

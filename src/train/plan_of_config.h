@@ -2,6 +2,7 @@
 // The plan that a config's mesh and [plan] ask for, for its model.
 #pragma once
 
+#include "core/device_profile.h"
 #include "mesh/plan.h"
 #include "models/model_config.h"
 #include "train/config.h"
@@ -9,6 +10,9 @@
 namespace tessera {
 
 Plan plan_of_config(const Config& config, const ModelConfig& model);
+
+// What the compiler may know of one rank.
+DeviceProfile profile_of_config(const Config& config, int threads_per_rank);
 
 // Compute threads of each rank: the cores shared among the ranks of this machine.
 int threads_per_rank(int threads, const Plan& plan);

@@ -8,7 +8,7 @@
 namespace tessera {
 
 void write_random_batch(Executor& executor, int64_t vocabulary) {
-  const Program& program = executor.program();
+  const HostView& program = executor.program();
   for (const HostBuffer& input : program.batch_inputs) {
     const RandomStream stream(1, input.name);
     std::vector<std::byte> bytes(static_cast<size_t>(input.whole.bytes()));

@@ -33,8 +33,8 @@ Config with_mesh(Config config, const std::vector<Axis>& mesh) {
 // The steps of one turn.
 class Turn {
  public:
-  Turn(Program program, int threads_per_rank, uint64_t seed, int64_t vocabulary)
-      : executor_(make_cpu_executor(std::move(program), threads_per_rank)) {
+  Turn(std::vector<Program> programs, int threads_per_rank, uint64_t seed, int64_t vocabulary)
+      : executor_(make_cpu_executor(std::move(programs), threads_per_rank)) {
     initialise_states(*executor_, seed);
     write_random_batch(*executor_, vocabulary);
   }
@@ -50,7 +50,7 @@ class Turn {
     const auto begin = Clock::now();
     executor_->write_step("learning_rate", 1e-4);
     executor_->write_step("step", ++step_);
-    executor_->run(executor_->program().script("train_step"));
+    executor_->run("train_step");
     loss_ = executor_->read_step("loss");
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     TESSERA_CHECK(std::isfinite(loss_), "the loss is {} at step {}", loss_, step_);
@@ -110,16 +110,17 @@ class ScalingBench {
     const CompileOptions options{.training = true,
                                  .optimizer = optimizer_of_config(config),
                                  .plan = plan_of_config(config, model_),
-                                 .profile = {.threads = threads_per_rank},
+                                 .profile = profile_of_config(config, threads_per_rank),
                                  .microbatches = static_cast<int>(config.train.microbatches)};
     programs_.push_back(compile(build_model(model_, microbatch_shape(config, model_),
                                             precision_of_config(config), HeadKind::Loss),
                                 options)
-                            .program);
+                            .programs);
     ScalingRow row;
     row.mesh = Mesh(axes);
     row.threads_per_rank = threads_per_rank;
-    row.bytes_per_rank = programs_.back().peak_bytes();
+    for (const Program& program : programs_.back())
+      row.bytes_per_rank = std::max(row.bytes_per_rank, program.peak_bytes());
     result_.rows.push_back(std::move(row));
   }
 
@@ -158,7 +159,7 @@ class ScalingBench {
   const Config& config_;
   const ScalingBenchOptions& options_;
   ModelConfig model_;
-  std::vector<Program> programs_;  // by row
+  std::vector<std::vector<Program>> programs_;  // by row, then by place along the pipeline
   ScalingResult result_;
 };
 

@@ -66,7 +66,7 @@ class StepBench {
       executor_options.observer = [this](const InstructionEvent& event) {
         profile_.observe(event);
       };
-    executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program), executor_options);
+    executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program()), executor_options);
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
     write_random_batch(*executor_, model_.vocabulary);
   }
@@ -75,7 +75,7 @@ class StepBench {
     const auto begin = Clock::now();
     executor_->write_step("learning_rate", 1e-4);
     executor_->write_step("step", ++step_);
-    executor_->run(executor_->program().script("train_step"));
+    executor_->run("train_step");
     result_.loss = executor_->read_step("loss");
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     TESSERA_CHECK(std::isfinite(result_.loss), "the loss is {} at step {}", result_.loss, step_);
@@ -121,7 +121,7 @@ class StepBench {
     if (config_.run.peak_gflops > 0) result_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
     result_.mfu = model_flops_utilisation(flops_per_token(model_, config_.train.seq).causal,
                                           result_.tokens_per_second, result_.peak_flops_per_second);
-    result_.peak_bytes = executor_->program().peak_bytes();
+    result_.peak_bytes = executor_->planned_bytes();
     if (options_.profile) result_.profile = profile_.rows(options_.profile_by_shape);
   }
 

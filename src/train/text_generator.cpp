@@ -50,7 +50,7 @@ TextGenerator::TextGenerator(const ModelConfig& model, DType precision, int64_t 
   Compiled compiled =
       compile(build_model(model, {.batch = 1, .seq = seq}, precision, HeadKind::Logits),
               {.training = false, .optimizer = {}, .profile = profile});
-  executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program),
+  executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program()),
                                             CpuExecutorOptions{.threads = threads});
   std::iota(positions_.begin(), positions_.end(), 0);
   output_.resize(static_cast<size_t>(executor_->program().output.type.bytes()));
@@ -74,7 +74,7 @@ int32_t TextGenerator::next_token(const std::vector<int32_t>& text, const Genera
   std::fill(window_.begin(), window_.end(), 0);
   std::copy(text.end() - static_cast<int64_t>(shown), text.end(), window_.begin());
   const auto last = static_cast<int32_t>(shown - 1);  // what stands behind it is invisible to it
-  const Program& program = executor_->program();
+  const HostView& program = executor_->program();
   const auto write = [&](std::string_view name, std::span<const int32_t> values) {
     if (const HostBuffer* input = program.find_batch_input(name))
       executor_->write_batch(*input, 0, std::as_bytes(values));
@@ -83,7 +83,7 @@ int32_t TextGenerator::next_token(const std::vector<int32_t>& text, const Genera
   write("positions", positions_);
   write("document", document_);
   write("last", {&last, 1});
-  executor_->run(program.script("evaluate"));
+  executor_->run("evaluate");
   executor_->read_output(output_);
   dispatch_float(program.output.type.dtype, [&]<typename T>() {
     const T* values = reinterpret_cast<const T*>(output_.data());

@@ -33,16 +33,16 @@ std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig&
   const CompileOptions options{.training = true,
                                .optimizer = optimizer_of_config(config),
                                .plan = plan,
-                               .profile = {.threads = per_rank},
+                               .profile = profile_of_config(config, per_rank),
                                .microbatches = static_cast<int>(config.train.microbatches)};
   Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss), options);
-  if (!world) return make_cpu_executor(std::move(compiled.program), per_rank, std::move(observer));
+  if (!world) return make_cpu_executor(std::move(compiled.programs), per_rank, std::move(observer));
   if (world->size() != plan.mesh.num_ranks())
     throw user_error("the mesh {} has {} ranks, but the job has {} processes", to_string(plan.mesh),
                      plan.mesh.num_ranks(), world->size())
         .help(fmt::format("start {} processes: mpirun -np {}", plan.mesh.num_ranks(),
                           plan.mesh.num_ranks()));
-  return std::make_unique<JobExecutor>(std::move(compiled.program), per_rank, *world);
+  return std::make_unique<JobExecutor>(compiled.programs, per_rank, *world);
 }
 
 }  // namespace
@@ -79,8 +79,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
   loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, position_.next_sample);
   summary_.parameters = parameter_count(model_);
   summary_.flops_per_token = flops_per_token(model_, config_.train.seq);
-  summary_.planned_bytes =
-      executor_->program().peak_bytes() * executor_->program().mesh.num_ranks();
+  summary_.planned_bytes = executor_->planned_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
 }
@@ -124,7 +123,7 @@ StepMetrics Trainer::step() {
   const double rate = learning_rate_at(config_.train, position_.step);
   executor_->write_step("learning_rate", rate);
   executor_->write_step("step", static_cast<double>(position_.step + 1));
-  executor_->run(executor_->program().script("train_step"));
+  executor_->run("train_step");
 
   ++position_.step;
   position_.next_sample += config_.train.batch;
@@ -163,7 +162,7 @@ double Trainer::held_out_loss() {
   for (int64_t i = 0; i < config_.train.eval_batches; ++i) {
     fill_batch(*data_.held_out, i * config_.train.batch, batch);
     feeder_->feed(batch);
-    executor_->run(executor_->program().script("evaluate"));
+    executor_->run("evaluate");
     const double count = executor_->read_step("label_count");
     loss += executor_->read_step("loss") * count;
     labels += count;
@@ -212,8 +211,7 @@ TrainSummary Trainer::run() {
         std::filesystem::path(config_.run.out) / "metrics.jsonl",
         options_.resume ? std::optional(position_.step) : std::nullopt);
   if (!config_.run.trace.empty() && !options_.world)
-    trace_ = std::make_unique<TraceRecorder>(executor_->program(),
-                                             executor_->program().mesh.num_ranks());
+    trace_ = std::make_unique<TraceRecorder>(executor_->program().mesh);
   bool stopped = executor_->any(stop_.requested());
   for (; position_.step < config_.train.steps && !stopped;
        stopped = executor_->any(stop_.requested())) {

@@ -46,7 +46,7 @@ Tensors gradients_of(const Executor& executor) {
 // Weights that are trained: master copies where there are any.
 Tensors parameters_of(const Executor& executor) {
   Tensors tensors;
-  const Program& program = executor.program();
+  const HostView& program = executor.program();
   for (const StateBuffer& state : program.states) {
     const bool parameter = state.spec.role == StateRole::Parameter;
     const bool has_master = parameter && program.find_state(state.name + ".master") != nullptr;
@@ -135,12 +135,12 @@ class Verification {
   explicit Verification(const VerifyRequest& request)
       : request_(request), local_losses_(static_cast<size_t>(request.plan.mesh.num_ranks())) {
     Compiled oracle = compiled(Plan{}, request.threads);
-    oracle_ = std::make_unique<CpuExecutor>(std::move(oracle.program),
+    oracle_ = std::make_unique<CpuExecutor>(std::move(oracle.program()),
                                             CpuExecutorOptions{.threads = request.threads});
     const int per_rank = threads_per_rank(request.threads, request.plan);
     Compiled planned = compiled(request.plan, per_rank);
     mesh_ = std::make_unique<MeshExecutor>(
-        std::move(planned.program),
+        std::move(planned.programs),
         MeshExecutorOptions{
             .threads = per_rank,
             .poison = request.poison,
@@ -169,7 +169,7 @@ class Verification {
         {.training = true,
          .optimizer = request_.optimizer,
          .plan = plan,
-         .profile = {.threads = threads},
+         .profile = {.threads = threads, .memory_bytes = request_.memory_bytes},
          .microbatches = request_.microbatches,
          .pipeline = plan.single() ? PipelineOptions{} : request_.pipeline});
   }
@@ -179,7 +179,7 @@ class Verification {
                      {.seed = request_.seed, .vocabulary = request_.model.vocabulary});
     executor.write_step("learning_rate", request_.learning_rate);
     executor.write_step("step", step);
-    executor.run(executor.program().script("train_step"));
+    executor.run("train_step");
     return executor.read_step("loss");
   }
 
@@ -195,9 +195,10 @@ class Verification {
     compare_replicas(*mesh_, report_.replica);
   }
 
-  double own_loss(int rank) const {
+  std::optional<double> own_loss(int rank) const {
     const std::optional<double>& share = local_losses_[static_cast<size_t>(rank)];
-    return share ? *share : mesh_->rank(rank).read_step("loss");
+    if (share || !mesh_->rank(rank).program().find_step_value("loss")) return share;
+    return mesh_->rank(rank).read_step("loss");
   }
 
   // Where the loss is about to be totalled, it is still the rank's own share.

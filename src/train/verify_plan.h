@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct VerifyRequest {
   // Small: Adam divides by the root of the mean square, so a gradient that is zero in theory
   // (GPT-2's key bias) moves its parameter by rounding errors times this.
   double learning_rate = 1e-3;
-  int threads = 1;  // of this machine
+  int threads = 1;           // of this machine
+  int64_t memory_bytes = 0;  // of a rank; 0: not known
   bool show_ranks = false;
   bool poison = false;            // dead memory of the plan's ranks is filled with NaNs
   PipelineOptions pipeline = {};  // of the plan's compilation alone
@@ -41,7 +43,8 @@ struct WorstError {
 
 struct RankReport {
   int rank = 0;
-  double loss = 0;     // its own share of the last step's loss, before the sum over ranks
+  // Its own share of the last step's loss, before the sum over ranks; none: its stage has no loss.
+  std::optional<double> loss;
   std::string digest;  // of the parameters it holds at the end
 };
 

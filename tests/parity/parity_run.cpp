@@ -18,7 +18,7 @@ CpuExecutor make_executor(const ParityCase& parity_case, DType dtype, int thread
   options.optimizer = parity_case.optimizer;
   options.profile.threads = threads;
   options.microbatches = parity_case.microbatches;
-  return {compile(std::move(module), options).program, {.threads = threads, .poison = true}};
+  return {compile(std::move(module), options).program(), {.threads = threads, .poison = true}};
 }
 
 std::vector<NamedTensor> read_states(const CpuExecutor& executor, StateRole role) {
@@ -49,7 +49,7 @@ std::vector<NamedTensor> read_gradients(const CpuExecutor& executor) {
 
 ParityRun run_parity(const ParityCase& parity_case, DType dtype, int threads) {
   CpuExecutor executor = make_executor(parity_case, dtype, threads);
-  const Program& program = executor.program();
+  const HostView& program = executor.program();
   initialise_states(executor, kSeed);
   ParityRun run;
   run.weights = read_states(executor, StateRole::Parameter);

@@ -59,10 +59,12 @@ int add_rank_value(Program& program, std::string_view class_name, const AxisIds&
   program.rank_values.push_back({.axes = axes, .offset = offset});
   here.buffers.push_back({.name = "other_rank",
                           .type = scalar(DType::Int32),
-                          .lifetime = Lifetime::Window,
-                          .repeat = Repeat::Once});
+                          .lifetime = Lifetime::Window});
   for (ProgramBlock& block : program.blocks)
-    if (&program.class_of(block) == &here) block.offsets.push_back(offset);
+    if (&program.class_of(block) == &here) {
+      block.offsets.push_back(offset);
+      block.repeats.push_back(Repeat::Once);
+    }
   return static_cast<int>(here.buffers.size()) - 1;
 }
 

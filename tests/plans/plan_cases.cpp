@@ -6,7 +6,9 @@
 #include <numeric>
 #include <set>
 
+#include "compiler/compile.h"
 #include "core/random.h"
+#include "models/build_model.h"
 
 namespace tessera {
 namespace {
@@ -69,43 +71,151 @@ bool is_legal(const PlanCase& c) {
   return !c.ulysses || kv_heads % (shared * c.cp) == 0;
 }
 
+const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen"};
+const std::vector<std::string> kSchedules{"gpipe", "1f1b", "interleaved_1f1b", "looped_bfs",
+                                          "zb_h1", "zb_h2", "zb_v"};
+const std::vector<std::string> kRecomputes{"none", "attention", "block", "every", "sqrt", "fit"};
+
+int place_in(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
 // The choices of a case, by factor, as small numbers.
-std::array<int, 9> choices(const PlanCase& c) {
-  const int model = c.model == "Mlp" ? 0 : c.model == "Gpt" ? 1 : c.model == "Llama" ? 2 : 3;
-  return {model, c.dp, c.fsdp, c.cp, c.tp, c.zero, c.ulysses, c.sequence_parallel, c.microbatches};
+constexpr int kFactors = 13;
+std::array<int, kFactors> choices(const PlanCase& c) {
+  return {place_in(kModels, c.model),
+          c.dp,
+          c.fsdp,
+          c.cp,
+          c.tp,
+          c.zero,
+          c.ulysses,
+          c.sequence_parallel,
+          c.microbatches,
+          c.pp,
+          c.chunks,
+          place_in(kSchedules, c.schedule),
+          place_in(kRecomputes, c.recompute)};
 }
 
 using Pair = std::array<int, 4>;  // factor, choice, factor, choice
 
 std::vector<Pair> pairs(const PlanCase& c) {
-  const std::array<int, 9> chosen = choices(c);
+  const std::array<int, kFactors> chosen = choices(c);
   std::vector<Pair> found;
-  for (int i = 0; i < 9; ++i)
-    for (int j = i + 1; j < 9; ++j)
+  for (int i = 0; i < kFactors; ++i)
+    for (int j = i + 1; j < kFactors; ++j)
       found.push_back({i, chosen[static_cast<size_t>(i)], j, chosen[static_cast<size_t>(j)]});
   return found;
+}
+
+bool is_legal_pipeline(const PlanCase& c) {
+  if (!is_legal(c) || c.ranks() > kMostRanks) return false;
+  if (c.pp == 1 && (c.schedule != "1f1b" || c.chunks > 1 || c.recompute == "none")) return false;
+  const bool loops = c.schedule == "interleaved_1f1b" || c.schedule == "looped_bfs";
+  const bool folds = c.schedule == "zb_v";
+  if (folds ? c.chunks != 2 : !loops && c.chunks != 1) return false;
+  return c.model != "Mlp" || c.recompute != "attention";  // it has none
+}
+
+// The n-th of a long list of cases, legal or not.
+PlanCase made_case(uint64_t n) {
+  const RandomStream random(11, "pipelines");
+  uint64_t draws = 0;
+  const auto one_of = [&](const auto& choices) {
+    const auto size = static_cast<uint64_t>(std::size(choices));
+    return choices[random.below(n * 32 + draws++, size)];
+  };
+  const std::vector<int> sizes{1, 1, 2}, halves{1, 2};
+  PlanCase c;
+  c.model = one_of(kModels);
+  c.dp = one_of(sizes);
+  c.fsdp = one_of(sizes);
+  c.cp = one_of(sizes);
+  c.tp = one_of(sizes);
+  c.zero = one_of(std::vector<int>{0, 1, 2, 3});
+  c.ulysses = one_of(halves) == 2;
+  c.sequence_parallel = one_of(halves) == 2;
+  c.microbatches = one_of(std::vector<int>{1, 3, 4, 7});
+  c.pp = one_of(std::vector<int>{1, 2, 2, 4});
+  c.chunks = one_of(halves);
+  c.schedule = one_of(kSchedules);
+  c.recompute = one_of(kRecomputes);
+  return c;
+}
+
+// Greedy: always the case that adds most pairs.
+std::vector<PlanCase> covering(const std::vector<PlanCase>& all) {
+  std::set<Pair> open;
+  for (const PlanCase& c : all)
+    for (const Pair& pair : pairs(c)) open.insert(pair);
+  std::vector<PlanCase> chosen;
+  while (!open.empty()) {
+    const auto gain = [&](const PlanCase& c) {
+      const std::vector<Pair> own = pairs(c);
+      return std::count_if(own.begin(), own.end(), [&](const Pair& p) { return open.contains(p); });
+    };
+    const auto best =
+        std::max_element(all.begin(), all.end(),
+                         [&](const PlanCase& a, const PlanCase& b) { return gain(a) < gain(b); });
+    for (const Pair& pair : pairs(*best)) open.erase(pair);
+    chosen.push_back(*best);
+  }
+  return chosen;
+}
+
+Recompute recompute_of(const std::string& name) {
+  if (name == "attention") return {.kind = RecomputeKind::Attention};
+  if (name == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
+  if (name == "every") return {.kind = RecomputeKind::Blocks, .every = 2};
+  if (name == "sqrt") return {.kind = RecomputeKind::Blocks, .every = 0};
+  return {};
+}
+
+// Half-way between what fits without rebuilding anything and with all of it.
+int64_t tight_memory(const VerifyRequest& request) {
+  const auto most = [&](Recompute recompute) {
+    CompileOptions options{.plan = request.plan, .microbatches = request.microbatches};
+    options.plan.recompute = recompute;
+    int64_t bytes = 0;
+    for (const Program& program :
+         compile(build_model(request.model, request.microbatch, request.precision, HeadKind::Loss),
+                 options)
+             .programs)
+      bytes = std::max(bytes, program.peak_bytes());
+    return bytes;
+  };
+  return (most({}) + most({.kind = RecomputeKind::Blocks})) / 2;
 }
 
 }  // namespace
 
 std::string PlanCase::name() const {
-  return fmt::format("{}_dp{}_fsdp{}_cp{}_tp{}_zero{}{}{}_micro{}", model, dp, fsdp, cp, tp, zero,
-                     cp == 1   ? ""
-                     : ulysses ? "_ulysses"
-                               : "_ring",
-                     sequence_parallel ? "_sp" : "", microbatches);
+  std::string text = fmt::format(
+      "{}_dp{}_fsdp{}_cp{}_tp{}_zero{}{}{}_micro{}", model, dp, fsdp, cp, tp, zero,
+      cp == 1   ? ""
+      : ulysses ? "_ulysses"
+                : "_ring",
+      sequence_parallel ? "_sp" : "", microbatches);
+  if (pp > 1) text += fmt::format("_pp{}x{}_{}", pp, chunks, schedule);
+  return recompute == "none" ? text : text + "_" + recompute;
 }
 
 VerifyRequest PlanCase::request() const {
-  const ModelConfig config = model_config(model);
-  PlanRequest plan{.mesh = {{"dp", dp}, {"fsdp", fsdp}, {"cp", cp}, {"tp", tp}},
+  ModelConfig config = model_config(model);
+  if (pp > 1) config.layers = pp * chunks + 1;  // not the same in every stage
+  PlanRequest plan{.mesh = {{"pp", pp}, {"dp", dp}, {"fsdp", fsdp}, {"cp", cp}, {"tp", tp}},
                    .zero = zero,
                    .sequence_parallel = sequence_parallel,
                    .context = ulysses ? ContextKind::Ulysses : ContextKind::Ring,
                    .reduce_dtype = {},
-                   .dims = {}};
+                   .dims = {},
+                   .schedule = schedule,
+                   .chunks = chunks,
+                   .recompute = recompute_of(recompute)};
   const int64_t seq = std::lcm<int64_t>(2 * cp, cp * tp);
-  return {.model = config,
+  VerifyRequest request{
+          .model = config,
           .microbatch = {.batch = dp * fsdp, .seq = seq < 6 ? 2 * seq + 4 * (seq == 1) : seq},
           .microbatches = microbatches,
           .precision = DType::Fp64,
@@ -113,6 +223,11 @@ VerifyRequest PlanCase::request() const {
           .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads}),
           .steps = 2,
           .poison = true};
+  if (recompute == "fit") {
+    request.memory_bytes = tight_memory(request);
+    request.plan.recompute = {.kind = RecomputeKind::Fit};
+  }
+  return request;
 }
 
 std::vector<PlanCase> all_plan_cases() {
@@ -133,27 +248,32 @@ std::vector<PlanCase> all_plan_cases() {
   return cases;
 }
 
-// Greedy: of a shuffled list, always the case that adds most pairs.
 std::vector<PlanCase> covering_plan_cases() {
-  std::vector<PlanCase> all = all_plan_cases();
+  const std::vector<PlanCase> all = all_plan_cases();
   const Permutation order(all.size(), RandomStream(7, "plans"));
   std::vector<PlanCase> shuffled;
   for (uint64_t i = 0; i < all.size(); ++i) shuffled.push_back(all[order(i)]);
-  std::set<Pair> open;
-  for (const PlanCase& c : all)
-    for (const Pair& pair : pairs(c)) open.insert(pair);
-  std::vector<PlanCase> chosen;
-  while (!open.empty()) {
-    const auto gain = [&](const PlanCase& c) {
-      const std::vector<Pair> own = pairs(c);
-      return std::count_if(own.begin(), own.end(), [&](const Pair& p) { return open.contains(p); });
-    };
-    const auto best =
-        std::max_element(shuffled.begin(), shuffled.end(),
-                         [&](const PlanCase& a, const PlanCase& b) { return gain(a) < gain(b); });
-    for (const Pair& pair : pairs(*best)) open.erase(pair);
-    chosen.push_back(*best);
-  }
+  return covering(shuffled);
+}
+
+std::vector<PlanCase> covering_pipeline_cases() {
+  constexpr uint64_t kMade = 20000;
+  std::vector<PlanCase> legal;
+  for (uint64_t n = 0; n < kMade; ++n)
+    if (const PlanCase c = made_case(n); is_legal_pipeline(c)) legal.push_back(c);
+  std::vector<PlanCase> chosen = covering(legal);
+  chosen.push_back({.model = "Llama",
+                    .dp = 2,
+                    .fsdp = 2,
+                    .cp = 2,
+                    .tp = 2,
+                    .zero = 3,
+                    .sequence_parallel = true,
+                    .microbatches = 3,
+                    .pp = 2,
+                    .chunks = 2,
+                    .schedule = "interleaved_1f1b",
+                    .recompute = "every"});
   return chosen;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All combinations of a small model, a mesh of up to eight ranks and the choices of a plan that are
-// legal, and a covering set of them in which every pair of choices occurs.
+// Combinations of a small model, a mesh of up to eight ranks and the choices of a plan that are
+// legal: all of those without a pipeline, and covering sets without and with one, in which every
+// pair of choices occurs.
 #pragma once
 
 #include <string>
@@ -16,13 +17,18 @@ struct PlanCase {
   int zero = 0;
   bool ulysses = false, sequence_parallel = false;
   int microbatches = 1;
+  int pp = 1, chunks = 1;
+  std::string schedule = "1f1b";
+  std::string recompute = "none";  // attention, block, every (two), sqrt, fit
 
-  int ranks() const { return dp * fsdp * cp * tp; }
+  int ranks() const { return pp * dp * fsdp * cp * tp; }
   std::string name() const;
   VerifyRequest request() const;
 };
 
 std::vector<PlanCase> all_plan_cases();
 std::vector<PlanCase> covering_plan_cases();
+// All with a pipeline or recomputation; the last one has all five axes above 1.
+std::vector<PlanCase> covering_pipeline_cases();
 
 }  // namespace tessera

@@ -32,9 +32,13 @@ class EqualsOneRank : public testing::Test {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const bool all = argc > 1 && std::string(argv[1]) == "--all";
-  for (const tessera::PlanCase& plan :
-       all ? tessera::all_plan_cases() : tessera::covering_plan_cases())
-    testing::RegisterTest("Plan", plan.name().c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [plan]() -> testing::Test* { return new tessera::EqualsOneRank(plan); });
+  const auto add = [](const char* suite, const std::vector<tessera::PlanCase>& plans) {
+    for (const tessera::PlanCase& plan : plans)
+      testing::RegisterTest(
+          suite, plan.name().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+          [plan]() -> testing::Test* { return new tessera::EqualsOneRank(plan); });
+  };
+  add("Plan", all ? tessera::all_plan_cases() : tessera::covering_plan_cases());
+  add("Pipeline", tessera::covering_pipeline_cases());
   return RUN_ALL_TESTS();
 }

@@ -53,7 +53,7 @@ Program compiled(PlanRequest request, int microbatches = 1, Model model = {}) {
                                        .tied = model.tied});
   return compile(build_model(config, {.batch = kBatch, .seq = kSeq}, DType::Fp32, HeadKind::Loss),
                  {.plan = make_plan(request, {.kv_heads = kKvHeads}), .microbatches = microbatches})
-      .program;
+      .program();
 }
 
 Traffic of_layer(const Program& program, RoutineKind routine) {

@@ -79,8 +79,8 @@ TEST_P(AllocationTest, NothingIsAllocatedWhileAStepRuns) {
       const int64_t before = allocations;
       for (int step = 2; step < 5; ++step) {
         run.executor().write_step("step", step);
-        run.executor().run(run.program().script("train_step"));
-        run.executor().run(run.program().script("evaluate"));
+        run.executor().run("train_step");
+        run.executor().run("evaluate");
         run.executor().read_step("loss");
       }
       EXPECT_EQ(allocations - before, 0) << name(compute) << ", " << threads << " threads";

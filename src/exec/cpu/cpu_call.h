@@ -40,6 +40,7 @@ struct CpuCall {
   ThreadPool& threads;
   const RankGroups* groups = nullptr;  // for collectives; null where there is one rank
   InFlight* in_flight = nullptr;       // what async collectives are waiting to be waited for
+  int channel = -1;                    // of a send or recv between stages
 
   bool accumulates(size_t i) const { return (accumulate >> i) & 1u; }
   // Operand i, or an absent one where fewer were given.

@@ -21,7 +21,7 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
       groups_(options_.world ? std::make_unique<RankGroups>(program_, *options_.world) : nullptr),
       persistent_(program_.persistent_bytes),
       window_(program_.window_bytes),
-      slots_(program_.slot_bytes * program_.slots),
+      slots_(program_.slot_bytes),
       scratch_(program_.scratch_bytes),
       threads_(options_.threads) {
   TESSERA_CHECK(options_.threads <= program_.threads, "{} threads, but workspaces for {}",
@@ -76,9 +76,11 @@ void require_bytes(const std::string& name, size_t bytes, const TensorType& expe
 
 void CpuExecutor::write_state(const StateBuffer& state, std::span<const std::byte> bytes) {
   require_bytes(state.name, bytes.size(), state.type);
-  std::byte* to = arena(state.place.lifetime).data();
-  const int64_t element_bytes = size_bytes(state.type.dtype);
-  for_each_piece(program_, rank(), state.type, state.placement, state.place,
+  const StateBuffer* own = program_.find_state(state.name);
+  if (!own) return;
+  std::byte* to = arena(own->place.lifetime).data();
+  const int64_t element_bytes = size_bytes(own->type.dtype);
+  for_each_piece(program_, rank(), own->type, own->placement, own->place,
                  [&](int64_t offset, int64_t element, int64_t count) {
                    std::memcpy(to + offset, bytes.data() + element * element_bytes,
                                static_cast<size_t>(count * element_bytes));
@@ -98,22 +100,26 @@ void CpuExecutor::read_pieces(const TensorType& type, const Placement& placement
 
 void CpuExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
   require_bytes(state.name, bytes.size(), state.type);
-  read_pieces(state.type, state.placement, state.place, bytes);
+  if (const StateBuffer* own = program_.find_state(state.name))
+    read_pieces(own->type, own->placement, own->place, bytes);
 }
 
 void CpuExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
   TESSERA_CHECK(parameter.has_gradient(), "{} has no gradient", parameter.name);
   require_bytes(parameter.name, bytes.size(), parameter.gradient_type);
-  read_pieces(parameter.gradient_type, parameter.placement, parameter.gradient, bytes);
+  if (const StateBuffer* own = program_.find_state(parameter.name))
+    read_pieces(own->gradient_type, own->placement, own->gradient, bytes);
 }
 
 void CpuExecutor::write_batch(const HostBuffer& input, int microbatch,
                               std::span<const std::byte> bytes) {
   TESSERA_CHECK(microbatch >= 0 && microbatch < program_.microbatches);
   require_bytes(input.name, bytes.size(), input.whole);
-  std::byte* to = window_.data() + input.offset + microbatch * program_.batch_input_stride;
-  const int64_t element_bytes = size_bytes(input.type.dtype);
-  for_each_piece(program_, rank(), input, [&](int64_t offset, int64_t element, int64_t count) {
+  const HostBuffer* own = program_.find_batch_input(input.name);
+  if (!own) return;
+  std::byte* to = window_.data() + own->offset + microbatch * program_.batch_input_stride;
+  const int64_t element_bytes = size_bytes(own->type.dtype);
+  for_each_piece(program_, rank(), *own, [&](int64_t offset, int64_t element, int64_t count) {
     std::memcpy(to + offset, bytes.data() + element * element_bytes,
                 static_cast<size_t>(count * element_bytes));
   });
@@ -121,8 +127,8 @@ void CpuExecutor::write_batch(const HostBuffer& input, int microbatch,
 
 void CpuExecutor::write_step(std::string_view name, double value) {
   const HostBuffer* buffer = program_.find_step_value(name);
-  TESSERA_CHECK(buffer, "no step value {}", name);
-  std::memcpy(window_.data() + buffer->offset, &value, sizeof value);
+  TESSERA_CHECK(buffer || program_.pipeline_axis >= 0, "no step value {}", name);
+  if (buffer) std::memcpy(window_.data() + buffer->offset, &value, sizeof value);
 }
 
 double CpuExecutor::read_step(std::string_view name) const {
@@ -141,14 +147,9 @@ void CpuExecutor::read_output(std::span<std::byte> bytes) const {
 std::byte* CpuExecutor::address(const ScriptCall& call, const ProgramBlock& block,
                                 int buffer) const {
   const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
-  const int64_t offset = block.offsets[static_cast<size_t>(buffer)];
+  const int64_t offset = program_.offset_of(call, buffer);
   TESSERA_CHECK(offset != kNone, "{}: {} is not bound", block.name, declared.name);
-  int64_t repeat = 0;
-  if (declared.repeat == Repeat::PerSlot)
-    repeat = (call.microbatch % program_.slots) * program_.slot_bytes;
-  if (declared.repeat == Repeat::PerMicrobatch)
-    repeat = call.microbatch * program_.batch_input_stride;
-  return arena(declared.lifetime).data() + offset + repeat + declared.rank_stride * shard_;
+  return arena(declared.lifetime).data() + offset + declared.rank_stride * shard_;
 }
 
 std::span<std::byte> CpuExecutor::bytes_of(const ScriptCall& call, const ProgramBlock& block,
@@ -162,7 +163,7 @@ void CpuExecutor::poison_before(const ScriptCall& call, const ProgramBlock& bloc
   const ProgramClass& program_class = program_.class_of(block);
   for (const Instruction& instruction : program_class.routine(call.routine))
     for (const int result : instruction.results)
-      if (program_class.buffers[static_cast<size_t>(result)].repeat == Repeat::PerSlot)
+      if (program_class.buffers[static_cast<size_t>(result)].lifetime == Lifetime::Slot)
         poison(bytes_of(call, block, result));
 }
 
@@ -199,13 +200,16 @@ void CpuExecutor::run(const ScriptCall& call) {
                                          static_cast<size_t>(instruction.workspace_bytes)},
                            .threads = threads_,
                            .groups = groups_.get(),
-                           .in_flight = &in_flight_};
-    if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, false});
+                           .in_flight = &in_flight_,
+                           .channel = call.channel};
+    if (options_.observer) options_.observer({program_, call, program_class, instruction, cpu_call, false});
     cpu_kernel(instruction.op)(cpu_call);
-    if (options_.observer) options_.observer({call, program_class, instruction, cpu_call, true});
+    if (options_.observer) options_.observer({program_, call, program_class, instruction, cpu_call, true});
     if (options_.poison) poison_after(call, block, instruction);
   }
 }
+
+void CpuExecutor::run(std::string_view script) { run(program_.script(script)); }
 
 void CpuExecutor::run(const Script& script) {
   for (const ScriptCall& call : script.calls) run(call);

@@ -18,6 +18,7 @@ namespace tessera {
 
 // What an observer sees around each instruction; for tests of the memory plan and for profiles.
 struct InstructionEvent {
+  const Program& program;
   const ScriptCall& call;
   const ProgramClass& program_class;
   const Instruction& instruction;
@@ -37,6 +38,10 @@ class CpuExecutor : public Executor {
   CpuExecutor(Program program, CpuExecutorOptions options);
 
   const Program& program() const override { return program_; }
+  int64_t planned_bytes() const override {
+    return program_.peak_bytes() * program_.mesh.num_ranks();
+  }
+  // Of a pipeline's tensors a rank takes and gives those that its stages have.
   void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override;
   void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
   void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
@@ -45,12 +50,13 @@ class CpuExecutor : public Executor {
   void write_step(std::string_view name, double value) override;
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override;
-  void run(const Script& script) override;
+  void run(std::string_view script) override;
 
   int rank() const { return options_.world ? options_.world->rank() : 0; }
   std::span<std::byte> arena(Lifetime lifetime) const;
 
  private:
+  void run(const Script& script);
   void read_pieces(const TensorType& type, const Placement& placement, const FlatPlace& place,
                    std::span<std::byte> bytes) const;
   std::byte* address(const ScriptCall& call, const ProgramBlock& block, int buffer) const;

@@ -140,7 +140,7 @@ TEST_P(TrainingRun, LearnsOneBatchByHeart) {
     for (int step = 2; step <= 60; ++step) {
       run.write_inputs(1);
       run.executor().write_step("step", step);
-      run.executor().run(run.program().script("train_step"));
+      run.executor().run("train_step");
       last = run.executor().read_step("loss");
     }
     EXPECT_LT(last, 0.3 * first) << name(compute);
@@ -200,21 +200,21 @@ TEST(CpuExecutor, RefusesAMicrobatchThatIsNotThere) {
 }
 
 TEST(CpuExecutor, RefusesMoreThreadsThanWorkspacesHaveRoomFor) {
-  Program program = compile(small_model("Mlp").build(DType::Fp32, 2), {}).program;
+  Program program = compile(small_model("Mlp").build(DType::Fp32, 2), {}).program();
   EXPECT_THROW(CpuExecutor(std::move(program), {.threads = 2}), InternalError);
 }
 
 TEST(CpuExecutor, ALogitsModelLeavesItsScoresToBeRead) {
   Program program =
       compile(small_model("Gpt").build(DType::Fp32, 2, HeadKind::Logits), {.training = false})
-          .program;
+          .program();
   CpuExecutor executor(std::move(program), {});
   initialise_states(executor, 3);
   for (const HostBuffer& input : executor.program().batch_inputs) {
     const std::vector<std::byte> zeros(static_cast<size_t>(input.type.bytes()));
     executor.write_batch(input, 0, zeros);
   }
-  executor.run(executor.program().script("evaluate"));
+  executor.run("evaluate");
   std::vector<float> scores(2 * 29);
   executor.read_output(std::as_writable_bytes(std::span(scores)));
   // Two rows of the same input, and scores that differ from word to word.

@@ -59,7 +59,7 @@ SmallRun::SmallRun(const SmallModel& model, const SmallRunOptions& options)
                                                             .microbatches = options.microbatches,
                                                             .pipeline = options.pipeline});
   executor_ = std::make_unique<CpuExecutor>(
-      std::move(compiled.program),
+      std::move(compiled.program()),
       CpuExecutorOptions{
           .threads = options.threads, .poison = options.poison, .observer = options.observer});
   initialise_states(*executor_, 7);
@@ -96,13 +96,13 @@ void SmallRun::write_inputs(int step) {
 
 double SmallRun::train_step(int step) {
   write_inputs(step);
-  executor_->run(program().script("train_step"));
+  executor_->run("train_step");
   return executor_->read_step("loss");
 }
 
 double SmallRun::evaluate(int step) {
   write_inputs(step);
-  executor_->run(program().script("evaluate"));
+  executor_->run("evaluate");
   return executor_->read_step("loss");
 }
 

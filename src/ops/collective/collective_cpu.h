@@ -76,6 +76,12 @@ inline void communicate(const CpuCall& call, Communicator& group,
   for (size_t i = 0; i < count; ++i) group.wait(tickets[i]);
 }
 
+// The two ranks between which the call sends; null: both ends are this rank.
+inline Communicator* channel_of(const CpuCall& call) {
+  TESSERA_CHECK(call.groups && call.channel >= 0, "{} outside a pipeline", name(call.op));
+  return call.groups->channel(call.channel);
+}
+
 inline Communicator& group_of(const CpuCall& call) {
   TESSERA_CHECK(call.groups, "{} outside a mesh", name(call.op));
   return call.groups->at(call.attributes.word("axes"));

@@ -60,6 +60,16 @@ class BundleUpdate {
     }
   }
 
+  // Copies on other stages have gradients of their own; each gets the sum.
+  void add_join() {
+    if (bundle_.joined.empty()) return;
+    const auto copies = std::count(bundle_.joined.begin(), bundle_.joined.end(), '-');
+    return_flat(gradient_at_rest_,
+                emit_one(OpKind::all_reduce, {gradient_at_rest_},
+                         {{"axes", bundle_.joined}, {"ranks", int64_t{copies}}}, Phase::Join,
+                         "joined"));
+  }
+
   // The axes over which the gradient at rest is in pieces.
   AxisIds split() const {
     AxisIds axes = bundle_.split;
@@ -69,11 +79,12 @@ class BundleUpdate {
   }
 
   // `all` are the axes over which the norm is totalled; along those that hold copies of this bundle
-  // each counts its share.
+  // each counts its share, and of copies on several stages the owner's counts alone.
   void add_norm(const AxisIds& all) {
     const double copies = static_cast<double>(plan_.mesh.size(all)) / plan_.mesh.size(split());
-    const ValueId squares = emit_one(OpKind::sum_of_squares, {gradient_at_rest_},
-                                     {{"scale", 1 / copies}}, Phase::Norm, "squares");
+    const ValueId squares =
+        emit_one(OpKind::sum_of_squares, {gradient_at_rest_},
+                 {{"scale", bundle_.replica ? 0 : 1 / copies}}, Phase::Norm, "squares");
     graph_.add_output({.kind = OutputKind::Step,
                        .value = squares,
                        .target = "norm_squares",
@@ -291,7 +302,8 @@ void require_owners_gradients(const Module& module) {
 // Step values that are sums over ranks: totalled when the last block has added its part.
 class Totals {
  public:
-  explicit Totals(const Plan& plan) : plan_(plan) {}
+  Totals(const Plan& plan, std::string name, int stage)
+      : plan_(plan), name_(std::move(name)), stage_(stage) {}
 
   void add(const std::string& step, AxisIds axes, Phase phase) {
     if (axes.empty()) return;
@@ -309,13 +321,17 @@ class Totals {
 
   void append_to(Module& module) {
     if (graph_.num_nodes() == 0) return;
-    module.classes.push_back({.name = "totals", .graph = std::move(graph_)});
-    module.blocks.push_back(
-        {.name = "totals", .class_index = static_cast<int>(module.classes.size()) - 1, .ties = {}});
+    module.classes.push_back({.name = name_, .graph = std::move(graph_)});
+    module.blocks.push_back({.name = name_,
+                             .class_index = static_cast<int>(module.classes.size()) - 1,
+                             .ties = {},
+                             .stage = stage_});
   }
 
  private:
   const Plan& plan_;
+  std::string name_;
+  int stage_;
   Graph graph_;
 };
 
@@ -339,7 +355,8 @@ std::set<std::string> step_outputs(const Module& module) {
 
 PassCounts run(Module& module, const OptimizerOptions& options, const Plan& plan) {
   require_owners_gradients(module);
-  Totals totals(plan);
+  // The last stage has the loss; every stage has a share of the norm.
+  Totals totals(plan, "totals", module.stages - 1), norm_total(plan, "norm_total", kEveryStage);
   for (const std::string& step : step_outputs(module))
     totals.add(step, pending_of_step(module, step),
                step == "label_count" ? Phase::Count : Phase::Report);
@@ -357,10 +374,15 @@ PassCounts run(Module& module, const OptimizerOptions& options, const Plan& plan
   const AxisIds norm_axes(split.begin(), split.end());
   for (BundleUpdate& update : updates) update.add_gather();
   for (BundleUpdate& update : updates) update.add_reduction();
+  for (BundleUpdate& update : updates) update.add_join();
   for (BundleUpdate& update : updates) update.add_norm(norm_axes);
   for (BundleUpdate& update : updates) update.add_update();
-  totals.add("norm_squares", norm_axes, Phase::Total);
+  AxisIds all_axes = norm_axes;
+  if (plan.pipeline_axis >= 0) all_axes.push_back(plan.pipeline_axis);
+  std::sort(all_axes.begin(), all_axes.end());
+  norm_total.add("norm_squares", all_axes, Phase::Total);
   totals.append_to(module);
+  norm_total.append_to(module);
   return {{"parameters", parameters}, {"bundles", bundles}};
 }
 

@@ -66,6 +66,7 @@ std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const P
   for (const Trained& trained : trained_parameters(block_class.graph)) {
     auto found = std::find_if(bundles.begin(), bundles.end(), [&](const BundlePlan& b) {
       return b.pending == trained.pending && b.split == trained.split &&
+             b.joined == trained.input->state->joined &&
              b.dtype == trained.parameter->type.dtype;
     });
     if (found == bundles.end()) {
@@ -74,6 +75,8 @@ std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const P
       fresh.dtype = trained.parameter->type.dtype;
       fresh.pending = trained.pending;
       fresh.split = trained.split;
+      fresh.joined = trained.input->state->joined;
+      fresh.replica = trained.input->state->replica;
       bundles.push_back(std::move(fresh));
       found = bundles.end() - 1;
     }

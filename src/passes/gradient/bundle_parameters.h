@@ -14,6 +14,8 @@ struct BundlePlan {
   int64_t decayed = 0;        // leading elements that weight decay applies to
   AxisIds pending;            // axes over which the gradient is still to be summed
   AxisIds split;              // axes that split the parameters in use
+  std::string joined;         // the stages that hold copies, as in StateSpec
+  bool replica = false;
 
   std::string gaps() const;    // "3-32+40-64": the padding, in elements; "none"
   std::vector<int64_t> sizes;  // by parameter, in elements

@@ -5,7 +5,7 @@
 #include "passes/memory/plan_memory.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
 
 #include "ir/emit.h"
 #include "passes/memory/place_intervals.h"
@@ -13,79 +13,49 @@
 namespace tessera {
 namespace {
 
-// The routine that a phase's nodes run in. Evaluate runs the forward nodes and its own, in one
-// routine.
-enum class Span : uint8_t {
-  Gather,
-  Await,
-  Begin,
-  Count,
-  Forward,
-  Backward,
-  Reduce,
-  Settle,
-  Report,
-  Norm,
-  Total,
-  Update
-};
-constexpr Span kSpans[] = {Span::Gather,  Span::Await,    Span::Begin,  Span::Count,
-                           Span::Forward, Span::Backward, Span::Reduce, Span::Settle,
-                           Span::Report,  Span::Norm,     Span::Total,  Span::Update};
+// The phase that stands for the routine in which a phase's nodes run. Evaluate runs the forward
+// nodes and its own; both gradients run in one routine unless the schedule takes them apart.
+Phase routine_of(Phase phase, bool split_backward) {
+  if (phase == Phase::Evaluate) return Phase::Forward;
+  if (phase == Phase::Recompute) return Phase::InputGrad;
+  if (phase == Phase::WeightGrad && !split_backward) return Phase::InputGrad;
+  return phase;
+}
 
-Span span_of(Phase phase) {
-  switch (phase) {
-    case Phase::Gather:
-      return Span::Gather;
-    case Phase::Await:
-      return Span::Await;
-    case Phase::Settle:
-      return Span::Settle;
-    case Phase::Count:
-      return Span::Count;
-    case Phase::Reduce:
-      return Span::Reduce;
-    case Phase::Report:
-      return Span::Report;
-    case Phase::Total:
-      return Span::Total;
-    case Phase::Begin:
-      return Span::Begin;
-    case Phase::Forward:
-    case Phase::Evaluate:
-      return Span::Forward;
-    case Phase::InputGrad:
-    case Phase::WeightGrad:
-      return Span::Backward;
-    case Phase::Norm:
-      return Span::Norm;
-    case Phase::Update:
-      return Span::Update;
+// What a schedule runs apart must not wait for what runs later.
+void move_what_input_gradients_read(Graph& graph) {
+  for (NodeId id = graph.num_nodes() - 1; id >= 0; --id) {
+    if (graph.node(id).phase != Phase::InputGrad) continue;
+    for (const ValueId operand : graph.node(id).operands) {
+      const NodeId producer = graph.value(operand).producer;
+      if (producer != kNone && graph.node(producer).phase == Phase::WeightGrad)
+        graph.node(producer).phase = Phase::InputGrad;
+    }
   }
-  check_failed("phase", __FILE__, __LINE__, "");
 }
 
 class ClassPlan {
  public:
-  ClassPlan(BlockClass& block_class, const DeviceProfile& profile)
+  ClassPlan(BlockClass& block_class, const DeviceProfile& profile, bool split_backward)
       : class_(block_class),
         graph_(block_class.graph),
         profile_(profile),
+        split_backward_(split_backward),
         readers_(graph_.readers()) {}
 
   int64_t run() {
     place_returned();
     place_kept();
     place_aliases();
-    for (const Span span : kSpans) place_scratch(span);
+    std::set<Phase> routines;
+    for (const Node& node : graph_.nodes()) routines.insert(routine(node));
+    for (const Phase phase : routines) place_scratch(phase);
     return scratch_bytes_;
   }
 
  private:
   Location& location(ValueId id) { return graph_.value(id).location; }
-  Span span_of_value(ValueId id) const {
-    return span_of(graph_.node(graph_.value(id).producer).phase);
-  }
+  Phase routine(const Node& node) const { return routine_of(node.phase, split_backward_); }
 
   void place_in_slot(ValueId id) {
     const int64_t bytes = graph_.value(id).type.bytes();
@@ -114,15 +84,15 @@ class ClassPlan {
     }
   }
 
-  // Written by the forward, read by the backward.
+  // Written by the forward or, where the backward is split, by its first part; read by a later one.
   void place_kept() {
     for (ValueId id = 0; id < graph_.num_values(); ++id) {
       const NodeId producer = graph_.value(id).producer;
-      if (producer == kNone || location(id).lifetime != Lifetime::None ||
-          span_of_value(id) != Span::Forward)
-        continue;
+      if (producer == kNone || location(id).lifetime != Lifetime::None) continue;
+      const Phase written = routine(graph_.node(producer));
+      if (written != Phase::Forward && written != Phase::InputGrad) continue;
       for (const NodeId reader : readers_[static_cast<size_t>(id)])
-        if (span_of(graph_.node(reader).phase) != Span::Forward) {
+        if (routine(graph_.node(reader)) != written) {
           place_in_slot(id);
           break;
         }
@@ -167,11 +137,11 @@ class ClassPlan {
     return kNone;
   }
 
-  void place_scratch(Span span) {
+  void place_scratch(Phase phase) {
     std::vector<int> position(static_cast<size_t>(graph_.num_nodes()), -1);
     std::vector<NodeId> nodes;
     for (NodeId id = 0; id < graph_.num_nodes(); ++id)
-      if (span_of(graph_.node(id).phase) == span) {
+      if (routine(graph_.node(id)) == phase) {
         position[static_cast<size_t>(id)] = static_cast<int>(nodes.size());
         nodes.push_back(id);
       }
@@ -229,6 +199,7 @@ class ClassPlan {
   BlockClass& class_;
   Graph& graph_;
   const DeviceProfile& profile_;
+  bool split_backward_;
   std::vector<std::vector<NodeId>> readers_;
   int64_t scratch_bytes_ = 0;
 };
@@ -242,9 +213,12 @@ Pass plan_memory(DeviceProfile profile) {
           .ensures_form = Form::Planned,
           .run = [profile](Module& module) {
             int64_t slot_bytes = 0;
-            for (BlockClass& block_class : module.classes)
+            for (BlockClass& block_class : module.classes) {
+              if (module.split_backward) move_what_input_gradients_read(block_class.graph);
               module.scratch_bytes =
-                  std::max(module.scratch_bytes, ClassPlan(block_class, profile).run());
+                  std::max(module.scratch_bytes,
+                           ClassPlan(block_class, profile, module.split_backward).run());
+            }
             for (const Block& block : module.blocks)
               slot_bytes += module.class_of(block).slot_bytes;
             module.form = Form::Planned;

@@ -14,7 +14,9 @@ namespace tessera {
 namespace {
 
 bool is_forward(Phase phase) { return phase == Phase::Forward || phase == Phase::Evaluate; }
-bool is_backward(Phase phase) { return phase == Phase::InputGrad || phase == Phase::WeightGrad; }
+bool is_backward(Phase phase) {
+  return phase == Phase::Recompute || phase == Phase::InputGrad || phase == Phase::WeightGrad;
+}
 
 class ClassOverlap {
  public:

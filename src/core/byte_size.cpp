@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/byte_size.h"
+#include "core/byte_size.h"
 
 #include <array>
 #include <charconv>

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/microbatch_layout.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compiler/scripts.h"
+#include "passes/memory/place_intervals.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array kMoving{Repeat::PerSlot,     Repeat::StreamIn,       Repeat::GradientIn,
+                             Repeat::GradientOut, Repeat::InnerGradients, Repeat::Checkpoint};
+
+bool in_slot_arena(Repeat repeat) {
+  return repeat == Repeat::PerSlot || repeat == Repeat::StreamIn || repeat == Repeat::Checkpoint;
+}
+
+bool is_rebuilt(RoutineKind routine) {
+  return routine == RoutineKind::Recompute || is_backward(routine);
+}
+
+// The bytes of one kind that a microbatch has in a stage or, where they are PerSlot, in a segment;
+// those that are rebuilt are others than the forward's.
+struct Key {
+  int unit, microbatch;
+  Repeat repeat;
+  bool rebuilt;
+  auto operator<=>(const Key&) const = default;
+};
+
+class ScriptLayout {
+ public:
+  ScriptLayout(const LayoutRequest& request, const Program& program)
+      : request_(request), program_(program) {}
+
+  MicrobatchBytes run(Script& script) {
+    for (size_t i = 0; i < script.calls.size(); ++i) mark(script.calls[i], static_cast<int>(i));
+    const MicrobatchBytes bytes{.slot = place(true, 0),
+                                .window = place(false, request_.window_begin)};
+    for (ScriptCall& call : script.calls)
+      for (const Repeat repeat : kMoving)
+        if (const auto found = offsets_.find(key(call, repeat)); found != offsets_.end())
+          call.bases[static_cast<size_t>(repeat)] = found->second;
+    return bytes;
+  }
+
+ private:
+  Key key(const ScriptCall& call, Repeat repeat) const {
+    const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+    const bool slot = repeat == Repeat::PerSlot;
+    return {slot ? block.segment : block.stage, call.microbatch, repeat,
+            slot && request_.recomputes && is_rebuilt(call.routine)};
+  }
+
+  int64_t bytes_of(const ProgramBlock& block, Repeat repeat) const {
+    if (block.stage == kEveryStage) return 0;
+    const StageBytes& stage = request_.stages.at(block.stage);
+    switch (repeat) {
+      case Repeat::PerSlot:
+        return request_.segments.at(block.segment);
+      case Repeat::StreamIn:
+        return stage.stream_in;
+      case Repeat::GradientIn:
+        return stage.gradient_in;
+      case Repeat::GradientOut:
+        return stage.gradient_out;
+      case Repeat::InnerGradients:
+        return stage.inner_gradients;
+      case Repeat::Checkpoint:
+        return stage.checkpoints;
+      default:
+        return 0;
+    }
+  }
+
+  // Everything that a call's instructions touch lives from the first such call to the last.
+  void mark(const ScriptCall& call, int position) {
+    const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+    const auto touch = [&](int buffer) {
+      const Repeat repeat = block.repeats[static_cast<size_t>(buffer)];
+      const int64_t bytes = bytes_of(block, repeat);
+      if (bytes == 0) return;
+      const auto [at, fresh] = intervals_.try_emplace(
+          key(call, repeat), Interval{.begin = position, .end = position, .bytes = bytes});
+      at->second.end = position;
+    };
+    for (const Instruction& instruction : program_.class_of(block).routine(call.routine)) {
+      for (const int operand : instruction.operands) touch(operand);
+      for (const int result : instruction.results) touch(result);
+    }
+  }
+
+  int64_t place(bool slots, int64_t begin) {
+    std::vector<Key> keys;
+    for (const auto& [key, interval] : intervals_)
+      if (in_slot_arena(key.repeat) == slots) keys.push_back(key);
+    // In order of time the first place that fits is the best one for equal sizes.
+    std::stable_sort(keys.begin(), keys.end(), [this](const Key& a, const Key& b) {
+      return intervals_.at(a).begin < intervals_.at(b).begin;
+    });
+    std::vector<Interval> intervals;
+    for (const Key& key : keys) intervals.push_back(intervals_.at(key));
+    const int64_t bytes = place_intervals(intervals);
+    for (size_t i = 0; i < keys.size(); ++i) offsets_[keys[i]] = begin + intervals[i].offset;
+    return bytes;
+  }
+
+  const LayoutRequest& request_;
+  const Program& program_;
+  std::map<Key, Interval> intervals_;
+  std::map<Key, int64_t> offsets_;
+};
+
+}  // namespace
+
+MicrobatchBytes lay_out_microbatches(const LayoutRequest& request, Program& program) {
+  MicrobatchBytes most;
+  for (Script& script : program.scripts) {
+    const MicrobatchBytes bytes = ScriptLayout(request, program).run(script);
+    most.slot = std::max(most.slot, bytes.slot);
+    most.window = std::max(most.window, bytes.window);
+  }
+  return most;
+}
+
+}  // namespace tessera

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/collective/collective_cpu.h"
+
+namespace tessera {
+
+void recv_cpu(const CpuCall& call) {
+  if (is_alone(call)) return copy_to_result(call);
+  Communicator* channel = channel_of(call);
+  if (!channel) {
+    std::memcpy(call.result(0).data, call.in_flight->collect(call.channel),
+                static_cast<size_t>(call.result(0).type->bytes()));
+    return;
+  }
+  Collective receive = collective_of(call, CollectiveKind::Recv);
+  receive.input_parts = receive.output_parts = whole_as_one_part(*call.operand(0).type);
+  receive.input = nullptr;
+  receive.root = 1 - channel->rank();
+  communicate(call, *channel, {receive});
+}
+
+}  // namespace tessera

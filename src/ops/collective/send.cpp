@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// send(x): begins to give x to the stage at the other end of a channel; a wait tells when x may
+// change. The script call names the channel.
+#include "ops/collective/collective.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  ranks_of(call);
+  return {call.operand(0)};
+}
+
+Cost cost(const OpCall& call) { return cost_of(call, 0); }
+
+}  // namespace
+
+const OpDef& send_def() {
+  static const OpDef def{
+      .name = "send",
+      .summary = "x, on its way to another stage",
+      .operands = {{"x"}},
+      .results = {"x"},
+      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{1}}},
+      .infer_types = infer_types,
+      .cost = cost,
+      .in_place = {{.result = 0, .operand = 0}},
+      .aliases = true,
+      .communicates = true,
+  };
+  return def;
+}
+
+}  // namespace tessera

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/collective/collective_cpu.h"
+
+namespace tessera {
+
+void send_cpu(const CpuCall& call) {
+  if (is_alone(call)) return copy_to_result(call);
+  Communicator* channel = channel_of(call);
+  if (!channel) return call.in_flight->leave(call.channel, call.operand(0).data);
+  Collective send = collective_of(call, CollectiveKind::Send);
+  send.input_parts = send.output_parts = whole_as_one_part(*call.operand(0).type);
+  send.output = nullptr;
+  send.root = 1 - channel->rank();
+  communicate(call, *channel, {send});
+}
+
+}  // namespace tessera

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/pipeline/assign_stages.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "ir/emit.h"
+
+namespace tessera {
+namespace {
+
+// Forward work stands for all of a block's: the backward is about twice as much everywhere.
+double cost_of(const Graph& graph, const DeviceProfile& profile) {
+  double cost = 0;
+  for (const Node& node : graph.nodes()) {
+    const std::vector<TensorType> operands = types_of(graph, node.operands),
+                                  results = types_of(graph, node.results);
+    const Cost own = op_def(node.op).cost(
+        {.op = node.op, .attributes = node.attributes, .operands = operands, .results = results});
+    cost += static_cast<double>(own.flops) +
+            profile.flops_per_byte * static_cast<double>(own.bytes);
+  }
+  return cost;
+}
+
+std::vector<int> blocks_per_stage(const Module& module, const Plan& plan, int stages,
+                                  const DeviceProfile& profile) {
+  const int blocks = static_cast<int>(module.blocks.size());
+  if (blocks < stages)
+    throw user_error("cannot cut {} blocks (embedding, layers, head) into {} stages", blocks,
+                     stages)
+        .at("mesh.pp")
+        .help(fmt::format("use pp x chunks of at most {}", blocks));
+  if (plan.blocks_per_stage.empty()) {
+    std::vector<double> by_class, costs;
+    for (const BlockClass& block_class : module.classes)
+      by_class.push_back(cost_of(block_class.graph, profile));
+    for (const Block& block : module.blocks)
+      costs.push_back(by_class[static_cast<size_t>(block.class_index)]);
+    return balance(costs, stages);
+  }
+  const std::vector<int>& own = plan.blocks_per_stage;
+  if (static_cast<int>(own.size()) != stages)
+    throw user_error("plan.stages lists {} stages, but pp x chunks is {}", own.size(), stages)
+        .at("plan.stages")
+        .help(fmt::format("give {} numbers of blocks, {} in all", stages, blocks));
+  if (std::accumulate(own.begin(), own.end(), 0) != blocks)
+    throw user_error("plan.stages gives {} blocks, but {} has {} (embedding, layers, head)",
+                     std::accumulate(own.begin(), own.end(), 0), module.name, blocks)
+        .at("plan.stages");
+  return own;
+}
+
+GraphInput& parameter_of(Module& module, const Block& block, std::string_view parameter) {
+  Graph& graph = module.classes[static_cast<size_t>(block.class_index)].graph;
+  for (GraphInput& input : graph.inputs())
+    if (input.kind == InputKind::State && graph.value(input.value).name == parameter) return input;
+  check_failed("parameter", __FILE__, __LINE__, std::string(parameter));
+}
+
+// A tie between two ranks becomes a copy of its own on each, whose gradients are joined.
+int replicate_ties(Module& module, const Plan& plan, const std::vector<int>& rank_of_stage) {
+  const auto rank_of = [&](const Block& block) {
+    return rank_of_stage[static_cast<size_t>(block.stage)];
+  };
+  struct Tie {
+    const Block* block;
+    std::string parameter;
+  };
+  std::map<std::string, std::vector<Tie>> copies;  // by the owner's full name
+  for (const Block& block : module.blocks)
+    for (const auto& [parameter, state] : block.ties) {
+      const Block& owner =
+          module.blocks[static_cast<size_t>(module.find_block(state.substr(0, state.rfind('.'))))];
+      if (rank_of(owner) != rank_of(block)) copies[state].push_back({&block, parameter});
+    }
+  for (const auto& [state, ties] : copies) {
+    const size_t dot = state.rfind('.');
+    const Block& owner = module.blocks[static_cast<size_t>(module.find_block(state.substr(0, dot)))];
+    std::set<int> ranks{rank_of(owner)};
+    for (const Tie& tie : ties) ranks.insert(rank_of(*tie.block));
+    const std::string group = plan.mesh.word(plan.pipeline_axis, {ranks.begin(), ranks.end()});
+    StateSpec& original = *parameter_of(module, owner, state.substr(dot + 1)).state;
+    original.joined = group;
+    for (const Tie& tie : ties) {
+      StateSpec& copy = *parameter_of(module, *tie.block, tie.parameter).state;
+      copy.tied = false;
+      copy.replica = true;
+      copy.joined = group;
+      copy.init = original.init;
+      copy.decay = original.decay;
+    }
+  }
+  return static_cast<int>(copies.size());
+}
+
+bool splits_backward(const Schedule& schedule) {
+  for (const std::vector<Action>& rank : schedule.actions)
+    for (const Action& action : rank)
+      if (action.kind == ActionKind::InputGrad || action.kind == ActionKind::WeightGrad)
+        return true;
+  return false;
+}
+
+PassCounts run(Module& module, const Plan& plan, const Schedule& schedule,
+               const DeviceProfile& profile) {
+  const int stages = std::max(1, static_cast<int>(schedule.rank_of_stage.size()));
+  module.stages = stages;
+  module.split_backward = splits_backward(schedule);
+  const std::vector<int> counts = blocks_per_stage(module, plan, stages, profile);
+  size_t block = 0;
+  for (int stage = 0; stage < stages; ++stage)
+    for (int i = 0; i < counts[static_cast<size_t>(stage)]; ++i)
+      module.blocks[block++].stage = stage;
+  const int copies = stages > 1 ? replicate_ties(module, plan, schedule.rank_of_stage) : 0;
+  return {{"stages", stages}, {"copied parameters", copies}};
+}
+
+}  // namespace
+
+Pass assign_stages(Plan plan, Schedule schedule, DeviceProfile profile) {
+  return {.name = "assign_stages",
+          .summary = "cuts the blocks into stages of even cost; ties between stages become copies",
+          .requires_form = Form::Maths,
+          .ensures_form = Form::Maths,
+          .run = [plan = std::move(plan), schedule = std::move(schedule), profile](Module& module) {
+            return run(module, plan, schedule, profile);
+          }};
+}
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/pipeline/assign_stages.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using Counts = std::vector<int>;
+
+TEST(Balance, CutsEvenBlocksEvenly) {
+  EXPECT_EQ(balance({1, 1, 1, 1, 1, 1}, 3), (Counts{2, 2, 2}));
+  EXPECT_EQ(balance({1, 1, 1, 1, 1, 1, 1, 1}, 4), (Counts{2, 2, 2, 2}));
+}
+
+TEST(Balance, GivesADearBlockFewerNeighbours) {
+  EXPECT_EQ(balance({1, 1, 1, 1, 4}, 2), (Counts{4, 1}));
+  EXPECT_EQ(balance({0.1, 1, 1, 1, 1, 2}, 3), (Counts{3, 2, 1}));
+}
+
+TEST(Balance, LeavesNoPartEmpty) {
+  EXPECT_EQ(balance({5, 1, 1}, 3), (Counts{1, 1, 1}));
+  EXPECT_EQ(balance({0, 0, 0, 7}, 3), (Counts{2, 1, 1}));
+}
+
+// All parts together, however they are cut: the dearest is never more than a best cut by trial.
+TEST(Balance, FindsTheCheapestDearestPart) {
+  const std::vector<double> costs{3, 1, 4, 1, 5, 9, 2, 6};
+  double best = 1e9;
+  for (size_t a = 1; a + 2 <= costs.size(); ++a)
+    for (size_t b = a + 1; b < costs.size(); ++b) {
+      double parts[3] = {};
+      for (size_t i = 0; i < costs.size(); ++i) parts[i < a ? 0 : i < b ? 1 : 2] += costs[i];
+      best = std::min(best, std::max({parts[0], parts[1], parts[2]}));
+    }
+  size_t at = 0;
+  double dearest = 0;
+  for (const int count : balance(costs, 3)) {
+    double part = 0;
+    for (int i = 0; i < count; ++i) part += costs[at++];
+    dearest = std::max(dearest, part);
+  }
+  EXPECT_EQ(at, costs.size());
+  EXPECT_EQ(dearest, best);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "passes/pipeline/assign_stages.h"
+
+namespace tessera {
+namespace {
+
+// The dearest part, then the sum of squares, which is least when parts are even.
+struct Score {
+  double dearest = std::numeric_limits<double>::max();
+  double squares = std::numeric_limits<double>::max();
+
+  bool operator<(const Score& other) const {
+    const double slack = 1e-9 * other.dearest;
+    if (dearest < other.dearest - slack) return true;
+    return dearest <= other.dearest + slack && squares < other.squares * (1 - 1e-9);
+  }
+};
+
+}  // namespace
+
+std::vector<int> balance(const std::vector<double>& costs, int parts) {
+  const size_t n = costs.size(), p = static_cast<size_t>(parts);
+  std::vector<double> before(n + 1, 0);
+  for (size_t i = 0; i < n; ++i) before[i + 1] = before[i] + costs[i];
+  // best[k][i]: of the first i blocks in k parts; cut[k][i]: where the last of them begins.
+  std::vector<std::vector<Score>> best(p + 1, std::vector<Score>(n + 1));
+  std::vector<std::vector<size_t>> cut(p + 1, std::vector<size_t>(n + 1, 0));
+  best[0][0] = {.dearest = 0, .squares = 0};
+  for (size_t k = 1; k <= p; ++k)
+    for (size_t i = k; i <= n; ++i)
+      for (size_t from = k - 1; from < i; ++from) {
+        const double part = before[i] - before[from];
+        const Score& rest = best[k - 1][from];
+        const Score score{.dearest = std::max(rest.dearest, part),
+                          .squares = rest.squares + part * part};
+        if (score < best[k][i]) {
+          best[k][i] = score;
+          cut[k][i] = from;
+        }
+      }
+  std::vector<int> counts(p);
+  for (size_t k = p, end = n; k > 0; --k) {
+    counts[k - 1] = static_cast<int>(end - cut[k][end]);
+    end = cut[k][end];
+  }
+  return counts;
+}
+
+}  // namespace tessera

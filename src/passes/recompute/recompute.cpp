@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/recompute/recompute.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/emit.h"
+
+namespace tessera {
+namespace {
+
+// Attention and what leads from the projections to it: large, and cheap to rebuild from them.
+std::set<ValueId> attention_values(const Graph& graph) {
+  std::set<ValueId> chosen;
+  for (const ValueId id : kept_values(graph)) {
+    const OpKind op = graph.node(graph.value(id).producer).op;
+    if (op == OpKind::rope || op == OpKind::attention || op == OpKind::merge_attention)
+      chosen.insert(id);
+  }
+  return chosen;
+}
+
+struct Candidate {
+  size_t block_class = 0;
+  ValueId value = kNone;
+  bool dear = false;         // a matmul, attention or a collective must run again
+  double cost_per_byte = 0;  // in flops, bytes weighed
+};
+
+// What it takes to rebuild a value from those that are kept.
+class RebuildCost {
+ public:
+  RebuildCost(const Graph& graph, double flops_per_byte)
+      : graph_(graph), flops_per_byte_(flops_per_byte), kept_(kept_values(graph)) {}
+
+  Candidate of(ValueId value) {
+    double cost = 0;
+    bool dear = false;
+    std::set<NodeId> done;
+    std::vector<ValueId> wanted{value};
+    while (!wanted.empty()) {
+      const ValueId id = wanted.back();
+      wanted.pop_back();
+      const NodeId producer = graph_.value(id).producer;
+      if (producer == kNone || (id != value && kept_.contains(id)) || !done.insert(producer).second)
+        continue;
+      const Node& node = graph_.node(producer);
+      const Cost own = cost_of(node);
+      cost += static_cast<double>(own.flops) + flops_per_byte_ * static_cast<double>(own.bytes);
+      dear = dear || op_def(node.op).communicates || own.flops > kDear * own.bytes;
+      wanted.insert(wanted.end(), node.operands.begin(), node.operands.end());
+    }
+    return {.value = value,
+            .dear = dear,
+            .cost_per_byte = cost / static_cast<double>(graph_.value(value).type.bytes())};
+  }
+
+ private:
+  static constexpr int64_t kDear = 4;  // flops per byte: norms and activations stay below
+
+  Cost cost_of(const Node& node) const {
+    const std::vector<TensorType> operands = types_of(graph_, node.operands),
+                                  results = types_of(graph_, node.results);
+    return op_def(node.op).cost(
+        {.op = node.op, .attributes = node.attributes, .operands = operands, .results = results});
+  }
+
+  const Graph& graph_;
+  double flops_per_byte_;
+  std::set<ValueId> kept_;
+};
+
+bool is_stream(const Graph& graph, ValueId value) {
+  const GraphOutput* stream = graph.find_output(OutputKind::Stream);
+  return stream && stream->value == value;
+}
+
+// The cheapest first; those without a matmul before all others.
+std::vector<Candidate> candidates(const Module& module, double flops_per_byte) {
+  std::vector<Candidate> all;
+  for (size_t c = 0; c < module.classes.size(); ++c) {
+    const Graph& graph = module.classes[c].graph;
+    RebuildCost cost(graph, flops_per_byte);
+    for (const ValueId value : kept_values(graph)) {
+      if (is_stream(graph, value)) continue;
+      all.push_back(cost.of(value));
+      all.back().block_class = c;
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.dear != b.dear ? b.dear : a.cost_per_byte < b.cost_per_byte;
+  });
+  return all;
+}
+
+PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
+  std::map<size_t, std::set<ValueId>> chosen;
+  if (plan.recompute.kind == RecomputeKind::Attention)
+    for (size_t c = 0; c < module.classes.size(); ++c)
+      chosen[c] = attention_values(module.classes[c].graph);
+  if (plan.recompute.kind == RecomputeKind::Values) {
+    const std::vector<Candidate> all = candidates(module, profile.flops_per_byte);
+    for (size_t i = 0; i < std::min(all.size(), static_cast<size_t>(plan.recompute.values)); ++i)
+      chosen[all[i].block_class].insert(all[i].value);
+  }
+  int64_t dropped = 0, bytes = 0;
+  for (const auto& [c, values] : chosen) {
+    Graph& graph = module.classes[c].graph;
+    dropped += static_cast<int64_t>(values.size());
+    for (const ValueId id : values) bytes += graph.value(id).type.bytes();
+    rebuild_in_backward(graph, values);
+  }
+  return {{"values", dropped}, {"bytes", bytes}};
+}
+
+}  // namespace
+
+Pass recompute(Plan plan, DeviceProfile profile) {
+  return {.name = "recompute",
+          .summary = "clones into the backward what it shall rebuild instead of keeping it",
+          .requires_form = Form::Local,
+          .ensures_form = Form::Local,
+          .run = [plan = std::move(plan), profile](Module& module) {
+            return run(module, plan, profile);
+          }};
+}
+
+}  // namespace tessera
