@@ -167,7 +167,7 @@ TEST_P(Layout, ABlockReadsTheStreamWhereTheBlockBeforeLeftIt) {
     const int64_t offset = block.offsets[static_cast<size_t>(stream - buffers.begin())];
     EXPECT_TRUE(std::count(before.offsets.begin(), before.offsets.end(), offset)) << block.name;
     EXPECT_EQ(stream->lifetime, Lifetime::Slot);
-    EXPECT_EQ(stream->repeat, Repeat::PerSlot);
+    EXPECT_EQ(block.repeats[static_cast<size_t>(stream - buffers.begin())], Repeat::PerSlot);
   }
 }
 

@@ -36,12 +36,12 @@ TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
 TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   Module module = mlp();
   const std::vector<PassReport> reports = training_pipeline({}, {}, {}).run(module, {});
-  ASSERT_EQ(reports.size(), 7u);
-  EXPECT_EQ(reports[0].name, "build_backward");
-  EXPECT_EQ(reports[2].counts, (PassCounts{{"reshards", 0}}));
-  EXPECT_EQ(reports[3].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[4].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
-  EXPECT_EQ(reports[6].counts.front().second, module.scratch_bytes);
+  ASSERT_EQ(reports.size(), 9u);
+  EXPECT_EQ(reports[1].name, "build_backward");
+  EXPECT_EQ(reports[3].counts, (PassCounts{{"reshards", 0}}));
+  EXPECT_EQ(reports[5].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
+  EXPECT_EQ(reports[6].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
+  EXPECT_EQ(reports[8].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
@@ -52,14 +52,15 @@ TEST(PassPipeline, StopsBehindThePassAskedFor) {
                     .after_pass = [&](int position, const Pass& pass, const Module&) {
                       ran.push_back(fmt::format("{} {}", position, pass.name));
                     }});
-  EXPECT_EQ(ran, (std::vector<std::string>{"1 build_backward", "2 propagate_placements"}));
+  EXPECT_EQ(ran, (std::vector<std::string>{"1 assign_stages", "2 build_backward",
+                                          "3 propagate_placements"}));
   EXPECT_EQ(module.form, Form::Step);
 }
 
 TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
   Module module = mlp();
   const auto reports = training_pipeline({}, {}, {}).run(module, {.disabled = {"fuse"}});
-  EXPECT_EQ(reports.size(), 6u);
+  EXPECT_EQ(reports.size(), 8u);
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) EXPECT_NE(node.op, OpKind::matmul_epilogue);
 }

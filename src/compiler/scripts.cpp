@@ -271,7 +271,7 @@ class ScriptWriter {
     if (!any) return;
     // By run and block: the last call of the run that needs it.
     std::map<std::pair<int, int>, size_t> last_in_run;
-    for (size_t i = 0; i < needs.size() && stages_.hold_runs; ++i)
+    for (size_t i = 0; i < needs.size() && stages_.hold_runs && !evaluates_; ++i)
       for (const int block : needs[i]) last_in_run[{runs_[i], block}] = i;
     const auto next_need = [&](size_t i) {
       while (i < needs.size() && needs[i].empty()) ++i;
@@ -290,7 +290,9 @@ class ScriptWriter {
           if (there.insert(block).second) call(RoutineKind::Await, block, calls[i].microbatch);
         const auto is_done_with = [&](int block) {
           const auto last = last_in_run.find({runs_[i], block});
-          return !next.contains(block) && (last == last_in_run.end() || last->second <= i);
+          const bool stays = last != last_in_run.end() && last->second > i &&
+                             calls[last->second].microbatch != calls[i].microbatch;
+          return !next.contains(block) && !stays;
         };
         std::erase_if(there, is_done_with);
         std::erase_if(held, is_done_with);

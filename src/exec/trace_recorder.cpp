@@ -65,6 +65,17 @@ void TraceRecorder::observe(int rank, const InstructionEvent& event) {
     finish(own, event, now_us());
 }
 
+namespace {
+
+// What a rank's collectives are numbered by: their axes, or the channel between two stages.
+const std::string& group_of(const Instruction& instruction, const ScriptCall& call,
+                            const Program& program) {
+  return call.channel == kNone ? instruction.attributes.word("axes")
+                               : program.channels[static_cast<size_t>(call.channel)].name;
+}
+
+}  // namespace
+
 void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end_us) {
   const OpDef& def = op_def(event.instruction.op);
   const bool talks = def.communicates && event.instruction.attributes.integer("ranks") > 1;
@@ -77,7 +88,7 @@ void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end
               .number = -1,
               .started = false};
   if (talks) {
-    slice.number = rank.numbers[event.instruction.attributes.word("axes")]++;
+    slice.number = rank.numbers[group_of(event.instruction, event.call, event.program)]++;
     slice.started = event.instruction.attributes.integer("async") != 0;
     if (slice.started) rank.flying[event.cpu_call.result(0).data] = rank.collectives.size();
     rank.collectives.push_back(slice);
@@ -112,6 +123,13 @@ std::string track_name(int rank, int track, std::string_view name) {
 }
 
 }  // namespace
+
+void TraceRecorder::add_arrow(JsonWriter& json, const char* phase, const std::string& id, int rank,
+                              int track, double at) {
+  json.add("message",
+           fmt::format(R"("cat":"message","ph":"{}","bp":"e","id":"{}","pid":{},"tid":{},"ts":{:.3f})",
+                       phase, id, rank, track, at));
+}
 
 void TraceRecorder::write_kernels(int rank, JsonWriter& json) const {
   json.add("thread_name", track_name(rank, 0, "kernels"));
@@ -148,29 +166,38 @@ void TraceRecorder::write_collectives(int rank, JsonWriter& json) const {
     }
     busy_until[lane] = slice.end_us;
     json.add(fmt::format("{} {}", name(slice.instruction->op),
-                         slice.instruction->attributes.word("axes")),
+                         group_of(*slice.instruction, *slice.call, *slice.program)),
              slice_fields(rank, track, slice.begin_us, slice.end_us,
                           text_of(*slice.call, *slice.program, slice.bytes)));
-    if (slice.instruction->op == OpKind::shift) write_arrows(rank, track, slice, json);
+    if (slice.instruction->op == OpKind::shift) write_ring_arrows(rank, track, slice, json);
+    if (slice.call->channel != kNone) write_channel_arrow(rank, track, slice, json);
   }
 }
 
 // From this rank's send, and to its receive.
-void TraceRecorder::write_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const {
+void TraceRecorder::write_ring_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const {
   const std::string& word = slice.instruction->attributes.word("axes");
   const AxisIds axes = mesh_.parse_word(word);
   const std::vector<int> ring = mesh_.group(rank, axes);
   const auto index = static_cast<size_t>(mesh_.index(rank, axes));
   const int previous = ring[(index + ring.size() - 1) % ring.size()];
-  const auto arrow = [&](const char* phase, int sender, double at) {
-    json.add(
-        "shift",
-        fmt::format(
-            R"("cat":"shift","ph":"{}","bp":"e","id":"{}-{}-{}","pid":{},"tid":{},"ts":{:.3f})",
-            phase, word, slice.number, sender, rank, track, at));
-  };
-  arrow("s", rank, slice.begin_us);
-  arrow("f", previous, slice.end_us);
+  add_arrow(json, "s", fmt::format("{}-{}-{}", word, slice.number, rank), rank, track,
+            slice.begin_us);
+  add_arrow(json, "f", fmt::format("{}-{}-{}", word, slice.number, previous), rank, track,
+            slice.end_us);
+}
+
+// From the sender's stage to the receiver's.
+void TraceRecorder::write_channel_arrow(int rank, int track, const Slice& slice,
+                                        JsonWriter& json) const {
+  const Program& program = *slice.program;
+  const StageChannel& channel = program.channels[static_cast<size_t>(slice.call->channel)];
+  if (channel.from == channel.to) return;
+  const std::vector<int> line = mesh_.group(rank, AxisIds{program.pipeline_axis});
+  const std::string id = fmt::format("{}-{}-{}", channel.name, slice.number,
+                                     line[static_cast<size_t>(channel.from)]);
+  const bool sends = slice.instruction->op == OpKind::send;
+  add_arrow(json, sends ? "s" : "f", id, rank, track, sends ? slice.begin_us : slice.end_us);
 }
 
 std::string TraceRecorder::to_json() const {

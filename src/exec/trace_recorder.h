@@ -50,7 +50,10 @@ class TraceRecorder {
   void finish(Rank& rank, const InstructionEvent& event, double end_us);
   void write_kernels(int rank, JsonWriter& json) const;
   void write_collectives(int rank, JsonWriter& json) const;
-  void write_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const;
+  void write_ring_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const;
+  void write_channel_arrow(int rank, int track, const Slice& slice, JsonWriter& json) const;
+  static void add_arrow(JsonWriter& json, const char* phase, const std::string& id, int rank,
+                        int track, double at);
 
   Mesh mesh_;
   Clock::time_point zero_ = Clock::now();

@@ -67,6 +67,13 @@ TEST(TraceRecorder, ArrowsLeadFromEverySendToOneReceive) {
   EXPECT_EQ(std::set<std::string>(sent.begin(), sent.end()).size(), sent.size());
 }
 
+TEST(TraceRecorder, ArrowsLeadFromStageToStage) {
+  const nlohmann::json events = trace_of({{"pp", 2}, {"dp", 2}});
+  const auto sent = ids(events, "s"), received = ids(events, "f");
+  EXPECT_EQ(sent.size(), 4u);  // a stream and a gradient, on two data ranks
+  EXPECT_EQ(sent, received);
+}
+
 TEST(TraceRecorder, SlicesOfOneTrackDoNotOverlap) {
   std::map<std::pair<int, int>, double> busy_until;
   for (const auto& event : trace_of({{"dp", 2}, {"tp", 2}})) {

@@ -18,15 +18,15 @@ TEST(Mesh, TheLastAxisVariesFastestOverRanks) {
   EXPECT_EQ(kMesh.coordinate(7, 0), 1);
   EXPECT_EQ(kMesh.coordinate(7, 1), 0);
   EXPECT_EQ(kMesh.coordinate(7, 2), 1);
-  EXPECT_EQ(kMesh.group(7, {2}), (std::vector<int>{6, 7}));
-  EXPECT_EQ(kMesh.group(7, {1}), (std::vector<int>{7, 9, 11}));
-  EXPECT_EQ(kMesh.group(7, {0}), (std::vector<int>{1, 7}));
+  EXPECT_EQ(kMesh.group(7, AxisIds{2}), (std::vector<int>{6, 7}));
+  EXPECT_EQ(kMesh.group(7, AxisIds{1}), (std::vector<int>{7, 9, 11}));
+  EXPECT_EQ(kMesh.group(7, AxisIds{0}), (std::vector<int>{1, 7}));
 }
 
 TEST(Mesh, AGroupOverSeveralAxesCountsTheirLastFastest) {
-  EXPECT_EQ(kMesh.group(7, {0, 2}), (std::vector<int>{0, 1, 6, 7}));
-  EXPECT_EQ(kMesh.group(7, {2, 0}), (std::vector<int>{0, 6, 1, 7}));
-  EXPECT_EQ(kMesh.group(7, {}), (std::vector<int>{7}));
+  EXPECT_EQ(kMesh.group(7, AxisIds{0, 2}), (std::vector<int>{0, 1, 6, 7}));
+  EXPECT_EQ(kMesh.group(7, AxisIds{2, 0}), (std::vector<int>{0, 6, 1, 7}));
+  EXPECT_EQ(kMesh.group(7, AxisIds{}), (std::vector<int>{7}));
 }
 
 TEST(Mesh, IndexIsThePlaceInTheGroup) {
@@ -85,6 +85,15 @@ TEST(Mesh, RefusesSizesBelowOneAxesGivenTwiceAndMoreThanAMillionRanks) {
   EXPECT_EQ(refusal({{"tp", 2}, {"tp", 2}}), "mesh axis tp is given twice");
   EXPECT_EQ(refusal({{"dp", 1 << 20}}), "accepted");
   EXPECT_EQ(refusal({{"dp", 1 << 20}, {"tp", 2}}), "the mesh has more than 1048576 ranks");
+}
+
+TEST(Mesh, AWordMayNameSomeRanksOfAnAxisAlone) {
+  const Mesh mesh({{"pp", 4}, {"tp", 2}});
+  const std::string word = mesh.word(0, {0, 3});
+  EXPECT_EQ(word, "pp-0-3");
+  EXPECT_EQ(mesh.group(3, word), (std::vector<int>{1, 7}));
+  EXPECT_EQ(mesh.group(3, "pp"), (std::vector<int>{1, 3, 5, 7}));
+  EXPECT_EQ(mesh.parse_word(word), AxisIds{0});
 }
 
 }  // namespace

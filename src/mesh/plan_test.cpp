@@ -104,7 +104,7 @@ std::string refusal(const PlanRequest& request, const PlanSizes& sizes = {}) {
 
 TEST(MakePlan, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal({.mesh = {{"rows", 2}}}), "mesh axis rows is not known");
-  EXPECT_EQ(refusal({.mesh = {{"dpp", 2}}}), "mesh axis dpp is not known: did you mean dp?");
+  EXPECT_EQ(refusal({.mesh = {{"fsd", 2}}}), "mesh axis fsd is not known: did you mean fsdp?");
   EXPECT_EQ(refusal({.mesh = {{"dp", 0}}}), "mesh axis dp has size 0: use 1 or more");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}, {"dp", 2}}}), "mesh axis dp is given twice");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = 4}), "plan.zero is 4, want 0, 1, 2 or 3");

@@ -63,7 +63,7 @@ ParityRun run_parity(const ParityCase& parity_case, DType dtype, int threads) {
       }
     executor.write_step("learning_rate", learning_rate(step));
     executor.write_step("step", step + 1);
-    executor.run(program.script("train_step"));
+    executor.run("train_step");
     run.losses.push_back(executor.read_step("loss"));
     run.gradient_norms.push_back(std::sqrt(executor.read_step("norm_squares")));
     if (step == 0) run.gradients = read_gradients(executor);

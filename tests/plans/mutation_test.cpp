@@ -44,6 +44,11 @@ const PlanCase kZeroOne{.model = "Llama", .dp = 2, .zero = 1};
 const PlanCase kZeroTwo{.model = "Llama", .dp = 2, .zero = 2, .microbatches = 3};
 const PlanCase kZeroThree{.model = "Llama", .fsdp = 2, .zero = 3, .microbatches = 3};
 
+const PlanCase kPipeline{.model = "Llama", .microbatches = 4, .pp = 2};
+const PlanCase kTied{.model = "Gpt", .microbatches = 3, .pp = 2};
+const PlanCase kSplit{.model = "Llama", .microbatches = 3, .pp = 2, .schedule = "zb_h1"};
+const PlanCase kRebuilt{.model = "Llama", .microbatches = 3, .pp = 2, .recompute = "block"};
+
 std::vector<Mutant> broken_reshards() {
   return {
       {"SumOfARowMatmulLeftOut", kTensor,
@@ -209,7 +214,7 @@ std::vector<Mutant> broken_reductions() {
       {"LossOfOneRankReported", kData,
        everywhere([](Program& p) { leave_out(find_op(p, "totals", Report, OpKind::all_reduce)); })},
       {"NormOfOneShard", kZeroOne,
-       everywhere([](Program& p) { leave_out(find_op(p, "totals", Total, OpKind::all_reduce)); })},
+       everywhere([](Program& p) { leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce)); })},
       {"NormOfCopiesCountedTwice", kTensor, everywhere([](Program& p) {
          for (Instruction& i : routine_of(p, "layer", Norm))
            if (i.attributes.real("scale") != 1.0) return i.attributes.set("scale", 1.0);
@@ -288,11 +293,83 @@ std::vector<Mutant> swapped_collectives() {
   };
 }
 
+std::function<void(int, Program&)> on_rank_zero(std::function<void(Program&)> change) {
+  return [change = std::move(change)](int rank, Program& program) {
+    if (rank == 0) change(program);
+  };
+}
+
+void drop_calls(Program& p, RoutineKind routine, int microbatch) {
+  if (std::erase_if(calls_of(p), [&](const ScriptCall& call) {
+        return call.routine == routine && call.microbatch == microbatch;
+      }) == 0)
+    throw NothingToBreak(std::string(name(routine)));
+}
+
+// The first call of one routine and microbatch stands behind the first of another.
+void move_behind(Program& p, RoutineKind routine, int microbatch, RoutineKind other,
+                 int other_microbatch) {
+  std::vector<ScriptCall>& calls = calls_of(p);
+  const auto find = [&](RoutineKind wanted, int number) {
+    const auto found = std::find_if(calls.begin(), calls.end(), [&](const ScriptCall& call) {
+      return call.routine == wanted && call.microbatch == number;
+    });
+    if (found == calls.end()) throw NothingToBreak(std::string(name(wanted)));
+    return found;
+  };
+  const auto from = find(routine, microbatch), to = find(other, other_microbatch);
+  if (from > to) throw NothingToBreak("it stands behind already");
+  std::rotate(from, from + 1, to + 1);
+}
+
+std::vector<Mutant> broken_pipelines() {
+  return {
+      {"NormOfOneStage", kPipeline,
+       everywhere([](Program& p) { leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce)); })},
+      {"StreamOfAnotherMicrobatchSent", kPipeline, on_rank_zero([](Program& p) {
+         const auto slot = static_cast<size_t>(Repeat::PerSlot);
+         for (const RoutineKind routine : {StreamOut, StreamOutDone})
+           find_calls(p, routine, 1).front()->bases[slot] =
+               find_calls(p, routine, 0).front()->bases[slot];
+       })},
+      {"MessagesTakenInAnotherOrder", kPipeline, on_rank_one([](Program& p) {
+         std::swap(find_calls(p, StreamIn, 0).front()->microbatch,
+                   find_calls(p, StreamIn, 1).front()->microbatch);
+       })},
+      {"StreamReadBeforeItIsThere", kPipeline,
+       on_rank_one([](Program& p) { move_behind(p, StreamInDone, 0, Forward, 0); })},
+      {"GradientReadBeforeItIsThere", kPipeline,
+       on_rank_zero([](Program& p) { move_behind(p, GradientInDone, 0, Backward, 0); })},
+      {"SendNeverAwaited", kPipeline,
+       on_rank_zero([](Program& p) { drop_calls(p, StreamOutDone, 0); })},
+      {"ReceiveNeverPosted", kPipeline, on_rank_one([](Program& p) {
+         drop_calls(p, StreamIn, 3);
+         drop_calls(p, StreamInDone, 3);
+       })},
+      {"TwoStagesWaitForEachOther", kPipeline,
+       on_rank_one([](Program& p) { move_behind(p, GradientOut, 0, StreamInDone, 3); })},
+      {"TiedCopiesNotJoined", kTied, [](int rank, Program& p) {
+         leave_out(find_op(p, rank == 0 ? "embedding" : "head", Join, OpKind::all_reduce));
+       }},
+      {"TiedCopyCountedTwiceInTheNorm", kTied, on_rank_one([](Program& p) {
+         for (Instruction& i : routine_of(p, "head", Norm))
+           if (i.attributes.real("scale") == 0.0) return i.attributes.set("scale", 1.0);
+         throw NothingToBreak("scale");
+       })},
+      {"WeightGradientsOfAMicrobatchSkipped", kSplit,
+       everywhere([](Program& p) { drop_calls(p, WeightGrad, 1); })},
+      {"WeightGradientsBeforeTheInputs", kSplit,
+       on_rank_zero([](Program& p) { move_behind(p, InputGrad, 1, WeightGrad, 1); })},
+      {"SegmentNotRebuilt", kRebuilt,
+       everywhere([](Program& p) { drop_calls(p, Recompute, 1); })},
+  };
+}
+
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> all;
   for (const auto& group :
        {broken_reshards(), broken_rings(), broken_vocabularies(), broken_flags(),
-        broken_reductions(), broken_states(), swapped_collectives()})
+        broken_reductions(), broken_states(), swapped_collectives(), broken_pipelines()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

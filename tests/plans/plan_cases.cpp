@@ -175,7 +175,9 @@ Recompute recompute_of(const std::string& name) {
 // Half-way between what fits without rebuilding anything and with all of it.
 int64_t tight_memory(const VerifyRequest& request) {
   const auto most = [&](Recompute recompute) {
-    CompileOptions options{.plan = request.plan, .microbatches = request.microbatches};
+    CompileOptions options{.optimizer = request.optimizer,
+                           .plan = request.plan,
+                           .microbatches = request.microbatches};
     options.plan.recompute = recompute;
     int64_t bytes = 0;
     for (const Program& program :

@@ -36,7 +36,7 @@ class SmallRun {
   std::vector<double> losses(int steps);  // of steps 1, 2, ...
 
   CpuExecutor& executor() { return *executor_; }
-  const HostView& program() const { return executor_->program(); }
+  const Program& program() const { return executor_->program(); }
 
   // All states, or all gradients, by name.
   std::map<std::string, std::vector<std::byte>> states() const;

@@ -9,6 +9,9 @@ std::vector<OpSample> send_samples() {
       {.name = "of_a_matrix",
        .operands = {{.type = {DType::Fp64, {{"batch", 3}, {"d", 5}}}}},
        .flops = 0},
+      {.name = "of_a_stream",
+       .operands = {{.type = {DType::Fp64, {{"batch", 2}, {"seq", 3}, {"d", 4}}}}},
+       .flops = 0},
       {.name = "of_a_scalar", .operands = {{.type = scalar(DType::Fp64)}}, .flops = 0},
   };
 }

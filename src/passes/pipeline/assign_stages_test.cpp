@@ -20,7 +20,7 @@ TEST(Balance, GivesADearBlockFewerNeighbours) {
 
 TEST(Balance, LeavesNoPartEmpty) {
   EXPECT_EQ(balance({5, 1, 1}, 3), (Counts{1, 1, 1}));
-  EXPECT_EQ(balance({0, 0, 0, 7}, 3), (Counts{2, 1, 1}));
+  EXPECT_EQ(balance({1, 0, 0, 7}, 4), (Counts{1, 1, 1, 1}));
 }
 
 // All parts together, however they are cut: the dearest is never more than a best cut by trial.
