@@ -10,11 +10,11 @@
 #include <numeric>
 #include <thread>
 
-#include "core/byte_size.h"
 #include "cli/commands.h"
 #include "comm/collective_bench.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_process.h"
+#include "core/byte_size.h"
 
 namespace tessera {
 namespace {

@@ -2,16 +2,16 @@
 // tessera compile: what the compiler makes of a model, without running it: passes, IR, Program, and
 // where the bytes go.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
-#include "core/byte_size.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "compiler/compile.h"
+#include "core/byte_size.h"
 #include "ir/printer.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
@@ -215,8 +215,8 @@ void run(const CompileCommand& command) {
                          .profile = {},
                          .microbatches = static_cast<int>(config.train.microbatches),
                          .pipeline = pipeline_options(command)};
-  options.profile = profile_of_config(
-      config, threads_per_rank(threads_of_config(config), options.plan));
+  options.profile =
+      profile_of_config(config, threads_per_rank(threads_of_config(config), options.plan));
   const PassPipeline pipeline = training_pipeline(options.optimizer, options.plan, options.profile);
   if (command.print_pipeline) {
     print_pipeline(pipeline, command.run.json);

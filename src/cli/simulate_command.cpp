@@ -56,7 +56,8 @@ std::optional<UnitCost> unit_cost_of(const std::string& text) {
   return UnitCost{costs[0], costs[1], costs[2]};
 }
 
-Program compiled_program(const Config& config, const ModelConfig& model, const Cluster& cluster) {
+std::vector<Program> compiled_programs(const Config& config, const ModelConfig& model,
+                                       const Cluster& cluster) {
   CompileOptions options{.training = true,
                          .optimizer = optimizer_of_config(config),
                          .plan = plan_of_config(config, model),
@@ -70,7 +71,7 @@ Program compiled_program(const Config& config, const ModelConfig& model, const C
   return compile(build_model(model, microbatch_shape(config, model), precision_of_config(config),
                              HeadKind::Loss),
                  options)
-      .program;
+      .programs;
 }
 
 bool fits(const Cluster& cluster, const Simulation& simulation, int ranks) {
@@ -144,7 +145,7 @@ void run(const SimulateCommand& command) {
       .model_flops = flops_per_token(model, config.train.seq).causal * static_cast<double>(tokens),
       .precision = precision_of_config(config),
       .keep_slices = !command.trace.empty()};
-  const std::vector<Program> programs{compiled_program(config, model, cluster)};
+  const std::vector<Program> programs = compiled_programs(config, model, cluster);
   const Simulation simulation = simulate(programs, cluster, options);
   if (!command.trace.empty())
     write_file_atomically(command.trace, to_trace_json(programs, simulation));

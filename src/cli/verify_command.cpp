@@ -70,8 +70,9 @@ nlohmann::json to_json(const VerifyReport& report) {
                       {"tolerance", report.tolerance},
                       {"equal", report.equal()}};
   for (const RankReport& rank : report.ranks)
-    json["ranks"].push_back(
-        {{"rank", rank.rank}, {"loss", rank.loss ? nlohmann::json(*rank.loss) : nlohmann::json()}, {"parameters", rank.digest}});
+    json["ranks"].push_back({{"rank", rank.rank},
+                             {"loss", rank.loss ? nlohmann::json(*rank.loss) : nlohmann::json()},
+                             {"parameters", rank.digest}});
   return json;
 }
 

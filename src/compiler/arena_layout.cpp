@@ -240,7 +240,9 @@ class ArenaLayout {
   }
 
   int stage_of(int block) const { return module_.blocks[static_cast<size_t>(block)].stage; }
-  bool begins_stage(int block) const { return block == 0 || stage_of(block - 1) != stage_of(block); }
+  bool begins_stage(int block) const {
+    return block == 0 || stage_of(block - 1) != stage_of(block);
+  }
   bool ends_stage(int block) const {
     return block + 1 == num_blocks() || stage_of(block + 1) != stage_of(block);
   }
@@ -374,7 +376,7 @@ class ArenaLayout {
         if (ends_stage(block)) repeat = Repeat::GradientIn;
         return stream_gradient(block, repeat);
       case InputKind::Stream:
-        repeat = begins_stage(block)             ? Repeat::StreamIn
+        repeat = begins_stage(block)            ? Repeat::StreamIn
                  : leaves_checkpoint(block - 1) ? Repeat::Checkpoint
                                                 : Repeat::PerSlot;
         return begins_stage(block) ? 0 : stream_offset(block - 1);

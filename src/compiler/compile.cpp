@@ -54,10 +54,10 @@ Compiled compile_as_planned(Module module, const CompileOptions& options) {
                     .schedule = schedule_of(options),
                     .holds_runs = true,
                     .passes = {}};
-  const PassPipeline pipeline = options.training
-                                    ? training_pipeline(options.optimizer, options.plan,
-                                                        options.profile, compiled.schedule)
-                                    : inference_pipeline(options.profile);
+  const PassPipeline pipeline =
+      options.training
+          ? training_pipeline(options.optimizer, options.plan, options.profile, compiled.schedule)
+          : inference_pipeline(options.profile);
   compiled.passes = pipeline.run(compiled.module, options.pipeline);
   if (compiled.module.form != Form::Planned) return compiled;
   compiled.programs = programs_of(compiled, options, true);

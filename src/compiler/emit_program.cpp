@@ -76,9 +76,7 @@ Lifetime state_lifetime(const Module& module, const BlockClass& block_class,
 Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id) {
   const Graph& graph = block_class.graph;
   const Value& value = graph.value(id);
-  Buffer buffer{.name = value.name,
-                .type = value.type,
-                .lifetime = value.location.lifetime};
+  Buffer buffer{.name = value.name, .type = value.type, .lifetime = value.location.lifetime};
   if (const GraphInput* input = graph.input_of(id)) {
     switch (input->kind) {
       case InputKind::State:
@@ -158,14 +156,13 @@ void mark_dead(const Graph& graph, std::vector<Instruction>& routine) {
 // they name the one they read or fill.
 void add_transfers(const Graph& graph, ProgramClass& program_class) {
   const auto add = [&](OpKind op, RoutineKind start, RoutineKind done, ValueId value) {
-    program_class.routine(start).push_back({.op = op,
-                                            .attributes = {{"axes", "pp"},
-                                                           {"ranks", int64_t{2}},
-                                                           {"async", int64_t{1}}},
-                                            .operands = {value},
-                                            .results = {value},
-                                            .accumulators = {},
-                                            .dead_after = {}});
+    program_class.routine(start).push_back(
+        {.op = op,
+         .attributes = {{"axes", "pp"}, {"ranks", int64_t{2}}, {"async", int64_t{1}}},
+         .operands = {value},
+         .results = {value},
+         .accumulators = {},
+         .dead_after = {}});
     program_class.routine(done).push_back({.op = OpKind::wait,
                                            .attributes = {},
                                            .operands = {value},
@@ -244,12 +241,16 @@ Stages stages_of(const Module& part, const Schedule& schedule, int rank, Program
     if (stage == kEveryStage) continue;
     const auto [at, fresh] = stages.edges.try_emplace(stage);
     if (fresh) at->second.first_block = block;
-    if (has_work(part.class_of(part.blocks[static_cast<size_t>(block)]))) at->second.last_block = block;
+    if (has_work(part.class_of(part.blocks[static_cast<size_t>(block)])))
+      at->second.last_block = block;
   }
-  const auto rank_of = [&](int stage) { return schedule.rank_of_stage[static_cast<size_t>(stage)]; };
+  const auto rank_of = [&](int stage) {
+    return schedule.rank_of_stage[static_cast<size_t>(stage)];
+  };
   const auto add = [&](std::string_view what, int from, int to) {
-    program.channels.push_back(
-        {.name = fmt::format("{} {}>{}", what, from, to), .from = rank_of(from), .to = rank_of(to)});
+    program.channels.push_back({.name = fmt::format("{} {}>{}", what, from, to),
+                                .from = rank_of(from),
+                                .to = rank_of(to)});
     return static_cast<int>(program.channels.size()) - 1;
   };
   for (int from = 0; from + 1 < part.stages; ++from) {
@@ -278,8 +279,8 @@ void number_segments(const Stages& stages, const Recompute& recompute, Program& 
     const int blocks = stage.last_block - stage.first_block + 1;
     int every = blocks;
     if (program.recomputes)
-      every = recompute.every > 0 ? recompute.every
-                                  : static_cast<int>(std::lround(std::sqrt(blocks)));
+      every =
+          recompute.every > 0 ? recompute.every : static_cast<int>(std::lround(std::sqrt(blocks)));
     for (int i = 0; i < blocks; ++i)
       program.blocks[static_cast<size_t>(stage.first_block + i)].segment = segment + i / every;
     segment += (blocks + every - 1) / every;

@@ -53,7 +53,7 @@ TEST(PassPipeline, StopsBehindThePassAskedFor) {
                       ran.push_back(fmt::format("{} {}", position, pass.name));
                     }});
   EXPECT_EQ(ran, (std::vector<std::string>{"1 assign_stages", "2 build_backward",
-                                          "3 propagate_placements"}));
+                                           "3 propagate_placements"}));
   EXPECT_EQ(module.form, Form::Step);
 }
 
@@ -73,8 +73,8 @@ TEST(PassPipeline, RefusesToLeaveOutWhatOthersBuildOn) {
 
 TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
   const std::string help =
-      " help: the passes are build_backward, propagate_placements, localize, "
-      "fuse, build_update, overlap, plan_memory\n";
+      " help: the passes are assign_stages, build_backward, propagate_placements, localize, "
+      "recompute, fuse, build_update, overlap, plan_memory\n";
   EXPECT_EQ(refusal({.disabled = {"fusion"}}), "error: there is no pass fusion\n" + help);
   EXPECT_EQ(refusal({.stop_after = "plan"}), "error: there is no pass plan\n" + help);
 }

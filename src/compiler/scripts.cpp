@@ -130,7 +130,8 @@ class ScriptWriter {
   int num_blocks() const { return static_cast<int>(program_.blocks.size()); }
   const StageEdges& stage(const Action& action) const { return stages_.edges.at(action.stage); }
   int channel_of(const Sender& sender) const {
-    const StageEdges& edges = stages_.edges.at(program_.blocks[static_cast<size_t>(sender.second)].stage);
+    const StageEdges& edges =
+        stages_.edges.at(program_.blocks[static_cast<size_t>(sender.second)].stage);
     return sender.first == RoutineKind::StreamOutDone ? edges.stream_out : edges.gradient_out;
   }
 
@@ -203,7 +204,9 @@ class ScriptWriter {
   }
 
   // The last one of the stage: its gradients are whole.
-  bool is_last(const StageEdges& own) { return ++backwards_[own.first_block] == program_.microbatches; }
+  bool is_last(const StageEdges& own) {
+    return ++backwards_[own.first_block] == program_.microbatches;
+  }
 
   // Before the backward of a segment's last block: all of the segment's forward again.
   void rebuild(const StageEdges& own, int last, int microbatch) {
@@ -222,8 +225,8 @@ class ScriptWriter {
   // block's are there for the same microbatches.
   void weight_gradients(const StageEdges& own, int microbatch, RoutineKind routine) {
     const bool last = is_last(own);
-    const bool whole = !module_.split_backward ||
-                       input_grads_[own.first_block] == backwards_[own.first_block];
+    const bool whole =
+        !module_.split_backward || input_grads_[own.first_block] == backwards_[own.first_block];
     int travelling = kNone;
     for (int block = own.last_block; block >= own.first_block; --block) {
       if (routine != RoutineKind::WeightGrad) rebuild(own, block, microbatch);
@@ -317,9 +320,9 @@ class ScriptWriter {
     if (call.routine == RoutineKind::Reduce && reduces_every_microbatch(block_class))
       for (const Bundle& bundle : block_class.bundles)
         for (const std::string& parameter : bundle.parameters)
-          written_.erase("gradient " +
-                         module_.state_name(module_.blocks[static_cast<size_t>(call.block)],
-                                            parameter));
+          written_.erase(
+              "gradient " +
+              module_.state_name(module_.blocks[static_cast<size_t>(call.block)], parameter));
   }
 
   std::string accumulator_name(const BlockClass& block_class, int block, ValueId value) const {
@@ -339,9 +342,9 @@ class ScriptWriter {
   const Stages& stages_;
   Script script_;
   std::map<std::string, bool> written_;
-  std::map<Sender, std::deque<int>> sent_;  // microbatches under way
+  std::map<Sender, std::deque<int>> sent_;      // microbatches under way
   std::map<int, int> input_grads_, backwards_;  // so far, by a stage's first block
-  std::vector<int> runs_;                   // by call
+  std::vector<int> runs_;                       // by call
   int run_ = kNone;
   Action last_ = {};
   size_t most_streams_ = kMostInFlight;

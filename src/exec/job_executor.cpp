@@ -30,8 +30,9 @@ bool JobExecutor::gives(const StateBuffer& state, bool gradient) const {
   const FlatPlace& place = gradient ? own->gradient : own->place;
   const Program& program = own_.program();
   for (int axis = 0; axis < program.mesh.num_axes(); ++axis) {
-    const bool splits = static_cast<size_t>(axis) < own->placement.size() &&
-                        own->placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Shard;
+    const bool splits =
+        static_cast<size_t>(axis) < own->placement.size() &&
+        own->placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Shard;
     const bool shards = place.shards > 1 && axis == program.shard_axis;
     if (!splits && !shards && axis != program.pipeline_axis &&
         program.mesh.coordinate(own_.rank(), axis) != 0)

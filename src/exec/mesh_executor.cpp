@@ -46,8 +46,7 @@ int64_t MeshExecutor::planned_bytes() const {
 }
 
 void MeshExecutor::check_own_programs() {
-  for (int rank = 0; rank < num_ranks(); ++rank)
-    own_programs_.push_back(at_place(programs_, rank));
+  for (int rank = 0; rank < num_ranks(); ++rank) own_programs_.push_back(at_place(programs_, rank));
   std::vector<const Program*> programs;
   for (size_t rank = 0; rank < own_programs_.size(); ++rank) {
     options_.change_program(static_cast<int>(rank), own_programs_[rank]);
@@ -75,8 +74,8 @@ void MeshExecutor::serve(RankWorld& world) {
       options.observer = [this, rank](const InstructionEvent& event) {
         options_.observer(rank, event);
       };
-    ranks_[static_cast<size_t>(rank)] = std::make_unique<CpuExecutor>(
-        program_of(rank), std::move(options));
+    ranks_[static_cast<size_t>(rank)] =
+        std::make_unique<CpuExecutor>(program_of(rank), std::move(options));
     int64_t done = 0;
     std::unique_lock lock(mutex_);
     for (;;) {

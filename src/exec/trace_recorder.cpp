@@ -126,9 +126,10 @@ std::string track_name(int rank, int track, std::string_view name) {
 
 void TraceRecorder::add_arrow(JsonWriter& json, const char* phase, const std::string& id, int rank,
                               int track, double at) {
-  json.add("message",
-           fmt::format(R"("cat":"message","ph":"{}","bp":"e","id":"{}","pid":{},"tid":{},"ts":{:.3f})",
-                       phase, id, rank, track, at));
+  json.add(
+      "message",
+      fmt::format(R"("cat":"message","ph":"{}","bp":"e","id":"{}","pid":{},"tid":{},"ts":{:.3f})",
+                  phase, id, rank, track, at));
 }
 
 void TraceRecorder::write_kernels(int rank, JsonWriter& json) const {
@@ -145,11 +146,12 @@ void TraceRecorder::write_kernels(int rank, JsonWriter& json) const {
     const int64_t slot =
         slot_bytes(program.class_of(program.blocks[static_cast<size_t>(last->block)]));
     if (last->routine == RoutineKind::Forward) kept += slot;
-    json.add("memory in use", fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})",
-                                          rank, slice.begin_us,
-                                          program.persistent_bytes + program.window_bytes +
-                                              program.scratch_bytes + kept));
-    if (last->routine == RoutineKind::Backward || last->routine == RoutineKind::WeightGrad) kept -= std::min(kept, slot);
+    json.add("memory in use",
+             fmt::format(
+                 R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})", rank, slice.begin_us,
+                 program.persistent_bytes + program.window_bytes + program.scratch_bytes + kept));
+    if (last->routine == RoutineKind::Backward || last->routine == RoutineKind::WeightGrad)
+      kept -= std::min(kept, slot);
   }
 }
 
@@ -175,7 +177,8 @@ void TraceRecorder::write_collectives(int rank, JsonWriter& json) const {
 }
 
 // From this rank's send, and to its receive.
-void TraceRecorder::write_ring_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const {
+void TraceRecorder::write_ring_arrows(int rank, int track, const Slice& slice,
+                                      JsonWriter& json) const {
   const std::string& word = slice.instruction->attributes.word("axes");
   const AxisIds axes = mesh_.parse_word(word);
   const std::vector<int> ring = mesh_.group(rank, axes);
@@ -194,8 +197,8 @@ void TraceRecorder::write_channel_arrow(int rank, int track, const Slice& slice,
   const StageChannel& channel = program.channels[static_cast<size_t>(slice.call->channel)];
   if (channel.from == channel.to) return;
   const std::vector<int> line = mesh_.group(rank, AxisIds{program.pipeline_axis});
-  const std::string id = fmt::format("{}-{}-{}", channel.name, slice.number,
-                                     line[static_cast<size_t>(channel.from)]);
+  const std::string id =
+      fmt::format("{}-{}-{}", channel.name, slice.number, line[static_cast<size_t>(channel.from)]);
   const bool sends = slice.instruction->op == OpKind::send;
   add_arrow(json, sends ? "s" : "f", id, rank, track, sends ? slice.begin_us : slice.end_us);
 }

@@ -15,9 +15,8 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
 }
 
 constexpr std::array<std::string_view, 16> kPhases{
-    "gather",      "await",  "begin",  "count",  "forward", "evaluate", "recompute", "input_grad",
-    "weight_grad", "reduce", "settle", "join",   "report",  "norm",     "total",
-    "update"};
+    "gather",      "await",  "begin",  "count", "forward", "evaluate", "recompute", "input_grad",
+    "weight_grad", "reduce", "settle", "join",  "report",  "norm",     "total",     "update"};
 constexpr std::array<std::string_view, 7> kInputKinds{"stream",          "batch", "step", "state",
                                                       "output_gradient", "flat",  "rank"};
 constexpr std::array<std::string_view, 6> kOutputKinds{"stream", "input_gradient", "gradient",

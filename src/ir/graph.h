@@ -25,8 +25,9 @@ inline constexpr int32_t kNone = -1;
 
 // When a node runs. Gather and Await: before a block's parameters are used. Count: after all of
 // Begin. Evaluate: forward work that only `evaluate` runs, because the backward yields its results
-// too. Recompute: forward work that the backward does again, with it. Reduce and Settle: after a block's backward, of the last microbatch or of each. Join and
-// Report: after the last microbatch. Total: between Norm and Update.
+// too. Recompute: forward work that the backward does again, with it. Reduce and Settle: after a
+// block's backward, of the last microbatch or of each. Join and Report: after the last microbatch.
+// Total: between Norm and Update.
 enum class Phase : uint8_t {
   Gather,
   Await,

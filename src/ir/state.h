@@ -30,8 +30,8 @@ inline Init normal(double deviation) {
 struct StateSpec {
   StateRole role = StateRole::Parameter;
   Init init;
-  bool decay = false;     // weight decay applies
-  bool tied = false;      // bound to another block's parameter, which owns update and moments
+  bool decay = false;  // weight decay applies
+  bool tied = false;   // bound to another block's parameter, which owns update and moments
   // The group of ranks whose stages hold copies of it ("pp-0-3"), by which its gradients are
   // joined; empty: one stage has it.
   std::string joined = {};

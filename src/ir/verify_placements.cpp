@@ -13,8 +13,8 @@ namespace {
 using Kind = AxisPlacement::Kind;
 
 bool is_checked(Phase phase) {
-  return phase == Phase::Begin || phase == Phase::Forward || phase == Phase::Evaluate || phase == Phase::Recompute ||
-         phase == Phase::InputGrad || phase == Phase::WeightGrad;
+  return phase == Phase::Begin || phase == Phase::Forward || phase == Phase::Evaluate ||
+         phase == Phase::Recompute || phase == Phase::InputGrad || phase == Phase::WeightGrad;
 }
 
 class ClassPlacements {

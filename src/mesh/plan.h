@@ -35,7 +35,7 @@ struct PlanRequest {
   // Own lists of dims, by axis, instead of the usual ones.
   std::vector<std::pair<std::string, std::vector<std::string>>> dims = {};
   std::string schedule = "1f1b";
-  int chunks = 0;                          // stages of one rank; 0: as few as the schedule takes
+  int chunks = 0;  // stages of one rank; 0: as few as the schedule takes
   Recompute recompute = {};
   std::vector<int> blocks_per_stage = {};  // empty: cut by cost
 };

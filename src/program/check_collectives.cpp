@@ -87,9 +87,9 @@ class RankReader {
            const std::string& group, std::string text, const Instruction& instruction) {
     std::vector<Started>& all = result_.started[group];
     const auto number = static_cast<int64_t>(all.size());
-    all.push_back({std::move(text),
-                   fmt::format("script {}, {} of block {}, microbatch {}", script.name,
-                               name(call.routine), block.name, call.microbatch)});
+    all.push_back(
+        {std::move(text), fmt::format("script {}, {} of block {}, microbatch {}", script.name,
+                                      name(call.routine), block.name, call.microbatch)});
     result_.events.push_back({false, group, number});
     if (instruction.op != OpKind::send && instruction.op != OpKind::recv &&
         instruction.attributes.integer("async") == 0)

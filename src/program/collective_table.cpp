@@ -49,7 +49,9 @@ class TableWalk {
       flying_[{block.name, place(call, instruction.results[0])}] = {row};
   }
 
-  int64_t place(const ScriptCall& call, int buffer) const { return program_.offset_of(call, buffer); }
+  int64_t place(const ScriptCall& call, int buffer) const {
+    return program_.offset_of(call, buffer);
+  }
 
   size_t row_of(RoutineKind routine, const Instruction& instruction) {
     const std::string& axes = instruction.attributes.word("axes");

@@ -34,7 +34,8 @@ int64_t chunk_at(int64_t slot, int64_t ranks) {
 
 }  // namespace
 
-void for_each_piece(const HostView& program, int rank, const HostBuffer& input, const Piece& piece) {
+void for_each_piece(const HostView& program, int rank, const HostBuffer& input,
+                    const Piece& piece) {
   const int64_t element_bytes = size_bytes(input.type.dtype);
   const int seq = input.whole.index_of("seq");
   const bool permuted = program.zigzag > 1 && seq >= 0;

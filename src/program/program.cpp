@@ -6,12 +6,31 @@ namespace {
 
 constexpr std::array<std::string_view, kNumBufferKinds> kBufferKinds{
     "parameters", "gradients", "optimizer", "activations", "inputs", "scratch"};
-constexpr std::array<std::string_view, kNumRoutineKinds> kRoutineKinds{
-    "gather",      "await",         "begin",        "count",         "forward",
-    "evaluate",    "recompute", "backward",      "input_grad",   "weight_grad",   "reduce",
-    "settle",      "join",          "report",       "norm",          "total",
-    "update",      "stream_in",     "stream_in_done", "stream_out",  "stream_out_done",
-    "gradient_in", "gradient_in_done", "gradient_out", "gradient_out_done"};
+constexpr std::array<std::string_view, kNumRoutineKinds> kRoutineKinds{"gather",
+                                                                       "await",
+                                                                       "begin",
+                                                                       "count",
+                                                                       "forward",
+                                                                       "evaluate",
+                                                                       "recompute",
+                                                                       "backward",
+                                                                       "input_grad",
+                                                                       "weight_grad",
+                                                                       "reduce",
+                                                                       "settle",
+                                                                       "join",
+                                                                       "report",
+                                                                       "norm",
+                                                                       "total",
+                                                                       "update",
+                                                                       "stream_in",
+                                                                       "stream_in_done",
+                                                                       "stream_out",
+                                                                       "stream_out_done",
+                                                                       "gradient_in",
+                                                                       "gradient_in_done",
+                                                                       "gradient_out",
+                                                                       "gradient_out_done"};
 
 template <typename Named>
 const Named* find(const std::vector<Named>& all, std::string_view wanted) {

@@ -61,9 +61,9 @@ enum class RoutineKind : uint8_t {
   Count,  // totals over ranks of what Begin counted
   Forward,
   Evaluate,
-  Recompute,   // the forward again, for the backward
-  Backward,    // both gradients, or
-  InputGrad,   // these two, where the schedule runs them apart
+  Recompute,  // the forward again, for the backward
+  Backward,   // both gradients, or
+  InputGrad,  // these two, where the schedule runs them apart
   WeightGrad,
   Reduce,  // sums of gradients over ranks
   Settle,  // until they are there
@@ -210,7 +210,8 @@ struct Program : HostView {
   const ProgramClass& class_of(const ProgramBlock& block) const {
     return classes[static_cast<size_t>(block.class_index)];
   }
-  // Where a call finds a buffer of its block, in the arena of the buffer's lifetime; kNone: nowhere.
+  // Where a call finds a buffer of its block, in the arena of the buffer's lifetime; kNone:
+  // nowhere.
   int64_t offset_of(const ScriptCall& call, int buffer) const;
   const Script& script(std::string_view script_name) const;
 };

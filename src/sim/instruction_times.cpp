@@ -65,9 +65,12 @@ double InstructionTimes::collective(const Instruction& instruction, double bytes
     found =
         shapes_.emplace(word, group_shapes(cluster_, program_.mesh, program_.mesh.parse_word(word)))
             .first;
+  // From one stage to the next is one hop of a ring.
+  const bool hop = instruction.op == OpKind::send || instruction.op == OpKind::recv;
+  const OpKind op = hop ? OpKind::shift : instruction.op;
   double slowest = 0;
   for (const GroupShape& shape : found->second)
-    slowest = std::max(slowest, collective_seconds(cluster_, instruction.op, shape, bytes));
+    slowest = std::max(slowest, collective_seconds(cluster_, op, shape, bytes));
   return slowest;
 }
 
@@ -75,7 +78,8 @@ double InstructionTimes::collective(const Instruction& instruction, double bytes
 void InstructionTimes::use_unit_cost(const Script& script, const UnitCost& cost) {
   const auto for_each_kernel = [&](auto&& visit) {
     for (size_t c = 0; c < times_.size(); ++c)
-      for (const RoutineKind routine : {RoutineKind::Forward, RoutineKind::Backward})
+      for (const RoutineKind routine : {RoutineKind::Forward, RoutineKind::Backward,
+                                        RoutineKind::InputGrad, RoutineKind::WeightGrad})
         for (size_t i = 0; i < program_.classes[c].routine(routine).size(); ++i) {
           TimedInstruction& timed = times_[c][static_cast<size_t>(routine)][i];
           if (timed.kind == TimedInstruction::Kind::Kernel)

@@ -74,9 +74,15 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
   Flying flying{.seconds = timed.seconds};
   result_.communication_seconds += timed.seconds;
   flying.slice = keep({now_, now_, &instruction, &call, true, timed.bytes});
-  if (timed.crosses) {
-    const std::string& axes = instruction.attributes.word("axes");
-    flying.crossing = {axes, numbers_[axes]++};
+  const StageChannel* channel =
+      call.channel == kNone ? nullptr : &program_.channels[static_cast<size_t>(call.channel)];
+  if (channel && channel->from == channel->to) {
+    flying.seconds = 0;
+    flying.end = now_;
+  } else if (timed.crosses) {
+    const std::string& group = channel ? channel->name : instruction.attributes.word("axes");
+    flying.crossing = {group, numbers_[group]++};
+    flying.members = channel ? 2 : static_cast<int>(std::count(group.begin(), group.end(), '-'));
     Crossing& crossing = crossings[flying.crossing];
     ++crossing.arrived;
     crossing.ready = std::max(crossing.ready, now_);
@@ -91,7 +97,7 @@ bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
   double ready = now_;  // ranks alike are as far
   if (flying.crosses()) {
     const Crossing& crossing = crossings[flying.crossing];
-    if (crossing.arrived < members) return false;
+    if (crossing.arrived < (flying.members > 0 ? flying.members : members)) return false;
     ready = crossing.ready;
     flying.end = ready + flying.seconds;
   }
@@ -108,10 +114,7 @@ bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
 RankWalk::Place RankWalk::place_of(const ScriptCall& call, int buffer) const {
   const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
   const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
-  const int copy = declared.repeat == Repeat::PerSlot         ? call.microbatch % program_.slots
-                   : declared.repeat == Repeat::PerMicrobatch ? call.microbatch
-                                                              : 0;
-  return {call.block, block.offsets[static_cast<size_t>(buffer)], copy};
+  return {declared.lifetime, program_.offset_of(call, buffer)};
 }
 
 size_t RankWalk::keep(const SimulatedSlice& slice) {

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,7 @@ struct Crossing {
   int arrived = 0;
   double ready = 0;  // when the last member started it
 };
-// By axes and number among those of the axes.
+// By axes, or channel between two stages, and number among those of the same.
 using Crossings = std::map<std::pair<std::string, int64_t>, Crossing>;
 
 class RankWalk {
@@ -32,12 +31,13 @@ class RankWalk {
   SimulatedRank take() { return std::move(result_); }
 
  private:
-  // Where a started collective's bytes go: block, buffer's offset, arena copy.
-  using Place = std::tuple<int, int64_t, int>;
+  // Where a started collective's bytes go: arena and offset.
+  using Place = std::pair<Lifetime, int64_t>;
   struct Flying {
     double end = 0;  // known at the start where members are alike and links move the bytes
     double seconds = 0;
     std::pair<std::string, int64_t> crossing = {};  // empty axes: none
+    int members = 0;                                // of the crossing; 0: one rank of each program
     size_t slice = 0;
 
     bool crosses() const { return !crossing.first.empty(); }

@@ -18,7 +18,7 @@ class ToyProgram {
   explicit ToyProgram(std::vector<Axis> mesh) {
     program_.mesh = Mesh(std::move(mesh));
     program_.classes.push_back({.name = "toy", .buffers = {}, .routines = {}});
-    program_.blocks.push_back({.name = "toy", .class_index = 0, .offsets = {}});
+    program_.blocks.push_back({.name = "toy", .class_index = 0, .offsets = {}, .repeats = {}});
     ScriptCall call{};
     call.routine = RoutineKind::Forward;
     program_.scripts.push_back({.name = "train_step", .calls = {call}});
@@ -42,6 +42,7 @@ class ToyProgram {
     std::vector<Buffer>& buffers = program_.classes.front().buffers;
     buffers.push_back({.name = "b", .type = {DType::Fp32, {{"x", 100}}}});
     program_.blocks.front().offsets.push_back(static_cast<int64_t>(buffers.size()) * 400);
+    program_.blocks.front().repeats.push_back(Repeat::Once);
     return static_cast<int>(buffers.size()) - 1;
   }
   ToyProgram& add(OpKind op, Attributes attributes, std::vector<int> operands, int result) {
@@ -72,7 +73,7 @@ Program compiled(std::vector<Axis> mesh, int64_t batch, int zero = 0, int microb
   return compile(small_model("Llama").build(DType::Fp32, batch),
                  {.plan = make_plan({.mesh = std::move(mesh), .zero = zero}, {.kv_heads = 2}),
                   .microbatches = microbatches})
-      .program;
+      .program();
 }
 
 TEST(Simulate, KernelsOfOneRankAddUp) {

@@ -85,13 +85,14 @@ class MadeRun {
                            .plan = plan_of_config(config, sizes),
                            .profile = {.threads = load.threads},
                            .microbatches = 1};
-    Program program = compile(build_model(sizes, microbatch_shape(config, sizes),
-                                          precision_of_config(config), HeadKind::Loss),
-                              options)
-                          .program;
+    std::vector<Program> programs =
+        compile(build_model(sizes, microbatch_shape(config, sizes), precision_of_config(config),
+                            HeadKind::Loss),
+                options)
+            .programs;
     seen_.reserve(1 << 16);
     executor_ = make_cpu_executor(
-        std::move(program), load.threads,
+        std::move(programs), load.threads,
         [this](int rank, const InstructionEvent& event) { observe(rank, event); });
     initialise_states(*executor_, 1);
     write_random_batch(*executor_, sizes.vocabulary);
@@ -135,7 +136,7 @@ class MadeRun {
     const auto begin = Clock::now();
     executor_->write_step("learning_rate", 1e-4);
     executor_->write_step("step", ++step_);
-    executor_->run(executor_->program().script("train_step"));
+    executor_->run("train_step");
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
 

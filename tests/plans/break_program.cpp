@@ -57,9 +57,8 @@ int add_rank_value(Program& program, std::string_view class_name, const AxisIds&
   const int64_t offset = program.window_bytes;
   program.window_bytes += kBufferAlignment;
   program.rank_values.push_back({.axes = axes, .offset = offset});
-  here.buffers.push_back({.name = "other_rank",
-                          .type = scalar(DType::Int32),
-                          .lifetime = Lifetime::Window});
+  here.buffers.push_back(
+      {.name = "other_rank", .type = scalar(DType::Int32), .lifetime = Lifetime::Window});
   for (ProgramBlock& block : program.blocks)
     if (&program.class_of(block) == &here) {
       block.offsets.push_back(offset);

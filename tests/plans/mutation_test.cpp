@@ -213,8 +213,9 @@ std::vector<Mutant> broken_reductions() {
        everywhere([](Program& p) { leave_out(find_op(p, "totals", Count, OpKind::all_reduce)); })},
       {"LossOfOneRankReported", kData,
        everywhere([](Program& p) { leave_out(find_op(p, "totals", Report, OpKind::all_reduce)); })},
-      {"NormOfOneShard", kZeroOne,
-       everywhere([](Program& p) { leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce)); })},
+      {"NormOfOneShard", kZeroOne, everywhere([](Program& p) {
+         leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce));
+       })},
       {"NormOfCopiesCountedTwice", kTensor, everywhere([](Program& p) {
          for (Instruction& i : routine_of(p, "layer", Norm))
            if (i.attributes.real("scale") != 1.0) return i.attributes.set("scale", 1.0);
@@ -324,8 +325,9 @@ void move_behind(Program& p, RoutineKind routine, int microbatch, RoutineKind ot
 
 std::vector<Mutant> broken_pipelines() {
   return {
-      {"NormOfOneStage", kPipeline,
-       everywhere([](Program& p) { leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce)); })},
+      {"NormOfOneStage", kPipeline, everywhere([](Program& p) {
+         leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce));
+       })},
       {"StreamOfAnotherMicrobatchSent", kPipeline, on_rank_zero([](Program& p) {
          const auto slot = static_cast<size_t>(Repeat::PerSlot);
          for (const RoutineKind routine : {StreamOut, StreamOutDone})
@@ -348,7 +350,8 @@ std::vector<Mutant> broken_pipelines() {
        })},
       {"TwoStagesWaitForEachOther", kPipeline,
        on_rank_one([](Program& p) { move_behind(p, GradientOut, 0, StreamInDone, 3); })},
-      {"TiedCopiesNotJoined", kTied, [](int rank, Program& p) {
+      {"TiedCopiesNotJoined", kTied,
+       [](int rank, Program& p) {
          leave_out(find_op(p, rank == 0 ? "embedding" : "head", Join, OpKind::all_reduce));
        }},
       {"TiedCopyCountedTwiceInTheNorm", kTied, on_rank_one([](Program& p) {
@@ -360,8 +363,7 @@ std::vector<Mutant> broken_pipelines() {
        everywhere([](Program& p) { drop_calls(p, WeightGrad, 1); })},
       {"WeightGradientsBeforeTheInputs", kSplit,
        on_rank_zero([](Program& p) { move_behind(p, InputGrad, 1, WeightGrad, 1); })},
-      {"SegmentNotRebuilt", kRebuilt,
-       everywhere([](Program& p) { drop_calls(p, Recompute, 1); })},
+      {"SegmentNotRebuilt", kRebuilt, everywhere([](Program& p) { drop_calls(p, Recompute, 1); })},
   };
 }
 

@@ -72,8 +72,8 @@ bool is_legal(const PlanCase& c) {
 }
 
 const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen"};
-const std::vector<std::string> kSchedules{"gpipe", "1f1b", "interleaved_1f1b", "looped_bfs",
-                                          "zb_h1", "zb_h2", "zb_v"};
+const std::vector<std::string> kSchedules{
+    "gpipe", "1f1b", "interleaved_1f1b", "looped_bfs", "zb_h1", "zb_h2", "zb_v"};
 const std::vector<std::string> kRecomputes{"none", "attention", "block", "every", "sqrt", "fit"};
 
 int place_in(const std::vector<std::string>& names, const std::string& name) {
@@ -175,9 +175,8 @@ Recompute recompute_of(const std::string& name) {
 // Half-way between what fits without rebuilding anything and with all of it.
 int64_t tight_memory(const VerifyRequest& request) {
   const auto most = [&](Recompute recompute) {
-    CompileOptions options{.optimizer = request.optimizer,
-                           .plan = request.plan,
-                           .microbatches = request.microbatches};
+    CompileOptions options{
+        .optimizer = request.optimizer, .plan = request.plan, .microbatches = request.microbatches};
     options.plan.recompute = recompute;
     int64_t bytes = 0;
     for (const Program& program :
@@ -193,12 +192,12 @@ int64_t tight_memory(const VerifyRequest& request) {
 }  // namespace
 
 std::string PlanCase::name() const {
-  std::string text = fmt::format(
-      "{}_dp{}_fsdp{}_cp{}_tp{}_zero{}{}{}_micro{}", model, dp, fsdp, cp, tp, zero,
-      cp == 1   ? ""
-      : ulysses ? "_ulysses"
-                : "_ring",
-      sequence_parallel ? "_sp" : "", microbatches);
+  std::string text =
+      fmt::format("{}_dp{}_fsdp{}_cp{}_tp{}_zero{}{}{}_micro{}", model, dp, fsdp, cp, tp, zero,
+                  cp == 1   ? ""
+                  : ulysses ? "_ulysses"
+                            : "_ring",
+                  sequence_parallel ? "_sp" : "", microbatches);
   if (pp > 1) text += fmt::format("_pp{}x{}_{}", pp, chunks, schedule);
   return recompute == "none" ? text : text + "_" + recompute;
 }
@@ -217,14 +216,14 @@ VerifyRequest PlanCase::request() const {
                    .recompute = recompute_of(recompute)};
   const int64_t seq = std::lcm<int64_t>(2 * cp, cp * tp);
   VerifyRequest request{
-          .model = config,
-          .microbatch = {.batch = dp * fsdp, .seq = seq < 6 ? 2 * seq + 4 * (seq == 1) : seq},
-          .microbatches = microbatches,
-          .precision = DType::Fp64,
-          .optimizer = {.ema_decay = 0.9},
-          .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads}),
-          .steps = 2,
-          .poison = true};
+      .model = config,
+      .microbatch = {.batch = dp * fsdp, .seq = seq < 6 ? 2 * seq + 4 * (seq == 1) : seq},
+      .microbatches = microbatches,
+      .precision = DType::Fp64,
+      .optimizer = {.ema_decay = 0.9},
+      .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads}),
+      .steps = 2,
+      .poison = true};
   if (recompute == "fit") {
     request.memory_bytes = tight_memory(request);
     request.plan.recompute = {.kind = RecomputeKind::Fit};

@@ -202,9 +202,11 @@ void CpuExecutor::run(const ScriptCall& call) {
                            .groups = groups_.get(),
                            .in_flight = &in_flight_,
                            .channel = call.channel};
-    if (options_.observer) options_.observer({program_, call, program_class, instruction, cpu_call, false});
+    if (options_.observer)
+      options_.observer({program_, call, program_class, instruction, cpu_call, false});
     cpu_kernel(instruction.op)(cpu_call);
-    if (options_.observer) options_.observer({program_, call, program_class, instruction, cpu_call, true});
+    if (options_.observer)
+      options_.observer({program_, call, program_class, instruction, cpu_call, true});
     if (options_.poison) poison_after(call, block, instruction);
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// From this rank itself the message lies where it was left.
 #include "ops/collective/collective_cpu.h"
 
 namespace tessera {

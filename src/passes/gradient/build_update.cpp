@@ -64,10 +64,9 @@ class BundleUpdate {
   void add_join() {
     if (bundle_.joined.empty()) return;
     const auto copies = std::count(bundle_.joined.begin(), bundle_.joined.end(), '-');
-    return_flat(gradient_at_rest_,
-                emit_one(OpKind::all_reduce, {gradient_at_rest_},
-                         {{"axes", bundle_.joined}, {"ranks", int64_t{copies}}}, Phase::Join,
-                         "joined"));
+    return_flat(gradient_at_rest_, emit_one(OpKind::all_reduce, {gradient_at_rest_},
+                                            {{"axes", bundle_.joined}, {"ranks", int64_t{copies}}},
+                                            Phase::Join, "joined"));
   }
 
   // The axes over which the gradient at rest is in pieces.

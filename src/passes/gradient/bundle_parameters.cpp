@@ -66,8 +66,7 @@ std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const P
   for (const Trained& trained : trained_parameters(block_class.graph)) {
     auto found = std::find_if(bundles.begin(), bundles.end(), [&](const BundlePlan& b) {
       return b.pending == trained.pending && b.split == trained.split &&
-             b.joined == trained.input->state->joined &&
-             b.dtype == trained.parameter->type.dtype;
+             b.joined == trained.input->state->joined && b.dtype == trained.parameter->type.dtype;
     });
     if (found == bundles.end()) {
       BundlePlan fresh;

@@ -19,8 +19,8 @@ double cost_of(const Graph& graph, const DeviceProfile& profile) {
                                   results = types_of(graph, node.results);
     const Cost own = op_def(node.op).cost(
         {.op = node.op, .attributes = node.attributes, .operands = operands, .results = results});
-    cost += static_cast<double>(own.flops) +
-            profile.flops_per_byte * static_cast<double>(own.bytes);
+    cost +=
+        static_cast<double>(own.flops) + profile.flops_per_byte * static_cast<double>(own.bytes);
   }
   return cost;
 }
@@ -78,7 +78,8 @@ int replicate_ties(Module& module, const Plan& plan, const std::vector<int>& ran
     }
   for (const auto& [state, ties] : copies) {
     const size_t dot = state.rfind('.');
-    const Block& owner = module.blocks[static_cast<size_t>(module.find_block(state.substr(0, dot)))];
+    const Block& owner =
+        module.blocks[static_cast<size_t>(module.find_block(state.substr(0, dot)))];
     std::set<int> ranks{rank_of(owner)};
     for (const Tie& tie : ties) ranks.insert(rank_of(*tie.block));
     const std::string group = plan.mesh.word(plan.pipeline_axis, {ranks.begin(), ranks.end()});

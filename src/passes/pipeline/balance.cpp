@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Exact, by dynamic programming over where the last part begins.
 #include <limits>
 
 #include "passes/pipeline/assign_stages.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A value is cloned with whatever it is made of, back to what is kept or an input; each once.
 #include <map>
 
 #include "ir/emit.h"
