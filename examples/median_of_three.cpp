@@ -54,7 +54,7 @@ void write_batch(Executor& executor, const RandomStream& draws, int step) {
     std::sort(drawn.begin(), drawn.end());
     labels.push_back(drawn[1]);
   }
-  const Program& program = executor.program();
+  const HostView& program = executor.program();
   executor.write_batch(*program.find_batch_input("tokens"), 0, std::as_bytes(std::span(tokens)));
   executor.write_batch(*program.find_batch_input("labels"), 0, std::as_bytes(std::span(labels)));
 }
@@ -63,14 +63,14 @@ void write_batch(Executor& executor, const RandomStream& draws, int step) {
 
 int main() {
   Compiled compiled = compile(build_median_model(), {.profile = {.threads = kThreads}});
-  CpuExecutor executor(std::move(compiled.program), {.threads = kThreads});
+  CpuExecutor executor(std::move(compiled.program()), {.threads = kThreads});
   initialise_states(executor, /*seed=*/1);
   double first = 0, last = 0;
   for (int step = 0; step < kSteps; ++step) {
     write_batch(executor, RandomStream(1, "numbers"), step);
     executor.write_step("learning_rate", 3e-3);
     executor.write_step("step", step + 1);
-    executor.run(executor.program().script("train_step"));
+    executor.run("train_step");
     last = executor.read_step("loss");
     if (step == 0) first = last;
     if (step % 50 == 0 || step == kSteps - 1) fmt::print("step {:3}  loss {:.3f}\n", step, last);
