@@ -21,7 +21,7 @@ constexpr const char* kFooter =
     "  tessera generate out --prompt \"Once upon a time\"\n"
     "  tessera compile --model llama3-8b          where the bytes would go, without running\n"
     "  tessera verify --mesh dp=2,tp=2            prove that four ranks compute what one would\n"
-    "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh fsdp=8 --set plan.zero=3\n"
+    "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh dp=8 --batch 8\n"
     "  tessera schedule --kind 1f1b,zb_h1         pipelines drawn, with their bubbles\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
     "Every subcommand has --help.";
