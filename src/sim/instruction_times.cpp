@@ -43,13 +43,8 @@ TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
   if (instruction.op == OpKind::wait) return {.kind = Kind::Wait, .bytes = bytes_of(results)};
   const OpDef& def = op_def(instruction.op);
   if (def.communicates && instruction.attributes.integer("ranks") > 1) {
-    const int64_t bytes = std::max(bytes_of(operands), bytes_of(results));
-    const AxisIds axes = program_.mesh.parse_word(instruction.attributes.word("axes"));
-    return {.kind = Kind::Collective,
-            .seconds = collective(instruction, static_cast<double>(bytes)),
-            .async = instruction.attributes.integer("async") != 0,
-            .crosses = spans(program_.mesh, axes, "pp"),
-            .bytes = bytes_of(operands)};
+    return timed_collective(instruction, bytes_of(operands),
+                            std::max(bytes_of(operands), bytes_of(results)));
   }
   const OpCall call{instruction.op, instruction.attributes, operands, results};
   return {.kind = Kind::Kernel,
@@ -57,21 +52,27 @@ TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
           .bytes = bytes_of(operands) + bytes_of(results)};
 }
 
-// The slowest of the mesh's groups: the step waits for it in the end.
-double InstructionTimes::collective(const Instruction& instruction, double bytes) {
+// As slow as the slowest of the mesh's groups: the step waits for it in the end.
+TimedInstruction InstructionTimes::timed_collective(const Instruction& instruction,
+                                                    int64_t given_bytes, int64_t largest_bytes) {
   const std::string& word = instruction.attributes.word("axes");
+  const AxisIds axes = program_.mesh.parse_word(word);
   auto found = shapes_.find(word);
   if (found == shapes_.end())
-    found =
-        shapes_.emplace(word, group_shapes(cluster_, program_.mesh, program_.mesh.parse_word(word)))
-            .first;
+    found = shapes_.emplace(word, group_shapes(cluster_, program_.mesh, axes)).first;
   // From one stage to the next is one hop of a ring.
   const bool hop = instruction.op == OpKind::send || instruction.op == OpKind::recv;
   const OpKind op = hop ? OpKind::shift : instruction.op;
-  double slowest = 0;
-  for (const GroupShape& shape : found->second)
-    slowest = std::max(slowest, collective_seconds(cluster_, op, shape, bytes));
-  return slowest;
+  TimedInstruction timed{.kind = TimedInstruction::Kind::Collective,
+                         .async = instruction.attributes.integer("async") != 0,
+                         .crosses = spans(program_.mesh, axes, "pp"),
+                         .bytes = given_bytes};
+  for (const GroupShape& shape : found->second) {
+    timed.seconds = std::max(
+        timed.seconds, collective_seconds(cluster_, op, shape, static_cast<double>(largest_bytes)));
+    timed.level = std::max(timed.level, shape.size() - 1);
+  }
+  return timed;
 }
 
 // Each phase's cost, spread evenly over its kernels of one microbatch.

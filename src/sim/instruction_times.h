@@ -20,6 +20,7 @@ struct TimedInstruction {
   double seconds = 0;
   bool async = false;    // of a collective: another instruction waits for it
   bool crosses = false;  // of a collective: its members run different programs
+  size_t level = 0;      // of a collective: the outermost one that it spans, whose links it takes
   int64_t bytes = 0;     // as a trace gives them
 };
 
@@ -33,7 +34,8 @@ class InstructionTimes {
 
  private:
   TimedInstruction timed(const ProgramClass& program_class, const Instruction& instruction);
-  double collective(const Instruction& instruction, double bytes);
+  TimedInstruction timed_collective(const Instruction& instruction, int64_t given_bytes,
+                                    int64_t largest_bytes);
   void use_unit_cost(const Script& script, const UnitCost& cost);
 
   const Program& program_;

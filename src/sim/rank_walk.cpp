@@ -10,7 +10,8 @@ RankWalk::RankWalk(const Program& program, const Cluster& cluster, const Simulat
       cluster_(cluster),
       script_(program.script(options.script)),
       keep_slices_(options.keep_slices),
-      times_(program, cluster, options) {
+      times_(program, cluster, options),
+      link_free_(cluster.levels.size()) {
   result_.peak_bytes = program.peak_bytes();
 }
 
@@ -62,7 +63,8 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
 // Transfers that go on beside it take some of the device.
 void RankWalk::run_kernel(const ScriptCall& call, const Instruction& instruction,
                           const TimedInstruction& timed) {
-  const double beside = std::clamp(link_free_ - now_, 0.0, timed.seconds);
+  const double last = *std::max_element(link_free_.begin(), link_free_.end());
+  const double beside = std::clamp(last - now_, 0.0, timed.seconds);
   const double seconds = timed.seconds + cluster_.device.overlap_slowdown.value * beside;
   keep({now_, now_ + seconds, &instruction, &call, false, timed.bytes});
   result_.compute_seconds += seconds;
@@ -87,7 +89,8 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
     ++crossing.arrived;
     crossing.ready = std::max(crossing.ready, now_);
   } else if (!cluster_.moves_in_wait) {
-    flying.end = link_free_ = std::max(now_, link_free_) + timed.seconds;
+    double& free = link_free_[timed.level];
+    flying.end = free = std::max(now_, free) + timed.seconds;
   }
   return flying;
 }

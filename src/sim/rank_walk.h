@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's way through its script: a compute stream and a communication stream, both in order.
+// One rank's way through its script: a compute stream and one of communication for each level of
+// the topology, all in order.
 // It goes on until it waits for ranks that run another program and are not there yet.
 #pragma once
 
@@ -60,7 +61,7 @@ class RankWalk {
   InstructionTimes times_;
   size_t call_ = 0, instruction_ = 0;
   double now_ = 0;
-  double link_free_ = 0;            // when the communication stream has done all it was given
+  std::vector<double> link_free_;   // by level: when its links have done all they were given
   std::map<Place, Flying> flying_;  // started, not yet waited for
   std::vector<Flying> blocked_;     // a collective that this instruction itself waits for
   std::map<std::string, int64_t> numbers_;  // crossings so far, by axes

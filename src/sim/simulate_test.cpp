@@ -124,6 +124,20 @@ TEST(Simulate, CollectivesShareOneStreamInOrder) {
   EXPECT_DOUBLE_EQ(simulate(program, toy_cluster()).step_seconds, 6);
 }
 
+TEST(Simulate, CollectivesOfDifferentLevelsGoSideBySide) {
+  // A sum of two ranks takes 6 s inside a node and 44 s between nodes; the second is waited for.
+  const auto step = [](const std::string& first, const std::string& second) {
+    const Program program = ToyProgram({{"dp", 2}, {"cp", 2}, {"tp", 2}})
+                                .all_reduce(first, true)
+                                .all_reduce(second, true)
+                                .wait()
+                                .get();
+    return simulate(program, toy_nodes()).step_seconds;
+  };
+  EXPECT_DOUBLE_EQ(step("dp", "tp"), 6);
+  EXPECT_DOUBLE_EQ(step("cp", "tp"), 12);
+}
+
 TEST(Simulate, TheFasterStageWaitsInABubble) {
   const std::vector<Program> programs{
       ToyProgram({{"pp", 2}}).kernel().all_reduce("pp", false).get(),
