@@ -101,6 +101,7 @@ class ScriptWriter {
       if (i + 1 < actions.size()) receive(actions[i + 1]);
       run(actions[i]);
     }
+    settle();
     for (const auto& [key, sent] : sent_)
       for (const int microbatch : sent) call(key.first, key.second, microbatch, channel_of(key));
     sent_.clear();
@@ -162,6 +163,12 @@ class ScriptWriter {
       call(RoutineKind::GradientIn, own.last_block, action.microbatch, own.gradient_in);
   }
 
+  // And then waits for the sum that travelled meanwhile.
+  void compute(RoutineKind routine, int block, int microbatch) {
+    call(routine, block, microbatch);
+    settle();
+  }
+
   // Waits for the oldest messages until at most `most` are under way.
   void await_sent(RoutineKind done, int block, size_t most, int microbatch = kNone) {
     std::deque<int>& sent = sent_[{done, block}];
@@ -178,7 +185,7 @@ class ScriptWriter {
       call(RoutineKind::StreamInDone, own.first_block, microbatch, own.stream_in);
     }
     for (int block = own.first_block; block <= own.last_block; ++block)
-      call(evaluates_ ? RoutineKind::Evaluate : RoutineKind::Forward, block, microbatch);
+      compute(evaluates_ ? RoutineKind::Evaluate : RoutineKind::Forward, block, microbatch);
     if (own.stream_out == kNone) return;
     await_sent(RoutineKind::StreamOutDone, own.last_block, most_streams_ - 1);
     call(RoutineKind::StreamOut, own.last_block, microbatch, own.stream_out);
@@ -217,28 +224,48 @@ class ScriptWriter {
       return;
     int first = last;
     while (first > own.first_block && segment(first - 1) == segment(last)) --first;
-    for (int block = first; block <= last; ++block) call(RoutineKind::Recompute, block, microbatch);
+    for (int block = first; block <= last; ++block)
+      compute(RoutineKind::Recompute, block, microbatch);
   }
 
-  // Sums of a block's gradients travel while the block before it computes. Where the backward is
+  // Sums of a block's gradients travel while the next block computes, of this action or, where a
+  // stage before waits for its gradient, of the one after it. Where the backward is
   // split some parameters' gradients come with the input's: a sum is taken only when all of the
   // block's are there for the same microbatches.
   void weight_gradients(const StageEdges& own, int microbatch, RoutineKind routine) {
     const bool last = is_last(own);
     const bool whole =
         !module_.split_backward || input_grads_[own.first_block] == backwards_[own.first_block];
-    int travelling = kNone;
     for (int block = own.last_block; block >= own.first_block; --block) {
       if (routine != RoutineKind::WeightGrad) rebuild(own, block, microbatch);
-      call(routine, block, microbatch);
+      call_backward(routine, block, microbatch);
       const BlockClass& block_class = module_.class_of(module_.blocks[static_cast<size_t>(block)]);
       const bool due = last || (whole && reduces_every_microbatch(block_class));
       if (!due || !has(RoutineKind::Reduce, block)) continue;
-      if (travelling != kNone) call(RoutineKind::Settle, travelling, microbatch);
+      settle();
       call(RoutineKind::Reduce, block, microbatch);
-      travelling = block;
+      travelling_ = {block, microbatch};
     }
-    if (travelling != kNone) call(RoutineKind::Settle, travelling, microbatch);
+    if (own.gradient_out == kNone) settle();
+  }
+
+  // Waits for the sum that travels, if one does.
+  void settle() {
+    if (travelling_.first != kNone)
+      call(RoutineKind::Settle, travelling_.first, travelling_.second);
+    travelling_ = {kNone, kNone};
+  }
+
+  // A gradient whose sum travels is not written.
+  void call_backward(RoutineKind routine, int block, int microbatch) {
+    if (!has(routine, block)) return;
+    call(routine, block, microbatch);
+    const std::vector<int> written = gradients_written(module_, program_, script_.calls.back());
+    if (std::find(written.begin(), written.end(), travelling_.first) == written.end()) return;
+    script_.calls.pop_back();
+    runs_.pop_back();
+    settle();
+    call(routine, block, microbatch);
   }
 
   void backward(const StageEdges& own, int microbatch) {
@@ -252,7 +279,8 @@ class ScriptWriter {
     ++input_grads_[own.first_block];
     for (int block = own.last_block; block >= own.first_block; --block) {
       rebuild(own, block, microbatch);
-      call(RoutineKind::InputGrad, block, microbatch);
+      call_backward(RoutineKind::InputGrad, block, microbatch);
+      settle();
     }
     give_gradient(own, microbatch);
   }
@@ -342,9 +370,10 @@ class ScriptWriter {
   const Stages& stages_;
   Script script_;
   std::map<std::string, bool> written_;
-  std::map<Sender, std::deque<int>> sent_;      // microbatches under way
-  std::map<int, int> input_grads_, backwards_;  // so far, by a stage's first block
-  std::vector<int> runs_;                       // by call
+  std::map<Sender, std::deque<int>> sent_;        // microbatches under way
+  std::map<int, int> input_grads_, backwards_;    // so far, by a stage's first block
+  std::pair<int, int> travelling_{kNone, kNone};  // block and microbatch of a sum on its way
+  std::vector<int> runs_;                         // by call
   int run_ = kNone;
   Action last_ = {};
   size_t most_streams_ = kMostInFlight;
