@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The demo: trains a small transformer on made-up stories and shows what it learned to write; then trains it on a mesh
-# of four ranks and proves that they compute what one would.
+# The demo: trains a small transformer on made-up stories and shows what it learned to write; then trains it on meshes
+# of four and eight ranks, proves that they compute what one would, and simulates a step on 16,384 GPUs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/demo
 mesh_out=out/demo-mesh
 mesh=dp=2,tp=2
+pipeline_out=out/demo-pipeline
+pipeline=pp=2,dp=2,tp=2
 tessera=build/release/tessera
 
 echo "Training a transformer of 0.85M parameters on built-in stories, for about two minutes on two cores."
@@ -26,6 +28,23 @@ echo
 echo "Do four ranks compute what one would? A small model of the same family, in fp64:"
 "$tessera" verify --mesh "$mesh" --shrink
 
+echo
+mkdir -p "$pipeline_out"
+echo "The schedule that two stages of a pipeline will run with four microbatches:"
+"$tessera" schedule --kind 1f1b --stages 2 --microbatches 4 --svg "$pipeline_out/schedule.svg"
+
+echo
+echo "Eight ranks ($pipeline): two stages, each on two halves of the batch and two halves of the weights."
+"$tessera" train --model tiny --mesh "$pipeline" --set train.microbatches=4 --steps 30 --out "$pipeline_out" \
+  --overwrite --set train.eval_every=0 --set train.log_every=10 --trace "$pipeline_out/trace.json"
+"$tessera" verify --mesh "$pipeline" --shrink --set train.microbatches=4
+
+echo
+echo "The same programs for Llama 3 405B on 16,384 GPUs, walked on the cost model of a cluster (some seconds):"
+"$tessera" simulate --cluster llama3-h100 --model llama3-405b --mesh dp=128,pp=16,tp=8 --set train.seq=8192 \
+  --set train.batch=2048 --set train.microbatches=16 --set train.precision=bf16 --set plan.zero=1 \
+  --set plan.schedule=interleaved_1f1b --set plan.chunks=8 --set plan.sequence_parallel=true | head -7
+
 cat <<TEXT
 
 Outputs of this run:
@@ -34,6 +53,7 @@ Outputs of this run:
   $out/checkpoints/      weights and optimizer state (safetensors)
   $mesh_out/             metrics and config of the run on the mesh
   $mesh_out/trace.json   what each rank did in its first steps: open it in https://ui.perfetto.dev
+  $pipeline_out/         the same of the pipeline, and its schedule as a picture (schedule.svg)
 Go on:
   $tessera generate $out --prompt "It was a sunny day." --temperature 0.8
   $tessera train --resume --out $out --steps 1500 --save-every 300 $out/config.toml
