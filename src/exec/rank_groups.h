@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "comm/communicator.h"
@@ -16,6 +17,7 @@ class RankGroups {
  public:
   // Makes every group that the program's collectives name, in an order that all ranks share.
   RankGroups(const Program& program, RankWorld& world);
+  RankGroups(const Mesh& mesh, const std::set<std::string>& words, RankWorld& world);
 
   Communicator& at(std::string_view axes) const;
   Communicator* channel(int index) const { return channels_[static_cast<size_t>(index)].get(); }

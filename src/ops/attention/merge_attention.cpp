@@ -22,6 +22,9 @@ Cost cost(const OpCall& call) {
   return cost_of(call, 3 * call.operand(0).num_elements() + 10 * call.operand(1).num_elements());
 }
 
+// The logsumexps that weigh a head are its own.
+ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(0).dims.back().name}}; }
+
 }  // namespace
 
 const OpDef& merge_attention_def() {
@@ -33,6 +36,7 @@ const OpDef& merge_attention_def() {
       .infer_types = infer_types,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}, {.result = 1, .operand = 1}},
+      .sharding = sharding,
   };
   return def;
 }

@@ -17,9 +17,12 @@ struct Keys {
 
 }  // namespace
 
-// The sequence is split round a ring; a head stays whole.
+// The sequence is split round a ring; a head stays whole. A hop of such a ring, whose keys are not
+// those of the queries, is not split again.
 ShardingRule attention_sharding(const OpCall& call) {
   const Dims& q = call.operand(0).dims;
+  const size_t own_keys = call.op == OpKind::attention ? 5 : 8;
+  if (call.operands.size() > own_keys) return {.whole = {q[1].name, q[4].name}};
   return {.whole = {q[4].name}, .expandable = {q[1].name}};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // clear_gaps(x): x with zeros in the ranges of `gaps` ("3-32+40-64", in elements): the padding
 // between the parameters of a flat buffer, so that sums over the whole buffer are right.
+#include "ops/nothing_split.h"
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -25,6 +26,7 @@ const OpDef& clear_gaps_def() {
       .infer_types = infer_types,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},
+      .sharding = nothing_split,
   };
   return def;
 }

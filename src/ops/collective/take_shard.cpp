@@ -14,6 +14,8 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 
 Cost cost(const OpCall& call) { return cost_of(call, 0); }
 
+ShardingRule sharding(const OpCall& call) { return {.whole = {call.attributes.word("dim")}}; }
+
 }  // namespace
 
 const OpDef& take_shard_def() {
@@ -25,6 +27,7 @@ const OpDef& take_shard_def() {
       .attributes = {{"ranks", int64_t{1}}, {"dim", "none"}},
       .infer_types = infer_types,
       .cost = cost,
+      .sharding = sharding,
   };
   return def;
 }

@@ -35,9 +35,11 @@ void gradient(GradientBuilder& g) {
 
 Cost cost(const OpCall& call) { return cost_of(call, 0); }
 
-// Rows may be split: each rank looks up its own, and the sum over ranks is the lookup.
+// Rows may be split, once: each rank looks up its own, and the sum over ranks is the lookup.
 ShardingRule sharding(const OpCall& call) {
-  return {.expandable = {call.operand(0).dims.front().name}};
+  const std::string& rows = call.operand(0).dims.front().name;
+  if (call.operands.size() > 2) return {.whole = {rows}};
+  return {.expandable = {rows}};
 }
 
 std::vector<ValueId> expand(ExpansionBuilder& b) {

@@ -25,7 +25,9 @@ Cost cost(const OpCall& call) { return cost_of(call, call.operand(1).num_element
 
 // Each rank has the gradient of its own rows.
 ShardingRule sharding(const OpCall& call) {
-  return {.expandable = {call.attributes.word("rows_dim")}};
+  const std::string& rows = call.attributes.word("rows_dim");
+  if (call.operands.size() > 2) return {.whole = {rows}};
+  return {.expandable = {rows}};
 }
 
 std::vector<ValueId> expand(ExpansionBuilder& b) {

@@ -31,6 +31,7 @@ const OpDef& output_stats_def() {
       .infer_types = infer_types,
       .cost = cost,
       .workspace_bytes = output_loss_workspace_bytes,
+      .sharding = sharded_logits_sharding,
   };
   return def;
 }

@@ -29,6 +29,7 @@ const OpDef& sharded_loss_def() {
       .infer_types = infer_types,
       .cost = cost,
       .accumulates = {0},
+      .sharding = shared_stats_sharding,
   };
   return def;
 }

@@ -36,4 +36,12 @@ inline void require_sharded_logit_operands(const OpCall& call, size_t shard) {
   call.require(vocabulary > 0, "vocabulary = {} must be positive", vocabulary);
 }
 
+// A shard of the vocabulary is not split again: rows may be.
+inline ShardingRule sharded_logits_sharding(const OpCall& call) {
+  const Dims& table = call.operand(1).dims;
+  return {.whole = {table[0].name, table[1].name}};
+}
+
+inline ShardingRule shared_stats_sharding(const OpCall& /*call*/) { return {.whole = {"stat"}}; }
+
 }  // namespace tessera

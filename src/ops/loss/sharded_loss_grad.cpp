@@ -36,6 +36,7 @@ const OpDef& sharded_loss_grad_def() {
       .cost = cost,
       .workspace_bytes = output_loss_workspace_bytes,
       .accumulates = {0, 2},
+      .sharding = sharded_logits_sharding,
   };
   return def;
 }

@@ -25,6 +25,7 @@ const OpDef& shared_stats_def() {
       .results = {"stats"},
       .infer_types = infer_types,
       .cost = cost,
+      .sharding = shared_stats_sharding,
       .passes_pending = true,
       .whole_beside_pending = {3},
   };

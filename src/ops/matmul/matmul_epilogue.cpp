@@ -32,6 +32,14 @@ Cost cost(const OpCall& call) {
   return cost_of(call, 2 * c.m * c.n * c.k + after * c.m * c.n);
 }
 
+// A bias and an activation come after the whole sum.
+ShardingRule sharding(const OpCall& call) {
+  ShardingRule rule;
+  for (const Dim& dim : call.operand(0).dims)
+    if (!call.result(0).has(dim.name)) rule.whole.push_back(dim.name);
+  return rule;
+}
+
 }  // namespace
 
 const OpDef& matmul_epilogue_def() {
@@ -44,6 +52,7 @@ const OpDef& matmul_epilogue_def() {
       .infer_types = infer_types,
       .cost = cost,
       .workspace_bytes = matmul_workspace_bytes,
+      .sharding = sharding,
   };
   return def;
 }

@@ -3,6 +3,7 @@
 // PyTorch has it, after scaling the gradient to norm clip_norm where the norm of all gradients is
 // larger. Updates weights and moments in place. Of flat weights only the first `decayed` elements
 // decay (-1: all); where they are a shard of a flat buffer, `shard` tells which one.
+#include "ops/nothing_split.h"
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -22,6 +23,12 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 
 // Clip 1, decay 1, moment1 3, moment2 4, denominator 3, update 3.
 Cost cost(const OpCall& call) { return pointwise_cost(call, 15); }
+
+// build_update cuts flat buffers itself and says which shard it is.
+ShardingRule sharding(const OpCall& call) {
+  const bool flat = call.attributes.integer("decayed") >= 0 || call.operands.size() > 7;
+  return flat ? nothing_split(call) : ShardingRule{};
+}
 
 }  // namespace
 
@@ -50,6 +57,7 @@ const OpDef& adamw_def() {
       .in_place = {{.result = 0, .operand = 0},
                    {.result = 1, .operand = 2},
                    {.result = 2, .operand = 3}},
+      .sharding = sharding,
   };
   return def;
 }

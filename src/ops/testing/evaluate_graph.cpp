@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads) {
+HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads,
+                           const RankGroups* groups) {
   HostTensors values = std::move(inputs);
   for (const GraphInput& input : graph.inputs()) {
     const Value& value = graph.value(input.value);
@@ -38,7 +39,8 @@ HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads) 
                          .operands = operands,
                          .results = results,
                          .workspace = workspace.bytes(),
-                         .threads = pool});
+                         .threads = pool,
+                         .groups = groups});
     TESSERA_CHECK(workspace.guards_intact(), "{} wrote outside its workspace", def.name);
     for (const ValueId id : node.results)
       TESSERA_CHECK(values.at(graph.value(id).name).guards_intact(), "{} wrote outside %{}",

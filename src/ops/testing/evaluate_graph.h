@@ -14,6 +14,8 @@ namespace tessera {
 using HostTensors = std::map<std::string, HostTensor, std::less<>>;
 
 // `inputs` holds every input of the graph by name; the answer holds every value by name.
-HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads = 1);
+// Collectives need the rank's groups.
+HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads = 1,
+                           const RankGroups* groups = nullptr);
 
 }  // namespace tessera

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every sample of every op that a model or a pass writes for one device, under every placement that
+// the op's rule permits: what the ranks have, put together, is what one device has.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/testing/sharded_run.h"
+
+namespace tessera {
+namespace {
+
+// The same sums in another order.
+constexpr double kTolerance = 1e-12;
+
+// max|a - b| / max|b|, where infinities that are equal differ by nothing.
+double difference(const HostTensor& a, const HostTensor& b) {
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < b.size(); ++i) {
+    if (std::isfinite(b.at(i))) largest = std::max(largest, std::abs(b.at(i)));
+    if (a.at(i) == b.at(i)) continue;
+    if (!std::isfinite(a.at(i)) || !std::isfinite(b.at(i))) return INFINITY;
+    worst = std::max(worst, std::abs(a.at(i) - b.at(i)));
+  }
+  return worst == 0 ? 0 : worst / largest;
+}
+
+class ShardedOp : public testing::TestWithParam<ConformanceCase> {
+ protected:
+  void check(const ShardedCase& sharded) {
+    const SampleCall call =
+        sample_call(GetParam().op, grown(GetParam().sample, sharded.plan), DType::Fp64);
+    const std::vector<HostTensor> expected = run_kernel(call);
+    const std::vector<JoinedResult> results = run_sharded(call, sharded);
+    for (size_t i = 0; i < results.size(); ++i)
+      for (const HostTensor& copy : results[i].copies)
+        EXPECT_LE(difference(copy, expected[i]), kTolerance)
+            << "result " << i << " " << to_string(expected[i].type());
+  }
+};
+
+TEST_P(ShardedOp, EqualsUnshardedUnderEveryPlacementItsRulePermits) {
+  const SampleCall call = sample_call(GetParam().op, GetParam().sample, DType::Fp64);
+  for (const ShardedCase& sharded : permitted_placements(call)) {
+    SCOPED_TRACE(fmt::format("{} ({}), {}", name(GetParam().op), GetParam().sample.name,
+                             to_string(sharded, GetParam().op)));
+    try {
+      check(sharded);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
+// An op that talks is what localize makes of a change of placement: its types are one rank's.
+bool is_sharded(const ConformanceCase& c) { return !op_def(c.op).communicates; }
+
+INSTANTIATE_TEST_SUITE_P(OpConformance, ShardedOp, testing::ValuesIn(conformance_cases(is_sharded)),
+                         case_name);
+
+}  // namespace
+}  // namespace tessera

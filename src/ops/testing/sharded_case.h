@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The placements that an op's sharding rule permits on small meshes: every dim on one axis, on two
+// axes in both orders, every pair of dims, and dims that are split otherwise than they arrive.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mesh/plan.h"
+#include "ops/testing/sample_call.h"
+
+namespace tessera {
+
+struct ShardedCase {
+  Plan plan;
+  AxisIds pending = {};            // every operand is a pending sum along these axes
+  bool arrives_elsewhere = false;  // operands lie as the axis's list says, the op splits its own
+};
+
+std::vector<ShardedCase> permitted_placements(const SampleCall& call);
+std::string to_string(const ShardedCase& sharded, OpKind op);
+
+// The sample with sizes raised where the plan's axes would not divide them.
+OpSample grown(const OpSample& sample, const Plan& plan);
+
+}  // namespace tessera
