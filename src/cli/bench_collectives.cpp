@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <thread>
 
 #include "cli/commands.h"
@@ -65,13 +64,10 @@ Work work_of(const BenchCollectives& command) {
   Work work;
   std::vector<int64_t> sizes;
   for (const std::string& size : command.sizes) sizes.push_back(parse_byte_size(size));
-  Reduction reduction = Reduction::Sum;
-  for (int i = 0; i < kNumReductions; ++i)
-    if (name(static_cast<Reduction>(i)) == command.reduction) reduction = static_cast<Reduction>(i);
   for (const CollectiveKind kind : chosen_kinds(command))
     for (const int64_t size : sizes) {
       work.items.push_back({.kind = kind,
-                            .reduction = reduction,
+                            .reduction = *reduction_from_name(command.reduction),
                             .dtype = *dtype_from_name(command.dtype),
                             .bytes = size});
       work.largest_bytes = std::max(work.largest_bytes, size);
@@ -82,9 +78,7 @@ Work work_of(const BenchCollectives& command) {
 // The first rank's timings are the ones shown.
 std::vector<CollectiveTiming> bench_on(RankWorld& world, const Work& work, std::byte* input,
                                        std::byte* output) {
-  std::vector<int> all(static_cast<size_t>(world.size()));
-  std::iota(all.begin(), all.end(), 0);
-  const auto group = world.group(all, "all");
+  const auto group = world.everyone("all");
   std::vector<CollectiveTiming> timings;
   for (const CollectiveBenchOptions& item : work.items)
     timings.push_back(bench_collective(*group, item, input, output));

@@ -124,9 +124,7 @@ std::vector<Shown> show_all(int ranks, Reduction reduction, Rows& before) {
   }
   before.resize(static_cast<size_t>(ranks));
   run_ranks(ranks, [&](RankWorld& world) {
-    std::vector<int> all(static_cast<size_t>(ranks));
-    std::iota(all.begin(), all.end(), 0);
-    const auto group = world.group(all, "all");
+    const auto group = world.everyone("all");
     const auto rank = static_cast<size_t>(world.rank());
     std::vector<float> numbers(static_cast<size_t>(ranks));
     std::iota(numbers.begin(), numbers.end(), static_cast<float>(rank));
@@ -172,11 +170,9 @@ nlohmann::json to_json(const CollectivesCommand& command, const Rows& before,
 }
 
 void run(const CollectivesCommand& command) {
-  Reduction reduction = Reduction::Sum;
-  for (int i = 0; i < kNumReductions; ++i)
-    if (name(static_cast<Reduction>(i)) == command.reduction) reduction = static_cast<Reduction>(i);
   Rows before;
-  const std::vector<Shown> shown = show_all(command.ranks, reduction, before);
+  const std::vector<Shown> shown =
+      show_all(command.ranks, *reduction_from_name(command.reduction), before);
   if (command.json)
     fmt::print("{}\n", to_json(command, before, shown).dump());
   else

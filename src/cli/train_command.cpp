@@ -51,6 +51,7 @@ nlohmann::json to_json(const TrainSummary& summary) {
   if (!summary.trace.empty()) json["trace"] = summary.trace;
   if (summary.checkpoint) json["checkpoint"] = summary.checkpoint->string();
   if (!summary.stopped_by.empty()) json["stopped_by"] = summary.stopped_by;
+  if (!summary.warnings.empty()) json["warnings"] = summary.warnings;
   return json;
 }
 

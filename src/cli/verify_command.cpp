@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "comm/mpi/mpi_process.h"
 #include "train/model_of_config.h"
 #include "train/optimizer_of_config.h"
 #include "train/plan_of_config.h"
@@ -96,6 +97,10 @@ void print_report(const VerifyRequest& request, const VerifyReport& report) {
 }
 
 void run(const VerifyCommand& command) {
+  if (launched_by_mpi())
+    throw user_error(
+        "verify runs all ranks as threads of one process, but mpirun or srun started it")
+        .help("start it without a launcher: tessera verify --mesh dp=2,tp=2");
   const VerifyRequest request = request_of(command);
   const VerifyReport report = verify_plan(request);
   if (command.run.json)

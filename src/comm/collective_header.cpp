@@ -50,6 +50,12 @@ std::string_view name(Reduction reduction) {
   return kReductions.at(static_cast<size_t>(reduction));
 }
 
+std::optional<Reduction> reduction_from_name(std::string_view text) {
+  const auto found = std::find(kReductions.begin(), kReductions.end(), text);
+  if (found == kReductions.end()) return std::nullopt;
+  return static_cast<Reduction>(found - kReductions.begin());
+}
+
 bool has_root(CollectiveKind kind) {
   return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Scatter ||
          kind == CollectiveKind::Gather || kind == CollectiveKind::Reduce;

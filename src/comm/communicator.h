@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ inline constexpr int kNumReductions = 4;
 
 std::string_view name(CollectiveKind kind);  // "all_reduce"
 std::string_view name(Reduction reduction);  // "sum"
+std::optional<Reduction> reduction_from_name(std::string_view text);
 
 // How a buffer is cut into one part per member, in elements: element (o, m, i) of part p lies at
 // o * outer_stride + m * middle_stride + p * part_stride + i. So shards of an inner dim need no
@@ -102,6 +104,8 @@ class RankWorld {
   // The group of these ranks, this one among them, in the order of `ranks`. Every member makes its
   // groups in the same order. The world outlives its groups.
   virtual std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) = 0;
+  std::unique_ptr<Communicator> everyone(std::string name);
+  virtual std::string machine() const;  // its name: the same for ranks that share one
 };
 
 }  // namespace tessera

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "program/program.h"
 
@@ -32,6 +34,9 @@ class Executor {
 
   // Whether any process of the job says so; all of them ask at the same point.
   virtual bool any(bool mine) const { return mine; }
+  // What each process of the job says, on the first one; nothing on the others. All of them ask at
+  // the same point.
+  virtual std::vector<std::string> gather(std::string mine) const { return {std::move(mine)}; }
 };
 
 // Gives every state its first value: a pure function of (seed, name, element index), whatever the

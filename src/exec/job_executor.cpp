@@ -3,23 +3,26 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <limits>
 
 namespace tessera {
 namespace {
 
-std::vector<int> all_ranks(int size) {
-  std::vector<int> ranks(static_cast<size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
+CpuExecutorOptions options_of(int threads, RankWorld& world, RankObserver observer) {
+  CpuExecutorOptions options{.threads = threads, .world = &world};
+  if (observer)
+    options.observer = [observer = std::move(observer), rank = world.rank()](
+                           const InstructionEvent& event) { observer(rank, event); };
+  return options;
 }
 
 }  // namespace
 
-JobExecutor::JobExecutor(std::span<const Program> programs, int threads, RankWorld& world)
+JobExecutor::JobExecutor(std::span<const Program> programs, int threads, RankWorld& world,
+                         RankObserver observer)
     : view_(view_of(programs)),
-      own_(at_place(programs, world.rank()), {.threads = threads, .world = &world}),
-      everyone_(world.group(all_ranks(world.size()), "job")) {
+      own_(at_place(programs, world.rank()), options_of(threads, world, std::move(observer))),
+      everyone_(world.everyone("job")) {
   for (int rank = 0; rank < world.size(); ++rank)
     planned_bytes_ += at_place(programs, rank).peak_bytes();
 }
@@ -45,17 +48,7 @@ bool JobExecutor::gives(const StateBuffer& state, bool gradient) const {
 void JobExecutor::put_together(std::span<std::byte> bytes) const {
   words_.assign((bytes.size() + 3) / 4, 0);
   std::memcpy(words_.data(), bytes.data(), bytes.size());
-  const Parts parts = contiguous_parts(static_cast<int64_t>(words_.size()));
-  auto* data = reinterpret_cast<std::byte*>(words_.data());
-  everyone_->run({.kind = CollectiveKind::AllReduce,
-                  .reduction = Reduction::Sum,
-                  .dtype = DType::Int32,
-                  .input = data,
-                  .input_parts = parts,
-                  .output = data,
-                  .output_parts = parts,
-                  .root = 0,
-                  .name = "read a state"});
+  reduce_words(words_, Reduction::Sum, "read a state");
   std::memcpy(bytes.data(), words_.data(), bytes.size());
 }
 
@@ -88,18 +81,53 @@ double JobExecutor::read_step(std::string_view name) const {
 
 bool JobExecutor::any(bool mine) const {
   int32_t flag = mine ? 1 : 0;
-  auto* data = reinterpret_cast<std::byte*>(&flag);
-  const Parts parts = contiguous_parts(1);
+  reduce_words({&flag, 1}, Reduction::Max, "agree to stop");
+  return flag != 0;
+}
+
+void JobExecutor::reduce_words(std::span<int32_t> words, Reduction reduction,
+                               std::string_view name) const {
+  const Parts parts = contiguous_parts(std::ssize(words));
+  auto* data = reinterpret_cast<std::byte*>(words.data());
   everyone_->run({.kind = CollectiveKind::AllReduce,
-                  .reduction = Reduction::Max,
+                  .reduction = reduction,
                   .dtype = DType::Int32,
                   .input = data,
                   .input_parts = parts,
                   .output = data,
                   .output_parts = parts,
-                  .root = 0,
-                  .name = "agree to stop"});
-  return flag != 0;
+                  .name = name});
+}
+
+std::vector<std::string> JobExecutor::gather(std::string mine) const {
+  const auto ranks = static_cast<size_t>(everyone_->size()), own = static_cast<size_t>(own_.rank());
+  std::vector<int32_t> lengths(ranks, 0);
+  TESSERA_CHECK(mine.size() <= std::numeric_limits<int32_t>::max(), "{} bytes", mine.size());
+  lengths[own] = static_cast<int32_t>(mine.size());
+  reduce_words(lengths, Reduction::Sum, "lengths of texts");
+  std::vector<std::string> texts(own == 0 ? ranks : 0);
+  for (size_t from = 1; from < ranks; ++from) {
+    if (own != 0 && own != from) continue;
+    words_.assign((static_cast<size_t>(lengths[from]) + 3) / 4, 0);
+    auto* data = reinterpret_cast<std::byte*>(words_.data());
+    Collective move{.dtype = DType::Int32, .name = "gather texts"};
+    if (own == 0) {
+      move.kind = CollectiveKind::Recv;
+      move.output = data;
+      move.output_parts = contiguous_parts(std::ssize(words_));
+      move.root = static_cast<int>(from);
+    } else {
+      std::memcpy(data, mine.data(), mine.size());
+      move.kind = CollectiveKind::Send;
+      move.input = data;
+      move.input_parts = contiguous_parts(std::ssize(words_));
+    }
+    everyone_->run(move);
+    if (own == 0)
+      texts[from].assign(reinterpret_cast<const char*>(data), static_cast<size_t>(lengths[from]));
+  }
+  if (own == 0) texts[0] = std::move(mine);
+  return texts;
 }
 
 }  // namespace tessera

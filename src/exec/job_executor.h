@@ -3,14 +3,15 @@
 // call the same functions in the same order: what is read is put together from all ranks.
 #pragma once
 
-#include "exec/cpu/cpu_executor.h"
+#include "exec/mesh_executor.h"
 
 namespace tessera {
 
 class JobExecutor : public Executor {
  public:
   // By place along the pipeline; one where there is none.
-  JobExecutor(std::span<const Program> programs, int threads, RankWorld& world);
+  JobExecutor(std::span<const Program> programs, int threads, RankWorld& world,
+              RankObserver observer = {});
 
   const HostView& program() const override { return view_; }
   int64_t planned_bytes() const override { return planned_bytes_; }
@@ -28,11 +29,13 @@ class JobExecutor : public Executor {
   void read_output(std::span<std::byte> bytes) const override { own_.read_output(bytes); }
   void run(std::string_view script) override { own_.run(script); }
   bool any(bool mine) const override;
+  std::vector<std::string> gather(std::string mine) const override;
 
  private:
   // Each element comes from one rank: the first of those that hold it.
   bool gives(const StateBuffer& state, bool gradient) const;
   void put_together(std::span<std::byte> bytes) const;
+  void reduce_words(std::span<int32_t> words, Reduction reduction, std::string_view name) const;
 
   HostView view_;
   int64_t planned_bytes_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/trace_recorder.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "ir/op_def.h"
@@ -13,9 +15,7 @@ class TraceRecorder::JsonWriter {
   void add(std::string_view name, const std::string& fields) {
     text_ += fmt::format("{}{{\"name\":\"{}\",{}}}", text_.empty() ? "" : ",\n", name, fields);
   }
-  std::string finish() const {
-    return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + text_ + "\n]}\n";
-  }
+  const std::string& text() const { return text_; }
 
  private:
   std::string text_;
@@ -203,20 +203,28 @@ void TraceRecorder::write_channel_arrow(int rank, int track, const Slice& slice,
   add_arrow(json, sends ? "s" : "f", id, rank, track, sends ? slice.begin_us : slice.end_us);
 }
 
-std::string TraceRecorder::to_json() const {
+std::string TraceRecorder::events(int rank) const {
   JsonWriter json;
-  const Mesh& mesh = mesh_;
-  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
-    std::string place;
-    for (int axis = 0; axis < mesh.num_axes(); ++axis)
-      place += fmt::format(" {}={}", mesh.axes()[static_cast<size_t>(axis)].name,
-                           mesh.coordinate(rank, axis));
-    json.add("process_name",
-             fmt::format(R"("ph":"M","pid":{},"args":{{"name":"rank {}{}"}})", rank, rank, place));
-    write_kernels(rank, json);
-    write_collectives(rank, json);
-  }
-  return json.finish();
+  std::string place;
+  for (int axis = 0; axis < mesh_.num_axes(); ++axis)
+    place += fmt::format(" {}={}", mesh_.axes()[static_cast<size_t>(axis)].name,
+                         mesh_.coordinate(rank, axis));
+  json.add("process_name",
+           fmt::format(R"("ph":"M","pid":{},"args":{{"name":"rank {}{}"}})", rank, rank, place));
+  write_kernels(rank, json);
+  write_collectives(rank, json);
+  return json.text();
+}
+
+std::string TraceRecorder::to_json() const {
+  std::vector<std::string> all;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) all.push_back(events(rank));
+  return trace_json(all);
+}
+
+std::string trace_json(std::span<const std::string> events) {
+  return fmt::format("{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{}\n]}}\n",
+                     fmt::join(events, ",\n"));
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ class TraceRecorder {
   void stop() { recording_ = false; }
   bool recording() const { return recording_; }
 
-  std::string to_json() const;
+  // What one rank did, as items of a JSON list.
+  std::string events(int rank) const;
+  std::string to_json() const;  // of all ranks
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -60,5 +63,8 @@ class TraceRecorder {
   std::vector<Rank> ranks_;
   bool recording_ = true;
 };
+
+// The file, from the events of each rank.
+std::string trace_json(std::span<const std::string> events);
 
 }  // namespace tessera

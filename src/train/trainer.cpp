@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cmath>
 
+#include "comm/machines.h"
 #include "exec/cpu/matmul_rate.h"
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
+#include "mesh/machine_borders.h"
 #include "models/build_model.h"
 #include "train/atomic_file.h"
 #include "train/learning_rate.h"
@@ -42,7 +44,7 @@ std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig&
                      plan.mesh.num_ranks(), world->size())
         .help(fmt::format("start {} processes: mpirun -np {}", plan.mesh.num_ranks(),
                           plan.mesh.num_ranks()));
-  return std::make_unique<JobExecutor>(compiled.programs, per_rank, *world);
+  return std::make_unique<JobExecutor>(compiled.programs, per_rank, *world, std::move(observer));
 }
 
 }  // namespace
@@ -70,6 +72,8 @@ Trainer::Trainer(Config config, TrainerOptions options)
     };
   executor_ = make_executor(config_, model_, shape_, precision_, threads_, options_.world,
                             std::move(observer));
+  if (options_.world)
+    warn(tp_leaves_machine(executor_->program().mesh, machines_of_ranks(*options_.world)));
   if (options_.resume)
     resume();
   else
@@ -82,6 +86,12 @@ Trainer::Trainer(Config config, TrainerOptions options)
   summary_.planned_bytes = executor_->planned_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
+}
+
+void Trainer::warn(const std::string& text) {
+  if (text.empty()) return;
+  summary_.warnings.push_back(text);
+  if (!quiet()) progress_.note("warning: " + text);
 }
 
 void Trainer::prepare_output() {
@@ -185,7 +195,13 @@ void Trainer::save() {
 
 void Trainer::write_trace() {
   trace_->stop();
-  write_file_atomically(config_.run.trace, trace_->to_json());
+  if (!options_.world) {
+    write_file_atomically(config_.run.trace, trace_->to_json());
+  } else {
+    const std::vector<std::string> events =
+        executor_->gather(trace_->events(options_.world->rank()));
+    if (writes_files()) write_file_atomically(config_.run.trace, trace_json(events));
+  }
   summary_.trace = config_.run.trace;
 }
 
@@ -210,9 +226,10 @@ TrainSummary Trainer::run() {
     metrics_ = std::make_unique<MetricsWriter>(
         std::filesystem::path(config_.run.out) / "metrics.jsonl",
         options_.resume ? std::optional(position_.step) : std::nullopt);
-  if (!config_.run.trace.empty() && !options_.world)
-    trace_ = std::make_unique<TraceRecorder>(executor_->program().mesh);
   bool stopped = executor_->any(stop_.requested());
+  // The ranks have just met: their clocks begin together.
+  if (!config_.run.trace.empty())
+    trace_ = std::make_unique<TraceRecorder>(executor_->program().mesh);
   for (; position_.step < config_.train.steps && !stopped;
        stopped = executor_->any(stop_.requested())) {
     StepMetrics metrics = step();

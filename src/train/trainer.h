@@ -43,6 +43,7 @@ struct TrainSummary {
   std::filesystem::path out;
   std::optional<std::filesystem::path> checkpoint;
   std::string trace;  // file, if one was written
+  std::vector<std::string> warnings;
 };
 
 struct TrainerOptions {
@@ -59,6 +60,7 @@ class Trainer {
   TrainSummary run();
 
  private:
+  void warn(const std::string& text);  // nothing where it is empty
   void prepare_output();
   void resume();
   StepMetrics step();

@@ -3,7 +3,7 @@
 """Golden errors: runs every *.case beside this file in an empty folder and compares exit code and standard error.
 
 A case is `setup:` lines (shell, optional), one `run:` line (arguments of tessera), `exit: N`, then `stderr:` and the exact
-text. `keeps:` names a file that setup made and that must still hold the same bytes. --update rewrites exit and text.
+text. `env:` sets a variable for the run (NAME=value). `keeps:` names a file that setup made and that must still hold the same bytes. --update rewrites exit and text.
 """
 import argparse
 import os
@@ -16,13 +16,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def parse(path):
-    case = {"comment": [], "setup": [], "keeps": [], "run": None, "exit": 2, "stderr": ""}
+    case = {"comment": [], "setup": [], "env": [], "keeps": [], "run": None, "exit": 2, "stderr": ""}
     lines = path.read_text().splitlines(keepends=True)
     for i, line in enumerate(lines):
         key, _, value = line.partition(":")
         if line.startswith("#"):
             case["comment"].append(line)
-        elif key in ("setup", "keeps"):
+        elif key in ("setup", "env", "keeps"):
             case[key].append(value.strip())
         elif key == "run":
             case["run"] = value.strip()
@@ -41,6 +41,7 @@ def parse(path):
 def show(case):
     text = "".join(case["comment"])
     text += "".join(f"setup: {line}\n" for line in case["setup"])
+    text += "".join(f"env: {line}\n" for line in case["env"])
     text += "".join(f"keeps: {line}\n" for line in case["keeps"])
     return text + f"run: {case['run']}\nexit: {case['exit']}\nstderr:\n{case['stderr']}"
 
@@ -52,6 +53,7 @@ def run(case, binary):
             subprocess.run(["bash", "-e", "-o", "pipefail", "-c", line], cwd=folder, env=environment, check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         kept = {name: (pathlib.Path(folder) / name).read_bytes() for name in case["keeps"]}
+        environment.update(line.split("=", 1) for line in case["env"])
         done = subprocess.run(["bash", "-c", f"\"$TESSERA\" {case['run']}"], cwd=folder, env=environment, capture_output=True,
                               text=True, timeout=120)
         lost = [name for name, old in kept.items() if (pathlib.Path(folder) / name).read_bytes() != old]

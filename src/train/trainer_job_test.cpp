@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trainers that are one rank each, as under mpirun; here the ranks are threads.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <set>
+
+#include "comm/local/run_ranks.h"
+#include "train/testing/temporary_folder.h"
+#include "train/trainer.h"
+
+namespace tessera {
+namespace {
+
+Config small_config(const std::filesystem::path& out, std::vector<std::string> more) {
+  std::vector<std::string> overrides{
+      "model.preset=mlp",        "model.width=16",          "model.mlp_size=16",
+      "train.steps=3",           "train.batch=8",           "train.eval_every=0",
+      "train.threads=1",         "train.precision=fp64",    "run.peak_gflops=100",
+      "run.out=" + out.string(), "train.learning_rate=1e-2"};
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  return load_config(std::nullopt, overrides);
+}
+
+// A world whose ranks are on machines of their own.
+class RankPerMachine : public RankWorld {
+ public:
+  explicit RankPerMachine(RankWorld& world) : world_(world) {}
+  int rank() const override { return world_.rank(); }
+  int size() const override { return world_.size(); }
+  std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override {
+    return world_.group(ranks, std::move(name));
+  }
+  std::string machine() const override { return "machine" + std::to_string(rank()); }
+
+ private:
+  RankWorld& world_;
+};
+
+// What rank 0 has to say.
+TrainSummary train_as_job(const Config& config, int ranks, bool apart = false) {
+  TrainSummary summary;
+  run_ranks(ranks, [&](RankWorld& world) {
+    RankPerMachine elsewhere(world);
+    TrainSummary own = Trainer(config, {.quiet = true, .world = apart ? &elsewhere : &world}).run();
+    if (world.rank() == 0) summary = std::move(own);
+  });
+  return summary;
+}
+
+TEST(TrainerJob, HasTheLossesOfThreads) {
+  const TemporaryFolder folder;
+  const TrainSummary job = train_as_job(small_config(folder.path() / "job", {"mesh=dp=2,tp=2"}), 4);
+  const TrainSummary threads =
+      Trainer(small_config(folder.path() / "threads", {"mesh=dp=2,tp=2"}), {.quiet = true}).run();
+  EXPECT_EQ(job.losses, threads.losses);
+}
+
+TEST(TrainerJob, WritesOneTraceWithEveryRankInIt) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "trace.json";
+  const TrainSummary summary = train_as_job(
+      small_config(folder.path() / "job", {"mesh=dp=2,tp=2", "run.trace=" + file.string()}), 4);
+  EXPECT_EQ(summary.trace, file.string());
+  std::map<int, int> kernels, collectives;
+  std::set<int> named;
+  for (const auto& event : nlohmann::json::parse(read_text(file))["traceEvents"]) {
+    const int rank = event["pid"];
+    if (event["name"] == "process_name") named.insert(rank);
+    if (event["ph"] != "X") continue;
+    ++(event["tid"] == 0 ? kernels : collectives)[rank];
+    EXPECT_GE(event["ts"].get<double>(), 0.0);
+  }
+  EXPECT_EQ(named, (std::set<int>{0, 1, 2, 3}));
+  ASSERT_EQ(kernels.size(), 4u);
+  ASSERT_EQ(collectives.size(), 4u);
+  for (int rank = 1; rank < 4; ++rank) {
+    EXPECT_EQ(kernels[rank], kernels[0]);
+    EXPECT_EQ(collectives[rank], collectives[0]);
+  }
+}
+
+TEST(TrainerJob, WarnsWhereTpLeavesAMachine) {
+  const TemporaryFolder folder;
+  const Config tp = small_config(folder.path() / "tp", {"mesh=tp=2"});
+  const Config dp = small_config(folder.path() / "dp", {"mesh=dp=2"});
+  const TrainSummary apart = train_as_job(tp, 2, /*apart=*/true);
+  ASSERT_EQ(apart.warnings.size(), 1u);
+  EXPECT_EQ(apart.warnings[0].substr(0, 36), "a group of tp = 2 leaves its machine");
+  EXPECT_TRUE(train_as_job(dp, 2, /*apart=*/true).warnings.empty());
+}
+
+TEST(TrainerJob, IsSilentWhereRanksShareAMachine) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(train_as_job(small_config(folder.path() / "tp", {"mesh=tp=2"}), 2).warnings.empty());
+}
+
+}  // namespace
+}  // namespace tessera
