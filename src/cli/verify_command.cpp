@@ -48,7 +48,8 @@ VerifyRequest request_of(const VerifyCommand& command) {
                         .threads = threads_of_config(config),
                         .memory_bytes = profile_of_config(config, 1).memory_bytes,
                         .show_ranks = command.show_ranks};
-  request.plan = plan_of_config(config, request.model);
+  request.plan = command.shrink ? plan_to_shrink(config, request.model)
+                                : plan_of_config(config, request.model);
   if (command.shrink) {
     const ShrunkModel small = shrink_model(request.model, request.plan);
     request.model = small.model;

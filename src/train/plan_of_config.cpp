@@ -39,7 +39,7 @@ Recompute recompute_of(const PlanConfig& plan) {
 
 }  // namespace
 
-Plan plan_of_config(const Config& config, const ModelConfig& model) {
+Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
   const bool mlp = model.family == Family::Mlp;
   PlanRequest request{
       .mesh = config.mesh,
@@ -54,18 +54,22 @@ Plan plan_of_config(const Config& config, const ModelConfig& model) {
       .blocks_per_stage = parse_stages(config.plan.stages)};
   const PlanSizes sizes{.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads};
   Plan plan = make_plan(request, sizes);
-  const int64_t chunks = 2 * plan.zigzag;
-  if (plan.zigzag > 1 && !mlp && config.train.seq % chunks != 0)
-    throw user_error("cannot cut a sequence of {} into {} chunks for a ring of {} ranks",
-                     config.train.seq, chunks, plan.zigzag)
-        .at("train.seq")
-        .help(fmt::format("use a multiple of 2 x cp: {} or {}",
-                          std::max(chunks, config.train.seq / chunks * chunks),
-                          (config.train.seq / chunks + 1) * chunks));
   const int cp = plan.mesh.find("cp");
   if (mlp && cp >= 0 && plan.mesh.size(cp) > 1)
     throw user_error("mesh cp = {} splits the sequence, but an mlp has none", plan.mesh.size(cp))
         .help("use dp, fsdp or tp");
+  return plan;
+}
+
+Plan plan_of_config(const Config& config, const ModelConfig& model) {
+  Plan plan = plan_to_shrink(config, model);
+  const int64_t chunks = 2 * plan.zigzag, seq = config.train.seq;
+  if (plan.zigzag > 1 && seq % chunks != 0)
+    throw user_error("cannot cut a sequence of {} into {} chunks for a ring of {} ranks", seq,
+                     chunks, plan.zigzag)
+        .at("train.seq")
+        .help(fmt::format("use a multiple of 2 x cp: {} or {}",
+                          std::max(chunks, seq / chunks * chunks), (seq / chunks + 1) * chunks));
   return plan;
 }
 

@@ -10,6 +10,8 @@
 namespace tessera {
 
 Plan plan_of_config(const Config& config, const ModelConfig& model);
+// The same for a model that will be shrunk: the config's sequence need not fit.
+Plan plan_to_shrink(const Config& config, const ModelConfig& model);
 
 // What the compiler may know of one rank.
 DeviceProfile profile_of_config(const Config& config, int threads_per_rank);

@@ -214,10 +214,11 @@ VerifyRequest PlanCase::request() const {
                    .schedule = schedule,
                    .chunks = chunks,
                    .recompute = recompute_of(recompute)};
-  const int64_t seq = std::lcm<int64_t>(2 * cp, cp * tp);
+  // Long enough for several documents in a row, and for labels that count and do not.
+  const int64_t pieces = std::lcm<int64_t>(2 * cp, cp * tp), seq = (7 / pieces + 1) * pieces;
   VerifyRequest request{
       .model = config,
-      .microbatch = {.batch = dp * fsdp, .seq = seq < 6 ? 2 * seq + 4 * (seq == 1) : seq},
+      .microbatch = {.batch = dp * fsdp, .seq = seq},
       .microbatches = microbatches,
       .precision = DType::Fp64,
       .optimizer = {.ema_decay = 0.9},
