@@ -90,7 +90,7 @@ def all_reduce_peers(arguments, folder):
     if gloo:
         peers["Gloo"] = run_gloo
     else:
-        missing.append(f"Gloo is missing: {why} (Debian package libgloo-dev)")
+        missing.append(f"Gloo is missing: {why} (tools/setup.sh bench)")
     return peers, missing
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi); does nothing when all are there.
-# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi]
+# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, bench); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [bench]
 set -euo pipefail
 
 packages_for() {
@@ -12,9 +12,10 @@ packages_for() {
     lint) echo clang-format clang-tidy python3 ;;
     oracle) echo python3 python3-numpy python3-torch ;;
     mpi) echo openmpi-bin libopenmpi-dev ;;
+    bench) echo libgloo-dev ;;
     *)
       echo "error: no such purpose: $1" >&2
-      echo " help: use any of build, test, lint, oracle, mpi" >&2
+      echo " help: use any of build, test, lint, oracle, mpi, bench" >&2
       exit 2
       ;;
   esac

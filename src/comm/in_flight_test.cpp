@@ -2,7 +2,9 @@
 // Many collectives at once: in one group, in several, and between pairs.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -96,6 +98,36 @@ TEST_P(CollectivesInFlight, SlotsAreUsedAgainWithoutMixingSmallAndLargeCollectiv
       expect_all(small, 3, sum_of_ranks() + static_cast<float>(ranks() * round));
       expect_all(large, kLarge, sum_of_ranks() - static_cast<float>(ranks() * round));
     }
+  });
+}
+
+// Rank 0 is done with every slot and wants the first one again while the others, which have started
+// everything, have read nothing yet: what it left there for them must stay.
+TEST_P(CollectivesInFlight, ASlotIsNotUsedAgainBeforeEveryPeerHasReadIt) {
+  backend().each_rank(ranks(), 60, [&](RankWorld& world, const Allocate& allocate) {
+    constexpr int kCollectives = 128;  // as many as may be in flight
+    const auto group = world.everyone("all"), side = world.everyone("side");
+    std::vector<float*> values;
+    std::vector<Ticket> tickets;
+    const auto start = [&](int i) {
+      values.push_back(allocate_floats(allocate, 1));
+      *values.back() = static_cast<float>(world.rank() + i);
+      tickets.push_back(group->start(all_reduce(values.back(), 1, "small")));
+    };
+    const auto finish = [&](int i) {
+      group->wait(tickets[static_cast<size_t>(i)]);
+      EXPECT_EQ(*values[static_cast<size_t>(i)], sum_of_ranks() + static_cast<float>(i * ranks()));
+    };
+    for (int i = 0; i < kCollectives; ++i) start(i);
+    if (world.rank() == 0)
+      for (int i = 0; i < kCollectives; ++i) finish(i);
+    side->run({.name = "rank 0 goes ahead"});
+    if (world.rank() != 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      for (int i = 0; i < kCollectives; ++i) finish(i);
+    }
+    for (int i = kCollectives; i < 2 * kCollectives; ++i) start(i);
+    for (int i = kCollectives; i < 2 * kCollectives; ++i) finish(i);
   });
 }
 
