@@ -34,6 +34,15 @@ constexpr const char* kFooter =
     "  tessera bench step --model gpt2-124m --batch 2 --seq 1024 --profile   where the time goes\n"
     "  tessera bench step --model mlp --batch 128 --json";
 
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  tessera bench step --model gpt2-124m --batch 4 --seq 256    a step beside its floor\n"
+    "  tessera bench matmul                                        achieved over peak, by size\n"
+    "  tessera bench scaling --batch 8 --mesh dp=2                 against ideal speed-up\n"
+    "  tessera bench collectives --ranks 4                         bandwidths and latency\n"
+    "  mpirun -np 4 tessera bench collectives --backend mpi\n"
+    "Every subcommand has --help.";
+
 struct BenchCommand {
   RunOptions run;
   int steps = 0;
@@ -119,8 +128,9 @@ void print_result(const Config& config, const StepBenchResult& result) {
   fmt::print("floor_seconds      {:.4f}\n", result.floor_seconds);
   fmt::print("floor_ratio        {:.3f}\n", result.floor_ratio);
   fmt::print("tokens_per_second  {:.1f}\n", result.tokens_per_second);
-  fmt::print("mfu                {:.3f} of {:.1f} GFLOP/s\n", result.mfu,
-             result.peak_flops_per_second / 1e9);
+  fmt::print("mfu                {:.3f} of {:.1f} GFLOP/s{}\n", result.mfu,
+             result.peak_flops_per_second / 1e9,
+             result.mfu > 1 && config.run.peak_gflops == 0 ? " (measured on a busy machine)" : "");
   fmt::print("peak_bytes         {} ({}), resident {}\n", result.peak_bytes,
              short_bytes(result.peak_bytes), short_bytes(result.resident_bytes));
 }
@@ -153,6 +163,7 @@ void add_bench_command(CLI::App& app) {
   CLI::App* bench = app.add_subcommand("bench", "measure speed");
   bench->require_subcommand(1);
   add_bench_calibrate(*bench);
+  bench->footer(kExamples);
   add_bench_collectives(*bench);
   add_bench_matmul(*bench);
   add_bench_scaling(*bench);

@@ -136,13 +136,16 @@ void print_stages(const Compiled& compiled) {
                blocks_of(compiled.programs[place]));
 }
 
+// Wide enough for the longest name of a pass.
+constexpr int kPassWidth = 20;
+
 void print_report(const Compiled& compiled, int64_t parameters) {
-  fmt::print("{:<16} {:>9}  {}\n", "pass", "ms", "what it did");
+  fmt::print("{:<{}} {:>9}  {}\n", "pass", kPassWidth, "ms", "what it did");
   for (const PassReport& pass : compiled.passes) {
     std::string counts;
     for (const auto& [what, count] : pass.counts)
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", what, count);
-    fmt::print("{:<16} {:>9.2f}  {}\n", pass.name, pass.seconds * 1e3, counts);
+    fmt::print("{:<{}} {:>9.2f}  {}\n", pass.name, kPassWidth, pass.seconds * 1e3, counts);
   }
   if (compiled.programs.empty()) return;
   if (compiled.programs.size() > 1) print_stages(compiled);
@@ -200,7 +203,7 @@ nlohmann::json to_json(const Compiled& compiled, int64_t parameters) {
 void print_pipeline(const PassPipeline& pipeline, bool as_json) {
   nlohmann::json passes = nlohmann::json::array();
   for (const Pass& pass : pipeline.passes()) {
-    if (!as_json) fmt::print("{:<16} {}\n", pass.name, pass.summary);
+    if (!as_json) fmt::print("{:<{}} {}\n", pass.name, kPassWidth, pass.summary);
     passes.push_back({{"name", pass.name}, {"summary", pass.summary}});
   }
   if (as_json) fmt::print("{}\n", nlohmann::json{{"passes", passes}}.dump());

@@ -55,6 +55,12 @@ nlohmann::json to_json(const TrainSummary& summary) {
   return json;
 }
 
+std::string_view peak_origin(const TrainSummary& summary) {
+  if (!summary.peak_measured) return "as given";
+  return summary.mfu > 1 ? "measured by a matmul, but on a busy machine: too low"
+                         : "measured by a matmul";
+}
+
 void print_summary(const TrainSummary& summary) {
   fmt::print("\n{}\n", text_plot(summary.losses, summary.first_step + 1));
   if (!summary.stopped_by.empty())
@@ -70,7 +76,7 @@ void print_summary(const TrainSummary& summary) {
       "MFU {:.1f} % ({:.3g} flops per token: 6 x matmul parameters + causal attention) of {:.1f} "
       "GFLOP/s ({}); {:.1f} % with full attention counted\n",
       100 * summary.mfu, summary.flops_per_token.causal, summary.peak_flops_per_second / 1e9,
-      summary.peak_measured ? "measured by a matmul" : "as given", 100 * summary.mfu_full);
+      peak_origin(summary), 100 * summary.mfu_full);
   fmt::print("memory: {} planned, {} resident at most\n", short_bytes(summary.planned_bytes),
              short_bytes(summary.resident_bytes));
   fmt::print("outputs: {0}/metrics.jsonl, {0}/config.toml{1}\n", summary.out.string(),

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/nearest_name.h"
 #include "core/one_of.h"
+#include "mesh/known_axes.h"
 
 namespace tessera {
 namespace {
@@ -115,6 +116,8 @@ std::vector<std::string> dims_of_axis(const PlanRequest& request, const std::str
 }
 
 }  // namespace
+
+std::span<const std::string_view> known_axes() { return kAxes; }
 
 const std::vector<std::string>& Plan::dims_of(int axis, std::string_view op, bool& own) const {
   own = false;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/nearest_name.h"
+#include "mesh/known_axes.h"
 #include "mesh/plan.h"
 #include "train/config_fields.h"
 #include "train/config_values.h"
@@ -213,6 +214,23 @@ std::vector<ConfigKey> config_keys() {
   for (const ConfigField& field : config_fields(defaults))
     keys.push_back(
         {std::string(field.key), field_text(field), allowed_text(field), std::string(field.doc)});
+  return keys;
+}
+
+std::vector<ConfigKey> mesh_keys() {
+  std::vector<ConfigKey> keys{
+      {"mesh", "", "axes with sizes, such as dp=2,tp=4",
+       "ranks by axis; the last one varies fastest; empty: one rank (--mesh)"}};
+  for (const std::string_view axis : known_axes())
+    keys.push_back({fmt::format("mesh.{}", axis), "1", "a whole number of at least 1",
+                    fmt::format("ranks of axis {}; axes stand in the order given", axis)});
+  for (const std::string_view axis : known_axes()) {
+    const Plan plan = make_plan({.mesh = {{std::string(axis), 1}}}, {});
+    keys.push_back({fmt::format("plan.dims.{}", axis),
+                    fmt::format("{}", fmt::join(plan.dims.front(), ",")),
+                    "names of dims: a list of texts, or one text with commas",
+                    fmt::format("what {} splits: each op the first of these that it has", axis)});
+  }
   return keys;
 }
 

@@ -112,5 +112,6 @@ struct ConfigKey {
   std::string key, default_value, allowed, doc;
 };
 std::vector<ConfigKey> config_keys();
+std::vector<ConfigKey> mesh_keys();  // those of [mesh] and [plan.dims], which have no field
 
 }  // namespace tessera

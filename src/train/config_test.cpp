@@ -110,6 +110,27 @@ TEST(Config, HasKeysThatDifferAndDocsAndDefaultsThatAreAllowed) {
     EXPECT_NO_THROW(set_field(field, field_text(field), "default")) << field.key;
 }
 
+TEST(Config, TakesDimsOfAnAxisAsAListOrAsText) {
+  const std::vector<std::string> wanted{"kv_heads", "mlp"};
+  for (const char* text :
+       {"[plan.dims]\ntp = [\"kv_heads\", \"mlp\"]\n", "[plan.dims]\ntp = \"kv_heads,mlp\"\n"}) {
+    const Config config = parse(text);
+    ASSERT_EQ(config.plan_dims.size(), 1u) << text;
+    EXPECT_EQ(config.plan_dims[0].first, "tp");
+    EXPECT_EQ(config.plan_dims[0].second, wanted) << text;
+    EXPECT_EQ(parse(to_toml(config)).plan_dims, config.plan_dims);
+  }
+  EXPECT_EQ(message_of("[plan.dims]\ntp = [1, 2]\n"), "plan.dims.tp is not a list of dims");
+  EXPECT_EQ(message_of("[plan.dims]\ntp = 1979-05-27\n"), "plan.dims.tp is not a list of dims");
+}
+
+TEST(Config, TakesEveryDocumentedKeyOfAMesh) {
+  for (const ConfigKey& key : mesh_keys()) {
+    if (key.default_value.empty()) continue;
+    EXPECT_NO_THROW(parse("", {key.key + "=" + key.default_value})) << key.key;
+  }
+}
+
 TEST(Config, SuggestsTheNearestKey) {
   EXPECT_EQ(report_of("[train]\nstesp = 3\n"),
             "error: unknown key train.stesp: did you mean train.steps?\n   at: run.toml:2\n"

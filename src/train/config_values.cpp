@@ -17,12 +17,23 @@ std::string place_of(const std::string& origin, const toml::source_region& sourc
   return fmt::format("{}:{}", origin, source.begin.line);
 }
 
-std::string scalar_text(const std::string& key, const toml::node& node, const std::string& place) {
+std::string text_of(const std::string& key, const toml::node& node, const std::string& place) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
-  throw user_error("{} is a list or a date, want one number, text, true or false", key).at(place);
+  const auto* list = node.as_array();
+  const bool texts = list && (list->empty() || list->is_homogeneous(toml::node_type::string));
+  if (!key.starts_with("plan.dims."))
+    throw user_error("{} is a list or a date, want one number, text, true or false", key).at(place);
+  if (!texts)
+    throw user_error("{} is not a list of dims", key)
+        .at(place)
+        .help(R"(write ["kv_heads", "mlp"] or "kv_heads,mlp")");
+  std::string joined;
+  for (const toml::node& item : *list)
+    joined += (joined.empty() ? "" : ",") + item.as_string()->get();
+  return joined;
 }
 
 // In the order of the text; the table itself is sorted by name.
@@ -44,7 +55,7 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
     if (const auto* inner = node.as_table())
       flatten(*inner, key + ".", origin, values);
     else
-      values.push_back({key, scalar_text(key, node, place), place});
+      values.push_back({key, text_of(key, node, place), place});
   }
 }
 

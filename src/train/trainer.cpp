@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "comm/machines.h"
-#include "exec/cpu/matmul_rate.h"
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
 #include "mesh/machine_borders.h"
@@ -153,8 +152,9 @@ StepMetrics Trainer::step() {
                       .held_out_loss = {}};
   metrics.tokens_per_second = static_cast<double>(tokens) / metrics.step_seconds;
   // Measured behind the first step, so that nobody waits for it.
-  if (summary_.peak_flops_per_second == 0)
-    summary_.peak_flops_per_second = measure_matmul_rate(threads_);
+  if (summary_.peak_measured)
+    summary_.peak_flops_per_second =
+        peak_.above(summary_.flops_per_token.causal * metrics.tokens_per_second);
   metrics.mfu = model_flops_utilisation(summary_.flops_per_token.causal, metrics.tokens_per_second,
                                         summary_.peak_flops_per_second);
   if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.grad_norm))

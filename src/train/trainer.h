@@ -11,6 +11,7 @@
 
 #include "comm/communicator.h"
 #include "compiler/compile.h"
+#include "exec/cpu/matmul_rate.h"
 #include "exec/trace_recorder.h"
 #include "models/model_config.h"
 #include "models/model_size.h"
@@ -18,6 +19,7 @@
 #include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/data/batch_loader.h"
+#include "train/measured_peak.h"
 #include "train/metrics.h"
 #include "train/progress.h"
 #include "train/stop_signal.h"
@@ -91,6 +93,7 @@ class Trainer {
   CheckpointPosition position_;
   TrainSummary summary_;
   std::optional<int64_t> saved_step_;
+  MeasuredPeak peak_{[this] { return measure_matmul_rate(threads_); }};
 };
 
 }  // namespace tessera
