@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "comm/collective_bench.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_process.h"
@@ -205,8 +206,7 @@ void add_bench_collectives(CLI::App& bench) {
   collectives->add_option("--reduction", command->reduction, "sum, mean, min or max")
       ->check(CLI::IsMember({"sum", "mean", "min", "max"}))
       ->capture_default_str();
-  collectives->add_flag("--json", command->json,
-                        "print one JSON object on standard output and nothing else there");
+  add_json_flag(*collectives, command->json);
   collectives->callback([command] { run(*command); });
 }
 

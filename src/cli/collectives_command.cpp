@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "comm/communicator.h"
 #include "comm/local/run_ranks.h"
 
@@ -192,8 +193,7 @@ void add_collectives_command(CLI::App& app) {
   collectives->add_option("--reduction", command->reduction, "sum, mean, min or max")
       ->check(CLI::IsMember({"sum", "mean", "min", "max"}))
       ->capture_default_str();
-  collectives->add_flag("--json", command->json,
-                        "print one JSON object on standard output and nothing else there");
+  add_json_flag(*collectives, command->json);
   collectives->callback([command] { run(*command); });
 }
 

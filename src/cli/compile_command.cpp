@@ -19,9 +19,9 @@
 #include "train/atomic_file.h"
 #include "train/largest_model.h"
 #include "train/model_of_config.h"
-#include "train/optimizer_of_config.h"
 #include "train/plan_of_config.h"
 #include "train/progress.h"
+#include "train/training_options.h"
 
 namespace tessera {
 namespace {
@@ -212,14 +212,10 @@ void print_pipeline(const PassPipeline& pipeline, bool as_json) {
 void run(const CompileCommand& command) {
   const Config config = command.run.load();
   const ModelConfig model = model_of_config(config);
-  CompileOptions options{.training = true,
-                         .optimizer = optimizer_of_config(config),
-                         .plan = plan_of_config(config, model),
-                         .profile = {},
-                         .microbatches = static_cast<int>(config.train.microbatches),
-                         .pipeline = pipeline_options(command)};
-  options.profile =
-      profile_of_config(config, threads_per_rank(threads_of_config(config), options.plan));
+  const Plan plan = plan_of_config(config, model);
+  CompileOptions options =
+      training_options(config, plan, threads_per_rank(threads_of_config(config), plan));
+  options.pipeline = pipeline_options(command);
   const PassPipeline pipeline = training_pipeline(options.optimizer, options.plan, options.profile);
   if (command.print_pipeline) {
     print_pipeline(pipeline, command.run.json);

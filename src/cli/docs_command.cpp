@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "compiler/training_pipeline.h"
 #include "ir/op_def.h"
 #include "models/model_field.h"
@@ -95,8 +96,7 @@ void add_docs_command(CLI::App& app) {
     auto json = std::make_shared<bool>(false);
     command->footer(fmt::format(
         "Examples:\n  tessera docs {0} > docs/{0}.md\n  tessera docs {0} --json", page));
-    command->add_flag("--json", *json,
-                      "print one JSON object on standard output and nothing else there");
+    add_json_flag(*command, *json);
     command->callback([=] {
       if (*json)
         fmt::print("{}\n", nlohmann::json{{"page", page}, {"markdown", text()}}.dump());

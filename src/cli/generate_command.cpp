@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "train/checkpoint.h"
 #include "train/model_of_config.h"
 #include "train/text_generator.h"
@@ -106,8 +107,7 @@ void add_generate_command(CLI::App& app) {
   generate->add_option("--threads", command->threads, "threads; 0: as many as cores")
       ->check(CLI::Range(int64_t{0}, int64_t{1024}));
   generate->add_flag("--averaged", command->averaged, "use the moving average of the weights");
-  generate->add_flag("--json", command->json,
-                     "print one JSON object on standard output and nothing else there");
+  add_json_flag(*generate, command->json);
   generate->callback([command] { run(*command); });
 }
 

@@ -24,6 +24,11 @@ void add_short_form(CLI::App& command, RunOptions& options, const std::string& f
       ->type_name("VALUE");
 }
 
+void add_json_flag(CLI::App& command, bool& json) {
+  command.add_flag("--json", json,
+                   "print one JSON object on standard output and nothing else there");
+}
+
 void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("config", options.file, "config file (TOML)")->type_name("FILE");
   command
@@ -35,8 +40,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                  "model preset, such as tiny or gpt2-124m");
   add_short_form(command, options, "--mesh", "mesh", "ranks by axis: dp=2,fsdp=2,cp=1,tp=2");
   add_short_form(command, options, "--seed", "train.seed", "seed of the initial weights");
-  command.add_flag("--json", options.json,
-                   "print one JSON object on standard output and nothing else there");
+  add_json_flag(command, options.json);
 }
 
 }  // namespace tessera

@@ -25,6 +25,7 @@ struct RunOptions {
   Config load() const;
 };
 
+void add_json_flag(CLI::App& command, bool& json);
 // Adds the config file, --set, --model, --seed and --json. `options` must live as long as the
 // application.
 void add_run_options(CLI::App& command, RunOptions& options);

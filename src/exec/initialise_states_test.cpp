@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/widened.h"
 #include "exec/testing/small_run.h"
 
 namespace tessera {

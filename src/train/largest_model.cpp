@@ -7,7 +7,7 @@
 #include "models/build_model.h"
 #include "models/presets.h"
 #include "train/model_of_config.h"
-#include "train/optimizer_of_config.h"
+#include "train/training_options.h"
 
 namespace tessera {
 
@@ -18,13 +18,9 @@ std::vector<FamilyMember> family_members(const Config& config) {
     if (preset.config.family != family) continue;
     const ModelConfig model = resolved(preset.config);
     if (config.train.seq > model.context && family != Family::Mlp) continue;
-    const Compiled compiled =
-        compile(build_model(model, microbatch_shape(config, model), precision_of_config(config),
-                            HeadKind::Loss),
-                {.training = true,
-                 .optimizer = optimizer_of_config(config),
-                 .profile = {.threads = threads_of_config(config)},
-                 .microbatches = static_cast<int>(config.train.microbatches)});
+    const Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
+                                                  precision_of_config(config), HeadKind::Loss),
+                                      training_options(config, {}, threads_of_config(config)));
     members.push_back(
         {.preset = std::string(preset.name), .peak_bytes = compiled.program().peak_bytes()});
   }

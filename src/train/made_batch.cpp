@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/made_batch.h"
 
-#include <vector>
-
-#include "core/random.h"
+#include "train/write_inputs.h"
 
 namespace tessera {
 namespace {
@@ -43,30 +41,12 @@ int32_t word(const std::string& input, int64_t row, int64_t position, int64_t se
 }  // namespace
 
 void write_made_batch(Executor& executor, int64_t step, const MadeBatchOptions& options) {
-  const HostView& program = executor.program();
-  for (const HostBuffer& input : program.batch_inputs) {
-    const RandomStream random(options.seed + static_cast<uint64_t>(step) * 1000003, input.name);
-    const int64_t batch = input.whole.dims.front().size, elements = input.whole.num_elements();
-    const int64_t row_size = elements / batch;
-    std::vector<std::byte> bytes(static_cast<size_t>(input.whole.bytes()));
-    for (int microbatch = 0; microbatch < program.microbatches; ++microbatch) {
-      const int64_t first = microbatch * elements;
-      if (input.whole.dtype == DType::Int32) {
-        auto* words = reinterpret_cast<int32_t*>(bytes.data());
-        for (int64_t i = 0; i < elements; ++i)
-          words[i] = word(input.name, (first + i) / row_size, i % row_size, row_size,
-                          random.bits(static_cast<uint64_t>(first + i)), options.vocabulary);
-      } else {
-        dispatch_float(input.whole.dtype, [&]<typename T>() {
-          T* values = reinterpret_cast<T*>(bytes.data());
-          for (int64_t i = 0; i < elements; ++i)
-            values[i] = store<T>(
-                static_cast<Accumulator<T>>(random.normal(static_cast<uint64_t>(first + i))));
-        });
-      }
-      executor.write_batch(input, microbatch, bytes);
-    }
-  }
+  write_inputs(executor, options.seed + static_cast<uint64_t>(step) * 1000003,
+               [&](const HostBuffer& input, const RandomStream& random, int64_t index) {
+                 const int64_t seq = input.whole.num_elements() / input.whole.dims.front().size;
+                 return word(input.name, index / seq, index % seq, seq,
+                             random.bits(static_cast<uint64_t>(index)), options.vocabulary);
+               });
 }
 
 }  // namespace tessera

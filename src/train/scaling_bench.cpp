@@ -11,10 +11,10 @@
 #include "exec/mesh_executor.h"
 #include "models/build_model.h"
 #include "train/model_of_config.h"
-#include "train/optimizer_of_config.h"
 #include "train/plan_of_config.h"
 #include "train/random_batch.h"
 #include "train/step_floor.h"
+#include "train/training_options.h"
 
 namespace tessera {
 namespace {
@@ -107,15 +107,11 @@ class ScalingBench {
     for (const ScalingRow& row : result_.rows)
       if (row.mesh == Mesh(axes) && row.threads_per_rank == threads_per_rank) return;
     const Config config = with_mesh(config_, axes);
-    const CompileOptions options{.training = true,
-                                 .optimizer = optimizer_of_config(config),
-                                 .plan = plan_of_config(config, model_),
-                                 .profile = profile_of_config(config, threads_per_rank),
-                                 .microbatches = static_cast<int>(config.train.microbatches)};
-    programs_.push_back(compile(build_model(model_, microbatch_shape(config, model_),
-                                            precision_of_config(config), HeadKind::Loss),
-                                options)
-                            .programs);
+    programs_.push_back(
+        compile(build_model(model_, microbatch_shape(config, model_), precision_of_config(config),
+                            HeadKind::Loss),
+                training_options(config, plan_of_config(config, model_), threads_per_rank))
+            .programs);
     ScalingRow row;
     row.mesh = Mesh(axes);
     row.threads_per_rank = threads_per_rank;

@@ -11,9 +11,9 @@
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "train/model_of_config.h"
-#include "train/optimizer_of_config.h"
 #include "train/random_batch.h"
 #include "train/resident_memory.h"
+#include "train/training_options.h"
 #include "train/utilisation.h"
 
 namespace tessera {
@@ -55,12 +55,9 @@ class StepBench {
   }
 
   void make_executor() {
-    const CompileOptions compile_options{.training = true,
-                                         .optimizer = optimizer_of_config(config_),
-                                         .profile = {.threads = result_.threads},
-                                         .microbatches = microbatches_};
-    Compiled compiled = compile(
-        build_model(model_, shape_, precision_of_config(config_), HeadKind::Loss), compile_options);
+    Compiled compiled =
+        compile(build_model(model_, shape_, precision_of_config(config_), HeadKind::Loss),
+                training_options(config_, {}, result_.threads));
     CpuExecutorOptions executor_options{.threads = result_.threads};
     if (options_.profile)
       executor_options.observer = [this](const InstructionEvent& event) {

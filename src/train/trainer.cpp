@@ -12,9 +12,9 @@
 #include "train/atomic_file.h"
 #include "train/learning_rate.h"
 #include "train/model_of_config.h"
-#include "train/optimizer_of_config.h"
 #include "train/plan_of_config.h"
 #include "train/resident_memory.h"
+#include "train/training_options.h"
 #include "train/utilisation.h"
 
 namespace tessera {
@@ -31,12 +31,8 @@ std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig&
                                         RankWorld* world, RankObserver observer) {
   const Plan plan = plan_of_config(config, model);
   const int per_rank = threads_per_rank(threads, plan);
-  const CompileOptions options{.training = true,
-                               .optimizer = optimizer_of_config(config),
-                               .plan = plan,
-                               .profile = profile_of_config(config, per_rank),
-                               .microbatches = static_cast<int>(config.train.microbatches)};
-  Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss), options);
+  Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss),
+                              training_options(config, plan, per_rank));
   if (!world) return make_cpu_executor(std::move(compiled.programs), per_rank, std::move(observer));
   if (world->size() != plan.mesh.num_ranks())
     throw user_error("the mesh {} has {} ranks, but the job has {} processes", to_string(plan.mesh),

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "core/widened.h"
 #include "models/build_model.h"
 #include "program/pieces.h"
 #include "train/digest.h"
@@ -17,15 +18,6 @@ namespace tessera {
 namespace {
 
 using Tensors = std::map<std::string, std::vector<double>>;
-
-std::vector<double> widened(const TensorType& type, const std::vector<std::byte>& bytes) {
-  std::vector<double> values(static_cast<size_t>(type.num_elements()));
-  dispatch_float(type.dtype, [&]<typename T>() {
-    const T* from = reinterpret_cast<const T*>(bytes.data());
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(load(from[i]));
-  });
-  return values;
-}
 
 // Elements that nobody gives stay NaN, so that a piece that no rank holds shows.
 std::vector<std::byte> unknown_bytes(const TensorType& type) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/random.h"
+#include "core/widened.h"
 #include "exec/testing/small_run.h"
 
 namespace tessera {

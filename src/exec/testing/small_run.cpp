@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/random.h"
+#include "core/widened.h"
 
 namespace tessera {
 namespace {
@@ -31,15 +32,6 @@ int32_t made_word(const std::string& input, uint64_t random, const SmallModel& m
 }
 
 }  // namespace
-
-std::vector<double> widened(const TensorType& type, std::span<const std::byte> bytes) {
-  std::vector<double> values(static_cast<size_t>(type.num_elements()));
-  dispatch_float(type.dtype, [&]<typename T>() {
-    const T* from = reinterpret_cast<const T*>(bytes.data());
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(load(from[i]));
-  });
-  return values;
-}
 
 double relative_error(std::span<const double> a, std::span<const double> b) {
   TESSERA_CHECK(a.size() == b.size());

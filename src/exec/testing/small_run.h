@@ -51,9 +51,6 @@ class SmallRun {
   std::unique_ptr<CpuExecutor> executor_;
 };
 
-// Elements of any float dtype, widened.
-std::vector<double> widened(const TensorType& type, std::span<const std::byte> bytes);
-
 // max|a-b| / max|b|
 double relative_error(std::span<const double> a, std::span<const double> b);
 

@@ -11,8 +11,6 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {type};
 }
 
-Cost cost(const OpCall& call) { return cost_of(call, 0); }
-
 }  // namespace
 
 const OpDef& all_gather_def() {
@@ -21,12 +19,9 @@ const OpDef& all_gather_def() {
       .summary = "the shards of all ranks, joined along a dim",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"},
-                     {"ranks", int64_t{1}},
-                     {"async", int64_t{0}},
-                     {"dim", "none"}},
+      .attributes = collective_attributes({{"dim", "none"}}),
       .infer_types = infer_types,
-      .cost = cost,
+      .cost = moving_cost,
       .communicates = true,
   };
   return def;

@@ -6,13 +6,10 @@ namespace tessera {
 
 void all_gather_cpu(const CpuCall& call) {
   if (is_alone(call)) return copy_to_result(call);
-  Communicator& group = group_of(call);
   Collective collective = collective_of(call, CollectiveKind::AllGather);
-  const TensorType& whole = *call.result(0).type;
-  const auto dim = static_cast<size_t>(whole.index_of(call.attributes.word("dim")));
-  collective.output_parts = parts_along(whole, dim, group.size());
+  collective.output_parts = parts_along_dim(call, *call.result(0).type);
   collective.input_parts = one_part_like(collective.output_parts);
-  communicate(call, group, {collective});
+  communicate(call, group_of(call), {collective});
 }
 
 }  // namespace tessera

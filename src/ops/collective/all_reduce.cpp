@@ -13,10 +13,6 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {call.operand(0)};
 }
 
-Cost cost(const OpCall& call) {
-  return cost_of(call, (call.attributes.integer("ranks") - 1) * call.result(0).num_elements());
-}
-
 }  // namespace
 
 const OpDef& all_reduce_def() {
@@ -25,12 +21,9 @@ const OpDef& all_reduce_def() {
       .summary = "the sum over ranks, whole on each",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"},
-                     {"ranks", int64_t{1}},
-                     {"async", int64_t{0}},
-                     {"reduction", "sum"}},
+      .attributes = collective_attributes({{"reduction", "sum"}}),
       .infer_types = infer_types,
-      .cost = cost,
+      .cost = summing_cost,
       .in_place = {{.result = 0, .operand = 0}},
       .communicates = true,
   };

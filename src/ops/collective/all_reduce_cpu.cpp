@@ -8,7 +8,8 @@ void all_reduce_cpu(const CpuCall& call) {
   if (is_alone(call)) return copy_to_result(call);
   Collective collective = collective_of(call, CollectiveKind::AllReduce);
   if (call.attributes.word("reduction") == "max") collective.reduction = Reduction::Max;
-  collective.input_parts = collective.output_parts = whole_as_one_part(*call.operand(0).type);
+  collective.input_parts = collective.output_parts =
+      contiguous_parts(call.operand(0).type->num_elements());
   communicate(call, group_of(call), {collective});
 }
 

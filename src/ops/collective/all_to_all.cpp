@@ -15,8 +15,6 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {type};
 }
 
-Cost cost(const OpCall& call) { return cost_of(call, 0); }
-
 }  // namespace
 
 const OpDef& all_to_all_def() {
@@ -25,13 +23,9 @@ const OpDef& all_to_all_def() {
       .summary = "from shards of one dim to shards of another",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"},
-                     {"ranks", int64_t{1}},
-                     {"async", int64_t{0}},
-                     {"split", "none"},
-                     {"join", "none"}},
+      .attributes = collective_attributes({{"split", "none"}, {"join", "none"}}),
       .infer_types = infer_types,
-      .cost = cost,
+      .cost = moving_cost,
       .communicates = true,
   };
   return def;

@@ -25,14 +25,10 @@ inline Parts parts_along(const TensorType& whole, size_t dim, int64_t ranks) {
           .inner = inner / ranks};
 }
 
-inline Parts whole_as_one_part(const TensorType& type) {
-  const int64_t elements = type.num_elements();
-  return {.outer = 1,
-          .outer_stride = 0,
-          .middle = 1,
-          .middle_stride = 0,
-          .part_stride = elements,
-          .inner = elements};
+// The same along the dim that the call's attribute `dim` names.
+inline Parts parts_along_dim(const CpuCall& call, const TensorType& whole) {
+  return parts_along(whole, static_cast<size_t>(whole.index_of(call.attributes.word("dim"))),
+                     call.attributes.integer("ranks"));
 }
 
 // Of one rank's share, read in the same order as parts_along reads a part.

@@ -11,10 +11,6 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {type};
 }
 
-Cost cost(const OpCall& call) {
-  return cost_of(call, (call.attributes.integer("ranks") - 1) * call.result(0).num_elements());
-}
-
 }  // namespace
 
 const OpDef& reduce_scatter_def() {
@@ -23,12 +19,9 @@ const OpDef& reduce_scatter_def() {
       .summary = "the sum over ranks, split along a dim",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"},
-                     {"ranks", int64_t{1}},
-                     {"async", int64_t{0}},
-                     {"dim", "none"}},
+      .attributes = collective_attributes({{"dim", "none"}}),
       .infer_types = infer_types,
-      .cost = cost,
+      .cost = summing_cost,
       .communicates = true,
   };
   return def;

@@ -11,8 +11,6 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {call.operand(0)};
 }
 
-Cost cost(const OpCall& call) { return cost_of(call, 0); }
-
 }  // namespace
 
 const OpDef& shift_def() {
@@ -21,9 +19,9 @@ const OpDef& shift_def() {
       .summary = "the previous rank's x, round a ring",
       .operands = {{"x"}},
       .results = {"y"},
-      .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{0}}},
+      .attributes = collective_attributes(),
       .infer_types = infer_types,
-      .cost = cost,
+      .cost = moving_cost,
       .communicates = true,
   };
   return def;

@@ -8,7 +8,7 @@ void shift_cpu(const CpuCall& call) {
   if (is_alone(call)) return copy_to_result(call);
   Communicator& group = group_of(call);
   Collective send = collective_of(call, CollectiveKind::Send);
-  send.input_parts = send.output_parts = whole_as_one_part(*call.operand(0).type);
+  send.input_parts = send.output_parts = contiguous_parts(call.operand(0).type->num_elements());
   Collective receive = send;
   receive.kind = CollectiveKind::Recv;
   send.root = (group.rank() + 1) % group.size();

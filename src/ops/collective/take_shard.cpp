@@ -12,8 +12,6 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {type};
 }
 
-Cost cost(const OpCall& call) { return cost_of(call, 0); }
-
 ShardingRule sharding(const OpCall& call) { return {.whole = {call.attributes.word("dim")}}; }
 
 }  // namespace
@@ -26,7 +24,7 @@ const OpDef& take_shard_def() {
       .results = {"y"},
       .attributes = {{"ranks", int64_t{1}}, {"dim", "none"}},
       .infer_types = infer_types,
-      .cost = cost,
+      .cost = moving_cost,
       .sharding = sharding,
   };
   return def;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/rank_index.h"
 #include "passes/gradient/bundle_parameters.h"
 
 namespace tessera {
@@ -26,7 +27,7 @@ class BundleUpdate {
         weights_(add_flat(FlatRole::Weights, bundle_.dtype)),
         gradient_(add_flat(FlatRole::Gradient, kept_)) {
     if (sharded_) {
-      shard_ = rank_index();
+      shard_ = rank_index(graph_, axes_word({plan_.shard_axis}));
       reduced_ = add_flat(FlatRole::Reduced, kept_);
       gradient_at_rest_ = plan.zero >= 2 ? add_flat(FlatRole::GradientShard, kept_) : reduced_;
       if (plan_.zero == 3) weights_at_rest_ = add_flat(FlatRole::WeightsShard, bundle_.dtype);
@@ -147,13 +148,6 @@ class BundleUpdate {
                             named(name(role)), {dtype, {{"flat", elements}}});
   }
 
-  ValueId rank_index() {
-    const std::string wanted = axes_word({plan_.shard_axis});
-    if (const GraphInput* known = graph_.find_input(InputKind::Rank, wanted)) return known->value;
-    return graph_.add_input({.kind = InputKind::Rank, .value = kNone, .state = {}}, wanted,
-                            scalar(DType::Int32));
-  }
-
   ValueId step(const std::string& step_name) {
     if (const GraphInput* known = graph_.find_input(InputKind::Step, step_name))
       return known->value;
@@ -175,6 +169,15 @@ class BundleUpdate {
                      {"async", int64_t{async}},
                      {"dim", "flat"}},
                     phase, "gathered");
+  }
+
+  ValueId scattered(ValueId sum, bool async) {
+    return emit_one(OpKind::reduce_scatter, {sum},
+                    {{"axes", axes_word({plan_.shard_axis})},
+                     {"ranks", int64_t{bundle_.bundle.shards}},
+                     {"async", int64_t{async}},
+                     {"dim", "flat"}},
+                    Phase::Reduce, "reduced");
   }
 
   ValueId summed(ValueId value, const AxisIds& axes, Phase phase, bool async = false) {
@@ -205,11 +208,7 @@ class BundleUpdate {
     sum = cast(sum, dtype, "narrow");
     if (sharded_) {
       std::erase(rest, plan_.shard_axis);
-      sum = emit_one(OpKind::reduce_scatter, {sum},
-                     {{"axes", axes_word({plan_.shard_axis})},
-                      {"ranks", int64_t{bundle_.bundle.shards}},
-                      {"dim", "flat"}},
-                     Phase::Reduce, "reduced");
+      sum = scattered(sum, false);
     }
     if (!rest.empty()) sum = summed(sum, rest, Phase::Reduce);
     return_flat(gradient_at_rest_, cast(sum, kept_, "widened"), sharded_ && plan_.zero >= 2);
@@ -221,12 +220,7 @@ class BundleUpdate {
     TESSERA_CHECK(std::erase(rest, plan_.shard_axis) == 1, "{}: its gradient is not pending on {}",
                   bundle_.bundle.name, axes_word({plan_.shard_axis}));
     const bool adds_up = plan_.zero >= 2;
-    return_flat(reduced_, emit_one(OpKind::reduce_scatter, {sum},
-                                   {{"axes", axes_word({plan_.shard_axis})},
-                                    {"ranks", int64_t{bundle_.bundle.shards}},
-                                    {"async", int64_t{1}},
-                                    {"dim", "flat"}},
-                                   Phase::Reduce, "reduced"));
+    return_flat(reduced_, scattered(sum, true));
     ValueId there = awaited(reduced_, gradient_, Phase::Settle);
     return_flat(reduced_, there);
     if (!rest.empty()) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ir/emit.h"
+#include "ir/rank_index.h"
 #include "ir/verify_placements.h"
 #include "passes/placement/node_sharding.h"
 #include "passes/placement/reshard.h"
@@ -89,15 +90,12 @@ class ClassLocalizer {
     const AxisIds axes = sharding.expanded_axes();
     ExpansionBuilder builder(local_, node, std::move(operands),
                              {sharding.expanded_dim(), sharding.size_of(sharding.expanded_dim())},
-                             plan_.mesh.word(axes), plan_.mesh.size(axes), rank_index(axes));
+                             plan_.mesh.word(axes), plan_.mesh.size(axes), own_index(axes));
     return op_def(node.op).expand(builder);
   }
 
-  ValueId rank_index(const AxisIds& axes) {
-    const std::string wanted = plan_.mesh.word(axes);
-    if (const GraphInput* known = local_.find_input(InputKind::Rank, wanted)) return known->value;
-    const ValueId id = local_.add_input({.kind = InputKind::Rank, .value = kNone, .state = {}},
-                                        wanted, scalar(DType::Int32));
+  ValueId own_index(const AxisIds& axes) {
+    const ValueId id = rank_index(local_, plan_.mesh.word(axes));
     local_.value(id).placement.resize(static_cast<size_t>(plan_.mesh.num_axes()));
     return id;
   }
@@ -150,7 +148,7 @@ class ClassLocalizer {
     };
     switch (step.kind) {
       case ReshardStep::Kind::Slice:
-        return emit_step(OpKind::take_shard, {value, rank_index(step.axes)},
+        return emit_step(OpKind::take_shard, {value, own_index(step.axes)},
                          {{"ranks", ranks}, {"dim", step.dim}});
       case ReshardStep::Kind::ReduceScatter:
         return emit_step(OpKind::reduce_scatter, {value},

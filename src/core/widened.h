@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements of any float dtype as doubles.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/tensor_type.h"
+
+namespace tessera {
+
+std::vector<double> widened(const TensorType& type, std::span<const std::byte> bytes);
+
+}  // namespace tessera
