@@ -65,7 +65,8 @@ TEST(TrainerJob, WritesOneTraceWithEveryRankInIt) {
   EXPECT_EQ(summary.trace, file.string());
   std::map<int, int> kernels, collectives;
   std::set<int> named;
-  for (const auto& event : nlohmann::json::parse(read_text(file))["traceEvents"]) {
+  const nlohmann::json trace = nlohmann::json::parse(read_text(file));
+  for (const auto& event : trace["traceEvents"]) {
     const int rank = event["pid"];
     if (event["name"] == "process_name") named.insert(rank);
     if (event["ph"] != "X") continue;

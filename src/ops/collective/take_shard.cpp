@@ -12,8 +12,6 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {type};
 }
 
-ShardingRule sharding(const OpCall& call) { return {.whole = {call.attributes.word("dim")}}; }
-
 }  // namespace
 
 const OpDef& take_shard_def() {
@@ -25,7 +23,6 @@ const OpDef& take_shard_def() {
       .attributes = {{"ranks", int64_t{1}}, {"dim", "none"}},
       .infer_types = infer_types,
       .cost = moving_cost,
-      .sharding = sharding,
   };
   return def;
 }

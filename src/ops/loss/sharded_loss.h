@@ -39,7 +39,7 @@ inline void require_sharded_logit_operands(const OpCall& call, size_t shard) {
 // A shard of the vocabulary is not split again: rows may be.
 inline ShardingRule sharded_logits_sharding(const OpCall& call) {
   const Dims& table = call.operand(1).dims;
-  return {.whole = {table[0].name, table[1].name}};
+  return {.whole = {table[0].name, table[1].name, "stat"}};
 }
 
 inline ShardingRule shared_stats_sharding(const OpCall& /*call*/) { return {.whole = {"stat"}}; }

@@ -25,9 +25,6 @@ void gradient(GradientBuilder& g) {
 // Sum; subtract, square and sum; subtract, scale, gain (and bias).
 Cost cost(const OpCall& call) { return pointwise_cost(call, call.operands.size() > 2 ? 8 : 7); }
 
-// Statistics are taken over all of the normalised dim.
-ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(1).dims.back().name}}; }
-
 }  // namespace
 
 const OpDef& layer_norm_def() {
@@ -41,7 +38,7 @@ const OpDef& layer_norm_def() {
       .gradient = gradient,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},
-      .sharding = sharding,
+      .sharding = norm_sharding,
   };
   return def;
 }

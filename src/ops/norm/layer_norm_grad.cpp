@@ -24,9 +24,6 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile&) {
   return partial_sums_bytes(call, call.attributes.integer("has_bias") ? 2 : 1);
 }
 
-// Statistics are taken over all of the normalised dim.
-ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(1).dims.back().name}}; }
-
 }  // namespace
 
 const OpDef& layer_norm_grad_def() {
@@ -41,7 +38,7 @@ const OpDef& layer_norm_grad_def() {
       .workspace_bytes = workspace_bytes,
       .in_place = {{.result = 0, .operand = 4}, {.result = 0, .operand = 0}},
       .accumulates = {1, 2},
-      .sharding = sharding,
+      .sharding = norm_sharding,
   };
   return def;
 }

@@ -25,4 +25,11 @@ inline int64_t partial_sums_bytes(const OpCall& call, int64_t sums) {
   return sums * chunks.count() * gain.num_elements() * size_bytes(accumulator_of(x.dtype));
 }
 
+// Statistics are taken over all of the normalised dims.
+inline ShardingRule norm_sharding(const OpCall& call) {
+  ShardingRule rule;
+  for (const Dim& dim : call.operand(1).dims) rule.whole.push_back(dim.name);
+  return rule;
+}
+
 }  // namespace tessera

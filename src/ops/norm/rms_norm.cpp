@@ -20,9 +20,6 @@ void gradient(GradientBuilder& g) {
 // Square and sum; scale and gain.
 Cost cost(const OpCall& call) { return pointwise_cost(call, 4); }
 
-// Statistics are taken over all of the normalised dim.
-ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(1).dims.back().name}}; }
-
 }  // namespace
 
 const OpDef& rms_norm_def() {
@@ -36,7 +33,7 @@ const OpDef& rms_norm_def() {
       .gradient = gradient,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},
-      .sharding = sharding,
+      .sharding = norm_sharding,
   };
   return def;
 }

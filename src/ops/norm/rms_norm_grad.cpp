@@ -19,9 +19,6 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile&) {
   return partial_sums_bytes(call, 1);
 }
 
-// Statistics are taken over all of the normalised dim.
-ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(1).dims.back().name}}; }
-
 }  // namespace
 
 const OpDef& rms_norm_grad_def() {
@@ -35,7 +32,7 @@ const OpDef& rms_norm_grad_def() {
       .workspace_bytes = workspace_bytes,
       .in_place = {{.result = 0, .operand = 3}, {.result = 0, .operand = 0}},
       .accumulates = {1},
-      .sharding = sharding,
+      .sharding = norm_sharding,
   };
   return def;
 }
