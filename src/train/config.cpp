@@ -226,6 +226,7 @@ std::vector<ConfigKey> mesh_keys() {
                     fmt::format("ranks of axis {}; axes stand in the order given", axis)});
   for (const std::string_view axis : known_axes()) {
     const Plan plan = make_plan({.mesh = {{std::string(axis), 1}}}, {});
+    if (plan.dims.front().empty()) continue;  // pp has whole blocks
     keys.push_back({fmt::format("plan.dims.{}", axis),
                     fmt::format("{}", fmt::join(plan.dims.front(), ",")),
                     "names of dims: a list of texts, or one text with commas",

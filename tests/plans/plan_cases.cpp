@@ -216,15 +216,14 @@ VerifyRequest PlanCase::request() const {
                    .recompute = recompute_of(recompute)};
   // Long enough for several documents in a row, and for labels that count and do not.
   const int64_t pieces = std::lcm<int64_t>(2 * cp, cp * tp), seq = (7 / pieces + 1) * pieces;
-  VerifyRequest request{
-      .model = config,
-      .microbatch = {.batch = dp * fsdp, .seq = seq},
-      .microbatches = microbatches,
-      .precision = DType::Fp64,
-      .optimizer = {.ema_decay = 0.9},
-      .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads}),
-      .steps = 2,
-      .poison = true};
+  VerifyRequest request{.model = config,
+                        .microbatch = {.batch = dp * fsdp, .seq = seq},
+                        .microbatches = microbatches,
+                        .precision = DType::Fp64,
+                        .optimizer = {.ema_decay = 0.9},
+                        .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads}),
+                        .steps = 2,
+                        .poison = true};
   if (recompute == "fit") {
     request.memory_bytes = tight_memory(request);
     request.plan.recompute = {.kind = RecomputeKind::Fit};

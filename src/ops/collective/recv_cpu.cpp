@@ -13,7 +13,8 @@ void recv_cpu(const CpuCall& call) {
     return;
   }
   Collective receive = collective_of(call, CollectiveKind::Recv);
-  receive.input_parts = receive.output_parts = whole_as_one_part(*call.operand(0).type);
+  receive.input_parts = receive.output_parts =
+      contiguous_parts(call.operand(0).type->num_elements());
   receive.input = nullptr;
   receive.root = 1 - channel->rank();
   communicate(call, *channel, {receive});

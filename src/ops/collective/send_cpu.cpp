@@ -9,7 +9,7 @@ void send_cpu(const CpuCall& call) {
   Communicator* channel = channel_of(call);
   if (!channel) return call.in_flight->leave(call.channel, call.operand(0).data);
   Collective send = collective_of(call, CollectiveKind::Send);
-  send.input_parts = send.output_parts = whole_as_one_part(*call.operand(0).type);
+  send.input_parts = send.output_parts = contiguous_parts(call.operand(0).type->num_elements());
   send.output = nullptr;
   send.root = 1 - channel->rank();
   communicate(call, *channel, {send});
