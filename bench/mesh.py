@@ -3,15 +3,13 @@
 """Speed of a mesh as ratios within one run: GPT-2 124M on two ranks beside one rank with as many threads and beside
 PyTorch's DDP with Gloo, and all_reduce beside Open MPI, Gloo and the machine's copy bandwidth. Tables come last."""
 import argparse
-import datetime
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from run import ROOT, commit, cpu_name, peer_is_there, run_json, say
+from run import ROOT, cpu_name, peer_is_there, run_json, say, write_results
 
 HERE = ROOT / "bench"
 STEP_AIMS = {"one rank, as many threads": 0.93, "DDP": 1.7}
@@ -176,11 +174,7 @@ def main():
     text = report(arguments, steps, reduces, notes + missing)
     print(text)
     if arguments.write:
-        path = HERE / "results" / f"{datetime.date.today().isoformat()}-mesh.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"# Speed of a mesh on a CPU, at {commit()}\n\n`{' '.join(sys.argv)}`\n\n{text}\n",
-                        encoding="utf-8")
-        say(f"written to {path.relative_to(ROOT)}")
+        write_results("mesh", "Speed of a mesh on a CPU", text)
 
 
 if __name__ == "__main__":

@@ -147,6 +147,14 @@ def report(arguments, rows, startup):
         f"takes {startup[1]:.3f} s (medians of {STARTUPS})"])
 
 
+def write_results(name, title, text):
+    """What was measured, with its command and commit, in a dated file."""
+    path = ROOT / "bench" / "results" / f"{datetime.date.today().isoformat()}-{name}.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"# {title}, at {commit()}\n\n`{' '.join(sys.argv)}`\n\n{text}\n", encoding="utf-8")
+    say(f"written to {path.relative_to(ROOT)}")
+
+
 def main():
     arguments = parse_arguments()
     with_peer = peer_is_there(arguments)
@@ -157,10 +165,7 @@ def main():
     text = report(arguments, [measure_shape(arguments, shape, with_peer) for shape in arguments.shapes], startup)
     print(text)
     if arguments.write:
-        path = ROOT / "bench" / "results" / f"{datetime.date.today().isoformat()}-cpu.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"# Speed on a CPU, at {commit()}\n\n`{' '.join(sys.argv)}`\n\n{text}\n", encoding="utf-8")
-        say(f"written to {path.relative_to(ROOT)}")
+        write_results("cpu", "Speed on a CPU", text)
 
 
 if __name__ == "__main__":

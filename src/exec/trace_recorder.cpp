@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/trace_recorder.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "ir/op_def.h"
+#include "program/kept_bytes.h"
 
 namespace tessera {
-
-class TraceRecorder::JsonWriter {
- public:
-  // `fields` are what follows the name: "\"ph\":\"X\",...".
-  void add(std::string_view name, const std::string& fields) {
-    text_ += fmt::format("{}{{\"name\":\"{}\",{}}}", text_.empty() ? "" : ",\n", name, fields);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 namespace {
 
@@ -30,17 +17,6 @@ int64_t bytes_of_call(const CpuCall& call, bool collective) {
   for (const TensorRef& operand : call.operands) bytes += operand.type->bytes();
   if (collective) return bytes;
   for (const TensorRef& result : call.results) bytes += result.type->bytes();
-  return bytes;
-}
-
-// What a routine's kept results take in the slot arena.
-int64_t slot_bytes(const ProgramClass& program_class) {
-  int64_t bytes = 0;
-  for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
-    for (const int result : instruction.results) {
-      const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
-      if (buffer.lifetime == Lifetime::Slot) bytes += buffer.type.bytes();
-    }
   return bytes;
 }
 
@@ -118,22 +94,10 @@ std::string slice_fields(int rank, int track, double begin_us, double end_us,
                      begin_us, end_us - begin_us, args);
 }
 
-std::string track_name(int rank, int track, std::string_view name) {
-  return fmt::format(R"("ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", rank, track, name);
-}
-
 }  // namespace
 
-void TraceRecorder::add_arrow(JsonWriter& json, const char* phase, const std::string& id, int rank,
-                              int track, double at) {
-  json.add(
-      "message",
-      fmt::format(R"("cat":"message","ph":"{}","bp":"e","id":"{}","pid":{},"tid":{},"ts":{:.3f})",
-                  phase, id, rank, track, at));
-}
-
-void TraceRecorder::write_kernels(int rank, JsonWriter& json) const {
-  json.add("thread_name", track_name(rank, 0, "kernels"));
+void TraceRecorder::write_kernels(int rank, TraceEvents& json) const {
+  json.name_track(rank, 0, "kernels");
   int64_t kept = 0;
   const ScriptCall* last = nullptr;
   for (const Slice& slice : ranks_[static_cast<size_t>(rank)].kernels) {
@@ -144,7 +108,7 @@ void TraceRecorder::write_kernels(int rank, JsonWriter& json) const {
     last = slice.call;
     const Program& program = *slice.program;
     const int64_t slot =
-        slot_bytes(program.class_of(program.blocks[static_cast<size_t>(last->block)]));
+        kept_bytes(program.class_of(program.blocks[static_cast<size_t>(last->block)]));
     if (last->routine == RoutineKind::Forward) kept += slot;
     json.add("memory in use",
              fmt::format(
@@ -156,7 +120,7 @@ void TraceRecorder::write_kernels(int rank, JsonWriter& json) const {
 }
 
 // Those in flight at once lie on tracks of their own.
-void TraceRecorder::write_collectives(int rank, JsonWriter& json) const {
+void TraceRecorder::write_collectives(int rank, TraceEvents& json) const {
   std::vector<double> busy_until;  // by track
   for (const Slice& slice : ranks_[static_cast<size_t>(rank)].collectives) {
     size_t lane = 0;
@@ -164,7 +128,7 @@ void TraceRecorder::write_collectives(int rank, JsonWriter& json) const {
     const auto track = static_cast<int>(lane) + 1;
     if (lane == busy_until.size()) {
       busy_until.push_back(0);
-      json.add("thread_name", track_name(rank, track, fmt::format("collectives {}", lane)));
+      json.name_track(rank, track, fmt::format("collectives {}", lane));
     }
     busy_until[lane] = slice.end_us;
     json.add(fmt::format("{} {}", name(slice.instruction->op),
@@ -178,21 +142,21 @@ void TraceRecorder::write_collectives(int rank, JsonWriter& json) const {
 
 // From this rank's send, and to its receive.
 void TraceRecorder::write_ring_arrows(int rank, int track, const Slice& slice,
-                                      JsonWriter& json) const {
+                                      TraceEvents& json) const {
   const std::string& word = slice.instruction->attributes.word("axes");
   const AxisIds axes = mesh_.parse_word(word);
   const std::vector<int> ring = mesh_.group(rank, axes);
   const auto index = static_cast<size_t>(mesh_.index(rank, axes));
   const int previous = ring[(index + ring.size() - 1) % ring.size()];
-  add_arrow(json, "s", fmt::format("{}-{}-{}", word, slice.number, rank), rank, track,
-            slice.begin_us);
-  add_arrow(json, "f", fmt::format("{}-{}-{}", word, slice.number, previous), rank, track,
-            slice.end_us);
+  json.add_arrow("s", fmt::format("{}-{}-{}", word, slice.number, rank), rank, track,
+                 slice.begin_us);
+  json.add_arrow("f", fmt::format("{}-{}-{}", word, slice.number, previous), rank, track,
+                 slice.end_us);
 }
 
 // From the sender's stage to the receiver's.
 void TraceRecorder::write_channel_arrow(int rank, int track, const Slice& slice,
-                                        JsonWriter& json) const {
+                                        TraceEvents& json) const {
   const Program& program = *slice.program;
   const StageChannel& channel = program.channels[static_cast<size_t>(slice.call->channel)];
   if (channel.from == channel.to) return;
@@ -200,11 +164,11 @@ void TraceRecorder::write_channel_arrow(int rank, int track, const Slice& slice,
   const std::string id =
       fmt::format("{}-{}-{}", channel.name, slice.number, line[static_cast<size_t>(channel.from)]);
   const bool sends = slice.instruction->op == OpKind::send;
-  add_arrow(json, sends ? "s" : "f", id, rank, track, sends ? slice.begin_us : slice.end_us);
+  json.add_arrow(sends ? "s" : "f", id, rank, track, sends ? slice.begin_us : slice.end_us);
 }
 
 std::string TraceRecorder::events(int rank) const {
-  JsonWriter json;
+  TraceEvents json;
   std::string place;
   for (int axis = 0; axis < mesh_.num_axes(); ++axis)
     place += fmt::format(" {}={}", mesh_.axes()[static_cast<size_t>(axis)].name,
@@ -220,11 +184,6 @@ std::string TraceRecorder::to_json() const {
   std::vector<std::string> all;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) all.push_back(events(rank));
   return trace_json(all);
-}
-
-std::string trace_json(std::span<const std::string> events) {
-  return fmt::format("{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{}\n]}}\n",
-                     fmt::join(events, ",\n"));
 }
 
 }  // namespace tessera

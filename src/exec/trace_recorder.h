@@ -7,10 +7,10 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "core/trace_events.h"
 #include "exec/cpu/cpu_executor.h"
 
 namespace tessera {
@@ -47,24 +47,17 @@ class TraceRecorder {
     std::map<std::string, int64_t> numbers;     // collectives so far, by axes
   };
 
-  class JsonWriter;
-
   double now_us() const;
   void finish(Rank& rank, const InstructionEvent& event, double end_us);
-  void write_kernels(int rank, JsonWriter& json) const;
-  void write_collectives(int rank, JsonWriter& json) const;
-  void write_ring_arrows(int rank, int track, const Slice& slice, JsonWriter& json) const;
-  void write_channel_arrow(int rank, int track, const Slice& slice, JsonWriter& json) const;
-  static void add_arrow(JsonWriter& json, const char* phase, const std::string& id, int rank,
-                        int track, double at);
+  void write_kernels(int rank, TraceEvents& json) const;
+  void write_collectives(int rank, TraceEvents& json) const;
+  void write_ring_arrows(int rank, int track, const Slice& slice, TraceEvents& json) const;
+  void write_channel_arrow(int rank, int track, const Slice& slice, TraceEvents& json) const;
 
   Mesh mesh_;
   Clock::time_point zero_ = Clock::now();
   std::vector<Rank> ranks_;
   bool recording_ = true;
 };
-
-// The file, from the events of each rank.
-std::string trace_json(std::span<const std::string> events);
 
 }  // namespace tessera

@@ -91,8 +91,7 @@ class RankReader {
         {std::move(text), fmt::format("script {}, {} of block {}, microbatch {}", script.name,
                                       name(call.routine), block.name, call.microbatch)});
     result_.events.push_back({false, group, number});
-    if (instruction.op != OpKind::send && instruction.op != OpKind::recv &&
-        instruction.attributes.integer("async") == 0)
+    if (instruction.attributes.integer("async") == 0)
       result_.events.push_back({true, group, number});
     else
       flying_[place(call, instruction.results[0])] = {true, group, number};

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/trace_events.h"
 #include "schedule/action_order.h"
 
 namespace tessera {
@@ -16,33 +17,26 @@ class Trace {
     for (int rank = 0; rank < timed.schedule.ranks; ++rank) add_rank(timed, rank);
     first_process_ += timed.schedule.ranks;
   }
-  std::string finish() const {
-    return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + text_ + "\n]}\n";
-  }
+  std::string finish() const { return trace_json({&events_.text(), 1}); }
 
  private:
-  // `fields` are what follows the name.
-  void event(const std::string& name, const std::string& fields) {
-    text_ += fmt::format("{}{{\"name\":\"{}\",{}}}", text_.empty() ? "" : ",\n", name, fields);
-  }
-
   void add_rank(const TimedSchedule& timed, int rank) {
     const Schedule& schedule = timed.schedule;
     const int process = first_process_ + rank;
-    event("process_name", fmt::format(R"("ph":"M","pid":{},"args":{{"name":"{} rank {}"}})",
-                                      process, schedule.kind, rank));
-    event("thread_name",
-          fmt::format(R"("ph":"M","pid":{},"tid":0,"args":{{"name":"kernels"}})", process));
+    events_.add("process_name", fmt::format(R"("ph":"M","pid":{},"args":{{"name":"{} rank {}"}})",
+                                            process, schedule.kind, rank));
+    events_.name_track(process, 0, "kernels");
     const std::vector<int> chunks = chunk_of_stage(schedule);
     int held = 0;
     for (const TimedAction& timed_action : timed.timing.ranks[static_cast<size_t>(rank)].actions) {
       const Action& action = timed_action.action;
-      event(fmt::format("{} {}", name(action.kind), action.microbatch),
-            fmt::format(R"("ph":"X","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},"args":{{"stage":{},)"
-                        R"("chunk":{},"microbatch":{}}})",
-                        process, timed_action.begin * kMicroseconds,
-                        (timed_action.end - timed_action.begin) * kMicroseconds, action.stage,
-                        chunks[static_cast<size_t>(action.stage)], action.microbatch));
+      events_.add(
+          fmt::format("{} {}", name(action.kind), action.microbatch),
+          fmt::format(R"("ph":"X","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},"args":{{"stage":{},)"
+                      R"("chunk":{},"microbatch":{}}})",
+                      process, timed_action.begin * kMicroseconds,
+                      (timed_action.end - timed_action.begin) * kMicroseconds, action.stage,
+                      chunks[static_cast<size_t>(action.stage)], action.microbatch));
       add_arrows(schedule, rank, timed_action);
       if (action.kind == ActionKind::Forward) count(process, timed_action.begin, ++held, schedule);
       if (frees_activations(action.kind)) count(process, timed_action.end, --held, schedule);
@@ -50,9 +44,10 @@ class Trace {
   }
 
   void count(int process, double at, int held, const Schedule& schedule) {
-    event("activations held",
-          fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"microbatches":{}}})", process,
-                      at * kMicroseconds, static_cast<double>(held) / schedule.chunks));
+    events_.add(
+        "activations held",
+        fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"microbatches":{}}})", process,
+                    at * kMicroseconds, static_cast<double>(held) / schedule.chunks));
   }
 
   // An arrow runs from the end of an action to the begin of the one on another rank that awaits it.
@@ -60,11 +55,10 @@ class Trace {
     const Action& action = timed_action.action;
     const bool forward = action.kind == ActionKind::Forward;
     const auto arrow = [&](const char* phase, int sender, double at) {
-      event("message",
-            fmt::format(R"("cat":"message","ph":"{}","bp":"e","id":"{}-{}-{}-{}","pid":{},)"
-                        R"("tid":0,"ts":{:.3f})",
-                        phase, first_process_, forward ? "F" : "B", sender, action.microbatch,
-                        first_process_ + rank, at * kMicroseconds));
+      events_.add_arrow(phase,
+                        fmt::format("{}-{}-{}-{}", first_process_, forward ? "F" : "B", sender,
+                                    action.microbatch),
+                        first_process_ + rank, 0, at * kMicroseconds);
     };
     if (const auto from = awaited_stage(schedule, action);
         from && schedule.rank_of_stage[static_cast<size_t>(*from)] != rank)
@@ -76,7 +70,7 @@ class Trace {
       arrow("s", action.stage, timed_action.end);
   }
 
-  std::string text_;
+  TraceEvents events_;
   int first_process_ = 0;  // of the schedule that is added
 };
 

@@ -3,6 +3,8 @@
 // that are alike.
 #include <algorithm>
 
+#include "core/trace_events.h"
+#include "program/kept_bytes.h"
 #include "sim/simulate.h"
 
 namespace tessera {
@@ -10,36 +12,9 @@ namespace {
 
 constexpr double kMicroseconds = 1e6;
 
-class TraceText {
- public:
-  void add(std::string_view name, const std::string& fields) {
-    text_ += fmt::format("{}{{\"name\":\"{}\",{}}}", text_.empty() ? "" : ",\n", name, fields);
-  }
-  void name_track(int rank, int track, std::string_view name) {
-    add("thread_name",
-        fmt::format(R"("ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}})", rank, track, name));
-  }
-  std::string finish() const {
-    return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + text_ + "\n]}\n";
-  }
-
- private:
-  std::string text_;
-};
-
-int64_t slot_bytes(const ProgramClass& program_class) {
-  int64_t bytes = 0;
-  for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
-    for (const int result : instruction.results) {
-      const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
-      if (buffer.lifetime == Lifetime::Slot) bytes += buffer.type.bytes();
-    }
-  return bytes;
-}
-
 class RankTrace {
  public:
-  RankTrace(const Program& program, const SimulatedRank& rank, TraceText& text)
+  RankTrace(const Program& program, const SimulatedRank& rank, TraceEvents& text)
       : program_(program), rank_(rank), text_(text) {}
 
   void write() {
@@ -97,7 +72,7 @@ class RankTrace {
 
   void count_memory(const SimulatedSlice& slice) {
     const int64_t slot =
-        slot_bytes(program_.class_of(program_.blocks[static_cast<size_t>(slice.call->block)]));
+        kept_bytes(program_.class_of(program_.blocks[static_cast<size_t>(slice.call->block)]));
     if (slice.call->routine == RoutineKind::Forward) kept_ += slot;
     text_.add("memory in use", fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})",
                                            rank_.rank, slice.begin * kMicroseconds,
@@ -108,7 +83,7 @@ class RankTrace {
 
   const Program& program_;
   const SimulatedRank& rank_;
-  TraceText& text_;
+  TraceEvents& text_;
   const ScriptCall* last_ = nullptr;
   int64_t kept_ = 0;
   std::vector<double> busy_until_;  // by track of collectives
@@ -117,10 +92,10 @@ class RankTrace {
 }  // namespace
 
 std::string to_trace_json(std::span<const Program> programs, const Simulation& simulation) {
-  TraceText text;
+  TraceEvents text;
   for (size_t i = 0; i < programs.size(); ++i)
     RankTrace(programs[i], simulation.ranks[i], text).write();
-  return text.finish();
+  return trace_json({&text.text(), 1});
 }
 
 }  // namespace tessera

@@ -35,6 +35,12 @@ inline std::vector<AttributeSpec> collective_attributes(std::vector<AttributeSpe
   return all;
 }
 
+// What only moves keeps its type.
+inline std::vector<TensorType> moved_type(const OpCall& call) {
+  ranks_of(call);
+  return {call.operand(0)};
+}
+
 inline Cost moving_cost(const OpCall& call) { return cost_of(call, 0); }
 
 // A sum over ranks, of each element of the result.

@@ -4,16 +4,6 @@
 #include "ops/collective/collective.h"
 
 namespace tessera {
-namespace {
-
-std::vector<TensorType> infer_types(const OpCall& call) {
-  ranks_of(call);
-  return {call.operand(0)};
-}
-
-Cost cost(const OpCall& call) { return cost_of(call, 0); }
-
-}  // namespace
 
 const OpDef& send_def() {
   static const OpDef def{
@@ -22,8 +12,8 @@ const OpDef& send_def() {
       .operands = {{"x"}},
       .results = {"x"},
       .attributes = {{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{1}}},
-      .infer_types = infer_types,
-      .cost = cost,
+      .infer_types = moved_type,
+      .cost = moving_cost,
       .in_place = {{.result = 0, .operand = 0}},
       .aliases = true,
       .communicates = true,

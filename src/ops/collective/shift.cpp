@@ -4,14 +4,6 @@
 #include "ops/collective/collective.h"
 
 namespace tessera {
-namespace {
-
-std::vector<TensorType> infer_types(const OpCall& call) {
-  ranks_of(call);
-  return {call.operand(0)};
-}
-
-}  // namespace
 
 const OpDef& shift_def() {
   static const OpDef def{
@@ -20,7 +12,7 @@ const OpDef& shift_def() {
       .operands = {{"x"}},
       .results = {"y"},
       .attributes = collective_attributes(),
-      .infer_types = infer_types,
+      .infer_types = moved_type,
       .cost = moving_cost,
       .communicates = true,
   };

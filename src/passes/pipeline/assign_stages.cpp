@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "ir/emit.h"
+#include "passes/node_work.h"
 
 namespace tessera {
 namespace {
@@ -14,14 +14,7 @@ namespace {
 // Forward work stands for all of a block's: the backward is about twice as much everywhere.
 double cost_of(const Graph& graph, const DeviceProfile& profile) {
   double cost = 0;
-  for (const Node& node : graph.nodes()) {
-    const std::vector<TensorType> operands = types_of(graph, node.operands),
-                                  results = types_of(graph, node.results);
-    const Cost own = op_def(node.op).cost(
-        {.op = node.op, .attributes = node.attributes, .operands = operands, .results = results});
-    cost +=
-        static_cast<double>(own.flops) + profile.flops_per_byte * static_cast<double>(own.bytes);
-  }
+  for (const Node& node : graph.nodes()) cost += work_of(node_cost(graph, node), profile);
   return cost;
 }
 

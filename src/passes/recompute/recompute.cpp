@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/emit.h"
+#include "passes/node_work.h"
 
 namespace tessera {
 namespace {
@@ -30,8 +30,8 @@ struct Candidate {
 // What it takes to rebuild a value from those that are kept.
 class RebuildCost {
  public:
-  RebuildCost(const Graph& graph, double flops_per_byte)
-      : graph_(graph), flops_per_byte_(flops_per_byte), kept_(kept_values(graph)) {}
+  RebuildCost(const Graph& graph, const DeviceProfile& profile)
+      : graph_(graph), profile_(profile), kept_(kept_values(graph)) {}
 
   Candidate of(ValueId value) {
     double cost = 0;
@@ -45,8 +45,8 @@ class RebuildCost {
       if (producer == kNone || (id != value && kept_.contains(id)) || !done.insert(producer).second)
         continue;
       const Node& node = graph_.node(producer);
-      const Cost own = cost_of(node);
-      cost += static_cast<double>(own.flops) + flops_per_byte_ * static_cast<double>(own.bytes);
+      const Cost own = node_cost(graph_, node);
+      cost += work_of(own, profile_);
       dear = dear || op_def(node.op).communicates || own.flops > kDear * own.bytes;
       wanted.insert(wanted.end(), node.operands.begin(), node.operands.end());
     }
@@ -58,15 +58,8 @@ class RebuildCost {
  private:
   static constexpr int64_t kDear = 4;  // flops per byte: norms and activations stay below
 
-  Cost cost_of(const Node& node) const {
-    const std::vector<TensorType> operands = types_of(graph_, node.operands),
-                                  results = types_of(graph_, node.results);
-    return op_def(node.op).cost(
-        {.op = node.op, .attributes = node.attributes, .operands = operands, .results = results});
-  }
-
   const Graph& graph_;
-  double flops_per_byte_;
+  const DeviceProfile& profile_;
   std::set<ValueId> kept_;
 };
 
@@ -76,11 +69,11 @@ bool is_stream(const Graph& graph, ValueId value) {
 }
 
 // The cheapest first; those without a matmul before all others.
-std::vector<Candidate> candidates(const Module& module, double flops_per_byte) {
+std::vector<Candidate> candidates(const Module& module, const DeviceProfile& profile) {
   std::vector<Candidate> all;
   for (size_t c = 0; c < module.classes.size(); ++c) {
     const Graph& graph = module.classes[c].graph;
-    RebuildCost cost(graph, flops_per_byte);
+    RebuildCost cost(graph, profile);
     for (const ValueId value : kept_values(graph)) {
       if (is_stream(graph, value)) continue;
       all.push_back(cost.of(value));
@@ -99,7 +92,7 @@ PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
     for (size_t c = 0; c < module.classes.size(); ++c)
       chosen[c] = attention_values(module.classes[c].graph);
   if (plan.recompute.kind == RecomputeKind::Values) {
-    const std::vector<Candidate> all = candidates(module, profile.flops_per_byte);
+    const std::vector<Candidate> all = candidates(module, profile);
     for (size_t i = 0; i < std::min(all.size(), static_cast<size_t>(plan.recompute.values)); ++i)
       chosen[all[i].block_class].insert(all[i].value);
   }
