@@ -24,7 +24,10 @@ using Clock = std::chrono::steady_clock;
 Config with_mesh(Config config, const std::vector<Axis>& mesh) {
   config.mesh = mesh;
   if (mesh.empty()) {
-    config.plan = {};  // what speaks of axes that are not there
+    PlanConfig plan;  // all but recomputation speaks of axes that are not there
+    plan.recompute = config.plan.recompute;
+    plan.recompute_every = config.plan.recompute_every;
+    config.plan = plan;
     config.plan_dims.clear();
   }
   return config;
