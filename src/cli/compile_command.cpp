@@ -134,6 +134,8 @@ void print_stages(const Compiled& compiled) {
     fmt::print("  pp={:<3} {:>10}  stage {}\n", place,
                short_bytes(compiled.programs[place].peak_bytes()),
                blocks_of(compiled.programs[place]));
+  const std::string gathers = gathers_text(largest_of(compiled));
+  if (!gathers.empty()) fmt::print("  {}\n", gathers);
 }
 
 // Wide enough for the longest name of a pass.
@@ -195,8 +197,10 @@ nlohmann::json to_json(const Compiled& compiled, int64_t parameters) {
   }
   if (compiled.programs.size() > 1)
     for (const Program& program : compiled.programs)
-      json["stages"].push_back(
-          {{"peak_bytes", program.peak_bytes()}, {"blocks", blocks_of(program)}});
+      json["stages"].push_back({{"peak_bytes", program.peak_bytes()},
+                                {"blocks", blocks_of(program)},
+                                {"gathers_per_step", gathers_per_step(program)},
+                                {"gathers", gathers_text(program)}});
   return json;
 }
 

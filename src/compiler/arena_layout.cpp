@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "compiler/microbatch_layout.h"
 #include "compiler/window_layout.h"
@@ -27,9 +28,8 @@ class ArenaLayout {
     for (int block = 0; block < num_blocks(); ++block) lay_out_states(block);
     lay_out_stages();
     lay_out_stream_gradients();
-    program_.scratch_bytes = module_.scratch_bytes;
-    count(BufferKind::Scratch, module_.scratch_bytes);
     for (int block = 0; block < num_blocks(); ++block) bind(block);
+    lay_out_scratch();
     bind_microbatches();
     bind_output();
   }
@@ -288,12 +288,39 @@ class ArenaLayout {
 
   // Between blocks of a stage, where both gradients run at once, two buffers take turns.
   void lay_out_stream_gradients() {
-    int64_t bytes = 0;
-    for (int block = 0; block < num_blocks() && !module_.split_backward; ++block)
-      if (!ends_stage(block))
-        bytes = std::max(bytes, bytes_of_input(class_of(block).graph, InputKind::OutputGradient));
-    for (int64_t& offset : stream_gradient_) offset = take(program_.window_bytes, bytes);
-    count(BufferKind::Activation, 2 * bytes);
+    std::array<int64_t, 2> bytes{};
+    for (int edge = 0; edge < num_blocks() && !module_.split_backward; ++edge)
+      if (!ends_stage(edge)) {
+        int64_t& turn = bytes[static_cast<size_t>(edge & 1)];
+        turn = std::max(turn, bytes_of_input(class_of(edge).graph, InputKind::OutputGradient));
+      }
+    for (size_t turn = 0; turn < bytes.size(); ++turn) {
+      stream_gradient_[turn] = take(program_.window_bytes, bytes[turn]);
+      count(BufferKind::Activation, bytes[turn]);
+    }
+  }
+
+  // As much as the routines take that this rank's scripts call; other stages' may take more.
+  void lay_out_scratch() {
+    std::set<std::pair<int, RoutineKind>> seen;
+    int64_t& most = program_.scratch_bytes;
+    for (const Script& script : program_.scripts)
+      for (const ScriptCall& call : script.calls) {
+        const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+        if (!seen.emplace(block.class_index, call.routine).second) continue;
+        const ProgramClass& program_class = program_.class_of(block);
+        for (const Instruction& instruction : program_class.routine(call.routine)) {
+          most = std::max(most, instruction.workspace_offset + instruction.workspace_bytes);
+          for (const int result : instruction.results) {
+            const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
+            if (buffer.lifetime == Lifetime::Scratch)
+              most =
+                  std::max(most, block.offsets[static_cast<size_t>(result)] + buffer.type.bytes());
+          }
+        }
+      }
+    most = align_up(most);
+    count(BufferKind::Scratch, most);
   }
 
   void bind_microbatches() {

@@ -6,15 +6,31 @@
 #include "compiler/emit_program.h"
 #include "ir/verifier.h"
 #include "program/check_program.h"
+#include "schedule/schedule_csv.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {
 namespace {
 
 // One rank runs one microbatch after the other.
+Schedule custom_schedule(const Plan& plan, int microbatches) {
+  Schedule schedule = read_schedule_csv(plan.actions);
+  const auto check = [&](const char* what, int found, int wanted, const char* key) {
+    if (found != wanted)
+      throw user_error("the schedule has {} {}, but {} is {}", found, what, key, wanted)
+          .at(plan.actions)
+          .help("change one of the two; tessera schedule --csv FILE writes one to begin with");
+  };
+  check("ranks", schedule.ranks, plan.pipeline_ranks(), "pp");
+  check("microbatches", schedule.microbatches, microbatches, "train.microbatches");
+  if (plan.chunks > 0) check("stages per rank", schedule.chunks, plan.chunks, "plan.chunks");
+  return schedule;
+}
+
 Schedule schedule_of(const CompileOptions& options) {
   const Plan& plan = options.plan;
   if (plan.pipeline_axis < 0) return make_schedule("1f1b", 1, 1, options.microbatches);
+  if (plan.schedule == "custom") return custom_schedule(plan, options.microbatches);
   const int chunks = plan.chunks > 0 ? plan.chunks : schedule_kind(plan.schedule).least_chunks;
   return make_schedule(plan.schedule, plan.pipeline_ranks(), chunks, options.microbatches);
 }
@@ -33,27 +49,19 @@ std::vector<Program> programs_of(const Compiled& compiled, const CompileOptions&
   return programs;
 }
 
-bool fit(const std::vector<Program>& programs, const DeviceProfile& profile) {
-  if (profile.memory_bytes == 0) return true;
-  return std::all_of(programs.begin(), programs.end(), [&](const Program& program) {
-    return program.peak_bytes() <= profile.memory_bytes;
-  });
+int64_t most_bytes(const std::vector<Program>& programs) {
+  int64_t most = 0;
+  for (const Program& program : programs) most = std::max(most, program.peak_bytes());
+  return most;
 }
-
-}  // namespace
-
-namespace {
 
 Compiled compile_as_planned(Module module, const CompileOptions& options) {
   if (options.microbatches < 1)
     throw user_error("microbatches is {}: use 1 or more", options.microbatches);
   if (module.blocks.empty()) throw user_error("module {} has no blocks", module.name);
   verify(module);
-  Compiled compiled{.module = std::move(module),
-                    .programs = {},
-                    .schedule = schedule_of(options),
-                    .holds_runs = true,
-                    .passes = {}};
+  Compiled compiled{
+      .module = std::move(module), .programs = {}, .schedule = schedule_of(options), .passes = {}};
   const PassPipeline pipeline =
       options.training
           ? training_pipeline(options.optimizer, options.plan, options.profile, compiled.schedule)
@@ -61,17 +69,15 @@ Compiled compile_as_planned(Module module, const CompileOptions& options) {
   compiled.passes = pipeline.run(compiled.module, options.pipeline);
   if (compiled.module.form != Form::Planned) return compiled;
   compiled.programs = programs_of(compiled, options, true);
-  compiled.holds_runs = fit(compiled.programs, options.profile);
-  if (!compiled.holds_runs) compiled.programs = programs_of(compiled, options, false);
+  const int64_t memory = options.profile.memory_bytes;
+  const bool gathers =
+      std::any_of(compiled.programs.begin(), compiled.programs.end(),
+                  [](const Program& program) { return gathers_per_step(program) > 0; });
+  if (gathers && memory > 0 && most_bytes(compiled.programs) > memory)
+    compiled.programs = programs_of(compiled, options, false);
   for (const Program& program : compiled.programs) check_memory(program);
   if (compiled.programs.size() > 1) check_pipeline(compiled.programs);
   return compiled;
-}
-
-int64_t most_bytes(const Compiled& compiled) {
-  int64_t most = 0;
-  for (const Program& program : compiled.programs) most = std::max(most, program.peak_bytes());
-  return most;
 }
 
 // The least that is rebuilt so that every rank fits: a growing number of values, then blocks.
@@ -86,10 +92,10 @@ Compiled compile_to_fit(const Module& module, CompileOptions options) {
     return compile_as_planned(module, options);
   };
   Compiled compiled = with({});
-  if (most_bytes(compiled) <= memory) return compiled;
+  if (most_bytes(compiled.programs) <= memory) return compiled;
   constexpr int kAll = 1 << 20;
   Compiled all = with({.kind = RecomputeKind::Values, .values = kAll});
-  if (most_bytes(all) <= memory) {
+  if (most_bytes(all.programs) <= memory) {
     int too_few = 0, enough = 0;
     for (const PassReport& pass : all.passes)
       for (const auto& [what, count] : pass.counts)
@@ -97,16 +103,16 @@ Compiled compile_to_fit(const Module& module, CompileOptions options) {
     while (enough - too_few > 1) {
       const int middle = (enough + too_few) / 2;
       Compiled some = with({.kind = RecomputeKind::Values, .values = middle});
-      const bool fits = most_bytes(some) <= memory;
+      const bool fits = most_bytes(some.programs) <= memory;
       (fits ? enough : too_few) = middle;
       if (fits) all = std::move(some);
     }
     return all;
   }
   Compiled blocks = with({.kind = RecomputeKind::Blocks, .every = 1});
-  if (most_bytes(blocks) > memory)
+  if (most_bytes(blocks.programs) > memory)
     throw user_error("a rank needs {} bytes even where it rebuilds every block, and has {}",
-                     most_bytes(blocks), memory)
+                     most_bytes(blocks.programs), memory)
         .at("plan.recompute")
         .help("use more ranks, smaller microbatches or plan.zero = 3");
   return blocks;

@@ -21,7 +21,6 @@ struct Compiled {
   Module module;                  // after the last pass
   std::vector<Program> programs;  // by place along the pipeline; empty: not all passes ran
   Schedule schedule;
-  bool holds_runs = true;  // gathered weights stay for a run of microbatches: memory allows it
   std::vector<PassReport> passes;
 
   // Where there is no pipeline: the one program.

@@ -326,7 +326,7 @@ Program emit_program(const Module& whole, const Schedule& schedule, int rank,
                               .offsets = {},
                               .repeats = {}});
   Stages stages = stages_of(module, schedule, rank, program);
-  stages.hold_runs = options.hold_runs;
+  stages.hold_runs = program.holds_runs = options.hold_runs;
   number_segments(stages, options.recompute, program);
   write_scripts(module, program, stages, schedule.actions[static_cast<size_t>(rank)]);
   lay_out_arenas(module, program);

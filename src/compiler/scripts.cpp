@@ -179,6 +179,8 @@ class ScriptWriter {
   }
 
   void forward(const StageEdges& own, int microbatch) {
+    if (own.stream_out != kNone)
+      await_sent(RoutineKind::StreamOutDone, own.last_block, most_streams_ - 1);
     if (own.stream_in != kNone) {
       if (own.stream_in_is_local)
         call(RoutineKind::StreamIn, own.first_block, microbatch, own.stream_in);
@@ -187,7 +189,6 @@ class ScriptWriter {
     for (int block = own.first_block; block <= own.last_block; ++block)
       compute(evaluates_ ? RoutineKind::Evaluate : RoutineKind::Forward, block, microbatch);
     if (own.stream_out == kNone) return;
-    await_sent(RoutineKind::StreamOutDone, own.last_block, most_streams_ - 1);
     call(RoutineKind::StreamOut, own.last_block, microbatch, own.stream_out);
     sent_[{RoutineKind::StreamOutDone, own.last_block}].push_back(microbatch);
   }
@@ -258,13 +259,9 @@ class ScriptWriter {
 
   // A gradient whose sum travels is not written.
   void call_backward(RoutineKind routine, int block, int microbatch) {
-    if (!has(routine, block)) return;
-    call(routine, block, microbatch);
-    const std::vector<int> written = gradients_written(module_, program_, script_.calls.back());
-    if (std::find(written.begin(), written.end(), travelling_.first) == written.end()) return;
-    script_.calls.pop_back();
-    runs_.pop_back();
-    settle();
+    const ScriptCall next{.routine = routine, .block = block, .accumulate = {}};
+    const std::vector<int> written = gradients_written(module_, program_, next);
+    if (std::find(written.begin(), written.end(), travelling_.first) != written.end()) settle();
     call(routine, block, microbatch);
   }
 
@@ -302,8 +299,12 @@ class ScriptWriter {
     if (!any) return;
     // By run and block: the last call of the run that needs it.
     std::map<std::pair<int, int>, size_t> last_in_run;
+    std::map<int, std::set<int>> microbatches;  // by run
     for (size_t i = 0; i < needs.size() && stages_.hold_runs && !evaluates_; ++i)
-      for (const int block : needs[i]) last_in_run[{runs_[i], block}] = i;
+      for (const int block : needs[i]) {
+        last_in_run[{runs_[i], block}] = i;
+        microbatches[runs_[i]].insert(script_.calls[i].microbatch);
+      }
     const auto next_need = [&](size_t i) {
       while (i < needs.size() && needs[i].empty()) ++i;
       return i < needs.size() ? needs[i] : std::set<int>{};
@@ -321,8 +322,8 @@ class ScriptWriter {
           if (there.insert(block).second) call(RoutineKind::Await, block, calls[i].microbatch);
         const auto is_done_with = [&](int block) {
           const auto last = last_in_run.find({runs_[i], block});
-          const bool stays = last != last_in_run.end() && last->second > i &&
-                             calls[last->second].microbatch != calls[i].microbatch;
+          const bool stays =
+              last != last_in_run.end() && last->second > i && microbatches.at(runs_[i]).size() > 1;
           return !next.contains(block) && !stays;
         };
         std::erase_if(there, is_done_with);

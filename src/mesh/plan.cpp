@@ -142,6 +142,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
             .reduce_dtype = request.reduce_dtype,
             .pipeline_axis = -1,
             .schedule = request.schedule,
+            .actions = request.actions,
             .chunks = request.chunks,
             .recompute = request.recompute,
             .blocks_per_stage = request.blocks_per_stage};

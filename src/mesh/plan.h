@@ -35,7 +35,8 @@ struct PlanRequest {
   // Own lists of dims, by axis, instead of the usual ones.
   std::vector<std::pair<std::string, std::vector<std::string>>> dims = {};
   std::string schedule = "1f1b";
-  int chunks = 0;  // stages of one rank; 0: as few as the schedule takes
+  std::string actions = {};  // CSV file of a custom schedule
+  int chunks = 0;            // stages of one rank; 0: as few as the schedule takes
   Recompute recompute = {};
   std::vector<int> blocks_per_stage = {};  // empty: cut by cost
 };
@@ -57,7 +58,8 @@ struct Plan {
   std::optional<DType> reduce_dtype;
   int pipeline_axis = -1;  // that the blocks are cut over; -1: none
   std::string schedule = "1f1b";
-  int chunks = 0;  // as in the request
+  std::string actions = {};  // this and what follows as in the request
+  int chunks = 0;
   Recompute recompute = {};
   std::vector<int> blocks_per_stage = {};
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/program.h"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -88,6 +90,23 @@ HostView view_of(std::span<const Program> programs) {
   }
   view.output = programs.back().output;
   return view;
+}
+
+int gathers_per_step(const Program& program) {
+  if (program.pipeline_axis < 0) return 0;
+  std::vector<int> gathers(program.blocks.size());
+  for (const ScriptCall& call : program.script("train_step").calls)
+    if (call.routine == RoutineKind::Gather) ++gathers[static_cast<size_t>(call.block)];
+  return gathers.empty() ? 0 : *std::max_element(gathers.begin(), gathers.end());
+}
+
+std::string gathers_text(const Program& program) {
+  const int gathers = gathers_per_step(program);
+  if (gathers == 0) return "";
+  return fmt::format("a block's weights are gathered at most {} times a step, once for each {}",
+                     gathers,
+                     program.holds_runs ? "run of microbatches on it"
+                                        : "microbatch and direction: whole runs do not fit");
 }
 
 }  // namespace tessera

@@ -193,6 +193,7 @@ struct Program : HostView {
   int threads = 1;  // of a rank, at most: workspaces have room for so many
   int pipeline_axis = -1;
   bool recomputes = false;  // segments run their forward again before their backward
+  bool holds_runs = true;   // gathered weights stay for a run of microbatches on their block
   std::vector<ProgramClass> classes;
   std::vector<ProgramBlock> blocks;
   std::vector<Script> scripts;
@@ -220,6 +221,11 @@ struct Program : HostView {
 HostView view_of(std::span<const Program> programs);
 // The one that a rank runs.
 const Program& at_place(std::span<const Program> programs, int rank);
+
+// How often a pipeline gathers a block's weights; 0: nothing is gathered, or there is no pipeline.
+int gathers_per_step(const Program& program);
+// The same in words; empty: 0.
+std::string gathers_text(const Program& program);
 
 std::string print(const Program& program);
 

@@ -64,6 +64,7 @@ struct PlanConfig {
   std::string context = "ring";
   std::string reduce_dtype = "auto";
   std::string schedule = "1f1b";
+  std::string actions;  // file of a custom schedule
   int64_t chunks = 0;
   std::string stages;
   std::string recompute = "none";

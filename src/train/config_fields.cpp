@@ -117,6 +117,7 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
 Choices schedule_names() {
   Choices names;
   for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);
+  names.emplace_back("custom");
   return names;
 }
 
@@ -134,6 +135,10 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        "dtype that gradients and activations are summed over ranks in; auto: their own"},
       {"plan.schedule", &p.schedule, schedule_names(),
        "the order in which pipeline ranks run microbatches forward and backward"},
+      {"plan.actions",
+       &p.actions,
+       {},
+       "with plan.schedule = custom: CSV of actions per rank, as PyTorch's pipelining writes it"},
       {"plan.chunks", &p.chunks, kNotNegative,
        "stages that each pipeline rank has; 0: as few as the schedule takes"},
       {"plan.stages",

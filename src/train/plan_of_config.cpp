@@ -6,6 +6,7 @@
 
 #include "core/byte_size.h"
 #include "core/error.h"
+#include "schedule/schedule_csv.h"
 
 namespace tessera {
 namespace {
@@ -37,6 +38,21 @@ Recompute recompute_of(const PlanConfig& plan) {
   return {};
 }
 
+// A custom schedule says itself how many stages a rank has.
+int chunks_of(const PlanConfig& plan) {
+  const bool custom = plan.schedule == "custom";
+  if (custom && plan.actions.empty())
+    throw user_error("plan.schedule is custom, and no file of actions is given")
+        .at("plan.actions")
+        .help("set plan.actions = \"FILE.csv\"; tessera schedule --csv FILE writes one");
+  if (!custom && !plan.actions.empty())
+    throw user_error("plan.actions is {}, but plan.schedule is {}", plan.actions, plan.schedule)
+        .at("plan.schedule")
+        .help("set plan.schedule = \"custom\"");
+  if (custom && plan.chunks == 0) return read_schedule_csv(plan.actions).chunks;
+  return static_cast<int>(plan.chunks);
+}
+
 }  // namespace
 
 Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
@@ -49,7 +65,8 @@ Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
       .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
       .dims = config.plan_dims,
       .schedule = config.plan.schedule,
-      .chunks = static_cast<int>(config.plan.chunks),
+      .actions = config.plan.actions,
+      .chunks = chunks_of(config.plan),
       .recompute = recompute_of(config.plan),
       .blocks_per_stage = parse_stages(config.plan.stages)};
   const PlanSizes sizes{.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads};

@@ -28,11 +28,13 @@ double seconds_since(Clock::time_point begin) {
 
 std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig& model,
                                         BatchShape shape, DType precision, int threads,
-                                        RankWorld* world, RankObserver observer) {
+                                        RankWorld* world, RankObserver observer,
+                                        std::string& gathers) {
   const Plan plan = plan_of_config(config, model);
   const int per_rank = threads_per_rank(threads, plan);
   Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss),
                               training_options(config, plan, per_rank));
+  gathers = gathers_text(compiled.programs.front());
   if (!world) return make_cpu_executor(std::move(compiled.programs), per_rank, std::move(observer));
   if (world->size() != plan.mesh.num_ranks())
     throw user_error("the mesh {} has {} ranks, but the job has {} processes", to_string(plan.mesh),
@@ -65,8 +67,10 @@ Trainer::Trainer(Config config, TrainerOptions options)
     observer = [this](int rank, const InstructionEvent& event) {
       if (trace_) trace_->observe(rank, event);
     };
+  std::string gathers;
   executor_ = make_executor(config_, model_, shape_, precision_, threads_, options_.world,
-                            std::move(observer));
+                            std::move(observer), gathers);
+  if (!gathers.empty() && !quiet()) progress_.note(gathers);
   if (options_.world)
     warn(tp_leaves_machine(executor_->program().mesh, machines_of_ranks(*options_.world)));
   if (options_.resume)

@@ -1,30 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every plan computes what one rank would, in fp64. By default a covering set of the combinations;
-// `--all` runs every one.
+// `--all` runs every one. The covering sets' memory is checked too.
 #include <gtest/gtest.h>
 
-#include "plan_cases.h"
+#include "plan_memory.h"
 
 namespace tessera {
 namespace {
 
-class EqualsOneRank : public testing::Test {
- public:
-  explicit EqualsOneRank(PlanCase plan) : plan_(std::move(plan)) {}
+void expect_equal_to_one_rank(const PlanCase& plan) {
+  const VerifyReport report = verify_plan(plan.request());
+  EXPECT_LE(report.loss.error, report.tolerance) << report.loss.name;
+  EXPECT_LE(report.grad_norm.error, report.tolerance) << report.grad_norm.name;
+  EXPECT_LE(report.gradient.error, report.tolerance) << report.gradient.name;
+  EXPECT_LE(report.parameter.error, report.tolerance) << report.parameter.name;
+  EXPECT_EQ(report.replica.error, 0) << report.replica.name;
+  EXPECT_TRUE(report.equal());
+}
 
-  void TestBody() override {
-    const VerifyReport report = verify_plan(plan_.request());
-    EXPECT_LE(report.loss.error, report.tolerance) << report.loss.name;
-    EXPECT_LE(report.grad_norm.error, report.tolerance) << report.grad_norm.name;
-    EXPECT_LE(report.gradient.error, report.tolerance) << report.gradient.name;
-    EXPECT_LE(report.parameter.error, report.tolerance) << report.parameter.name;
-    EXPECT_EQ(report.replica.error, 0) << report.replica.name;
-    EXPECT_TRUE(report.equal());
-  }
+using Check = void (*)(const PlanCase&);
+
+class PlanTest : public testing::Test {
+ public:
+  PlanTest(Check check, PlanCase plan) : check_(check), plan_(std::move(plan)) {}
+  void TestBody() override { check_(plan_); }
 
  private:
+  Check check_;
   PlanCase plan_;
 };
+
+void add(const char* suite, const std::vector<PlanCase>& plans, Check check) {
+  for (const PlanCase& plan : plans)
+    testing::RegisterTest(suite, plan.name().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [check, plan]() -> testing::Test* { return new PlanTest(check, plan); });
+}
+
+void add_all(bool every_plan) {
+  add("Plan", every_plan ? all_plan_cases() : covering_plan_cases(), expect_equal_to_one_rank);
+  add("Pipeline", covering_pipeline_cases(), expect_equal_to_one_rank);
+  add("PlanMemory", covering_plan_cases(), expect_memory_to_the_byte);
+  add("PipelineMemory", covering_pipeline_cases(), expect_memory_to_the_byte);
+}
 
 }  // namespace
 }  // namespace tessera
@@ -32,13 +49,6 @@ class EqualsOneRank : public testing::Test {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const bool all = argc > 1 && std::string(argv[1]) == "--all";
-  const auto add = [](const char* suite, const std::vector<tessera::PlanCase>& plans) {
-    for (const tessera::PlanCase& plan : plans)
-      testing::RegisterTest(
-          suite, plan.name().c_str(), nullptr, nullptr, __FILE__, __LINE__,
-          [plan]() -> testing::Test* { return new tessera::EqualsOneRank(plan); });
-  };
-  add("Plan", all ? tessera::all_plan_cases() : tessera::covering_plan_cases());
-  add("Pipeline", tessera::covering_pipeline_cases());
+  tessera::add_all(all);
   return RUN_ALL_TESTS();
 }

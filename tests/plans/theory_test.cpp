@@ -227,5 +227,25 @@ TEST(PlannedBytes, KindsAddUpToTheArenas) {
   }
 }
 
+// Stage by stage all forwards, then all backwards: two runs, a block between others is gathered in
+// both. Where that is too much to hold, every microbatch gathers in both directions.
+TEST(TheoryOfZero3, APipelineGathersOncePerRunIfThatFits) {
+  const ModelConfig config = resolved({.family = Family::Mlp, .layers = 8, .width = kWidth});
+  constexpr int kMicrobatches = 4;
+  const auto gathers = [&](int64_t memory) {
+    const Compiled compiled = compile(
+        build_model(config, {.batch = 2, .seq = 1}, DType::Fp32, HeadKind::Loss),
+        {.plan = make_plan({.mesh = {{"pp", 2}, {"fsdp", 2}}, .zero = 3, .schedule = "gpipe"}, {}),
+         .profile = {.memory_bytes = memory},
+         .microbatches = kMicrobatches});
+    return std::pair(gathers_per_step(compiled.programs.front()),
+                     gathers_text(compiled.programs.front()));
+  };
+  EXPECT_EQ(gathers(0), std::pair(2, std::string("a block's weights are gathered at most 2 times a "
+                                                 "step, once for each run of microbatches on it")));
+  EXPECT_EQ(gathers(1).first, 2 * kMicrobatches);
+  EXPECT_EQ(gathers(1).second.find("whole runs do not fit") == std::string::npos, false);
+}
+
 }  // namespace
 }  // namespace tessera
