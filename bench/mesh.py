@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from run import ROOT, cpu_name, peer_is_there, run_json, say, write_results
+from run import ROOT, cpu_name, peer_is_there, run_json, say, table, write_results
 
 HERE = ROOT / "bench"
 STEP_AIMS = {"one rank, as many threads": 0.93, "DDP": 1.7}
@@ -117,12 +117,6 @@ def median_ratio(rounds, over, under):
 
 def median_of(rounds, key):
     return statistics.median(found[key] for found in rounds)
-
-
-def table(lines):
-    lines = [lines[0], ["---:"] * len(lines[0]), *lines[1:]]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return "\n".join("| " + " | ".join(text.rjust(width) for text, width in zip(line, widths)) + " |" for line in lines)
 
 
 def step_table(arguments, rounds):

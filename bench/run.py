@@ -118,10 +118,12 @@ def cells(row):
             f"{row['resident_bytes'] / 1e9:.2f}"]
 
 
-def table(rows):
-    lines = [COLUMNS, ["---:"] * len(COLUMNS)] + [cells(row) for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
-    return "\n".join("| " + " | ".join(text.rjust(width) for text, width in zip(line, widths)) + " |" for line in lines)
+def table(lines):
+    """Lines of texts, the first of them the heads of the columns, as Markdown: the first column names, the others count."""
+    lines = [lines[0], ["---"] + ["---:"] * (len(lines[0]) - 1), *lines[1:]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join("| " + " | ".join(text.ljust(width) if i == 0 else text.rjust(width)
+                                       for i, (text, width) in enumerate(zip(line, widths))) + " |" for line in lines)
 
 
 def cpu_name():
@@ -142,7 +144,7 @@ def report(arguments, rows, startup):
     return "\n".join([
         f"{arguments.model}, fp32, AdamW, norm and clipping included; {arguments.threads} threads; {cpu_name()}",
         f"peer: {peer}; medians of {arguments.rounds} rounds of {arguments.steps} steps, ours and the peer in turns",
-        "", table(rows), "",
+        "", table([COLUMNS, *[cells(row) for row in rows]]), "",
         f"from starting the binary to the end of the demo model's first step: {startup[0]:.3f} s, of which the step "
         f"takes {startup[1]:.3f} s (medians of {STARTUPS})"])
 

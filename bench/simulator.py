@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Is the simulator honest? In every round it calibrates this machine, predicts the step of many plans and measures them, and
-prints every error beside the spread between rounds. Calibration knows none of the plans: its models have sizes of their own."""
+prints every error beside the spread between rounds. Calibration knows none of the plans: its models have sizes of their own.
+A shared machine is now fast, now slow: a probe, a step of yet another model, runs beside calibration and measurement, and
+all times are brought to one pace of it. The errors without that are printed too."""
 import argparse
 import itertools
 import statistics
@@ -9,7 +11,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from run import ROOT, cpu_name, run_json, say, write_results
+from run import ROOT, cpu_name, run_json, say, table, write_results
 
 MEDIAN_ERROR_AIM = 0.10
 PAIRS_AIM = 0.90
@@ -28,29 +30,54 @@ class Group:
 
 
 @dataclass
+class Timed:
+    """Seconds of a step, and what the probe took at that time under the same load."""
+    seconds: float
+    pace: float
+
+
+@dataclass
 class Plan:
     group: Group
     mesh: str
     threads: int  # of a rank
     ranks: int
-    predicted: list = field(default_factory=list)  # by round, as `measured`
+    predicted: list = field(default_factory=list)  # Timed, by round, as `measured`
     measured: list = field(default_factory=list)
 
     @property
+    def load(self):
+        """Of the probe's three: how many ranks, and threads of each, are at work."""
+        return ("one rank", self.threads) if self.ranks == 1 else ("two ranks", 1)
+
+    @property
+    def pace(self):
+        return statistics.median(timed.pace for timed in [*self.predicted, *self.measured])
+
+    def at_one_pace(self, times):
+        return statistics.median(timed.seconds * self.pace / timed.pace for timed in times)
+
+    @property
     def expected(self):
-        return statistics.median(self.predicted)
+        return self.at_one_pace(self.predicted)
 
     @property
     def seconds(self):
-        return statistics.median(self.measured)
+        return self.at_one_pace(self.measured)
 
     @property
     def error(self):
         return self.expected / self.seconds - 1
 
     @property
+    def error_as_timed(self):
+        return (statistics.median(timed.seconds for timed in self.predicted) /
+                statistics.median(timed.seconds for timed in self.measured) - 1)
+
+    @property
     def spread(self):
-        return (max(self.measured) - min(self.measured)) / self.seconds
+        seconds = [timed.seconds for timed in self.measured]
+        return (max(seconds) - min(seconds)) / statistics.median(seconds)
 
 
 def settings(**values):
@@ -64,6 +91,7 @@ def preset(name, batch, seq, **model):
 
 SMALL_GPT = preset("gpt2-124m", 4, 256, layers=4, width=384, heads=6, vocabulary=8192)
 SMALL_LLAMA = preset("tiny", 8, 128, layers=4, width=256, heads=4, kv_heads=2, mlp_size=704, vocabulary=1024)
+PROBE = preset("tiny", 4, 144, layers=1, width=416, heads=8, kv_heads=8, mlp_size=1100, vocabulary=1900)
 GROUPS = [
     Group("tiny 16 x 128", preset("tiny", 16, 128), ["dp=2", "tp=2", "cp=2", "dp=4", "dp=2,tp=2"]),
     Group("tiny 16 x 128, 4 microbatches", preset("tiny", 16, 128), ["dp=2", "tp=2"], microbatches=4),
@@ -93,7 +121,6 @@ GROUPS = [
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "tessera")
-    parser.add_argument("--cluster", help="a file of this machine; default: calibrate in every round")
     parser.add_argument("--threads", type=int, default=2, help="cores that all ranks share")
     parser.add_argument("--rounds", type=int, default=3, help="all plans, so many times")
     parser.add_argument("--only", default="", help="groups whose name contains this")
@@ -101,13 +128,21 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def measure(arguments, group):
-    """One round of a group's plans in turns; one rank is among them."""
-    result = run_json([arguments.binary, "bench", "scaling", *group.shape, *group.axes, "--microbatches",
-                       group.microbatches, "--threads", arguments.threads, "--rounds", 1, "--steps", group.steps,
-                       "--meshes", ";".join(group.meshes), "--json"])
-    return [Plan(group, row["mesh"], row["threads_per_rank"], row["ranks"], measured=row["step_seconds"])
-            for row in result["results"]]
+def scaling(arguments, shape, meshes, microbatches, steps):
+    """Rows of one round of these meshes in turns; one rank is among them."""
+    return run_json([arguments.binary, "bench", "scaling", *shape, "--microbatches", microbatches, "--threads",
+                     arguments.threads, "--rounds", 1, "--steps", steps, "--meshes", ";".join(meshes),
+                     "--json"])["results"]
+
+
+def pace(arguments):
+    """What the probe takes now, by load."""
+    return {("one rank" if row["ranks"] == 1 else "two ranks", row["threads_per_rank"]): row["step_seconds"][0]
+            for row in scaling(arguments, PROBE, ["dp=2"], 1, 7)}
+
+
+def mean_pace(*paces):
+    return {load: statistics.mean(one[load] for one in paces) for load in paces[0]}
 
 
 def predict(arguments, cluster, plan):
@@ -117,24 +152,31 @@ def predict(arguments, cluster, plan):
                      "--json"])["step_seconds"]
 
 
-def run_round(arguments, cluster, plans):
+def calibrate(arguments, folder, number):
+    """The file, and the pace meanwhile."""
+    say(f"round {number + 1} of {arguments.rounds}: calibrating")
+    cluster = Path(folder) / "this-machine.toml"
+    before = pace(arguments)
+    run_json([arguments.binary, "bench", "calibrate", "--threads", arguments.threads, "--out", cluster, "--json"])
+    return cluster, mean_pace(before, pace(arguments))
+
+
+def run_round(arguments, folder, number, plans):
     """Adds a prediction and a measurement to every plan of `plans`, which is made in the first round."""
+    cluster, pace_then = calibrate(arguments, folder, number)
+    before = pace(arguments)
     for group in (group for group in GROUPS if arguments.only in group.name):
         say(f"measuring {group.name}")
-        for plan in measure(arguments, group):
-            known = plans.setdefault((group.name, plan.mesh, plan.threads), plan)
-            if known is not plan:
-                known.measured += plan.measured
-            known.predicted.append(predict(arguments, cluster, plan))
-            say(f"  mesh {plan.mesh}, {plan.threads} threads: {known.measured[-1] * 1e3:.2f} ms, predicted "
-                f"{known.predicted[-1] * 1e3:.2f}")
-
-
-def table(lines):
-    lines = [lines[0], ["---"] + ["---:"] * (len(lines[0]) - 1), *lines[1:]]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return "\n".join("| " + " | ".join(text.ljust(width) if i == 0 else text.rjust(width)
-                                       for i, (text, width) in enumerate(zip(line, widths))) + " |" for line in lines)
+        rows = scaling(arguments, [*group.shape, *group.axes], group.meshes, group.microbatches, group.steps)
+        after = pace(arguments)
+        now, before = mean_pace(before, after), after
+        for row in rows:
+            key = (group.name, row["mesh"], row["threads_per_rank"])
+            plan = plans.setdefault(key, Plan(group, row["mesh"], row["threads_per_rank"], row["ranks"]))
+            plan.measured.append(Timed(row["step_seconds"][0], now[plan.load]))
+            plan.predicted.append(Timed(predict(arguments, cluster, plan), pace_then[plan.load]))
+            say(f"  mesh {plan.mesh}, {plan.threads} threads: {plan.measured[-1].seconds * 1e3:.2f} ms, predicted "
+                f"{plan.predicted[-1].seconds * 1e3:.2f}, pace {now[plan.load] / pace_then[plan.load]:.2f}")
 
 
 def plan_table(plans):
@@ -161,8 +203,9 @@ def summary(title, plans):
     if not plans:
         return f"{title}: none"
     errors = sorted(abs(plan.error) for plan in plans)
+    as_timed = statistics.median(abs(plan.error_as_timed) for plan in plans)
     return (f"{title}: {len(plans)} plans, median error {statistics.median(errors):.1%} (aim {MEDIAN_ERROR_AIM:.0%}), "
-            f"largest {errors[-1]:.1%}, median spread {statistics.median(plan.spread for plan in plans):.1%}; pairs that "
+            f"largest {errors[-1]:.1%}; {as_timed:.1%} with the pace left in; median spread {statistics.median(plan.spread for plan in plans):.1%}; pairs that "
             f"differ by more than {APART:.0%} ranked right: {share(*pairs_right(plans, False))} (aim {PAIRS_AIM:.0%}), "
             f"of one model alone {share(*pairs_right(plans, True))}")
 
@@ -172,18 +215,13 @@ def main():
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(arguments.rounds):
-            cluster = arguments.cluster
-            if cluster is None:
-                cluster = Path(folder) / "this-machine.toml"
-                say(f"round {number + 1} of {arguments.rounds}: calibrating")
-                run_json([arguments.binary, "bench", "calibrate", "--threads", arguments.threads, "--out", cluster,
-                          "--json"])
-            run_round(arguments, cluster, found)
+            run_round(arguments, folder, number, found)
     plans = list(found.values())
     fitting = [plan for plan in plans if plan.ranks * plan.threads <= arguments.threads]
     crowded = [plan for plan in plans if plan.ranks * plan.threads > arguments.threads]
     text = "\n\n".join([
-        f"{cpu_name()}, {arguments.threads} threads; {arguments.rounds} rounds; error = predicted / measured - 1",
+        f"{cpu_name()}, {arguments.threads} threads; {arguments.rounds} rounds; error = predicted / measured - 1, both at "
+        "the median pace of the probe",
         plan_table(fitting), summary("ranks that have a core each", fitting),
         plan_table(crowded), summary("more ranks than cores", crowded), summary("all", plans)])
     print(text)
