@@ -2,6 +2,7 @@
 #include "exec/trace_recorder.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/op_def.h"
 #include "program/kept_bytes.h"
@@ -41,16 +42,7 @@ void TraceRecorder::observe(int rank, const InstructionEvent& event) {
     finish(own, event, now_us());
 }
 
-namespace {
-
-// What a rank's collectives are numbered by: their axes, or the channel between two stages.
-const std::string& group_of(const Instruction& instruction, const ScriptCall& call,
-                            const Program& program) {
-  return call.channel == kNone ? instruction.attributes.word("axes")
-                               : program.channels[static_cast<size_t>(call.channel)].name;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end_us) {
   const OpDef& def = op_def(event.instruction.op);
@@ -64,7 +56,7 @@ void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end
               .number = -1,
               .started = false};
   if (talks) {
-    slice.number = rank.numbers[group_of(event.instruction, event.call, event.program)]++;
+    slice.number = rank.numbers[group_name(event.instruction, event.call, event.program)]++;
     slice.started = event.instruction.attributes.integer("async") != 0;
     if (slice.started) rank.flying[event.cpu_call.result(0).data] = rank.collectives.size();
     rank.collectives.push_back(slice);
@@ -98,7 +90,7 @@ std::string slice_fields(int rank, int track, double begin_us, double end_us,
 
 void TraceRecorder::write_kernels(int rank, TraceEvents& json) const {
   json.name_track(rank, 0, "kernels");
-  int64_t kept = 0;
+  std::optional<KeptBytes> kept;
   const ScriptCall* last = nullptr;
   for (const Slice& slice : ranks_[static_cast<size_t>(rank)].kernels) {
     json.add(name(slice.instruction->op),
@@ -106,16 +98,9 @@ void TraceRecorder::write_kernels(int rank, TraceEvents& json) const {
                           text_of(*slice.call, *slice.program, slice.bytes)));
     if (slice.call == last) continue;
     last = slice.call;
-    const Program& program = *slice.program;
-    const int64_t slot =
-        kept_bytes(program.class_of(program.blocks[static_cast<size_t>(last->block)]));
-    if (last->routine == RoutineKind::Forward) kept += slot;
-    json.add("memory in use",
-             fmt::format(
-                 R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})", rank, slice.begin_us,
-                 program.persistent_bytes + program.window_bytes + program.scratch_bytes + kept));
-    if (last->routine == RoutineKind::Backward || last->routine == RoutineKind::WeightGrad)
-      kept -= std::min(kept, slot);
+    if (!kept) kept.emplace(*slice.program);
+    json.add("memory in use", fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})",
+                                          rank, slice.begin_us, kept->during(*last)));
   }
 }
 
@@ -132,7 +117,7 @@ void TraceRecorder::write_collectives(int rank, TraceEvents& json) const {
     }
     busy_until[lane] = slice.end_us;
     json.add(fmt::format("{} {}", name(slice.instruction->op),
-                         group_of(*slice.instruction, *slice.call, *slice.program)),
+                         group_name(*slice.instruction, *slice.call, *slice.program)),
              slice_fields(rank, track, slice.begin_us, slice.end_us,
                           text_of(*slice.call, *slice.program, slice.bytes)));
     if (slice.instruction->op == OpKind::shift) write_ring_arrows(rank, track, slice, json);

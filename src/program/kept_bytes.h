@@ -1,19 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a class's forward keeps in the slot arena, for traces that show memory in use.
+// Memory in use while a script runs, for traces: what is always there, and what the blocks that ran
+// forward, or were rebuilt, keep until their backward. Checkpoints between rebuilt blocks are left
+// out.
 #pragma once
+
+#include <algorithm>
 
 #include "program/program.h"
 
 namespace tessera {
 
-inline int64_t kept_bytes(const ProgramClass& program_class) {
-  int64_t bytes = 0;
-  for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
-    for (const int result : instruction.results) {
-      const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
-      if (buffer.lifetime == Lifetime::Slot) bytes += buffer.type.bytes();
-    }
-  return bytes;
-}
+class KeptBytes {
+ public:
+  explicit KeptBytes(const Program& program) : program_(program) {}
+
+  // Of the rank while the call runs; calls come in the script's order.
+  int64_t during(const ScriptCall& call) {
+    const int64_t block =
+        bytes_of(program_.class_of(program_.blocks[static_cast<size_t>(call.block)]));
+    if (call.routine == (program_.recomputes ? RoutineKind::Recompute : RoutineKind::Forward))
+      kept_ += block;
+    const int64_t now =
+        program_.persistent_bytes + program_.window_bytes + program_.scratch_bytes + kept_;
+    if (call.routine == RoutineKind::Backward || call.routine == RoutineKind::WeightGrad)
+      kept_ -= std::min(kept_, block);
+    return now;
+  }
+
+ private:
+  static int64_t bytes_of(const ProgramClass& program_class) {
+    int64_t bytes = 0;
+    for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
+      for (const int result : instruction.results) {
+        const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
+        if (buffer.lifetime == Lifetime::Slot) bytes += buffer.type.bytes();
+      }
+    return bytes;
+  }
+
+  const Program& program_;
+  int64_t kept_ = 0;
+};
 
 }  // namespace tessera

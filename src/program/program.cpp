@@ -92,6 +92,12 @@ HostView view_of(std::span<const Program> programs) {
   return view;
 }
 
+const std::string& group_name(const Instruction& instruction, const ScriptCall& call,
+                              const Program& program) {
+  return call.channel == kNone ? instruction.attributes.word("axes")
+                               : program.channels[static_cast<size_t>(call.channel)].name;
+}
+
 int gathers_per_step(const Program& program) {
   if (program.pipeline_axis < 0) return 0;
   std::vector<int> gathers(program.blocks.size());

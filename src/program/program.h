@@ -222,6 +222,10 @@ HostView view_of(std::span<const Program> programs);
 // The one that a rank runs.
 const Program& at_place(std::span<const Program> programs, int rank);
 
+// The axes, or the channel between stages, that a collective's instruction speaks over.
+const std::string& group_name(const Instruction& instruction, const ScriptCall& call,
+                              const Program& program);
+
 // How often a pipeline gathers a block's weights; 0: nothing is gathered, or there is no pipeline.
 int gathers_per_step(const Program& program);
 // The same in words; empty: 0.

@@ -66,26 +66,21 @@ class RankTrace {
     }
     busy_until_[lane] = slice.end;
     write_slice(fmt::format("{} {}", name(slice.instruction->op),
-                            slice.instruction->attributes.word("axes")),
+                            group_name(*slice.instruction, *slice.call, program_)),
                 track, slice);
   }
 
   void count_memory(const SimulatedSlice& slice) {
-    const int64_t slot =
-        kept_bytes(program_.class_of(program_.blocks[static_cast<size_t>(slice.call->block)]));
-    if (slice.call->routine == RoutineKind::Forward) kept_ += slot;
-    text_.add("memory in use", fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})",
-                                           rank_.rank, slice.begin * kMicroseconds,
-                                           program_.persistent_bytes + program_.window_bytes +
-                                               program_.scratch_bytes + kept_));
-    if (slice.call->routine == RoutineKind::Backward) kept_ -= std::min(kept_, slot);
+    text_.add("memory in use",
+              fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"bytes":{}}})", rank_.rank,
+                          slice.begin * kMicroseconds, kept_.during(*slice.call)));
   }
 
   const Program& program_;
   const SimulatedRank& rank_;
   TraceEvents& text_;
   const ScriptCall* last_ = nullptr;
-  int64_t kept_ = 0;
+  KeptBytes kept_{program_};
   std::vector<double> busy_until_;  // by track of collectives
 };
 
