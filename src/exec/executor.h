@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/rank_times.h"
 #include "program/program.h"
 
 namespace tessera {
@@ -31,6 +32,8 @@ class Executor {
   virtual void read_output(std::span<std::byte> bytes) const = 0;
 
   virtual void run(std::string_view script) = 0;
+  // Of the last script, by rank. All processes of a job ask at the same point.
+  virtual std::vector<RankTimes> rank_times() const = 0;
 
   // Whether any process of the job says so; all of them ask at the same point.
   virtual bool any(bool mine) const { return mine; }

@@ -79,6 +79,13 @@ double JobExecutor::read_step(std::string_view name) const {
   return values.at(static_cast<size_t>(first));
 }
 
+std::vector<RankTimes> JobExecutor::rank_times() const {
+  std::vector<RankTimes> times(static_cast<size_t>(everyone_->size()));
+  times[static_cast<size_t>(own_.rank())] = own_.own_times();
+  put_together(std::as_writable_bytes(std::span(times)));
+  return times;
+}
+
 bool JobExecutor::any(bool mine) const {
   int32_t flag = mine ? 1 : 0;
   reduce_words({&flag, 1}, Reduction::Max, "agree to stop");

@@ -28,6 +28,7 @@ class JobExecutor : public Executor {
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override { own_.read_output(bytes); }
   void run(std::string_view script) override { own_.run(script); }
+  std::vector<RankTimes> rank_times() const override;
   bool any(bool mine) const override;
   std::vector<std::string> gather(std::string mine) const override;
 

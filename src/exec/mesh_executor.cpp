@@ -152,6 +152,12 @@ void MeshExecutor::run(std::string_view script) {
   on_all([&](CpuExecutor& rank) { rank.run(script); });
 }
 
+std::vector<RankTimes> MeshExecutor::rank_times() const {
+  std::vector<RankTimes> times;
+  for (const auto& rank : ranks_) times.push_back(rank->own_times());
+  return times;
+}
+
 std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs, int threads_per_rank,
                                             RankObserver observer) {
   if (programs.front().mesh.num_ranks() > 1)

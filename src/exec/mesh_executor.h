@@ -43,6 +43,7 @@ class MeshExecutor : public Executor {
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override;
   void run(std::string_view script) override;
+  std::vector<RankTimes> rank_times() const override;
 
   int num_ranks() const { return view_.mesh.num_ranks(); }
   CpuExecutor& rank(int rank) const { return *ranks_[static_cast<size_t>(rank)]; }

@@ -2,14 +2,22 @@
 #include "exec/cpu/cpu_executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
+#include "ir/op_def.h"
 #include "program/pieces.h"
 
 namespace tessera {
 namespace {
 
 constexpr auto kPoison = std::byte{0xff};  // an all-ones pattern is a NaN in every float dtype
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 void poison(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), kPoison); }
 
@@ -174,6 +182,29 @@ void CpuExecutor::poison_after(const ScriptCall& call, const ProgramBlock& block
           static_cast<size_t>(instruction.workspace_bytes)});
 }
 
+namespace {
+
+bool stands_still(OpKind op) { return op == OpKind::wait || op_def(op).communicates; }
+
+// A send or receive, or a collective along the pipeline's axis too ("dp+pp").
+bool crosses_stages(const Program& program, const ScriptCall& call, const CpuCall& cpu_call) {
+  if (program.pipeline_axis < 0) return false;
+  if (call.channel != kNone || call.routine == RoutineKind::Join) return true;
+  const std::string& axis = program.mesh.axes()[static_cast<size_t>(program.pipeline_axis)].name;
+  return cpu_call.op != OpKind::wait &&
+         cpu_call.attributes.word("axes").find(axis) != std::string::npos;
+}
+
+}  // namespace
+
+void CpuExecutor::run_timed(const ScriptCall& call, const CpuCall& cpu_call) {
+  const auto begin = Clock::now();
+  cpu_kernel(cpu_call.op)(cpu_call);
+  (crosses_stages(program_, call, cpu_call) ? times_.bubble_seconds
+                                            : times_.exposed_communication_seconds) +=
+      seconds_since(begin);
+}
+
 void CpuExecutor::run(const ScriptCall& call) {
   const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
   const ProgramClass& program_class = program_.class_of(block);
@@ -204,7 +235,10 @@ void CpuExecutor::run(const ScriptCall& call) {
                            .channel = call.channel};
     if (options_.observer)
       options_.observer({program_, call, program_class, instruction, cpu_call, false});
-    cpu_kernel(instruction.op)(cpu_call);
+    if (groups_ && stands_still(instruction.op))
+      run_timed(call, cpu_call);
+    else
+      cpu_kernel(instruction.op)(cpu_call);
     if (options_.observer)
       options_.observer({program_, call, program_class, instruction, cpu_call, true});
     if (options_.poison) poison_after(call, block, instruction);
@@ -214,7 +248,10 @@ void CpuExecutor::run(const ScriptCall& call) {
 void CpuExecutor::run(std::string_view script) { run(program_.script(script)); }
 
 void CpuExecutor::run(const Script& script) {
+  times_ = {};
+  const auto begin = Clock::now();
   for (const ScriptCall& call : script.calls) run(call);
+  times_.run_seconds = seconds_since(begin);
   TESSERA_CHECK(in_flight_.empty(), "script {} ends with collectives in flight", script.name);
 }
 

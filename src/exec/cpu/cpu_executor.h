@@ -51,7 +51,9 @@ class CpuExecutor : public Executor {
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override;
   void run(std::string_view script) override;
+  std::vector<RankTimes> rank_times() const override { return {times_}; }
 
+  const RankTimes& own_times() const { return times_; }
   int rank() const { return options_.world ? options_.world->rank() : 0; }
   std::span<std::byte> arena(Lifetime lifetime) const;
 
@@ -63,6 +65,7 @@ class CpuExecutor : public Executor {
   void run(const ScriptCall& call);
   std::span<std::byte> bytes_of(const ScriptCall& call, const ProgramBlock& block,
                                 int buffer) const;
+  void run_timed(const ScriptCall& call, const CpuCall& cpu_call);
   void poison_before(const ScriptCall& call, const ProgramBlock& block);  // the routine's slots
   void poison_after(const ScriptCall& call, const ProgramBlock& block,
                     const Instruction& instruction);
@@ -74,6 +77,7 @@ class CpuExecutor : public Executor {
   int shard_ = 0;  // which one of the states at rest this rank holds
   Arena persistent_, window_, slots_, scratch_;
   ThreadPool threads_;
+  RankTimes times_;                            // of the last script
   std::vector<TensorRef> operands_, results_;  // reused by every instruction
 };
 

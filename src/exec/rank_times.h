@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a rank's time in a script went, and the same of a step, over all ranks.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+namespace tessera {
+
+struct RankTimes {
+  double run_seconds = 0;  // from the script's begin to its end, on this rank
+  // Of these: in collectives and waits for them, its own share of moving bytes included.
+  double exposed_communication_seconds = 0;
+  double bubble_seconds = 0;  // the same where ranks of another stage take part
+};
+
+// Means over ranks; the parts add up to the time of the rank that ends last.
+struct StepSplit {
+  double compute_seconds = 0;
+  double exposed_communication_seconds = 0;
+  double bubble_seconds = 0;  // stood still for another stage, or until the last rank had ended
+
+  double seconds() const {
+    return compute_seconds + exposed_communication_seconds + bubble_seconds;
+  }
+};
+
+inline StepSplit split_of(std::span<const RankTimes> ranks) {
+  StepSplit split;
+  double longest = 0;
+  for (const RankTimes& rank : ranks) longest = std::max(longest, rank.run_seconds);
+  for (const RankTimes& rank : ranks) {
+    const double share = 1.0 / static_cast<double>(ranks.size());
+    const double stood_still = rank.exposed_communication_seconds + rank.bubble_seconds;
+    split.compute_seconds += share * (rank.run_seconds - stood_still);
+    split.exposed_communication_seconds += share * rank.exposed_communication_seconds;
+    split.bubble_seconds += share * (rank.bubble_seconds + longest - rank.run_seconds);
+  }
+  return split;
+}
+
+}  // namespace tessera
