@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/program_work.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/op_def.h"
+#include "ops/matmul/contraction.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> types_of(const ProgramClass& program_class,
+                                 const std::vector<int>& buffers) {
+  std::vector<TensorType> types;
+  for (const int buffer : buffers)
+    types.push_back(program_class.buffers[static_cast<size_t>(buffer)].type);
+  return types;
+}
+
+class WorkCount {
+ public:
+  void add(const Program& program, const Script& script, double ranks) {
+    std::map<std::pair<int, RoutineKind>, double> calls;
+    for (const ScriptCall& call : script.calls)
+      calls[{program.blocks[static_cast<size_t>(call.block)].class_index, call.routine}] += ranks;
+    for (const auto& [place, count] : calls) {
+      const ProgramClass& program_class = program.classes[static_cast<size_t>(place.first)];
+      for (const Instruction& instruction : program_class.routine(place.second))
+        add(program_class, instruction, place.second == RoutineKind::Recompute, count);
+    }
+  }
+
+  ProgramWork finish() {
+    double all = 0, passed = 0;
+    for (const auto& [side, flops] : matmuls_) all += flops;
+    for (const auto& [side, flops] : matmuls_) {
+      passed += flops;
+      if (2 * passed < all) continue;
+      work_.matmul_side = side;
+      break;
+    }
+    return work_;
+  }
+
+ private:
+  void add(const ProgramClass& program_class, const Instruction& instruction, bool again,
+           double count) {
+    const OpDef& def = op_def(instruction.op);
+    if (def.communicates || !def.cost) return;
+    const std::vector<TensorType> operands = types_of(program_class, instruction.operands);
+    const std::vector<TensorType> results = types_of(program_class, instruction.results);
+    const Cost cost = def.cost({instruction.op, instruction.attributes, operands, results});
+    const double flops = count * static_cast<double>(cost.flops);
+    work_.flops += flops;
+    if (again || instruction.phase == Phase::Recompute) work_.recompute_flops += flops;
+    if (instruction.op != OpKind::matmul && instruction.op != OpKind::matmul_epilogue) return;
+    const Contraction c = contraction_of(operands[0], operands[1]);
+    matmuls_[std::min({c.m, c.n, c.k})] += flops;
+  }
+
+  ProgramWork work_;
+  std::map<int64_t, double> matmuls_;  // flops by smallest side
+};
+
+}  // namespace
+
+ProgramWork work_of(std::span<const Program> programs, std::string_view script) {
+  WorkCount count;
+  for (const Program& program : programs)
+    count.add(program, program.script(script),
+              static_cast<double>(program.mesh.num_ranks()) / static_cast<double>(programs.size()));
+  return count.finish();
+}
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work that programs run, by the ops' own cost rules: what is rebuilt in the backward counts,
+// what collectives add up does not.
+#pragma once
+
+#include "program/program.h"
+
+namespace tessera {
+
+// Of one run of a script, over all ranks.
+struct ProgramWork {
+  double flops = 0;
+  double recompute_flops = 0;  // of these, spent on running forward work again
+  // The smallest of m, n and k of the matmul that the median flop of all matmuls lies in; 0: there
+  // are none.
+  int64_t matmul_side = 0;
+};
+
+// By place along the pipeline, as compiled.
+ProgramWork work_of(std::span<const Program> programs, std::string_view script);
+
+}  // namespace tessera
