@@ -66,6 +66,7 @@ nlohmann::json to_json(const BenchCommand& command, const Config& config,
                       {"floor_ratio", result.floor_ratio},
                       {"tokens_per_second", result.tokens_per_second},
                       {"mfu", result.mfu},
+                      {"hfu", result.hfu},
                       {"peak_flops_per_second", result.peak_flops_per_second},
                       {"peak_bytes", result.peak_bytes},
                       {"resident_bytes", result.resident_bytes},
@@ -131,6 +132,7 @@ void print_result(const Config& config, const StepBenchResult& result) {
   fmt::print("mfu                {:.3f} of {:.1f} GFLOP/s{}\n", result.mfu,
              result.peak_flops_per_second / 1e9,
              result.mfu > 1 && config.run.peak_gflops == 0 ? " (measured on a busy machine)" : "");
+  fmt::print("hfu                {:.3f} (all flops that the program runs)\n", result.hfu);
   fmt::print("peak_bytes         {} ({}), resident {}\n", result.peak_bytes,
              short_bytes(result.peak_bytes), short_bytes(result.resident_bytes));
 }

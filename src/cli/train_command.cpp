@@ -33,20 +33,26 @@ struct TrainCommand {
 };
 
 nlohmann::json to_json(const TrainSummary& summary) {
-  nlohmann::json json{{"first_step", summary.first_step},
-                      {"steps", summary.steps},
-                      {"parameters", summary.parameters},
-                      {"first_loss", summary.first_loss},
-                      {"loss", summary.last_loss},
-                      {"seconds", summary.seconds},
-                      {"tokens_per_second", summary.tokens_per_second},
-                      {"mfu", summary.mfu},
-                      {"mfu_full_attention", summary.mfu_full},
-                      {"flops_per_token", summary.flops_per_token.causal},
-                      {"peak_flops_per_second", summary.peak_flops_per_second},
-                      {"peak_bytes", summary.planned_bytes},
-                      {"resident_bytes", summary.resident_bytes},
-                      {"out", summary.out.string()}};
+  nlohmann::json json{
+      {"first_step", summary.first_step},
+      {"steps", summary.steps},
+      {"parameters", summary.parameters},
+      {"first_loss", summary.first_loss},
+      {"loss", summary.last_loss},
+      {"seconds", summary.seconds},
+      {"tokens_per_second", summary.tokens_per_second},
+      {"mfu", summary.mfu},
+      {"mfu_full_attention", summary.mfu_full},
+      {"hfu", summary.hfu},
+      {"compute_seconds", summary.split.compute_seconds},
+      {"exposed_communication_seconds", summary.split.exposed_communication_seconds},
+      {"bubble_seconds", summary.split.bubble_seconds},
+      {"data_seconds", summary.data_seconds},
+      {"flops_per_token", summary.flops_per_token.causal},
+      {"peak_flops_per_second", summary.peak_flops_per_second},
+      {"peak_bytes", summary.planned_bytes},
+      {"resident_bytes", summary.resident_bytes},
+      {"out", summary.out.string()}};
   if (summary.held_out_loss) json["held_out_loss"] = *summary.held_out_loss;
   if (!summary.trace.empty()) json["trace"] = summary.trace;
   if (summary.checkpoint) json["checkpoint"] = summary.checkpoint->string();
@@ -74,13 +80,14 @@ void print_summary(const TrainSummary& summary) {
              summary.tokens_per_second);
   fmt::print(
       "MFU {:.1f} % ({:.3g} flops per token: 6 x matmul parameters + causal attention) of {:.1f} "
-      "GFLOP/s ({}); {:.1f} % with full attention counted\n",
+      "GFLOP/s ({}); {:.1f} % with full attention counted; HFU {:.1f} %, of all flops run\n",
       100 * summary.mfu, summary.flops_per_token.causal, summary.peak_flops_per_second / 1e9,
-      peak_origin(summary), 100 * summary.mfu_full);
+      peak_origin(summary), 100 * summary.mfu_full, 100 * summary.hfu);
   fmt::print("memory: {} planned, {} resident at most\n", short_bytes(summary.planned_bytes),
              short_bytes(summary.resident_bytes));
   fmt::print("outputs: {0}/metrics.jsonl, {0}/config.toml{1}\n", summary.out.string(),
              summary.checkpoint ? ", " + summary.checkpoint->string() : "");
+  fmt::print("what the time went to, and what to try: tessera report {}\n", summary.out.string());
   if (!summary.trace.empty())
     fmt::print("trace: {} (open it in https://ui.perfetto.dev)\n", summary.trace);
 }

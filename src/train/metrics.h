@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // metrics.jsonl: one JSON object per step, one line each, flushed line by line so that a killed run
-// loses none. Numbers are written so that reading them gives the same bits.
+// loses none. Numbers are written so that reading them gives the same bits; one that is not known
+// (NaN) is null.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+
+#include "exec/rank_times.h"
+#include "train/line_file.h"
 
 namespace tessera {
 
@@ -18,8 +22,11 @@ struct StepMetrics {
   int64_t tokens = 0;  // trained on so far
   double tokens_per_second = 0;
   double mfu = 0;
+  double hfu = 0;
   double step_seconds = 0;
-  double data_seconds = 0;  // waited for data, within step_seconds
+  StepSplit split = {};        // of step_seconds: what is neither this nor data is something else
+  double data_seconds = 0;     // waited for data, within step_seconds
+  double elapsed_seconds = 0;  // from the start of this run to the end of the step
   int64_t peak_bytes = 0;
   std::optional<double> held_out_loss;
 };
@@ -30,17 +37,13 @@ class MetricsWriter {
  public:
   // Begins a new file; `resumed_step` instead keeps an old one's lines up to that step and goes on
   // behind them.
-  explicit MetricsWriter(std::filesystem::path path,
+  explicit MetricsWriter(const std::filesystem::path& path,
                          std::optional<int64_t> resumed_step = std::nullopt);
-  ~MetricsWriter();
-  MetricsWriter(const MetricsWriter&) = delete;
-  MetricsWriter& operator=(const MetricsWriter&) = delete;
 
-  void write(const StepMetrics& metrics);
+  void write(const StepMetrics& metrics) { file_.write(to_json_line(metrics)); }
 
  private:
-  std::filesystem::path path_;
-  int file_ = -1;
+  LineFile file_;
 };
 
 }  // namespace tessera

@@ -19,8 +19,13 @@ StepMetrics metrics_of(int64_t step) {
           .tokens = 2048 * step,
           .tokens_per_second = 12345.5,
           .mfu = 0.25,
+          .hfu = 0.375,
           .step_seconds = 0.5,
+          .split = {.compute_seconds = 0.25,
+                    .exposed_communication_seconds = 0.125,
+                    .bubble_seconds = 0.0625},
           .data_seconds = 0,
+          .elapsed_seconds = 1.5,
           .peak_bytes = 1 << 20,
           .held_out_loss = std::nullopt};
 }
@@ -28,7 +33,9 @@ StepMetrics metrics_of(int64_t step) {
 TEST(Metrics, AreOneJsonObjectThatReadsBackToTheSameBits) {
   EXPECT_EQ(to_json_line(metrics_of(3)),
             R"({"step":3,"loss":0.1,"grad_norm":0.3333333333333333,"lr":0.001,"tokens":6144,)"
-            R"("tokens_per_second":12345.5,"mfu":0.25,"step_seconds":0.5,"data_seconds":0.0,)"
+            R"("tokens_per_second":12345.5,"mfu":0.25,"hfu":0.375,"step_seconds":0.5,)"
+            R"("compute_seconds":0.25,"exposed_communication_seconds":0.125,)"
+            R"("bubble_seconds":0.0625,"data_seconds":0.0,"elapsed_seconds":1.5,)"
             R"("peak_bytes":1048576})");
 }
 

@@ -10,6 +10,7 @@
 #include "exec/cpu/matmul_rate.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
+#include "program/program_work.h"
 #include "train/model_of_config.h"
 #include "train/random_batch.h"
 #include "train/resident_memory.h"
@@ -58,6 +59,7 @@ class StepBench {
     Compiled compiled =
         compile(build_model(model_, shape_, precision_of_config(config_), HeadKind::Loss),
                 training_options(config_, {}, result_.threads));
+    hardware_flops_ = work_of(compiled.programs, "train_step").flops;
     CpuExecutorOptions executor_options{.threads = result_.threads};
     if (options_.profile)
       executor_options.observer = [this](const InstructionEvent& event) {
@@ -118,6 +120,8 @@ class StepBench {
     if (config_.run.peak_gflops > 0) result_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
     result_.mfu = model_flops_utilisation(flops_per_token(model_, config_.train.seq).causal,
                                           result_.tokens_per_second, result_.peak_flops_per_second);
+    result_.hfu = hardware_flops_utilisation(hardware_flops_, result_.step_seconds,
+                                             result_.peak_flops_per_second);
     result_.peak_bytes = executor_->planned_bytes();
     if (options_.profile) result_.profile = profile_.rows(options_.profile_by_shape);
   }
@@ -129,6 +133,7 @@ class StepBench {
   int microbatches_;
   int steps_ = 0;  // to measure
   int step_ = 0;   // done
+  double hardware_flops_ = 0;
   StepProfile profile_;
   std::unique_ptr<CpuExecutor> executor_;
   StepBenchResult result_;

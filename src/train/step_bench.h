@@ -29,7 +29,7 @@ struct StepBenchResult {
   double floor_ratio = 0;  // floor over step
   double tokens_per_second = 0;
   double peak_flops_per_second = 0;
-  double mfu = 0;
+  double mfu = 0, hfu = 0;
   int64_t peak_bytes = 0;      // planned
   int64_t resident_bytes = 0;  // the most the process held, before the floor's operands were made
   double loss = 0;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "comm/machines.h"
 #include "exec/job_executor.h"
@@ -26,22 +27,19 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-std::unique_ptr<Executor> make_executor(const Config& config, const ModelConfig& model,
-                                        BatchShape shape, DType precision, int threads,
-                                        RankWorld* world, RankObserver observer,
-                                        std::string& gathers) {
-  const Plan plan = plan_of_config(config, model);
-  const int per_rank = threads_per_rank(threads, plan);
-  Compiled compiled = compile(build_model(model, shape, precision, HeadKind::Loss),
-                              training_options(config, plan, per_rank));
-  gathers = gathers_text(compiled.programs.front());
-  if (!world) return make_cpu_executor(std::move(compiled.programs), per_rank, std::move(observer));
-  if (world->size() != plan.mesh.num_ranks())
-    throw user_error("the mesh {} has {} ranks, but the job has {} processes", to_string(plan.mesh),
-                     plan.mesh.num_ranks(), world->size())
-        .help(fmt::format("start {} processes: mpirun -np {}", plan.mesh.num_ranks(),
-                          plan.mesh.num_ranks()));
-  return std::make_unique<JobExecutor>(compiled.programs, per_rank, *world, std::move(observer));
+// `machines`, by rank, is empty where ranks are threads.
+void add_machine(RunFacts& facts, const std::vector<int>& machines) {
+  facts.device = cpu_model_name();
+  facts.device_unit = "cores";
+  facts.nodes = std::max(1, static_cast<int>(std::set(machines.begin(), machines.end()).size()));
+  facts.device_count = std::min(facts.ranks * facts.threads_per_rank, cores_online() * facts.nodes);
+  facts.node_memory_bytes = installed_memory_bytes();
+  if (facts.ranks > 1)
+    facts.ranks_as = machines.empty() ? "threads of one process" : "processes over MPI";
+  if (facts.ranks == 1)
+    facts.interconnect = "none: one rank";
+  else if (facts.nodes == 1)
+    facts.interconnect = "memory of one machine";
 }
 
 }  // namespace
@@ -62,17 +60,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
     throw user_error("run.device is {}: this build runs on cpu alone", config_.run.device)
         .help("use --device cpu");
   if (writes_files()) prepare_output();
-  RankObserver observer;
-  if (!config_.run.trace.empty())
-    observer = [this](int rank, const InstructionEvent& event) {
-      if (trace_) trace_->observe(rank, event);
-    };
-  std::string gathers;
-  executor_ = make_executor(config_, model_, shape_, precision_, threads_, options_.world,
-                            std::move(observer), gathers);
-  if (!gathers.empty() && !quiet()) progress_.note(gathers);
-  if (options_.world)
-    warn(tp_leaves_machine(executor_->program().mesh, machines_of_ranks(*options_.world)));
+  make_executor();
   if (options_.resume)
     resume();
   else
@@ -85,6 +73,35 @@ Trainer::Trainer(Config config, TrainerOptions options)
   summary_.planned_bytes = executor_->planned_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
+}
+
+void Trainer::make_executor() {
+  const Plan plan = plan_of_config(config_, model_);
+  const int per_rank = threads_per_rank(threads_, plan);
+  RankWorld* world = options_.world;
+  if (world && world->size() != plan.mesh.num_ranks())
+    throw user_error("the mesh {} has {} ranks, but the job has {} processes", to_string(plan.mesh),
+                     plan.mesh.num_ranks(), world->size())
+        .help(fmt::format("start {} processes: mpirun -np {}", plan.mesh.num_ranks(),
+                          plan.mesh.num_ranks()));
+  Compiled compiled = compile(build_model(model_, shape_, precision_, HeadKind::Loss),
+                              training_options(config_, plan, per_rank));
+  const std::string gathers = gathers_text(compiled.programs.front());
+  if (!gathers.empty() && !quiet()) progress_.note(gathers);
+  facts_ = facts_of(config_, model_, compiled);
+  const std::vector<int> machines = world ? machines_of_ranks(*world) : std::vector<int>{};
+  add_machine(facts_, machines);
+  warn(tp_leaves_machine(plan.mesh, machines));
+  RankObserver observer;
+  if (!config_.run.trace.empty())
+    observer = [this](int rank, const InstructionEvent& event) {
+      if (trace_) trace_->observe(rank, event);
+    };
+  if (world)
+    executor_ =
+        std::make_unique<JobExecutor>(compiled.programs, per_rank, *world, std::move(observer));
+  else
+    executor_ = make_cpu_executor(std::move(compiled.programs), per_rank, std::move(observer));
 }
 
 void Trainer::warn(const std::string& text) {
@@ -107,7 +124,11 @@ void Trainer::prepare_output() {
   if (error)
     throw user_error("cannot make the folder {}: {}", out.string(), error.message())
         .help("choose another with --out");
-  if (holds_run && !options_.resume) std::filesystem::remove_all(out / "checkpoints");
+  if (holds_run && !options_.resume) {
+    std::filesystem::remove_all(out / "checkpoints");
+    for (const char* report : {"report.md", "report.html", "report.json"})
+      std::filesystem::remove(out / report);
+  }
   write_file_atomically(out / "config.toml", to_toml(config_));
 }
 
@@ -144,19 +165,18 @@ StepMetrics Trainer::step() {
                       .grad_norm = std::sqrt(executor_->read_step("norm_squares")),
                       .lr = rate,
                       .tokens = position_.tokens,
-                      .tokens_per_second = 0,
-                      .mfu = 0,
                       .step_seconds = seconds_since(begin),
+                      .split = split_of(executor_->rank_times()),
                       .data_seconds = loaded.waited_seconds,
+                      .elapsed_seconds = recorder_ ? recorder_->elapsed_seconds() : 0,
                       .peak_bytes = summary_.planned_bytes,
                       .held_out_loss = {}};
   metrics.tokens_per_second = static_cast<double>(tokens) / metrics.step_seconds;
-  // Measured behind the first step, so that nobody waits for it.
-  if (summary_.peak_measured)
-    summary_.peak_flops_per_second =
-        peak_.above(summary_.flops_per_token.causal * metrics.tokens_per_second);
+  measure_peak(metrics);
   metrics.mfu = model_flops_utilisation(summary_.flops_per_token.causal, metrics.tokens_per_second,
                                         summary_.peak_flops_per_second);
+  metrics.hfu = hardware_flops_utilisation(facts_.hardware_flops, metrics.step_seconds,
+                                           summary_.peak_flops_per_second);
   if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.grad_norm))
     throw user_error("step {}: the loss is {} and the gradient norm {}", metrics.step, metrics.loss,
                      metrics.grad_norm)
@@ -164,6 +184,17 @@ StepMetrics Trainer::step() {
             "use a smaller train.learning_rate, a longer train.warmup_steps, or train.clip_norm = "
             "1");
   return metrics;
+}
+
+// Behind the first step, so that nobody waits for it.
+void Trainer::measure_peak(const StepMetrics& metrics) {
+  const double before = summary_.peak_flops_per_second;
+  if (summary_.peak_measured)
+    summary_.peak_flops_per_second =
+        peak_.above(summary_.flops_per_token.causal * metrics.tokens_per_second);
+  const bool first = position_.step == summary_.first_step + 1;
+  if (recorder_ && (first || summary_.peak_flops_per_second != before))
+    recorder_->peak(summary_.peak_flops_per_second, summary_.peak_measured);
 }
 
 double Trainer::held_out_loss() {
@@ -182,6 +213,7 @@ double Trainer::held_out_loss() {
 
 void Trainer::save() {
   if (saved_step_ == position_.step) return;
+  const auto begin = Clock::now();
   const std::filesystem::path path = checkpoint_path(config_.run.out, position_.step);
   if (writes_files()) {
     save_checkpoint(path, *executor_, position_, to_toml(config_));
@@ -191,6 +223,9 @@ void Trainer::save() {
   }
   saved_step_ = position_.step;
   summary_.checkpoint = path;
+  if (recorder_)
+    recorder_->spent("checkpoint", position_.step, seconds_since(begin),
+                     static_cast<int64_t>(std::filesystem::file_size(path)));
 }
 
 void Trainer::write_trace() {
@@ -206,6 +241,7 @@ void Trainer::write_trace() {
 }
 
 void Trainer::show_sample(const std::string& title) {
+  const auto begin = Clock::now();
   if (!generator_)
     generator_ = std::make_unique<TextGenerator>(model_, precision_, config_.train.seq, threads_);
   generator_->copy_parameters(*executor_);
@@ -217,15 +253,25 @@ void Trainer::show_sample(const std::string& title) {
                          return true;
                        });
   if (!quiet()) progress_.note(fmt::format("--- {} ---\n{}\n---", title, text));
+  if (recorder_) recorder_->spent("sample", position_.step, seconds_since(begin));
 }
 
 TrainSummary Trainer::run() {
-  const bool samples = config_.train.sample_every > 0 && writes_text() && !options_.quiet;
-  if (samples) show_sample(fmt::format("what it writes at step {}", position_.step));
   if (writes_files())
-    metrics_ = std::make_unique<MetricsWriter>(
-        std::filesystem::path(config_.run.out) / "metrics.jsonl",
-        options_.resume ? std::optional(position_.step) : std::nullopt);
+    recorder_ = std::make_unique<RunRecorder>(
+        config_.run.out, facts_, options_.resume ? std::optional(position_.step) : std::nullopt);
+  if (shows_samples()) show_sample(fmt::format("what it writes at step {}", position_.step));
+  try {
+    train_steps();
+  } catch (const std::exception& error) {
+    if (recorder_) recorder_->failed(position_.step, error.what());
+    throw;
+  }
+  summarise();
+  return summary_;
+}
+
+void Trainer::train_steps() {
   bool stopped = executor_->any(stop_.requested());
   // The ranks have just met: their clocks begin together.
   if (!config_.run.trace.empty())
@@ -233,42 +279,68 @@ TrainSummary Trainer::run() {
   for (; position_.step < config_.train.steps && !stopped;
        stopped = executor_->any(stop_.requested())) {
     StepMetrics metrics = step();
-    if (position_.step == summary_.first_step + 1) summary_.first_loss = metrics.loss;
-    summary_.last_loss = metrics.loss;
-    summary_.losses.push_back(metrics.loss);
-    summary_.seconds += metrics.step_seconds;
-    const bool last = position_.step == config_.train.steps;
-    if (trace_ && trace_->recording() &&
-        (last || position_.step - summary_.first_step == config_.run.trace_steps))
-      write_trace();
-    if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {
-      metrics.held_out_loss = summary_.held_out_loss = held_out_loss();
-      if (!quiet())
-        progress_.note(
-            fmt::format("step {}: held-out loss {:.4f}", position_.step, *metrics.held_out_loss));
-    }
-    if (metrics_) metrics_->write(metrics);
-    if (!quiet()) progress_.step(metrics);
-    if (samples && (due(config_.train.sample_every) || last))
-      show_sample(fmt::format("what it writes at step {}", position_.step));
-    if (due(config_.train.save_every) || (last && config_.train.save_every > 0)) save();
+    count(metrics);
+    behind_step(metrics);
   }
   progress_.finish();
   if (stopped) {
     summary_.stopped_by = stop_.requested() ? stop_.name() : "another rank";
     if (config_.train.save_every > 0) save();
   }
+  if (recorder_) recorder_->ended(position_.step, summary_.stopped_by);
+}
+
+// What is not part of the step: traces, held-out losses, progress, samples, checkpoints.
+void Trainer::behind_step(StepMetrics& metrics) {
+  const bool last = position_.step == config_.train.steps;
+  if (trace_ && trace_->recording() &&
+      (last || position_.step - summary_.first_step == config_.run.trace_steps))
+    write_trace();
+  if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {
+    const auto begin = Clock::now();
+    metrics.held_out_loss = summary_.held_out_loss = held_out_loss();
+    if (recorder_) recorder_->spent("evaluation", position_.step, seconds_since(begin));
+    if (!quiet())
+      progress_.note(
+          fmt::format("step {}: held-out loss {:.4f}", position_.step, *metrics.held_out_loss));
+  }
+  if (recorder_) recorder_->step(metrics);
+  if (!quiet()) progress_.step(metrics);
+  if (shows_samples() && (due(config_.train.sample_every) || last))
+    show_sample(fmt::format("what it writes at step {}", position_.step));
+  if (due(config_.train.save_every) || (last && config_.train.save_every > 0)) save();
+}
+
+void Trainer::count(const StepMetrics& metrics) {
+  if (position_.step == summary_.first_step + 1) summary_.first_loss = metrics.loss;
+  summary_.last_loss = metrics.loss;
+  summary_.losses.push_back(metrics.loss);
+  summary_.seconds += metrics.step_seconds;
+  summary_.data_seconds += metrics.data_seconds;
+  summary_.split.compute_seconds += metrics.split.compute_seconds;
+  summary_.split.exposed_communication_seconds += metrics.split.exposed_communication_seconds;
+  summary_.split.bubble_seconds += metrics.split.bubble_seconds;
+}
+
+void Trainer::summarise() {
   summary_.steps = position_.step;
   const auto done = static_cast<double>(position_.step - summary_.first_step);
+  const double peak = summary_.peak_flops_per_second;
   const double tokens_per_step =
       done > 0 ? static_cast<double>(position_.tokens) / static_cast<double>(position_.step) : 0;
   summary_.tokens_per_second = summary_.seconds > 0 ? done * tokens_per_step / summary_.seconds : 0;
-  summary_.mfu = model_flops_utilisation(
-      summary_.flops_per_token.causal, summary_.tokens_per_second, summary_.peak_flops_per_second);
-  summary_.mfu_full = model_flops_utilisation(
-      summary_.flops_per_token.full, summary_.tokens_per_second, summary_.peak_flops_per_second);
+  summary_.mfu =
+      model_flops_utilisation(summary_.flops_per_token.causal, summary_.tokens_per_second, peak);
+  summary_.mfu_full =
+      model_flops_utilisation(summary_.flops_per_token.full, summary_.tokens_per_second, peak);
+  if (done > 0) {
+    summary_.hfu = hardware_flops_utilisation(facts_.hardware_flops, summary_.seconds / done, peak);
+    summary_.data_seconds /= done;
+    summary_.split.compute_seconds /= done;
+    summary_.split.exposed_communication_seconds /= done;
+    summary_.split.bubble_seconds /= done;
+  }
   summary_.resident_bytes = peak_resident_bytes();
-  return summary_;
 }
 
 }  // namespace tessera

@@ -20,8 +20,8 @@
 #include "train/config.h"
 #include "train/data/batch_loader.h"
 #include "train/measured_peak.h"
-#include "train/metrics.h"
 #include "train/progress.h"
+#include "train/run_recorder.h"
 #include "train/stop_signal.h"
 #include "train/text_generator.h"
 #include "train/training_data.h"
@@ -37,6 +37,9 @@ struct TrainSummary {
   double seconds = 0;          // in steps
   double tokens_per_second = 0;
   double mfu = 0, mfu_full = 0;  // causal count, full-attention count
+  double hfu = 0;                // all that the programs run, recomputation included
+  StepSplit split = {};          // of a step, mean over steps
+  double data_seconds = 0;       // the same: waited for data
   FlopsPerToken flops_per_token;
   double peak_flops_per_second = 0;
   bool peak_measured = false;
@@ -64,12 +67,21 @@ class Trainer {
  private:
   void warn(const std::string& text);  // nothing where it is empty
   void prepare_output();
+  void make_executor();
   void resume();
   StepMetrics step();
+  void measure_peak(const StepMetrics& metrics);
+  void train_steps();
+  void behind_step(StepMetrics& metrics);
+  void count(const StepMetrics& metrics);
+  void summarise();
   double held_out_loss();
   void save();
   void write_trace();
   void show_sample(const std::string& title);
+  bool shows_samples() const {
+    return config_.train.sample_every > 0 && writes_text() && !options_.quiet;
+  }
   bool writes_files() const { return !options_.world || options_.world->rank() == 0; }
   bool quiet() const { return options_.quiet || !writes_files(); }
   bool due(int64_t every) const { return every > 0 && position_.step % every == 0; }
@@ -86,7 +98,8 @@ class Trainer {
   std::unique_ptr<BatchFeeder> feeder_;
   std::unique_ptr<TextGenerator> generator_;
   std::unique_ptr<BatchLoader> loader_;
-  std::unique_ptr<MetricsWriter> metrics_;
+  RunFacts facts_;
+  std::unique_ptr<RunRecorder> recorder_;  // null where this process writes no files
   std::unique_ptr<TraceRecorder> trace_;
   Progress progress_;
   StopSignal stop_;

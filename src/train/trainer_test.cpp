@@ -56,7 +56,9 @@ class TrainerTest : public testing::Test {
     std::vector<nlohmann::json> lines;
     for (std::string line; std::getline(file, line);) {
       nlohmann::json json = nlohmann::json::parse(line);
-      for (const char* key : {"tokens_per_second", "mfu", "step_seconds", "data_seconds"})
+      for (const char* key :
+           {"tokens_per_second", "mfu", "hfu", "step_seconds", "compute_seconds",
+            "exposed_communication_seconds", "bubble_seconds", "data_seconds", "elapsed_seconds"})
         json.erase(key);
       lines.push_back(json);
     }
@@ -178,6 +180,49 @@ TEST_F(TrainerTest, ACheckpointOfOneLayoutGoesOnUnderAnother) {
                                   /*resume=*/true);
   ASSERT_EQ(rest.losses.size(), 4u);
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(rest.losses[i], whole.losses[i + 4], 1e-9);
+}
+
+TEST_F(TrainerTest, ThePartsOfAStepFitIntoItAndFollowTheMesh) {
+  struct Case {
+    const char* mesh;
+    bool talks, waits;
+  };
+  for (const Case& each : {Case{"dp=1", false, false}, Case{"dp=2", true, true},
+                           Case{"pp=2", false, true}, Case{"pp=2,dp=2", true, true}}) {
+    train(config(each.mesh, {fmt::format("mesh={}", each.mesh), "train.microbatches=2"}));
+    std::ifstream file(folder_ / each.mesh / "metrics.jsonl");
+    for (std::string line; std::getline(file, line);) {
+      const auto json = nlohmann::json::parse(line);
+      const auto at = [&](const char* key) { return json.at(key).get<double>(); };
+      const double parts = at("compute_seconds") + at("exposed_communication_seconds") +
+                           at("bubble_seconds") + at("data_seconds");
+      EXPECT_LE(parts, 1.0001 * at("step_seconds")) << each.mesh;
+      EXPECT_GT(at("compute_seconds"), 0) << each.mesh;
+      EXPECT_EQ(at("exposed_communication_seconds") > 0, each.talks) << each.mesh;
+      EXPECT_EQ(at("bubble_seconds") > 0, each.waits) << each.mesh;
+      EXPECT_GT(at("hfu"), at("mfu")) << each.mesh;
+    }
+  }
+}
+
+TEST_F(TrainerTest, RecordsStartsCheckpointsEndsAndFailures) {
+  Config run = config("run", {"train.save_every=4"});
+  train(run);
+  run.train.steps = 12;
+  train(run, /*resume=*/true);
+  std::vector<std::string> kinds;
+  std::ifstream file(folder_ / "run" / "events.jsonl");
+  for (std::string line; std::getline(file, line);)
+    kinds.push_back(nlohmann::json::parse(line)["event"]);
+  EXPECT_EQ(kinds, (std::vector<std::string>{"start", "peak", "evaluation", "checkpoint",
+                                             "evaluation", "checkpoint", "end", "start", "peak",
+                                             "evaluation", "checkpoint", "end"}));
+  EXPECT_THROW(train(config("lost", {"train.learning_rate=1e17", "train.clip_norm=0"})), UserError);
+  std::string last;
+  std::ifstream lost(folder_ / "lost" / "events.jsonl");
+  for (std::string line; std::getline(lost, line);) last = line;
+  EXPECT_EQ(nlohmann::json::parse(last)["event"], "failure");
+  EXPECT_NE(last.find("the loss is"), std::string::npos) << last;
 }
 
 TEST_F(TrainerTest, WritesATraceOfTheFirstSteps) {
