@@ -8,7 +8,7 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src"
 ORDER = ["core", "mesh", "schedule", "ir", "ops", "models", "passes", "program", "compiler", "comm", "exec", "sim",
-         "plan", "train", "cli"]
+         "plan", "train", "report", "cli"]
 NEVER = {runner: {"passes", "compiler"} for runner in ("comm", "exec", "sim")}
 KERNEL = re.compile(r"^ops/.*_(cpu|cuda)\.\w+$")
 TEST = re.compile(r"_(test|samples|bench)\.(cpp|h)$|/testing/")

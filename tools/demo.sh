@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The demo: trains a small transformer on made-up stories and shows what it learned to write; then trains it on meshes
-# of four and eight ranks, proves that they compute what one would, and simulates a step on 16,384 GPUs.
+# of four and eight ranks, proves that they compute what one would, simulates a step on 16,384 GPUs, and reports on both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/demo
@@ -9,6 +9,7 @@ mesh_out=out/demo-mesh
 mesh=dp=2,tp=2
 pipeline_out=out/demo-pipeline
 pipeline=pp=2,dp=2,tp=2
+simulated_out=out/demo-405b
 tessera=build/release/tessera
 
 echo "Training a transformer of 0.85M parameters on built-in stories, for about two minutes on two cores."
@@ -43,7 +44,14 @@ echo
 echo "The same programs for Llama 3 405B on 16,384 GPUs, walked on the cost model of a cluster (some seconds):"
 "$tessera" simulate --cluster llama3-h100 --model llama3-405b --mesh dp=128,pp=16,tp=8 --set train.seq=8192 \
   --set train.batch=2048 --set train.microbatches=16 --set train.precision=bf16 --set plan.zero=1 \
-  --set plan.schedule=interleaved_1f1b --set plan.chunks=8 --set plan.sequence_parallel=true | sed -n 1,7p
+  --set plan.schedule=interleaved_1f1b --set plan.chunks=8 --set plan.sequence_parallel=true \
+  --set plan.recompute=block --out "$simulated_out" | sed -n 1,8p
+
+echo
+echo "Where the time of the eight ranks went, and of the simulated ones, and what to try:"
+"$tessera" report "$pipeline_out"
+echo
+"$tessera" report "$simulated_out"
 
 cat <<TEXT
 
@@ -53,11 +61,15 @@ Outputs of this run:
   $out/checkpoints/      weights and optimizer state (safetensors)
   $mesh_out/             metrics and config of the run on the mesh
   $mesh_out/trace.json   what each rank did in its first steps: open it in https://ui.perfetto.dev
-  $pipeline_out/         the same of the pipeline, and its schedule as a picture (schedule.svg)
+  $pipeline_out/schedule.svg     the schedule of the pipeline, drawn
+  $pipeline_out/         the run on the 2 x 2 x 2 mesh: metrics, config, trace.json
+  $pipeline_out/report.html      its report, with plots; report.md and report.json beside it
+  $simulated_out/report.html          the same of the simulated 405B step on 16,384 GPUs
 Go on:
   $tessera generate $out --prompt "It was a sunny day." --temperature 0.8
   $tessera train --resume --out $out --steps 1500 --save-every 300 $out/config.toml
   $tessera compile --model gpt2-124m      where the bytes of a larger model would go
+  $tessera report --compare $mesh_out $pipeline_out      why one is slower than the other
   $tessera compile --mesh $mesh --dump-after localize      what each rank does
   docs/parallelism/README.md             the kinds of parallelism, and what moves when
 TEXT

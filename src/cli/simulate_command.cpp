@@ -12,6 +12,7 @@
 #include "core/one_of.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
+#include "report/record_simulation.h"
 #include "sim/simulate.h"
 #include "train/atomic_file.h"
 #include "train/model_of_config.h"
@@ -31,11 +32,12 @@ constexpr const char* kFooter =
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --precision bf16 --mesh fsdp=8 \\\n"
     "    --set plan.zero=3 --batch 8 --seq 8192 --trace step.json\n"
     "  tessera simulate --cluster my-cluster.toml --model llama3-70b --mesh dp=8,tp=8 --batch 8\n"
+    "  tessera simulate --mesh pp=2,dp=2 --microbatches 4 --out out/simulated\n"
     "  tessera simulate --unit-cost 1,1,1 --microbatches 4        what a schedule alone costs";
 
 struct SimulateCommand {
   RunOptions run;
-  std::string cluster, unit_cost, trace;
+  std::string cluster, unit_cost, trace, out;
 };
 
 std::optional<UnitCost> unit_cost_of(const std::string& text) {
@@ -56,22 +58,24 @@ std::optional<UnitCost> unit_cost_of(const std::string& text) {
   return UnitCost{costs[0], costs[1], costs[2]};
 }
 
-std::vector<Program> compiled_programs(const Config& config, const ModelConfig& model,
-                                       const Cluster& cluster) {
+Compiled compiled_step(const Config& config, const ModelConfig& model, const Cluster& cluster) {
   CompileOptions options{.training = true,
                          .optimizer = optimizer_of_config(config),
                          .plan = plan_of_config(config, model),
-                         .profile = {},
+                         .profile = profile_of_config(config, 1),
                          .microbatches = static_cast<int>(config.train.microbatches)};
   if (cluster.device.cores > 0) {
     const int threads =
         config.train.threads > 0 ? static_cast<int>(config.train.threads) : cluster.device.cores;
     options.profile.threads = threads_per_rank(threads, options.plan);
   }
+  // What `fit` must fit is known here, unless the config says otherwise.
+  if (options.plan.recompute.kind == RecomputeKind::Fit && options.profile.memory_bytes == 0)
+    options.profile.memory_bytes = static_cast<int64_t>(cluster.device.memory_bytes.value) /
+                                   (cluster.device.cores > 0 ? options.plan.mesh.num_ranks() : 1);
   return compile(build_model(model, microbatch_shape(config, model), precision_of_config(config),
                              HeadKind::Loss),
-                 options)
-      .programs;
+                 options);
 }
 
 bool fits(const Cluster& cluster, const Simulation& simulation, int ranks) {
@@ -79,20 +83,37 @@ bool fits(const Cluster& cluster, const Simulation& simulation, int ranks) {
   return static_cast<double>(simulation.peak_bytes) * devices <= cluster.device.memory_bytes.value;
 }
 
-nlohmann::json to_json(const Config& config, const Cluster& cluster, const Program& program,
+// Shares of the peak: full attention counted, and all that the programs run.
+struct OtherUtilisation {
+  double mfu_full = 0, hfu = 0;
+};
+
+OtherUtilisation other_utilisation(const RunFacts& facts, const Simulation& simulation) {
+  const double model_flops =
+      facts.flops_per_token.causal * static_cast<double>(facts.tokens_per_step);
+  return {.mfu_full = simulation.mfu * facts.flops_per_token.full / facts.flops_per_token.causal,
+          .hfu = simulation.mfu * facts.hardware_flops / model_flops};
+}
+
+nlohmann::json to_json(const Config& config, const Cluster& cluster, const RunFacts& facts,
                        const Simulation& simulation) {
-  nlohmann::json json{{"model", preset_name(config)},
-                      {"cluster", cluster.name},
-                      {"calibrated", cluster.calibrated},
-                      {"mesh", to_string(program.mesh)},
-                      {"ranks", program.mesh.num_ranks()},
-                      {"threads_per_rank", program.threads},
-                      {"step_seconds", simulation.step_seconds},
-                      {"mfu", simulation.mfu},
-                      {"exposed_communication_seconds", simulation.exposed_communication_seconds},
-                      {"bubble_seconds", simulation.bubble_seconds},
-                      {"peak_bytes", simulation.peak_bytes},
-                      {"fits", fits(cluster, simulation, program.mesh.num_ranks())}};
+  const OtherUtilisation other = other_utilisation(facts, simulation);
+  nlohmann::json json{
+      {"model", preset_name(config)},
+      {"cluster", cluster.name},
+      {"calibrated", cluster.calibrated},
+      {"mesh", facts.mesh},
+      {"ranks", facts.ranks},
+      {"threads_per_rank", facts.threads_per_rank},
+      {"step_seconds", simulation.step_seconds},
+      {"tokens_per_second", static_cast<double>(facts.tokens_per_step) / simulation.step_seconds},
+      {"mfu", simulation.mfu},
+      {"mfu_full_attention", other.mfu_full},
+      {"hfu", other.hfu},
+      {"exposed_communication_seconds", simulation.exposed_communication_seconds},
+      {"bubble_seconds", simulation.bubble_seconds},
+      {"peak_bytes", simulation.peak_bytes},
+      {"fits", fits(cluster, simulation, facts.ranks)}};
   for (const SimulatedRank& rank : simulation.ranks)
     json["results"].push_back(
         {{"rank", rank.rank},
@@ -106,19 +127,23 @@ nlohmann::json to_json(const Config& config, const Cluster& cluster, const Progr
 }
 
 void print_result(const SimulateCommand& command, const Config& config, const Cluster& cluster,
-                  const Program& program, const Simulation& simulation) {
-  const int ranks = program.mesh.num_ranks();
+                  const RunFacts& facts, const Simulation& simulation) {
+  const int ranks = facts.ranks;
   fmt::print("{}, batch {} x {}, {}, mesh {}: {} rank{} on {}\n", preset_name(config),
-             config.train.batch, config.train.seq, config.train.precision, to_string(program.mesh),
-             ranks, ranks == 1 ? "" : "s", cluster.name);
+             config.train.batch, config.train.seq, config.train.precision, facts.mesh, ranks,
+             ranks == 1 ? "" : "s", cluster.name);
   if (!command.unit_cost.empty())
     fmt::print("unit cost {}: seconds below are units, nothing else costs\n", command.unit_cost);
   else if (!cluster.calibrated)
     fmt::print("cluster {} was never calibrated: figures of it are published or assumed\n",
                cluster.name);
   fmt::print("step_seconds                   {:.6g}\n", simulation.step_seconds);
+  const OtherUtilisation other = other_utilisation(facts, simulation);
   if (command.unit_cost.empty())
-    fmt::print("mfu                            {:.3f}\n", simulation.mfu);
+    fmt::print(
+        "mfu                            {:.3f} ({:.3f} with full attention counted)\n"
+        "hfu                            {:.3f} (all flops that the programs run)\n",
+        simulation.mfu, other.mfu_full, other.hfu);
   fmt::print("exposed_communication_seconds  {:.6g}\n", simulation.exposed_communication_seconds);
   fmt::print("bubble_seconds                 {:.6g}\n", simulation.bubble_seconds);
   fmt::print("peak_bytes                     {} ({}), {} {}\n", simulation.peak_bytes,
@@ -145,14 +170,16 @@ void run(const SimulateCommand& command) {
       .model_flops = flops_per_token(model, config.train.seq).causal * static_cast<double>(tokens),
       .precision = precision_of_config(config),
       .keep_slices = !command.trace.empty()};
-  const std::vector<Program> programs = compiled_programs(config, model, cluster);
-  const Simulation simulation = simulate(programs, cluster, options);
+  const Compiled compiled = compiled_step(config, model, cluster);
+  const Simulation simulation = simulate(compiled.programs, cluster, options);
+  const RunFacts facts = simulated_facts(config, model, compiled, cluster, simulation);
   if (!command.trace.empty())
-    write_file_atomically(command.trace, to_trace_json(programs, simulation));
+    write_file_atomically(command.trace, to_trace_json(compiled.programs, simulation));
+  if (!command.out.empty()) record_simulation(command.out, config, facts, cluster, simulation);
   if (command.run.json)
-    fmt::print("{}\n", to_json(config, cluster, programs.front(), simulation).dump());
+    fmt::print("{}\n", to_json(config, cluster, facts, simulation).dump());
   else
-    print_result(command, config, cluster, programs.front(), simulation);
+    print_result(command, config, cluster, facts, simulation);
 }
 
 }  // namespace
@@ -173,13 +200,18 @@ void add_simulate_command(CLI::App& app) {
                    fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
                                one_of(cluster_names())))
       ->type_name("NAME|FILE");
-  simulate
-      ->add_option("--unit-cost", command->unit_cost,
-                   "seconds of a microbatch's forward, input gradient and weight gradient on a "
-                   "rank; all else is free")
-      ->type_name("F,B,W");
+  CLI::Option* unit_cost =
+      simulate
+          ->add_option("--unit-cost", command->unit_cost,
+                       "seconds of a microbatch's forward, input gradient and weight gradient on a "
+                       "rank; all else is free")
+          ->type_name("F,B,W");
   simulate->add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
       ->type_name("FILE");
+  simulate
+      ->add_option("--out", command->out, "write a record of the step, for `tessera report FOLDER`")
+      ->type_name("FOLDER")
+      ->excludes(unit_cost);
   simulate->callback([command] { run(*command); });
 }
 

@@ -4,8 +4,10 @@
 exactly these keys, at the top and in each of its results."""
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 
 CASES = {
     "bench matmul --sizes 32 --batch 1 --seq 8 --dtypes fp32,bf16 --rounds 1 --threads 1 --model tiny": (
@@ -17,13 +19,26 @@ CASES = {
         "mesh ranks threads_per_rank step_seconds tokens_per_second same_threads_ratio speed_up ideal efficiency "
         "bytes_per_rank loss"),
     "simulate --cluster dgx-h100 --model tiny --mesh dp=2,tp=2 --batch 4 --seq 16": (
-        "model cluster calibrated mesh ranks threads_per_rank step_seconds mfu exposed_communication_seconds "
-        "bubble_seconds peak_bytes fits results",
+        "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
+        "exposed_communication_seconds bubble_seconds peak_bytes fits results",
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
+    "report run": (
+        "folder source machine plan first_step last_step counted_steps step_seconds median_step_seconds "
+        "slowest_step_seconds tokens_per_second all_tokens_per_second mfu mfu_full_attention hfu hardware_flops "
+        "recompute_flops split checkpoints evaluations peak_bytes all_peak_bytes first_loss loss held_out_loss stalls "
+        "failures results",
+        "rule question verdict answer advice"),
+    "report --compare run run": (
+        "a b verdict settings figures results loss",
+        "part a_seconds b_seconds explains"),
     "schedule --kind 1f1b --stages 2 --microbatches 4": (
         "kind stages chunks microbatches costs makespan bubble_of_total bubble_of_ideal ranks",
         "idle span peak_activations begin end"),
 }
+
+
+# What the commands above read, made first.
+SETUP = ["simulate --model tiny --mesh dp=2 --batch 4 --seq 16 --out run"]
 
 
 def differences(found, expected, where):
@@ -32,8 +47,8 @@ def differences(found, expected, where):
         f"{where} has a new key {key}" for key in sorted(found.keys() - expected)]
 
 
-def check(binary, command, top_keys, result_keys):
-    done = subprocess.run([binary, *command.split(), "--json"], capture_output=True, text=True, check=False)
+def check(binary, folder, command, top_keys, result_keys):
+    done = subprocess.run([binary, *command.split(), "--json"], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return [f"exit code {done.returncode}: {done.stderr.strip()}"]
     found = json.loads(done.stdout)
@@ -49,13 +64,16 @@ def check(binary, command, top_keys, result_keys):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", required=True)
-    binary = parser.parse_args().binary
+    binary = os.path.abspath(parser.parse_args().binary)
     failed = 0
-    for command, keys in CASES.items():
-        wrong = check(binary, command, *keys)
-        failed += bool(wrong)
-        for line in wrong:
-            print(f"tessera {command}: {line}")
+    with tempfile.TemporaryDirectory() as folder:
+        for command in SETUP:
+            subprocess.run([binary, *command.split()], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        for command, keys in CASES.items():
+            wrong = check(binary, folder, command, *keys)
+            failed += bool(wrong)
+            for line in wrong:
+                print(f"tessera {command}: {line}")
     print(f"{len(CASES) - failed} of {len(CASES)} commands have the pinned keys")
     sys.exit(1 if failed else 0)
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera report: what a run or a simulation took, what it was spent on, and what to try.
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "report/comparison.h"
+#include "train/atomic_file.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Writes report.md, report.html (with plots) and report.json into the folder. A run that still\n"
+    "goes on, or was killed, is reported as far as it came; figures that it did not write are "
+    "said\n"
+    "to be not recorded.\n"
+    "Examples:\n"
+    "  tessera train --mesh dp=2,tp=2 --steps 50 --out out/mesh && tessera report out/mesh\n"
+    "  tessera simulate --mesh dp=2,tp=2 --out out/simulated && tessera report out/simulated\n"
+    "  tessera report --compare out/mesh out/simulated\n"
+    "  tessera report --compare out/a out/b --out out/difference.html\n"
+    "What the figures mean: docs/report.md";
+
+struct ReportCommand {
+  std::string folder, out;
+  std::vector<std::string> compared;
+  bool json = false;
+};
+
+void run_one(const ReportCommand& command) {
+  const Report report = report_on(command.folder);
+  const std::vector<std::filesystem::path> files = write_report(report);
+  if (command.json) {
+    fmt::print("{}\n", to_json_text(report));
+    return;
+  }
+  fmt::print("{}", to_summary(report));
+  for (const std::filesystem::path& file : files) fmt::print("{}\n", file.string());
+}
+
+void run_two(const ReportCommand& command) {
+  const Comparison comparison =
+      compare(report_on(command.compared[0]), report_on(command.compared[1]));
+  const Document document = document_of(comparison);
+  if (!command.out.empty())
+    write_file_atomically(
+        command.out, command.out.ends_with(".html") ? to_html(document) : to_markdown(document));
+  if (command.json)
+    fmt::print("{}\n", to_json_text(comparison));
+  else
+    fmt::print("{}", to_markdown(document));
+}
+
+void run(const ReportCommand& command) {
+  if (command.folder.empty() == command.compared.empty())
+    throw user_error("give one folder, or two to --compare")
+        .help("tessera report out, or tessera report --compare out/a out/b");
+  if (command.compared.empty())
+    run_one(command);
+  else
+    run_two(command);
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app) {
+  auto command = std::make_shared<ReportCommand>();
+  CLI::App* report = app.add_subcommand("report", "what a run took, and what to try");
+  report->footer(kFooter);
+  report->add_option("folder", command->folder, "of a run, or of a simulation")
+      ->type_name("FOLDER");
+  CLI::Option* compared =
+      report->add_option("--compare", command->compared, "explain the difference of two runs")
+          ->expected(2)
+          ->type_name("FOLDER");
+  report->add_option("--out", command->out, "also write the comparison to a file (.md or .html)")
+      ->type_name("FILE")
+      ->needs(compared);
+  add_json_flag(*report, command->json);
+  report->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

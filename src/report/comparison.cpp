@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/comparison.h"
+
+#include <cmath>
+#include <map>
+
+#include "report/figure_text.h"
+#include "train/config_fields.h"
+
+namespace tessera {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+// Everything that may explain a difference; folders do not.
+Settings settings_of(const RunRecord& record) {
+  Settings settings;
+  if (record.config) {
+    Config config = *record.config;
+    for (const ConfigField& field : config_fields(config))
+      if (field.key != "run.out" && field.key != "run.trace")
+        settings[std::string(field.key)] = field_text(field);
+    for (const auto& [key, text] : config.model) settings["model." + key] = text;
+    settings["mesh"] = to_string(Mesh(config.mesh));
+  }
+  if (record.facts) {
+    settings["device"] = record.facts->device;
+    settings["devices"] =
+        fmt::format("{} {}", record.facts->device_count, record.facts->device_unit);
+    settings["nodes"] = fmt::format("{}", record.facts->nodes);
+    settings["ranks as"] = record.facts->ranks_as;
+    settings["threads per rank"] = fmt::format("{}", record.facts->threads_per_rank);
+  }
+  return settings;
+}
+
+std::vector<SettingDifference> differing(const Settings& a, const Settings& b) {
+  Settings all = a;
+  all.insert(b.begin(), b.end());
+  const auto text = [](const Settings& settings, const std::string& key) {
+    const auto found = settings.find(key);
+    if (found == settings.end()) return std::string(kNotRecorded);
+    return found->second.empty() ? std::string("(empty)") : found->second;
+  };
+  std::vector<SettingDifference> differences;
+  for (const auto& [key, unused] : all)
+    if (text(a, key) != text(b, key)) differences.push_back({key, text(a, key), text(b, key)});
+  return differences;
+}
+
+std::optional<double> known(int64_t bytes) {
+  return bytes > 0 ? std::optional(static_cast<double>(bytes)) : std::nullopt;
+}
+
+std::vector<FigureDifference> figures_of(const RunFigures& a, const RunFigures& b) {
+  return {{"time per step", "s", a.step_seconds, b.step_seconds},
+          {"tokens per second", "", a.tokens_per_second, b.tokens_per_second},
+          {"MFU, causal count", "%", a.mfu, b.mfu},
+          {"MFU, full attention counted", "%", a.mfu_full, b.mfu_full},
+          {"HFU", "%", a.hfu, b.hfu},
+          {"planned peak of the fullest rank", "B", known(a.peak_bytes), known(b.peak_bytes)},
+          {"held-out loss", "", a.held_out_loss, b.held_out_loss}};
+}
+
+std::vector<PartDifference> parts_of(const RunFigures& a, const RunFigures& b) {
+  if (!a.split || !b.split) return {};
+  std::vector<PartDifference> parts{
+      {"compute", a.split->compute, b.split->compute},
+      {"exposed communication", a.split->exposed_communication, b.split->exposed_communication},
+      {"bubble", a.split->bubble, b.split->bubble},
+      {"data", a.split->data, b.split->data},
+      {"other, within the step", a.split->other_in_step, b.split->other_in_step}};
+  const double difference = b.split->step() - a.split->step();
+  constexpr double kSame = 1e-3;  // of the step: less is no difference to explain
+  if (std::abs(difference) > kSame * a.split->step())
+    for (PartDifference& part : parts) part.explains = (part.b - part.a) / difference;
+  parts.push_back({"between steps", a.split->between_steps, b.split->between_steps});
+  return parts;
+}
+
+std::optional<LossDifference> loss_difference(const RunRecord& a, const RunRecord& b) {
+  std::map<int64_t, double> losses;
+  for (const RecordedStep& step : a.steps)
+    if (step.loss) losses[step.step] = *step.loss;
+  LossDifference difference;
+  for (const RecordedStep& step : b.steps) {
+    const auto found = losses.find(step.step);
+    if (!step.loss || found == losses.end()) continue;
+    const double apart = *step.loss - found->second;
+    ++difference.steps;
+    difference.mean += apart;
+    difference.last = apart;
+    difference.last_step = step.step;
+    if (std::abs(apart) >= difference.largest) {
+      difference.largest = std::abs(apart);
+      difference.largest_step = step.step;
+    }
+  }
+  if (difference.steps == 0) return {};
+  difference.mean /= static_cast<double>(difference.steps);
+  return difference;
+}
+
+}  // namespace
+
+Comparison compare(Report a, Report b) {
+  Comparison comparison{.a = std::move(a), .b = std::move(b)};
+  const RunRecord &first = comparison.a.record, &second = comparison.b.record;
+  comparison.settings = differing(settings_of(first), settings_of(second));
+  comparison.figures = figures_of(comparison.a.figures, comparison.b.figures);
+  comparison.parts = parts_of(comparison.a.figures, comparison.b.figures);
+  comparison.loss = loss_difference(first, second);
+  return comparison;
+}
+
+}  // namespace tessera

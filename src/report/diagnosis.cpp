@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/incidents.h"
+#include "train/progress.h"
+
+namespace tessera {
+
+const char* name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Fine:
+      return "fine";
+    case Verdict::Problem:
+      return "problem";
+    case Verdict::Unknown:
+      return "not recorded";
+  }
+  return "";
+}
+
+namespace {
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+int axis_size(const RunRecord& record, std::string_view axis) {
+  if (!record.config) return 1;
+  for (const Axis& each : record.config->mesh)
+    if (each.name == axis) return each.size;
+  return 1;
+}
+
+Finding judged(Finding finding, bool problem, std::string answer, std::string advice) {
+  finding.verdict = problem ? Verdict::Problem : Verdict::Fine;
+  finding.answer = std::move(answer);
+  if (problem) finding.advice = std::move(advice);
+  return finding;
+}
+
+Finding unknown(Finding finding, std::string why) {
+  finding.answer = std::move(why);
+  return finding;
+}
+
+constexpr const char* kNoSplit = "the parts of the step were not recorded";
+
+std::string exposed_advice(const RunRecord& record) {
+  std::string advice;
+  const auto add = [&](const char* text) {
+    advice += (advice.empty() ? "" : "; ") + std::string(text);
+  };
+  if (axis_size(record, "tp") > 1) add("a smaller tp, inside one node, or plan.sequence_parallel");
+  if (record.config && record.config->plan.zero == 3)
+    add("plan.zero = 2 if memory allows, or fsdp inside a node with dp between nodes");
+  if (axis_size(record, "dp") * axis_size(record, "fsdp") > 1)
+    add("a larger batch per rank, so that gradients travel less often for the same tokens");
+  if (axis_size(record, "cp") > 1) add("plan.context = ulysses, or a smaller cp");
+  if (record.facts && record.facts->device_unit == "cores")
+    add("fewer ranks with more threads each: between threads nothing hides the copying");
+  return advice.empty() ? "fewer ranks" : advice;
+}
+
+Finding exposed_communication(const RunRecord& record, const RunFigures& figures) {
+  Finding finding{.rule = "exposed_communication", .question = "Was communication exposed?"};
+  if (!figures.split) return unknown(finding, kNoSplit);
+  const double share = *figures.share(figures.split->exposed_communication);
+  return judged(finding, share > kMuchExposed,
+                fmt::format("{} of the time ranks stood still while bytes moved (much: above {})",
+                            percent(share), percent(kMuchExposed)),
+                exposed_advice(record));
+}
+
+Finding bubble(const RunRecord& record, const RunFigures& figures) {
+  Finding finding{.rule = "bubble", .question = "Were there too few microbatches?"};
+  if (!figures.split) return unknown(finding, kNoSplit);
+  const double share = *figures.share(figures.split->bubble);
+  if (!record.facts || record.facts->stages == 1)
+    return judged(finding, share > kMuchBubble,
+                  fmt::format("there is no pipeline; ranks waited for the last one for {} of the "
+                              "time (much: above {})",
+                              percent(share), percent(kMuchBubble)),
+                  "ranks have unequal work or share cores: compare them in a trace (--trace)");
+  const double own = record.facts->schedule_bubble;
+  const double of_program = figures.split->bubble / figures.split->program();
+  const std::string answer = fmt::format(
+      "ranks waited for another stage for {} of the time, {} of what the program took; "
+      "the schedule alone would wait for {} of it (much: above {} of the time; far from "
+      "the schedule: above {} times its own)",
+      percent(share), percent(of_program), percent(own), percent(kMuchBubble), kBubbleOverSchedule);
+  std::string advice;
+  if (own > kMuchBubble)
+    advice =
+        "more microbatches (train.microbatches), plan.schedule = interleaved_1f1b with "
+        "plan.chunks, or zb_h1";
+  if (of_program > kBubbleOverSchedule * own)
+    advice += std::string(advice.empty() ? "" : "; ") +
+              "stages of unequal cost, or slow messages between them: set plan.stages by hand, "
+              "or look at a trace (--trace)";
+  return judged(finding, share > kMuchBubble, answer,
+                advice.empty() ? "more microbatches, or fewer stages" : advice);
+}
+
+Finding matmul_size(const RunRecord& record, const RunFigures&) {
+  Finding finding{.rule = "matmul_size",
+                  .question = "Were microbatches too small for the kernels?"};
+  if (!record.facts || record.facts->matmul_side == 0)
+    return unknown(finding, "sizes of matmuls were not recorded");
+  const bool cores = record.facts->device_unit == "cores";
+  const int64_t least = cores ? kSmallMatmulCores : kSmallMatmulDevices;
+  return judged(finding, record.facts->matmul_side < least,
+                fmt::format("half of all matmul flops lie in products whose smallest side is at "
+                            "most {} (small: below {} on {})",
+                            record.facts->matmul_side, least, cores ? "cores" : "such devices"),
+                "fewer microbatches or a larger batch, a smaller tp, a wider model");
+}
+
+Finding input(const RunRecord& record, const RunFigures& figures) {
+  Finding finding{.rule = "input", .question = "Did the input stall?"};
+  if (!figures.split || !figures.data_recorded)
+    return unknown(finding, record.simulated() ? "a simulation reads no data"
+                                               : "waiting for data was not recorded");
+  const double share = *figures.share(figures.split->data);
+  return judged(finding, share > kMuchData,
+                fmt::format("{} of the time was spent waiting for data (much: above {})",
+                            percent(share), percent(kMuchData)),
+                "data on a faster disk, token shards instead of text (data.source = tokens), or a "
+                "core left free for the loader (train.threads)");
+}
+
+Finding checkpoints(const RunRecord& record, const RunFigures& figures) {
+  Finding finding{.rule = "checkpoints", .question = "Did checkpoints cost too much?"};
+  if (record.simulated()) return unknown(finding, "a simulation saves nothing");
+  if (record.events.empty()) return unknown(finding, "the time of checkpoints was not recorded");
+  if (figures.checkpoints.times == 0) return judged(finding, false, "none were saved", "");
+  const auto share = figures.checkpoint_share();
+  if (!share) return unknown(finding, kNoSplit);
+  const double one = figures.checkpoints.seconds / figures.checkpoints.times;
+  const double step = figures.step_seconds.value_or(0);
+  const double enough = step > 0 ? std::ceil(one / step / kMuchCheckpoints) : 0;
+  return judged(
+      finding, *share > kMuchCheckpoints,
+      fmt::format("{} checkpoints of {} took {:.3g} s each, {} of the time (much: above {})",
+                  figures.checkpoints.times, short_bytes(figures.checkpoints.bytes), one,
+                  percent(*share), percent(kMuchCheckpoints)),
+      fmt::format("save less often: with --save-every {:.0f} they cost about {}", enough,
+                  percent(kMuchCheckpoints)));
+}
+
+std::string largest_loss(const RunFigures& figures) {
+  if (!figures.split) return "record the parts of the step";
+  const TimeSplit& split = *figures.split;
+  const std::pair<double, const char*> parts[] = {
+      {split.exposed_communication, "exposed communication"},
+      {split.bubble, "the bubble"},
+      {split.data, "the input"},
+      {split.other(), "what is outside of the step's program"}};
+  const auto most = std::max_element(std::begin(parts), std::end(parts));
+  const double share = *figures.share(most->first);
+  if (share > 0.1)
+    return fmt::format("first of all {}: {} of the time", most->second, percent(share));
+  return "kernels themselves are slow: larger matmuls (a larger batch, fewer microbatches, a "
+         "smaller tp), bf16 where the device has it, fewer ranks than cores; `tessera bench step "
+         "--profile` shows which";
+}
+
+Finding mfu(const RunRecord& record, const RunFigures& figures) {
+  Finding finding{.rule = "mfu", .question = "Is MFU under 30 %?"};
+  if (!figures.mfu || *figures.mfu == 0) return unknown(finding, "MFU was not recorded");
+  const std::string peak =
+      record.peak_flops_per_second
+          ? fmt::format(" of {:.4g} TFLOP/s{}", *record.peak_flops_per_second / 1e12,
+                        record.peak_measured ? ", measured by a matmul" : "")
+          : "";
+  return judged(finding, *figures.mfu < kLittleMfu,
+                fmt::format("MFU is {}{} (little: below {})", percent(*figures.mfu), peak,
+                            percent(kLittleMfu)),
+                largest_loss(figures));
+}
+
+Finding memory(const RunRecord& record, const RunFigures& figures) {
+  Finding finding{.rule = "memory", .question = "Does it fit, and was memory left unused?"};
+  if (!record.facts || figures.peak_bytes == 0) return unknown(finding, "memory was not recorded");
+  const RunFacts& facts = *record.facts;
+  const bool shared = facts.node_memory_bytes > 0;
+  const double has = shared ? facts.node_memory_bytes : facts.device_memory_bytes;
+  const double needs = static_cast<double>(
+      shared ? figures.all_peak_bytes / std::max(1, facts.nodes) : figures.peak_bytes);
+  if (has <= 0) return unknown(finding, "the device's memory is not known");
+  const double recomputed =
+      facts.hardware_flops > 0 ? facts.recompute_flops / facts.hardware_flops : 0;
+  const std::string answer = fmt::format(
+      "{} planned of {} {}; {} of the flops rebuild what was not kept (much: above {} with more "
+      "than {} of the memory free)",
+      short_bytes(static_cast<int64_t>(needs)), short_bytes(static_cast<int64_t>(has)),
+      shared ? "of the machine" : "of the device", percent(recomputed), percent(kMuchRecompute),
+      percent(kMemoryToSpare));
+  if (needs > has)
+    return judged(finding, true, answer,
+                  "it does not fit: plan.recompute = fit or block, a higher plan.zero, more "
+                  "microbatches, a larger tp or pp");
+  return judged(finding, recomputed > kMuchRecompute && needs < (1 - kMemoryToSpare) * has, answer,
+                "keep more: plan.recompute = none, attention, or fit with plan.memory");
+}
+
+Finding stalls(const RunRecord& record, const RunFigures& figures) {
+  Finding finding{.rule = "stalls", .question = "Were single steps far slower than the rest?"};
+  if (record.simulated()) return unknown(finding, "a simulation has one step");
+  const std::vector<Stall> stalls = stalls_of(record);
+  const double share = static_cast<double>(stalls.size()) / std::max(1, figures.counted_steps);
+  std::string answer =
+      fmt::format("{} of {} steps took more than {} times the median (many: above {})",
+                  stalls.size(), figures.counted_steps, kStallOverMedian, percent(kManyStalls));
+  const std::string grew = stalls.empty() ? "" : stalls.front().grew;
+  return judged(finding, share > kManyStalls, std::move(answer),
+                (grew.empty() ? std::string() : "most grew in " + grew + ": ") +
+                    "look for other work on the machine, and at those steps in a trace");
+}
+
+Finding failures(const RunRecord& record, const RunFigures&) {
+  Finding finding{.rule = "failures", .question = "Did it fail?"};
+  if (record.simulated()) return unknown(finding, "a simulation does not fail");
+  if (record.events.empty()) return unknown(finding, "starts and ends were not recorded");
+  const std::vector<std::string> seen = failures_of(record);
+  return judged(finding, !seen.empty(),
+                seen.empty() ? "it began once and ended as planned"
+                             : fmt::format("{} things to know, listed above", seen.size()),
+                "save often enough (--save-every) and go on with --resume");
+}
+
+}  // namespace
+
+std::vector<Finding> diagnose(const RunRecord& record, const RunFigures& figures) {
+  std::vector<Finding> findings;
+  for (const auto& rule : {exposed_communication, bubble, matmul_size, input, checkpoints, mfu,
+                           memory, stalls, failures})
+    findings.push_back(rule(record, figures));
+  return findings;
+}
+
+}  // namespace tessera

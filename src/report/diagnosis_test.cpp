@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule on both sides of its threshold, and without its figures.
+#include "report/diagnosis.h"
+
+#include <gtest/gtest.h>
+
+#include "report/testing/made_run.h"
+
+namespace tessera {
+namespace {
+
+Finding found(const RunRecord& run, const std::string& rule) {
+  for (Finding& finding : diagnose(run, figures_of(run)))
+    if (finding.rule == rule) return finding;
+  ADD_FAILURE() << "there is no rule " << rule;
+  return {};
+}
+
+Verdict verdict(const RunRecord& run, const std::string& rule) { return found(run, rule).verdict; }
+
+void set_all(RunRecord& run, std::optional<double> RecordedStep::*member, double value) {
+  for (RecordedStep& step : run.steps) step.*member = value;
+}
+
+TEST(Diagnosis, CommunicationIsExposedAboveTenPercent) {
+  RunRecord run = made_run();
+  EXPECT_EQ(verdict(run, "exposed_communication"), Verdict::Fine);
+  set_all(run, &RecordedStep::compute_seconds, 0.53);
+  set_all(run, &RecordedStep::exposed_communication_seconds, 0.12);
+  const Finding finding = found(run, "exposed_communication");
+  EXPECT_EQ(finding.verdict, Verdict::Problem);
+  EXPECT_NE(finding.answer.find("12.0 % of the time"), std::string::npos) << finding.answer;
+  EXPECT_NE(finding.advice.find("batch"), std::string::npos);  // there is a dp axis
+  EXPECT_EQ(finding.advice.find("tp"), std::string::npos);     // and no tp
+}
+
+TEST(Diagnosis, ABubbleIsComparedWithTheSchedulesOwn) {
+  RunRecord run = made_run();
+  Finding finding = found(run, "bubble");
+  EXPECT_EQ(finding.verdict, Verdict::Problem);
+  EXPECT_NE(finding.advice.find("more microbatches"), std::string::npos);
+  EXPECT_EQ(finding.advice.find("unequal"), std::string::npos) << finding.advice;
+  run.facts->schedule_bubble = 0.05;
+  finding = found(run, "bubble");
+  EXPECT_NE(finding.advice.find("unequal"), std::string::npos);
+  EXPECT_EQ(finding.advice.find("more microbatches"), std::string::npos) << finding.advice;
+  set_all(run, &RecordedStep::bubble_seconds, 0.05);
+  EXPECT_EQ(verdict(run, "bubble"), Verdict::Fine);
+}
+
+TEST(Diagnosis, SmallMatmulsDependOnTheDevice) {
+  RunRecord run = made_run();
+  EXPECT_EQ(verdict(run, "matmul_size"), Verdict::Fine);
+  run.facts->matmul_side = 128;
+  EXPECT_EQ(verdict(run, "matmul_size"), Verdict::Problem);
+  run.facts->device_unit = "cores";
+  EXPECT_EQ(verdict(run, "matmul_size"), Verdict::Fine);
+}
+
+TEST(Diagnosis, TheInputStallsAboveTwoPercent) {
+  RunRecord run = made_run();
+  EXPECT_EQ(verdict(run, "input"), Verdict::Fine);
+  set_all(run, &RecordedStep::data_seconds, 0.03);
+  EXPECT_EQ(verdict(run, "input"), Verdict::Problem);
+}
+
+TEST(Diagnosis, CheckpointsCostTooMuchAboveFivePercentAndTheAdviceIsACadence) {
+  RunRecord run = made_run();
+  EXPECT_EQ(verdict(run, "checkpoints"), Verdict::Fine);
+  run.events.insert(run.events.begin() + 1, {.kind = "checkpoint", .step = 5, .seconds = 0.9});
+  const Finding finding = found(run, "checkpoints");
+  EXPECT_EQ(finding.verdict, Verdict::Problem);
+  EXPECT_NE(finding.advice.find("--save-every 20"), std::string::npos) << finding.advice;
+}
+
+TEST(Diagnosis, LowMfuNamesTheLargestLoss) {
+  RunRecord run = made_run();
+  EXPECT_EQ(verdict(run, "mfu"), Verdict::Fine);
+  set_all(run, &RecordedStep::mfu, 0.29);
+  const Finding finding = found(run, "mfu");
+  EXPECT_EQ(finding.verdict, Verdict::Problem);
+  EXPECT_NE(finding.advice.find("the bubble: 20.0 %"), std::string::npos) << finding.advice;
+}
+
+TEST(Diagnosis, MemoryMustFitAndNotBeLeftFreeByRecomputation) {
+  RunRecord run = made_run();
+  EXPECT_EQ(verdict(run, "memory"), Verdict::Fine);
+  run.facts->recompute_flops = 250;
+  EXPECT_EQ(verdict(run, "memory"), Verdict::Fine);  // a tenth is free
+  run.facts->device_memory_bytes = 2000;
+  EXPECT_EQ(verdict(run, "memory"), Verdict::Problem);
+  run.facts->device_memory_bytes = 800;
+  EXPECT_NE(found(run, "memory").advice.find("does not fit"), std::string::npos);
+}
+
+TEST(Diagnosis, StallsAndFailuresAreProblems) {
+  RunRecord run = made_run();
+  EXPECT_EQ(verdict(run, "stalls"), Verdict::Fine);
+  EXPECT_EQ(verdict(run, "failures"), Verdict::Fine);
+  run.steps[6].step_seconds = 9;
+  run.events.back() = {.kind = "failure", .step = 7, .text = "rank 1 is late"};
+  EXPECT_EQ(verdict(run, "stalls"), Verdict::Problem);
+  EXPECT_EQ(verdict(run, "failures"), Verdict::Problem);
+}
+
+TEST(Diagnosis, SaysWhatWasNotRecordedAndJudgesNothingThen) {
+  RunRecord run{.folder = "old"};
+  for (int64_t step = 1; step <= 9; ++step)
+    run.steps.push_back({.step = step, .loss = 3.0, .step_seconds = 1.0});
+  for (const Finding& finding : diagnose(run, figures_of(run))) {
+    if (finding.rule == "stalls") continue;  // step times are enough for it
+    EXPECT_EQ(finding.verdict, Verdict::Unknown) << finding.rule << ": " << finding.answer;
+    EXPECT_TRUE(finding.advice.empty()) << finding.rule;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page as headings, tables, findings and plots, whatever it is written as.
+#pragma once
+
+#include "report/diagnosis.h"
+#include "report/plot_svg.h"
+
+namespace tessera {
+
+struct DocumentTable {
+  std::string heading;
+  std::vector<std::string> columns;  // empty: rows of a name and a value
+  std::vector<std::vector<std::string>> rows;
+  std::string note = {};  // below it
+};
+
+struct Document {
+  std::string title;
+  std::vector<std::string> opening;  // paragraphs
+  std::vector<DocumentTable> tables;
+  std::vector<Finding> findings;
+  std::vector<Plot> plots;
+};
+
+std::string to_markdown(const Document& document);  // without the plots
+std::string to_html(const Document& document);      // self-contained
+
+}  // namespace tessera

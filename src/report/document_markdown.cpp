@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables and findings as Markdown that reads well as plain text; plots are left to the HTML.
+#include <fmt/format.h>
+
+#include "report/document.h"
+
+namespace tessera {
+namespace {
+
+// A bar would end the cell.
+std::string cell(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '|') safe += '\\';
+    safe += c == '\n' ? ' ' : c;
+  }
+  return safe;
+}
+
+std::string line_of(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& each : cells) line += fmt::format(" {} |", cell(each));
+  return line + "\n";
+}
+
+std::string table_of(const DocumentTable& table) {
+  std::string text = fmt::format("## {}\n\n", table.heading);
+  if (!table.rows.empty()) {
+    const size_t columns = table.rows.front().size();
+    text += line_of(table.columns.empty() ? std::vector<std::string>(columns) : table.columns);
+    text += line_of(std::vector<std::string>(columns, "---"));
+    for (const std::vector<std::string>& row : table.rows) text += line_of(row);
+    text += "\n";
+  }
+  if (!table.note.empty()) text += table.note + "\n\n";
+  return text;
+}
+
+}  // namespace
+
+std::string to_markdown(const Document& document) {
+  std::string text = fmt::format("# {}\n\n", document.title);
+  for (const std::string& paragraph : document.opening) text += paragraph + "\n\n";
+  for (const DocumentTable& table : document.tables) text += table_of(table);
+  if (document.findings.empty()) return text;
+  text += "## Diagnosis\n\n";
+  for (const Finding& finding : document.findings) {
+    text +=
+        fmt::format("- **{}** ({}) {}.", finding.question, name(finding.verdict), finding.answer);
+    if (!finding.advice.empty()) text += fmt::format(" Try: {}.", finding.advice);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace tessera

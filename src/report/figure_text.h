@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures as a person reads them; one that is absent was not recorded.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+inline std::string percent_text(std::optional<double> share) {
+  return share ? fmt::format("{:.1f} %", 100 * *share) : "not recorded";
+}
+
+inline std::string seconds_text(std::optional<double> seconds) {
+  if (!seconds) return "not recorded";
+  if (*seconds > 0 && *seconds < 1e-3) return fmt::format("{:.3g} us", *seconds * 1e6);
+  if (*seconds > 0 && *seconds < 1) return fmt::format("{:.3g} ms", *seconds * 1e3);
+  return fmt::format("{:.4g} s", *seconds);
+}
+
+inline std::string rate_text(std::optional<double> per_second) {
+  if (!per_second) return "not recorded";
+  if (*per_second >= 1e9) return fmt::format("{:.4g}G", *per_second / 1e9);
+  if (*per_second >= 1e6) return fmt::format("{:.4g}M", *per_second / 1e6);
+  return fmt::format("{:.0f}", *per_second);
+}
+
+inline std::string loss_text(std::optional<double> loss) {
+  return loss ? fmt::format("{:.4f}", *loss) : "not recorded";
+}
+
+}  // namespace tessera

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of a run: means over its steps, but for the first step behind each start, which
+// touches memory for the first time. What was not recorded is absent.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "report/run_record.h"
+
+namespace tessera {
+
+// Seconds per step, means over ranks and steps. Adds up to the time from one step's end to the
+// next one's.
+struct TimeSplit {
+  double compute = 0;
+  double exposed_communication = 0;
+  double bubble = 0;
+  double data = 0;
+  double other_in_step = 0;  // copies of the batch, step values
+  double between_steps = 0;  // checkpoints, evaluations, samples, logging
+
+  double other() const { return other_in_step + between_steps; }
+  double program() const { return compute + exposed_communication + bubble; }
+  double step() const { return program() + data + other_in_step; }
+  double total() const { return step() + between_steps; }
+};
+
+// What a run does between steps, in all.
+struct Spent {
+  int times = 0;
+  double seconds = 0;
+  int64_t bytes = 0;  // of the last one
+};
+
+struct RunFigures {
+  int64_t first_step = 0, last_step = 0;
+  int counted_steps = 0;  // that the means are over
+  std::optional<double> step_seconds = {}, median_step_seconds = {}, slowest_step_seconds = {};
+  std::optional<double> tokens_per_second = {};      // in steps
+  std::optional<double> all_tokens_per_second = {};  // the time between steps counted
+  std::optional<double> mfu = {}, mfu_full = {}, hfu = {};
+  std::optional<TimeSplit> split = {};
+  bool data_recorded = false;
+  Spent checkpoints = {}, evaluations = {}, samples = {};
+  std::optional<double> first_loss = {}, last_loss = {}, held_out_loss = {};
+  int64_t peak_bytes = 0, all_peak_bytes = 0;  // of the fullest rank, of all ranks; 0: not known
+
+  // Of the time per step; absent where there is no split.
+  std::optional<double> share(double seconds) const;
+  std::optional<double> checkpoint_share() const;
+};
+
+RunFigures figures_of(const RunRecord& record);
+
+// Is it the first step behind a start?
+bool begins_start(const RunRecord& record, int64_t step);
+// Seconds from the end of the step before to the begin of this one; nothing where a start or a gap
+// in the record lies between.
+std::optional<double> seconds_before(const RunRecord& record, size_t index);
+
+}  // namespace tessera

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/incidents.h"
+
+#include <gtest/gtest.h>
+
+#include "report/testing/made_run.h"
+
+namespace tessera {
+namespace {
+
+using Sentences = std::vector<std::string>;
+
+TEST(Stalls, AreStepsOverTwoMediansWithThePartThatGrew) {
+  RunRecord run = made_run();
+  run.steps[4].step_seconds = 2.7;
+  run.steps[4].data_seconds = 1.81;
+  run.steps[7].step_seconds = 1.79;  // under two medians
+  const std::vector<Stall> stalls = stalls_of(run);
+  ASSERT_EQ(stalls.size(), 1u);
+  EXPECT_EQ(stalls[0].step, 5);
+  EXPECT_NEAR(stalls[0].times_median, 3, 1e-12);
+  EXPECT_EQ(stalls[0].grew, "data");
+}
+
+TEST(Stalls, TheFirstStepOfAStartIsNone) {
+  RunRecord run = made_run();
+  run.steps[0].step_seconds = 50;
+  EXPECT_TRUE(stalls_of(run).empty());
+}
+
+TEST(Failures, ARunThatBeganOnceAndEndedHasNone) {
+  EXPECT_EQ(failures_of(made_run()), Sentences{});
+}
+
+TEST(Failures, NameTheStepAndWhatWasSaid) {
+  RunRecord run = made_run();
+  run.events.back() = {.kind = "failure", .step = 7, .text = "rank 2 is late"};
+  EXPECT_EQ(failures_of(run), Sentences{"failed at step 7: rank 2 is late"});
+}
+
+TEST(Failures, AStartWithoutAnEndWasKilled) {
+  RunRecord run = made_run();
+  run.events.insert(run.events.begin() + 1, {.kind = "start", .step = 4});
+  EXPECT_EQ(failures_of(run), (Sentences{"was killed, or the machine went down: a start has no end",
+                                         "resumed behind step 4"}));
+  run.events.pop_back();
+  EXPECT_EQ(failures_of(run).back(), "has not ended: it still runs, or was killed");
+}
+
+TEST(Failures, ASignalACutLineAndALossThatIsNoNumberAreSaid) {
+  RunRecord run = made_run();
+  run.events.back().text = "SIGTERM";
+  run.steps[3].loss.reset();
+  run.lines_left_out = 2;
+  EXPECT_EQ(failures_of(run),
+            (Sentences{"stopped by SIGTERM behind step 10", "has 1 steps whose loss is no number",
+                       "has 2 lines in its record that were cut short and are left out"}));
+}
+
+}  // namespace
+}  // namespace tessera

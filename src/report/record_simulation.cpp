@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/record_simulation.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "sim/kernel_cost.h"
+#include "train/atomic_file.h"
+#include "train/model_of_config.h"
+#include "train/run_recorder.h"
+#include "train/utilisation.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// The links that a mesh of so many ranks crosses, from the inside.
+std::string links_of(const Cluster& cluster, int ranks) {
+  if (ranks == 1) return "none: one rank";
+  std::string text;
+  for (const Level& level : cluster.levels) {
+    text +=
+        fmt::format("{}{} {:.3g} GB/s", text.empty() ? "" : ", ", level.name, level.rate() / 1e9);
+    if (level.ranks >= ranks) break;
+  }
+  return text + " per rank, one way";
+}
+
+double total_peak(const RunFacts& facts, const Cluster& cluster, DType precision) {
+  return KernelCost(cluster, {facts.threads_per_rank, facts.ranks}).total_peak(precision);
+}
+
+bool holds_trained_run(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / "metrics.jsonl")) return false;
+  std::ifstream events(folder / "events.jsonl");
+  std::string first;
+  std::getline(events, first);
+  return first.find(R"("source":"simulate")") == std::string::npos;
+}
+
+}  // namespace
+
+RunFacts simulated_facts(const Config& config, const ModelConfig& model, const Compiled& compiled,
+                         const Cluster& cluster, const Simulation& simulation) {
+  RunFacts facts = facts_of(config, model, compiled);
+  const bool shared = cluster.device.cores > 0;
+  facts.source = "simulate";
+  facts.device = cluster.device.name;
+  facts.device_unit = shared ? "cores" : "devices";
+  facts.device_count =
+      shared ? std::min(cluster.device.cores, facts.ranks * facts.threads_per_rank) : facts.ranks;
+  const int in_node = cluster.levels.front().ranks;
+  facts.nodes = shared ? 1 : (facts.ranks + in_node - 1) / in_node;
+  facts.interconnect = links_of(cluster, facts.ranks);
+  facts.ranks_as = fmt::format("a simulation of cluster {}{}", cluster.name,
+                               cluster.calibrated ? "" : ", which was never calibrated");
+  (shared ? facts.node_memory_bytes : facts.device_memory_bytes) =
+      cluster.device.memory_bytes.value;
+  facts.rank_classes.clear();
+  for (const SimulatedRank& rank : simulation.ranks)
+    facts.rank_classes.push_back(
+        {.rank = rank.rank,
+         .alike = rank.alike,
+         .peak_bytes = rank.peak_bytes,
+         .compute_seconds = rank.compute_seconds,
+         .exposed_communication_seconds = rank.exposed_communication_seconds,
+         .bubble_seconds = rank.bubble_seconds});
+  return facts;
+}
+
+double simulated_utilisation(const RunFacts& facts, double flops_per_step, const Cluster& cluster,
+                             const Simulation& simulation, DType precision) {
+  return hardware_flops_utilisation(flops_per_step, simulation.step_seconds,
+                                    total_peak(facts, cluster, precision));
+}
+
+void record_simulation(const std::filesystem::path& folder, Config config, const RunFacts& facts,
+                       const Cluster& cluster, const Simulation& simulation) {
+  if (holds_trained_run(folder))
+    throw user_error("{} already holds a run", folder.string())
+        .help("choose another folder with --out");
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw user_error("cannot make the folder {}: {}", folder.string(), error.message())
+        .help("choose another with --out");
+  config.run.out = folder.string();
+  write_file_atomically(folder / "config.toml", to_toml(config));
+  const DType precision = precision_of_config(config);
+  const auto tokens = static_cast<double>(facts.tokens_per_step);
+  const auto share = [&](double flops) {
+    return simulated_utilisation(facts, flops, cluster, simulation, precision);
+  };
+  RunRecorder recorder(folder, facts, std::nullopt);
+  recorder.peak(total_peak(facts, cluster, precision), false);
+  const double waits = simulation.exposed_communication_seconds + simulation.bubble_seconds;
+  recorder.step(
+      {.step = 1,
+       .loss = kUnknown,
+       .grad_norm = kUnknown,
+       .lr = kUnknown,
+       .tokens = facts.tokens_per_step,
+       .tokens_per_second = tokens / simulation.step_seconds,
+       .mfu = share(facts.flops_per_token.causal * tokens),
+       .hfu = share(facts.hardware_flops),
+       .step_seconds = simulation.step_seconds,
+       .split = {.compute_seconds = simulation.step_seconds - waits,
+                 .exposed_communication_seconds = simulation.exposed_communication_seconds,
+                 .bubble_seconds = simulation.bubble_seconds},
+       .data_seconds = kUnknown,
+       .elapsed_seconds = simulation.step_seconds,
+       .peak_bytes = simulation.peak_bytes,
+       .held_out_loss = {}});
+}
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A simulated step as the record of a run of one step, so that whatever reads runs reads it too.
+#pragma once
+
+#include <filesystem>
+
+#include "sim/simulate.h"
+#include "train/run_facts.h"
+
+namespace tessera {
+
+// Facts of a step on a cluster: the machine is the cluster's, times are by class of ranks.
+RunFacts simulated_facts(const Config& config, const ModelConfig& model, const Compiled& compiled,
+                         const Cluster& cluster, const Simulation& simulation);
+
+// Share of all ranks' peak that the flops of a step take.
+double simulated_utilisation(const RunFacts& facts, double flops_per_step, const Cluster& cluster,
+                             const Simulation& simulation, DType precision);
+
+// Writes config.toml, metrics.jsonl and events.jsonl. A UserError where the folder holds a run that
+// was trained.
+void record_simulation(const std::filesystem::path& folder, Config config, const RunFacts& facts,
+                       const Cluster& cluster, const Simulation& simulation);
+
+}  // namespace tessera

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report.h"
+
+#include <fmt/format.h>
+
+#include "report/figure_text.h"
+#include "train/atomic_file.h"
+
+namespace tessera {
+
+Report report_on(const std::filesystem::path& folder) {
+  Report report{.record = read_run(folder)};
+  report.figures = figures_of(report.record);
+  report.stalls = stalls_of(report.record);
+  report.failures = failures_of(report.record);
+  report.findings = diagnose(report.record, report.figures);
+  return report;
+}
+
+std::string to_summary(const Report& report) {
+  const RunFigures& figures = report.figures;
+  std::string text = fmt::format(
+      "steps {} to {}: {} per step, {} tokens/s, MFU {} ({} with full attention counted), HFU {}\n",
+      figures.first_step, figures.last_step, seconds_text(figures.step_seconds),
+      rate_text(figures.tokens_per_second), percent_text(figures.mfu),
+      percent_text(figures.mfu_full), percent_text(figures.hfu));
+  if (figures.split) {
+    const TimeSplit& split = *figures.split;
+    const auto share = [&](double seconds) { return percent_text(figures.share(seconds)); };
+    text +=
+        fmt::format("time: compute {}, exposed communication {}, bubble {}, data {}, other {}\n",
+                    share(split.compute), share(split.exposed_communication), share(split.bubble),
+                    figures.data_recorded ? share(split.data) : kNotRecorded, share(split.other()));
+  }
+  for (const Finding& finding : report.findings)
+    if (finding.verdict == Verdict::Problem)
+      text += fmt::format("{} {}.\n  try: {}\n", finding.question, finding.answer, finding.advice);
+  return text;
+}
+
+std::vector<std::filesystem::path> write_report(const Report& report) {
+  const std::filesystem::path& folder = report.record.folder;
+  const Document document = document_of(report);
+  write_file_atomically(folder / "report.md", to_markdown(document));
+  write_file_atomically(folder / "report.html", to_html(document));
+  write_file_atomically(folder / "report.json", to_json_text(report) + "\n");
+  return {folder / "report.md", folder / "report.html", folder / "report.json"};
+}
+
+}  // namespace tessera

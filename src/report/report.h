@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report of a run: what its folder says, its figures, what went wrong and what to try.
+#pragma once
+
+#include "report/document.h"
+#include "report/incidents.h"
+
+namespace tessera {
+
+struct Report {
+  RunRecord record;
+  RunFigures figures = {};
+  std::vector<Stall> stalls = {};
+  std::vector<std::string> failures = {};
+  std::vector<Finding> findings = {};
+};
+
+Report report_on(const std::filesystem::path& folder);
+
+Document document_of(const Report& report);
+std::vector<Plot> plots_of(const Report& report);
+// Figures that were not recorded are null.
+std::string to_json_text(const Report& report);
+std::string to_summary(const Report& report);  // a few lines for a terminal
+
+// Writes report.md, report.html and report.json beside the run and gives their paths.
+std::vector<std::filesystem::path> write_report(const Report& report);
+
+inline constexpr const char* kNotRecorded = "not recorded";
+
+}  // namespace tessera

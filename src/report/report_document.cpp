@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a report. Every figure that was not recorded says so.
+#include "report/figure_text.h"
+#include "report/report.h"
+#include "train/progress.h"
+
+namespace tessera {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string known(const std::string& text) { return text.empty() ? kNotRecorded : text; }
+std::string bytes_text(double bytes) {
+  return bytes > 0 ? short_bytes(static_cast<int64_t>(bytes)) : kNotRecorded;
+}
+std::string flops_text(std::optional<double> rate) {
+  return rate ? fmt::format("{:.4g} TFLOP/s", *rate / 1e12) : kNotRecorded;
+}
+
+Rows machine_rows(const RunFacts& facts) {
+  return {
+      {"device", known(facts.device)},
+      {"count", facts.device_count > 0 ? fmt::format("{} {}", facts.device_count, facts.device_unit)
+                                       : kNotRecorded},
+      {"nodes", facts.nodes > 0 ? fmt::format("{}", facts.nodes) : kNotRecorded},
+      {"interconnect", known(facts.interconnect)},
+      {"ranks",
+       fmt::format("{}{}{}, {} thread{} each", facts.ranks, facts.ranks_as.empty() ? "" : " as ",
+                   facts.ranks_as, facts.threads_per_rank, facts.threads_per_rank == 1 ? "" : "s")},
+      {"model", fmt::format("{}, {} parameters", facts.model,
+                            rate_text(static_cast<double>(facts.parameters)))},
+      {"mesh", facts.mesh}};
+}
+
+std::string pipeline_text(const Config& config, const RunFacts* facts) {
+  if (!facts || facts->stages == 1) return "none";
+  return fmt::format("{} over {} stages; the schedule alone stands still for {} of the step",
+                     config.plan.schedule, facts->stages, percent_text(facts->schedule_bubble));
+}
+
+std::string recompute_text(const Config& config) {
+  if (config.plan.recompute != "every") return config.plan.recompute;
+  return config.plan.recompute_every == 0
+             ? "every square root of a stage's blocks"
+             : fmt::format("every {} blocks", config.plan.recompute_every);
+}
+
+Rows plan_rows(const Config& config, const RunFacts* facts, bool simulated) {
+  const TrainConfig& train = config.train;
+  const PlanConfig& plan = config.plan;
+  return {
+      {"plan", fmt::format("zero {}, sequence parallelism {}, context by {}, sums in {}", plan.zero,
+                           plan.sequence_parallel ? "on" : "off", plan.context,
+                           plan.reduce_dtype == "auto" ? "their own dtype" : plan.reduce_dtype)},
+      {"pipeline", pipeline_text(config, facts)},
+      {"recompute", recompute_text(config)},
+      {"effective batch",
+       fmt::format("{} samples{} in {} microbatch{}", train.batch,
+                   facts ? fmt::format(", {} tokens", facts->tokens_per_step) : "",
+                   train.microbatches, train.microbatches == 1 ? "" : "es")},
+      {"sequence length", fmt::format("{}", train.seq)},
+      {"precision", train.precision},
+      {"checkpoint cadence", simulated ? "none: a simulation"
+                             : train.save_every > 0
+                                 ? fmt::format("every {} steps", train.save_every)
+                                 : "never"}};
+}
+
+DocumentTable setup_table(const Report& report) {
+  const RunRecord& record = report.record;
+  DocumentTable table{.heading = "Machine and plan", .columns = {}, .rows = {}};
+  const auto add = [&](const Rows& rows) {
+    table.rows.insert(table.rows.end(), rows.begin(), rows.end());
+  };
+  if (record.facts)
+    add(machine_rows(*record.facts));
+  else
+    add({{"device, count, nodes, interconnect", kNotRecorded}});
+  if (record.config)
+    add(plan_rows(*record.config, record.facts ? &*record.facts : nullptr, record.simulated()));
+  else
+    add({{"plan, batch, sequence length, precision, checkpoint cadence", kNotRecorded}});
+  return table;
+}
+
+DocumentTable speed_table(const Report& report) {
+  const RunFigures& f = report.figures;
+  const RunRecord& record = report.record;
+  std::optional<double> recomputed;
+  if (record.facts && record.facts->hardware_flops > 0)
+    recomputed = record.facts->recompute_flops / record.facts->hardware_flops;
+  return {.heading = "Speed",
+          .columns = {},
+          .rows = {{"steps", fmt::format("{} to {}; figures are over {} of them", f.first_step,
+                                         f.last_step, f.counted_steps)},
+                   {"step time",
+                    fmt::format("{} mean, {} median, {} slowest", seconds_text(f.step_seconds),
+                                seconds_text(f.median_step_seconds),
+                                seconds_text(f.slowest_step_seconds))},
+                   {"tokens per second", rate_text(f.tokens_per_second)},
+                   {"with the time between steps", rate_text(f.all_tokens_per_second)},
+                   {"MFU, causal count", percent_text(f.mfu)},
+                   {"MFU, full attention counted", percent_text(f.mfu_full)},
+                   {"HFU, all flops that programs run", percent_text(f.hfu)},
+                   {"of these flops, recomputation", percent_text(recomputed)},
+                   {"peak that they are shares of",
+                    flops_text(record.peak_flops_per_second) +
+                        (record.peak_measured ? ", measured by a matmul" : "")},
+                   {"loss", fmt::format("{} to {}, held out {}", loss_text(f.first_loss),
+                                        loss_text(f.last_loss), loss_text(f.held_out_loss))}},
+          .note = f.counted_steps == f.last_step - f.first_step + 1
+                      ? ""
+                      : "The first step behind each start is left out of all means: it touches "
+                        "memory for the first time."};
+}
+
+DocumentTable split_table(const Report& report) {
+  const RunFigures& f = report.figures;
+  DocumentTable table{.heading = "Where the time of a step went",
+                      .columns = {"part", "per step", "share"},
+                      .rows = {}};
+  if (!f.split) {
+    table.note = "The parts of a step were not recorded.";
+    return table;
+  }
+  const TimeSplit& split = *f.split;
+  const auto add = [&](const char* name, double seconds) {
+    table.rows.push_back({name, seconds_text(seconds), percent_text(f.share(seconds))});
+  };
+  add("compute", split.compute);
+  add("exposed communication", split.exposed_communication);
+  add("bubble", split.bubble);
+  if (f.data_recorded)
+    add("data", split.data);
+  else
+    table.rows.push_back({"data", kNotRecorded, kNotRecorded});
+  add("other, within the step", split.other_in_step);
+  add("other, between steps", split.between_steps);
+  add("all", split.total());
+  table.note =
+      "Means over ranks. Compute: neither of the next two. Exposed communication: in collectives "
+      "or waits for them. Bubble: in those for another stage, or until the last rank has ended. "
+      "Data: waiting for the next batch. Other: handing over the batch; checkpoints, held-out "
+      "losses, samples, progress.";
+  if (const auto& facts = report.record.facts;
+      facts && facts->device_unit == "cores" &&
+      facts->ranks * facts->threads_per_rank > facts->device_count)
+    table.note += " Ranks take turns on the cores: a rank's time goes on while it waits for one.";
+  return table;
+}
+
+std::vector<std::string> spent_row(const char* name, const Spent& spent) {
+  if (spent.times == 0) return {name, "0", "", "", ""};
+  return {name, fmt::format("{}", spent.times), seconds_text(spent.seconds),
+          seconds_text(spent.seconds / spent.times),
+          spent.bytes > 0 ? short_bytes(spent.bytes) : ""};
+}
+
+DocumentTable between_table(const Report& report) {
+  DocumentTable table{.heading = "Between steps",
+                      .columns = {"what", "times", "in all", "each", "size"},
+                      .rows = {}};
+  if (report.record.events.empty())
+    table.note = "Not recorded.";
+  else if (report.record.simulated())
+    table.note = "A simulation has one step and nothing behind it.";
+  else
+    table.rows = {spent_row("checkpoints", report.figures.checkpoints),
+                  spent_row("held-out losses", report.figures.evaluations),
+                  spent_row("samples", report.figures.samples)};
+  return table;
+}
+
+DocumentTable memory_table(const Report& report) {
+  const RunFigures& f = report.figures;
+  const RunFacts facts = report.record.facts.value_or(RunFacts{});
+  return {
+      .heading = "Memory",
+      .columns = {},
+      .rows = {
+          {"planned peak of the fullest rank", bytes_text(static_cast<double>(f.peak_bytes))},
+          {"of all ranks", bytes_text(static_cast<double>(f.all_peak_bytes))},
+          facts.node_memory_bytes > 0
+              ? std::vector<std::string>{"of the machine", bytes_text(facts.node_memory_bytes)}
+              : std::vector<std::string>{"of a device", bytes_text(facts.device_memory_bytes)}}};
+}
+
+DocumentTable incidents_table(const Report& report) {
+  constexpr size_t kShown = 5;
+  DocumentTable table{.heading = "Stalls and failures",
+                      .columns = {"step", "seconds", "times the median", "what grew"},
+                      .rows = {}};
+  for (size_t i = 0; i < std::min(kShown, report.stalls.size()); ++i) {
+    const Stall& stall = report.stalls[i];
+    table.rows.push_back({fmt::format("{}", stall.step), seconds_text(stall.seconds),
+                          fmt::format("{:.1f}", stall.times_median), known(stall.grew)});
+  }
+  table.note = report.record.simulated()
+                   ? "A simulation has neither."
+                   : fmt::format("{} steps took more than {} times the median.",
+                                 report.stalls.size(), kStallOverMedian);
+  for (const std::string& sentence : report.failures)
+    table.note += fmt::format(" It {}.", sentence);
+  if (report.record.events.empty()) table.note += " Starts and failures were not recorded.";
+  return table;
+}
+
+}  // namespace
+
+Document document_of(const Report& report) {
+  const RunRecord& record = report.record;
+  Document document{
+      .title = fmt::format("{} {}", record.simulated() ? "A simulated step in" : "The run in",
+                           record.folder.string()),
+      .opening = {},
+      .tables = {},
+      .findings = report.findings,
+      .plots = plots_of(report)};
+  if (record.simulated())
+    document.opening.push_back(
+        fmt::format("Nothing was executed: this is {}.", record.facts->ranks_as));
+  for (const auto& table :
+       {setup_table, speed_table, split_table, between_table, memory_table, incidents_table})
+    document.tables.push_back(table(report));
+  return document;
+}
+
+}  // namespace tessera

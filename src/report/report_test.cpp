@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report says and draws.
+#include "report/report.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "report/testing/made_run.h"
+
+namespace tessera {
+namespace {
+
+Report report_of(RunRecord record) {
+  Report report{.record = std::move(record)};
+  report.figures = figures_of(report.record);
+  report.stalls = stalls_of(report.record);
+  report.failures = failures_of(report.record);
+  report.findings = diagnose(report.record, report.figures);
+  return report;
+}
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(Report, SaysEverythingAWriteUpRecords) {
+  const std::string text = to_markdown(document_of(report_of(made_run())));
+  for (const char* row : {"| device | abacus |",
+                          "| count | 4 devices |",
+                          "| nodes | 2 |",
+                          "| interconnect | string |",
+                          "| mesh | pp=2,dp=2 |",
+                          "| pipeline | 1f1b over 2 stages",
+                          "| recompute | none |",
+                          "| effective batch | 16 samples, 100 tokens in 1 microbatch |",
+                          "| sequence length | 128 |",
+                          "| precision | fp32 |",
+                          "| checkpoint cadence | never |",
+                          "| tokens per second | 111 |",
+                          "| MFU, causal count | 40.0 % |",
+                          "| MFU, full attention counted | 60.0 % |",
+                          "| HFU, all flops that programs run | 50.0 % |",
+                          "| compute | 600 ms | 60.0 % |",
+                          "| exposed communication | 50 ms | 5.0 % |",
+                          "| bubble | 200 ms | 20.0 % |",
+                          "| data | 10 ms | 1.0 % |",
+                          "| other, between steps | 100 ms | 10.0 % |",
+                          "## Diagnosis"})
+    EXPECT_NE(text.find(row), std::string::npos) << row << "\n" << text;
+}
+
+TEST(Report, NeverInventsWhatWasNotRecorded) {
+  RunRecord run{.folder = "old"};
+  run.steps.push_back({.step = 1, .loss = 3.0});
+  const Report report = report_of(run);
+  const std::string text = to_markdown(document_of(report));
+  for (const char* row :
+       {"| device, count, nodes, interconnect | not recorded |",
+        "| tokens per second | not recorded |", "| MFU, causal count | not recorded |",
+        "The parts of a step were not recorded."})
+    EXPECT_NE(text.find(row), std::string::npos) << row << "\n" << text;
+  const auto json = nlohmann::json::parse(to_json_text(report));
+  for (const char* key : {"machine", "plan", "split", "mfu", "hfu", "tokens_per_second",
+                          "peak_bytes", "held_out_loss", "recompute_flops"})
+    EXPECT_TRUE(json.at(key).is_null()) << key << " " << json.at(key);
+  EXPECT_EQ(json["loss"], 3.0);
+}
+
+TEST(Report, TheHtmlHasAPlotOfEachKindWithLabelledAxesAndNoOutsideLinks) {
+  const std::string html = to_html(document_of(report_of(made_run())));
+  EXPECT_EQ(count(html, "<svg"), 5);
+  EXPECT_EQ(count(html, "<svg"), count(html, "</svg>"));
+  for (const char* label :
+       {">Loss<", ">Speed<", ">tokens per second<", ">seconds<", ">% of the step<", ">MB<",
+        ">loss, nats per token<", ">rank, the first of 2 alike<", "prefers-color-scheme:dark"})
+    EXPECT_NE(html.find(label), std::string::npos) << label;
+  EXPECT_EQ(html.find("http"), std::string::npos);
+  EXPECT_EQ(html.find("nan"), std::string::npos);
+}
+
+TEST(Report, TextOfARunCannotBreakThePage) {
+  RunRecord run = made_run();
+  run.facts->device = "<b>|x|</b> & \"co\"";
+  const Document document = document_of(report_of(run));
+  EXPECT_NE(to_html(document).find("&lt;b&gt;|x|&lt;/b&gt; &amp; &quot;co&quot;"),
+            std::string::npos);
+  EXPECT_NE(to_markdown(document).find("<b>\\|x\\|</b>"), std::string::npos);
+}
+
+TEST(Report, OfASimulationSaysSo) {
+  RunRecord run = made_run(1);
+  run.facts->source = "simulate";
+  run.facts->ranks_as = "a simulation of cluster toy";
+  run.steps[0].loss.reset();
+  run.steps[0].data_seconds.reset();
+  const Report report = report_of(run);
+  const std::string text = to_markdown(document_of(report));
+  EXPECT_NE(text.find("Nothing was executed: this is a simulation of cluster toy."),
+            std::string::npos);
+  EXPECT_NE(text.find("| data | not recorded | not recorded |"), std::string::npos);
+  EXPECT_TRUE(report.failures.empty());
+  EXPECT_EQ(report.figures.split->between_steps, 0);
+}
+
+TEST(Plot, ThinnedKeepsMeansAndSkipsWhatIsNotThere) {
+  Plot plot{.x = {1, 2, 3, 4}, .series = {{"a", {1, 3, NAN, 8}}}};
+  plot = thinned(plot, 2);
+  EXPECT_EQ(plot.x, (std::vector<double>{1.5, 3.5}));
+  EXPECT_EQ(plot.series[0].values, (std::vector<double>{2, 8}));
+}
+
+TEST(Plot, StackedPartsReachTheTopOfTheirSum) {
+  const Plot plot{.kind = PlotKind::Bars, .x = {0}, .series = {{"a", {3}}, {"b", {7}}}};
+  const std::string svg = draw(plot);
+  // The plot is 180 high for the range from 0 to 10.
+  EXPECT_NE(svg.find("height=\"54.0\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("height=\"126.0\""), std::string::npos) << svg;
+}
+
+}  // namespace
+}  // namespace tessera
