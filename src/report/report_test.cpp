@@ -114,9 +114,9 @@ TEST(Plot, ThinnedKeepsMeansAndSkipsWhatIsNotThere) {
 TEST(Plot, StackedPartsReachTheTopOfTheirSum) {
   const Plot plot{.kind = PlotKind::Bars, .x = {0}, .series = {{"a", {3}}, {"b", {7}}}};
   const std::string svg = draw(plot);
-  // The plot is 180 high for the range from 0 to 10.
-  EXPECT_NE(svg.find("height=\"54.0\""), std::string::npos) << svg;
-  EXPECT_NE(svg.find("height=\"126.0\""), std::string::npos) << svg;
+  // The plot reaches from 54 down to 234 for the range from 10 to 0.
+  EXPECT_NE(svg.find("y=\"180.0\" width=\"48.0\" height=\"54.0\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("y=\"54.0\" width=\"48.0\" height=\"126.0\""), std::string::npos) << svg;
 }
 
 }  // namespace
