@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/diagnosis.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -48,12 +48,26 @@ Finding unknown(Finding finding, std::string why) {
 
 constexpr const char* kNoSplit = "the parts of the step were not recorded";
 
+// Then waiting for a core looks like waiting for another rank.
+bool take_turns(const RunRecord& record) {
+  return record.facts && record.facts->device_unit == "cores" &&
+         record.facts->ranks * record.facts->threads_per_rank > record.facts->device_count;
+}
+
+std::string turns_advice(const RunRecord& record) {
+  return fmt::format("at most {} ranks: {} take turns on {} cores, and wait for each other's turns",
+                     record.facts->device_count, record.facts->ranks, record.facts->device_count);
+}
+
 std::string exposed_advice(const RunRecord& record) {
+  if (take_turns(record)) return turns_advice(record);
   std::string advice;
   const auto add = [&](const char* text) {
     advice += (advice.empty() ? "" : "; ") + std::string(text);
   };
-  if (axis_size(record, "tp") > 1) add("a smaller tp, inside one node, or plan.sequence_parallel");
+  const bool sequence_parallel = record.config && record.config->plan.sequence_parallel;
+  if (axis_size(record, "tp") > 1)
+    add(sequence_parallel ? "a smaller tp" : "a smaller tp, or plan.sequence_parallel");
   if (record.config && record.config->plan.zero == 3)
     add("plan.zero = 2 if memory allows, or fsdp inside a node with dp between nodes");
   if (axis_size(record, "dp") * axis_size(record, "fsdp") > 1)
@@ -83,7 +97,9 @@ Finding bubble(const RunRecord& record, const RunFigures& figures) {
                   fmt::format("there is no pipeline; ranks waited for the last one for {} of the "
                               "time (much: above {})",
                               percent(share), percent(kMuchBubble)),
-                  "ranks have unequal work or share cores: compare them in a trace (--trace)");
+                  take_turns(record)
+                      ? turns_advice(record)
+                      : "ranks have unequal work: compare them in a trace (--trace)");
   const double own = record.facts->schedule_bubble;
   const double of_program = figures.split->bubble / figures.split->program();
   const std::string answer = fmt::format(
@@ -91,15 +107,19 @@ Finding bubble(const RunRecord& record, const RunFigures& figures) {
       "the schedule alone would wait for {} of it (much: above {} of the time; far from "
       "the schedule: above {} times its own)",
       percent(share), percent(of_program), percent(own), percent(kMuchBubble), kBubbleOverSchedule);
-  std::string advice;
+  std::string advice = take_turns(record) ? turns_advice(record) : "";
+  const auto add = [&](const char* text) {
+    advice += (advice.empty() ? "" : "; ") + std::string(text);
+  };
+  const bool plain = record.config && (record.config->plan.schedule == "1f1b" ||
+                                       record.config->plan.schedule == "gpipe");
   if (own > kMuchBubble)
-    advice =
-        "more microbatches (train.microbatches), plan.schedule = interleaved_1f1b with "
-        "plan.chunks, or zb_h1";
-  if (of_program > kBubbleOverSchedule * own)
-    advice += std::string(advice.empty() ? "" : "; ") +
-              "stages of unequal cost, or slow messages between them: set plan.stages by hand, "
-              "or look at a trace (--trace)";
+    add(plain ? "more microbatches (train.microbatches), plan.schedule = interleaved_1f1b with "
+                "plan.chunks, or zb_h1"
+              : "more microbatches (train.microbatches) or chunks (plan.chunks)");
+  if (of_program > kBubbleOverSchedule * own && !take_turns(record))
+    add("stages of unequal cost, or slow messages between them: set plan.stages by hand, or look "
+        "at a trace (--trace)");
   return judged(finding, share > kMuchBubble, answer,
                 advice.empty() ? "more microbatches, or fewer stages" : advice);
 }
@@ -227,7 +247,7 @@ Finding failures(const RunRecord& record, const RunFigures&) {
   const std::vector<std::string> seen = failures_of(record);
   return judged(finding, !seen.empty(),
                 seen.empty() ? "it began once and ended as planned"
-                             : fmt::format("{} things to know, listed above", seen.size()),
+                             : fmt::format("it {}", fmt::join(seen, "; it ")),
                 "save often enough (--save-every) and go on with --resume");
 }
 

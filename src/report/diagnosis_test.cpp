@@ -48,6 +48,33 @@ TEST(Diagnosis, ABubbleIsComparedWithTheSchedulesOwn) {
   EXPECT_EQ(verdict(run, "bubble"), Verdict::Fine);
 }
 
+TEST(Diagnosis, RanksThatTakeTurnsOnCoresAreToldSoFirst) {
+  RunRecord run = made_run();
+  run.facts->device_unit = "cores";
+  run.facts->device_count = 2;
+  set_all(run, &RecordedStep::exposed_communication_seconds, 0.3);
+  for (const char* rule : {"exposed_communication", "bubble"})
+    EXPECT_TRUE(found(run, rule).advice.starts_with("at most 2 ranks: 4 take turns on 2 cores"))
+        << found(run, rule).advice;
+  run.facts->device_count = 4;
+  for (const char* rule : {"exposed_communication", "bubble"})
+    EXPECT_EQ(found(run, rule).advice.find("take turns"), std::string::npos) << rule;
+}
+
+TEST(Diagnosis, AdviceIsNotWhatThePlanAlreadyDoes) {
+  RunRecord run = made_run();
+  set_all(run, &RecordedStep::exposed_communication_seconds, 0.3);
+  run.config->mesh = {{"pp", 2}, {"tp", 2}};
+  EXPECT_NE(found(run, "exposed_communication").advice.find("sequence_parallel"),
+            std::string::npos);
+  EXPECT_NE(found(run, "bubble").advice.find("interleaved_1f1b"), std::string::npos);
+  run.config->plan.sequence_parallel = true;
+  run.config->plan.schedule = "interleaved_1f1b";
+  EXPECT_EQ(found(run, "exposed_communication").advice.find("sequence_parallel"),
+            std::string::npos);
+  EXPECT_EQ(found(run, "bubble").advice.find("interleaved_1f1b"), std::string::npos);
+}
+
 TEST(Diagnosis, SmallMatmulsDependOnTheDevice) {
   RunRecord run = made_run();
   EXPECT_EQ(verdict(run, "matmul_size"), Verdict::Fine);

@@ -92,10 +92,12 @@ std::vector<std::string> failures_of(const RunRecord& record) {
   const auto lost = std::count_if(record.steps.begin(), record.steps.end(),
                                   [](const RecordedStep& step) { return !step.loss; });
   if (lost > 0 && !record.simulated())
-    sentences.push_back(fmt::format("has {} steps whose loss is no number", lost));
+    sentences.push_back(
+        fmt::format("has {} step{} whose loss is no number", lost, lost == 1 ? "" : "s"));
   if (record.lines_left_out > 0)
-    sentences.push_back(fmt::format(
-        "has {} lines in its record that were cut short and are left out", record.lines_left_out));
+    sentences.push_back(
+        fmt::format("has {} line{} in its record that cannot be read: cut short, and left out",
+                    record.lines_left_out, record.lines_left_out == 1 ? "" : "s"));
   return sentences;
 }
 
