@@ -41,11 +41,12 @@ echo "Eight ranks ($pipeline): two stages, each on two halves of the batch and t
 "$tessera" verify --mesh "$pipeline" --shrink --set train.microbatches=4
 
 echo
-echo "The same programs for Llama 3 405B on 16,384 GPUs, walked on the cost model of a cluster (some seconds):"
+echo "The same programs for Llama 3 405B on 16,384 GPUs, with just enough recomputation to fit 80 GB,
+walked on the cost model of a cluster (about twenty seconds):"
 "$tessera" simulate --cluster llama3-h100 --model llama3-405b --mesh dp=128,pp=16,tp=8 --set train.seq=8192 \
   --set train.batch=2048 --set train.microbatches=16 --set train.precision=bf16 --set plan.zero=1 \
   --set plan.schedule=interleaved_1f1b --set plan.chunks=8 --set plan.sequence_parallel=true \
-  --set plan.recompute=block --out "$simulated_out" | sed -n 1,8p
+  --set plan.recompute=fit --set plan.memory=80GB --out "$simulated_out" | sed -n 1,8p
 
 echo
 echo "Where the time of the eight ranks went, and of the simulated ones, and what to try:"
