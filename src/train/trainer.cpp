@@ -186,6 +186,12 @@ StepMetrics Trainer::step() {
   return metrics;
 }
 
+// Processes of a job measure at the same time, each the threads of its rank.
+double Trainer::measure_peak_rate() const {
+  if (!options_.world) return measure_matmul_rate(threads_);
+  return facts_.ranks * measure_matmul_rate(facts_.threads_per_rank);
+}
+
 // Behind the first step, so that nobody waits for it.
 void Trainer::measure_peak(const StepMetrics& metrics) {
   const double before = summary_.peak_flops_per_second;

@@ -71,6 +71,7 @@ class Trainer {
   void resume();
   StepMetrics step();
   void measure_peak(const StepMetrics& metrics);
+  double measure_peak_rate() const;
   void train_steps();
   void behind_step(StepMetrics& metrics);
   void count(const StepMetrics& metrics);
@@ -106,7 +107,7 @@ class Trainer {
   CheckpointPosition position_;
   TrainSummary summary_;
   std::optional<int64_t> saved_step_;
-  MeasuredPeak peak_{[this] { return measure_matmul_rate(threads_); }};
+  MeasuredPeak peak_{[this] { return measure_peak_rate(); }};
 };
 
 }  // namespace tessera
