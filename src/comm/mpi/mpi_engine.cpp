@@ -15,6 +15,8 @@ namespace {
 // never yields: on a busy machine that would cost a whole time slice.
 constexpr int kEagerPolls = 50;
 constexpr std::chrono::microseconds kSleep{20};
+// A peer that has ended may have taken a message that MPI still reports as under way.
+constexpr std::chrono::seconds kLateReceipt{1};
 
 }  // namespace
 
@@ -48,6 +50,7 @@ void MpiEngine::submit(MpiJob& job) {
     job.active = true;
     job.finished = false;
     job.waited_since.reset();
+    job.untaken_since.reset();
     job.error.clear();
     new_jobs_.push_back(&job);
   }
@@ -284,16 +287,19 @@ void MpiEngine::check_peers(MpiJob& job) {
                                 failure->guilty_rank, failure->text));
   const double waited = std::chrono::duration<double>(Clock::now() - *since).count();
   if (waited <= deadline_seconds_ && !any_ended) return;
-  const int missing = operation.missing_member();
-  if (missing < 0) return;
-  const int guilty = operation.group().ranks[static_cast<size_t>(missing)];
-  const std::string whereabouts = operation.group().whereabouts(missing);
+  const MpiOperation::Missing missing = operation.missing();
+  if (missing.member < 0) return;
+  const int guilty = operation.group().ranks[static_cast<size_t>(missing.member)];
+  const std::string whereabouts = operation.group().whereabouts(missing.member);
   bool ended = false;
   {
     const std::lock_guard lock(mutex_);
     ended = ended_[static_cast<size_t>(guilty)] >= round_;
   }
-  if (ended && operation.waits_for_headers())
+  if (ended && !missing.message && !job.untaken_since) job.untaken_since = Clock::now();
+  const bool may_be_taken =
+      !missing.message && job.untaken_since && Clock::now() - *job.untaken_since < kLateReceipt;
+  if (ended && operation.waits_for_headers() && !may_be_taken)
     throw PeerError(
         guilty, fmt::format("{}: rank {} has ended; {}", operation.prefix(), guilty, whereabouts));
   if (waited > deadline_seconds_)

@@ -27,6 +27,8 @@ struct MpiJob {
   std::atomic<bool> active{false};  // started and not yet waited for
   bool finished = false;
   std::optional<std::chrono::steady_clock::time_point> waited_since;
+  // Only messages to a peer that has ended are under way.
+  std::optional<std::chrono::steady_clock::time_point> untaken_since;
   int guilty_rank = -1;  // when it failed
   std::string error;
 };

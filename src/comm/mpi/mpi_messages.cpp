@@ -91,18 +91,16 @@ std::byte* MpiOperation::stage(int64_t bytes) {
   return buffer.data();
 }
 
-int MpiOperation::missing_member() {
-  int missing = -1;
-  bool missing_receives = false;
+MpiOperation::Missing MpiOperation::missing() {
+  Missing missing;
   for (size_t i = 0; i < requests_.size(); ++i) {
     int complete = 0;
     mpi_check(MPI_Test(&requests_[i], &complete, MPI_STATUS_IGNORE), "MPI_Test");
     if (complete) continue;
-    const bool better = missing < 0 || (request_receives_[i] && !missing_receives) ||
-                        (request_receives_[i] == missing_receives && request_members_[i] < missing);
-    if (!better) continue;
-    missing = request_members_[i];
-    missing_receives = request_receives_[i];
+    const bool better =
+        missing.member < 0 || (request_receives_[i] && !missing.message) ||
+        (request_receives_[i] == missing.message && request_members_[i] < missing.member);
+    if (better) missing = {request_members_[i], request_receives_[i]};
   }
   return missing;
 }

@@ -47,8 +47,12 @@ class MpiOperation {
   bool done() const { return state_ == State::Done; }
   void cancel();
 
-  // The lowest member that a receive or else a send waits for; -1 when there is none.
-  int missing_member();
+  // The lowest member whose message is missing, or else who has not taken one; -1: none.
+  struct Missing {
+    int member = -1;
+    bool message = false;
+  };
+  Missing missing();
   bool waits_for_headers() const { return state_ == State::Headers; }
   // "rank 0/4: all_reduce #12 grad(w1) over tp={2,3}"
   std::string prefix() const;
