@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays the collectives of all ranks: a start never waits, a wait goes on when every member has
 // started the same one.
+#include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "ir/op_def.h"
@@ -55,8 +57,9 @@ class RankReader {
  private:
   void start(const Script& script, const ScriptCall& call, const ProgramBlock& block,
              const Instruction& instruction) {
-    const std::string group =
-        text_of(program_.mesh.group(rank_, instruction.attributes.word("axes")));
+    const std::string& word = instruction.attributes.word("axes");
+    std::string& group = groups_[word];
+    if (group.empty()) group = text_of(program_.mesh.group(rank_, word));
     const ProgramClass& program_class = program_.class_of(block);
     const auto type = [&](int buffer) -> const TensorType& {
       return program_class.buffers[static_cast<size_t>(buffer)].type;
@@ -114,6 +117,7 @@ class RankReader {
   const Program& program_;
   int rank_;
   Rank result_;
+  std::map<std::string, std::string> groups_;  // as text, by axes: thousands of ranks are long
   std::map<Place, Event> flying_;
 };
 
@@ -136,15 +140,15 @@ class Play {
 
  private:
   // Those of a group that are played: the others do as one of them does.
-  std::vector<int> members_of(const std::string& group) const {
-    std::vector<int> members;
-    for (size_t at = 0; at < group.size() && group[at] != ' ';) {
-      size_t used = 0;
-      const int member = std::stoi(group.substr(at), &used);
-      if (ranks_.contains(member)) members.push_back(member);
-      at += used + (at + used < group.size() && group[at + used] == ',' ? 1 : 0);
+  const std::vector<int>& members_of(const std::string& group) {
+    const auto [found, fresh] = members_.try_emplace(group);
+    const char *at = group.data(), *end = at + std::min(group.find(' '), group.size());
+    while (fresh && at < end) {
+      int member = 0;
+      at = std::from_chars(at, end, member).ptr + 1;  // behind the comma
+      if (ranks_.contains(member)) found->second.push_back(member);
     }
-    return members;
+    return found->second;
   }
 
   bool step(Rank& rank) {
@@ -161,7 +165,7 @@ class Play {
     return true;
   }
 
-  void check_agreement(const Rank& rank, const Event& event) const {
+  void check_agreement(const Rank& rank, const Event& event) {
     const Started& own = rank.started.at(event.group)[static_cast<size_t>(event.number)];
     for (const int other : members_of(event.group)) {
       const auto& started = ranks_.at(other).started;
@@ -188,6 +192,7 @@ class Play {
   }
 
   std::map<int, Rank> ranks_;
+  std::map<std::string, std::vector<int>> members_;  // by group
 };
 
 }  // namespace
