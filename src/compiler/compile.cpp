@@ -49,12 +49,6 @@ std::vector<Program> programs_of(const Compiled& compiled, const CompileOptions&
   return programs;
 }
 
-int64_t most_bytes(const std::vector<Program>& programs) {
-  int64_t most = 0;
-  for (const Program& program : programs) most = std::max(most, program.peak_bytes());
-  return most;
-}
-
 Compiled compile_as_planned(Module module, const CompileOptions& options) {
   if (options.microbatches < 1)
     throw user_error("microbatches is {}: use 1 or more", options.microbatches);
@@ -75,6 +69,7 @@ Compiled compile_as_planned(Module module, const CompileOptions& options) {
                   [](const Program& program) { return gathers_per_step(program) > 0; });
   if (gathers && memory > 0 && most_bytes(compiled.programs) > memory)
     compiled.programs = programs_of(compiled, options, false);
+  if (!options.check) return compiled;
   for (const Program& program : compiled.programs) check_memory(program);
   if (compiled.programs.size() > 1) check_pipeline(compiled.programs);
   return compiled;
@@ -93,21 +88,15 @@ Compiled compile_to_fit(const Module& module, CompileOptions options) {
   };
   Compiled compiled = with({});
   if (most_bytes(compiled.programs) <= memory) return compiled;
-  constexpr int kAll = 1 << 20;
-  Compiled all = with({.kind = RecomputeKind::Values, .values = kAll});
-  if (most_bytes(all.programs) <= memory) {
-    int too_few = 0, enough = 0;
-    for (const PassReport& pass : all.passes)
-      for (const auto& [what, count] : pass.counts)
-        if (pass.name == "recompute" && what == "values") enough = static_cast<int>(count);
-    while (enough - too_few > 1) {
-      const int middle = (enough + too_few) / 2;
-      Compiled some = with({.kind = RecomputeKind::Values, .values = middle});
+  Compiled enough = with(kAllValues);
+  if (most_bytes(enough.programs) <= memory) {
+    least_values(rebuilt_values(enough), [&](int values) {
+      Compiled some = with({.kind = RecomputeKind::Values, .values = values});
       const bool fits = most_bytes(some.programs) <= memory;
-      (fits ? enough : too_few) = middle;
-      if (fits) all = std::move(some);
-    }
-    return all;
+      if (fits) enough = std::move(some);
+      return fits;
+    });
+    return enough;
   }
   Compiled blocks = with({.kind = RecomputeKind::Blocks, .every = 1});
   if (most_bytes(blocks.programs) > memory)
@@ -119,6 +108,28 @@ Compiled compile_to_fit(const Module& module, CompileOptions options) {
 }
 
 }  // namespace
+
+int64_t most_bytes(const std::vector<Program>& programs) {
+  int64_t most = 0;
+  for (const Program& program : programs) most = std::max(most, program.peak_bytes());
+  return most;
+}
+
+int rebuilt_values(const Compiled& compiled) {
+  for (const PassReport& pass : compiled.passes)
+    for (const auto& [what, count] : pass.counts)
+      if (pass.name == "recompute" && what == "values") return static_cast<int>(count);
+  return 0;
+}
+
+int least_values(int all, const std::function<bool(int)>& fits) {
+  int too_few = 0, enough = all;
+  while (enough - too_few > 1) {
+    const int middle = (enough + too_few) / 2;
+    (fits(middle) ? enough : too_few) = middle;
+  }
+  return enough;
+}
 
 Compiled compile(Module module, const CompileOptions& options) {
   if (options.plan.recompute.kind == RecomputeKind::Fit) return compile_to_fit(module, options);

@@ -2,6 +2,8 @@
 // From a model's maths to a Program that any machine can run.
 #pragma once
 
+#include <functional>
+
 #include "compiler/training_pipeline.h"
 #include "program/program.h"
 #include "schedule/schedule.h"
@@ -15,6 +17,7 @@ struct CompileOptions {
   DeviceProfile profile = {};
   int microbatches = 1;
   PipelineOptions pipeline = {};
+  bool check = true;  // the static check of the programs: only who will not run them does without
 };
 
 struct Compiled {
@@ -32,5 +35,13 @@ struct Compiled {
 };
 
 Compiled compile(Module module, const CompileOptions& options);
+
+// How plan.recompute = fit chooses: the least of 1 to `all` values with which every rank fits, by
+// halving; `all` of them do.
+int least_values(int all, const std::function<bool(int)>& fits);
+// That the compiler could rebuild one by one, and did where it was asked for all.
+int rebuilt_values(const Compiled& compiled);
+inline constexpr Recompute kAllValues{.kind = RecomputeKind::Values, .values = 1 << 20};
+int64_t most_bytes(const std::vector<Program>& programs);  // of the fullest rank
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "compiler/scripts.h"
 #include "passes/memory/place_intervals.h"
@@ -75,20 +76,27 @@ class ScriptLayout {
     }
   }
 
+  // What moves among the buffers that a block's routine touches.
+  const std::set<Repeat>& touched(const ScriptCall& call) {
+    const auto [found, fresh] = touched_.try_emplace({call.block, call.routine});
+    const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+    if (fresh)
+      for (const Instruction& instruction : program_.class_of(block).routine(call.routine))
+        for (const std::vector<int>* buffers : {&instruction.operands, &instruction.results})
+          for (const int buffer : *buffers)
+            found->second.insert(block.repeats[static_cast<size_t>(buffer)]);
+    return found->second;
+  }
+
   // Everything that a call's instructions touch lives from the first such call to the last.
   void mark(const ScriptCall& call, int position) {
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
-    const auto touch = [&](int buffer) {
-      const Repeat repeat = block.repeats[static_cast<size_t>(buffer)];
+    for (const Repeat repeat : touched(call)) {
       const int64_t bytes = bytes_of(block, repeat);
-      if (bytes == 0) return;
+      if (bytes == 0) continue;
       const auto [at, fresh] = intervals_.try_emplace(
           key(call, repeat), Interval{.begin = position, .end = position, .bytes = bytes});
       at->second.end = position;
-    };
-    for (const Instruction& instruction : program_.class_of(block).routine(call.routine)) {
-      for (const int operand : instruction.operands) touch(operand);
-      for (const int result : instruction.results) touch(result);
     }
   }
 
@@ -109,6 +117,7 @@ class ScriptLayout {
 
   const LayoutRequest& request_;
   const Program& program_;
+  std::map<std::pair<int, RoutineKind>, std::set<Repeat>> touched_;  // by block
   std::map<Key, Interval> intervals_;
   std::map<Key, int64_t> offsets_;
 };

@@ -19,8 +19,15 @@ bool reduces_every_microbatch(const BlockClass& block_class) {
                      });
 }
 
-std::vector<int> weights_read(const Module& module, const Program& program,
-                              const ScriptCall& call) {
+bool is_backward(RoutineKind routine) {
+  return routine == RoutineKind::Backward || routine == RoutineKind::InputGrad ||
+         routine == RoutineKind::WeightGrad;
+}
+
+namespace {
+
+std::vector<int> weights_read_by(const Module& module, const Program& program,
+                                 const ScriptCall& call) {
   std::set<int> owners;
   const Block& block = module.blocks[static_cast<size_t>(call.block)];
   const Graph& graph = module.class_of(block).graph;
@@ -37,8 +44,8 @@ std::vector<int> weights_read(const Module& module, const Program& program,
   return {owners.begin(), owners.end()};
 }
 
-std::vector<int> gradients_written(const Module& module, const Program& program,
-                                   const ScriptCall& call) {
+std::vector<int> gradients_written_by(const Module& module, const Program& program,
+                                      const ScriptCall& call) {
   std::set<int> owners;
   const Block& block = module.blocks[static_cast<size_t>(call.block)];
   const Graph& graph = module.class_of(block).graph;
@@ -53,9 +60,14 @@ std::vector<int> gradients_written(const Module& module, const Program& program,
   return {owners.begin(), owners.end()};
 }
 
-bool is_backward(RoutineKind routine) {
-  return routine == RoutineKind::Backward || routine == RoutineKind::InputGrad ||
-         routine == RoutineKind::WeightGrad;
+}  // namespace
+
+const FlatUses::Uses& FlatUses::of(const ScriptCall& call) {
+  const auto [found, fresh] = uses_.try_emplace({call.block, call.routine});
+  if (fresh)
+    found->second = {.weights_read = weights_read_by(module_, program_, call),
+                     .gradients_written = gradients_written_by(module_, program_, call)};
+  return found->second;
 }
 
 namespace {
@@ -69,6 +81,7 @@ class ScriptWriter {
       : module_(module),
         program_(program),
         stages_(stages),
+        uses_(module, program),
         script_{.name = std::move(name), .calls = {}} {}
 
   bool has(RoutineKind routine, int block) const {
@@ -260,7 +273,7 @@ class ScriptWriter {
   // A gradient whose sum travels is not written.
   void call_backward(RoutineKind routine, int block, int microbatch) {
     const ScriptCall next{.routine = routine, .block = block, .accumulate = {}};
-    const std::vector<int> written = gradients_written(module_, program_, next);
+    const std::vector<int>& written = uses_.gradients_written(next);
     if (std::find(written.begin(), written.end(), travelling_.first) != written.end()) settle();
     call(routine, block, microbatch);
   }
@@ -291,7 +304,7 @@ class ScriptWriter {
     bool any = false;
     for (const ScriptCall& call : script_.calls) {
       std::set<int> blocks;
-      for (const int block : weights_read(module_, program_, call))
+      for (const int block : uses_.weights_read(call))
         if (has(RoutineKind::Gather, block)) blocks.insert(block);
       any = any || !blocks.empty();
       needs.push_back(std::move(blocks));
@@ -369,6 +382,7 @@ class ScriptWriter {
   const Module& module_;
   Program& program_;
   const Stages& stages_;
+  FlatUses uses_;
   Script script_;
   std::map<std::string, bool> written_;
   std::map<Sender, std::deque<int>> sent_;        // microbatches under way
@@ -418,7 +432,9 @@ void write_evaluate(const Module& module, Program& program, const Stages& stages
 
 void write_scripts(const Module& module, Program& program, const Stages& stages,
                    const std::vector<Action>& actions) {
-  if (has_routine(program, RoutineKind::Backward) || has_routine(program, RoutineKind::InputGrad))
+  // A rank with the embedding alone has no gradient of an input.
+  if (has_routine(program, RoutineKind::Backward) || has_routine(program, RoutineKind::InputGrad) ||
+      has_routine(program, RoutineKind::WeightGrad))
     write_train_step(module, program, stages, actions);
   write_evaluate(module, program, stages, actions);
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/compile.h"
 #include "exec/testing/small_models.h"
 
@@ -79,6 +81,18 @@ TEST(Scripts, AForwardProgramCannotTrain) {
   ASSERT_EQ(program.scripts.size(), 1u);
   EXPECT_EQ(program.scripts.front().name, "evaluate");
   EXPECT_THROW(program.script("train_step"), InternalError);
+}
+
+// It has no gradient of an input to give.
+TEST(Scripts, ARankWithTheEmbeddingAloneTrainsWhereTheBackwardIsSplit) {
+  const SmallModel model = small_model("Llama");
+  const int blocks = static_cast<int>(model.config.layers) + 2;
+  const Plan plan = make_plan({.mesh = {{"pp", blocks}}, .schedule = "zb_h1"},
+                              {.kv_heads = model.config.kv_heads, .heads = model.config.heads});
+  const Compiled split =
+      compile(model.build(DType::Fp32, 2, HeadKind::Loss), {.plan = plan, .microbatches = blocks});
+  const std::vector<std::string> first = calls(split.programs.front(), "train_step");
+  EXPECT_EQ(std::count(first.begin(), first.end(), "weight_grad embedding 0"), 1);
 }
 
 TEST(Scripts, TheFirstMicrobatchWritesAGradientAndLaterOnesAdd) {

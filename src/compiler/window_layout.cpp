@@ -63,12 +63,13 @@ bool contains(const std::vector<int>& blocks, int block) {
 // A gradient begins with its first writer and ends where its sum is there.
 void mark_alive(const Module& module, const Program& program, std::vector<Window>& windows) {
   int position = 0;
+  FlatUses uses(module, program);
   std::vector<bool> open(windows.size(), false);
   for (const Script& script : program.scripts)
     for (const ScriptCall& call : script.calls) {
       ++position;
-      const std::vector<int> read = weights_read(module, program, call),
-                             written = gradients_written(module, program, call);
+      const std::vector<int>&read = uses.weights_read(call),
+            &written = uses.gradients_written(call);
       for (size_t i = 0; i < windows.size(); ++i) {
         Window& window = windows[i];
         if (window.role == FlatRole::Weights) {

@@ -26,14 +26,7 @@ std::vector<int> blocks_per_stage(const Module& module, const Plan& plan, int st
                      stages)
         .at("mesh.pp")
         .help(fmt::format("use pp x chunks of at most {}", blocks));
-  if (plan.blocks_per_stage.empty()) {
-    std::vector<double> by_class, costs;
-    for (const BlockClass& block_class : module.classes)
-      by_class.push_back(cost_of(block_class.graph, profile));
-    for (const Block& block : module.blocks)
-      costs.push_back(by_class[static_cast<size_t>(block.class_index)]);
-    return balance(costs, stages);
-  }
+  if (plan.blocks_per_stage.empty()) return balance(block_costs(module, profile), stages);
   const std::vector<int>& own = plan.blocks_per_stage;
   if (static_cast<int>(own.size()) != stages)
     throw user_error("plan.stages lists {} stages, but pp x chunks is {}", own.size(), stages)
@@ -113,6 +106,15 @@ PassCounts run(Module& module, const Plan& plan, const Schedule& schedule,
 }
 
 }  // namespace
+
+std::vector<double> block_costs(const Module& module, const DeviceProfile& profile) {
+  std::vector<double> by_class, costs;
+  for (const BlockClass& block_class : module.classes)
+    by_class.push_back(cost_of(block_class.graph, profile));
+  for (const Block& block : module.blocks)
+    costs.push_back(by_class[static_cast<size_t>(block.class_index)]);
+  return costs;
+}
 
 Pass assign_stages(Plan plan, Schedule schedule, DeviceProfile profile) {
   return {.name = "assign_stages",

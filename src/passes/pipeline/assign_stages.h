@@ -12,6 +12,10 @@ namespace tessera {
 
 Pass assign_stages(Plan plan, Schedule schedule, DeviceProfile profile);
 
+// What stages are balanced by: each block's work in flops, bytes weighed. Maths alone, no
+// gradients.
+std::vector<double> block_costs(const Module& module, const DeviceProfile& profile);
+
 // Where to cut a chain of blocks so that the dearest of `parts` is as cheap as it can be, and the
 // others as even: how many blocks each part has, one or more.
 std::vector<int> balance(const std::vector<double>& costs, int parts);
