@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -99,11 +98,14 @@ const CollectiveTable* nearest_table(const Cluster& cluster, OpKind op, int rank
 GroupShape group_shape(const Cluster& cluster, std::span<const int> ranks) {
   GroupShape shape;
   for (const Level& level : cluster.levels) {
-    std::map<int, int> members;  // by unit
-    int most = 0;
-    for (const int rank : ranks) most = std::max(most, ++members[rank / level.ranks]);
+    int most = 0, members = 0, unit = -1;  // ranks ascend: those of a unit stand together
+    for (const int rank : ranks) {
+      members = rank / level.ranks == unit ? members + 1 : 1;
+      unit = rank / level.ranks;
+      most = std::max(most, members);
+    }
     shape.push_back(most);
-    if (members.size() == 1) break;
+    if (most == static_cast<int>(ranks.size())) break;
   }
   TESSERA_CHECK(shape.back() == static_cast<int>(ranks.size()), "a group larger than the cluster");
   return shape;

@@ -13,7 +13,7 @@
 namespace tessera {
 
 // By level, from the innermost up to the one that holds all of the group: the most members that one
-// unit of the level holds.
+// unit of the level holds. Ranks ascend.
 using GroupShape = std::vector<int>;
 GroupShape group_shape(const Cluster& cluster, std::span<const int> ranks);
 

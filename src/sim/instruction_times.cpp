@@ -28,11 +28,17 @@ InstructionTimes::InstructionTimes(const Program& program, const Cluster& cluste
       cluster_(cluster),
       kernels_(cluster, {.threads = program.threads, .ranks = program.mesh.num_ranks()}),
       times_(program.classes.size()) {
-  for (size_t c = 0; c < program.classes.size(); ++c)
-    for (size_t r = 0; r < kNumRoutineKinds; ++r)
-      for (const Instruction& instruction : program.classes[c].routines[r])
-        times_[c][r].push_back(timed(program.classes[c], instruction));
   if (options.unit_cost) use_unit_cost(program.script(options.script), *options.unit_cost);
+}
+
+const std::vector<TimedInstruction>& InstructionTimes::of(int class_index, RoutineKind routine) {
+  const ProgramClass& program_class = program_.classes[static_cast<size_t>(class_index)];
+  const std::vector<Instruction>& instructions = program_class.routine(routine);
+  auto& times = times_[static_cast<size_t>(class_index)][static_cast<size_t>(routine)];
+  if (times.size() < instructions.size())
+    for (const Instruction& instruction : instructions)
+      times.push_back(timed(program_class, instruction));
+  return times;
 }
 
 TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
@@ -77,6 +83,8 @@ TimedInstruction InstructionTimes::timed_collective(const Instruction& instructi
 
 // Each phase's cost, spread evenly over its kernels of one microbatch.
 void InstructionTimes::use_unit_cost(const Script& script, const UnitCost& cost) {
+  for (int c = 0; c < static_cast<int>(times_.size()); ++c)
+    for (int r = 0; r < kNumRoutineKinds; ++r) of(c, static_cast<RoutineKind>(r));
   const auto for_each_kernel = [&](auto&& visit) {
     for (size_t c = 0; c < times_.size(); ++c)
       for (const RoutineKind routine : {RoutineKind::Forward, RoutineKind::Backward,

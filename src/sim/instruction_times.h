@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seconds of every instruction of a program, worked out once per block class: script calls repeat
-// them.
+// Seconds of every instruction of a program, worked out once per block class, when they are first
+// asked for: script calls repeat them.
 #pragma once
 
 #include <array>
@@ -28,9 +28,7 @@ class InstructionTimes {
  public:
   InstructionTimes(const Program& program, const Cluster& cluster, const SimulateOptions& options);
 
-  const std::vector<TimedInstruction>& of(int class_index, RoutineKind routine) const {
-    return times_[static_cast<size_t>(class_index)][static_cast<size_t>(routine)];
-  }
+  const std::vector<TimedInstruction>& of(int class_index, RoutineKind routine);
 
  private:
   TimedInstruction timed(const ProgramClass& program_class, const Instruction& instruction);

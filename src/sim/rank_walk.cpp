@@ -6,9 +6,13 @@
 namespace tessera {
 
 RankWalk::RankWalk(const Program& program, const Cluster& cluster, const SimulateOptions& options)
+    : RankWalk(program, program.script(options.script), cluster, options) {}
+
+RankWalk::RankWalk(const Program& program, const Script& script, const Cluster& cluster,
+                   const SimulateOptions& options)
     : program_(program),
       cluster_(cluster),
-      script_(program.script(options.script)),
+      script_(script),
       keep_slices_(options.keep_slices),
       times_(program, cluster, options),
       link_free_(cluster.levels.size()) {
@@ -112,6 +116,12 @@ bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
   now_ += stood_still;
   if (keep_slices_) result_.slices[flying.slice].end = flying.end;
   return true;
+}
+
+double RankWalk::seconds_under_way() const {
+  double seconds = 0;
+  for (const auto& [place, flying] : flying_) seconds += flying.seconds;
+  return seconds;
 }
 
 RankWalk::Place RankWalk::place_of(const ScriptCall& call, int buffer) const {

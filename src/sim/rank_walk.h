@@ -24,11 +24,15 @@ using Crossings = std::map<std::pair<std::string, int64_t>, Crossing>;
 class RankWalk {
  public:
   RankWalk(const Program& program, const Cluster& cluster, const SimulateOptions& options);
+  // The same on a script that need not be the program's; it must live as long as the walk.
+  RankWalk(const Program& program, const Script& script, const Cluster& cluster,
+           const SimulateOptions& options);
 
   // Returns false when nothing moved; `members` start a collective that crosses.
   bool advance(Crossings& crossings, int members);
   bool finished() const { return call_ == script_.calls.size(); }
   double now() const { return now_; }
+  double seconds_under_way() const;  // of collectives that are started and not yet waited for
   SimulatedRank take() { return std::move(result_); }
 
  private:
