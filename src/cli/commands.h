@@ -13,6 +13,7 @@ void add_generate_command(CLI::App& app);
 void add_compile_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
+void add_plan_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 // Subcommands of bench.

@@ -22,6 +22,7 @@ constexpr const char* kFooter =
     "  tessera compile --model llama3-8b          where the bytes would go, without running\n"
     "  tessera verify --mesh dp=2,tp=2            prove that four ranks compute what one would\n"
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh dp=8 --batch 8\n"
+    "  tessera plan --model llama3-8b --ranks 64 --batch 512 --seq 8192 --cluster llama3-h100\n"
     "  tessera report out                         what the time of a run went to, what to try\n"
     "  tessera schedule --kind 1f1b,zb_h1         pipelines drawn, with their bubbles\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
   tessera::add_compile_command(app);
   tessera::add_verify_command(app);
   tessera::add_simulate_command(app);
+  tessera::add_plan_command(app);
   tessera::add_report_command(app);
   tessera::add_bench_command(app);
   tessera::add_collectives_command(app);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
@@ -32,6 +33,13 @@ struct VerifyCommand {
   std::string precision = "fp64";
 };
 
+// The plan's memory is for the precision that it trains in.
+int64_t memory_in(DType precision, const Config& config) {
+  const int64_t planned = profile_of_config(config, 1).memory_bytes;
+  const int64_t wider = size_bytes(precision) / size_bytes(precision_of_config(config));
+  return planned * std::max<int64_t>(1, wider);
+}
+
 VerifyRequest request_of(const VerifyCommand& command) {
   const Config config = command.run.load();
   const auto precision = dtype_from_name(command.precision);
@@ -46,7 +54,7 @@ VerifyRequest request_of(const VerifyCommand& command) {
                         .steps = command.steps,
                         .seed = static_cast<uint64_t>(config.train.seed),
                         .threads = threads_of_config(config),
-                        .memory_bytes = profile_of_config(config, 1).memory_bytes,
+                        .memory_bytes = memory_in(*precision, config),
                         .show_ranks = command.show_ranks};
   request.plan = command.shrink ? plan_to_shrink(config, request.model)
                                 : plan_of_config(config, request.model);

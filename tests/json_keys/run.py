@@ -22,6 +22,10 @@ CASES = {
         "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
         "exposed_communication_seconds bubble_seconds peak_bytes fits results",
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
+    "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --why-not tp=2": (
+        "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not",
+        "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context step_seconds mfu "
+        "peak_bytes exposed_communication_seconds bubble_seconds"),
     "report run": (
         "folder source machine plan first_step last_step counted_steps step_seconds median_step_seconds "
         "slowest_step_seconds tokens_per_second all_tokens_per_second mfu mfu_full_attention hfu hardware_flops "

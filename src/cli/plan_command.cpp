@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera plan: which mesh, microbatches, recomputation, schedule and zero train a model fastest on
+// a cluster, found in the simulator.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "core/one_of.h"
+#include "plan/search.h"
+#include "plan/why_not.h"
+#include "train/atomic_file.h"
+#include "train/model_of_config.h"
+#include "train/optimizer_of_config.h"
+#include "train/progress.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Plans are ranked by MFU. Those whose floor of seconds or bytes rules them out are not "
+    "simulated\n"
+    "(docs/planner.md). Without a config file the precision is bf16 on clusters of GPUs.\n"
+    "Examples:\n"
+    "  tessera plan --model llama3-8b --ranks 64 --batch 512 --seq 8192 --cluster llama3-h100\n"
+    "  tessera plan --model llama3-70b --ranks 512 --batch 512 --seq 8192 --out 70b.toml\n"
+    "  tessera simulate 70b.toml --cluster llama3-h100\n"
+    "  tessera plan --model llama3-8b --ranks 64 --batch 512 --seq 8192 --cluster llama3-h100 \\\n"
+    "    --why-not \"dp=8,tp=8 recompute=block\"\n"
+    "  tessera plan --model tiny --ranks 2 --batch 16 --cluster laptop --json";
+
+struct PlanCommand {
+  RunOptions run;
+  std::string cluster, out;
+  std::vector<std::string> why_not;
+  int ranks = 0;
+  size_t trials = SearchOptions{}.most_trials;
+};
+
+Config load(PlanCommand& command) {
+  Config config = command.run.load();
+  if (command.ranks == 0) command.ranks = Mesh(config.mesh).num_ranks();
+  if (command.cluster.empty()) command.cluster = default_cluster_name(command.ranks);
+  if (command.run.file || load_cluster(command.cluster).device.cores > 0) return config;
+  command.run.overrides.insert(command.run.overrides.begin(), "train.precision=bf16");
+  return command.run.load();
+}
+
+PlanTask task_of(const PlanCommand& command, const Config& config) {
+  PlanTask task{.model = model_of_config(config),
+                .batch = config.train.batch,
+                .seq = config.train.seq,
+                .precision = precision_of_config(config),
+                .optimizer = optimizer_of_config(config),
+                .ranks = command.ranks,
+                .threads = static_cast<int>(config.train.threads),
+                .cluster = load_cluster(command.cluster)};
+  check_batch_shape(task.model, {.batch = task.batch, .seq = task.seq});
+  if (task.ranks > task.cluster.levels.back().ranks)
+    throw user_error("a plan for {} ranks, but cluster {} has {}", task.ranks, task.cluster.name,
+                     task.cluster.levels.back().ranks)
+        .at("--ranks")
+        .help("use fewer ranks, or a larger cluster");
+  return task;
+}
+
+// The config that was given, with the candidate's knobs.
+Config config_of(Config config, const PlanTask& task, const Candidate& candidate) {
+  config.mesh = mesh_of(candidate);
+  config.plan_dims.clear();
+  config.train.microbatches = candidate.microbatches(task.batch);
+  PlanConfig& plan = config.plan;
+  plan.zero = candidate.zero;
+  plan.sequence_parallel = candidate.tp > 1;
+  plan.context = candidate.context == ContextKind::Ulysses ? "ulysses" : "ring";
+  plan.schedule = candidate.schedule;
+  plan.chunks = candidate.pp > 1 ? candidate.chunks : 0;
+  plan.stages.clear();
+  plan.recompute = recompute_name(candidate);
+  plan.recompute_every = candidate.every;
+  plan.memory = fmt::format("{}", task.rank_memory_bytes());
+  return config;
+}
+
+SearchResult search_with_progress(const PlanTask& task, size_t trials) {
+  using Clock = std::chrono::steady_clock;
+  const bool live = is_terminal(stderr);
+  const auto between = live ? std::chrono::milliseconds(200) : std::chrono::seconds(2);
+  auto shown = Clock::now();
+  bool any = false;
+  const auto show = [&](const SearchProgress& at) {
+    if (Clock::now() - shown < between) return;
+    shown = Clock::now();
+    any = true;
+    fmt::print(stderr, "{}{} plans considered, {} simulated, best mfu {:.3f}{}", live ? "\r" : "",
+               at.considered, at.simulated, at.best_mfu, live ? " " : "\n");
+  };
+  SearchResult found = search(task, {.most_trials = trials, .progress = show});
+  if (live && any) fmt::print(stderr, "\n");
+  return found;
+}
+
+UserError no_plan(const PlanTask& task, const SearchResult& found) {
+  const Trial* nearest = nullptr;
+  for (const Trial& trial : found.dropped)
+    if (trial.refused.empty() &&
+        (nearest == nullptr || trial.simulation.peak_bytes < nearest->simulation.peak_bytes))
+      nearest = &trial;
+  if (nearest != nullptr)
+    return user_error("no plan for {} ranks fits: {} needs {} bytes of a rank, {} too many",
+                      task.ranks, to_string(nearest->candidate), nearest->simulation.peak_bytes,
+                      nearest->excess_bytes(task))
+        .help("use more ranks, or a smaller model");
+  int64_t indivisible = 0;
+  for (const auto& [obstacle, count] : found.indivisible) indivisible += count;
+  return user_error("no plan for {} ranks: {} do not divide, {} cannot fit in {} bytes of a rank",
+                    task.ranks, indivisible, found.too_large, task.rank_memory_bytes())
+      .help("use other numbers of ranks and samples, powers of two at best, or a smaller model");
+}
+
+struct Dropped {
+  std::string_view key, reason;
+  int64_t plans;
+};
+
+std::vector<Dropped> dropped_by_reason(const SearchResult& found) {
+  std::vector<Dropped> rows;
+  for (const auto& [obstacle, plans] : found.indivisible)
+    rows.push_back({name(obstacle), summary(obstacle), plans});
+  const auto refused = std::count_if(found.dropped.begin(), found.dropped.end(),
+                                     [](const Trial& trial) { return !trial.refused.empty(); });
+  const auto tried = static_cast<int64_t>(found.dropped.size()) - refused;
+  rows.push_back({"memory", "do not fit, by the least that they need", found.too_large});
+  rows.push_back({"planned_memory", "do not fit, by the compiled memory plan", tried});
+  rows.push_back({"refused", "refused by the compiler", refused});
+  rows.push_back({"slower", "slower, by the least that they take", found.too_slow});
+  return rows;
+}
+
+nlohmann::json to_json(const PlanTask& task, const Trial& trial) {
+  const Candidate& candidate = trial.candidate;
+  const Simulation& simulation = trial.simulation;
+  return {{"plan", to_string(candidate)},
+          {"mesh", to_string(Mesh(mesh_of(candidate)))},
+          {"zero", candidate.zero},
+          {"microbatch", candidate.microbatch},
+          {"microbatches", candidate.microbatches(task.batch)},
+          {"recompute", recompute_name(candidate)},
+          {"recompute_every", candidate.every},
+          {"schedule", candidate.schedule},
+          {"chunks", candidate.chunks},
+          {"context", candidate.context == ContextKind::Ulysses ? "ulysses" : "ring"},
+          {"step_seconds", simulation.step_seconds},
+          {"mfu", simulation.mfu},
+          {"peak_bytes", simulation.peak_bytes},
+          {"exposed_communication_seconds", simulation.exposed_communication_seconds},
+          {"bubble_seconds", simulation.bubble_seconds}};
+}
+
+nlohmann::json to_json(const Config& config, const PlanTask& task, const SearchResult& found) {
+  nlohmann::json json{{"model", preset_name(config)},
+                      {"cluster", task.cluster.name},
+                      {"calibrated", task.cluster.calibrated},
+                      {"ranks", task.ranks},
+                      {"batch", task.batch},
+                      {"seq", task.seq},
+                      {"precision", config.train.precision},
+                      {"simulated", found.ranked.size()},
+                      {"complete", !found.floor_left_seconds},
+                      {"dropped", nlohmann::json::object()},
+                      {"recipe", found.recipe ? to_json(task, *found.recipe) : nlohmann::json()},
+                      {"results", nlohmann::json::array()},
+                      {"why_not", nlohmann::json::array()}};
+  for (const Dropped& row : dropped_by_reason(found)) json["dropped"][row.key] = row.plans;
+  for (size_t i = 0; i < std::min(kRankedPlans, found.ranked.size()); ++i)
+    json["results"].push_back(to_json(task, found.ranked[i]));
+  return json;
+}
+
+void print_row(const std::string& place, const Trial& trial) {
+  const Simulation& simulation = trial.simulation;
+  fmt::print("{:>6} {:>9.4g} {:>6.3f} {:>8} {:>9.3g} {:>8.3g}  {}\n", place,
+             simulation.step_seconds, simulation.mfu, short_bytes(simulation.peak_bytes),
+             simulation.exposed_communication_seconds, simulation.bubble_seconds,
+             to_string(trial.candidate));
+}
+
+void print_recipe(const SearchResult& found) {
+  const std::optional<Trial>& recipe = found.recipe;
+  if (!recipe) {
+    fmt::print("\nrule of thumb: nothing that it suggests fits\n");
+    return;
+  }
+  fmt::print("\nrule of thumb:\n");
+  print_row("", *recipe);
+  const Simulation &best = found.ranked.front().simulation, &rule = recipe->simulation;
+  if (rule.step_seconds > best.step_seconds)
+    fmt::print("       {}\n", compare_steps(rule, best));
+  else
+    fmt::print("       as good as the plan found\n");
+}
+
+void print_counts(const SearchResult& found) {
+  fmt::print("{} plans simulated; dropped:\n", found.ranked.size());
+  for (const Dropped& row : dropped_by_reason(found))
+    if (row.plans > 0) fmt::print("{:>9}  {}\n", row.plans, row.reason);
+  if (found.floor_left_seconds)
+    fmt::print("ended by --trials: a plan not simulated takes {:.4g} s or more\n",
+               *found.floor_left_seconds);
+  fmt::print("\n");
+}
+
+void print_result(const Config& config, const PlanTask& task, const SearchResult& found) {
+  fmt::print("{}, batch {} x {}, {}: {} ranks on {}\n", preset_name(config), task.batch, task.seq,
+             config.train.precision, task.ranks, task.cluster.name);
+  if (!task.cluster.calibrated)
+    fmt::print("cluster {} was never calibrated: figures of it are published or assumed\n",
+               task.cluster.name);
+  print_counts(found);
+  fmt::print("{:>6} {:>9} {:>6} {:>8} {:>9} {:>8}  {}\n", "", "step s", "mfu", "memory",
+             "exposed s", "bubble s", "plan");
+  for (size_t i = 0; i < std::min(kRankedPlans, found.ranked.size()); ++i)
+    print_row(fmt::format("{}", i + 1), found.ranked[i]);
+  print_recipe(found);
+}
+
+// Mistakes show before the search.
+void check_questions(const std::vector<std::string>& why_not) {
+  for (const std::string& text : why_not) try {
+      parse_candidate(text, {});
+    } catch (UserError& error) {
+      throw std::move(error).at("--why-not " + text);
+    }
+}
+
+void run(PlanCommand& command) {
+  const Config config = load(command);
+  const PlanTask task = task_of(command, config);
+  check_questions(command.why_not);
+  const SearchResult found = search_with_progress(task, command.trials);
+  if (found.ranked.empty()) throw no_plan(task, found);
+  std::vector<WhyNot> reasons;
+  for (const std::string& text : command.why_not)
+    reasons.push_back(why_not(task, found.ranked, text));
+  if (!command.out.empty())
+    write_file_atomically(command.out,
+                          to_toml(config_of(config, task, found.ranked.front().candidate)));
+  if (command.run.json) {
+    nlohmann::json json = to_json(config, task, found);
+    for (const WhyNot& why : reasons)
+      json["why_not"].push_back({{"plan", to_string(why.candidate)}, {"reason", why.reason}});
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  print_result(config, task, found);
+  for (const WhyNot& why : reasons)
+    fmt::print("\nwhy not {}:\n       {}\n", to_string(why.candidate), why.reason);
+  if (!command.out.empty()) fmt::print("\nwrote {}\n", command.out);
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app) {
+  auto command = std::make_shared<PlanCommand>();
+  CLI::App* plan = app.add_subcommand("plan", "the fastest way to train a model on a cluster");
+  plan->footer(kFooter);
+  add_run_options(*plan, command->run);
+  add_short_form(*plan, command->run, "--batch", "train.batch", "samples per step");
+  add_short_form(*plan, command->run, "--seq", "train.seq", "tokens per sample");
+  add_short_form(*plan, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  plan->add_option("--ranks", command->ranks, "ranks to use; default: those of the config's mesh")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
+  plan->add_option("--cluster", command->cluster,
+                   fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
+                               one_of(cluster_names())))
+      ->type_name("NAME|FILE");
+  plan->add_option("--out", command->out, "write the best plan as a config")->type_name("FILE");
+  plan->add_option("--why-not", command->why_not,
+                   "explain why this plan lost: pp=8,tp=8,zero=1,microbatch=2,recompute=block,"
+                   "schedule=zb_h1")
+      ->type_name("KNOBS")
+      ->take_all();
+  plan->add_option("--trials", command->trials, "simulate at most so many plans")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N")
+      ->capture_default_str();
+  plan->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

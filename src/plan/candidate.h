@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is planned for, and one way to spread it over ranks: a candidate has a value for every knob.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+
+#include "core/device_profile.h"
+#include "mesh/plan.h"
+#include "models/model_config.h"
+#include "passes/gradient/build_update.h"
+#include "sim/cluster.h"
+
+namespace tessera {
+
+struct PlanTask {
+  ModelConfig model;  // resolved
+  int64_t batch = 1;  // samples per step
+  int64_t seq = 1;    // tokens per sample
+  DType precision = DType::Bf16;
+  OptimizerOptions optimizer = {};
+  int ranks = 1;
+  int threads = 0;  // of all ranks, where they share cores; 0: one on each
+  Cluster cluster;
+
+  int64_t tokens() const { return model.family == Family::Mlp ? batch : batch * seq; }
+  // Of one rank; ranks that share a machine's cores share its memory.
+  int64_t rank_memory_bytes() const;
+  int threads_per_rank() const;
+};
+
+struct Candidate {
+  int pp = 1, dp = 1, fsdp = 1, cp = 1, tp = 1;
+  int64_t microbatch = 1;  // samples of one rank at a time
+  int zero = 0;
+  RecomputeKind recompute = RecomputeKind::None;
+  int every = 1;  // blocks between checkpoints, where blocks are rebuilt; 0: the square root
+  std::string schedule = "1f1b";
+  int chunks = 1;
+  ContextKind context = ContextKind::Ring;
+
+  int ranks() const { return pp * dp * fsdp * cp * tp; }
+  int64_t microbatches(int64_t batch) const { return batch / (microbatch * dp * fsdp); }
+  auto operator<=>(const Candidate&) const = default;
+};
+
+// The axes above 1, from the outermost: neighbours share tp.
+std::vector<Axis> mesh_of(const Candidate& candidate);
+Plan plan_of(const Candidate& candidate, const ModelConfig& model);
+// "none", "attention", "fit", "block" or "every", as in a config.
+std::string_view recompute_name(const Candidate& candidate);
+
+// "pp=8,fsdp=8,tp=8 zero=1 microbatch=1 recompute=block schedule=1f1b"
+std::string to_string(const Candidate& candidate);
+
+// The same with commas or spaces between, in any order, "mesh=" before axes or not; an absent one
+// keeps the value of `base`, an absent axis is 1. Throws a UserError.
+Candidate parse_candidate(std::string_view text, const Candidate& base);
+
+}  // namespace tessera

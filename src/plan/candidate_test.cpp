@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/candidate.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "plan/enumerate.h"
+#include "plan/recipe.h"
+#include "plan/testing/small_task.h"
+
+namespace tessera {
+namespace {
+
+TEST(Candidate, ReadsBackAsItIsWritten) {
+  Candidate candidate{.pp = 2,
+                      .fsdp = 4,
+                      .tp = 8,
+                      .microbatch = 2,
+                      .zero = 1,
+                      .recompute = RecomputeKind::Blocks,
+                      .schedule = "interleaved_1f1b",
+                      .chunks = 4};
+  EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
+  for (const int every : {0, 3}) {
+    candidate.every = every;
+    EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate) << to_string(candidate);
+  }
+  candidate = {.cp = 4, .recompute = RecomputeKind::Fit, .context = ContextKind::Ulysses};
+  EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
+}
+
+TEST(Candidate, KeepsTheKnobsThatAreNotNamedButNoAxis) {
+  const Candidate base{.pp = 2, .tp = 4, .microbatch = 2, .recompute = RecomputeKind::Blocks};
+  const Candidate candidate = parse_candidate("mesh=tp=2 recompute=attention", base);
+  EXPECT_EQ(candidate.pp, 1);
+  EXPECT_EQ(candidate.tp, 2);
+  EXPECT_EQ(candidate.microbatch, 2);
+  EXPECT_EQ(candidate.recompute, RecomputeKind::Attention);
+  EXPECT_THROW(parse_candidate("tp=2,recompute=some", base), UserError);
+}
+
+TEST(Enumeration, SaysWhichSizesDoNotDivide) {
+  const PlanTask task = preset_task("llama3-8b", 8, 8, 2048);
+  EXPECT_EQ(why_not_divisible(task, {.dp = 4})->reason,
+            "pp x dp x fsdp x cp x tp is 4, not 8 ranks");
+  const auto batch = why_not_divisible(task, {.fsdp = 8, .microbatch = 2, .zero = 3});
+  EXPECT_EQ(batch->obstacle, Obstacle::Batch);
+  EXPECT_EQ(batch->reason, "microbatch x dp x fsdp (2 x 1 x 8 = 16) does not divide the batch (8)");
+  EXPECT_FALSE(why_not_divisible(task, {.fsdp = 8, .zero = 3}));
+}
+
+TEST(Enumeration, HasAllAxesAndOnlyWhatDivides) {
+  const PlanTask task = preset_task("llama3-8b", 8, 64, 4096);
+  const Enumeration all = enumerate(task);
+  bool dp = false, fsdp = false, cp = false, tp = false, pp = false;
+  for (const Candidate& candidate : all.possible) {
+    ASSERT_FALSE(why_not_divisible(task, candidate)) << to_string(candidate);
+    dp |= candidate.dp == 8;
+    fsdp |= candidate.fsdp == 8;
+    cp |= candidate.cp == 4;
+    tp |= candidate.tp == 8;
+    pp |= candidate.pp == 8;
+  }
+  EXPECT_TRUE(dp && fsdp && cp && tp && pp);
+  EXPECT_GT(all.dropped.at(Obstacle::Batch), 0);
+}
+
+TEST(Recipe, GrowsFromDataParallelToAllAxes) {
+  const auto first = [](std::string_view preset, int ranks, int64_t seq, double parameters) {
+    return recipe_candidates(preset_task(preset, ranks, ranks, seq), parameters).front();
+  };
+  EXPECT_EQ(first("gpt2-124m", 64, 1024, 124e6), (Candidate{.dp = 64}));
+  EXPECT_EQ(first("llama3-8b", 64, 8192, 8e9), (Candidate{.fsdp = 64, .zero = 3}));
+  EXPECT_EQ(first("llama3-8b", 256, 8192, 8e9), (Candidate{.dp = 32, .fsdp = 8, .zero = 3}));
+  EXPECT_EQ(first("llama3-70b", 512, 8192, 70e9), (Candidate{.fsdp = 64, .tp = 8, .zero = 1}));
+  EXPECT_EQ(first("llama3-8b", 64, 32768, 8e9),
+            (Candidate{.fsdp = 2, .cp = 4, .tp = 8, .zero = 1}));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule of thumb, to compare the search with: data parallelism to about 1B parameters and 128
+// ranks, then FSDP, then checkpointing, HSDP from 256 ranks; context, pipeline and tensor
+// parallelism beyond 1,000 ranks, 50B parameters or 10,000 tokens.
+#pragma once
+
+#include <vector>
+
+#include "plan/candidate.h"
+
+namespace tessera {
+
+// In the order that the rule tries them; all divide.
+std::vector<Candidate> recipe_candidates(const PlanTask& task, double parameters);
+
+}  // namespace tessera

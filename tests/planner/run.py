@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The config that `tessera plan --out` writes: `simulate` gives the step, the MFU and the bytes that plan printed, `train`
+runs it and `verify` proves it. On clusters of threads with enough memory, and with so little that a plan must
+recompute, shard or pipeline."""
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CLUSTER = """
+name = "test-machine"
+calibrated = false
+[rules]
+algorithm = "fastest"
+moves_in_wait = true
+[device]
+name = "CPU with two cores"
+cores = 2
+memory_bytes = {{ value = {memory}, source = "assumed" }}
+memory_bandwidth = {{ value = 10e9, source = "assumed" }}
+launch_seconds = {{ value = 1e-6, source = "assumed" }}
+[device.peak_flops]
+fp32 = {{ value = 80e9, source = "assumed" }}
+[[level]]
+name = "memory"
+ranks = 1024
+bandwidth = {{ value = {bandwidth}, source = "assumed" }}
+latency_seconds = {{ value = 2e-6, source = "assumed" }}
+[[efficiency]]
+op = "other"
+source = "assumed"
+points = [[1, 1, 0, 0.7]]
+"""
+# Bytes of the machine, bytes per second between ranks, ranks, and a word that the chosen plan must show: so that each
+# case keeps its point.
+CASES = [(8e9, 5e9, 2, "recompute=none"), (3.2e7, 5e9, 4, "recompute=fit"), (6e7, 2e7, 2, "pp=2")]
+MODEL = "--model tiny --batch 8 --seq 64 --set train.steps=2".split()
+
+
+def run(binary, *arguments):
+    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def check(binary, folder, memory, bandwidth, ranks, word):
+    cluster, config = folder / "cluster.toml", folder / "plan.toml"
+    cluster.write_text(CLUSTER.format(memory=memory, bandwidth=bandwidth), encoding="utf-8")
+    planned = json.loads(run(binary, "plan", *MODEL, "--ranks", ranks, "--cluster", cluster, "--out", config, "--json"))
+    best = planned["results"][0]
+    wrong = [] if word in best["plan"] else [f"the plan is {best['plan']}, without {word}"]
+    simulated = json.loads(run(binary, "simulate", config, "--cluster", cluster, "--json"))
+    for key in ("step_seconds", "mfu", "peak_bytes", "exposed_communication_seconds", "bubble_seconds"):
+        if simulated[key] != best[key]:
+            wrong.append(f"{best['plan']}: plan gives {key} {best[key]}, simulate {simulated[key]}")
+    run(binary, "train", config, "--out", folder / "out")
+    run(binary, "verify", config)
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    binary = parser.parse_args().binary
+    failed = 0
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                wrong = check(binary, Path(folder), *case)
+            except RuntimeError as error:
+                wrong = [str(error)]
+        for line in wrong:
+            print(f"{case}: {line}")
+        failed += len(wrong) > 0
+    print(f"{len(CASES) - failed} of {len(CASES)} plans are what simulate, train and verify take")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
