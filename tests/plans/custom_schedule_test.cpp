@@ -2,8 +2,6 @@
 // Schedules from files, as users write them, run like those that are built in.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "compiler/compile.h"
 #include "models/build_model.h"
 #include "plan_cases.h"
@@ -19,8 +17,7 @@ class CustomSchedule : public testing::Test {
  protected:
   // Of a plan of two stages on two ranks, with the actions of `csv`.
   VerifyRequest request(const std::string& csv, int microbatches) const {
-    const std::filesystem::path path = folder_.path() / "actions.csv";
-    std::ofstream(path) << csv;
+    const std::filesystem::path path = folder_.write("actions.csv", csv);
     VerifyRequest request =
         PlanCase{.model = "Llama", .microbatches = microbatches, .pp = 2}.request();
     request.plan.schedule = "custom";
