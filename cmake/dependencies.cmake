@@ -3,10 +3,20 @@
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(GTest QUIET)
 find_package(benchmark QUIET)
+
+# The machines with GPUs that binaries are carried to lack toml++'s library: src/train/toml_library.cpp compiles it in.
+add_library(tessera_toml INTERFACE)
+if(TESSERA_CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  target_compile_options(tessera_toml INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-DTOML_HEADER_ONLY=0>
+                                                $<$<COMPILE_LANGUAGE:CXX>:-DTOML_SHARED_LIB=1>)
+else()
+  find_package(tomlplusplus REQUIRED)
+  target_link_libraries(tessera_toml INTERFACE tomlplusplus::tomlplusplus)
+endif()
 
 # Debian puts each flavour of OpenBLAS into its own folder; the pthread one is named so that the choice does not
 # depend on update-alternatives.

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reads src/ops/op_list.def, so that one line there is all it takes to build an op: definition and CPU kernel into the
-# library, samples into the tests, the CUDA kernel where there is one.
+# library, samples into the tests, the CUDA kernel where there is one. What has one is listed for the kernel table.
 function(tessera_add_ops)
   set(ops_dir ${PROJECT_SOURCE_DIR}/src/ops)
   set(list_file ${ops_dir}/op_list.def)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list_file})
   file(STRINGS ${list_file} lines REGEX "^OP\\(")
+  set(cuda_lines "")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES "^OP\\( *([a-z0-9_]+) *, *([a-z0-9_/]+) *[,)]")
       message(FATAL_ERROR "src/ops/op_list.def: cannot read '${line}': write OP(name, folder)")
@@ -21,6 +22,11 @@ function(tessera_add_ops)
     tessera_add_tests(${stem}_samples.cpp)
     if(TESSERA_CUDA AND EXISTS ${stem}_cuda.cu)
       target_sources(tessera PRIVATE ${stem}_cuda.cu)
+      string(APPEND cuda_lines "${line}\n")
     endif()
+    set_property(GLOBAL APPEND PROPERTY TESSERA_SAMPLES ${stem}_samples.cpp)
   endforeach()
+  if(TESSERA_CUDA)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/exec/cuda/cuda_op_list.def CONTENT "${cuda_lines}")
+  endif()
 endfunction()

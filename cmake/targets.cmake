@@ -4,7 +4,11 @@ add_library(tessera STATIC)
 target_link_libraries(
   tessera
   PUBLIC tessera_options fmt::fmt Threads::Threads
-  PRIVATE tessera_openblas tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json)
+  PRIVATE tessera_openblas tessera_toml nlohmann_json::nlohmann_json)
+
+if(TESSERA_CUDA)
+  target_link_libraries(tessera PRIVATE $<LINK_ONLY:CUDA::cudart_static> $<LINK_ONLY:CUDA::cublasLt>)
+endif()
 
 if(GTest_FOUND)
   add_executable(tessera_tests)

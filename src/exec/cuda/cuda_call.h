@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a CUDA kernel gets: a CpuCall's buffers in GPU memory, and the stream to enqueue on. Kernels
+// allocate nothing, wait for nothing and give the same bits on every run.
+#pragma once
+
+#include "exec/cpu/cpu_call.h"
+#include "exec/cuda/cuda_error.h"
+#include "ir/op_def.h"
+
+namespace tessera {
+
+class MatrixProducts;
+
+struct CudaCall {
+  OpKind op;
+  const Attributes& attributes;
+  std::span<const TensorRef> operands;
+  std::span<const TensorRef> results;
+  uint64_t accumulate = 0;         // bit i: add into result i instead of writing it
+  std::span<std::byte> workspace;  // at least cuda_workspace_bytes()
+  cudaStream_t stream;
+  MatrixProducts& products;
+
+  bool accumulates(size_t i) const { return (accumulate >> i) & 1u; }
+  TensorRef operand(size_t i) const { return i < operands.size() ? operands[i] : TensorRef{}; }
+  TensorRef result(size_t i) const { return i < results.size() ? results[i] : TensorRef{}; }
+};
+
+using CudaKernel = void (*)(const CudaCall&);
+bool has_cuda_kernel(OpKind op);
+CudaKernel cuda_kernel(OpKind op);  // a UserError where there is none
+
+// Of a call: what its CPU kernel asks for with one thread, or more where the GPU's needs it.
+int64_t cuda_workspace_bytes(const OpCall& call);
+
+}  // namespace tessera

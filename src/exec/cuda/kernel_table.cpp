@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpKind -> CUDA kernel, made from the list of ops that have one.
+#include <array>
+
+#include "exec/cuda/cuda_call.h"
+
+namespace tessera {
+
+#define OP(name, folder) void name##_cuda(const CudaCall&);
+#include "exec/cuda/cuda_op_list.def"
+#undef OP
+
+namespace {
+
+std::array<CudaKernel, kNumOps> make_table() {
+  std::array<CudaKernel, kNumOps> table{};
+#define OP(name, folder) table[static_cast<size_t>(OpKind::name)] = &name##_cuda;
+#include "exec/cuda/cuda_op_list.def"
+#undef OP
+  return table;
+}
+
+CudaKernel find_kernel(OpKind op) {
+  static const std::array<CudaKernel, kNumOps> table = make_table();
+  return table.at(static_cast<size_t>(op));
+}
+
+}  // namespace
+
+bool has_cuda_kernel(OpKind op) { return find_kernel(op) != nullptr; }
+
+CudaKernel cuda_kernel(OpKind op) {
+  const CudaKernel kernel = find_kernel(op);
+  if (!kernel)
+    throw user_error("op {} has no CUDA kernel", name(op)).help("use --device cpu, or one rank");
+  return kernel;
+}
+
+int64_t cuda_workspace_bytes(const OpCall& call) {
+  const OpDef& def = op_def(call.op);
+  if (call.op == OpKind::embedding_grad)  // for each index, the next one that is alike, and a mark
+    return 2 * call.operand(0).num_elements() * size_bytes(DType::Int32);
+  return def.workspace_bytes ? def.workspace_bytes(call, DeviceProfile{.threads = 1}) : 0;
+}
+
+}  // namespace tessera

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU as a machine that runs programs. Builds without CUDA have the same functions, which say
+// so: CMake chooses the file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exec/executor.h"
+
+namespace tessera {
+
+struct CudaExecutorOptions {
+  // Waits after every instruction, so that an error names the one that made it; slow.
+  bool wait_for_each = false;
+};
+
+// What run.device may be in this build.
+std::vector<std::string_view> device_names();
+
+// Why there is no GPU to run on; empty where there is one.
+std::string missing_gpu();
+
+struct GpuFacts {
+  std::string name;
+  double memory_bytes = 0;
+};
+
+// Of the one that runs programs. A UserError where there is none.
+GpuFacts gpu_facts();
+
+// One rank. A UserError where there is no GPU.
+std::unique_ptr<Executor> make_cuda_executor(Program program, CudaExecutorOptions options = {});
+
+// Flops per second of square matmuls of that dtype: the peak that MFU is measured against when none
+// is given.
+double measure_cuda_matmul_rate(DType dtype);
+
+}  // namespace tessera

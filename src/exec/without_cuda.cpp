@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What builds without CUDA say.
+#include "exec/device_executor.h"
+
+namespace tessera {
+namespace {
+
+UserError no_cuda() {
+  return user_error("this build runs on cpu alone")
+      .help("use --device cpu, or build with cmake --preset cuda");
+}
+
+}  // namespace
+
+std::vector<std::string_view> device_names() { return {"cpu"}; }
+
+std::string missing_gpu() { return "this build runs on cpu alone"; }
+
+GpuFacts gpu_facts() { throw no_cuda(); }
+
+std::unique_ptr<Executor> make_cuda_executor(Program /*program*/, CudaExecutorOptions /*options*/) {
+  throw no_cuda();
+}
+
+double measure_cuda_matmul_rate(DType /*dtype*/) { throw no_cuda(); }
+
+}  // namespace tessera

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The product, then bias and activation in a pass of their own. Each step is rounded to the dtype
+// as if it were an op of its own.
+#include "exec/cuda/kernel_launch.h"
+#include "ops/elementwise/activations_cuda.h"
+#include "ops/matmul/epilogue_activation.h"
+#include "ops/matmul/product_cuda.h"
+
+namespace tessera {
+namespace {
+
+// pre += bias; y = activation(pre). `pre` may be `y` itself.
+template <typename Activation, typename T>
+__global__ void epilogue_kernel(T* pre, const T* bias, T* y, int64_t count, int64_t cols) {
+  for (int64_t i = first_index(); i < count; i += index_stride()) {
+    T value = pre[i];
+    if (bias) {
+      value = narrow<T>(widen(value) + widen(bias[i % cols]));
+      pre[i] = value;
+    }
+    y[i] = narrow<T>(Activation::value(widen(value)));
+  }
+}
+
+template <typename Activation>
+void finish(const CudaCall& call, const TensorRef& pre, int64_t cols) {
+  const TensorRef y = call.result(0), bias = call.operand(2);
+  const int64_t count = y.type->num_elements();
+  dispatch_float(y.type->dtype, [&]<typename T>() {
+    launch(call, grid_for(count), epilogue_kernel<Activation, T>, pre.as<T>(),
+           static_cast<const T*>(bias ? bias.as<T>() : nullptr), y.as<T>(), count, cols);
+  });
+}
+
+}  // namespace
+
+void matmul_epilogue_cuda(const CudaCall& call) {
+  const TensorRef pre = call.result(1) ? call.result(1) : call.result(0);
+  const DeviceProduct product = product_of(call, pre);
+  call.products.enqueue(product, call.stream);
+  switch (find_activation(call.attributes.word("activation")).value()) {
+    case EpilogueActivation::None:
+      return finish<DeviceIdentity>(call, pre, product.n);
+    case EpilogueActivation::Relu:
+      return finish<DeviceRelu>(call, pre, product.n);
+    case EpilogueActivation::Gelu:
+      return finish<DeviceGeluExact>(call, pre, product.n);
+    case EpilogueActivation::GeluTanh:
+      return finish<DeviceGeluTanh>(call, pre, product.n);
+  }
+}
+
+}  // namespace tessera
