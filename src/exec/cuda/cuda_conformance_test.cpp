@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every sample of every op that has a CUDA kernel, against the CPU's result in fp64.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "exec/cuda/cuda_call.h"
+#include "exec/cuda/testing/run_on_gpu.h"
+#include "exec/device_executor.h"
+#include "ops/testing/conformance_case.h"
+
+namespace tessera {
+namespace {
+
+constexpr DType kDtypes[] = {DType::Fp64, DType::Fp32, DType::Bf16};
+
+double tolerance(const OpSample& sample, DType compute, DType result) {
+  if (compute == DType::Bf16 || result == DType::Bf16) return sample.tolerance_bf16;
+  return compute == DType::Fp32 || result == DType::Fp32 ? sample.tolerance_fp32 : 1e-12;
+}
+
+class GpuOp : public testing::TestWithParam<ConformanceCase> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  }
+  const OpSample& sample() const { return GetParam().sample; }
+  const OpDef& def() const { return op_def(GetParam().op); }
+  SampleCall call(DType compute) const { return sample_call(GetParam().op, sample(), compute); }
+};
+class GpuAccumulatingOp : public GpuOp {};
+class GpuInPlaceOp : public GpuOp {};
+
+TEST_P(GpuOp, MatchesTheCpuInFp64) {
+  for (const DType dtype : kDtypes) {
+    SCOPED_TRACE(name(dtype));
+    const SampleCall rounded = call(dtype);
+    const auto results = run_on_gpu(rounded);
+    const auto exact = run_kernel(exact_call(GetParam().op, sample(), rounded));
+    for (size_t i = 0; i < results.size(); ++i) {
+      EXPECT_EQ(results[i].first_unwritten(), -1) << "result " << i;
+      EXPECT_LE(relative_error(results[i], exact[i]),
+                tolerance(sample(), dtype, results[i].type().dtype))
+          << "result " << i << " " << to_string(results[i].type());
+    }
+  }
+}
+
+TEST_P(GpuOp, RepeatsItsBitsWhateverTheWorkspaceHolds) {
+  for (const DType dtype : kDtypes) {
+    const SampleCall sampled = call(dtype);
+    const auto once = run_on_gpu(sampled, {.workspace_fill = std::byte{0xff}});
+    const auto again = run_on_gpu(sampled, {.workspace_fill = std::byte{0x3c}});
+    for (size_t i = 0; i < once.size(); ++i)
+      EXPECT_TRUE(again[i].same_bits(once[i])) << name(dtype) << ", result " << i;
+  }
+}
+
+TEST_P(GpuAccumulatingOp, AccumulateAddsToWhatWasThere) {
+  for (const DType dtype : kDtypes) {
+    const SampleCall sampled = call(dtype);
+    const auto fresh = run_on_gpu(sampled);
+    KernelRun run;
+    run.added_to = fresh;
+    for (const size_t i : def().accumulates)
+      if (i < fresh.size()) run.accumulate |= uint64_t{1} << i;
+    for (size_t i = 0; i < fresh.size(); ++i)
+      for (int64_t at = 0; at < fresh[i].size(); ++at)
+        run.added_to[i].set(at, 0.5 * fresh[i].at(at) + static_cast<double>(at % 5) - 2);
+    const auto sums = run_on_gpu(sampled, run);
+    for (size_t i = 0; i < fresh.size(); ++i) {
+      HostTensor expected = converted(fresh[i], DType::Fp64);
+      if ((run.accumulate >> i) & 1u)
+        for (int64_t at = 0; at < expected.size(); ++at)
+          expected.set(at, run.added_to[i].at(at) + fresh[i].at(at));
+      EXPECT_LE(relative_error(sums[i], expected), tolerance(sample(), dtype, sums[i].type().dtype))
+          << name(dtype) << ", result " << i;
+    }
+  }
+}
+
+TEST_P(GpuInPlaceOp, InPlaceChangesNothing) {
+  for (const DType dtype : kDtypes) {
+    const SampleCall sampled = call(dtype);
+    const auto apart = run_on_gpu(sampled);
+    for (const InPlace& pair : def().in_place) {
+      const auto over = run_on_gpu(sampled, {.in_place = {pair}});
+      for (size_t i = 0; i < apart.size(); ++i)
+        EXPECT_TRUE(over[i].same_bits(apart[i]))
+            << name(dtype) << ", result " << i << " with result " << pair.result << " over operand "
+            << pair.operand;
+    }
+  }
+}
+
+bool runs(const ConformanceCase& c) { return has_cuda_kernel(c.op); }
+bool accumulates(const ConformanceCase& c) { return runs(c) && !op_def(c.op).accumulates.empty(); }
+bool works_in_place(const ConformanceCase& c) { return runs(c) && !op_def(c.op).in_place.empty(); }
+
+INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuOp, testing::ValuesIn(conformance_cases(runs)),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuAccumulatingOp,
+                         testing::ValuesIn(conformance_cases(accumulates)), case_name);
+INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuInPlaceOp,
+                         testing::ValuesIn(conformance_cases(works_in_place)), case_name);
+
+TEST(GpuKernels, AMissingOneIsNamed) {
+  EXPECT_FALSE(has_cuda_kernel(OpKind::all_gather));
+  EXPECT_THROW(cuda_kernel(OpKind::all_gather), UserError);
+}
+
+}  // namespace
+}  // namespace tessera

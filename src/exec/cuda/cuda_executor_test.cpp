@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small models of every family in training on a GPU and on the CPU, from the same weights and data.
+#include "exec/cuda/cuda_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "core/widened.h"
+#include "exec/testing/small_run.h"
+
+namespace tessera {
+namespace {
+
+struct Case {
+  SmallModel model;
+  DType compute;
+  int microbatches;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const SmallModel& model : small_models())
+    for (const DType compute : {DType::Fp64, DType::Fp32, DType::Bf16})
+      for (const int microbatches : {1, 3}) all.push_back({model, compute, microbatches});
+  return all;
+}
+
+std::string case_title(const testing::TestParamInfo<Case>& info) {
+  return fmt::format("{}_{}_{}_microbatches", info.param.model.name, name(info.param.compute),
+                     info.param.microbatches);
+}
+
+// Of losses, gradients and weights, over ten steps.
+double tolerance(DType compute) {
+  if (compute == DType::Fp64) return 1e-9;
+  return compute == DType::Fp32 ? 1e-4 : 5e-2;
+}
+
+// The program of a SmallRun once more, on the GPU, fed with what the CPU has been fed with.
+class GpuTwin {
+ public:
+  GpuTwin(const Case& c, SmallRun& cpu, bool wait_for_each = true) : cpu_(cpu) {
+    Compiled compiled =
+        compile(c.model.build(c.compute, 2),
+                {.optimizer = {}, .profile = {.threads = 1}, .microbatches = c.microbatches});
+    executor_ = make_cuda_executor(std::move(compiled.program()), {.wait_for_each = wait_for_each});
+    initialise_states(*executor_, 7);
+  }
+
+  double run(const char* script, int step) {
+    const Program& program = cpu_.program();
+    const std::byte* window = cpu_.executor().arena(Lifetime::Window).data();
+    for (const HostBuffer& input : program.batch_inputs)
+      for (int m = 0; m < program.microbatches; ++m)
+        executor_->write_batch(input, m,
+                               {window + input.offset + m * program.batch_input_stride,
+                                static_cast<size_t>(input.type.bytes())});
+    executor_->write_step("learning_rate", SmallRunOptions{}.learning_rate);
+    executor_->write_step("step", step);
+    executor_->run(script);
+    return executor_->read_step("loss");
+  }
+
+  double seconds() const { return executor_->rank_times().front().run_seconds; }
+
+  std::map<std::string, std::vector<double>> gradients() const {
+    std::map<std::string, std::vector<double>> all;
+    for (const StateBuffer& state : cpu_.program().states) {
+      if (!state.has_gradient()) continue;
+      std::vector<std::byte> bytes(static_cast<size_t>(state.gradient_type.bytes()));
+      executor_->read_gradient(state, bytes);
+      all[state.name] = widened(state.gradient_type, bytes);
+    }
+    return all;
+  }
+  std::vector<std::byte> state(const StateBuffer& state) const {
+    std::vector<std::byte> bytes(static_cast<size_t>(state.type.bytes()));
+    executor_->read_state(state, bytes);
+    return bytes;
+  }
+
+ private:
+  SmallRun& cpu_;
+  std::unique_ptr<Executor> executor_;
+};
+
+// max|a-b| over the largest of b, or 0.01 of the largest of any tensor: some gradients are zero in
+// theory.
+void expect_near(const std::map<std::string, std::vector<double>>& a,
+                 const std::map<std::string, std::vector<double>>& b, double tolerance) {
+  double largest = 0;
+  const auto most = [](const std::vector<double>& values) {
+    double size = 0;
+    for (const double value : values) size = std::max(size, std::abs(value));
+    return size;
+  };
+  for (const auto& [name, values] : b) largest = std::max(largest, most(values));
+  for (const auto& [name, values] : b) {
+    double difference = 0;
+    const std::vector<double>& other = a.at(name);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!(std::abs(other[i] - values[i]) <= difference))
+        difference = std::abs(other[i] - values[i]);
+    EXPECT_LE(difference / std::max(most(values), 0.01 * largest), tolerance) << name;
+  }
+}
+
+TEST(GpuKernels, EveryOpOfASmallModelHasOne) {
+  for (const SmallModel& model : small_models()) {
+    const Compiled compiled = compile(model.build(DType::Bf16, 2), {.microbatches = 2});
+    for (const ProgramClass& each : compiled.program().classes)
+      for (const auto& routine : each.routines)
+        for (const Instruction& instruction : routine)
+          EXPECT_TRUE(has_cuda_kernel(instruction.op)) << model.name << " " << name(instruction.op);
+  }
+}
+
+class GpuTraining : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  }
+  SmallRun cpu_run() const {
+    return SmallRun(GetParam().model,
+                    {.compute = GetParam().compute, .microbatches = GetParam().microbatches});
+  }
+};
+
+TEST_P(GpuTraining, FirstGradientsAreTheCpus) {
+  SmallRun cpu = cpu_run();
+  GpuTwin gpu(GetParam(), cpu);
+  const double expected = cpu.train_step(1), loss = gpu.run("train_step", 1);
+  EXPECT_NEAR(loss, expected, tolerance(GetParam().compute) * std::abs(expected));
+  expect_near(gpu.gradients(), cpu.gradients(), tolerance(GetParam().compute));
+}
+
+TEST_P(GpuTraining, TenLossesAreTheCpus) {
+  SmallRun cpu = cpu_run();
+  GpuTwin gpu(GetParam(), cpu);
+  for (int step = 1; step <= 10; ++step) {
+    const double expected = cpu.train_step(step);
+    EXPECT_NEAR(gpu.run("train_step", step), expected,
+                tolerance(GetParam().compute) * std::abs(expected))
+        << "step " << step;
+  }
+  const double expected = cpu.evaluate(11);
+  EXPECT_NEAR(gpu.run("evaluate", 11), expected,
+              tolerance(GetParam().compute) * std::abs(expected));
+}
+
+TEST_P(GpuTraining, RepeatsItsBits) {
+  SmallRun cpu = cpu_run();
+  cpu.write_inputs(1);
+  GpuTwin once(GetParam(), cpu), again(GetParam(), cpu);
+  for (int step = 1; step <= 3; ++step)
+    EXPECT_EQ(once.run("train_step", step), again.run("train_step", step));
+  for (const StateBuffer& state : cpu.program().states)
+    EXPECT_EQ(once.state(state), again.state(state)) << state.name;
+}
+
+TEST_P(GpuTraining, AGraphOfTheStepGivesTheSameBits) {
+  SmallRun cpu = cpu_run();
+  GpuTwin apart(GetParam(), cpu), graph(GetParam(), cpu, false);
+  for (int step = 1; step <= 4; ++step) {
+    cpu.write_inputs(step);
+    EXPECT_EQ(apart.run("train_step", step), graph.run("train_step", step)) << "step " << step;
+    EXPECT_EQ(apart.run("evaluate", step), graph.run("evaluate", step)) << "step " << step;
+  }
+  for (const StateBuffer& state : cpu.program().states)
+    EXPECT_EQ(apart.state(state), graph.state(state)) << state.name;
+}
+
+TEST_P(GpuTraining, TellsTheSecondsOfTheLastScript) {
+  SmallRun cpu = cpu_run();
+  cpu.write_inputs(1);
+  GpuTwin gpu(GetParam(), cpu, false);
+  EXPECT_EQ(gpu.seconds(), 0);
+  for (int step = 1; step <= 3; ++step) {  // the third is a graph
+    const auto begin = std::chrono::steady_clock::now();
+    gpu.run("train_step", step);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    EXPECT_GT(gpu.seconds(), 0) << "step " << step;
+    EXPECT_LE(gpu.seconds(), passed.count()) << "step " << step;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(GpuSmallModels, GpuTraining, testing::ValuesIn(cases()), case_title);
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sample call's CUDA kernel, run on copies of its tensors between guards in GPU memory.
+#pragma once
+
+#include "ops/testing/sample_call.h"
+
+namespace tessera {
+
+// The results. Fails the running test where the kernel writes outside a buffer or into an operand.
+// `threads` of the run means nothing here.
+std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run = {});
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Checks the CUDA build on a machine with a GPU, in one call of under eight minutes: every kernel against the CPU, small
+# models in training against the CPU, and steps of real models timed. Prints one table last; logs go to a folder.
+# Usage: tools/gpu_check.sh [folder with tessera and tessera_cuda_tests] [folder for logs]
+set -uo pipefail
+cd "$(dirname "$0")/.."
+bin=${1:-build/cuda}
+logs=${2:-${OUT:-out/gpu_check}}
+mkdir -p "$logs"
+export LD_LIBRARY_PATH="$bin/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64"
+rows=()
+failed=0
+
+# check <name> <seconds at most> <command...>: the log's name is the check's.
+check() {
+  local name=$1 limit=$2 begin=$SECONDS log status=ok
+  shift 2
+  log="$logs/$name.log"
+  timeout "$limit" "$@" >"$log" 2>&1
+  local code=$?
+  if [[ $code -ne 0 ]]; then
+    status="FAILED ($code)"
+    failed=$((failed + 1))
+    echo "--- $name: the end of $log"
+    tail -n 25 "$log"
+  fi
+  rows+=("$(printf '%-30s %-12s %5d s  %s' "$name" "$status" $((SECONDS - begin)) "$(summary "$log")")")
+}
+
+# One line of what a log says.
+summary() {
+  local tests
+  tests=$(grep -E '^\[  (PASSED|FAILED|SKIPPED) +\] [0-9]+ test' "$1" | sed -E 's/^\[ +//; s/ +\]//; s/, listed below:|\.$//' | sort -u | paste -sd ' ')
+  if [[ -n $tests ]]; then
+    echo "$tests"
+    return
+  fi
+  grep -E '^(step_seconds|tokens_per_second|mfu|steps [0-9]|error:|internal error:)' "$1" | sed -E 's/ +/ /g' | paste -sd ';' | cut -c1-150
+}
+
+nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader 2>/dev/null
+ldd "$bin/tessera" | grep 'not found'
+
+tests=$bin/tessera_cuda_tests
+check kernels 100 "$tests" --gtest_brief=1 --gtest_filter='GpuConformance*:GpuKernels*:GpuMemory*'
+check in_place_20_times 60 "$tests" --gtest_brief=1 --gtest_repeat=20 --gtest_filter='*InPlaceChangesNothing*'
+check small_models 90 "$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels*'
+if command -v compute-sanitizer >/dev/null; then
+  check sanitizer 75 compute-sanitizer --error-exitcode 1 "$tests" --gtest_brief=1 \
+    --gtest_filter='GpuSmallModels/GpuTraining.FirstGradientsAreTheCpus/*_fp32_1_microbatches'
+fi
+train=("$bin/tessera" train --device cuda --overwrite --set train.log_every=10)
+check train_tiny_fp32 30 "${train[@]}" --model tiny --steps 60 --out "$logs/tiny"
+check train_tiny_bf16 30 "${train[@]}" --model tiny --steps 60 --set train.precision=bf16 --out "$logs/tiny_bf16"
+bench=("$bin/tessera" bench step --device cuda)
+check gpt2_124m_fp32_4x256 60 "${bench[@]}" --model gpt2-124m --batch 4 --seq 256 --steps 5
+check gpt2_124m_bf16_16x1024 60 "${bench[@]}" --model gpt2-124m --batch 16 --seq 1024 --precision bf16 --steps 5
+
+echo
+printf '%-30s %-12s %7s  %s\n' check result time "what it says"
+printf '%s\n' "${rows[@]}"
+exit $((failed > 0))
