@@ -126,8 +126,10 @@ void print_result(const Config& config, const StepBenchResult& result) {
              config.train.batch, config.train.seq, config.train.precision, result.threads,
              result.all_step_seconds.size());
   fmt::print("step_seconds       {:.4f}\n", result.step_seconds);
-  fmt::print("floor_seconds      {:.4f}\n", result.floor_seconds);
-  fmt::print("floor_ratio        {:.3f}\n", result.floor_ratio);
+  if (!result.floor.empty()) {
+    fmt::print("floor_seconds      {:.4f}\n", result.floor_seconds);
+    fmt::print("floor_ratio        {:.3f}\n", result.floor_ratio);
+  }
   fmt::print("tokens_per_second  {:.1f}\n", result.tokens_per_second);
   fmt::print("mfu                {:.3f} of {:.1f} GFLOP/s{}\n", result.mfu,
              result.peak_flops_per_second / 1e9,
@@ -177,6 +179,7 @@ void add_bench_command(CLI::App& app) {
   add_short_form(*step, command->run, "--microbatches", "train.microbatches", "parts of the batch");
   add_short_form(*step, command->run, "--threads", "train.threads", "threads; 0: all cores");
   add_short_form(*step, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  add_short_form(*step, command->run, "--device", "run.device", "where to run, as for train");
   step->add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")
       ->check(CLI::NonNegativeNumber);
   CLI::Option* profile = step->add_flag(

@@ -125,7 +125,8 @@ void add_train_command(CLI::App& app) {
   add_short_form(*train, command->run, "--steps", "train.steps", "steps to train in all");
   add_short_form(*train, command->run, "--out", "run.out",
                  "folder for metrics, config and checkpoints");
-  add_short_form(*train, command->run, "--device", "run.device", "where to run: cpu");
+  add_short_form(*train, command->run, "--device", "run.device",
+                 "where to run: cpu; cuda in a build that has it");
   add_short_form(*train, command->run, "--save-every", "train.save_every",
                  "save a checkpoint every N steps and at the end");
   add_short_form(*train, command->run, "--trace", "run.trace",

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "exec/device_executor.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {
@@ -156,7 +157,7 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
 std::vector<ConfigField> run_fields(RunConfig& r) {
   return {
       {"run.out", &r.out, {}, "folder for metrics, config and checkpoints"},
-      {"run.device", &r.device, Choices{"cpu"}, "what the step runs on"},
+      {"run.device", &r.device, device_names(), "what the step runs on"},
       {"run.trace",
        &r.trace,
        {},

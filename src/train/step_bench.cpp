@@ -8,6 +8,7 @@
 
 #include "compiler/compile.h"
 #include "exec/cpu/matmul_rate.h"
+#include "exec/device_executor.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "program/program_work.h"
@@ -30,16 +31,17 @@ class StepBench {
         model_(model_of_config(config)),
         shape_(microbatch_shape(config, model_)),
         microbatches_(static_cast<int>(config.train.microbatches)) {
-    if (config.run.device != "cpu")
-      throw user_error("run.device is {}: this build runs on cpu alone", config.run.device)
-          .help("use --device cpu");
-    result_.threads = threads_of_config(config);
+    if (on_gpu() && options.profile)
+      throw user_error("run.device is cuda, which has no profile yet")
+          .help("use --device cpu, or leave out --profile");
+    result_.threads = on_gpu() ? 1 : threads_of_config(config);
   }
 
   StepBenchResult run() {
     say("compiling, and making the first weights");
     make_executor();
     warm_up();
+    if (on_gpu()) return run_on_gpu();
     StepFloor floor(floor_matmuls(model_, shape_, microbatches_), result_.threads);
     measure_floor(floor);
     measure_steps((steps_ + 1) / 2);
@@ -51,6 +53,17 @@ class StepBench {
   }
 
  private:
+  bool on_gpu() const { return config_.run.device == "cuda"; }
+
+  // The floor is OpenBLAS's, so a GPU has none.
+  StepBenchResult run_on_gpu() {
+    if (config_.run.peak_gflops == 0)
+      result_.peak_flops_per_second = measure_cuda_matmul_rate(precision_of_config(config_));
+    measure_steps(steps_);
+    finish();
+    return std::move(result_);
+  }
+
   void say(const std::string& text) const {
     if (options_.progress) options_.progress(text);
   }
@@ -65,7 +78,10 @@ class StepBench {
       executor_options.observer = [this](const InstructionEvent& event) {
         profile_.observe(event);
       };
-    executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program()), executor_options);
+    if (on_gpu())
+      executor_ = make_cuda_executor(std::move(compiled.program()));
+    else
+      executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program()), executor_options);
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
     write_random_batch(*executor_, model_.vocabulary);
   }
@@ -111,11 +127,15 @@ class StepBench {
   }
 
   void finish(const StepFloor& floor) {
-    result_.tokens = config_.train.batch * (model_.family == Family::Mlp ? 1 : config_.train.seq);
-    result_.step_seconds = median(result_.all_step_seconds);
+    finish();
     result_.floor_seconds = floor.seconds();
     result_.floor_ratio = result_.floor_seconds / result_.step_seconds;
     result_.floor = floor.rates();
+  }
+
+  void finish() {
+    result_.tokens = config_.train.batch * (model_.family == Family::Mlp ? 1 : config_.train.seq);
+    result_.step_seconds = median(result_.all_step_seconds);
     result_.tokens_per_second = static_cast<double>(result_.tokens) / result_.step_seconds;
     if (config_.run.peak_gflops > 0) result_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
     result_.mfu = model_flops_utilisation(flops_per_token(model_, config_.train.seq).causal,
@@ -135,7 +155,7 @@ class StepBench {
   int step_ = 0;   // done
   double hardware_flops_ = 0;
   StepProfile profile_;
-  std::unique_ptr<CpuExecutor> executor_;
+  std::unique_ptr<Executor> executor_;
   StepBenchResult result_;
 };
 

@@ -27,6 +27,15 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+void add_gpu(RunFacts& facts) {
+  const GpuFacts gpu = gpu_facts();
+  facts.device = gpu.name;
+  facts.device_unit = "devices";
+  facts.device_count = facts.nodes = 1;
+  facts.device_memory_bytes = gpu.memory_bytes;
+  facts.interconnect = "none: one rank";
+}
+
 // `machines`, by rank, is empty where ranks are threads.
 void add_machine(RunFacts& facts, const std::vector<int>& machines) {
   facts.device = cpu_model_name();
@@ -56,8 +65,10 @@ Trainer::Trainer(Config config, TrainerOptions options)
                  .live = !quiet() && is_terminal(stderr),
                  .total_steps = config_.train.steps,
                  .log_every = quiet() ? config_.train.steps + 1 : config_.train.log_every}) {
-  if (config_.run.device != "cpu")
-    throw user_error("run.device is {}: this build runs on cpu alone", config_.run.device)
+  if (on_gpu() && (options_.world || !config_.run.trace.empty()))
+    throw user_error("run.device is cuda, which runs {} yet",
+                     options_.world ? "no jobs of several processes" : "without a trace")
+        .at(options_.world ? "run.device" : "run.trace")
         .help("use --device cpu");
   if (writes_files()) prepare_output();
   make_executor();
@@ -77,7 +88,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
 
 void Trainer::make_executor() {
   const Plan plan = plan_of_config(config_, model_);
-  const int per_rank = threads_per_rank(threads_, plan);
+  const int per_rank = on_gpu() ? 1 : threads_per_rank(threads_, plan);
   RankWorld* world = options_.world;
   if (world && world->size() != plan.mesh.num_ranks())
     throw user_error("the mesh {} has {} ranks, but the job has {} processes", to_string(plan.mesh),
@@ -90,14 +101,19 @@ void Trainer::make_executor() {
   if (!gathers.empty() && !quiet()) progress_.note(gathers);
   facts_ = facts_of(config_, model_, compiled);
   const std::vector<int> machines = world ? machines_of_ranks(*world) : std::vector<int>{};
-  add_machine(facts_, machines);
+  if (on_gpu())
+    add_gpu(facts_);
+  else
+    add_machine(facts_, machines);
   warn(tp_leaves_machine(plan.mesh, machines));
   RankObserver observer;
   if (!config_.run.trace.empty())
     observer = [this](int rank, const InstructionEvent& event) {
       if (trace_) trace_->observe(rank, event);
     };
-  if (world)
+  if (on_gpu())
+    executor_ = make_cuda_executor(std::move(compiled.programs.front()));
+  else if (world)
     executor_ =
         std::make_unique<JobExecutor>(compiled.programs, per_rank, *world, std::move(observer));
   else
@@ -188,6 +204,7 @@ StepMetrics Trainer::step() {
 
 // Processes of a job measure at the same time, each the threads of its rank.
 double Trainer::measure_peak_rate() const {
+  if (on_gpu()) return measure_cuda_matmul_rate(precision_);
   if (!options_.world) return measure_matmul_rate(threads_);
   return facts_.ranks * measure_matmul_rate(facts_.threads_per_rank);
 }

@@ -12,6 +12,7 @@
 #include "comm/communicator.h"
 #include "compiler/compile.h"
 #include "exec/cpu/matmul_rate.h"
+#include "exec/device_executor.h"
 #include "exec/trace_recorder.h"
 #include "models/model_config.h"
 #include "models/model_size.h"
@@ -86,6 +87,7 @@ class Trainer {
   bool writes_files() const { return !options_.world || options_.world->rank() == 0; }
   bool quiet() const { return options_.quiet || !writes_files(); }
   bool due(int64_t every) const { return every > 0 && position_.step % every == 0; }
+  bool on_gpu() const { return config_.run.device == "cuda"; }
   bool writes_text() const { return model_.vocabulary == 256; }
 
   Config config_;
