@@ -4,14 +4,20 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 WERROR ?= OFF
 BUILD = build/$(PRESET)
+NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera build demo test test-all bench format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda build demo test test-all bench format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
 	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) -j $(JOBS) --target tessera_cli
+
+cuda: ## build build/cuda/tessera, which runs on GPUs too, and its tests (needs nvcc 13)
+	@tools/setup.sh build test
+	@CUDACXX=$(NVCC) $(MAKE) --no-print-directory configure PRESET=cuda
+	@cmake --build build/cuda -j $(JOBS) --target tessera_cli tessera_cuda_tests
 
 demo: ## install what is missing, build, train a small model and show what it writes
 	@$(MAKE) --no-print-directory tessera PRESET=release
