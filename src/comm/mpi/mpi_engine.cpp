@@ -67,9 +67,14 @@ void MpiEngine::wait(MpiJob& job) {
 }
 
 void MpiEngine::bury(std::unique_ptr<MpiGroup> group, std::vector<std::unique_ptr<MpiJob>> jobs) {
+  const std::lock_guard between_passes(pass_);
   const std::lock_guard lock(mutex_);
   buried_groups_.push_back(std::move(group));
-  for (auto& job : jobs) buried_jobs_.push_back(std::move(job));
+  for (auto& job : jobs) {
+    std::erase(new_jobs_, job.get());
+    if (std::erase(jobs_, job.get()) > 0) job->operation.cancel();
+    buried_jobs_.push_back(std::move(job));
+  }
 }
 
 std::optional<MpiFailure> MpiEngine::failure() {
@@ -129,9 +134,7 @@ void MpiEngine::work() {
         // The others wait for this rank's last word.
         if (stop_ && !to_announce_) break;
       }
-      take_new_jobs();
-      const bool noticed = take_notices();
-      if (advance_all() || noticed) {
+      if (pass()) {
         idle = 0;
       } else if (++idle > kEagerPolls) {
         std::this_thread::sleep_for(kSleep);
@@ -144,6 +147,14 @@ void MpiEngine::work() {
     all_answer_ = false;
   }
   to_ranks_.notify_all();
+}
+
+// Tells whether anything happened.
+bool MpiEngine::pass() {
+  const std::lock_guard lock(pass_);
+  take_new_jobs();
+  const bool noticed = take_notices();
+  return advance_all() || noticed;
 }
 
 void MpiEngine::start_mpi() {

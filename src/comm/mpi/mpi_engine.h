@@ -52,7 +52,8 @@ class MpiEngine {
   int round() const { return round_; }
   void submit(MpiJob& job);
   void wait(MpiJob& job);  // throws PeerError
-  // Keeps what MPI may still use of a group that is given up with operations in flight.
+  // Stops the operations of a group that is given up with some in flight, whose buffers may go with
+  // it, and keeps what MPI may still use.
   void bury(std::unique_ptr<MpiGroup> group, std::vector<std::unique_ptr<MpiJob>> jobs);
 
   std::optional<MpiFailure> failure();
@@ -73,6 +74,7 @@ class MpiEngine {
   void work();
   void start_mpi();
   void stop_mpi();
+  bool pass();
   void take_new_jobs();
   bool advance_all();
   enum class Step { None, Some, Last };
@@ -84,6 +86,7 @@ class MpiEngine {
   bool everyone_announced() const;
 
   int rank_ = 0, size_ = 1, notice_tag_ = 0;
+  std::mutex pass_;  // held while the thread looks at its jobs; taken before the other
   std::mutex mutex_;
   std::condition_variable to_engine_, to_ranks_;
   bool started_ = false, stop_ = false, listening_ = false;
