@@ -16,9 +16,9 @@
 #include "sim/simulate.h"
 #include "train/atomic_file.h"
 #include "train/model_of_config.h"
-#include "train/optimizer_of_config.h"
 #include "train/plan_of_config.h"
 #include "train/progress.h"
+#include "train/training_options.h"
 
 namespace tessera {
 namespace {
@@ -59,11 +59,7 @@ std::optional<UnitCost> unit_cost_of(const std::string& text) {
 }
 
 Compiled compiled_step(const Config& config, const ModelConfig& model, const Cluster& cluster) {
-  CompileOptions options{.training = true,
-                         .optimizer = optimizer_of_config(config),
-                         .plan = plan_of_config(config, model),
-                         .profile = profile_of_config(config, 1),
-                         .microbatches = static_cast<int>(config.train.microbatches)};
+  CompileOptions options = training_options(config, plan_of_config(config, model), 1);
   if (cluster.device.cores > 0) {
     const int threads =
         config.train.threads > 0 ? static_cast<int>(config.train.threads) : cluster.device.cores;
@@ -164,7 +160,7 @@ void run(const SimulateCommand& command) {
                                        ? default_cluster_name(Mesh(config.mesh).num_ranks())
                                        : command.cluster;
   const Cluster cluster = load_cluster(cluster_name);
-  const int64_t tokens = config.train.batch * (model.family == Family::Mlp ? 1 : config.train.seq);
+  const int64_t tokens = tokens_per_step(config, model);
   const SimulateOptions options{
       .unit_cost = unit_cost_of(command.unit_cost),
       .model_flops = flops_per_token(model, config.train.seq).causal * static_cast<double>(tokens),

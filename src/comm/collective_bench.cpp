@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/seconds_since.h"
+
 namespace tessera {
 namespace {
 
@@ -18,10 +20,6 @@ using Clock = std::chrono::steady_clock;
 void copy_block(std::byte* to, const std::byte* from, size_t bytes) {
   std::memcpy(to, from, bytes);
   asm volatile("" : : "r"(to) : "memory");
-}
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 bool cut_into_parts(CollectiveKind kind) {

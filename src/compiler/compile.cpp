@@ -12,7 +12,6 @@
 namespace tessera {
 namespace {
 
-// One rank runs one microbatch after the other.
 Schedule custom_schedule(const Plan& plan, int microbatches) {
   Schedule schedule = read_schedule_csv(plan.actions);
   const auto check = [&](const char* what, int found, int wanted, const char* key) {
@@ -27,6 +26,7 @@ Schedule custom_schedule(const Plan& plan, int microbatches) {
   return schedule;
 }
 
+// One rank runs one microbatch after the other.
 Schedule schedule_of(const CompileOptions& options) {
   const Plan& plan = options.plan;
   if (plan.pipeline_axis < 0) return make_schedule("1f1b", 1, 1, options.microbatches);

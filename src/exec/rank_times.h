@@ -23,6 +23,18 @@ struct StepSplit {
   double seconds() const {
     return compute_seconds + exposed_communication_seconds + bubble_seconds;
   }
+  StepSplit& operator+=(const StepSplit& other) {
+    compute_seconds += other.compute_seconds;
+    exposed_communication_seconds += other.exposed_communication_seconds;
+    bubble_seconds += other.bubble_seconds;
+    return *this;
+  }
+  StepSplit& operator/=(double steps) {
+    compute_seconds /= steps;
+    exposed_communication_seconds /= steps;
+    bubble_seconds /= steps;
+    return *this;
+  }
 };
 
 inline StepSplit split_of(std::span<const RankTimes> ranks) {

@@ -111,22 +111,12 @@ TEST_P(AccumulatingOp, AccumulateAddsToWhatWasThere) {
   for (const DType dtype : kDtypes) {
     const SampleCall sampled = call(dtype);
     const auto fresh = run_kernel(sampled);
-    KernelRun run;
-    run.added_to = fresh;
-    for (const size_t i : def().accumulates)
-      if (i < fresh.size()) run.accumulate |= uint64_t{1} << i;
+    const AddingRun adding = adding_run(GetParam().op, fresh);
+    const auto sums = run_kernel(sampled, adding.run);
     for (size_t i = 0; i < fresh.size(); ++i)
-      for (int64_t at = 0; at < fresh[i].size(); ++at)
-        run.added_to[i].set(at, 0.5 * fresh[i].at(at) + static_cast<double>(at % 5) - 2);
-    const auto sums = run_kernel(sampled, run);
-    for (size_t i = 0; i < fresh.size(); ++i) {
-      HostTensor expected = converted(fresh[i], DType::Fp64);
-      if ((run.accumulate >> i) & 1u)
-        for (int64_t at = 0; at < expected.size(); ++at)
-          expected.set(at, run.added_to[i].at(at) + fresh[i].at(at));
-      EXPECT_LE(relative_error(sums[i], expected), tolerance(sample(), dtype, sums[i].type().dtype))
+      EXPECT_LE(relative_error(sums[i], adding.expected[i]),
+                tolerance(sample(), dtype, sums[i].type().dtype))
           << name(dtype) << ", result " << i;
-    }
   }
 }
 

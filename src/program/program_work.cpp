@@ -6,17 +6,10 @@
 
 #include "ir/op_def.h"
 #include "ops/matmul/contraction.h"
+#include "program/buffer_types.h"
 
 namespace tessera {
 namespace {
-
-std::vector<TensorType> types_of(const ProgramClass& program_class,
-                                 const std::vector<int>& buffers) {
-  std::vector<TensorType> types;
-  for (const int buffer : buffers)
-    types.push_back(program_class.buffers[static_cast<size_t>(buffer)].type);
-  return types;
-}
 
 class WorkCount {
  public:

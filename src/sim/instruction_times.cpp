@@ -3,16 +3,10 @@
 
 #include <algorithm>
 
+#include "program/buffer_types.h"
+
 namespace tessera {
 namespace {
-
-std::vector<TensorType> types_of(const ProgramClass& program_class,
-                                 const std::vector<int>& buffers) {
-  std::vector<TensorType> types;
-  for (const int buffer : buffers)
-    types.push_back(program_class.buffers[static_cast<size_t>(buffer)].type);
-  return types;
-}
 
 bool spans(const Mesh& mesh, const AxisIds& axes, std::string_view axis) {
   return std::any_of(axes.begin(), axes.end(), [&](int id) {

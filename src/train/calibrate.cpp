@@ -1,43 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/calibrate.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <numeric>
 
 #include "comm/collective_bench.h"
 #include "comm/local/run_ranks.h"
 #include "exec/cpu/peak_rate.h"
 #include "train/kernel_calibration.h"
+#include "train/run_facts.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kMostRanks = 4;  // of a measured collective
 
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "CPU";
-}
-
-double physical_bytes() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 Device measured_device(int cores) {
   ThreadPool one(1);
   const double peak = measure_peak_rate(one);
-  const std::string source = "measured";
-  return {.name = fmt::format("{}, {} core{}", processor_name(), cores, cores == 1 ? "" : "s"),
+  const std::string source = "measured", known = cpu_model_name();
+  const std::string processor = known.empty() ? "CPU" : known;
+  return {.name = fmt::format("{}, {} core{}", processor, cores, cores == 1 ? "" : "s"),
           .cores = cores,
           .peak_flops = {{DType::Fp32, {peak, source}},
                          {DType::Fp64, {peak / 2, "half of fp32: vectors hold half as many"}}},
-          .memory_bytes = {physical_bytes(), "the operating system"},
+          .memory_bytes = {installed_memory_bytes(), "the operating system"},
           .memory_bandwidth = {copy_bytes_per_second(cores), source},
           .launch_seconds = {},
           .overlap_slowdown = {0, "ranks move bytes themselves"}};

@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "compiler/compile.h"
+#include "core/seconds_since.h"
 #include "exec/mesh_executor.h"
 #include "models/build_model.h"
+#include "program/buffer_types.h"
 #include "train/model_of_config.h"
 #include "train/plan_of_config.h"
 #include "train/random_batch.h"
@@ -126,7 +128,7 @@ class MadeRun {
       begin_ = Clock::now();
       return;
     }
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    const double seconds = seconds_since(begin_);
     seen_.push_back({&event.program_class, &event.instruction, seconds});
   }
 
@@ -135,20 +137,14 @@ class MadeRun {
     executor_->write_step("learning_rate", 1e-4);
     executor_->write_step("step", ++step_);
     executor_->run("train_step");
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+    return seconds_since(begin);
   }
 
   static void add(const Seen& seen, const KernelCost& kernels, Samples& samples) {
     const Instruction& instruction = *seen.instruction;
     if (instruction.op == OpKind::wait || op_def(instruction.op).communicates) return;
-    const auto types = [&](const std::vector<int>& buffers) {
-      std::vector<TensorType> result;
-      for (const int buffer : buffers)
-        result.push_back(seen.program_class->buffers[static_cast<size_t>(buffer)].type);
-      return result;
-    };
-    const std::vector<TensorType> operands = types(instruction.operands);
-    const std::vector<TensorType> results = types(instruction.results);
+    const std::vector<TensorType> operands = types_of(*seen.program_class, instruction.operands);
+    const std::vector<TensorType> results = types_of(*seen.program_class, instruction.results);
     const OpCall call{instruction.op, instruction.attributes, operands, results};
     const double roofline = kernels.roofline_seconds(call);
     if (roofline > 0)

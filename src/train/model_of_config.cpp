@@ -29,6 +29,10 @@ BatchShape microbatch_shape(const Config& config, const ModelConfig& model) {
   return shape;
 }
 
+int64_t tokens_per_step(const Config& config, const ModelConfig& model) {
+  return config.train.batch * (model.family == Family::Mlp ? 1 : config.train.seq);
+}
+
 int threads_of_config(const Config& config) {
   if (config.train.threads > 0) return static_cast<int>(config.train.threads);
   cpu_set_t allowed;

@@ -14,6 +14,8 @@ DType precision_of_config(const Config& config);
 // The shape of one microbatch.
 BatchShape microbatch_shape(const Config& config, const ModelConfig& model);
 
+int64_t tokens_per_step(const Config& config, const ModelConfig& model);
+
 // Threads to work with: train.threads, or as many as this process may run on.
 int threads_of_config(const Config& config);
 

@@ -9,6 +9,7 @@
 
 #include "program/program_work.h"
 #include "schedule/schedule_timing.h"
+#include "train/model_of_config.h"
 
 namespace tessera {
 
@@ -38,19 +39,18 @@ RunFacts facts_of(const Config& config, const ModelConfig& model, const Compiled
   const std::vector<Program>& programs = compiled.programs;
   const Mesh& mesh = programs.front().mesh;
   const ProgramWork work = work_of(programs, "train_step");
-  RunFacts facts{
-      .model = preset_name(config),
-      .parameters = parameter_count(model),
-      .mesh = to_string(mesh),
-      .ranks = mesh.num_ranks(),
-      .threads_per_rank = programs.front().threads,
-      .tokens_per_step = config.train.batch * (model.family == Family::Mlp ? 1 : config.train.seq),
-      .flops_per_token = flops_per_token(model, config.train.seq),
-      .hardware_flops = work.flops,
-      .recompute_flops = work.recompute_flops,
-      .matmul_side = work.matmul_side,
-      .stages = compiled.schedule.num_stages(),
-      .schedule_bubble = bubble_of(compiled)};
+  RunFacts facts{.model = preset_name(config),
+                 .parameters = parameter_count(model),
+                 .mesh = to_string(mesh),
+                 .ranks = mesh.num_ranks(),
+                 .threads_per_rank = programs.front().threads,
+                 .tokens_per_step = tokens_per_step(config, model),
+                 .flops_per_token = flops_per_token(model, config.train.seq),
+                 .hardware_flops = work.flops,
+                 .recompute_flops = work.recompute_flops,
+                 .matmul_side = work.matmul_side,
+                 .stages = compiled.schedule.num_stages(),
+                 .schedule_bubble = bubble_of(compiled)};
   const int alike = facts.ranks / static_cast<int>(programs.size());
   for (size_t place = 0; place < programs.size(); ++place) {
     int rank = 0;

@@ -76,7 +76,7 @@ class ScalingBench {
       throw user_error("run.device is {}: this build runs on cpu alone", config.run.device)
           .help("use --device cpu");
     result_.threads = threads_of_config(config);
-    result_.tokens = config.train.batch * (model_.family == Family::Mlp ? 1 : config.train.seq);
+    result_.tokens = tokens_per_step(config, model_);
   }
 
   // All programs first: a mesh that is impossible is refused before anything is measured.

@@ -134,7 +134,7 @@ class StepBench {
   }
 
   void finish() {
-    result_.tokens = config_.train.batch * (model_.family == Family::Mlp ? 1 : config_.train.seq);
+    result_.tokens = tokens_per_step(config_, model_);
     result_.step_seconds = median(result_.all_step_seconds);
     result_.tokens_per_second = static_cast<double>(result_.tokens) / result_.step_seconds;
     if (config_.run.peak_gflops > 0) result_.peak_flops_per_second = config_.run.peak_gflops * 1e9;

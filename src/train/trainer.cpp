@@ -6,6 +6,7 @@
 #include <set>
 
 #include "comm/machines.h"
+#include "core/seconds_since.h"
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
 #include "mesh/machine_borders.h"
@@ -22,10 +23,6 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 void add_gpu(RunFacts& facts) {
   const GpuFacts gpu = gpu_facts();
@@ -173,8 +170,7 @@ StepMetrics Trainer::step() {
 
   ++position_.step;
   position_.next_sample += config_.train.batch;
-  const int64_t tokens =
-      config_.train.batch * (model_.family == Family::Mlp ? 1 : config_.train.seq);
+  const int64_t tokens = tokens_per_step(config_, model_);
   position_.tokens += tokens;
   StepMetrics metrics{.step = position_.step,
                       .loss = executor_->read_step("loss"),
@@ -340,9 +336,7 @@ void Trainer::count(const StepMetrics& metrics) {
   summary_.losses.push_back(metrics.loss);
   summary_.seconds += metrics.step_seconds;
   summary_.data_seconds += metrics.data_seconds;
-  summary_.split.compute_seconds += metrics.split.compute_seconds;
-  summary_.split.exposed_communication_seconds += metrics.split.exposed_communication_seconds;
-  summary_.split.bubble_seconds += metrics.split.bubble_seconds;
+  summary_.split += metrics.split;
 }
 
 void Trainer::summarise() {
@@ -359,9 +353,7 @@ void Trainer::summarise() {
   if (done > 0) {
     summary_.hfu = hardware_flops_utilisation(facts_.hardware_flops, summary_.seconds / done, peak);
     summary_.data_seconds /= done;
-    summary_.split.compute_seconds /= done;
-    summary_.split.exposed_communication_seconds /= done;
-    summary_.split.bubble_seconds /= done;
+    summary_.split /= done;
   }
   summary_.resident_bytes = peak_resident_bytes();
 }

@@ -126,11 +126,11 @@ class Verification {
  public:
   explicit Verification(const VerifyRequest& request)
       : request_(request), local_losses_(static_cast<size_t>(request.plan.mesh.num_ranks())) {
-    Compiled oracle = compiled(Plan{}, request.threads);
+    Compiled oracle = compile_for(request, Plan{}, request.threads);
     oracle_ = std::make_unique<CpuExecutor>(std::move(oracle.program()),
                                             CpuExecutorOptions{.threads = request.threads});
     const int per_rank = threads_per_rank(request.threads, request.plan);
-    Compiled planned = compiled(request.plan, per_rank);
+    Compiled planned = compile_for(request, request.plan, per_rank);
     mesh_ = std::make_unique<MeshExecutor>(
         std::move(planned.programs),
         MeshExecutorOptions{
@@ -155,17 +155,6 @@ class Verification {
   }
 
  private:
-  Compiled compiled(const Plan& plan, int threads) const {
-    return compile(
-        build_model(request_.model, request_.microbatch, request_.precision, HeadKind::Loss),
-        {.training = true,
-         .optimizer = request_.optimizer,
-         .plan = plan,
-         .profile = {.threads = threads, .memory_bytes = request_.memory_bytes},
-         .microbatches = request_.microbatches,
-         .pipeline = plan.single() ? PipelineOptions{} : request_.pipeline});
-  }
-
   double step_on(Executor& executor, int step) {
     write_made_batch(executor, step,
                      {.seed = request_.seed, .vocabulary = request_.model.vocabulary});
@@ -209,6 +198,16 @@ class Verification {
 };
 
 }  // namespace
+
+Compiled compile_for(const VerifyRequest& request, const Plan& plan, int threads_per_rank) {
+  return compile(build_model(request.model, request.microbatch, request.precision, HeadKind::Loss),
+                 {.training = true,
+                  .optimizer = request.optimizer,
+                  .plan = plan,
+                  .profile = {.threads = threads_per_rank, .memory_bytes = request.memory_bytes},
+                  .microbatches = request.microbatches,
+                  .pipeline = plan.single() ? PipelineOptions{} : request.pipeline});
+}
 
 bool VerifyReport::equal() const {
   for (const WorstError* worst : {&loss, &grad_norm, &gradient, &parameter})

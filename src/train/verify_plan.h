@@ -36,6 +36,9 @@ struct VerifyRequest {
   std::function<void(int rank, Program&)> change_program = {};
 };
 
+// The request's model and optimizer, as `plan` spreads them.
+Compiled compile_for(const VerifyRequest& request, const Plan& plan, int threads_per_rank);
+
 struct WorstError {
   double error = 0;
   std::string name;  // of the tensor; empty: none is off

@@ -6,9 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "compiler/compile.h"
 #include "core/random.h"
-#include "models/build_model.h"
 
 namespace tessera {
 namespace {
@@ -175,14 +173,10 @@ Recompute recompute_of(const std::string& name) {
 // Half-way between what fits without rebuilding anything and with all of it.
 int64_t tight_memory(const VerifyRequest& request) {
   const auto most = [&](Recompute recompute) {
-    CompileOptions options{
-        .optimizer = request.optimizer, .plan = request.plan, .microbatches = request.microbatches};
-    options.plan.recompute = recompute;
+    Plan plan = request.plan;
+    plan.recompute = recompute;
     int64_t bytes = 0;
-    for (const Program& program :
-         compile(build_model(request.model, request.microbatch, request.precision, HeadKind::Loss),
-                 options)
-             .programs)
+    for (const Program& program : compile_for(request, plan, 1).programs)
       bytes = std::max(bytes, program.peak_bytes());
     return bytes;
   };

@@ -8,9 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "compiler/compile.h"
 #include "exec/mesh_executor.h"
-#include "models/build_model.h"
 #include "train/made_batch.h"
 
 namespace tessera {
@@ -19,16 +17,6 @@ namespace {
 constexpr auto kPattern = std::byte{0xA5};
 constexpr std::array kArenas{Lifetime::Persistent, Lifetime::Window, Lifetime::Slot,
                              Lifetime::Scratch};
-
-std::vector<Program> programs_of(const VerifyRequest& request) {
-  return compile(build_model(request.model, request.microbatch, request.precision, HeadKind::Loss),
-                 {.training = true,
-                  .optimizer = request.optimizer,
-                  .plan = request.plan,
-                  .profile = {.threads = 1, .memory_bytes = request.memory_bytes},
-                  .microbatches = request.microbatches})
-      .programs;
-}
 
 // Ranks know their places from values that are there from the start.
 void fill(const CpuExecutor& rank) {
@@ -75,7 +63,7 @@ void expect_reached(const CpuExecutor& rank) {
 
 void expect_memory_to_the_byte(const PlanCase& plan) {
   const VerifyRequest request = plan.request();
-  MeshExecutor mesh(programs_of(request), {});
+  MeshExecutor mesh(compile_for(request, request.plan, 1).programs, {});
   for (int rank = 0; rank < mesh.num_ranks(); ++rank) fill(mesh.rank(rank));
   initialise_states(mesh, request.seed);
   write_made_batch(mesh, 1, {.seed = request.seed, .vocabulary = request.model.vocabulary});

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "core/seconds_since.h"
 #include "ir/op_def.h"
 #include "program/pieces.h"
 
@@ -14,10 +15,6 @@ namespace {
 constexpr auto kPoison = std::byte{0xff};  // an all-ones pattern is a NaN in every float dtype
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 void poison(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), kPoison); }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "program/buffer_types.h"
 #include "program/pieces.h"
 
 namespace tessera {
@@ -13,12 +14,6 @@ namespace {
 constexpr int64_t kStagingBytes = 32 << 20;
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-std::vector<TensorType> types_of(const ProgramClass& program_class, const std::vector<int>& ids) {
-  std::vector<TensorType> types;
-  for (const int id : ids) types.push_back(program_class.buffers[static_cast<size_t>(id)].type);
-  return types;
-}
 
 int64_t workspace_beyond_plan(const Program& program) {
   int64_t most = 0;

@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies what is not there yet, then clears.
-#include <charconv>
 #include <cstring>
 
 #include "exec/cpu/cpu_call.h"
+#include "ops/collective/gaps.h"
 
 namespace tessera {
 
 void clear_gaps_cpu(const CpuCall& call) {
   const TensorRef x = call.operand(0), y = call.result(0);
   if (x.data != y.data) std::memcpy(y.data, x.data, static_cast<size_t>(y.type->bytes()));
-  const std::string& gaps = call.attributes.word("gaps");
-  if (gaps == "none") return;
   const int64_t element = size_bytes(y.type->dtype);
-  const char *at = gaps.data(), *end = at + gaps.size();
-  while (at < end) {
-    int64_t first = 0, last = 0;
-    at = std::from_chars(at, end, first).ptr;
-    TESSERA_CHECK(at < end && *at == '-', "gaps {}", gaps);
-    at = std::from_chars(at + 1, end, last).ptr;
-    TESSERA_CHECK(first <= last && last <= y.type->num_elements() && (at == end || *at == '+'),
-                  "gaps {} of {}", gaps, to_string(*y.type));
-    std::memset(y.data + first * element, 0, static_cast<size_t>((last - first) * element));
-    ++at;
-  }
+  for_each_gap(call.attributes.word("gaps"), *y.type, [&](int64_t first, int64_t count) {
+    std::memset(y.data + first * element, 0, static_cast<size_t>(count * element));
+  });
 }
 
 }  // namespace tessera

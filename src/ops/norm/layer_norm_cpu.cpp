@@ -2,6 +2,7 @@
 // A row is read three times, but from memory only once.
 #include "exec/cpu/cpu_call.h"
 #include "ops/fixed_order_sums_cpu.h"
+#include "ops/norm/norm_rows.h"
 #include "ops/norm/row_terms_cpu.h"
 #include "ops/row_ranges.h"
 
@@ -9,16 +10,7 @@ namespace tessera {
 namespace {
 
 template <typename T>
-struct Rows {
-  const T *x, *gain, *bias;  // bias may be null
-  T* y;
-  Accumulator<T>*mean, *rstd;
-  int64_t cols;
-  Accumulator<T> epsilon;
-};
-
-template <typename T>
-TESSERA_SIMD void layer_norm_rows(const Rows<T>& r, int64_t begin, int64_t end) {
+TESSERA_SIMD void layer_norm_rows(const LayerNormRows<T>& r, int64_t begin, int64_t end) {
   using A = Accumulator<T>;
   const auto count = static_cast<A>(r.cols);
   for (int64_t row = begin; row < end; ++row) {
@@ -44,17 +36,9 @@ TESSERA_SIMD void layer_norm_rows(const Rows<T>& r, int64_t begin, int64_t end) 
 }  // namespace
 
 void layer_norm_cpu(const CpuCall& call) {
-  const TensorRef x = call.operand(0), gain = call.operand(1), bias = call.operand(2);
+  const TensorRef x = call.operand(0);
   dispatch_float(x.type->dtype, [&]<typename T>() {
-    using A = Accumulator<T>;
-    const Rows<T> rows{.x = x.as<T>(),
-                       .gain = gain.as<T>(),
-                       .bias = bias ? bias.as<T>() : nullptr,
-                       .y = call.result(0).as<T>(),
-                       .mean = call.result(1).as<A>(),
-                       .rstd = call.result(2).as<A>(),
-                       .cols = gain.type->num_elements(),
-                       .epsilon = static_cast<A>(call.attributes.real("epsilon"))};
+    const auto rows = rows_of_layer_norm<T>(call);
     run_rows(call.threads, x.type->num_elements() / rows.cols, rows.cols,
              [&](int64_t begin, int64_t end) { layer_norm_rows(rows, begin, end); });
   });

@@ -3,23 +3,16 @@
 // xhat)). Each chunk of rows sums its own dgain and dbias, which are then added in order.
 #include "exec/cpu/cpu_call.h"
 #include "ops/fixed_order_sums_cpu.h"
+#include "ops/norm/norm_rows.h"
 #include "ops/norm/row_terms_cpu.h"
 #include "ops/row_ranges.h"
 
 namespace tessera {
 namespace {
 
-template <typename T>
-struct Rows {
-  const T *x, *gain, *dy;
-  const Accumulator<T>*mean, *rstd;
-  T* dx;
-  int64_t cols;
-};
-
 // dbias may be null.
 template <typename T>
-TESSERA_SIMD void layer_norm_grad_rows(const Rows<T>& r, int64_t begin, int64_t end,
+TESSERA_SIMD void layer_norm_grad_rows(const LayerNormGradRows<T>& r, int64_t begin, int64_t end,
                                        Accumulator<T>* dgain, Accumulator<T>* dbias) {
   using A = Accumulator<T>;
   const auto count = static_cast<A>(r.cols);
@@ -48,16 +41,10 @@ TESSERA_SIMD void layer_norm_grad_rows(const Rows<T>& r, int64_t begin, int64_t 
 }  // namespace
 
 void layer_norm_grad_cpu(const CpuCall& call) {
-  const TensorRef x = call.operand(0), gain = call.operand(1);
+  const TensorRef x = call.operand(0);
   dispatch_float(x.type->dtype, [&]<typename T>() {
     using A = Accumulator<T>;
-    const Rows<T> rows{.x = x.as<T>(),
-                       .gain = gain.as<T>(),
-                       .dy = call.operand(4).as<T>(),
-                       .mean = call.operand(2).as<A>(),
-                       .rstd = call.operand(3).as<A>(),
-                       .dx = call.result(0).as<T>(),
-                       .cols = gain.type->num_elements()};
+    const auto rows = rows_of_layer_norm_grad<T>(call);
     const RowChunks chunks(x.type->num_elements() / rows.cols);
     A* dgain = reinterpret_cast<A*>(call.workspace.data());
     A* dbias = call.result(2) ? dgain + chunks.count() * rows.cols : nullptr;

@@ -2,23 +2,16 @@
 // With xhat = (x - mean) * rstd and g = dy * gain: dx = rstd * (g - mean(g) - xhat * mean(g *
 // xhat)). dgain and dbias come first, because dx may lie over x or dy.
 #include "ops/fixed_order_sums_cuda.h"
+#include "ops/norm/norm_rows.h"
 #include "ops/norm/row_grid_cuda.h"
 
 namespace tessera {
 namespace {
 
-template <typename T>
-struct Rows {
-  const T *x, *gain, *dy;
-  const Accumulator<T>*mean, *rstd;
-  T* dx;
-  int64_t cols;
-};
-
 // dbias may be null.
 template <typename T>
-__global__ void parameter_sums_kernel(Rows<T> r, RowChunks chunks, Accumulator<T>* dgain,
-                                      Accumulator<T>* dbias) {
+__global__ void parameter_sums_kernel(LayerNormGradRows<T> r, RowChunks chunks,
+                                      Accumulator<T>* dgain, Accumulator<T>* dbias) {
   using A = Accumulator<T>;
   const int64_t c = first_index();
   if (c >= r.cols) return;
@@ -35,7 +28,7 @@ __global__ void parameter_sums_kernel(Rows<T> r, RowChunks chunks, Accumulator<T
 }
 
 template <typename T>
-__global__ void input_gradient_kernel(Rows<T> r) {
+__global__ void input_gradient_kernel(LayerNormGradRows<T> r) {
   using A = Accumulator<T>;
   const int64_t row = blockIdx.x;
   const T *x = r.x + row * r.cols, *dy = r.dy + row * r.cols;
@@ -57,16 +50,10 @@ __global__ void input_gradient_kernel(Rows<T> r) {
 }  // namespace
 
 void layer_norm_grad_cuda(const CudaCall& call) {
-  const TensorRef x = call.operand(0), gain = call.operand(1);
+  const TensorRef x = call.operand(0);
   dispatch_float(x.type->dtype, [&]<typename T>() {
     using A = Accumulator<T>;
-    const Rows<T> rows{.x = x.as<T>(),
-                       .gain = gain.as<T>(),
-                       .dy = call.operand(4).as<T>(),
-                       .mean = call.operand(2).as<A>(),
-                       .rstd = call.operand(3).as<A>(),
-                       .dx = call.result(0).as<T>(),
-                       .cols = gain.type->num_elements()};
+    const auto rows = rows_of_layer_norm_grad<T>(call);
     const RowChunks chunks(x.type->num_elements() / rows.cols);
     A* dgain = reinterpret_cast<A*>(call.workspace.data());
     A* dbias = call.result(2) ? dgain + chunks.count() * rows.cols : nullptr;

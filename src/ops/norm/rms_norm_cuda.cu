@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row is read twice, but from memory only once.
+#include "ops/norm/norm_rows.h"
 #include "ops/norm/row_grid_cuda.h"
 
 namespace tessera {
 namespace {
 
 template <typename T>
-struct Rows {
-  const T *x, *gain;
-  T* y;
-  Accumulator<T>* rstd;
-  int64_t cols;
-  Accumulator<T> epsilon;
-};
-
-template <typename T>
-__global__ void rms_norm_kernel(Rows<T> r) {
+__global__ void rms_norm_kernel(RmsNormRows<T> r) {
   using A = Accumulator<T>;
   const int64_t row = blockIdx.x;
   const T* x = r.x + row * r.cols;
@@ -31,15 +23,9 @@ __global__ void rms_norm_kernel(Rows<T> r) {
 }  // namespace
 
 void rms_norm_cuda(const CudaCall& call) {
-  const TensorRef x = call.operand(0), gain = call.operand(1);
+  const TensorRef x = call.operand(0);
   dispatch_float(x.type->dtype, [&]<typename T>() {
-    using A = Accumulator<T>;
-    const Rows<T> rows{.x = x.as<T>(),
-                       .gain = gain.as<T>(),
-                       .y = call.result(0).as<T>(),
-                       .rstd = call.result(1).as<A>(),
-                       .cols = gain.type->num_elements(),
-                       .epsilon = static_cast<A>(call.attributes.real("epsilon"))};
+    const auto rows = rows_of_rms_norm<T>(call);
     launch(call, row_grid(x.type->num_elements() / rows.cols, rows.cols), rms_norm_kernel<T>, rows);
   });
 }

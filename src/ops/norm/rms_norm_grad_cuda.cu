@@ -2,21 +2,14 @@
 // With xhat = x * rstd and g = dy * gain: dx = rstd * (g - xhat * mean(g * xhat)). dgain comes
 // first, because dx may lie over x or dy.
 #include "ops/fixed_order_sums_cuda.h"
+#include "ops/norm/norm_rows.h"
 #include "ops/norm/row_grid_cuda.h"
 
 namespace tessera {
 namespace {
 
 template <typename T>
-struct Rows {
-  const T *x, *gain, *dy;
-  const Accumulator<T>* rstd;
-  T* dx;
-  int64_t cols;
-};
-
-template <typename T>
-__global__ void gain_sums_kernel(Rows<T> r, RowChunks chunks, Accumulator<T>* dgain) {
+__global__ void gain_sums_kernel(RmsNormGradRows<T> r, RowChunks chunks, Accumulator<T>* dgain) {
   using A = Accumulator<T>;
   const int64_t c = first_index();
   if (c >= r.cols) return;
@@ -29,7 +22,7 @@ __global__ void gain_sums_kernel(Rows<T> r, RowChunks chunks, Accumulator<T>* dg
 }
 
 template <typename T>
-__global__ void input_gradient_kernel(Rows<T> r) {
+__global__ void input_gradient_kernel(RmsNormGradRows<T> r) {
   using A = Accumulator<T>;
   const int64_t row = blockIdx.x;
   const T *x = r.x + row * r.cols, *dy = r.dy + row * r.cols;
@@ -46,15 +39,10 @@ __global__ void input_gradient_kernel(Rows<T> r) {
 }  // namespace
 
 void rms_norm_grad_cuda(const CudaCall& call) {
-  const TensorRef x = call.operand(0), gain = call.operand(1);
+  const TensorRef x = call.operand(0);
   dispatch_float(x.type->dtype, [&]<typename T>() {
     using A = Accumulator<T>;
-    const Rows<T> rows{.x = x.as<T>(),
-                       .gain = gain.as<T>(),
-                       .dy = call.operand(3).as<T>(),
-                       .rstd = call.operand(2).as<A>(),
-                       .dx = call.result(0).as<T>(),
-                       .cols = gain.type->num_elements()};
+    const auto rows = rows_of_rms_norm_grad<T>(call);
     const RowChunks chunks(x.type->num_elements() / rows.cols);
     A* dgain = reinterpret_cast<A*>(call.workspace.data());
     launch(call, chunk_grid(chunks, rows.cols), gain_sums_kernel<T>, rows, chunks, dgain);

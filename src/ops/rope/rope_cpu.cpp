@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Angles are taken in double once per position and serve all heads.
-#include <numbers>
-
 #include "exec/cpu/cpu_call.h"
+#include "ops/rope/frequency.h"
 #include "ops/rope/sincos_cpu.h"
 #include "ops/row_ranges.h"
 
 namespace tessera {
 namespace {
-
-// Llama 3: waves much longer than the original context are slowed down by the factor, short ones
-// are kept, and those between are blended.
-double frequency_of_pair(const Attributes& attributes, int64_t pair, int64_t half) {
-  const double exponent = static_cast<double>(pair) / static_cast<double>(half);
-  const double frequency = 1.0 / std::pow(attributes.real("theta"), exponent);
-  const double factor = attributes.real("scaling_factor");
-  if (factor == 1.0) return frequency;
-  const double low = attributes.real("low_freq_factor"), high = attributes.real("high_freq_factor");
-  const double waves = static_cast<double>(attributes.integer("original_context")) * frequency /
-                       (2.0 * std::numbers::pi);
-  if (waves > high) return frequency;
-  if (waves < low) return frequency / factor;
-  const double smooth = (waves - low) / (high - low);
-  return (1.0 - smooth) * frequency / factor + smooth * frequency;
-}
 
 struct Rotation {
   const double* frequencies;

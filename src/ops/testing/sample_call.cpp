@@ -102,4 +102,21 @@ std::vector<HostTensor> run_kernel(const SampleCall& call, KernelRun run) {
   return results;
 }
 
+AddingRun adding_run(OpKind op, const std::vector<HostTensor>& fresh) {
+  AddingRun adding;
+  KernelRun& run = adding.run;
+  run.added_to = fresh;
+  for (const size_t i : op_def(op).accumulates)
+    if (i < fresh.size()) run.accumulate |= uint64_t{1} << i;
+  for (size_t i = 0; i < fresh.size(); ++i) {
+    for (int64_t at = 0; at < fresh[i].size(); ++at)
+      run.added_to[i].set(at, 0.5 * fresh[i].at(at) + static_cast<double>(at % 5) - 2);
+    HostTensor& expected = adding.expected.emplace_back(converted(fresh[i], DType::Fp64));
+    if ((run.accumulate >> i) & 1u)
+      for (int64_t at = 0; at < expected.size(); ++at)
+        expected.set(at, run.added_to[i].at(at) + fresh[i].at(at));
+  }
+  return adding;
+}
+
 }  // namespace tessera

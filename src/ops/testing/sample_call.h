@@ -32,6 +32,13 @@ struct KernelRun {
   std::byte workspace_fill{0xff};
 };
 
+// A run that adds to something else wherever the op may, and what it then gives.
+struct AddingRun {
+  KernelRun run;
+  std::vector<HostTensor> expected;
+};
+AddingRun adding_run(OpKind op, const std::vector<HostTensor>& fresh);
+
 // The results. Fails the running test where the kernel writes outside a buffer or into an operand.
 std::vector<HostTensor> run_kernel(const SampleCall& call, KernelRun run = {});
 

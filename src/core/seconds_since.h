@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long ago a moment was, by the clock that only goes forward.
+#pragma once
+
+#include <chrono>
+
+namespace tessera {
+
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace tessera
