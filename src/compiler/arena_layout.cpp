@@ -165,7 +165,8 @@ class ArenaLayout {
     if (!input.whole.empty()) parameter.type.dims = input.whole;
     parameter.placement = value.placement;
     parameter.place = first_of(block, bundle, i, FlatRole::WeightsShard, FlatRole::Weights);
-    parameter.gradient_type = with_dtype(parameter.type, accumulator_of(value.type.dtype));
+    parameter.gradient_type =
+        with_dtype(parameter.type, kept_dtype(*input.state, value.type.dtype));
     parameter.gradient = first_of(block, bundle, i, FlatRole::GradientShard, FlatRole::Reduced);
     if (!parameter.has_gradient())
       parameter.gradient = place_of(block, bundle, i, FlatRole::Gradient);
@@ -179,7 +180,9 @@ class ArenaLayout {
       const bool copies = role == StateRole::Master || role == StateRole::Average;
       StateBuffer state{
           .name = fmt::format("{}.{}", parameter.name, name(role)),
-          .type = parameter.gradient_type,
+          .type = role == StateRole::Average
+                      ? with_dtype(parameter.type, accumulator_of(value.type.dtype))
+                      : parameter.gradient_type,
           .spec = {.role = role,
                    .init = {.kind = copies ? Init::Kind::OfParameter : Init::Kind::Zeros},
                    .decay = false,
@@ -269,12 +272,13 @@ class ArenaLayout {
     slot_base_.resize(module_.blocks.size());
     gradient_base_.resize(module_.blocks.size());
     checkpoint_base_.resize(module_.blocks.size());
+    std::map<int, int64_t> segments;
     for (int block = 0; block < num_blocks(); ++block) {
       if (stage_of(block) == kEveryStage) continue;
       const auto at = static_cast<size_t>(block);
       const Graph& graph = class_of(block).graph;
       StageBytes& stage = microbatches_.stages[stage_of(block)];
-      slot_base_[at] = take(microbatches_.segments[segment_of(block)], class_of(block).slot_bytes);
+      slot_base_[at] = take(segments[segment_of(block)], class_of(block).slot_bytes);
       if (begins_stage(block))
         stage.stream_in = stage.gradient_out = bytes_of_input(graph, InputKind::Stream);
       const int64_t gradient = bytes_of_input(graph, InputKind::OutputGradient);

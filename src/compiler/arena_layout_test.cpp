@@ -157,6 +157,19 @@ TEST_P(Layout, EveryParameterHasItsOwnGradientAndOptimizerState) {
   EXPECT_EQ(roles[StateRole::Master], GetParam().compute == DType::Bf16 ? parameters : 0);
 }
 
+TEST(PureLayout, KeepsNothingWiderThanTheWeights) {
+  for (const SmallModel& model : small_models()) {
+    const Compiled compiled = compile(model.build({DType::Bf16, true}, 2), {.microbatches = 2});
+    for (const StateBuffer& state : compiled.programs.front().states) {
+      EXPECT_EQ(state.type.dtype, DType::Bf16) << state.name;
+      EXPECT_NE(state.spec.role, StateRole::Master) << state.name;
+      if (state.spec.role == StateRole::Parameter) {
+        EXPECT_EQ(state.gradient_type, state.type) << state.name;
+      }
+    }
+  }
+}
+
 TEST_P(Layout, ABlockReadsTheStreamWhereTheBlockBeforeLeftIt) {
   for (size_t i = 1; i < program_.blocks.size(); ++i) {
     const ProgramBlock &block = program_.blocks[i], &before = program_.blocks[i - 1];

@@ -37,9 +37,10 @@ Schedule schedule_of(const CompileOptions& options) {
 
 std::vector<Program> programs_of(const Compiled& compiled, const CompileOptions& options,
                                  bool hold_runs) {
+  const ScheduleMessages messages(compiled.schedule);
   std::vector<Program> programs;
   for (int rank = 0; rank < compiled.schedule.ranks; ++rank)
-    programs.push_back(emit_program(compiled.module, compiled.schedule, rank,
+    programs.push_back(emit_program(compiled.module, compiled.schedule, messages, rank,
                                     {.threads = options.profile.threads,
                                      .shard_axis = options.plan.shard_axis,
                                      .pipeline_axis = options.plan.pipeline_axis,

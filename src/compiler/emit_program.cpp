@@ -303,7 +303,8 @@ void number_segments(const Stages& stages, const Recompute& recompute, Program& 
 
 }  // namespace
 
-Program emit_program(const Module& whole, const Schedule& schedule, int rank,
+Program emit_program(const Module& whole, const Schedule& schedule,
+                     const ScheduleMessages& messages, int rank,
                      const EmitProgramOptions& options) {
   TESSERA_CHECK(whole.form == Form::Planned);
   const Module module = part_of(whole, schedule, rank);
@@ -328,7 +329,7 @@ Program emit_program(const Module& whole, const Schedule& schedule, int rank,
   Stages stages = stages_of(module, schedule, rank, program);
   stages.hold_runs = program.holds_runs = options.hold_runs;
   number_segments(stages, options.recompute, program);
-  write_scripts(module, program, stages, schedule.actions[static_cast<size_t>(rank)]);
+  write_scripts(module, program, stages, schedule.actions[static_cast<size_t>(rank)], messages);
   lay_out_arenas(module, program);
   return program;
 }

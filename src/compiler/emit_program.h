@@ -3,6 +3,7 @@
 // the scripts.
 #pragma once
 
+#include "compiler/message_times.h"
 #include "ir/module.h"
 #include "mesh/plan.h"
 #include "program/program.h"
@@ -20,7 +21,8 @@ struct EmitProgramOptions {
 };
 
 // Of the ranks at one place along the pipeline.
-Program emit_program(const Module& module, const Schedule& schedule, int pipeline_rank,
+Program emit_program(const Module& module, const Schedule& schedule,
+                     const ScheduleMessages& messages, int pipeline_rank,
                      const EmitProgramOptions& options);
 
 }  // namespace tessera

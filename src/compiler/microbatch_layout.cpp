@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "compiler/scripts.h"
 #include "passes/memory/place_intervals.h"
@@ -59,8 +58,6 @@ class ScriptLayout {
     if (block.stage == kEveryStage) return 0;
     const StageBytes& stage = request_.stages.at(block.stage);
     switch (repeat) {
-      case Repeat::PerSlot:
-        return request_.segments.at(block.segment);
       case Repeat::StreamIn:
         return stage.stream_in;
       case Repeat::GradientIn:
@@ -76,27 +73,36 @@ class ScriptLayout {
     }
   }
 
-  // What moves among the buffers that a block's routine touches.
-  const std::set<Repeat>& touched(const ScriptCall& call) {
+  // What moves among the buffers that a block's routine touches, and how far into its bytes the
+  // buffers reach. Of what a segment keeps, a forward whose values are rebuilt touches the less.
+  const std::map<Repeat, int64_t>& touched(const ScriptCall& call) {
     const auto [found, fresh] = touched_.try_emplace({call.block, call.routine});
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
     if (fresh)
       for (const Instruction& instruction : program_.class_of(block).routine(call.routine))
         for (const std::vector<int>* buffers : {&instruction.operands, &instruction.results})
-          for (const int buffer : *buffers)
-            found->second.insert(block.repeats[static_cast<size_t>(buffer)]);
+          for (const int buffer : *buffers) {
+            int64_t& reach = found->second[block.repeats[static_cast<size_t>(buffer)]];
+            reach = std::max(reach, end_of(block, buffer));
+          }
     return found->second;
+  }
+
+  int64_t end_of(const ProgramBlock& block, int buffer) const {
+    const auto at = static_cast<size_t>(buffer);
+    return align_up(block.offsets[at] + program_.class_of(block).buffers[at].type.bytes());
   }
 
   // Everything that a call's instructions touch lives from the first such call to the last.
   void mark(const ScriptCall& call, int position) {
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
-    for (const Repeat repeat : touched(call)) {
-      const int64_t bytes = bytes_of(block, repeat);
-      if (bytes == 0) continue;
+    for (const auto& [repeat, reach] : touched(call)) {
+      const int64_t bytes = repeat == Repeat::PerSlot ? reach : bytes_of(block, repeat);
+      if (bytes == 0 || block.stage == kEveryStage) continue;
       const auto [at, fresh] = intervals_.try_emplace(
           key(call, repeat), Interval{.begin = position, .end = position, .bytes = bytes});
       at->second.end = position;
+      at->second.bytes = std::max(at->second.bytes, bytes);
     }
   }
 
@@ -117,7 +123,7 @@ class ScriptLayout {
 
   const LayoutRequest& request_;
   const Program& program_;
-  std::map<std::pair<int, RoutineKind>, std::set<Repeat>> touched_;  // by block
+  std::map<std::pair<int, RoutineKind>, std::map<Repeat, int64_t>> touched_;  // by block
   std::map<Key, Interval> intervals_;
   std::map<Key, int64_t> offsets_;
 };

@@ -17,9 +17,8 @@ struct StageBytes {
 
 struct LayoutRequest {
   std::map<int, StageBytes> stages;
-  std::map<int, int64_t> segments;  // what each keeps
-  bool recomputes = false;          // and rebuilds for the backward, elsewhere
-  int64_t window_begin = 0;         // of what lies in the window arena
+  bool recomputes = false;   // what segments keep is rebuilt for the backward, elsewhere
+  int64_t window_begin = 0;  // of what lies in the window arena
 };
 
 struct MicrobatchBytes {

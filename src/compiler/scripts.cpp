@@ -77,10 +77,12 @@ constexpr size_t kMostInFlight = 64;
 
 class ScriptWriter {
  public:
-  ScriptWriter(const Module& module, Program& program, const Stages& stages, std::string name)
+  ScriptWriter(const Module& module, Program& program, const Stages& stages,
+               const MessageTimes& messages, std::string name)
       : module_(module),
         program_(program),
         stages_(stages),
+        messages_(messages),
         uses_(module, program),
         script_{.name = std::move(name), .calls = {}} {}
 
@@ -153,6 +155,7 @@ class ScriptWriter {
     const StageEdges& own = stage(action);
     if (run_ == kNone || action.stage != last_.stage || action.kind != last_.kind) ++run_;
     last_ = action;
+    now_ = messages_.begin(action);
     switch (action.kind) {
       case ActionKind::Forward:
         return forward(own, action.microbatch);
@@ -182,10 +185,20 @@ class ScriptWriter {
     settle();
   }
 
-  // Waits for the oldest messages until at most `most` are under way.
+  // Whether the taker has begun to receive it, by the times of the schedule.
+  bool is_taken(const Sender& sender, int microbatch) const {
+    const int stage = program_.blocks[static_cast<size_t>(sender.second)].stage;
+    return now_ >= (sender.first == RoutineKind::StreamOutDone
+                        ? messages_.stream_taken(stage, microbatch)
+                        : messages_.gradient_taken(stage, microbatch));
+  }
+
+  // Waits for the oldest messages until at most `most` are under way, or some that nobody takes
+  // yet.
   void await_sent(RoutineKind done, int block, size_t most, int microbatch = kNone) {
     std::deque<int>& sent = sent_[{done, block}];
-    while (!sent.empty() && (sent.size() > most || sent.front() == microbatch)) {
+    while (!sent.empty() && (sent.size() > most || sent.front() == microbatch) &&
+           is_taken({done, block}, sent.front())) {
       call(done, block, sent.front(), channel_of({done, block}));
       sent.pop_front();
     }
@@ -382,6 +395,8 @@ class ScriptWriter {
   const Module& module_;
   Program& program_;
   const Stages& stages_;
+  const MessageTimes& messages_;
+  double now_ = 0;  // by the times of the schedule
   FlatUses uses_;
   Script script_;
   std::map<std::string, bool> written_;
@@ -408,8 +423,8 @@ void write_begin(ScriptWriter& script, int microbatches) {
 }
 
 void write_train_step(const Module& module, Program& program, const Stages& stages,
-                      const std::vector<Action>& actions) {
-  ScriptWriter script(module, program, stages, "train_step");
+                      const std::vector<Action>& actions, const MessageTimes& messages) {
+  ScriptWriter script(module, program, stages, messages, "train_step");
   write_begin(script, program.microbatches);
   script.run(actions);
   const int last = script.last_microbatch();
@@ -420,8 +435,8 @@ void write_train_step(const Module& module, Program& program, const Stages& stag
 }
 
 void write_evaluate(const Module& module, Program& program, const Stages& stages,
-                    const std::vector<Action>& actions) {
-  ScriptWriter script(module, program, stages, "evaluate");
+                    const std::vector<Action>& actions, const MessageTimes& messages) {
+  ScriptWriter script(module, program, stages, messages, "evaluate");
   write_begin(script, program.microbatches);
   script.evaluate(actions);
   script.for_blocks(RoutineKind::Report, script.last_microbatch());
@@ -431,12 +446,12 @@ void write_evaluate(const Module& module, Program& program, const Stages& stages
 }  // namespace
 
 void write_scripts(const Module& module, Program& program, const Stages& stages,
-                   const std::vector<Action>& actions) {
+                   const std::vector<Action>& actions, const ScheduleMessages& messages) {
   // A rank with the embedding alone has no gradient of an input.
   if (has_routine(program, RoutineKind::Backward) || has_routine(program, RoutineKind::InputGrad) ||
       has_routine(program, RoutineKind::WeightGrad))
-    write_train_step(module, program, stages, actions);
-  write_evaluate(module, program, stages, actions);
+    write_train_step(module, program, stages, actions, messages.training);
+  write_evaluate(module, program, stages, actions, messages.evaluation);
 }
 
 }  // namespace tessera

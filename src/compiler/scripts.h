@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "compiler/message_times.h"
 #include "ir/module.h"
 #include "program/program.h"
 #include "schedule/schedule.h"
@@ -24,7 +25,7 @@ struct Stages {
 
 // The program must have its classes, blocks and channels.
 void write_scripts(const Module& module, Program& program, const Stages& stages,
-                   const std::vector<Action>& actions);
+                   const std::vector<Action>& actions, const ScheduleMessages& messages);
 
 // The blocks whose flat weights a call reads, or whose gradients it writes: itself, and the owners
 // of what it ties. Worked out once for all calls of a block's routine.

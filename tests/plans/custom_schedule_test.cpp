@@ -2,8 +2,6 @@
 // Schedules from files, as users write them, run like those that are built in.
 #include <gtest/gtest.h>
 
-#include "compiler/compile.h"
-#include "models/build_model.h"
 #include "plan_cases.h"
 #include "schedule/schedule_csv.h"
 #include "schedule/schedule_kinds.h"
@@ -36,10 +34,7 @@ class CustomSchedule : public testing::Test {
 TEST_F(CustomSchedule, OfABuiltInTableGivesItsPrograms) {
   const auto programs = [](const VerifyRequest& request) {
     std::string text;
-    for (const Program& program :
-         compile(build_model(request.model, request.microbatch, request.precision, HeadKind::Loss),
-                 {.plan = request.plan, .microbatches = request.microbatches})
-             .programs)
+    for (const Program& program : compile_for(request, request.plan, 1).programs)
       text += print(program);
     return text;
   };

@@ -72,7 +72,8 @@ bool is_legal(const PlanCase& c) {
 const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen"};
 const std::vector<std::string> kSchedules{
     "gpipe", "1f1b", "interleaved_1f1b", "looped_bfs", "zb_h1", "zb_h2", "zb_v"};
-const std::vector<std::string> kRecomputes{"none", "attention", "block", "every", "sqrt", "fit"};
+const std::vector<std::string> kRecomputes{"none",  "cheap", "attention", "block",
+                                           "every", "sqrt",  "fit"};
 
 int place_in(const std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
@@ -163,6 +164,7 @@ std::vector<PlanCase> covering(const std::vector<PlanCase>& all) {
 }
 
 Recompute recompute_of(const std::string& name) {
+  if (name == "cheap") return {.kind = RecomputeKind::Cheap};
   if (name == "attention") return {.kind = RecomputeKind::Attention};
   if (name == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
   if (name == "every") return {.kind = RecomputeKind::Blocks, .every = 2};

@@ -19,7 +19,7 @@ struct PlanCase {
   int microbatches = 1;
   int pp = 1, chunks = 1;
   std::string schedule = "1f1b";
-  std::string recompute = "none";  // attention, block, every (two), sqrt, fit
+  std::string recompute = "none";  // cheap, attention, block, every (two), sqrt, fit
 
   int ranks() const { return pp * dp * fsdp * cp * tp; }
   std::string name() const;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "plan_memory.h"
+#include "schedule/schedule_kinds.h"
 
 namespace tessera {
 namespace {
@@ -36,9 +37,22 @@ void add(const char* suite, const std::vector<PlanCase>& plans, Check check) {
                           [check, plan]() -> testing::Test* { return new PlanTest(check, plan); });
 }
 
+// More messages at once than any buffer was planned for: some schedules take them late.
+std::vector<PlanCase> plans_of_many_microbatches() {
+  std::vector<PlanCase> plans;
+  for (const ScheduleKind& kind : schedule_kinds())
+    plans.push_back({.model = "Mlp",
+                     .microbatches = 70,
+                     .pp = 2,
+                     .chunks = kind.least_chunks,
+                     .schedule = std::string(kind.name)});
+  return plans;
+}
+
 void add_all(bool every_plan) {
   add("Plan", every_plan ? all_plan_cases() : covering_plan_cases(), expect_equal_to_one_rank);
   add("Pipeline", covering_pipeline_cases(), expect_equal_to_one_rank);
+  add("ManyMicrobatches", plans_of_many_microbatches(), expect_equal_to_one_rank);
   add("PlanMemory", covering_plan_cases(), expect_memory_to_the_byte);
   add("PipelineMemory", covering_pipeline_cases(), expect_memory_to_the_byte);
 }
