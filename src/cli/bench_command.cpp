@@ -70,6 +70,8 @@ nlohmann::json to_json(const BenchCommand& command, const Config& config,
                       {"peak_flops_per_second", result.peak_flops_per_second},
                       {"peak_bytes", result.peak_bytes},
                       {"resident_bytes", result.resident_bytes},
+                      {"device_bytes", result.device_bytes},
+                      {"first_step_seconds", result.first_step_seconds},
                       {"all_step_seconds", result.all_step_seconds},
                       {"loss", result.loss}};
   for (const FloorRate& each : result.floor) {
@@ -178,7 +180,8 @@ void add_bench_command(CLI::App& app) {
   add_short_form(*step, command->run, "--seq", "train.seq", "tokens per sample");
   add_short_form(*step, command->run, "--microbatches", "train.microbatches", "parts of the batch");
   add_short_form(*step, command->run, "--threads", "train.threads", "threads; 0: all cores");
-  add_short_form(*step, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  add_short_form(*step, command->run, "--precision", "train.precision",
+                 "fp32, bf16, pure_bf16 or fp64");
   add_short_form(*step, command->run, "--device", "run.device", "where to run, as for train");
   step->add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")
       ->check(CLI::NonNegativeNumber);

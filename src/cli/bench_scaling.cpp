@@ -115,7 +115,8 @@ void add_bench_scaling(CLI::App& bench) {
                  "parts of the batch");
   add_short_form(*scaling, command->run, "--threads", "train.threads",
                  "threads that the ranks share; 0: all cores");
-  add_short_form(*scaling, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  add_short_form(*scaling, command->run, "--precision", "train.precision",
+                 "fp32, bf16, pure_bf16 or fp64");
   scaling
       ->add_option("--meshes", command->meshes,
                    "meshes between semicolons; default: dp = 2, 4, 8 while threads and batch allow")

@@ -53,7 +53,7 @@ void run(const GenerateCommand& command) {
     throw user_error("the prompt is empty")
         .help("give at least one character, or leave out --prompt");
   const bool bytes = model.vocabulary == 256;
-  TextGenerator generator(model, precision_of_config(config), config.train.seq,
+  TextGenerator generator(model, precision_of_config(config).compute, config.train.seq,
                           threads_of_config(config));
   checkpoint.load_parameters(generator.executor(), command.averaged);
 

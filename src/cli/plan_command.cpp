@@ -271,7 +271,8 @@ void add_plan_command(CLI::App& app) {
   add_run_options(*plan, command->run);
   add_short_form(*plan, command->run, "--batch", "train.batch", "samples per step");
   add_short_form(*plan, command->run, "--seq", "train.seq", "tokens per sample");
-  add_short_form(*plan, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  add_short_form(*plan, command->run, "--precision", "train.precision",
+                 "fp32, bf16, pure_bf16 or fp64");
   plan->add_option("--ranks", command->ranks, "ranks to use; default: those of the config's mesh")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");

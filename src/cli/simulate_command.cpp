@@ -164,7 +164,7 @@ void run(const SimulateCommand& command) {
   const SimulateOptions options{
       .unit_cost = unit_cost_of(command.unit_cost),
       .model_flops = flops_per_token(model, config.train.seq).causal * static_cast<double>(tokens),
-      .precision = precision_of_config(config),
+      .precision = precision_of_config(config).compute,
       .keep_slices = !command.trace.empty()};
   const Compiled compiled = compiled_step(config, model, cluster);
   const Simulation simulation = simulate(compiled.programs, cluster, options);
@@ -190,7 +190,8 @@ void add_simulate_command(CLI::App& app) {
   add_short_form(*simulate, command->run, "--seq", "train.seq", "tokens per sample");
   add_short_form(*simulate, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
-  add_short_form(*simulate, command->run, "--precision", "train.precision", "fp32, bf16 or fp64");
+  add_short_form(*simulate, command->run, "--precision", "train.precision",
+                 "fp32, bf16, pure_bf16 or fp64");
   simulate
       ->add_option("--cluster", command->cluster,
                    fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",

@@ -36,7 +36,7 @@ struct VerifyCommand {
 // The plan's memory is for the precision that it trains in.
 int64_t memory_in(DType precision, const Config& config) {
   const int64_t planned = profile_of_config(config, 1).memory_bytes;
-  const int64_t wider = size_bytes(precision) / size_bytes(precision_of_config(config));
+  const int64_t wider = size_bytes(precision) / size_bytes(precision_of_config(config).compute);
   return planned * std::max<int64_t>(1, wider);
 }
 

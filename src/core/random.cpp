@@ -6,19 +6,14 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "core/philox.h"
 
 namespace tessera {
 
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t{0xD2511F53u} * counter[0];
-    const uint64_t b = uint64_t{0xCD9E8D57u} * counter[2];
-    counter = {static_cast<uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(b),
-               static_cast<uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(a)};
-    key[0] += 0x9E3779B9u;
-    key[1] += 0xBB67AE85u;
-  }
-  return counter;
+  const auto [words] =
+      philox_words({{counter[0], counter[1], counter[2], counter[3]}}, key[0], key[1]);
+  return {words[0], words[1], words[2], words[3]};
 }
 
 uint64_t hash_text(std::string_view text) {

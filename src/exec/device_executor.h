@@ -31,6 +31,9 @@ struct GpuFacts {
 // Of the one that runs programs. A UserError where there is none.
 GpuFacts gpu_facts();
 
+// Of all its memory, by whomever.
+int64_t gpu_bytes_in_use();
+
 // One rank. A UserError where there is no GPU.
 std::unique_ptr<Executor> make_cuda_executor(Program program, CudaExecutorOptions options = {});
 

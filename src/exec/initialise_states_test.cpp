@@ -15,10 +15,10 @@ std::vector<double> state(const SmallRun& run, const std::string& name) {
 }
 
 TEST(InitialiseStates, WeightsDependOnSeedAndNameAlone) {
-  SmallRun run(small_model("Llama"), {.compute = DType::Fp64});
+  SmallRun run(small_model("Llama"), {.precision = DType::Fp64});
   SmallModel deeper = small_model("Llama");
   deeper.config.layers = 3;
-  SmallRun other(deeper, {.compute = DType::Fp64, .batch = 5});
+  SmallRun other(deeper, {.precision = DType::Fp64, .batch = 5});
   EXPECT_EQ(state(run, "layer.1.wq"), state(other, "layer.1.wq"));
   EXPECT_NE(state(run, "layer.1.wq"), state(run, "layer.0.wq"));
   const auto before = state(run, "layer.1.wq");
@@ -27,8 +27,8 @@ TEST(InitialiseStates, WeightsDependOnSeedAndNameAlone) {
 }
 
 TEST(InitialiseStates, NarrowDtypesRoundTheSameNumbers) {
-  const auto weights = [](DType compute) {
-    return state(SmallRun(small_model("Llama"), {.compute = compute}), "embedding.table");
+  const auto weights = [](Precision precision) {
+    return state(SmallRun(small_model("Llama"), {.precision = precision}), "embedding.table");
   };
   const std::vector<double> wide = weights(DType::Fp64), fp32 = weights(DType::Fp32),
                             bf16 = weights(DType::Bf16);
@@ -39,8 +39,8 @@ TEST(InitialiseStates, NarrowDtypesRoundTheSameNumbers) {
 }
 
 TEST(InitialiseStates, MastersAndAveragesBeginUnroundedAndMomentsAtZero) {
-  SmallRun run(small_model("Llama"), {.compute = DType::Bf16, .optimizer = {.ema_decay = 0.9}});
-  SmallRun fp32(small_model("Llama"), {.compute = DType::Fp32});
+  SmallRun run(small_model("Llama"), {.precision = DType::Bf16, .optimizer = {.ema_decay = 0.9}});
+  SmallRun fp32(small_model("Llama"), {.precision = DType::Fp32});
   EXPECT_EQ(state(run, "layer.0.wq.master"), state(fp32, "layer.0.wq"));
   EXPECT_EQ(state(run, "layer.0.wq.average"), state(fp32, "layer.0.wq"));
   for (const char* moment : {"layer.0.wq.moment1", "layer.0.wq.moment2"})
@@ -51,7 +51,7 @@ TEST(InitialiseStates, MastersAndAveragesBeginUnroundedAndMomentsAtZero) {
 TEST(InitialiseStates, DeviationsAreThoseOfTheModel) {
   SmallModel model = small_model("Llama");
   model.config.vocabulary = 2000;
-  SmallRun run(model, {.compute = DType::Fp64});
+  SmallRun run(model, {.precision = DType::Fp64});
   double squares = 0;
   const std::vector<double> table = state(run, "embedding.table");
   for (const double value : table) squares += value * value;

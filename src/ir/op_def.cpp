@@ -65,7 +65,7 @@ bool GradientBuilder::needs(size_t i) const {
 
 DType GradientBuilder::gradient_dtype(size_t i) const {
   const DType dtype = type(operand(i)).dtype;
-  return is_parameter(i) ? accumulator_of(dtype) : dtype;
+  return is_parameter(i) ? kept_dtype(*graph_.input_of(operand(i))->state, dtype) : dtype;
 }
 
 std::vector<ValueId> GradientBuilder::emit(size_t for_operand, OpKind op,

@@ -54,8 +54,7 @@ class GradientBuilder {
   const TensorType& type(ValueId id) const { return graph_.value(id).type; }
   bool needs(size_t i) const;  // does operand i need a gradient?
   bool is_parameter(size_t i) const;
-  DType gradient_dtype(
-      size_t i) const;  // parameters' gradients are kept in the accumulator's dtype
+  DType gradient_dtype(size_t i) const;  // of parameters: the dtype that it is kept in
 
   // Emits a node whose purpose is the gradient of operand i (or, with kBoth, of inputs and
   // parameters at once).

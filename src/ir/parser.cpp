@@ -95,6 +95,7 @@ StateSpec parse_state(Lexer& line) {
   state.tied = line.accept_word("tied");
   if (line.accept_word("joined")) state.joined = line.word();
   state.replica = line.accept_word("replica");
+  state.pure = line.accept_word("pure");
   return state;
 }
 

@@ -46,6 +46,7 @@ std::string print(const StateSpec& state) {
   if (state.tied) text += " tied";
   if (!state.joined.empty()) text += fmt::format(" joined {}", state.joined);
   if (state.replica) text += " replica";
+  if (state.pure) text += " pure";
   return text;
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/dtype.h"
+
 namespace tessera {
 
 enum class StateRole : uint8_t { Parameter, Master, Moment1, Moment2, Average };
@@ -36,9 +38,15 @@ struct StateSpec {
   // joined; empty: one stage has it.
   std::string joined = {};
   bool replica = false;   // the copy of another block's parameter
+  bool pure = false;      // its gradient and moments are kept in its own dtype
   std::string parameter;  // for other roles: the parameter it belongs to
   bool operator==(const StateSpec&) const = default;
 };
+
+// Of the gradient, the moments and, where it is not the parameter's own, the master weights.
+inline DType kept_dtype(const StateSpec& parameter, DType dtype) {
+  return parameter.pure ? dtype : accumulator_of(dtype);
+}
 
 // The parameters of a block that lie alike over the mesh, in one flat buffer: gathered, reduced and
 // updated as one. Weights and Gradient are whole, as the block's routines use them; the others are

@@ -18,7 +18,8 @@ enum class ContextKind : uint8_t { Ring, Ulysses };
 // What the backward rebuilds instead of keeping it. Attention: its results and what leads to them
 // from the projections. Blocks: all but the stream between every so many blocks. Values: so many of
 // the cheapest per byte. Fit: just enough of those, or all blocks, to fit a rank's memory.
-enum class RecomputeKind : uint8_t { None, Attention, Blocks, Values, Fit };
+// Cheap: what no matmul, attention or collective makes: norms and activations.
+enum class RecomputeKind : uint8_t { None, Cheap, Attention, Blocks, Values, Fit };
 struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
   int every = 1;   // blocks; 0: the square root of a stage's

@@ -4,6 +4,7 @@
 // logits head, `last` (int32 [batch]).
 #pragma once
 
+#include "core/precision.h"
 #include "ir/module.h"
 #include "models/model_config.h"
 
@@ -13,7 +14,7 @@ namespace tessera {
 // the position `last` of each row (for an mlp: its prediction).
 enum class HeadKind : uint8_t { Loss, Logits };
 
-Module build_model(const ModelConfig& config, BatchShape shape, DType compute, HeadKind head);
+Module build_model(const ModelConfig& config, BatchShape shape, Precision precision, HeadKind head);
 
 // By family; the config is resolved, the shape checked.
 struct ModelRequest {

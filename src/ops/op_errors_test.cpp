@@ -51,11 +51,5 @@ TEST(OpErrors, SayWhichDimIsWrong) {
             "int32[batch=2, seq=3]");
 }
 
-TEST(OpErrors, SendHalfPrecisionWeightsToTheirMasterCopy) {
-  const TensorType weights{DType::Bf16, {{"d", 8}}}, step = scalar(DType::Fp64);
-  EXPECT_EQ(error_of(OpKind::adamw, {weights, weights, weights, weights, step, step, step}),
-            "adamw: weights are bf16: update fp32 master weights and take a copy");
-}
-
 }  // namespace
 }  // namespace tessera

@@ -22,11 +22,12 @@ int64_t parse_size(std::string_view entry, std::string_view text) {
 void set_recompute(Candidate& candidate, std::string_view word) {
   candidate.every = word != "every" ? 1 : candidate.every == 1 ? 0 : candidate.every;
   for (const RecomputeKind kind :
-       {RecomputeKind::None, RecomputeKind::Attention, RecomputeKind::Fit, RecomputeKind::Blocks}) {
+       {RecomputeKind::None, RecomputeKind::Cheap, RecomputeKind::Attention, RecomputeKind::Fit,
+        RecomputeKind::Blocks}) {
     candidate.recompute = kind;
     if (recompute_name(candidate) == word) return;
   }
-  throw user_error("recompute is {}, want none, attention, fit, block or every", word);
+  throw user_error("recompute is {}, want none, cheap, attention, fit, block or every", word);
 }
 
 ContextKind parse_context(std::string_view text) {
@@ -87,6 +88,8 @@ int PlanTask::threads_per_rank() const {
 
 std::string_view recompute_name(const Candidate& candidate) {
   switch (candidate.recompute) {
+    case RecomputeKind::Cheap:
+      return "cheap";
     case RecomputeKind::Attention:
       return "attention";
     case RecomputeKind::Fit:

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/device_profile.h"
+#include "core/precision.h"
 #include "mesh/plan.h"
 #include "models/model_config.h"
 #include "passes/gradient/build_update.h"
@@ -18,7 +19,7 @@ struct PlanTask {
   ModelConfig model;  // resolved
   int64_t batch = 1;  // samples per step
   int64_t seq = 1;    // tokens per sample
-  DType precision = DType::Bf16;
+  Precision precision = DType::Bf16;
   OptimizerOptions optimizer = {};
   int ranks = 1;
   int threads = 0;  // of all ranks, where they share cores; 0: one on each

@@ -71,7 +71,7 @@ Trial try_candidate(const PlanTask& task, const Attempt& attempt) {
     const double flops =
         flops_per_token(task.model, task.seq).causal * static_cast<double>(task.tokens());
     trial.simulation = simulate(compiled.programs, task.cluster,
-                                {.model_flops = flops, .precision = task.precision});
+                                {.model_flops = flops, .precision = task.precision.compute});
   } catch (const UserError& error) {
     trial.refused = error.message();
   }

@@ -88,7 +88,7 @@ void record_simulation(const std::filesystem::path& folder, Config config, const
         .help("choose another with --out");
   config.run.out = folder.string();
   write_file_atomically(folder / "config.toml", to_toml(config));
-  const DType precision = precision_of_config(config);
+  const DType precision = precision_of_config(config).compute;
   const auto tokens = static_cast<double>(facts.tokens_per_step);
   const auto share = [&](double flops) {
     return simulated_utilisation(facts, flops, cluster, simulation, precision);

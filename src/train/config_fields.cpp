@@ -102,8 +102,10 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
       {"train.weight_decay", &t.weight_decay, kNotNegative, "AdamW: decoupled weight decay"},
       {"train.clip_norm", &t.clip_norm, kNotNegative, "largest gradient norm; 0: no clipping"},
       {"train.ema_decay", &t.ema_decay, kBelowOne, "decay of the averaged weights; 0: none kept"},
-      {"train.precision", &t.precision, Choices{"fp32", "bf16", "fp64"},
-       "of weights in use and activations; bf16 keeps fp32 master weights"},
+      {"train.precision", &t.precision, Choices{"fp32", "bf16", "pure_bf16", "fp64"},
+       "of weights in use and activations; bf16 keeps fp32 master weights, pure_bf16 keeps "
+       "gradients "
+       "and moments in bf16 too and rounds updates by chance"},
       {"train.eval_every", &t.eval_every, kNotNegative, "steps between held-out losses; 0: never"},
       {"train.eval_batches", &t.eval_batches, kPositive, "batches per held-out loss"},
       {"train.save_every", &t.save_every, kNotNegative, "steps between checkpoints; 0: never"},
@@ -146,8 +148,10 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        &p.stages,
        {},
        "blocks of each stage, embedding and head counted, such as 3,2,2,3; empty: by cost"},
-      {"plan.recompute", &p.recompute, Choices{"none", "attention", "block", "every", "fit"},
-       "what the backward rebuilds instead of keeping it; fit: just enough for plan.memory"},
+      {"plan.recompute", &p.recompute,
+       Choices{"none", "cheap", "attention", "block", "every", "fit"},
+       "what the backward rebuilds instead of keeping it; cheap: norms and activations; fit: just "
+       "enough for plan.memory"},
       {"plan.recompute_every", &p.recompute_every, kNotNegative,
        "with plan.recompute = every: blocks rebuilt together; 0: the square root of a stage's"},
       {"plan.memory", &p.memory, {}, "of one rank, such as 8GB; empty: not known"},

@@ -15,10 +15,10 @@ ModelConfig model_of_config(const Config& config) {
   return resolved(model);
 }
 
-DType precision_of_config(const Config& config) {
-  const auto dtype = dtype_from_name(config.train.precision);
-  TESSERA_CHECK(dtype && is_float(*dtype), "precision {}", config.train.precision);
-  return *dtype;
+Precision precision_of_config(const Config& config) {
+  const auto precision = precision_from_name(config.train.precision);
+  TESSERA_CHECK(precision, "precision {}", config.train.precision);
+  return *precision;
 }
 
 BatchShape microbatch_shape(const Config& config, const ModelConfig& model) {

@@ -2,14 +2,14 @@
 // The model that a config asks for: its preset with the fields of [model] set over it.
 #pragma once
 
-#include "core/dtype.h"
+#include "core/precision.h"
 #include "models/model_config.h"
 #include "train/config.h"
 
 namespace tessera {
 
 ModelConfig model_of_config(const Config& config);
-DType precision_of_config(const Config& config);
+Precision precision_of_config(const Config& config);
 
 // The shape of one microbatch.
 BatchShape microbatch_shape(const Config& config, const ModelConfig& model);

@@ -14,7 +14,8 @@ inline OptimizerOptions optimizer_of_config(const Config& config) {
           .epsilon = train.epsilon,
           .weight_decay = train.weight_decay,
           .clip_norm = train.clip_norm,
-          .ema_decay = train.ema_decay};
+          .ema_decay = train.ema_decay,
+          .rounding_seed = train.seed};
 }
 
 }  // namespace tessera

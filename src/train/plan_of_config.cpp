@@ -30,6 +30,7 @@ std::vector<int> parse_stages(const std::string& text) {
 }
 
 Recompute recompute_of(const PlanConfig& plan) {
+  if (plan.recompute == "cheap") return {.kind = RecomputeKind::Cheap};
   if (plan.recompute == "attention") return {.kind = RecomputeKind::Attention};
   if (plan.recompute == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
   if (plan.recompute == "fit") return {.kind = RecomputeKind::Fit};

@@ -13,6 +13,7 @@
 #include "models/model_size.h"
 #include "program/program_work.h"
 #include "train/model_of_config.h"
+#include "train/process_age.h"
 #include "train/random_batch.h"
 #include "train/resident_memory.h"
 #include "train/training_options.h"
@@ -58,8 +59,10 @@ class StepBench {
   // The floor is OpenBLAS's, so a GPU has none.
   StepBenchResult run_on_gpu() {
     if (config_.run.peak_gflops == 0)
-      result_.peak_flops_per_second = measure_cuda_matmul_rate(precision_of_config(config_));
+      result_.peak_flops_per_second =
+          measure_cuda_matmul_rate(precision_of_config(config_).compute);
     measure_steps(steps_);
+    result_.device_bytes = gpu_bytes_in_use();
     finish();
     return std::move(result_);
   }
@@ -71,7 +74,7 @@ class StepBench {
   void make_executor() {
     Compiled compiled =
         compile(build_model(model_, shape_, precision_of_config(config_), HeadKind::Loss),
-                training_options(config_, {}, result_.threads));
+                training_options(config_, plan_of_config(config_, model_), result_.threads));
     hardware_flops_ = work_of(compiled.programs, "train_step").flops;
     CpuExecutorOptions executor_options{.threads = result_.threads};
     if (options_.profile)
@@ -100,6 +103,7 @@ class StepBench {
   void warm_up() {
     say("warming up");
     run_step();  // touches every page
+    result_.first_step_seconds = process_age_seconds();
     const double seconds = run_step();
     result_.resident_bytes = peak_resident_bytes();
     profile_.clear();

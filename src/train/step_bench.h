@@ -32,6 +32,8 @@ struct StepBenchResult {
   double mfu = 0, hfu = 0;
   int64_t peak_bytes = 0;      // planned
   int64_t resident_bytes = 0;  // the most the process held, before the floor's operands were made
+  int64_t device_bytes = 0;    // in use on the GPU, by whomever; 0: no GPU
+  double first_step_seconds = 0;  // from the start of the process to the end of its first step
   double loss = 0;
   std::vector<FloorRate> floor;
   std::vector<ProfileRow> profile;

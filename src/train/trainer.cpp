@@ -57,7 +57,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
       precision_(precision_of_config(config_)),
       shape_(microbatch_shape(config_, model_)),
       threads_(threads_of_config(config_)),
-      data_(open_training_data(config_, model_, precision_)),
+      data_(open_training_data(config_, model_, precision_.compute)),
       progress_({.stream = stderr,
                  .live = !quiet() && is_terminal(stderr),
                  .total_steps = config_.train.steps,
@@ -200,7 +200,7 @@ StepMetrics Trainer::step() {
 
 // Processes of a job measure at the same time, each the threads of its rank.
 double Trainer::measure_peak_rate() const {
-  if (on_gpu()) return measure_cuda_matmul_rate(precision_);
+  if (on_gpu()) return measure_cuda_matmul_rate(precision_.compute);
   if (!options_.world) return measure_matmul_rate(threads_);
   return facts_.ranks * measure_matmul_rate(facts_.threads_per_rank);
 }
@@ -262,7 +262,8 @@ void Trainer::write_trace() {
 void Trainer::show_sample(const std::string& title) {
   const auto begin = Clock::now();
   if (!generator_)
-    generator_ = std::make_unique<TextGenerator>(model_, precision_, config_.train.seq, threads_);
+    generator_ =
+        std::make_unique<TextGenerator>(model_, precision_.compute, config_.train.seq, threads_);
   generator_->copy_parameters(*executor_);
   std::string text;
   generator_->generate({'\n'}, {.tokens = 240, .temperature = 0.7, .top_k = 0, .seed = 1},

@@ -11,6 +11,7 @@
 
 #include "comm/communicator.h"
 #include "compiler/compile.h"
+#include "core/precision.h"
 #include "exec/cpu/matmul_rate.h"
 #include "exec/device_executor.h"
 #include "exec/trace_recorder.h"
@@ -93,7 +94,7 @@ class Trainer {
   Config config_;
   TrainerOptions options_;
   ModelConfig model_;
-  DType precision_;
+  Precision precision_;
   BatchShape shape_;
   int threads_;
   TrainingData data_;

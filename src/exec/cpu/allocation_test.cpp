@@ -70,9 +70,9 @@ TEST(AllocationCount, SeesMallocNewAndMmap) {
 class AllocationTest : public testing::TestWithParam<SmallModel> {};
 
 TEST_P(AllocationTest, NothingIsAllocatedWhileAStepRuns) {
-  for (const DType compute : {DType::Fp32, DType::Bf16})
+  for (const Precision precision : kPrecisions)
     for (const int threads : {1, 2}) {
-      SmallRun run(GetParam(), {.compute = compute, .microbatches = 2, .threads = threads});
+      SmallRun run(GetParam(), {.precision = precision, .microbatches = 2, .threads = threads});
       run.train_step(1);
       run.evaluate(1);
       run.write_inputs(2);
@@ -83,7 +83,7 @@ TEST_P(AllocationTest, NothingIsAllocatedWhileAStepRuns) {
         run.executor().run("evaluate");
         run.executor().read_step("loss");
       }
-      EXPECT_EQ(allocations - before, 0) << name(compute) << ", " << threads << " threads";
+      EXPECT_EQ(allocations - before, 0) << name(precision) << ", " << threads << " threads";
     }
 }
 

@@ -37,35 +37,35 @@ class TrainingRun : public testing::TestWithParam<SmallModel> {
 };
 
 TEST_P(TrainingRun, TwoRunsGiveTheSameBits) {
-  for (const DType compute : {DType::Fp32, DType::Bf16}) {
-    const SmallRunOptions options{.compute = compute, .microbatches = 2, .threads = 2};
-    EXPECT_EQ(outcome(options), outcome(options)) << name(compute);
+  for (const Precision precision : kPrecisions) {
+    const SmallRunOptions options{.precision = precision, .microbatches = 2, .threads = 2};
+    EXPECT_EQ(outcome(options), outcome(options)) << name(precision);
   }
 }
 
 TEST_P(TrainingRun, TheNumberOfThreadsDoesNotChangeTheBits) {
-  for (const DType compute : {DType::Fp64, DType::Fp32, DType::Bf16}) {
-    const Outcome one = outcome({.compute = compute, .microbatches = 2, .threads = 1});
+  for (const Precision precision : kPrecisions) {
+    const Outcome one = outcome({.precision = precision, .microbatches = 2, .threads = 1});
     for (const int threads : {2, 3})
-      EXPECT_EQ(one, outcome({.compute = compute, .microbatches = 2, .threads = threads}))
-          << name(compute) << ", " << threads << " threads";
+      EXPECT_EQ(one, outcome({.precision = precision, .microbatches = 2, .threads = threads}))
+          << name(precision) << ", " << threads << " threads";
   }
 }
 
 TEST_P(TrainingRun, NobodyReadsADeadOrUnwrittenBuffer) {
-  for (const DType compute : {DType::Fp32, DType::Bf16}) {
-    const Outcome clean = outcome({.compute = compute, .microbatches = 2});
-    const Outcome poisoned = outcome({.compute = compute, .microbatches = 2, .poison = true});
+  for (const Precision precision : kPrecisions) {
+    const Outcome clean = outcome({.precision = precision, .microbatches = 2});
+    const Outcome poisoned = outcome({.precision = precision, .microbatches = 2, .poison = true});
     for (const double loss : clean.losses) EXPECT_TRUE(std::isfinite(loss));
-    EXPECT_EQ(clean, poisoned) << name(compute);
+    EXPECT_EQ(clean, poisoned) << name(precision);
   }
 }
 
 TEST_P(TrainingRun, FusionDoesNotChangeTheBits) {
-  for (const DType compute : {DType::Fp64, DType::Fp32, DType::Bf16})
-    EXPECT_EQ(outcome({.compute = compute}),
-              outcome({.compute = compute, .pipeline = {.disabled = {"fuse"}}}))
-        << name(compute);
+  for (const Precision precision : kPrecisions)
+    EXPECT_EQ(outcome({.precision = precision}),
+              outcome({.precision = precision, .pipeline = {.disabled = {"fuse"}}}))
+        << name(precision);
 }
 
 TEST_P(TrainingRun, AStepKeepsNothingOfTheOneBeforeButTheStates) {
@@ -134,8 +134,8 @@ TEST_P(TrainingRun, GradientsMatchFiniteDifferences) {
 }
 
 TEST_P(TrainingRun, LearnsOneBatchByHeart) {
-  for (const DType compute : {DType::Fp32, DType::Bf16}) {
-    SmallRun run(GetParam(), {.compute = compute, .optimizer = {.weight_decay = 0.0}});
+  for (const Precision precision : kPrecisions) {
+    SmallRun run(GetParam(), {.precision = precision, .optimizer = {.weight_decay = 0.0}});
     const double first = run.train_step(1);
     double last = first;
     for (int step = 2; step <= 60; ++step) {
@@ -144,7 +144,7 @@ TEST_P(TrainingRun, LearnsOneBatchByHeart) {
       run.executor().run("train_step");
       last = run.executor().read_step("loss");
     }
-    EXPECT_LT(last, 0.3 * first) << name(compute);
+    EXPECT_LT(last, 0.3 * first) << name(precision);
   }
 }
 

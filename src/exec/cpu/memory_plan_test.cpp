@@ -75,9 +75,9 @@ class TouchCheck {
 class MemoryPlan : public testing::TestWithParam<SmallModel> {};
 
 TEST_P(MemoryPlan, AnInstructionWritesItsResultsAndWorkspaceAlone) {
-  for (const DType compute : {DType::Fp32, DType::Bf16, DType::Fp64}) {
+  for (const Precision precision : kPrecisions) {
     TouchCheck check;
-    SmallRun run(GetParam(), {.compute = compute,
+    SmallRun run(GetParam(), {.precision = precision,
                               .microbatches = 2,
                               .threads = 2,
                               .optimizer = {.ema_decay = 0.9},
@@ -91,7 +91,7 @@ TEST_P(MemoryPlan, AnInstructionWritesItsResultsAndWorkspaceAlone) {
 
 // An arena is mapped in whole pages, so what lies behind its last byte can be looked at.
 TEST_P(MemoryPlan, NothingBehindAnArenaIsWritten) {
-  SmallRun run(GetParam(), {.compute = DType::Fp32, .threads = 2});
+  SmallRun run(GetParam(), {.precision = DType::Fp32, .threads = 2});
   run.losses(2);
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (const Lifetime lifetime : kArenas) {
@@ -105,7 +105,7 @@ TEST_P(MemoryPlan, NothingBehindAnArenaIsWritten) {
 // Fills the slot and scratch arenas with a pattern, runs a step and looks where it is gone.
 TEST_P(MemoryPlan, KernelsReachTheEndOfWhatIsPlanned) {
   constexpr auto kPattern = std::byte{0xA5};
-  SmallRun run(GetParam(), {.compute = DType::Fp32});
+  SmallRun run(GetParam(), {.precision = DType::Fp32});
   for (const Lifetime lifetime : {Lifetime::Slot, Lifetime::Scratch}) {
     const auto arena = run.executor().arena(lifetime);
     std::fill(arena.begin(), arena.end(), kPattern);
@@ -152,7 +152,7 @@ SmallModel chunked_model() {
 
 TEST(SlowMemoryPlan, AnInstructionOfManyChunksWritesItsResultsAndWorkspaceAlone) {
   TouchCheck check;
-  SmallRun run(chunked_model(), {.compute = DType::Fp32,
+  SmallRun run(chunked_model(), {.precision = DType::Fp32,
                                  .batch = 4,
                                  .threads = 2,
                                  .observer = [&](const InstructionEvent& event) { check(event); }});
@@ -162,12 +162,13 @@ TEST(SlowMemoryPlan, AnInstructionOfManyChunksWritesItsResultsAndWorkspaceAlone)
 }
 
 TEST(SlowMemoryPlan, ChunksGiveTheSameBitsPoisonedAndOnAnyNumberOfThreads) {
-  for (const DType compute : {DType::Fp32, DType::Bf16}) {
-    SmallRun one(chunked_model(), {.compute = compute, .batch = 4});
+  for (const Precision precision : kPrecisions) {
+    SmallRun one(chunked_model(), {.precision = precision, .batch = 4});
     const double loss = one.train_step(1);
-    SmallRun two(chunked_model(), {.compute = compute, .batch = 4, .threads = 2, .poison = true});
-    EXPECT_EQ(two.train_step(1), loss) << name(compute);
-    EXPECT_EQ(two.states(), one.states()) << name(compute);
+    SmallRun two(chunked_model(),
+                 {.precision = precision, .batch = 4, .threads = 2, .poison = true});
+    EXPECT_EQ(two.train_step(1), loss) << name(precision);
+    EXPECT_EQ(two.states(), one.states()) << name(precision);
   }
 }
 
@@ -184,7 +185,7 @@ TEST(SlowMemoryPlan, TheProcessGrowsByWhatIsPlanned) {
                   .bias = true};
   model.seq = 256;
   const int64_t before = resident_bytes();
-  SmallRun run(model, {.compute = DType::Fp32, .batch = 4, .threads = 2});
+  SmallRun run(model, {.precision = DType::Fp32, .batch = 4, .threads = 2});
   run.train_step(1);
   const auto grown = static_cast<double>(resident_bytes() - before);
   const auto planned = static_cast<double>(run.program().peak_bytes());

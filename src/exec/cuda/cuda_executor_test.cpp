@@ -15,27 +15,27 @@ namespace {
 
 struct Case {
   SmallModel model;
-  DType compute;
+  Precision precision;
   int microbatches;
 };
 
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const SmallModel& model : small_models())
-    for (const DType compute : {DType::Fp64, DType::Fp32, DType::Bf16})
-      for (const int microbatches : {1, 3}) all.push_back({model, compute, microbatches});
+    for (const Precision precision : kPrecisions)
+      for (const int microbatches : {1, 3}) all.push_back({model, precision, microbatches});
   return all;
 }
 
 std::string case_title(const testing::TestParamInfo<Case>& info) {
-  return fmt::format("{}_{}_{}_microbatches", info.param.model.name, name(info.param.compute),
+  return fmt::format("{}_{}_{}_microbatches", info.param.model.name, name(info.param.precision),
                      info.param.microbatches);
 }
 
 // Of losses, gradients and weights, over ten steps.
-double tolerance(DType compute) {
-  if (compute == DType::Fp64) return 1e-9;
-  return compute == DType::Fp32 ? 1e-4 : 5e-2;
+double tolerance(Precision precision) {
+  if (precision.compute == DType::Fp64) return 1e-9;
+  return precision.compute == DType::Fp32 ? 1e-4 : 5e-2;
 }
 
 // The program of a SmallRun once more, on the GPU, fed with what the CPU has been fed with.
@@ -43,7 +43,7 @@ class GpuTwin {
  public:
   GpuTwin(const Case& c, SmallRun& cpu, bool wait_for_each = true) : cpu_(cpu) {
     Compiled compiled =
-        compile(c.model.build(c.compute, 2),
+        compile(c.model.build(c.precision, 2),
                 {.optimizer = {}, .profile = {.threads = 1}, .microbatches = c.microbatches});
     executor_ = make_cuda_executor(std::move(compiled.program()), {.wait_for_each = wait_for_each});
     initialise_states(*executor_, 7);
@@ -124,7 +124,7 @@ class GpuTraining : public testing::TestWithParam<Case> {
   }
   SmallRun cpu_run() const {
     return SmallRun(GetParam().model,
-                    {.compute = GetParam().compute, .microbatches = GetParam().microbatches});
+                    {.precision = GetParam().precision, .microbatches = GetParam().microbatches});
   }
 };
 
@@ -132,8 +132,8 @@ TEST_P(GpuTraining, FirstGradientsAreTheCpus) {
   SmallRun cpu = cpu_run();
   GpuTwin gpu(GetParam(), cpu);
   const double expected = cpu.train_step(1), loss = gpu.run("train_step", 1);
-  EXPECT_NEAR(loss, expected, tolerance(GetParam().compute) * std::abs(expected));
-  expect_near(gpu.gradients(), cpu.gradients(), tolerance(GetParam().compute));
+  EXPECT_NEAR(loss, expected, tolerance(GetParam().precision) * std::abs(expected));
+  expect_near(gpu.gradients(), cpu.gradients(), tolerance(GetParam().precision));
 }
 
 TEST_P(GpuTraining, TenLossesAreTheCpus) {
@@ -142,12 +142,12 @@ TEST_P(GpuTraining, TenLossesAreTheCpus) {
   for (int step = 1; step <= 10; ++step) {
     const double expected = cpu.train_step(step);
     EXPECT_NEAR(gpu.run("train_step", step), expected,
-                tolerance(GetParam().compute) * std::abs(expected))
+                tolerance(GetParam().precision) * std::abs(expected))
         << "step " << step;
   }
   const double expected = cpu.evaluate(11);
   EXPECT_NEAR(gpu.run("evaluate", 11), expected,
-              tolerance(GetParam().compute) * std::abs(expected));
+              tolerance(GetParam().precision) * std::abs(expected));
 }
 
 TEST_P(GpuTraining, RepeatsItsBits) {

@@ -36,6 +36,13 @@ GpuFacts gpu_facts() {
   return {properties.name, static_cast<double>(properties.totalGlobalMem)};
 }
 
+int64_t gpu_bytes_in_use() {
+  require_gpu();
+  size_t free = 0, all = 0;
+  check_cuda(cudaMemGetInfo(&free, &all), "ask for the GPU's memory");
+  return static_cast<int64_t>(all - free);
+}
+
 std::unique_ptr<Executor> make_cuda_executor(Program program, CudaExecutorOptions options) {
   require_gpu();
   if (program.mesh.num_ranks() > 1)

@@ -3,8 +3,8 @@
 
 namespace tessera {
 
-Module SmallModel::build(DType compute, int64_t batch, HeadKind head) const {
-  return build_model(config, {.batch = batch, .seq = seq}, compute, head);
+Module SmallModel::build(Precision precision, int64_t batch, HeadKind head) const {
+  return build_model(config, {.batch = batch, .seq = seq}, precision, head);
 }
 
 std::vector<SmallModel> small_models() {

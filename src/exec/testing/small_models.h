@@ -16,8 +16,12 @@ struct SmallModel {
   ModelConfig config;
   int64_t seq = 1;
 
-  Module build(DType compute, int64_t batch, HeadKind head = HeadKind::Loss) const;
+  Module build(Precision precision, int64_t batch, HeadKind head = HeadKind::Loss) const;
 };
+
+// All that a model can be trained in.
+inline const std::vector<Precision> kPrecisions{
+    DType::Fp64, DType::Fp32, DType::Bf16, {DType::Bf16, true}};
 
 std::vector<SmallModel> small_models();
 SmallModel small_model(const std::string& name);

@@ -45,11 +45,11 @@ double relative_error(std::span<const double> a, std::span<const double> b) {
 
 SmallRun::SmallRun(const SmallModel& model, const SmallRunOptions& options)
     : model_(model), options_(options) {
-  Compiled compiled =
-      compile(model.build(options.compute, options.batch), {.optimizer = options.optimizer,
-                                                            .profile = {.threads = options.threads},
-                                                            .microbatches = options.microbatches,
-                                                            .pipeline = options.pipeline});
+  Compiled compiled = compile(model.build(options.precision, options.batch),
+                              {.optimizer = options.optimizer,
+                               .profile = {.threads = options.threads},
+                               .microbatches = options.microbatches,
+                               .pipeline = options.pipeline});
   executor_ = std::make_unique<CpuExecutor>(
       std::move(compiled.program()),
       CpuExecutorOptions{

@@ -15,7 +15,7 @@
 namespace tessera {
 
 struct SmallRunOptions {
-  DType compute = DType::Fp64;
+  Precision precision = DType::Fp64;
   int64_t batch = 2;  // rows of a microbatch
   int microbatches = 1;
   int threads = 1;

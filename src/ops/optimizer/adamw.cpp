@@ -2,7 +2,8 @@
 // adamw(weights, gradient, moment1, moment2, ...): one step of AdamW (Loshchilov and Hutter) as
 // PyTorch has it, after scaling the gradient to norm clip_norm where the norm of all gradients is
 // larger. Updates weights and moments in place. Of flat weights only the first `decayed` elements
-// decay (-1: all); where they are a shard of a flat buffer, `shard` tells which one.
+// decay (-1: all); where they are a shard of a flat buffer, `shard` tells which one. In bf16 it
+// computes in fp32 and rounds weights and moments up or down by chance.
 #include "ops/nothing_split.h"
 #include "ops/type_rules.h"
 
@@ -12,8 +13,6 @@ namespace {
 std::vector<TensorType> infer_types(const OpCall& call) {
   const TensorType& weights = call.operand(0);
   require_float(call, 0);
-  call.require(accumulator_of(weights.dtype) == weights.dtype,
-               "weights are {}: update fp32 master weights and take a copy", name(weights.dtype));
   for (const size_t i : {1, 2, 3}) require_same_type(call, 0, i);
   for (const size_t i : {4, 5, 6}) require_type(call, i, scalar(DType::Fp64));
   if (call.operands.size() > 7) require_type(call, 7, scalar(DType::Int32));
@@ -51,7 +50,8 @@ const OpDef& adamw_def() {
                      {"weight_decay", 0.0},
                      {"decayed", int64_t{-1}},
                      {"clip_norm", 0.0},
-                     {"copy_dtype", "none"}},
+                     {"copy_dtype", "none"},
+                     {"seed", int64_t{0}}},
       .infer_types = infer_types,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over weights, gradient and both moments: bound by memory.
 #include <algorithm>
+#include <bit>
 
 #include "exec/cpu/cpu_call.h"
 #include "exec/cpu/simd.h"
+#include "ops/optimizer/stochastic_rounding.h"
 #include "ops/row_ranges.h"
 
 namespace tessera {
@@ -17,6 +19,16 @@ struct Settings {
   A step_size;       // learning_rate / (1 - beta1^step)
   A inv_root_bias2;  // 1 / sqrt(1 - beta2^step)
 };
+
+// What updates in bf16 are rounded by: a draw per element of the whole flat buffer and step.
+struct Rounding {
+  uint64_t seed, first;
+  uint32_t step;
+};
+
+Bf16 rounded(float x, uint32_t draw) {
+  return {rounded_by_chance(std::bit_cast<uint32_t>(x), draw)};
+}
 
 template <typename A>
 Settings<A> settings_of(const CpuCall& call) {
@@ -32,61 +44,85 @@ Settings<A> settings_of(const CpuCall& call) {
           .inv_root_bias2 = static_cast<A>(1 / std::sqrt(1 - std::pow(a.real("beta2"), step)))};
 }
 
-template <typename A, typename Copy>
+// S: how weights, gradient and moments are kept.
+template <typename S, typename Copy>
 struct Tensors {
-  const A *weights, *gradient, *moment1, *moment2;
-  A *new_weights, *new_moment1, *new_moment2;
-  Copy* copy;  // null: none
+  const S *weights, *gradient, *moment1, *moment2;
+  S *new_weights, *new_moment1, *new_moment2;
+  Copy* copy;         // null: none
+  Rounding rounding;  // where S is bf16
 };
 
-template <typename A, typename Copy, bool kCopies>
-TESSERA_INLINE void update(const Settings<A>& settings, const Tensors<A, Copy>& t, int64_t begin,
-                           int64_t end) {
+template <typename S, typename Copy, bool kCopies>
+TESSERA_INLINE void update(const Settings<Accumulator<S>>& settings, const Tensors<S, Copy>& t,
+                           int64_t begin, int64_t end) {
+  using A = Accumulator<S>;
   const Settings<A> s = settings;  // in registers: nothing below can change it
   const A rest1 = 1 - s.beta1, rest2 = 1 - s.beta2;
 #pragma GCC ivdep
   for (int64_t i = begin; i < end; ++i) {
-    const A g = t.gradient[i] * s.gradient_scale;
-    const A m = s.beta1 * t.moment1[i] + rest1 * g;
-    const A v = s.beta2 * t.moment2[i] + rest2 * g * g;
-    const A w =
-        t.weights[i] * s.decay - s.step_size * (m / (std::sqrt(v) * s.inv_root_bias2 + s.epsilon));
-    t.new_moment1[i] = m;
-    t.new_moment2[i] = v;
-    t.new_weights[i] = w;
+    const A g = load(t.gradient[i]) * s.gradient_scale;
+    const A m = s.beta1 * load(t.moment1[i]) + rest1 * g;
+    const A v = s.beta2 * load(t.moment2[i]) + rest2 * g * g;
+    const A w = load(t.weights[i]) * s.decay -
+                s.step_size * (m / (std::sqrt(v) * s.inv_root_bias2 + s.epsilon));
+    if constexpr (std::is_same_v<S, Bf16>) {
+      const uint64_t element = t.rounding.first + static_cast<uint64_t>(i);
+      const PhiloxWords draws = rounding_draws(t.rounding.seed, element / 2, t.rounding.step);
+      t.new_moment1[i] = rounded(m, draw_of(draws, element, 1));
+      t.new_moment2[i] = rounded(v, draw_of(draws, element, 2));
+      t.new_weights[i] = rounded(w, draw_of(draws, element, 0));
+    } else {
+      t.new_moment1[i] = m;
+      t.new_moment2[i] = v;
+      t.new_weights[i] = w;
+    }
     if constexpr (kCopies) t.copy[i] = store<Copy>(static_cast<Accumulator<Copy>>(w));
   }
 }
 
-template <typename A, typename Copy>
-TESSERA_SIMD void adamw_range(const Settings<A>& settings, const Tensors<A, Copy>& tensors,
-                              int64_t begin, int64_t end) {
+template <typename S, typename Copy>
+TESSERA_SIMD void adamw_range(const Settings<Accumulator<S>>& settings,
+                              const Tensors<S, Copy>& tensors, int64_t begin, int64_t end) {
   if (tensors.copy)
-    update<A, Copy, true>(settings, tensors, begin, end);
+    update<S, Copy, true>(settings, tensors, begin, end);
   else
-    update<A, Copy, false>(settings, tensors, begin, end);
+    update<S, Copy, false>(settings, tensors, begin, end);
+}
+
+// Of the flat buffer that these elements are a shard of.
+int64_t elements_before(const CpuCall& call, int64_t elements) {
+  return call.operand(7) ? *call.operand(7).as<int32_t>() * elements : 0;
 }
 
 // How many of these elements decay: the first ones.
 int64_t decayed_elements(const CpuCall& call, int64_t elements) {
   const int64_t decayed = call.attributes.integer("decayed");
   if (decayed < 0) return elements;
-  const int64_t before = call.operand(7) ? *call.operand(7).as<int32_t>() * elements : 0;
-  return std::clamp<int64_t>(decayed - before, 0, elements);
+  return std::clamp<int64_t>(decayed - elements_before(call, elements), 0, elements);
 }
 
-template <typename A, typename Copy>
+Rounding rounding_of(const CpuCall& call) {
+  return {
+      .seed = static_cast<uint64_t>(call.attributes.integer("seed")),
+      .first = static_cast<uint64_t>(elements_before(call, call.result(0).type->num_elements())),
+      .step = static_cast<uint32_t>(*call.operand(5).as<double>())};
+}
+
+template <typename S, typename Copy>
 void run_adamw(const CpuCall& call) {
+  using A = Accumulator<S>;
   const TensorRef copy = call.result(3);
   const Settings<A> settings = settings_of<A>(call);
-  const Tensors<A, Copy> tensors{.weights = call.operand(0).as<A>(),
-                                 .gradient = call.operand(1).as<A>(),
-                                 .moment1 = call.operand(2).as<A>(),
-                                 .moment2 = call.operand(3).as<A>(),
-                                 .new_weights = call.result(0).as<A>(),
-                                 .new_moment1 = call.result(1).as<A>(),
-                                 .new_moment2 = call.result(2).as<A>(),
-                                 .copy = copy ? copy.as<Copy>() : nullptr};
+  const Tensors<S, Copy> tensors{.weights = call.operand(0).as<S>(),
+                                 .gradient = call.operand(1).as<S>(),
+                                 .moment1 = call.operand(2).as<S>(),
+                                 .moment2 = call.operand(3).as<S>(),
+                                 .new_weights = call.result(0).as<S>(),
+                                 .new_moment1 = call.result(1).as<S>(),
+                                 .new_moment2 = call.result(2).as<S>(),
+                                 .copy = copy ? copy.as<Copy>() : nullptr,
+                                 .rounding = rounding_of(call)};
   Settings<A> undecayed = settings;
   undecayed.decay = 1;
   const int64_t elements = call.result(0).type->num_elements();
@@ -104,10 +140,7 @@ void adamw_cpu(const CpuCall& call) {
   const DType dtype = call.result(0).type->dtype;
   const DType copy = call.result(3) ? call.result(3).type->dtype : dtype;
   dispatch_float(copy, [&]<typename Copy>() {
-    if (dtype == DType::Fp64)
-      run_adamw<double, Copy>(call);
-    else
-      run_adamw<float, Copy>(call);
+    dispatch_float(dtype, [&]<typename S>() { run_adamw<S, Copy>(call); });
   });
 }
 

@@ -17,6 +17,12 @@ std::vector<SampleOperand> operands(const TensorType& weights, double step, doub
           {.type = scalar(DType::Fp64), .fill = constant(norm_squares)}};
 }
 
+// Weights, gradient and moments in the dtype of the call.
+std::vector<SampleOperand> pure(std::vector<SampleOperand> all) {
+  for (SampleOperand& operand : all) operand.accumulator = false;
+  return all;
+}
+
 std::vector<SampleOperand> sharded(std::vector<SampleOperand> all, double shard) {
   all.push_back({.type = scalar(DType::Int32), .fill = [=](int64_t, double) { return shard; }});
   return all;
@@ -52,6 +58,14 @@ std::vector<OpSample> adamw_samples() {
        .operands = operands(large, 1000, 4),
        .attributes = {{"weight_decay", 0.01}, {"clip_norm", 1.0}, {"copy_dtype", "bf16"}},
        .flops = 15 * 40001},
+      {.name = "kept_in_the_calls_own_dtype",
+       .operands = pure(operands(large, 1000, 4)),
+       .attributes = {{"weight_decay", 0.01}, {"clip_norm", 1.0}, {"seed", int64_t{1} << 40}},
+       .flops = 15 * 40001},
+      {.name = "a_shard_kept_in_the_calls_own_dtype",
+       .operands = pure(sharded(operands(matrix, 3, 4), 3)),
+       .attributes = {{"weight_decay", 0.1}, {"decayed", int64_t{500}}, {"seed", int64_t{5}}},
+       .flops = 15 * 7 * 19},
   };
 }
 

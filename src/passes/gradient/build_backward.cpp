@@ -139,9 +139,10 @@ class ClassGradient {
     ValueId gradient = gradient_of(parameter.value, Phase::WeightGrad);
     if (gradient == kNone) return;
     const std::string about = graph_.value(parameter.value).name;
-    if (!kernel_can_accumulate(gradient) || has_other_use(gradient))
-      gradient = copied(gradient, about, Phase::WeightGrad,
-                        accumulator_of(graph_.value(parameter.value).type.dtype));
+    const DType kept = kept_dtype(*parameter.state, graph_.value(parameter.value).type.dtype);
+    if (!kernel_can_accumulate(gradient) || has_other_use(gradient) ||
+        graph_.value(gradient).type.dtype != kept)
+      gradient = copied(gradient, about, Phase::WeightGrad, kept);
     graph_.add_output(
         {.kind = OutputKind::Gradient, .value = gradient, .target = about, .accumulates = true});
   }

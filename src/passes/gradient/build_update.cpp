@@ -22,7 +22,7 @@ class BundleUpdate {
         options_(options),
         plan_(plan),
         bundle_(std::move(bundle)),
-        kept_(accumulator_of(bundle_.dtype)),
+        kept_(bundle_.kept),
         sharded_(bundle_.bundle.shards > 1),
         weights_(add_flat(FlatRole::Weights, bundle_.dtype)),
         gradient_(add_flat(FlatRole::Gradient, kept_)) {
@@ -107,7 +107,8 @@ class BundleUpdate {
         {"weight_decay", bundle_.decayed > 0 ? options_.weight_decay : 0.0},
         {"decayed", bundle_.decayed},
         {"clip_norm", options_.clip_norm},
-        {"copy_dtype", has_master ? std::string(name(bundle_.dtype)) : "none"}};
+        {"copy_dtype", has_master ? std::string(name(bundle_.dtype)) : "none"},
+        {"seed", options_.rounding_seed}};
     const std::vector<ValueId> updated =
         emit(graph_, OpKind::adamw, operands,
              {.attributes = attributes, .phase = Phase::Update, .name = named("new")});
@@ -116,7 +117,7 @@ class BundleUpdate {
     if (has_master) return_flat(weights, updated[0]);
     publish(has_master ? updated[3] : updated[0]);
     if (options_.ema_decay > 0) {
-      const ValueId average = add_flat(FlatRole::Average, kept_);
+      const ValueId average = add_flat(FlatRole::Average, accumulator_of(kept_));
       return_flat(average, emit_one(OpKind::moving_average, {average, updated[0]},
                                     {{"decay", options_.ema_decay}}, Phase::Update, "average_new"));
     }

@@ -13,8 +13,9 @@ struct OptimizerOptions {
   double beta2 = 0.95;
   double epsilon = 1e-8;
   double weight_decay = 0.1;
-  double clip_norm = 1.0;  // 0: gradients are not clipped
-  double ema_decay = 0.0;  // 0: no moving average of the weights
+  double clip_norm = 1.0;     // 0: gradients are not clipped
+  double ema_decay = 0.0;     // 0: no moving average of the weights
+  int64_t rounding_seed = 0;  // of updates that are rounded by chance
 };
 
 Pass build_update(OptimizerOptions options, Plan plan);

@@ -72,6 +72,7 @@ std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const P
       BundlePlan fresh;
       fresh.bundle.name = fmt::format("bundle{}", bundles.size());
       fresh.dtype = trained.parameter->type.dtype;
+      fresh.kept = kept_dtype(*trained.input->state, fresh.dtype);
       fresh.pending = trained.pending;
       fresh.split = trained.split;
       fresh.joined = trained.input->state->joined;

@@ -11,6 +11,7 @@ namespace tessera {
 struct BundlePlan {
   Bundle bundle;
   DType dtype = DType::Fp32;  // of the weights
+  DType kept = DType::Fp32;   // of gradient and moments
   int64_t decayed = 0;        // leading elements that weight decay applies to
   AxisIds pending;            // axes over which the gradient is still to be summed
   AxisIds split;              // axes that split the parameters in use

@@ -91,10 +91,14 @@ PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
   if (plan.recompute.kind == RecomputeKind::Attention)
     for (size_t c = 0; c < module.classes.size(); ++c)
       chosen[c] = attention_values(module.classes[c].graph);
-  if (plan.recompute.kind == RecomputeKind::Values) {
+  if (plan.recompute.kind == RecomputeKind::Values || plan.recompute.kind == RecomputeKind::Cheap) {
     const std::vector<Candidate> all = candidates(module, profile);
-    for (size_t i = 0; i < std::min(all.size(), static_cast<size_t>(plan.recompute.values)); ++i)
-      chosen[all[i].block_class].insert(all[i].value);
+    const auto dear =
+        std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.dear; });
+    const auto count = plan.recompute.kind == RecomputeKind::Cheap
+                           ? static_cast<size_t>(dear - all.begin())
+                           : std::min(all.size(), static_cast<size_t>(plan.recompute.values));
+    for (size_t i = 0; i < count; ++i) chosen[all[i].block_class].insert(all[i].value);
   }
   int64_t dropped = 0, bytes = 0;
   for (const auto& [c, values] : chosen) {

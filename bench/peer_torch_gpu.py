@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The peer on a GPU: a training step of GPT-2 or Llama 3 in PyTorch with torch.compile, scaled-dot-product attention,
+fused AdamW and clipping, the same maths as `tessera bench step --device cuda`. bf16: autocast over fp32 weights;
+pure_bf16: weights, gradients and moments in bf16. Prints one JSON object, with the seconds before the first steady
+step and the peak of memory."""
+import argparse
+import json
+import statistics
+import sys
+import time
+
+BEGIN = time.perf_counter()
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+GPT2 = {"family": "gpt", "kv_heads": 0, "mlp": 0, "vocabulary": 50257, "context": 1024, "tied": True}
+LLAMA = {"family": "llama", "kv_heads": 8, "vocabulary": 128256, "context": 131072}
+PRESETS = {
+    "gpt2-124m": {**GPT2, "layers": 12, "width": 768, "heads": 12},
+    "gpt2-350m": {**GPT2, "layers": 24, "width": 1024, "heads": 16},
+    "gpt2-1.5b": {**GPT2, "layers": 48, "width": 1600, "heads": 25},
+    "llama3-1b": {**LLAMA, "layers": 16, "width": 2048, "heads": 32, "mlp": 8192, "tied": True},
+    "llama3-3b": {**LLAMA, "layers": 28, "width": 3072, "heads": 24, "mlp": 8192, "tied": True},
+    "llama3-8b": {**LLAMA, "layers": 32, "width": 4096, "heads": 32, "mlp": 14336, "tied": False},
+}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", choices=PRESETS, default="gpt2-124m")
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--seq", type=int, default=1024)
+    parser.add_argument("--layers", type=int, help="instead of the preset's")
+    parser.add_argument("--precision", choices=("bf16", "pure_bf16"), default="bf16")
+    parser.add_argument("--warmup", type=int, default=5, help="steps before those measured, the compilation among them")
+    parser.add_argument("--steps", type=int, default=10)
+    return parser.parse_args()
+
+
+class GptBlock(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        width = config["width"]
+        self.heads = config["heads"]
+        self.attention_norm = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.mlp_norm = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x, _turns):
+        batch, seq, width = x.shape
+        qkv = self.qkv(self.attention_norm(x)).view(batch, seq, 3, self.heads, -1)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, seq, width))
+        return x + self.down(F.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
+
+
+def rotated(x, turns):
+    cosine, sine = turns
+    a, b = x.float().chunk(2, -1)
+    return torch.cat((a * cosine - b * sine, b * cosine + a * sine), -1).to(x.dtype)
+
+
+class LlamaBlock(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        width, self.heads, self.kv_heads = config["width"], config["heads"], config["kv_heads"]
+        size = width // self.heads
+        self.attention_norm = nn.RMSNorm(width, eps=1e-5)
+        self.q = nn.Linear(width, width, bias=False)
+        self.k = nn.Linear(width, self.kv_heads * size, bias=False)
+        self.v = nn.Linear(width, self.kv_heads * size, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.mlp_norm = nn.RMSNorm(width, eps=1e-5)
+        self.gate = nn.Linear(width, config["mlp"], bias=False)
+        self.up = nn.Linear(width, config["mlp"], bias=False)
+        self.down = nn.Linear(config["mlp"], width, bias=False)
+
+    def forward(self, x, turns):
+        batch, seq, width = x.shape
+        n = self.attention_norm(x)
+        q = self.q(n).view(batch, seq, self.heads, -1).transpose(1, 2)
+        k = self.k(n).view(batch, seq, self.kv_heads, -1).transpose(1, 2)
+        v = self.v(n).view(batch, seq, self.kv_heads, -1).transpose(1, 2)
+        y = F.scaled_dot_product_attention(rotated(q, turns), rotated(k, turns), v, is_causal=True, enable_gqa=True)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, seq, width))
+        n = self.mlp_norm(x)
+        return x + self.down(F.silu(self.gate(n)) * self.up(n))
+
+
+class Transformer(nn.Module):
+    def __init__(self, config, seq):
+        super().__init__()
+        width, self.is_gpt = config["width"], config["family"] == "gpt"
+        self.table = nn.Embedding(config["vocabulary"], width)
+        if self.is_gpt:
+            self.positions = nn.Embedding(config["context"], width)
+        block = GptBlock if self.is_gpt else LlamaBlock
+        self.blocks = nn.ModuleList([block(config) for _ in range(config["layers"])])
+        self.norm = nn.LayerNorm(width) if self.is_gpt else nn.RMSNorm(width, eps=1e-5)
+        self.head = nn.Linear(width, config["vocabulary"], bias=False)
+        if config["tied"]:
+            self.head.weight = self.table.weight
+        half = width // config["heads"] // 2
+        angles = torch.arange(seq)[:, None] * 500000.0 ** (-torch.arange(half) / half)[None]
+        self.register_buffer("cosine", angles.cos(), persistent=False)
+        self.register_buffer("sine", angles.sin(), persistent=False)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, tokens, labels):
+        x = self.table(tokens)
+        if self.is_gpt:
+            x = x + self.positions.weight[:tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x, (self.cosine, self.sine))
+        logits = self.head(self.norm(x))
+        return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+
+
+class Trainer:
+    def __init__(self, arguments, config):
+        torch.manual_seed(1)
+        self.autocast = arguments.precision == "bf16"
+        with torch.device("cuda"):
+            torch.set_default_dtype(torch.float32 if self.autocast else torch.bfloat16)
+            model = Transformer(config, arguments.seq)
+            torch.set_default_dtype(torch.float32)
+            self.tokens = torch.randint(config["vocabulary"], (arguments.batch, arguments.seq))
+            self.labels = torch.randint(config["vocabulary"], (arguments.batch, arguments.seq))
+        model.cosine, model.sine = model.cosine.float(), model.sine.float()
+        self.parameters = list(model.parameters())
+        decayed = [p for p in self.parameters if p.dim() > 1]
+        spared = [p for p in self.parameters if p.dim() == 1]
+        self.optimizer = torch.optim.AdamW(
+            [{"params": decayed, "weight_decay": 0.1}, {"params": spared, "weight_decay": 0.0}],
+            lr=1e-4, betas=(0.9, 0.95), fused=True)
+        self.model = torch.compile(model)
+
+    def step(self):
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast):
+            loss = self.model(self.tokens, self.labels)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.parameters, 1.0, foreach=True)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss
+
+
+def main():
+    arguments = parse_arguments()
+    if not torch.cuda.is_available():
+        sys.exit("error: PyTorch finds no GPU here")
+    torch.set_float32_matmul_precision("high")
+    config = dict(PRESETS[arguments.model])
+    config["layers"] = arguments.layers or config["layers"]
+    trainer = Trainer(arguments, config)
+    for _ in range(arguments.warmup):
+        loss = trainer.step()
+    torch.cuda.synchronize()
+    before = time.perf_counter() - BEGIN
+    seconds = []
+    for _ in range(arguments.steps):
+        begin = time.perf_counter()
+        loss = trainer.step()
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - begin)
+    median = statistics.median(seconds)
+    print(json.dumps({
+        "peer": f"PyTorch {torch.__version__}", "model": arguments.model, "batch": arguments.batch,
+        "seq": arguments.seq, "precision": arguments.precision, "step_seconds": median, "all_step_seconds": seconds,
+        "tokens_per_second": arguments.batch * arguments.seq / median, "loss": loss.item(),
+        "seconds_before_steady": before, "peak_bytes": torch.cuda.max_memory_allocated(),
+        "reserved_bytes": torch.cuda.max_memory_reserved()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), for kernels of
+// every machine: the same words from the same counter and key.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define TESSERA_ON_ANY_MACHINE __host__ __device__
+#else
+#define TESSERA_ON_ANY_MACHINE
+#endif
+
+namespace tessera {
+
+struct PhiloxWords {
+  uint32_t words[4];
+};
+
+TESSERA_ON_ANY_MACHINE inline PhiloxWords philox_words(PhiloxWords counter, uint32_t key0,
+                                                       uint32_t key1) {
+  uint32_t(&c)[4] = counter.words;
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53u} * c[0], b = uint64_t{0xCD9E8D57u} * c[2];
+    c[0] = static_cast<uint32_t>(b >> 32) ^ c[1] ^ key0;
+    c[1] = static_cast<uint32_t>(b);
+    c[2] = static_cast<uint32_t>(a >> 32) ^ c[3] ^ key1;
+    c[3] = static_cast<uint32_t>(a);
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+  return counter;
+}
+
+}  // namespace tessera

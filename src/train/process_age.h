@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long this process has been running, its loading included.
+#pragma once
+
+namespace tessera {
+
+double process_age_seconds();
+
+}  // namespace tessera
