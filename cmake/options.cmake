@@ -39,9 +39,9 @@ target_compile_options(
     -fno-math-errno
     -fno-trapping-math
     $<$<BOOL:${TESSERA_PRECOMPILE}>:-fpch-preprocess>>)
-# CMake 3.25 knows no C++20 flag for nvcc 13, so it is given by hand; fmt 9 switches constexpr off under nvcc, which
-# its own C++20 code then lacks.
-target_compile_options(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+# CMake 3.25 knows no C++20 flag for nvcc 13, so it is given by hand; constexpr functions run on GPUs too; fmt 9
+# switches constexpr off under nvcc, which its own C++20 code then lacks.
+target_compile_options(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>)
 target_compile_definitions(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), for kernels of
-// every machine: the same words from the same counter and key.
+// every machine: the same words from the same counter and key. constexpr, so that GPUs run it too.
 #pragma once
 
 #include <cstdint>
-
-#ifdef __CUDACC__
-#define TESSERA_ON_ANY_MACHINE __host__ __device__
-#else
-#define TESSERA_ON_ANY_MACHINE
-#endif
 
 namespace tessera {
 
@@ -17,8 +11,7 @@ struct PhiloxWords {
   uint32_t words[4];
 };
 
-TESSERA_ON_ANY_MACHINE inline PhiloxWords philox_words(PhiloxWords counter, uint32_t key0,
-                                                       uint32_t key1) {
+constexpr PhiloxWords philox_words(PhiloxWords counter, uint32_t key0, uint32_t key1) {
   uint32_t(&c)[4] = counter.words;
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = uint64_t{0xD2511F53u} * c[0], b = uint64_t{0xCD9E8D57u} * c[2];

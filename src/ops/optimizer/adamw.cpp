@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// adamw(weights, gradient, moment1, moment2, ...): one step of AdamW (Loshchilov and Hutter) as
-// PyTorch has it, after scaling the gradient to norm clip_norm where the norm of all gradients is
-// larger. Updates weights and moments in place. Of flat weights only the first `decayed` elements
-// decay (-1: all); where they are a shard of a flat buffer, `shard` tells which one. In bf16 it
-// computes in fp32 and rounds weights and moments up or down by chance.
+// adamw(weights, gradient, moment1, moment2, ...): AdamW (Loshchilov and Hutter) as PyTorch has it,
+// in place, with clipping. Of flat weights only the first `decayed` elements decay (-1: all);
+// `shard` tells which part of the flat buffer these are. In bf16 it rounds results by chance.
 #include "ops/nothing_split.h"
 #include "ops/type_rules.h"
 

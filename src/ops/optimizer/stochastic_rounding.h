@@ -8,7 +8,7 @@
 namespace tessera {
 
 // `random`: 16 bits. Infinities and NaNs stay what they are.
-TESSERA_ON_ANY_MACHINE inline uint16_t rounded_by_chance(uint32_t float_bits, uint32_t random) {
+constexpr uint16_t rounded_by_chance(uint32_t float_bits, uint32_t random) {
   const uint32_t magnitude = float_bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>((float_bits | 0x400000u) >> 16);
   if (magnitude == 0x7f800000u) return static_cast<uint16_t>(float_bits >> 16);
@@ -17,15 +17,13 @@ TESSERA_ON_ANY_MACHINE inline uint16_t rounded_by_chance(uint32_t float_bits, ui
 
 // What elements 2 * pair and 2 * pair + 1 of a buffer draw in one step: element i takes its half of
 // word k for its k-th tensor.
-TESSERA_ON_ANY_MACHINE inline PhiloxWords rounding_draws(uint64_t seed, uint64_t pair,
-                                                         uint32_t step) {
+constexpr PhiloxWords rounding_draws(uint64_t seed, uint64_t pair, uint32_t step) {
   return philox_words({{static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32), step,
                         0x726f756eu}},  // "roun": no other stream has this purpose
                       static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
 
-TESSERA_ON_ANY_MACHINE inline uint32_t draw_of(const PhiloxWords& draws, uint64_t element,
-                                               int tensor) {
+constexpr uint32_t draw_of(const PhiloxWords& draws, uint64_t element, int tensor) {
   return (draws.words[tensor] >> (element % 2 * 16)) & 0xffffu;
 }
 
