@@ -27,35 +27,19 @@ TESSERA_INLINE V load_vector(const S* from) {
   return v;
 }
 
-// `rows` x `vectors` of C; `columns` of them exist.
-template <typename S, int bytes, int rows, int vectors>
-TESSERA_INLINE void multiply_pass(const Strip<S>& strip, const S* panel, S* c, int64_t columns) {
-  using V = Vector<S, bytes>;
-  constexpr int64_t kWidth = bytes / sizeof(S);
-  V sum[rows][vectors];
-#pragma GCC unroll 8
-  for (int i = 0; i < rows; ++i) {
+// A row's lines of a pass, which will be written.
+template <int pass_bytes, typename S>
+TESSERA_INLINE void prefetch_sums(const S* c) {
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) sum[i][j] = V{};
-#pragma GCC unroll 4
-    for (int line = 0; line * 64 < vectors * bytes; ++line)
-      __builtin_prefetch(c + i * strip.c_row + line * 64 / sizeof(S), 1);
-  }
-  const S* a = strip.a;
-  const int64_t a_row = strip.a_row, a_k = strip.a_k;
-  for (int64_t p = 0; p < strip.k; ++p) {
-    V b[vectors];
-#pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) b[j] = load_vector<V>(panel + j * kWidth);
-#pragma GCC unroll 8
-    for (int i = 0; i < rows; ++i) {
-      const V x = a[i * a_row] - V{};
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) sum[i][j] += x * b[j];
-    }
-    a += a_k;
-    panel += kPanelColumns<S>;
-  }
+  for (int line = 0; line * 64 < pass_bytes; ++line)
+    __builtin_prefetch(c + line * 64 / sizeof(S), 1);
+}
+
+// Into the first `columns` of a pass.
+template <typename S, typename V, int rows, int vectors>
+TESSERA_INLINE void store_sums(const Strip<S>& strip, V (&sum)[rows][vectors], S* c,
+                               int64_t columns) {
+  constexpr int64_t kWidth = sizeof(V) / sizeof(S);
   if (columns >= vectors * kWidth) [[likely]] {
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
@@ -76,13 +60,66 @@ TESSERA_INLINE void multiply_pass(const Strip<S>& strip, const S* panel, S* c, i
   }
 }
 
-template <typename S, int bytes, int vectors, int rows>
+// `rows` x `vectors` of C. Lines from afar, `next_rows` of the next strip among them, are asked for
+// bit by bit: many at once would hold up those of B.
+template <typename S, int bytes, int rows, int vectors, bool looks_ahead>
+TESSERA_INLINE void multiply_pass(const Strip<S>& strip, const S* panel, S* c, int64_t columns,
+                                  const S* next, int64_t next_rows) {
+  using V = Vector<S, bytes>;
+  constexpr int64_t kWidth = bytes / sizeof(S), kLine = 64 / sizeof(S);
+  V sum[rows][vectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) sum[i][j] = V{};
+    if (!looks_ahead) prefetch_sums<vectors * bytes>(c + i * strip.c_row);
+  }
+  const S* a = strip.a;
+  const int64_t a_row = strip.a_row, a_k = strip.a_k;
+  const S *sums = c, *last_sums = c + (rows - 1) * strip.c_row;
+  const auto step = [&]() __attribute__((always_inline)) {
+    V b[vectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) b[j] = load_vector<V>(panel + j * kWidth);
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i) {
+      const V x = a[i * a_row] - V{};
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) sum[i][j] += x * b[j];
+    }
+    a += a_k;
+    panel += kPanelColumns<S>;
+  };
+  for (int64_t left = strip.k; left > 0;) {
+    if (looks_ahead) {
+      for (int64_t row = 0; row < next_rows; ++row) __builtin_prefetch(next + row * a_row, 0, 2);
+      next += kLine;
+      prefetch_sums<vectors * bytes>(sums);
+      sums = sums == last_sums ? sums : sums + strip.c_row;
+    }
+    const int64_t steps = looks_ahead ? std::min(left, kLine) : left;
+    int64_t p = 0;
+    for (; p + 4 <= steps; p += 4) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) step();
+    }
+    for (; p < steps; ++p) step();
+    left -= steps;
+  }
+  store_sums<S>(strip, sum, c, columns);
+}
+
+template <typename S, int bytes, int vectors, int rows, bool looks_ahead = false>
 TESSERA_INLINE void multiply_rows(const Strip<S>& strip) {
   constexpr int64_t kPass = vectors * bytes / sizeof(S);
   constexpr int64_t kPanel = kPanelColumns<S>;
+  const int64_t next_rows = num_blocks(kStripRows, num_blocks(strip.columns, kPanel));
   for (int64_t column = 0; column < strip.columns; column += kPass) {
-    const S* panel = strip.panels + column / kPanel * strip.panel_size + column % kPanel;
-    multiply_pass<S, bytes, rows, vectors>(strip, panel, strip.c + column, strip.columns - column);
+    const int64_t index = column / kPanel;
+    multiply_pass<S, bytes, rows, vectors, looks_ahead>(
+        strip, strip.panels + index * strip.panel_size + column % kPanel, strip.c + column,
+        strip.columns - column,
+        looks_ahead ? strip.next_a + index * next_rows * strip.a_row : nullptr, next_rows);
   }
 }
 
@@ -100,6 +137,7 @@ TESSERA_INLINE void multiply(const Strip<S>& strip) {
     case 5:
       return multiply_rows<S, bytes, vectors, 5>(strip);
     default:
+      if (strip.next_a) return multiply_rows<S, bytes, vectors, 6, true>(strip);
       return multiply_rows<S, bytes, vectors, 6>(strip);
   }
 }
@@ -183,13 +221,18 @@ TESSERA_INLINE void pack_columns(const Matrix<T>& b, int64_t k, int64_t columns,
     for (int64_t j = 0; j < rest; ++j) panels[p * kPanel + j] = load(last.data[p * b.stride + j]);
 }
 
+// Steps of k of a strip out of a transposed A. Where eight elements may be read, they are copied at
+// once: the last two are overwritten by the next step's first.
 template <typename T, typename S>
-TESSERA_INLINE void copy_six(const T* from, S* to) {
+TESSERA_INLINE void copy_steps(const T* from, int64_t stride, int64_t steps, bool eight, S* to) {
   static_assert(kStripRows == 6);
+  int64_t p = 0;
   if constexpr (std::is_same_v<T, S>) {
-    std::memcpy(to, from, 6 * sizeof(S));
+    for (; eight && p + 1 < steps; ++p) std::memcpy(to + p * 6, from + p * stride, 8 * sizeof(S));
+    for (; p < steps; ++p) std::memcpy(to + p * 6, from + p * stride, 6 * sizeof(S));
   } else {
-    for (int64_t i = 0; i < 6; ++i) to[i] = load(from[i]);
+    for (; p < steps; ++p)
+      for (int64_t i = 0; i < 6; ++i) to[p * 6 + i] = load(from[p * stride + i]);
   }
 }
 
@@ -209,8 +252,8 @@ TESSERA_INLINE void pack_rows(const Matrix<T>& a, int64_t rows, int64_t k, S* pa
       const int64_t i_step = a.transposed ? 1 : a.stride, p_step = a.transposed ? a.stride : 1;
       S* to = packed + row * k;
       if (height == kStripRows && a.transposed) {
-        for (int64_t p = first; p < last; ++p)
-          copy_six(strip.data + p * a.stride, to + p * kStripRows);
+        copy_steps(strip.data + first * a.stride, a.stride, last - first, row + 8 <= rows,
+                   to + first * kStripRows);
       } else {
         for (int64_t p = first; p < last; ++p)
           for (int64_t i = 0; i < height; ++i)

@@ -27,6 +27,7 @@ struct Strip {
   S* c;
   int64_t c_row;
   bool add;
+  const S* next_a = nullptr;  // the strip of A after this one, fetched meanwhile; a_k is then 1
 };
 void multiply_strip(const Strip<float>& strip);
 void multiply_strip(const Strip<double>& strip);
