@@ -11,6 +11,12 @@ find_package(benchmark QUIET)
 add_library(tessera_toml INTERFACE)
 if(TESSERA_CUDA)
   find_package(CUDAToolkit REQUIRED)
+  # The library itself is looked for when the program runs: src/exec/cuda/cudnn_library.cpp.
+  find_path(TESSERA_CUDNN_INCLUDE cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(NOT TESSERA_CUDNN_INCLUDE)
+    message(FATAL_ERROR "cuDNN 9's header cudnn_graph.h is not found beside CUDA: install cuDNN's headers there, "
+                        "or give their folder with -DTESSERA_CUDNN_INCLUDE=<folder>")
+  endif()
   target_compile_options(tessera_toml INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-DTOML_HEADER_ONLY=0>
                                                 $<$<COMPILE_LANGUAGE:CXX>:-DTOML_SHARED_LIB=1>)
 else()

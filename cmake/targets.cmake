@@ -7,7 +7,8 @@ target_link_libraries(
   PRIVATE tessera_openblas tessera_toml nlohmann_json::nlohmann_json)
 
 if(TESSERA_CUDA)
-  target_link_libraries(tessera PRIVATE $<LINK_ONLY:CUDA::cudart_static> $<LINK_ONLY:CUDA::cublasLt>)
+  target_link_libraries(tessera PRIVATE $<LINK_ONLY:CUDA::cudart_static> $<LINK_ONLY:CUDA::cublasLt>
+                                        ${CMAKE_DL_LIBS})
 endif()
 
 if(GTest_FOUND)

@@ -9,6 +9,7 @@
 
 namespace tessera {
 
+class CausalAttention;
 class MatrixProducts;
 
 struct CudaCall {
@@ -17,9 +18,12 @@ struct CudaCall {
   std::span<const TensorRef> operands;
   std::span<const TensorRef> results;
   uint64_t accumulate = 0;         // bit i: add into result i instead of writing it
-  std::span<std::byte> workspace;  // at least cuda_workspace_bytes()
+  std::span<std::byte> workspace;  // at least cuda_workspace_bytes(), for cuDNN what it asks for
   cudaStream_t stream;
   MatrixProducts& products;
+  CausalAttention& attention;
+  // Of attention: every query sees the keys up to its own, whatever positions and document say.
+  bool plain_causal = false;
 
   bool accumulates(size_t i) const { return (accumulate >> i) & 1u; }
   TensorRef operand(size_t i) const { return i < operands.size() ? operands[i] : TensorRef{}; }

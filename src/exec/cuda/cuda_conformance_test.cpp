@@ -7,6 +7,7 @@
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/testing/run_on_gpu.h"
 #include "exec/device_executor.h"
+#include "ops/attention/attention_operands_samples.h"
 #include "ops/testing/conformance_case.h"
 
 namespace tessera {
@@ -87,8 +88,19 @@ bool runs(const ConformanceCase& c) { return has_cuda_kernel(c.op); }
 bool accumulates(const ConformanceCase& c) { return runs(c) && !op_def(c.op).accumulates.empty(); }
 bool works_in_place(const ConformanceCase& c) { return runs(c) && !op_def(c.op).in_place.empty(); }
 
+std::vector<ConformanceCase> tensor_core_attention() {
+  std::vector<ConformanceCase> cases;
+  for (const AttentionCase& c : tensor_core_cases()) {
+    cases.push_back({OpKind::attention, attention_sample(c)});
+    cases.push_back({OpKind::attention_grad, attention_grad_sample(c)});
+  }
+  return cases;
+}
+
 INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuOp, testing::ValuesIn(conformance_cases(runs)),
                          case_name);
+INSTANTIATE_TEST_SUITE_P(GpuConformanceOnTensorCores, GpuOp,
+                         testing::ValuesIn(tensor_core_attention()), case_name);
 INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuAccumulatingOp,
                          testing::ValuesIn(conformance_cases(accumulates)), case_name);
 INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuInPlaceOp,

@@ -15,7 +15,7 @@ constexpr int64_t kStagingBytes = 32 << 20;
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-int64_t workspace_beyond_plan(const Program& program) {
+int64_t workspace_beyond_plan(const Program& program, CausalAttention& attention) {
   int64_t most = 0;
   for (const ProgramClass& each : program.classes)
     for (const auto& routine : each.routines)
@@ -23,8 +23,10 @@ int64_t workspace_beyond_plan(const Program& program) {
         const auto operands = types_of(each, instruction.operands);
         const auto results = types_of(each, instruction.results);
         cuda_kernel(instruction.op);  // or says that there is none, before anything runs
-        const int64_t needed =
-            cuda_workspace_bytes({instruction.op, instruction.attributes, operands, results});
+        const OpCall call{instruction.op, instruction.attributes, operands, results};
+        int64_t needed = cuda_workspace_bytes(call);
+        if (call.op == OpKind::attention || call.op == OpKind::attention_grad)
+          needed = std::max(needed, attention.workspace_bytes(call));
         if (needed > instruction.workspace_bytes) most = std::max(most, needed);
       }
   return most;
@@ -37,12 +39,12 @@ void require_bytes(const std::string& name, size_t bytes, const TensorType& expe
 
 }  // namespace
 
-CudaExecutor::Layout::Layout(const Program& program) {
+CudaExecutor::Layout::Layout(const Program& program, CausalAttention& attention) {
   int64_t next = 0;
   const auto take = [&](int64_t size) { return std::exchange(next, next + aligned(size)); };
   arenas = {take(program.persistent_bytes), take(program.window_bytes), take(program.slot_bytes),
             take(program.scratch_bytes)};
-  workspace_bytes = workspace_beyond_plan(program);
+  workspace_bytes = workspace_beyond_plan(program, attention);
   workspace = take(workspace_bytes);
   bytes = next;
 }
@@ -58,7 +60,8 @@ CudaExecutor::InputLayout::InputLayout(const Program& program) {
 CudaExecutor::CudaExecutor(Program program, CudaExecutorOptions options)
     : program_(std::move(program)),
       options_(options),
-      layout_(program_),
+      batches_(program_),
+      layout_(program_, attention_),
       memory_(layout_.bytes),
       staging_(kStagingBytes),
       input_layout_(program_),
@@ -164,6 +167,7 @@ void CudaExecutor::write_batch(const HostBuffer& input, int microbatch,
   require_bytes(input.name, bytes.size(), input.whole);
   const HostBuffer* own = program_.find_batch_input(input.name);
   if (!own) return;
+  batches_.note(*own, microbatch, bytes);
   inputs_copied_.wait();
   const int64_t first = own->offset + microbatch * program_.batch_input_stride;
   const auto index = static_cast<size_t>(own - program_.batch_inputs.data());
@@ -227,14 +231,17 @@ void CudaExecutor::enqueue(const ScriptCall& call, const ProgramBlock& block,
   if (layout_.workspace_bytes > instruction.workspace_bytes)
     workspace = {memory_.data() + layout_.workspace, static_cast<size_t>(layout_.workspace_bytes)};
   try {
-    cuda_kernel(instruction.op)({.op = instruction.op,
-                                 .attributes = instruction.attributes,
-                                 .operands = {operands_.data(), instruction.operands.size()},
-                                 .results = {results_.data(), instruction.results.size()},
-                                 .accumulate = accumulate,
-                                 .workspace = workspace,
-                                 .stream = stream_.get(),
-                                 .products = products_});
+    cuda_kernel(instruction.op)(
+        {.op = instruction.op,
+         .attributes = instruction.attributes,
+         .operands = {operands_.data(), instruction.operands.size()},
+         .results = {results_.data(), instruction.results.size()},
+         .accumulate = accumulate,
+         .workspace = workspace,
+         .stream = stream_.get(),
+         .products = products_,
+         .attention = attention_,
+         .plain_causal = batches_.plain() && batches_.follows(block, instruction)});
     if (options_.wait_for_each) stream_.wait();
   } catch (const CudaError& error) {
     std::string values;
@@ -269,7 +276,7 @@ void CudaExecutor::run(std::string_view name) {
 
 void CudaExecutor::run_or_launch(const Script& script) {
   if (options_.wait_for_each) return run(script);
-  Recorded& recorded = recorded_[script.name];
+  Recorded& recorded = recorded_[{script.name, batches_.plain()}];
   if (recorded.runs++ == 0) return run(script);
   if (!recorded.graph.recorded()) recorded.graph.record(stream_, [&] { run(script); });
   recorded.graph.launch(stream_);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "exec/causal_batches.h"
+#include "exec/cuda/causal_attention.h"
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/matrix_products.h"
@@ -39,7 +41,7 @@ class CudaExecutor : public Executor {
   struct Layout {
     std::array<int64_t, 4> arenas;  // persistent, window, slots, scratch
     int64_t workspace = 0, workspace_bytes = 0, bytes = 0;
-    explicit Layout(const Program& program);
+    Layout(const Program& program, CausalAttention& attention);
   };
 
   // Where batches (of all microbatches, one after the other) and step values lie in pinned memory,
@@ -64,6 +66,8 @@ class CudaExecutor : public Executor {
 
   Program program_;
   CudaExecutorOptions options_;
+  CausalBatches batches_;
+  CausalAttention attention_;
   Layout layout_;
   DeviceMemory memory_;
   DeviceStream stream_;
@@ -72,13 +76,13 @@ class CudaExecutor : public Executor {
   InputLayout input_layout_;
   PinnedMemory inputs_;
   DeviceEvent inputs_copied_;  // until then inputs_ must stay as it is
-  // By script. The first run is not recorded: cuBLASLt is asked for algorithms and kernels are
-  // loaded.
+  // By script and whether the batch is plain causal. The first run is not recorded: cuBLASLt is
+  // asked for algorithms and kernels are loaded.
   struct Recorded {
     int runs = 0;
     DeviceGraph graph;
   };
-  std::map<std::string, Recorded> recorded_;
+  std::map<std::pair<std::string, bool>, Recorded> recorded_;
   DeviceTimer timer_;                          // of the last script
   std::vector<TensorRef> operands_, results_;  // reused by every instruction
 };

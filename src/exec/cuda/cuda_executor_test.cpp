@@ -186,6 +186,27 @@ TEST_P(GpuTraining, TellsTheSecondsOfTheLastScript) {
   }
 }
 
+// Heads that tensor cores take; every second batch is plain causal and takes another graph.
+TEST(GpuAttentionInTraining, GivesTheCpusLossesWithAndWithoutDocuments) {
+  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  SmallModel model = small_model("Llama");
+  model.config.head_size = 64;
+  model.config.context = model.seq = 128;
+  for (const int microbatches : {1, 2}) {
+    const Case wide{model, DType::Bf16, microbatches};
+    SmallRun cpu(
+        model,
+        {.precision = wide.precision, .microbatches = microbatches, .one_document_every = 2});
+    GpuTwin gpu(wide, cpu, false), again(wide, cpu, false);
+    for (int step = 1; step <= 8; ++step) {
+      const double expected = cpu.train_step(step), loss = gpu.run("train_step", step);
+      EXPECT_NEAR(loss, expected, tolerance(wide.precision) * std::abs(expected))
+          << "step " << step;
+      EXPECT_EQ(again.run("train_step", step), loss) << "step " << step;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(GpuSmallModels, GpuTraining, testing::ValuesIn(cases()), case_title);
 
 }  // namespace

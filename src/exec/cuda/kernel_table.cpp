@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpKind -> CUDA kernel, made from the list of ops that have one.
+#include <algorithm>
 #include <array>
 
 #include "exec/cuda/cuda_call.h"
+#include "ops/attention/attention_cuda.h"
 
 namespace tessera {
 
@@ -40,7 +42,11 @@ int64_t cuda_workspace_bytes(const OpCall& call) {
   const OpDef& def = op_def(call.op);
   if (call.op == OpKind::embedding_grad)  // for each index, the next one that is alike, and a mark
     return 2 * call.operand(0).num_elements() * size_bytes(DType::Int32);
-  return def.workspace_bytes ? def.workspace_bytes(call, DeviceProfile{.threads = 1}) : 0;
+  const int64_t needed =
+      def.workspace_bytes ? def.workspace_bytes(call, DeviceProfile{.threads = 1}) : 0;
+  if (call.op == OpKind::attention || call.op == OpKind::attention_grad)
+    return std::max(needed, tensor_attention_workspace_bytes(AttentionSizes(call.operand(0))));
+  return needed;
 }
 
 }  // namespace tessera

@@ -11,20 +11,20 @@
 namespace tessera {
 namespace {
 
-// Rows of two documents; positions begin again at each.
-int64_t first_of_document(int64_t seq, int64_t position) {
-  const int64_t cut = seq / 3;
+// Rows of one or two documents; positions begin again at each.
+int64_t first_of_document(int64_t seq, int64_t position, bool one_document) {
+  const int64_t cut = one_document ? seq : seq / 3;
   return position < cut ? 0 : cut;
 }
 
 // Element i of a row of `input`.
 int32_t made_word(const std::string& input, uint64_t random, const SmallModel& model,
-                  int64_t position) {
+                  int64_t position, bool one_document) {
   const auto token = static_cast<int32_t>(
       random % static_cast<uint64_t>(std::max<int64_t>(1, model.config.vocabulary)));
   if (input == "tokens") return token;
   if (input == "labels") return random >> 40 & 3 ? token : -1;
-  const int64_t first = first_of_document(model.seq, position);
+  const int64_t first = first_of_document(model.seq, position, one_document);
   if (input == "positions") return static_cast<int32_t>(position - first);
   if (input == "document") return first == 0 ? 0 : 1;
   if (input == "last") return static_cast<int32_t>(random % static_cast<uint64_t>(model.seq));
@@ -62,12 +62,14 @@ std::vector<std::byte> SmallRun::made_input(const HostBuffer& input, int step,
   const RandomStream random(static_cast<uint64_t>(step), input.name);
   const int64_t row_size = input.type.num_elements() / options_.batch;
   const int64_t first_row = microbatch * options_.batch;
+  const bool one_document =
+      options_.one_document_every > 0 && step % options_.one_document_every == 0;
   std::vector<std::byte> bytes(static_cast<size_t>(input.type.bytes()));
   const auto index = [&](int64_t i) { return static_cast<uint64_t>(first_row * row_size + i); };
   if (input.type.dtype == DType::Int32) {
     auto* words = reinterpret_cast<int32_t*>(bytes.data());
     for (int64_t i = 0; i < input.type.num_elements(); ++i)
-      words[i] = made_word(input.name, random.bits(index(i)), model_, i % row_size);
+      words[i] = made_word(input.name, random.bits(index(i)), model_, i % row_size, one_document);
     return bytes;
   }
   dispatch_float(input.type.dtype, [&]<typename T>() {

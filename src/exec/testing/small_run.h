@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small model in training on made batches. Row r of step s holds the same data however the rows
-// are cut into microbatches; some labels are ignored, unevenly, and rows hold two documents.
+// are cut into microbatches; some labels are ignored, unevenly, and rows hold two documents, or
+// one.
 #pragma once
 
 #include <map>
@@ -22,6 +23,7 @@ struct SmallRunOptions {
   double learning_rate = 0.01;
   OptimizerOptions optimizer = {};
   PipelineOptions pipeline = {};
+  int one_document_every = 0;  // steps; 0: never
   bool poison = false;
   std::function<void(const InstructionEvent&)> observer = {};
 };

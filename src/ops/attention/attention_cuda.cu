@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax with a running maximum and sum (Milakov and Gimelshein) over tiles of keys: no row of
 // scores is ever whole. Tiles that no row of the block sees are skipped.
+#include "ops/attention/tensor_attention_cuda.h"
 #include "ops/attention/tiles_cuda.h"
 
 namespace tessera {
@@ -101,7 +102,15 @@ void attend(const CudaCall& call) {
 }  // namespace
 
 void attention_cuda(const CudaCall& call) {
-  dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { attend<T>(call); });
+  const bool wide = AttentionSizes(*call.operand(0).type).e == 128;
+  switch (attention_path(call)) {
+    case AttentionPath::Cudnn:
+      return call.attention.enqueue(call);
+    case AttentionPath::TensorCores:
+      return wide ? attend_on_tensor_cores<128>(call) : attend_on_tensor_cores<64>(call);
+    case AttentionPath::PlainCores:
+      dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { attend<T>(call); });
+  }
 }
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 // p = exp(scores - lse) and ds = p (do v^T - delta), made twice: a block that owns rows sums dq
 // over the keys, one that owns keys sums dk and dv over the rows, both in order and without
 // atomics.
+#include "ops/attention/tensor_attention_grad_cuda.h"
 #include "ops/attention/tiles_cuda.h"
 
 namespace tessera {
@@ -151,7 +152,16 @@ void attend_backward(const CudaCall& call) {
 }  // namespace
 
 void attention_grad_cuda(const CudaCall& call) {
-  dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { attend_backward<T>(call); });
+  const bool wide = AttentionSizes(*call.operand(0).type).e == 128;
+  switch (attention_path(call)) {
+    case AttentionPath::Cudnn:
+      return call.attention.enqueue(call);
+    case AttentionPath::TensorCores:
+      return wide ? attend_backward_on_tensor_cores<128>(call)
+                  : attend_backward_on_tensor_cores<64>(call);
+    case AttentionPath::PlainCores:
+      dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { attend_backward<T>(call); });
+  }
 }
 
 }  // namespace tessera

@@ -22,12 +22,15 @@ OpSample sample_of(const AttentionCase& c, const std::function<double(int64_t, d
 
 }  // namespace
 
+OpSample attention_grad_sample(const AttentionCase& c) {
+  return sample_of(c, [](int64_t, double u) { return 2 + u; });
+}
+
 // lse need not belong to q and k: the kernel takes it as given. It must only keep exp(score - lse)
 // in bounds.
 std::vector<OpSample> attention_grad_samples() {
   std::vector<OpSample> samples;
-  for (const AttentionCase& c : attention_cases())
-    samples.push_back(sample_of(c, [](int64_t, double u) { return 2 + u; }));
+  for (const AttentionCase& c : attention_cases()) samples.push_back(attention_grad_sample(c));
   const AttentionCase unseen{
       .name = "rows_that_saw_nothing", .batch = 1, .seq = 8, .kv_heads = 2, .group = 2, .e = 5};
   samples.push_back(sample_of(unseen, [](int64_t i, double u) {

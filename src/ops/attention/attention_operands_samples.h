@@ -106,10 +106,68 @@ inline std::vector<AttentionCase> key_block_cases() {
   };
 }
 
+// Of the sizes that a GPU's tensor cores take: left to the tests there, a CPU would take long.
+inline std::vector<AttentionCase> tensor_core_cases() {
+  const auto restarts = [](int64_t t) { return static_cast<double>(t < 70 ? t : t - 70); };
+  const auto documents = [](int64_t t) { return t < 70 ? 3.0 : t < 133 ? 1.0 : 2.0; };
+  const auto backwards = [](int64_t t) { return static_cast<double>(200 - t); };
+  const auto in_order = [](int64_t t) { return static_cast<double>(t); };
+  const auto later = [](int64_t t) { return static_cast<double>(t + 60); };
+  const auto one = [](int64_t) { return 0.0; };
+  return {
+      {.name = "causal_64", .batch = 2, .seq = 128, .kv_heads = 3, .group = 1, .e = 64},
+      {.name = "causal_64_grouped", .batch = 3, .seq = 384, .kv_heads = 2, .group = 4, .e = 64},
+      {.name = "causal_128_grouped",
+       .batch = 2,
+       .seq = 256,
+       .kv_heads = 2,
+       .group = 2,
+       .e = 128,
+       .scale = 0.05},
+      {.name = "odd_length_64", .batch = 2, .seq = 157, .kv_heads = 2, .group = 3, .e = 64},
+      {.name = "documents_64",
+       .batch = 2,
+       .seq = 256,
+       .kv_heads = 2,
+       .group = 2,
+       .e = 64,
+       .position = restarts,
+       .document = documents},
+      {.name = "documents_128",
+       .batch = 1,
+       .seq = 200,
+       .kv_heads = 2,
+       .group = 1,
+       .e = 128,
+       .position = restarts,
+       .document = documents},
+      {.name = "backwards_64",
+       .batch = 1,
+       .seq = 130,
+       .kv_heads = 1,
+       .group = 2,
+       .e = 64,
+       .position = backwards},
+      {.name = "keys_of_another_rank_64",
+       .batch = 1,
+       .seq = 180,
+       .kv_heads = 1,
+       .group = 2,
+       .e = 64,
+       .position = later,
+       .document = one,
+       .key_position = in_order,
+       .key_document = one},
+  };
+}
+
 inline std::vector<AttentionCase> attention_cases() {
   std::vector<AttentionCase> cases = whole_sequence_cases();
   for (AttentionCase& c : key_block_cases()) cases.push_back(std::move(c));
   return cases;
 }
+
+OpSample attention_sample(const AttentionCase& c);
+OpSample attention_grad_sample(const AttentionCase& c);
 
 }  // namespace tessera

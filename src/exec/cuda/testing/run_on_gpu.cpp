@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exec/causal_batches.h"
+#include "exec/cuda/causal_attention.h"
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/matrix_products.h"
 
@@ -63,7 +65,27 @@ MatrixProducts& products() {
   return *only;
 }
 
+CausalAttention& attention() {
+  static auto* const only = new CausalAttention;
+  return *only;
+}
+
+int64_t workspace_bytes(const SampleCall& call) {
+  const int64_t needed = cuda_workspace_bytes(call.types());
+  const bool attends = call.op == OpKind::attention || call.op == OpKind::attention_grad;
+  return attends ? std::max(needed, attention().workspace_bytes(call.types())) : needed;
+}
+
 }  // namespace
+
+bool is_plain_causal(const SampleCall& call) {
+  const size_t positions = call.op == OpKind::attention ? 3 : 6;
+  const bool attends = call.op == OpKind::attention || call.op == OpKind::attention_grad;
+  if (!attends || call.operands.size() != positions + 2) return false;
+  const int64_t seq = call.operand_types[positions].dims.back().size;
+  return RowPattern(call.operands[positions].bytes(), seq).counts_up &&
+         RowPattern(call.operands[positions + 1].bytes(), seq).is_constant;
+}
 
 std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run) {
   std::vector<HostTensor> results;
@@ -76,8 +98,7 @@ std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run) {
   for (const HostTensor& result : results)
     result_places.push_back(
         arena.add(std::as_const(result).bytes(), static_cast<std::byte>(Guard::Result)));
-  const std::vector<std::byte> fill(static_cast<size_t>(cuda_workspace_bytes(call.types())),
-                                    run.workspace_fill);
+  const std::vector<std::byte> fill(static_cast<size_t>(workspace_bytes(call)), run.workspace_fill);
   const size_t workspace = arena.add(fill, static_cast<std::byte>(Guard::Result));
   for (const InPlace& pair : run.in_place)
     result_places[pair.result] = operand_places[pair.operand];
@@ -96,7 +117,9 @@ std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run) {
                         .accumulate = run.accumulate,
                         .workspace = {arena.on_gpu(workspace), fill.size()},
                         .stream = stream.get(),
-                        .products = products()});
+                        .products = products(),
+                        .attention = attention(),
+                        .plain_causal = is_plain_causal(call)});
   stream.wait();
   arena.from_gpu();
 

@@ -6,6 +6,9 @@
 
 namespace tessera {
 
+// Whether attention's operands say that every query sees the keys up to its own.
+bool is_plain_causal(const SampleCall& call);
+
 // The results. Fails the running test where the kernel writes outside a buffer or into an operand.
 // `threads` of the run means nothing here.
 std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run = {});

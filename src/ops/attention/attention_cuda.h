@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// How attention and its gradient run on a GPU: three ways, of which the call takes the first that
+// it may. What the kernels on tensor cores keep in the workspace.
+#pragma once
+
+#include "exec/cuda/causal_attention.h"
+#include "exec/cuda/cuda_call.h"
+#include "ops/attention/attention.h"
+
+namespace tessera {
+
+enum class AttentionPath {
+  Cudnn,        // plain causal
+  TensorCores,  // bf16, heads of 64 or 128 elements, any mask
+  PlainCores
+};
+
+inline constexpr int kTile =
+    64;  // vectors of the others that a block on tensor cores takes at once
+
+// By batch and every kTile tokens the ranges of four numbers, for queries and for keys.
+inline int64_t tile_ranges_bytes(const AttentionSizes& s) {
+  return 2 * s.batch * num_blocks(s.seq, kTile) * 4 * size_bytes(DType::Int32);
+}
+// And two numbers by row.
+inline int64_t tensor_attention_workspace_bytes(const AttentionSizes& s) {
+  return tile_ranges_bytes(s) + 2 * s.batch * s.kv_heads * s.rows() * size_bytes(DType::Fp32);
+}
+
+inline AttentionPath attention_path(const CudaCall& call) {
+  if (call.attention.takes(call)) return AttentionPath::Cudnn;
+  const TensorType& q = *call.operand(0).type;
+  const AttentionSizes s(q);
+  // Of more rows the list of tiles would not leave enough shared memory.
+  const bool on_tensor_cores = q.dtype == DType::Bf16 && (s.e == 64 || s.e == 128) &&
+                               s.rows() <= (1 << 19) && attention_scale(call.attributes, s.e) > 0;
+  return on_tensor_cores ? AttentionPath::TensorCores : AttentionPath::PlainCores;
+}
+
+}  // namespace tessera
