@@ -28,8 +28,9 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh $(PRESET) $(ARGS)
 
-test-all: test ## every test, and every legal plan of up to eight ranks against one rank (minutes)
+test-all: test ## every test, every legal plan of up to eight ranks against one rank, every rank killed in every phase
 	@$(BUILD)/tests/plans/tessera_plan_tests --all --gtest_brief=1
+	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
 
 bench: ## measure speed, as ratios within one run (ARGS goes to bench/run.py: ARGS=--no-peer)
 	@tools/setup.sh build test

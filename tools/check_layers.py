@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src"
-ORDER = ["core", "mesh", "schedule", "ir", "ops", "models", "passes", "program", "compiler", "comm", "exec", "sim",
-         "plan", "train", "report", "cli"]
-NEVER = {runner: {"passes", "compiler"} for runner in ("comm", "exec", "sim")}
+ORDER = ["core", "files", "mesh", "schedule", "ir", "ops", "models", "passes", "program", "compiler", "comm", "exec",
+         "checkpoint", "sim", "plan", "train", "report", "cli"]
+NEVER = {runner: {"passes", "compiler"} for runner in ("comm", "exec", "checkpoint", "sim")}
 KERNEL = re.compile(r"^ops/.*_(cpu|cuda)\.\w+$")
 TEST = re.compile(r"_(test|samples|bench)\.(cpp|h)$|/testing/")
 DATA = {"ops/op_list.def"}  # the list of names; the enum in ir/ is made from it

@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "core/error.h"
-#include "train/atomic_file.h"
+#include "files/atomic_file.h"
 #include "train/calibrate.h"
 #include "train/model_of_config.h"
 

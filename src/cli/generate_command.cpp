@@ -3,12 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/find_checkpoint.h"
 #include "cli/run_options.h"
-#include "train/checkpoint.h"
 #include "train/model_of_config.h"
 #include "train/text_generator.h"
 
@@ -18,7 +17,7 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  tessera generate out --prompt \"One sunny day, \"\n"
-    "  tessera generate out/checkpoints/step_00000300.safetensors --tokens 500 --temperature 0\n"
+    "  tessera generate out/checkpoints/step-00000300 --tokens 500 --temperature 0\n"
     "  tessera generate out --temperature 1 --top-k 20 --seed 7";
 
 struct GenerateCommand {
@@ -29,19 +28,9 @@ struct GenerateCommand {
   bool averaged = false, json = false;
 };
 
-std::filesystem::path find_checkpoint(const std::string& from) {
-  if (!std::filesystem::is_directory(from)) return from;
-  const auto newest = newest_checkpoint(from);
-  if (!newest)
-    throw user_error("there is no checkpoint in {}",
-                     (std::filesystem::path(from) / "checkpoints").string())
-        .help("train with --save-every N to get one");
-  return *newest;
-}
-
 void run(const GenerateCommand& command) {
-  const Checkpoint checkpoint(find_checkpoint(command.from));
-  Config config = parse_config(checkpoint.config_toml(), "the checkpoint's config", {});
+  const Checkpoint checkpoint = find_checkpoint(command.from);
+  Config config = parse_config(checkpoint.facts().config_toml, "the checkpoint's config", {});
   config.train.threads = command.threads;
   const ModelConfig model = model_of_config(config);
   if (model.family == Family::Mlp)
@@ -77,7 +66,7 @@ void run(const GenerateCommand& command) {
     const nlohmann::json json{{"prompt", command.prompt},
                               {"text", text},
                               {"tokens", tokens},
-                              {"step", checkpoint.position().step}};
+                              {"step", checkpoint.facts().position.step}};
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("\n");

@@ -6,8 +6,8 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "files/atomic_file.h"
 #include "report/comparison.h"
-#include "train/atomic_file.h"
 
 namespace tessera {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "cli/commands.h"
 #include "core/error.h"
+#include "files/atomic_file.h"
 #include "schedule/check_schedule.h"
 #include "schedule/schedule_csv.h"
 #include "schedule/schedule_kinds.h"
@@ -20,7 +21,6 @@
 #include "schedule/schedule_text.h"
 #include "schedule/schedule_timing.h"
 #include "schedule/schedule_trace.h"
-#include "train/atomic_file.h"
 #include "train/progress.h"
 
 namespace tessera {

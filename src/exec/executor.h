@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/rank_states.h"
 #include "exec/rank_times.h"
 #include "program/program.h"
 
@@ -30,6 +31,9 @@ class Executor {
   virtual void write_step(std::string_view name, double value) = 0;
   virtual double read_step(std::string_view name) const = 0;
   virtual void read_output(std::span<std::byte> bytes) const = 0;
+
+  // Of the ranks that run in this process, in their order.
+  virtual std::vector<RankStates*> rank_states() = 0;
 
   virtual void run(std::string_view script) = 0;
   // Of the last script, by rank. All processes of a job ask at the same point.

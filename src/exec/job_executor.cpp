@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace tessera {
 namespace {
@@ -104,37 +103,6 @@ void JobExecutor::reduce_words(std::span<int32_t> words, Reduction reduction,
                   .output = data,
                   .output_parts = parts,
                   .name = name});
-}
-
-std::vector<std::string> JobExecutor::gather(std::string mine) const {
-  const auto ranks = static_cast<size_t>(everyone_->size()), own = static_cast<size_t>(own_.rank());
-  std::vector<int32_t> lengths(ranks, 0);
-  TESSERA_CHECK(mine.size() <= std::numeric_limits<int32_t>::max(), "{} bytes", mine.size());
-  lengths[own] = static_cast<int32_t>(mine.size());
-  reduce_words(lengths, Reduction::Sum, "lengths of texts");
-  std::vector<std::string> texts(own == 0 ? ranks : 0);
-  for (size_t from = 1; from < ranks; ++from) {
-    if (own != 0 && own != from) continue;
-    words_.assign((static_cast<size_t>(lengths[from]) + 3) / 4, 0);
-    auto* data = reinterpret_cast<std::byte*>(words_.data());
-    Collective move{.dtype = DType::Int32, .name = "gather texts"};
-    if (own == 0) {
-      move.kind = CollectiveKind::Recv;
-      move.output = data;
-      move.output_parts = contiguous_parts(std::ssize(words_));
-      move.root = static_cast<int>(from);
-    } else {
-      std::memcpy(data, mine.data(), mine.size());
-      move.kind = CollectiveKind::Send;
-      move.input = data;
-      move.input_parts = contiguous_parts(std::ssize(words_));
-    }
-    everyone_->run(move);
-    if (own == 0)
-      texts[from].assign(reinterpret_cast<const char*>(data), static_cast<size_t>(lengths[from]));
-  }
-  if (own == 0) texts[0] = std::move(mine);
-  return texts;
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 // call the same functions in the same order: what is read is put together from all ranks.
 #pragma once
 
+#include "comm/texts.h"
 #include "exec/mesh_executor.h"
 
 namespace tessera {
@@ -27,10 +28,13 @@ class JobExecutor : public Executor {
   void write_step(std::string_view name, double value) override { own_.write_step(name, value); }
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override { own_.read_output(bytes); }
+  std::vector<RankStates*> rank_states() override { return {&own_}; }
   void run(std::string_view script) override { own_.run(script); }
   std::vector<RankTimes> rank_times() const override;
   bool any(bool mine) const override;
-  std::vector<std::string> gather(std::string mine) const override;
+  std::vector<std::string> gather(std::string mine) const override {
+    return gather_texts(*everyone_, std::move(mine));
+  }
 
  private:
   // Each element comes from one rank: the first of those that hold it.

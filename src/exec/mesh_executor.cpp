@@ -148,6 +148,12 @@ void MeshExecutor::read_output(std::span<std::byte> bytes) const {
   ranks_.front()->read_output(bytes);
 }
 
+std::vector<RankStates*> MeshExecutor::rank_states() {
+  std::vector<RankStates*> states;
+  for (const auto& rank : ranks_) states.push_back(rank.get());
+  return states;
+}
+
 void MeshExecutor::run(std::string_view script) {
   on_all([&](CpuExecutor& rank) { rank.run(script); });
 }

@@ -42,6 +42,7 @@ class MeshExecutor : public Executor {
   void write_step(std::string_view name, double value) override;
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override;
+  std::vector<RankStates*> rank_states() override;
   void run(std::string_view script) override;
   std::vector<RankTimes> rank_times() const override;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "mesh/held_box.h"
 
 namespace tessera {
 
@@ -59,13 +60,11 @@ void for_each_run(const Mesh& mesh, int rank, const Dims& dims, const Placement&
                   const std::function<void(int64_t, int64_t, int64_t)>& run) {
   const Dims local = local_dims(mesh, dims, placement);
   const size_t n = dims.size();
-  std::vector<int64_t> first(n), count(n), local_stride(n), global_stride(n);
+  const auto [first, count] = held_box(mesh, rank, dims, placement);
+  std::vector<int64_t> local_stride(n), global_stride(n);
   int64_t local_size = 1, global_size = 1;
   size_t split = 0;  // the innermost dim that is split; everything inside it is one run
   for (size_t i = n; i-- > 0;) {
-    const AxisIds axes = shard_axes(placement, dims[i].name);
-    first[i] = mesh.index(rank, axes) * local[i].size;
-    count[i] = std::clamp<int64_t>(dims[i].size - first[i], 0, local[i].size);
     if (count[i] == 0) return;
     local_stride[i] = local_size;
     global_stride[i] = global_size;

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <limits>
 
+#include "files/atomic_file.h"
 #include "sim/kernel_cost.h"
-#include "train/atomic_file.h"
 #include "train/model_of_config.h"
 #include "train/run_recorder.h"
 #include "train/utilisation.h"

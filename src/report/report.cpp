@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "files/atomic_file.h"
 #include "report/figure_text.h"
-#include "train/atomic_file.h"
 
 namespace tessera {
 

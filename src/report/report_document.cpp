@@ -61,8 +61,8 @@ Rows plan_rows(const Config& config, const RunFacts* facts, bool simulated) {
       {"sequence length", fmt::format("{}", train.seq)},
       {"precision", train.precision},
       {"checkpoint cadence", simulated ? "none: a simulation"
-                             : train.save_every > 0
-                                 ? fmt::format("every {} steps", train.save_every)
+                             : config.checkpoint.every > 0
+                                 ? fmt::format("every {} steps", config.checkpoint.every)
                                  : "never"}};
 }
 

@@ -60,7 +60,7 @@ Json plan_json(const RunRecord& record) {
           {"tokens_per_step", or_null(facts.tokens_per_step)},
           {"seq", config.train.seq},
           {"precision", config.train.precision},
-          {"save_every", config.train.save_every}};
+          {"save_every", config.checkpoint.every}};
 }
 
 Json spent_json(const Spent& spent) {

@@ -8,11 +8,11 @@
 
 #include "core/error.h"
 #include "core/nearest_name.h"
+#include "files/mapped_file.h"
 #include "mesh/known_axes.h"
 #include "mesh/plan.h"
 #include "train/config_fields.h"
 #include "train/config_values.h"
-#include "train/mapped_file.h"
 
 namespace tessera {
 namespace {

@@ -50,11 +50,15 @@ struct TrainConfig {
   std::string precision = "fp32";
   int64_t eval_every = 100;
   int64_t eval_batches = 8;
-  int64_t save_every = 0;
-  int64_t keep = 2;
   int64_t sample_every = 0;
   int64_t log_every = 10;
   int64_t threads = 0;
+};
+
+struct CheckpointConfig {
+  int64_t every = 0;
+  int64_t keep = 2;
+  int64_t keep_every = 0;
 };
 
 // How the step is spread over ranks; the mesh itself is Config::mesh.
@@ -84,6 +88,7 @@ struct Config {
   ModelSettings model;
   DataConfig data;
   TrainConfig train;
+  CheckpointConfig checkpoint;
   std::vector<Axis> mesh;  // in the order given; empty: one rank
   PlanConfig plan;
   // Own lists of dims by axis: plan.dims.tp = "kv_heads,mlp".

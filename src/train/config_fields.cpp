@@ -108,12 +108,19 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
        "and moments in bf16 too and rounds updates by chance"},
       {"train.eval_every", &t.eval_every, kNotNegative, "steps between held-out losses; 0: never"},
       {"train.eval_batches", &t.eval_batches, kPositive, "batches per held-out loss"},
-      {"train.save_every", &t.save_every, kNotNegative, "steps between checkpoints; 0: never"},
-      {"train.keep", &t.keep, kPositive, "checkpoints kept, the newest ones"},
       {"train.sample_every", &t.sample_every, kNotNegative,
        "steps between written samples; 0: never"},
       {"train.log_every", &t.log_every, kPositive, "steps between plain progress lines"},
       {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},
+  };
+}
+
+std::vector<ConfigField> checkpoint_fields(CheckpointConfig& c) {
+  return {
+      {"checkpoint.every", &c.every, kNotNegative, "steps between checkpoints; 0: never"},
+      {"checkpoint.keep", &c.keep, kPositive, "checkpoints kept, the newest ones"},
+      {"checkpoint.keep_every", &c.keep_every, kNotNegative,
+       "beside those, the ones of every so many steps are kept for good; 0: none"},
   };
 }
 
@@ -177,7 +184,8 @@ std::vector<ConfigField> run_fields(RunConfig& r) {
 std::vector<ConfigField> config_fields(Config& c) {
   std::vector<ConfigField> all = data_fields(c.data);
   for (const std::vector<ConfigField>& more :
-       {train_fields(c.train), plan_fields(c.plan), run_fields(c.run)})
+       {train_fields(c.train), checkpoint_fields(c.checkpoint), plan_fields(c.plan),
+        run_fields(c.run)})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "train/atomic_file.h"
-#include "train/mapped_file.h"
+#include "files/atomic_file.h"
+#include "files/mapped_file.h"
 
 namespace tessera {
 namespace {
@@ -54,6 +54,7 @@ std::string to_json_line(const StepMetrics& m) {
       {"elapsed_seconds", m.elapsed_seconds},
       {"peak_bytes", m.peak_bytes}};
   if (m.held_out_loss) json["held_out_loss"] = *m.held_out_loss;
+  if (m.checkpoint_stall_seconds) json["checkpoint_stall_seconds"] = *m.checkpoint_stall_seconds;
   return json.dump();
 }
 

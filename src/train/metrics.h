@@ -10,7 +10,7 @@
 #include <string>
 
 #include "exec/rank_times.h"
-#include "train/line_file.h"
+#include "files/line_file.h"
 
 namespace tessera {
 
@@ -29,6 +29,7 @@ struct StepMetrics {
   double elapsed_seconds = 0;  // from the start of this run to the end of the step
   int64_t peak_bytes = 0;
   std::optional<double> held_out_loss;
+  std::optional<double> checkpoint_stall_seconds = {};  // behind the step, where one was saved
 };
 
 std::string to_json_line(const StepMetrics& metrics);  // without the newline

@@ -37,6 +37,15 @@ void RunRecorder::spent(const char* what, int64_t step, double seconds, int64_t 
   events_.write(json.dump());
 }
 
+void RunRecorder::saved(const SaveOutcome& outcome) {
+  Json json{{"event", outcome.saved ? "saved" : "save_failed"},
+            {"step", outcome.step},
+            {"written_seconds", outcome.seconds}};
+  if (outcome.bytes > 0) json["bytes"] = outcome.bytes;
+  if (!outcome.error.empty()) json["text"] = outcome.error;
+  events_.write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 void RunRecorder::failed(int64_t step, const std::string& text) {
   events_.write(Json{
       {"event", "failure"}, {"step", step}, {"text", text}, {"elapsed_seconds", elapsed_seconds()}}

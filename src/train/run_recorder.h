@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#include "checkpoint/checkpoint_writer.h"
 #include "train/metrics.h"
 #include "train/run_facts.h"
 
@@ -23,6 +24,7 @@ class RunRecorder {
   void peak(double flops_per_second, bool measured);
   // "evaluation", "checkpoint", "sample": behind a step.
   void spent(const char* what, int64_t step, double seconds, int64_t bytes = 0);
+  void saved(const SaveOutcome& outcome);
   void failed(int64_t step, const std::string& text);
   void ended(int64_t step, const std::string& stopped_by);
 

@@ -9,9 +9,10 @@
 #include "core/seconds_since.h"
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
+#include "files/atomic_file.h"
 #include "mesh/machine_borders.h"
 #include "models/build_model.h"
-#include "train/atomic_file.h"
+#include "train/fault_observer.h"
 #include "train/learning_rate.h"
 #include "train/model_of_config.h"
 #include "train/plan_of_config.h"
@@ -69,6 +70,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
         .help("use --device cpu");
   if (writes_files()) prepare_output();
   make_executor();
+  saver_ = std::make_unique<RunSaver>(config_, *executor_, options_.world, options_.faults);
   if (options_.resume)
     resume();
   else
@@ -78,7 +80,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
   loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, position_.next_sample);
   summary_.parameters = parameter_count(model_);
   summary_.flops_per_token = flops_per_token(model_, config_.train.seq);
-  summary_.planned_bytes = executor_->planned_bytes();
+  summary_.planned_bytes = executor_->planned_bytes() + saver_->snapshot_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
 }
@@ -108,6 +110,8 @@ void Trainer::make_executor() {
     observer = [this](int rank, const InstructionEvent& event) {
       if (trace_) trace_->observe(rank, event);
     };
+  if (options_.faults)
+    observer = with_faults(std::move(observer), *options_.faults, position_.step);
   if (on_gpu())
     executor_ = make_cuda_executor(std::move(compiled.programs.front()));
   else if (world)
@@ -121,6 +125,11 @@ void Trainer::warn(const std::string& text) {
   if (text.empty()) return;
   summary_.warnings.push_back(text);
   if (!quiet()) progress_.note("warning: " + text);
+}
+
+void Trainer::shout(const std::string& text) {
+  summary_.warnings.push_back(text);
+  if (writes_files()) progress_.note(text);
 }
 
 void Trainer::prepare_output() {
@@ -146,17 +155,34 @@ void Trainer::prepare_output() {
 }
 
 void Trainer::resume() {
-  const auto path = newest_checkpoint(config_.run.out);
-  if (!path)
-    throw user_error("there is no checkpoint in {}",
-                     (std::filesystem::path(config_.run.out) / "checkpoints").string())
+  const std::filesystem::path folder = checkpoints_of(config_.run.out);
+  const NewestValid newest = saver_->newest();
+  for (const std::string& skipped : newest.skipped)
+    shout(fmt::format("warning: a checkpoint is left out: {}", skipped));
+  if (!newest.checkpoint)
+    throw user_error("there is no {}checkpoint in {}", newest.skipped.empty() ? "" : "valid ",
+                     folder.string())
         .help("start without --resume, and save with --save-every N");
-  const Checkpoint checkpoint(*path);
+  const Checkpoint& checkpoint = *newest.checkpoint;
+  fault(FaultPhase::Load);
   checkpoint.load_states(*executor_);
-  position_ = checkpoint.position();
-  summary_.checkpoint = *path;
+  position_ = checkpoint.facts().position;
+  if (checkpoint.facts().seed != config_.train.seed)
+    warn(
+        fmt::format("saved with train.seed = {}, but goes on with {}: the data come in another "
+                    "order",
+                    checkpoint.facts().seed, config_.train.seed));
+  summary_.checkpoint = checkpoint.path();
   if (!quiet())
-    progress_.note(fmt::format("resumed from {} at step {}", path->string(), position_.step));
+    progress_.note(fmt::format("resumed from {} at step {}, saved on mesh {}",
+                               checkpoint.path().string(), position_.step,
+                               checkpoint.facts().mesh));
+}
+
+void Trainer::fault(FaultPhase phase) {
+  if (!options_.faults) return;
+  for (const RankStates* rank : executor_->rank_states())
+    options_.faults->at(phase, rank->rank(), position_.step);
 }
 
 StepMetrics Trainer::step() {
@@ -230,21 +256,32 @@ double Trainer::held_out_loss() {
   return labels > 0 ? loss / labels : 0;
 }
 
-void Trainer::save() {
-  if (saved_step_ == position_.step) return;
-  const auto begin = Clock::now();
-  const std::filesystem::path path = checkpoint_path(config_.run.out, position_.step);
-  if (writes_files()) {
-    save_checkpoint(path, *executor_, position_, to_toml(config_));
-    prune_checkpoints(config_.run.out, config_.train.keep);
-  } else {
-    help_save_checkpoint(*executor_);
+double Trainer::save() {
+  if (save_begun_ == position_.step) return 0;
+  const double stalled = saver_->save(position_);
+  save_begun_ = position_.step;
+  ++summary_.saves;
+  summary_.save_stall_seconds += stalled;
+  if (recorder_) recorder_->spent("checkpoint", position_.step, stalled, saver_->snapshot_bytes());
+  return stalled;
+}
+
+// What became of those that are written by now.
+void Trainer::tell_saves() {
+  while (const auto outcome = saver_->take_outcome()) {
+    summary_.save_written_seconds += outcome->seconds;
+    summary_.save_error = outcome->saved ? "" : outcome->error;
+    if (outcome->saved) {
+      summary_.checkpoint = outcome->path;
+      summary_.save_bytes = outcome->bytes;
+    }
+    if (recorder_) recorder_->saved(*outcome);
+    if (outcome->error.empty()) continue;
+    const std::string text = fmt::format(
+        "CHECKPOINT OF STEP {} {}: {}", outcome->step,
+        outcome->saved ? "NEEDS A LOOK" : "FAILED, the run goes on without it", outcome->error);
+    shout(text);
   }
-  saved_step_ = position_.step;
-  summary_.checkpoint = path;
-  if (recorder_)
-    recorder_->spent("checkpoint", position_.step, seconds_since(begin),
-                     static_cast<int64_t>(std::filesystem::file_size(path)));
 }
 
 void Trainer::write_trace() {
@@ -305,8 +342,11 @@ void Trainer::train_steps() {
   progress_.finish();
   if (stopped) {
     summary_.stopped_by = stop_.requested() ? stop_.name() : "another rank";
-    if (config_.train.save_every > 0) save();
+    if (config_.checkpoint.every > 0) save();
   }
+  saver_->finish();
+  tell_saves();
+  fault(FaultPhase::Exit);
   if (recorder_) recorder_->ended(position_.step, summary_.stopped_by);
 }
 
@@ -324,11 +364,13 @@ void Trainer::behind_step(StepMetrics& metrics) {
       progress_.note(
           fmt::format("step {}: held-out loss {:.4f}", position_.step, *metrics.held_out_loss));
   }
+  if (due(config_.checkpoint.every) || (last && config_.checkpoint.every > 0))
+    metrics.checkpoint_stall_seconds = save();
+  tell_saves();
   if (recorder_) recorder_->step(metrics);
   if (!quiet()) progress_.step(metrics);
   if (shows_samples() && (due(config_.train.sample_every) || last))
     show_sample(fmt::format("what it writes at step {}", position_.step));
-  if (due(config_.train.save_every) || (last && config_.train.save_every > 0)) save();
 }
 
 void Trainer::count(const StepMetrics& metrics) {
@@ -355,6 +397,10 @@ void Trainer::summarise() {
     summary_.hfu = hardware_flops_utilisation(facts_.hardware_flops, summary_.seconds / done, peak);
     summary_.data_seconds /= done;
     summary_.split /= done;
+  }
+  if (summary_.saves > 0) {
+    summary_.save_stall_seconds /= static_cast<double>(summary_.saves);
+    summary_.save_written_seconds /= static_cast<double>(summary_.saves);
   }
   summary_.resident_bytes = peak_resident_bytes();
 }

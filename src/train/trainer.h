@@ -18,12 +18,12 @@
 #include "models/model_config.h"
 #include "models/model_size.h"
 #include "train/batch_feeder.h"
-#include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/data/batch_loader.h"
 #include "train/measured_peak.h"
 #include "train/progress.h"
 #include "train/run_recorder.h"
+#include "train/run_saver.h"
 #include "train/stop_signal.h"
 #include "train/text_generator.h"
 #include "train/training_data.h"
@@ -48,8 +48,12 @@ struct TrainSummary {
   int64_t planned_bytes = 0, resident_bytes = 0;
   std::string stopped_by;  // the signal, if one did
   std::filesystem::path out;
-  std::optional<std::filesystem::path> checkpoint;
-  std::string trace;  // file, if one was written
+  std::optional<std::filesystem::path> checkpoint;  // the newest
+  int64_t saves = 0, save_bytes = 0;                // checkpoints of this run, bytes of one
+  double save_stall_seconds = 0;    // that a step waited for one, mean over checkpoints
+  double save_written_seconds = 0;  // the same: that writing took, behind the steps
+  std::string save_error;           // of the last one; empty where it was saved
+  std::string trace;                // file, if one was written
   std::vector<std::string> warnings;
 };
 
@@ -58,6 +62,7 @@ struct TrainerOptions {
   bool overwrite = false;      // an old run in the output folder may be replaced
   bool quiet = false;          // no progress
   RankWorld* world = nullptr;  // this process is one rank of a job; null: it runs all ranks
+  FaultPlan* faults = nullptr;
 };
 
 class Trainer {
@@ -67,7 +72,8 @@ class Trainer {
   TrainSummary run();
 
  private:
-  void warn(const std::string& text);  // nothing where it is empty
+  void warn(const std::string& text);   // nothing where it is empty
+  void shout(const std::string& text);  // also where a run is to be quiet
   void prepare_output();
   void make_executor();
   void resume();
@@ -79,7 +85,9 @@ class Trainer {
   void count(const StepMetrics& metrics);
   void summarise();
   double held_out_loss();
-  void save();
+  double save();  // seconds that training stood still
+  void tell_saves();
+  void fault(FaultPhase phase);
   void write_trace();
   void show_sample(const std::string& title);
   bool shows_samples() const {
@@ -99,6 +107,7 @@ class Trainer {
   int threads_;
   TrainingData data_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<RunSaver> saver_;
   std::unique_ptr<BatchFeeder> feeder_;
   std::unique_ptr<TextGenerator> generator_;
   std::unique_ptr<BatchLoader> loader_;
@@ -109,7 +118,7 @@ class Trainer {
   StopSignal stop_;
   CheckpointPosition position_;
   TrainSummary summary_;
-  std::optional<int64_t> saved_step_;
+  std::optional<int64_t> save_begun_;  // the step of the last one
   MeasuredPeak peak_{[this] { return measure_peak_rate(); }};
 };
 

@@ -39,11 +39,16 @@ class RankPerMachine : public RankWorld {
 };
 
 // What rank 0 has to say.
-TrainSummary train_as_job(const Config& config, int ranks, bool apart = false) {
+TrainSummary train_as_job(const Config& config, int ranks, bool apart = false, bool resume = false,
+                          FaultPlan* faults = nullptr) {
   TrainSummary summary;
   run_ranks(ranks, [&](RankWorld& world) {
     RankPerMachine elsewhere(world);
-    TrainSummary own = Trainer(config, {.quiet = true, .world = apart ? &elsewhere : &world}).run();
+    TrainSummary own = Trainer(config, {.resume = resume,
+                                        .quiet = true,
+                                        .world = apart ? &elsewhere : &world,
+                                        .faults = faults})
+                           .run();
     if (world.rank() == 0) summary = std::move(own);
   });
   return summary;
@@ -55,6 +60,41 @@ TEST(TrainerJob, HasTheLossesOfThreads) {
   const TrainSummary threads =
       Trainer(small_config(folder.path() / "threads", {"mesh=dp=2,tp=2"}), {.quiet = true}).run();
   EXPECT_EQ(job.losses, threads.losses);
+}
+
+TEST(TrainerJob, GoesOnFromWhatThreadsHaveSavedAndTheOtherWayRound) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> more{"train.steps=6", "checkpoint.every=3", "mesh=dp=2,tp=2"};
+  const auto at = [&](const char* run, int64_t step) {
+    return step_folder(checkpoints_of(folder.path() / run), step);
+  };
+  const Config threads = small_config(folder.path() / "threads", more);
+  const Config job = small_config(folder.path() / "job", more);
+  const TrainSummary whole = Trainer(threads, {.quiet = true}).run();
+  train_as_job(job, 4);
+  std::filesystem::remove_all(at("threads", 6));
+  std::filesystem::remove_all(at("job", 6));
+  const TrainSummary as_job = train_as_job(threads, 4, false, /*resume=*/true);
+  const TrainSummary as_threads = Trainer(job, {.resume = true, .quiet = true}).run();
+  EXPECT_EQ(as_job.first_step, 3);
+  EXPECT_EQ(as_job.losses, std::vector(whole.losses.begin() + 3, whole.losses.end()));
+  EXPECT_EQ(as_threads.losses, as_job.losses);
+}
+
+TEST(TrainerJob, OfWhichOneCannotWriteGoesOn) {
+  const TemporaryFolder folder;
+  FaultPlan faults("rank=2,phase=rename,step=2,action=io_error");
+  const TrainSummary summary =
+      train_as_job(small_config(folder.path() / "job", {"checkpoint.every=1", "mesh=dp=2,tp=2"}), 4,
+                   false, false, &faults);
+  EXPECT_EQ(summary.steps, 3);
+  ASSERT_EQ(summary.warnings.size(), 1u);
+  EXPECT_NE(summary.warnings[0].find("rank 2: cannot write"), std::string::npos)
+      << summary.warnings[0];
+  std::vector<int64_t> steps;
+  for (const StepFolder& step : step_folders(checkpoints_of(folder.path() / "job")))
+    steps.push_back(step.step);
+  EXPECT_EQ(steps, (std::vector<int64_t>{1, 3}));
 }
 
 TEST(TrainerJob, WritesOneTraceWithEveryRankInIt) {

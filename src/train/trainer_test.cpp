@@ -50,15 +50,19 @@ class TrainerTest : public testing::Test {
     return Trainer(config, {.resume = resume, .overwrite = false, .quiet = true}).run();
   }
 
+  std::filesystem::path checkpoint_of(const std::string& run, int64_t step) const {
+    return step_folder(checkpoints_of(folder_ / run), step);
+  }
+
   // What a metrics file says, without what depends on the clock.
   std::vector<nlohmann::json> numbers(const std::string& run) const {
     std::ifstream file(folder_ / run / "metrics.jsonl");
     std::vector<nlohmann::json> lines;
     for (std::string line; std::getline(file, line);) {
       nlohmann::json json = nlohmann::json::parse(line);
-      for (const char* key :
-           {"tokens_per_second", "mfu", "hfu", "step_seconds", "compute_seconds",
-            "exposed_communication_seconds", "bubble_seconds", "data_seconds", "elapsed_seconds"})
+      for (const char* key : {"tokens_per_second", "mfu", "hfu", "step_seconds", "compute_seconds",
+                              "exposed_communication_seconds", "bubble_seconds", "data_seconds",
+                              "elapsed_seconds", "checkpoint_stall_seconds"})
         json.erase(key);
       lines.push_back(json);
     }
@@ -93,10 +97,10 @@ TEST_F(TrainerTest, ResumingGivesTheLossesOfARunThatNeverStopped) {
     const std::string set = fmt::format("train.precision={}", precision);
     const std::string whole = fmt::format("whole_{}", precision),
                       parts = fmt::format("parts_{}", precision);
-    train(config(whole, {set, "train.ema_decay=0.9"}));
-    Config stopped = config(parts, {set, "train.ema_decay=0.9", "train.save_every=3"});
+    train(config(whole, {set, "train.ema_decay=0.9", "checkpoint.every=3"}));
+    Config stopped = config(parts, {set, "train.ema_decay=0.9", "checkpoint.every=3"});
     train(stopped);
-    std::filesystem::remove(checkpoint_path(folder_ / parts, 8));
+    std::filesystem::remove_all(checkpoint_of(parts, 8));
     const TrainSummary resumed = train(stopped, true);
     EXPECT_EQ(resumed.first_step, 6);
     EXPECT_EQ(numbers(parts), numbers(whole));
@@ -128,7 +132,7 @@ TEST_F(TrainerTest, ThreadsDoNotChangeTheBits) {
 
 TEST_F(TrainerTest, ASignalFinishesTheStepAndSaves) {
   Trainer trainer(
-      config("run", {"train.steps=100000", "train.save_every=1000000", "train.eval_every=0"}),
+      config("run", {"train.steps=100000", "checkpoint.every=1000000", "train.eval_every=0"}),
       {.resume = false, .overwrite = false, .quiet = true});
   std::thread interrupt([] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -138,15 +142,74 @@ TEST_F(TrainerTest, ASignalFinishesTheStepAndSaves) {
   interrupt.join();
   EXPECT_EQ(summary.stopped_by, "SIGTERM");
   ASSERT_TRUE(summary.checkpoint.has_value());
-  EXPECT_EQ(Checkpoint(*summary.checkpoint).position().step, summary.steps);
+  EXPECT_EQ(Checkpoint(*summary.checkpoint).facts().position.step, summary.steps);
   EXPECT_EQ(static_cast<int64_t>(numbers("run").size()), summary.steps);
 }
 
 TEST_F(TrainerTest, KeepsOnlyTheNewestCheckpoints) {
-  train(config("run", {"train.save_every=2", "train.keep=2"}));
-  EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder_ / "run", 4)));
-  EXPECT_TRUE(std::filesystem::exists(checkpoint_path(folder_ / "run", 6)));
-  EXPECT_EQ(newest_checkpoint(folder_ / "run"), checkpoint_path(folder_ / "run", 8));
+  train(config("run", {"checkpoint.every=2", "checkpoint.keep=2"}));
+  EXPECT_FALSE(std::filesystem::exists(checkpoint_of("run", 4)));
+  EXPECT_TRUE(std::filesystem::exists(checkpoint_of("run", 6)));
+  EXPECT_TRUE(std::filesystem::exists(checkpoint_of("run", 8)));
+}
+
+TEST_F(TrainerTest, ResumingGivesTheBitsOfARunThatNeverStopped) {
+  for (const char* mesh : {"dp=2", "pp=2", "tp=2"}) {
+    const std::vector<std::string> more{fmt::format("mesh={}", mesh), "train.microbatches=2",
+                                        "train.ema_decay=0.9", "checkpoint.every=4"};
+    const std::string whole = fmt::format("whole_{}", mesh), parts = fmt::format("parts_{}", mesh);
+    train(config(whole, more));
+    train(config(parts, more));
+    std::filesystem::remove_all(checkpoint_of(parts, 8));
+    EXPECT_EQ(train(config(parts, more), true).first_step, 4);
+    const Checkpoint one(checkpoint_of(whole, 8)), other(checkpoint_of(parts, 8));
+    ASSERT_GT(one.tensors().size(), 10u);
+    for (const auto& [name, tensor] : one.tensors())
+      EXPECT_EQ(one.read_whole(name), other.read_whole(name)) << mesh << " " << name;
+  }
+}
+
+TEST_F(TrainerTest, GoesOnFromAnOlderCheckpointWhereTheNewestIsBrokenAndSaysSo) {
+  const Config run = config("run", {"checkpoint.every=3"});
+  train(run);
+  std::filesystem::resize_file(checkpoint_of("run", 8) / "rank-00000.safetensors", 1000);
+  const TrainSummary resumed = train(run, /*resume=*/true);
+  EXPECT_EQ(resumed.first_step, 6);
+  ASSERT_EQ(resumed.warnings.size(), 1u);
+  EXPECT_NE(resumed.warnings[0].find("step-00000008/rank-00000.safetensors"), std::string::npos)
+      << resumed.warnings[0];
+  Checkpoint(checkpoint_of("run", 8)).verify();
+}
+
+TEST_F(TrainerTest, GoesOnWhenACheckpointCannotBeSavedAndShoutsIt) {
+  FaultPlan faults("phase=write,nth=5,step=4,action=no_space");
+  const TrainSummary summary =
+      Trainer(config("run", {"checkpoint.every=2"}), {.quiet = true, .faults = &faults}).run();
+  EXPECT_EQ(summary.steps, 8);
+  EXPECT_EQ(summary.saves, 4);
+  EXPECT_EQ(summary.save_error, "");
+  ASSERT_EQ(summary.warnings.size(), 1u);
+  EXPECT_NE(summary.warnings[0].find("CHECKPOINT OF STEP 4 FAILED"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(checkpoint_of("run", 4)));
+  EXPECT_EQ(summary.checkpoint, checkpoint_of("run", 8));
+}
+
+TEST_F(TrainerTest, SaysThatTheLastCheckpointWasNotSaved) {
+  FaultPlan faults("phase=fsync,step=8,action=io_error");
+  const TrainSummary summary =
+      Trainer(config("run", {"checkpoint.every=4"}), {.quiet = true, .faults = &faults}).run();
+  EXPECT_NE(summary.save_error.find("input/output error"), std::string::npos);
+  EXPECT_EQ(summary.checkpoint, checkpoint_of("run", 4));
+}
+
+TEST_F(TrainerTest, CountsTheSnapshotAsPlannedMemory) {
+  const TrainSummary without = train(config("without"));
+  const TrainSummary with = train(config("with", {"checkpoint.every=4"}));
+  // Weights and two moments.
+  EXPECT_EQ(with.planned_bytes - without.planned_bytes, 3 * 4 * with.parameters);
+  EXPECT_EQ(with.saves, 2);
+  EXPECT_GT(with.save_stall_seconds, 0);
+  EXPECT_GT(with.save_bytes, 3 * 4 * with.parameters);
 }
 
 TEST_F(TrainerTest, TheMlpLearnsItsMadeFunction) {
@@ -174,9 +237,9 @@ TEST_F(TrainerTest, ACheckpointOfOneLayoutGoesOnUnderAnother) {
   const TrainSummary whole =
       train(config("whole", {"train.precision=fp64", "train.schedule=constant"}));
   train(config("run", {"train.precision=fp64", "train.schedule=constant", "train.steps=4",
-                       "train.save_every=4", "mesh=fsdp=2,tp=2", "plan.zero=3"}));
+                       "checkpoint.every=4", "mesh=fsdp=2,tp=2", "plan.zero=3"}));
   const TrainSummary rest = train(config("run", {"train.precision=fp64", "train.schedule=constant",
-                                                 "train.save_every=4", "mesh=cp=2"}),
+                                                 "checkpoint.every=4", "mesh=cp=2"}),
                                   /*resume=*/true);
   ASSERT_EQ(rest.losses.size(), 4u);
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(rest.losses[i], whole.losses[i + 4], 1e-9);
@@ -206,7 +269,7 @@ TEST_F(TrainerTest, ThePartsOfAStepFitIntoItAndFollowTheMesh) {
 }
 
 TEST_F(TrainerTest, RecordsStartsCheckpointsEndsAndFailures) {
-  Config run = config("run", {"train.save_every=4"});
+  Config run = config("run", {"checkpoint.every=4"});
   train(run);
   run.train.steps = 12;
   train(run, /*resume=*/true);
@@ -214,6 +277,8 @@ TEST_F(TrainerTest, RecordsStartsCheckpointsEndsAndFailures) {
   std::ifstream file(folder_ / "run" / "events.jsonl");
   for (std::string line; std::getline(file, line);)
     kinds.push_back(nlohmann::json::parse(line)["event"]);
+  // Written behind the steps, so anywhere among them.
+  EXPECT_EQ(std::erase(kinds, "saved"), 3u);
   EXPECT_EQ(kinds, (std::vector<std::string>{"start", "peak", "evaluation", "checkpoint",
                                              "evaluation", "checkpoint", "end", "start", "peak",
                                              "evaluation", "checkpoint", "end"}));

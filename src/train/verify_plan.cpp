@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "core/widened.h"
+#include "files/digest.h"
 #include "models/build_model.h"
 #include "program/pieces.h"
-#include "train/digest.h"
 #include "train/made_batch.h"
 #include "train/plan_of_config.h"
 

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "core/error.h"
+#include "files/safetensors_writer.h"
 #include "models/model_field.h"
 #include "parity/parity_run.h"
-#include "train/safetensors_writer.h"
 
 namespace tessera {
 namespace {

@@ -116,6 +116,14 @@ void CpuExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byt
     read_pieces(own->gradient_type, own->placement, own->gradient, bytes);
 }
 
+void CpuExecutor::read_states(int64_t offset, std::span<std::byte> bytes) const {
+  std::memcpy(bytes.data(), persistent_.data() + offset, bytes.size());
+}
+
+void CpuExecutor::write_states(int64_t offset, std::span<const std::byte> bytes) {
+  std::memcpy(persistent_.data() + offset, bytes.data(), bytes.size());
+}
+
 void CpuExecutor::write_batch(const HostBuffer& input, int microbatch,
                               std::span<const std::byte> bytes) {
   TESSERA_CHECK(microbatch >= 0 && microbatch < program_.microbatches);

@@ -33,7 +33,7 @@ struct CpuExecutorOptions {
   std::function<void(const InstructionEvent&)> observer = {};
 };
 
-class CpuExecutor : public Executor {
+class CpuExecutor : public Executor, public RankStates {
  public:
   CpuExecutor(Program program, CpuExecutorOptions options);
 
@@ -50,11 +50,14 @@ class CpuExecutor : public Executor {
   void write_step(std::string_view name, double value) override;
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override;
+  std::vector<RankStates*> rank_states() override { return {this}; }
+  void read_states(int64_t offset, std::span<std::byte> bytes) const override;
+  void write_states(int64_t offset, std::span<const std::byte> bytes) override;
   void run(std::string_view script) override;
   std::vector<RankTimes> rank_times() const override { return {times_}; }
 
   const RankTimes& own_times() const { return times_; }
-  int rank() const { return options_.world ? options_.world->rank() : 0; }
+  int rank() const override { return options_.world ? options_.world->rank() : 0; }
   std::span<std::byte> arena(Lifetime lifetime) const;
 
  private:

@@ -161,6 +161,14 @@ void CudaExecutor::read_gradient(const StateBuffer& parameter, std::span<std::by
     read_pieces(own->gradient_type, own->placement, own->gradient, bytes);
 }
 
+void CudaExecutor::read_states(int64_t offset, std::span<std::byte> bytes) const {
+  from_device(bytes, arena(Lifetime::Persistent) + offset);
+}
+
+void CudaExecutor::write_states(int64_t offset, std::span<const std::byte> bytes) {
+  to_device(arena(Lifetime::Persistent) + offset, bytes);
+}
+
 void CudaExecutor::write_batch(const HostBuffer& input, int microbatch,
                                std::span<const std::byte> bytes) {
   TESSERA_CHECK(microbatch >= 0 && microbatch < program_.microbatches);

@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-class CudaExecutor : public Executor {
+class CudaExecutor : public Executor, public RankStates {
  public:
   CudaExecutor(Program program, CudaExecutorOptions options);
 
@@ -31,6 +31,10 @@ class CudaExecutor : public Executor {
   void write_step(std::string_view name, double value) override;
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override;
+  std::vector<RankStates*> rank_states() override { return {this}; }
+  int rank() const override { return 0; }
+  void read_states(int64_t offset, std::span<std::byte> bytes) const override;
+  void write_states(int64_t offset, std::span<const std::byte> bytes) override;
   void run(std::string_view script) override;
   // By the GPU's clock, from the first kernel's begin to the last one's end.
   std::vector<RankTimes> rank_times() const override { return {{.run_seconds = timer_.seconds()}}; }

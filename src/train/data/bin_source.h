@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "files/mapped_file.h"
 #include "train/data/token_source.h"
-#include "train/mapped_file.h"
 
 namespace tessera {
 

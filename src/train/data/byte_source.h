@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "files/mapped_file.h"
 #include "train/data/token_source.h"
-#include "train/mapped_file.h"
 
 namespace tessera {
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/checkpoint_writer.h"
+
+#include <chrono>
+#include <thread>
+
+#include "checkpoint/shard_file.h"
+#include "comm/texts.h"
+#include "files/errno_text.h"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+FaultPhase phase_of(FileCall call) {
+  if (call == FileCall::Open || call == FileCall::Write) return FaultPhase::Write;
+  return call == FileCall::Rename ? FaultPhase::Rename : FaultPhase::Fsync;
+}
+
+// What `act` throws, as text; empty: nothing.
+template <typename F>
+std::string error_of(F&& act) {
+  try {
+    act();
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    return text.empty() ? "unknown error" : text;
+  }
+  return "";
+}
+
+std::vector<StoredPiece> pieces_of(const RankShare& share) {
+  std::vector<StoredPiece> pieces;
+  for (const OwnedPiece& owned : share.pieces)
+    pieces.push_back({.name = owned.state->name,
+                      .dtype = owned.state->type.dtype,
+                      .shape = shape_of(owned.state->type),
+                      .piece = owned.piece});
+  return pieces;
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(std::vector<RankStates*> ranks, CheckpointWriterOptions options)
+    : options_(std::move(options)), snapshot_(std::move(ranks)) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (writing_.valid()) writing_.wait();
+}
+
+FileWatch CheckpointWriter::watch(int rank, int64_t step, std::optional<FaultPhase> always) const {
+  if (!options_.faults) return {};
+  return [faults = options_.faults, rank, step, always](FileCall call) {
+    return faults->at(always.value_or(phase_of(call)), rank, step);
+  };
+}
+
+double CheckpointWriter::save(const CheckpointFacts& facts) {
+  const auto begin = Clock::now();
+  finish();
+  for (const RankShare& share : snapshot_.shares())
+    fault_at(options_.faults, FaultPhase::Snapshot, share.rank, facts.position.step);
+  snapshot_.take(options_.threads);
+  writing_ = std::async(std::launch::async, [this, facts] { return write(facts); });
+  return seconds_since(begin);
+}
+
+void CheckpointWriter::finish() {
+  if (writing_.valid()) ended_.push_back(writing_.get());
+}
+
+std::optional<SaveOutcome> CheckpointWriter::take_outcome() {
+  if (writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+    finish();
+  if (ended_.empty()) return std::nullopt;
+  SaveOutcome first = std::move(ended_.front());
+  ended_.erase(ended_.begin());
+  return first;
+}
+
+std::string CheckpointWriter::first_error(std::string mine) {
+  if (!options_.peers) return mine;
+  const std::vector<std::string> all = gather_texts(*options_.peers, std::move(mine));
+  std::string first;
+  for (size_t rank = 0; rank < all.size() && first.empty(); ++rank)
+    if (!all[rank].empty()) first = fmt::format("rank {}: {}", rank, all[rank]);
+  return share_text(*options_.peers, std::move(first));
+}
+
+SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
+  const auto begin = Clock::now();
+  SaveOutcome outcome{.step = facts.position.step,
+                      .path = step_folder(options_.folder, facts.position.step)};
+  outcome.error = error_of([&] {
+    std::vector<StoredFile> own;
+    std::string error = first_error(error_of([&] { own = write_shards(facts); }));
+    std::vector<std::string> files;
+    if (error.empty()) {
+      const std::string text = to_text(own);
+      files = options_.peers ? gather_texts(*options_.peers, text) : std::vector{text};
+    }
+    if (leads() && error.empty()) error = error_of([&] { write_manifest(facts, files, outcome); });
+    if (options_.peers) error = share_text(*options_.peers, std::move(error));
+    if (!error.empty()) {
+      std::error_code ignored;
+      if (leads())
+        std::filesystem::remove_all(partial_folder(options_.folder, outcome.step), ignored);
+      throw UserError(error);
+    }
+    outcome.saved = true;
+    verify_then_prune(own, outcome);
+  });
+  outcome.seconds = seconds_since(begin);
+  return outcome;
+}
+
+std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& facts) {
+  const int64_t step = facts.position.step;
+  const std::filesystem::path folder = partial_folder(options_.folder, step);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw user_error("cannot make the folder {}: {}", folder.string(), error.message());
+  const std::vector<RankShare>& shares = snapshot_.shares();
+  std::vector<StoredFile> files(shares.size());
+  std::vector<std::string> errors(shares.size());
+  const auto write_one = [&](size_t i) {
+    errors[i] = error_of([&] {
+      files[i] = write_shard(
+          folder, shares[i].rank, pieces_of(shares[i]),
+          [&](size_t piece) { return snapshot_.bytes_of(shares[i], piece); },
+          watch(shares[i].rank, step));
+    });
+  };
+  {
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < shares.size(); ++i) others.emplace_back(write_one, i);
+    write_one(0);
+  }
+  for (const std::string& text : errors)
+    if (!text.empty()) throw UserError(text);
+  return files;
+}
+
+void CheckpointWriter::write_manifest(const CheckpointFacts& facts,
+                                      const std::vector<std::string>& files, SaveOutcome& outcome) {
+  Manifest manifest{.facts = facts};
+  for (const std::string& text : files)
+    for (StoredFile& file : parse_files(text)) manifest.files.push_back(std::move(file));
+  const int64_t step = facts.position.step;
+  write_file_atomically(partial_folder(options_.folder, step) / kManifestName, to_text(manifest),
+                        watch(0, step, FaultPhase::Manifest));
+  commit_step(options_.folder, step, watch(0, step));
+  outcome.bytes = manifest.bytes();
+}
+
+// Older ones go only once every byte of this one has been read back.
+void CheckpointWriter::verify_then_prune(const std::vector<StoredFile>& own, SaveOutcome& outcome) {
+  std::vector<StepFolder> old;
+  // A folder that cannot be listed must not keep the others waiting.
+  const std::string unlisted = error_of([&] {
+    if (leads()) old = prunable(options_.folder, options_.retention);
+  });
+  std::string due = old.empty() ? "" : "due";
+  if (options_.peers) due = share_text(*options_.peers, std::move(due));
+  if (!unlisted.empty()) throw UserError(unlisted);
+  if (due.empty()) return;
+  const std::string error = first_error(error_of([&] {
+    for (const StoredFile& file : own) verify_shard(outcome.path, file);
+  }));
+  if (!error.empty())
+    throw user_error("saved, but it does not verify: {}; no older one is pruned", error);
+  for (const StepFolder& step : old) {
+    const int fault = fault_at(options_.faults, FaultPhase::Prune, 0, outcome.step);
+    if (fault != 0) throw user_error("cannot remove {}: {}", step.path.string(), errno_text(fault));
+    remove_step(step);
+  }
+}
+
+}  // namespace tessera

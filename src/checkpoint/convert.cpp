@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/convert.h"
+
+#include "checkpoint/checkpoint_folder.h"
+#include "checkpoint/single_file.h"
+#include "core/convert_elements.h"
+
+namespace tessera {
+namespace {
+
+std::string with_role(const std::string& parameter, StateRole role) {
+  return fmt::format("{}.{}", parameter, name(role));
+}
+
+bool is_parameter(const std::string& state) {
+  for (const StateRole role :
+       {StateRole::Master, StateRole::Moment1, StateRole::Moment2, StateRole::Average})
+    if (state.ends_with(with_role("", role))) return false;
+  return true;
+}
+
+// A tensor to write, and the one it is made from.
+struct Chosen {
+  std::vector<StoredPiece> pieces;
+  std::vector<std::string> origins;
+};
+
+void add(Chosen& chosen, const Checkpoint& from, const std::string& name, const std::string& origin,
+         std::optional<DType> dtype) {
+  const auto found = from.tensors().find(origin);
+  if (found == from.tensors().end())
+    throw user_error("{} has no {}", from.path().string(), origin)
+        .help("train with train.ema_decay, or leave out --averaged");
+  const Checkpoint::Tensor& tensor = found->second;
+  chosen.pieces.push_back({.name = name,
+                           .dtype = dtype.value_or(tensor.dtype),
+                           .shape = tensor.shape,
+                           .piece = whole_tensor(tensor.shape)});
+  chosen.origins.push_back(origin);
+}
+
+Chosen choose(const Checkpoint& from, const ConvertOptions& options) {
+  Chosen chosen;
+  for (const auto& [name, tensor] : from.tensors()) {
+    if (!options.weights) {
+      add(chosen, from, name, name, {});
+      continue;
+    }
+    if (!is_parameter(name)) continue;
+    const std::string master = with_role(name, StateRole::Master);
+    const std::string exact = from.tensors().contains(master) ? master : name;
+    add(chosen, from, name, options.averaged ? with_role(name, StateRole::Average) : exact,
+        options.weights);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::filesystem::path convert_checkpoint(const Checkpoint& from, const std::filesystem::path& to,
+                                         const ConvertOptions& options) {
+  const Chosen chosen = choose(from, options);
+  std::vector<std::byte> bytes;
+  const PieceBytes bytes_of = [&](size_t i) {
+    const StoredPiece& piece = chosen.pieces[i];
+    const std::vector<std::byte> whole = from.read_whole(chosen.origins[i]);
+    bytes.resize(static_cast<size_t>(piece.piece.elements() * size_bytes(piece.dtype)));
+    convert_elements(from.tensors().at(chosen.origins[i]).dtype, whole, piece.dtype, bytes);
+    return std::span<const std::byte>(bytes);
+  };
+  if (to.extension() == ".safetensors") {
+    write_single_file(to, from.facts(), chosen.pieces, bytes_of);
+    return to;
+  }
+  const std::filesystem::path folder = checkpoints_of(to);
+  const int64_t step = from.facts().position.step;
+  const std::filesystem::path partial = partial_folder(folder, step);
+  std::error_code error;
+  std::filesystem::create_directories(partial, error);
+  if (error) throw user_error("cannot make the folder {}: {}", partial.string(), error.message());
+  Manifest manifest{.facts = from.facts()};
+  manifest.files.push_back(write_shard(partial, 0, chosen.pieces, bytes_of));
+  write_file_atomically(partial / kManifestName, to_text(manifest));
+  commit_step(folder, step, {});
+  return step_folder(folder, step);
+}
+
+}  // namespace tessera

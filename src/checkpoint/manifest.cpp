@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include "files/bounded_json.h"
+#include "files/digest.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+// Behind these bytes stand the digest and then what it covers.
+constexpr std::string_view kHead = R"({"format":"tessera-checkpoint-2","digest":")";
+constexpr size_t kDigestDigits = 16;
+constexpr int kMaxDepth = 6;
+
+std::string digest_of(std::string_view text) {
+  Digest digest;
+  digest.add(std::as_bytes(std::span(text.data(), text.size())));
+  return digest.text();
+}
+
+OrderedJson json_of(const StoredPiece& piece) {
+  OrderedJson json{{"name", piece.name},
+                   {"dtype", name(piece.dtype)},
+                   {"shape", piece.shape},
+                   {"first", piece.piece.first},
+                   {"count", piece.piece.count}};
+  if (piece.piece.elements() != elements_of(piece.piece.count))
+    json["elements"] = {piece.piece.begin, piece.piece.end};
+  json["digest"] = piece.digest;
+  return json;
+}
+
+OrderedJson json_of(const std::vector<StoredFile>& files) {
+  OrderedJson list = OrderedJson::array();
+  for (const StoredFile& file : files) {
+    OrderedJson tensors = OrderedJson::array();
+    for (const StoredPiece& piece : file.pieces) tensors.push_back(json_of(piece));
+    list.push_back({{"name", file.name},
+                    {"bytes", file.bytes},
+                    {"header_digest", file.header_digest},
+                    {"tensors", std::move(tensors)}});
+  }
+  return list;
+}
+
+// Reads fields that must be there; what is not as it should be is one word, thrown.
+struct Unfit {
+  std::string what;
+};
+
+const Json& field(const Json& json, const char* key) {
+  if (!json.is_object() || !json.contains(key)) throw Unfit{fmt::format("has no {}", key)};
+  return json[key];
+}
+
+std::string text_field(const Json& json, const char* key) {
+  const Json& value = field(json, key);
+  if (!value.is_string()) throw Unfit{fmt::format("has a {} that is not text", key)};
+  return value.get<std::string>();
+}
+
+int64_t number_of(const Json& value, const char* key) {
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t{INT64_MAX})
+    throw Unfit{fmt::format("has a {} that is not a whole number of at least 0", key)};
+  return value.get<int64_t>();
+}
+
+int64_t number_field(const Json& json, const char* key) { return number_of(field(json, key), key); }
+
+const Json& list_field(const Json& json, const char* key) {
+  const Json& value = field(json, key);
+  if (!value.is_array()) throw Unfit{fmt::format("has a {} that is not a list", key)};
+  return value;
+}
+
+std::vector<int64_t> numbers_field(const Json& json, const char* key) {
+  std::vector<int64_t> numbers;
+  for (const Json& value : list_field(json, key)) numbers.push_back(number_of(value, key));
+  return numbers;
+}
+
+StoredPiece read_piece(const Json& json) {
+  StoredPiece piece{.name = text_field(json, "name")};
+  const auto dtype = dtype_from_name(text_field(json, "dtype"));
+  if (!dtype) throw Unfit{fmt::format("has {} in an unknown dtype", piece.name)};
+  piece.dtype = *dtype;
+  piece.shape = numbers_field(json, "shape");
+  piece.piece.first = numbers_field(json, "first");
+  piece.piece.count = numbers_field(json, "count");
+  piece.digest = text_field(json, "digest");
+  std::string wrong;
+  if (json.contains("elements")) {
+    const std::vector<int64_t> elements = numbers_field(json, "elements");
+    if (elements.size() != 2) throw Unfit{fmt::format("has no begin and end for {}", piece.name)};
+    piece.piece.begin = elements[0];
+    piece.piece.end = elements[1];
+    wrong = problem_of(piece.shape, piece.piece);
+  } else {
+    // Sizes are checked before they are multiplied.
+    piece.piece.end = 1;
+    wrong = problem_of(piece.shape, piece.piece);
+    if (wrong.empty()) piece.piece.end = elements_of(piece.piece.count);
+  }
+  if (!wrong.empty()) throw Unfit{fmt::format("has a part of {} that {}", piece.name, wrong)};
+  return piece;
+}
+
+std::vector<StoredFile> read_files(const Json& list) {
+  std::vector<StoredFile> files;
+  for (const Json& json : list) {
+    StoredFile file{.name = text_field(json, "name"),
+                    .bytes = number_field(json, "bytes"),
+                    .header_digest = text_field(json, "header_digest")};
+    // A name that leads out of the folder is nobody's.
+    if (file.name.empty() || file.name.find('/') != std::string::npos || file.name[0] == '.' ||
+        file.name.find('\0') != std::string::npos)
+      throw Unfit{"names a file outside of its folder"};
+    for (const Json& tensor : list_field(json, "tensors"))
+      file.pieces.push_back(read_piece(tensor));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+Manifest read_manifest(std::string_view text) {
+  if (!text.starts_with(kHead) || text.size() < kHead.size() + kDigestDigits)
+    throw Unfit{"does not begin as one of tessera-checkpoint-2"};
+  const std::string_view digest = text.substr(kHead.size(), kDigestDigits);
+  const std::string_view covered = text.substr(kHead.size() + kDigestDigits);
+  if (const std::string found = digest_of(covered); found != digest)
+    throw Unfit{fmt::format("is corrupt: its bytes give digest {}, not {}", found, digest)};
+  Json json;
+  const std::string wrong = parse_bounded_json(text, kMaxDepth, json);
+  if (!wrong.empty()) throw Unfit{wrong};
+  return {.facts = {.position = {.step = number_field(json, "step"),
+                                 .next_sample = number_field(json, "next_sample"),
+                                 .tokens = number_field(json, "tokens")},
+                    .seed = number_field(json, "seed"),
+                    .mesh = text_field(json, "mesh"),
+                    .config_toml = text_field(json, "config")},
+          .files = read_files(list_field(json, "files"))};
+}
+
+}  // namespace
+
+int64_t Manifest::bytes() const {
+  int64_t bytes = 0;
+  for (const StoredFile& file : files) bytes += file.bytes;
+  return bytes;
+}
+
+std::string to_text(const Manifest& manifest) {
+  const CheckpointFacts& facts = manifest.facts;
+  const OrderedJson json{{"step", facts.position.step},
+                         {"next_sample", facts.position.next_sample},
+                         {"tokens", facts.position.tokens},
+                         {"seed", facts.seed},
+                         {"mesh", facts.mesh},
+                         {"config", facts.config_toml},
+                         {"files", json_of(manifest.files)}};
+  const std::string covered = "\"," + json.dump().substr(1) + "\n";
+  return std::string(kHead) + digest_of(covered) + covered;
+}
+
+Manifest parse_manifest(std::string_view text, const std::filesystem::path& path) {
+  try {
+    return read_manifest(text);
+  } catch (const Unfit& unfit) {
+    throw user_error("the manifest {} {}", path.string(), unfit.what)
+        .help("this checkpoint is lost: use an older one");
+  }
+}
+
+std::string to_text(const std::vector<StoredFile>& files) { return json_of(files).dump(); }
+
+std::vector<StoredFile> parse_files(std::string_view text) {
+  try {
+    return read_files(Json::parse(text));
+  } catch (const Unfit& unfit) {
+    check_failed("files of a rank", __FILE__, __LINE__, unfit.what);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/newest_valid.h"
+
+#include "checkpoint/checkpoint_folder.h"
+#include "comm/texts.h"
+
+namespace tessera {
+namespace {
+
+std::string agree(Communicator* peers, std::string mine) {
+  if (!peers) return mine;
+  const std::vector<std::string> all = gather_texts(*peers, std::move(mine));
+  std::string first;
+  for (const std::string& text : all)
+    if (first.empty()) first = text;
+  return share_text(*peers, std::move(first));
+}
+
+// The first process's list, newest first, one name a line.
+std::string names_in(const std::filesystem::path& checkpoints) {
+  const std::vector<StepFolder> steps = step_folders(checkpoints);
+  std::string names;
+  for (size_t i = steps.size(); i-- > 0;)
+    names.append(steps[i].path.filename().string()).append("\n");
+  return names;
+}
+
+}  // namespace
+
+NewestValid newest_valid(const std::filesystem::path& checkpoints, Communicator* peers) {
+  NewestValid newest;
+  std::string names = names_in(checkpoints);
+  if (peers) names = share_text(*peers, std::move(names));
+  const int part = peers ? peers->rank() : 0, parts = peers ? peers->size() : 1;
+  while (!names.empty()) {
+    const size_t end = names.find('\n');
+    const std::filesystem::path path = checkpoints / names.substr(0, end);
+    names.erase(0, end + 1);
+    std::string error;
+    std::optional<Checkpoint> candidate;
+    try {
+      candidate.emplace(path);
+      candidate->verify(part, parts);
+    } catch (const UserError& wrong) {
+      error = wrong.message();
+    }
+    error = agree(peers, std::move(error));
+    if (error.empty()) {
+      newest.checkpoint = std::move(candidate);
+      return newest;
+    }
+    newest.skipped.push_back(std::move(error));
+  }
+  return newest;
+}
+
+}  // namespace tessera

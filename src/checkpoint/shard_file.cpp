@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/shard_file.h"
+
+#include <fmt/format.h>
+
+#include "files/digest.h"
+#include "files/safetensors_writer.h"
+
+namespace tessera {
+namespace {
+
+std::string digest_of(std::span<const std::byte> bytes) {
+  Digest digest;
+  digest.add(bytes);
+  return digest.text();
+}
+
+template <typename... Args>
+UserError corrupt(const std::filesystem::path& path, fmt::format_string<Args...> format,
+                  Args&&... args) {
+  return user_error("{} is corrupt: {}", path.string(),
+                    fmt::format(format, std::forward<Args>(args)...))
+      .help("use an older checkpoint");
+}
+
+}  // namespace
+
+StoredFile write_shard(const std::filesystem::path& folder, int rank,
+                       std::vector<StoredPiece> pieces, const PieceBytes& bytes_of,
+                       FileWatch watch) {
+  StoredFile file{.name = fmt::format("rank-{:05}.safetensors", rank), .pieces = std::move(pieces)};
+  std::vector<SafetensorsEntry> entries;
+  for (size_t i = 0; i < file.pieces.size(); ++i) {
+    StoredPiece& piece = file.pieces[i];
+    entries.push_back({piece.name, piece.dtype, stored_shape(piece.piece)});
+    piece.digest = digest_of(bytes_of(i));
+  }
+  SafetensorsWriter writer(folder / file.name, std::move(entries), {}, std::move(watch));
+  file.bytes = writer.file_bytes();
+  file.header_digest = digest_of(std::as_bytes(std::span(writer.header())));
+  for (size_t i = 0; i < file.pieces.size(); ++i) writer.write(file.pieces[i].name, bytes_of(i));
+  writer.commit();
+  return file;
+}
+
+SafetensorsReader open_shard(const std::filesystem::path& folder, const StoredFile& file) {
+  const std::filesystem::path path = folder / file.name;
+  SafetensorsReader reader(path);
+  if (reader.file_bytes() != file.bytes)
+    throw corrupt(path, "it has {} bytes, it was written with {}", reader.file_bytes(), file.bytes);
+  if (digest_of(reader.header()) != file.header_digest)
+    throw corrupt(path, "its header is not the one that was written");
+  for (const StoredPiece& piece : file.pieces) {
+    const SafetensorsTensor* tensor = reader.find(piece.name);
+    if (!tensor) throw corrupt(path, "it has no {}", piece.name);
+    if (tensor->dtype != piece.dtype || tensor->shape != stored_shape(piece.piece))
+      throw corrupt(path, "{} has another dtype or shape than was written", piece.name);
+  }
+  return reader;
+}
+
+void verify_shard(const std::filesystem::path& folder, const StoredFile& file) {
+  const SafetensorsReader reader = open_shard(folder, file);
+  for (const StoredPiece& piece : file.pieces) {
+    const std::string found = digest_of(reader.get(piece.name).bytes);
+    if (found != piece.digest)
+      throw corrupt(reader.path(), "{} gives digest {}, it was written with {}", piece.name, found,
+                    piece.digest);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/snapshot.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMostBytes = 4 << 20;  // of one copy, so that threads end together
+constexpr int64_t kAlignment = 64;
+
+}  // namespace
+
+Snapshot::Snapshot(std::vector<RankStates*> ranks) {
+  int64_t bytes = 0;
+  for (const RankStates* rank : ranks) {
+    RankShare share{.rank = rank->rank(), .pieces = owned_pieces(rank->program(), rank->rank())};
+    for (const OwnedPiece& piece : share.pieces) {
+      share.offsets.push_back(bytes);
+      bytes += (piece.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    plan_copies(*rank, share);
+    shares_.push_back(std::move(share));
+  }
+  arena_ = Arena(bytes);
+  // The first copy would pay for the pages else.
+  if (bytes > 0) std::fill_n(arena_.data(), bytes, std::byte{0});
+}
+
+void Snapshot::plan_copies(const RankStates& from, const RankShare& share) {
+  for (size_t i = 0; i < share.pieces.size(); ++i) {
+    int64_t to = share.offsets[i];
+    for (const ArenaStretch& stretch : share.pieces[i].stretches)
+      for (int64_t done = 0; done < stretch.bytes; done += kMostBytes) {
+        const int64_t bytes = std::min(kMostBytes, stretch.bytes - done);
+        copies_.push_back({&from, stretch.offset + done, to, bytes});
+        to += bytes;
+      }
+  }
+}
+
+void Snapshot::take(int threads) {
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < copies_.size(); i = next++) {
+      const Copy& copy = copies_[i];
+      copy.from->read_states(copy.offset,
+                             {arena_.data() + copy.to, static_cast<size_t>(copy.bytes)});
+    }
+  };
+  std::vector<std::jthread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+}
+
+std::span<const std::byte> Snapshot::bytes_of(const RankShare& share, size_t piece) const {
+  return {arena_.data() + share.offsets[piece], static_cast<size_t>(share.pieces[piece].bytes())};
+}
+
+int64_t snapshot_bytes(const HostView& program) {
+  int64_t bytes = 0;
+  for (const StateBuffer& state : program.states) bytes += state.type.bytes();
+  return bytes;
+}
+
+}  // namespace tessera

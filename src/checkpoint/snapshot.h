@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy of what the ranks of this process own of their states, as they are at one moment, so that
+// training goes on while the copy is written. Its memory is taken once.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "checkpoint/owned_pieces.h"
+#include "exec/cpu/arena.h"
+#include "exec/rank_states.h"
+
+namespace tessera {
+
+// One rank's part; `offsets` of its pieces in the snapshot.
+struct RankShare {
+  int rank = 0;
+  std::vector<OwnedPiece> pieces = {};
+  std::vector<int64_t> offsets = {};
+};
+
+class Snapshot {
+ public:
+  explicit Snapshot(std::vector<RankStates*> ranks);
+
+  int64_t bytes() const { return arena_.bytes(); }
+  void take(int threads);
+  const std::vector<RankShare>& shares() const { return shares_; }
+  std::span<const std::byte> bytes_of(const RankShare& share, size_t piece) const;
+
+ private:
+  struct Copy {
+    const RankStates* from;
+    int64_t offset, to, bytes;
+  };
+  void plan_copies(const RankStates& from, const RankShare& share);
+
+  std::vector<RankShare> shares_;
+  std::vector<Copy> copies_;
+  Arena arena_;
+};
+
+// Of all ranks together, wherever they run.
+int64_t snapshot_bytes(const HostView& program);
+
+}  // namespace tessera

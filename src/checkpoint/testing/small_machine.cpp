@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/testing/small_machine.h"
+
+#include "exec/job_executor.h"
+#include "models/build_model.h"
+#include "train/made_batch.h"
+#include "train/model_of_config.h"
+#include "train/training_options.h"
+
+namespace tessera {
+
+SmallMachine::SmallMachine(std::vector<std::string> overrides, RankWorld* world) {
+  std::vector<std::string> all{"model.preset=gpt2-124m", "model.layers=3",       "model.width=32",
+                               "model.heads=4",          "model.vocabulary=255", "model.context=32",
+                               "train.batch=4",          "train.microbatches=2", "train.seq=16",
+                               "train.ema_decay=0.9",    "train.precision=fp32", "train.threads=1"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  const Config config = load_config(std::nullopt, all);
+  const ModelConfig model = model_of_config(config);
+  vocabulary_ = model.vocabulary;
+  Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
+                                          precision_of_config(config), HeadKind::Loss),
+                              training_options(config, plan_of_config(config, model), 1));
+  if (world)
+    executor_ = std::make_unique<JobExecutor>(compiled.programs, 1, *world);
+  else
+    executor_ = make_cpu_executor(std::move(compiled.programs), 1);
+  initialise_states(*executor_, 1);
+}
+
+double SmallMachine::train_step(int64_t step) {
+  write_made_batch(*executor_, step, {.seed = 5, .vocabulary = vocabulary_});
+  executor_->write_step("learning_rate", 0.01);
+  executor_->write_step("step", static_cast<double>(step));
+  executor_->run("train_step");
+  return executor_->read_step("loss");
+}
+
+std::map<std::string, std::vector<std::byte>> SmallMachine::states() const {
+  std::map<std::string, std::vector<std::byte>> states;
+  for (const StateBuffer& state : executor_->program().states) {
+    // What nobody gives stays a pattern that no state has.
+    auto& bytes = states[state.name];
+    bytes.assign(static_cast<size_t>(state.type.bytes()), std::byte{0xff});
+    executor_->read_state(state, bytes);
+  }
+  return states;
+}
+
+CheckpointFacts facts_at(int64_t step) {
+  return {.position = {.step = step, .next_sample = 4 * step, .tokens = 64 * step},
+          .seed = 1,
+          .mesh = "1",
+          .config_toml = "# of a test\n"};
+}
+
+SaveOutcome save(SmallMachine& machine, const CheckpointWriterOptions& options, int64_t step) {
+  CheckpointWriter writer(machine.executor().rank_states(), options);
+  writer.save(facts_at(step));
+  writer.finish();
+  return *writer.take_outcome();
+}
+
+}  // namespace tessera

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera checkpoint: what a run has saved: listed, verified, shown, converted.
+#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "checkpoint/checkpoint_folder.h"
+#include "checkpoint/convert.h"
+#include "cli/commands.h"
+#include "cli/find_checkpoint.h"
+#include "cli/run_options.h"
+#include "train/progress.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "A checkpoint is a step's folder (out/checkpoints/step-00000300) or one .safetensors file; "
+    "the\n"
+    "output folder of a run stands for its newest one that is whole.\n"
+    "Examples:\n"
+    "  tessera checkpoint ls out\n"
+    "  tessera checkpoint verify out                            every byte of every checkpoint\n"
+    "  tessera checkpoint show out/checkpoints/step-00000300\n"
+    "  tessera checkpoint convert out all.safetensors           every state, in one file\n"
+    "  tessera checkpoint convert out model.safetensors --weights bf16\n"
+    "  tessera checkpoint convert all.safetensors out/copy      to resume from\n"
+    "The format: docs/checkpoints.md";
+
+struct CheckpointCommand {
+  std::string from, to, weights;
+  bool averaged = false, json = false;
+};
+
+struct Listed {
+  StepFolder folder;
+  std::optional<Checkpoint> checkpoint;
+  std::string problem;
+};
+
+// Of a run's folder all, else the one that is named; `bytes`: every byte is read.
+std::vector<Listed> list(const std::string& from, bool bytes) {
+  const std::filesystem::path path = from;
+  std::vector<StepFolder> folders = step_folders(checkpoints_of(path));
+  const bool one =
+      !std::filesystem::is_directory(path) || std::filesystem::exists(path / kManifestName);
+  if (one) folders = {{0, path}};
+  if (folders.empty())
+    throw user_error("there is no checkpoint in {}", checkpoints_of(path).string())
+        .help("train with --save-every N to get one");
+  std::vector<Listed> all;
+  for (const StepFolder& folder : folders) {
+    Listed listed{folder, {}, {}};
+    try {
+      listed.checkpoint.emplace(folder.path);
+      if (bytes) listed.checkpoint->verify();
+    } catch (const UserError& error) {
+      if (one && !bytes) throw;
+      listed.problem = error.message();
+    }
+    all.push_back(std::move(listed));
+  }
+  return all;
+}
+
+nlohmann::json json_of(const Listed& listed) {
+  nlohmann::json json{{"path", listed.folder.path.string()}, {"problem", listed.problem}};
+  if (!listed.checkpoint) return json;
+  const CheckpointFacts& facts = listed.checkpoint->facts();
+  json["step"] = facts.position.step;
+  json["next_sample"] = facts.position.next_sample;
+  json["tokens"] = facts.position.tokens;
+  json["mesh"] = facts.mesh;
+  json["files"] = listed.checkpoint->manifest().files.size();
+  json["bytes"] = listed.checkpoint->manifest().bytes();
+  return json;
+}
+
+void print(const std::vector<Listed>& all, bool bytes, bool json) {
+  if (json) {
+    nlohmann::json results = nlohmann::json::array();
+    for (const Listed& listed : all) results.push_back(json_of(listed));
+    fmt::print("{}\n", nlohmann::json{{"results", results}}.dump());
+    return;
+  }
+  for (const Listed& listed : all) {
+    if (!listed.problem.empty()) {
+      fmt::print("{}  BROKEN: {}\n", listed.folder.path.string(), listed.problem);
+      continue;
+    }
+    const Manifest& manifest = listed.checkpoint->manifest();
+    fmt::print("{}  step {}, {} tokens, {} in {} file{}, saved on mesh {}{}\n",
+               listed.folder.path.string(), manifest.facts.position.step,
+               manifest.facts.position.tokens, short_bytes(manifest.bytes()), manifest.files.size(),
+               manifest.files.size() == 1 ? "" : "s", manifest.facts.mesh,
+               bytes ? ": every byte as written" : "");
+  }
+}
+
+void run_list(const CheckpointCommand& command, bool bytes) {
+  const std::vector<Listed> all = list(command.from, bytes);
+  print(all, bytes, command.json);
+  for (const Listed& listed : all)
+    if (bytes && !listed.problem.empty()) throw CLI::RuntimeError(1);
+}
+
+void run_show(const CheckpointCommand& command) {
+  const Checkpoint checkpoint = find_checkpoint(command.from);
+  const CheckpointFacts& facts = checkpoint.facts();
+  if (command.json) {
+    nlohmann::json json = json_of({{0, checkpoint.path()}, {}, {}});
+    json["step"] = facts.position.step;
+    json["config"] = facts.config_toml;
+    for (const auto& [name, tensor] : checkpoint.tensors())
+      json["results"].push_back(
+          {{"name", name}, {"dtype", tessera::name(tensor.dtype)}, {"shape", tensor.shape}});
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  fmt::print("{}\nstep {}, next sample {}, {} tokens, seed {}, saved on mesh {}\n\n",
+             checkpoint.path().string(), facts.position.step, facts.position.next_sample,
+             facts.position.tokens, facts.seed, facts.mesh);
+  for (const auto& [name, tensor] : checkpoint.tensors())
+    fmt::print("{:<36} {} [{}]\n", name, tessera::name(tensor.dtype),
+               fmt::join(tensor.shape, ", "));
+  fmt::print("\n{}", facts.config_toml);
+}
+
+void run_convert(const CheckpointCommand& command) {
+  ConvertOptions options{.weights = {}, .averaged = command.averaged};
+  if (!command.weights.empty()) options.weights = dtype_from_name(command.weights);
+  if (options.averaged && !options.weights)
+    throw user_error("--averaged is about weights alone").help("add --weights fp32");
+  const auto written = convert_checkpoint(find_checkpoint(command.from), command.to, options);
+  fmt::print("{}\n", written.string());
+}
+
+CLI::App* add_action(CLI::App& app, CheckpointCommand& command, const char* name, const char* doc) {
+  CLI::App* action = app.add_subcommand(name, doc);
+  action->add_option("from", command.from, "a checkpoint, or the output folder of a run")
+      ->required();
+  return action;
+}
+
+}  // namespace
+
+void add_checkpoint_command(CLI::App& app) {
+  auto command = std::make_shared<CheckpointCommand>();
+  CLI::App* checkpoint = app.add_subcommand("checkpoint", "what a run has saved");
+  checkpoint->footer(kFooter);
+  checkpoint->require_subcommand(1);
+  CLI::App* ls = add_action(*checkpoint, *command, "ls", "list a run's checkpoints");
+  ls->callback([command] { run_list(*command, false); });
+  CLI::App* verify =
+      add_action(*checkpoint, *command, "verify", "read every byte; exit 1 if wrong");
+  verify->callback([command] { run_list(*command, true); });
+  CLI::App* show = add_action(*checkpoint, *command, "show", "position, tensors and config");
+  show->callback([command] { run_show(*command); });
+  for (CLI::App* action : {ls, verify, show}) add_json_flag(*action, command->json);
+  CLI::App* convert = add_action(*checkpoint, *command, "convert", "write it in another form");
+  convert->add_option("to", command->to, "a .safetensors file, or the folder of a run")->required();
+  convert->add_option("--weights", command->weights, "weights alone, in this dtype")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp64"}));
+  convert->add_flag("--averaged", command->averaged, "the moving average of the weights");
+  convert->callback([command] { run_convert(*command); });
+}
+
+}  // namespace tessera

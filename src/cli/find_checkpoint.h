@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checkpoint that a word on the command line means: a step's folder, one file, or the newest
+// valid one of a run's output folder.
+#pragma once
+
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+
+namespace tessera {
+
+// Verified. Newer ones that are not valid are named on stderr.
+Checkpoint find_checkpoint(const std::string& from);
+
+}  // namespace tessera

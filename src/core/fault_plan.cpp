@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fault_plan.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/one_of.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array<std::string_view, kNumFaultPhases> kPhases{
+    "load",  "forward", "collective", "backward", "update", "snapshot",
+    "write", "fsync",   "rename",     "manifest", "prune",  "exit"};
+constexpr std::array<std::string_view, 5> kActions{"kill", "stop", "abort", "no_space", "io_error"};
+
+int64_t number(std::string_view key, std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    throw user_error("{} of a fault is {}, want a whole number of at least 0", key, text)
+        .at("TESSERA_FAULT");
+  return value;
+}
+
+// Calls part(text) for each part between separators.
+template <typename F>
+void for_each_part(std::string_view text, char separator, F&& part) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    part(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+template <size_t N>
+size_t index_of(const std::array<std::string_view, N>& names, std::string_view what,
+                std::string_view text) {
+  for (size_t i = 0; i < N; ++i)
+    if (names[i] == text) return i;
+  throw user_error("{} of a fault is {}, want {}", what, text,
+                   one_of(std::vector<std::string>(names.begin(), names.end())))
+      .at("TESSERA_FAULT");
+}
+
+}  // namespace
+
+std::string_view name(FaultPhase phase) { return kPhases.at(static_cast<size_t>(phase)); }
+
+FaultPlan::FaultPlan(std::string_view text) {
+  for_each_part(text, ';', [&](std::string_view part) { faults_.push_back(parse(part)); });
+}
+
+FaultPlan::Fault FaultPlan::parse(std::string_view text) {
+  Fault fault;
+  bool phase = false;
+  for_each_part(text, ',', [&](std::string_view part) {
+    const size_t equals = std::min(part.find('='), part.size());
+    const std::string_view key = part.substr(0, equals);
+    set(fault, key, equals < part.size() ? part.substr(equals + 1) : "");
+    phase = phase || key == "phase";
+  });
+  if (!phase)
+    throw user_error("the fault {} has no phase", text)
+        .at("TESSERA_FAULT")
+        .help("rank=1,phase=write,step=3,action=kill");
+  return fault;
+}
+
+void FaultPlan::set(Fault& fault, std::string_view key, std::string_view value) {
+  if (key == "rank")
+    fault.rank = number(key, value);
+  else if (key == "step")
+    fault.step = number(key, value);
+  else if (key == "nth")
+    fault.nth = number(key, value);
+  else if (key == "phase")
+    fault.phase = static_cast<FaultPhase>(index_of(kPhases, key, value));
+  else if (key == "action") {
+    const size_t action = index_of(kActions, key, value);
+    fault.action = static_cast<Action>(std::min<size_t>(action, 3));
+    fault.error = value == "no_space" ? ENOSPC : EIO;
+  } else {
+    throw user_error("a fault has no {}", key)
+        .at("TESSERA_FAULT")
+        .help("rank=1,phase=write,step=3,action=kill");
+  }
+}
+
+int FaultPlan::at(FaultPhase phase, int rank, int64_t step) {
+  const std::lock_guard lock(mutex_);
+  for (Fault& fault : faults_) {
+    if (fault.phase != phase || (fault.rank >= 0 && fault.rank != rank) ||
+        (fault.step >= 0 && fault.step != step))
+      continue;
+    if (fault.seen_rank != rank || fault.seen_step != step) {
+      fault.seen_rank = rank;
+      fault.seen_step = step;
+      fault.seen = 0;
+    }
+    if (++fault.seen != fault.nth) continue;
+    if (fault.action == Action::Kill) std::raise(SIGKILL);
+    if (fault.action == Action::Stop) std::raise(SIGSTOP);
+    if (fault.action == Action::Abort) std::abort();
+    return fault.action == Action::Error ? fault.error : 0;
+  }
+  return 0;
+}
+
+}  // namespace tessera

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "files/errno_text.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostBytes = 64 << 20;  // of one write
+
+}  // namespace
+
+int sync_folder(const std::filesystem::path& folder) {
+  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle < 0) return errno;
+  const int error = ::fsync(handle) == 0 ? 0 : errno;
+  ::close(handle);
+  return error == EINVAL ? 0 : error;  // the file system has no such call
+}
+
+AtomicFile::AtomicFile(std::filesystem::path path, int64_t expected_bytes, FileWatch watch)
+    : path_(std::move(path)),
+      partial_(path_),
+      expected_bytes_(expected_bytes),
+      watch_(std::move(watch)) {
+  partial_ += ".tmp";
+  if (!fails(FileCall::Open))
+    file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file_ < 0) {
+    throw user_error("cannot write {}: {}", path_.string(), errno_text(errno))
+        .help("check that the folder exists and may be written to");
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ < 0) return;
+  ::close(file_);
+  ::unlink(partial_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  TESSERA_CHECK(file_ >= 0, "{} is already committed", path_.string());
+  while (!bytes.empty()) {
+    // In parts, so that a failure can stand between any two of them.
+    const ssize_t count = fails(FileCall::Write)
+                              ? -1
+                              : ::write(file_, bytes.data(), std::min(bytes.size(), kMostBytes));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) give_up(errno);
+    written_bytes_ += count;
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
+void AtomicFile::write(std::string_view text) {
+  write(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void AtomicFile::commit() {
+  TESSERA_CHECK(file_ >= 0, "{} is already committed", path_.string());
+  if (fails(FileCall::Fsync) || ::fsync(file_) != 0) give_up(errno);
+  if (fails(FileCall::Rename) || ::rename(partial_.c_str(), path_.c_str()) != 0) give_up(errno);
+  ::close(std::exchange(file_, -1));
+  const auto parent = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  const int error = fails(FileCall::SyncFolder) ? errno : sync_folder(parent);
+  if (error != 0)
+    throw user_error("cannot sync the folder {}: {}", parent.string(), errno_text(error));
+}
+
+bool AtomicFile::fails(FileCall call) const {
+  const int error = watch_ ? watch_(call) : 0;
+  if (error != 0) errno = error;
+  return error != 0;
+}
+
+void AtomicFile::give_up(int error) {
+  ::close(std::exchange(file_, -1));
+  ::unlink(partial_.c_str());
+  const std::string total = expected_bytes_ > 0 ? fmt::format(" of {}", expected_bytes_) : "";
+  throw user_error("cannot write {}: {} after {}{} bytes", path_.string(), errno_text(error),
+                   written_bytes_, total)
+      .help("free some space or choose another folder with run.out; nothing was overwritten");
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text,
+                           FileWatch watch) {
+  AtomicFile file(path, static_cast<int64_t>(text.size()), std::move(watch));
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace tessera

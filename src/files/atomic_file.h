@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that appears whole or not at all: written beside as `<path>.tmp`, flushed to disk, then
+// renamed. Until `commit` the old file stands untouched; without it, or after an error, the partial
+// file is removed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace tessera {
+
+// The calls to the system that make a file durable, in their order.
+enum class FileCall : uint8_t { Open, Write, Fsync, Rename, SyncFolder };
+// Asked before each call: 0, or the errno that it shall fail with. For tests of failures.
+using FileWatch = std::function<int(FileCall)>;
+
+class AtomicFile {
+ public:
+  // `expected_bytes` is named in the error when the disk fills; 0 when unknown.
+  explicit AtomicFile(std::filesystem::path path, int64_t expected_bytes = 0, FileWatch watch = {});
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  int64_t written_bytes() const { return written_bytes_; }
+  void commit();
+
+ private:
+  bool fails(FileCall call) const;  // then errno says how
+  [[noreturn]] void give_up(int error);
+
+  std::filesystem::path path_, partial_;
+  int64_t expected_bytes_;
+  FileWatch watch_;
+  int64_t written_bytes_ = 0;
+  int file_ = -1;
+};
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text,
+                           FileWatch watch = {});
+
+// Makes what was created, renamed or removed in a folder last. 0, or an errno.
+int sync_folder(const std::filesystem::path& folder);
+
+}  // namespace tessera

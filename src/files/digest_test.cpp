@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/digest.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tessera {
+namespace {
+
+std::string digest_of(const std::vector<std::byte>& bytes) {
+  Digest digest;
+  digest.add(bytes);
+  return digest.text();
+}
+
+TEST(Digest, NoticesEverySingleFlippedBit) {
+  for (const size_t size : {1u, 7u, 64u, 65u, 200u}) {
+    std::vector<std::byte> bytes(size, std::byte{0x5a});
+    const std::string whole = digest_of(bytes);
+    for (size_t i = 0; i < size; ++i)
+      for (int bit = 0; bit < 8; ++bit) {
+        bytes[i] ^= std::byte{static_cast<unsigned char>(1 << bit)};
+        EXPECT_NE(digest_of(bytes), whole) << "byte " << i << " bit " << bit << " of " << size;
+        bytes[i] ^= std::byte{static_cast<unsigned char>(1 << bit)};
+      }
+  }
+}
+
+TEST(Digest, NoticesTwoWordsSwappedAndBytesMissing) {
+  std::vector<std::byte> bytes(128);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
+  std::vector<std::byte> swapped = bytes, shorter(bytes.begin(), bytes.end() - 1);
+  std::swap_ranges(swapped.begin(), swapped.begin() + 8, swapped.begin() + 64);
+  EXPECT_NE(digest_of(swapped), digest_of(bytes));
+  EXPECT_NE(digest_of(shorter), digest_of(bytes));
+}
+
+}  // namespace
+}  // namespace tessera

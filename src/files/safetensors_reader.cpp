@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/safetensors_reader.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "files/bounded_json.h"
+#include "files/safetensors_dtype.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
+constexpr int kMaxDepth = 3;                       // file, tensor, shape
+
+// Every complaint about a file goes through here, so that all of them name the file and what to do.
+class Complaint {
+ public:
+  explicit Complaint(const std::filesystem::path& path) : path_(path.string()) {}
+
+  template <typename... Args>
+  [[noreturn]] void operator()(fmt::format_string<Args...> format, Args&&... args) const {
+    throw user_error("{} is not a whole safetensors file: {}", path_,
+                     fmt::format(format, std::forward<Args>(args)...))
+        .help(
+            "the file is truncated, corrupt or of another kind: use another checkpoint or copy it "
+            "again");
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string_view header_text(std::span<const std::byte> file, const Complaint& complain) {
+  uint64_t length = 0;
+  if (file.size() < sizeof(length)) complain("it has {} bytes, a header needs 8", file.size());
+  std::memcpy(&length, file.data(), sizeof(length));
+  if (length > kMaxHeaderBytes) complain("its header claims {} bytes", length);
+  if (length > file.size() - sizeof(length))
+    complain("its header claims {} bytes, {} follow", length, file.size() - sizeof(length));
+  return {reinterpret_cast<const char*>(file.data()) + sizeof(length), static_cast<size_t>(length)};
+}
+
+Json parse_header(std::string_view text, const Complaint& complain) {
+  Json json;
+  const std::string wrong = parse_bounded_json(text, kMaxDepth, json);
+  if (!wrong.empty()) complain("its header {}", wrong);
+  if (!json.is_object()) complain("its header is not a JSON object");
+  return json;
+}
+
+std::map<std::string, std::string> read_metadata(const Json& json, const Complaint& complain) {
+  std::map<std::string, std::string> metadata;
+  if (!json.is_object()) complain("its __metadata__ is not an object");
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_string()) complain("its __metadata__ {} is not text", key);
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+// A list of whole numbers >= 0 that fit an int64.
+std::vector<int64_t> read_sizes(const Json& tensor, const char* key, const std::string& name,
+                                const Complaint& complain) {
+  const auto found = tensor.find(key);
+  if (found == tensor.end() || !found->is_array()) complain("tensor {} has no list {}", name, key);
+  std::vector<int64_t> sizes;
+  for (const Json& item : *found) {
+    if (!item.is_number_unsigned() || item.get<uint64_t>() > uint64_t{INT64_MAX})
+      complain("{} of tensor {} holds {}", key, name, item.dump());
+    sizes.push_back(item.get<int64_t>());
+  }
+  return sizes;
+}
+
+int64_t claimed_bytes(const SafetensorsTensor& tensor, const Complaint& complain) {
+  int64_t bytes = size_bytes(tensor.dtype);
+  for (const int64_t size : tensor.shape)
+    if (__builtin_mul_overflow(bytes, size, &bytes))
+      complain("the shape of tensor {} overflows", tensor.name);
+  return bytes;
+}
+
+SafetensorsTensor read_tensor(const std::string& name, const Json& json,
+                              std::span<const std::byte> data, const Complaint& complain) {
+  if (!json.is_object()) complain("tensor {} is not an object", name);
+  const auto dtype = json.find("dtype");
+  if (dtype == json.end() || !dtype->is_string()) complain("tensor {} has no dtype", name);
+  const auto known = dtype_from_safetensors(dtype->get<std::string>());
+  if (!known)
+    complain("tensor {} has dtype {}, known are F64, F32, BF16 and I32", name,
+             dtype->get<std::string>());
+
+  SafetensorsTensor tensor;
+  tensor.name = name;
+  tensor.dtype = *known;
+  tensor.shape = read_sizes(json, "shape", name, complain);
+  const std::vector<int64_t> offsets = read_sizes(json, "data_offsets", name, complain);
+  if (offsets.size() != 2 || offsets[0] > offsets[1])
+    complain("data_offsets of tensor {} are not a begin and an end", name);
+  if (static_cast<uint64_t>(offsets[1]) > data.size())
+    complain("tensor {} ends at byte {}, the data at {}", name, offsets[1], data.size());
+  const int64_t bytes = offsets[1] - offsets[0], claimed = claimed_bytes(tensor, complain);
+  if (bytes != claimed)
+    complain("tensor {} has {} bytes, its shape needs {}", name, bytes, claimed);
+  tensor.bytes = data.subspan(static_cast<size_t>(offsets[0]), static_cast<size_t>(bytes));
+  return tensor;
+}
+
+// The tensors must cover the data, each byte once.
+void check_cover(const std::vector<SafetensorsTensor>& tensors, std::span<const std::byte> data,
+                 const Complaint& complain) {
+  const std::byte* end = data.data();
+  for (const SafetensorsTensor& tensor : tensors) {
+    if (tensor.bytes.data() != end)
+      complain("tensor {} begins at byte {}, the one before it ends at {}", tensor.name,
+               tensor.bytes.data() - data.data(), end - data.data());
+    end += tensor.bytes.size();
+  }
+  const auto covered = static_cast<size_t>(end - data.data());
+  if (covered != data.size())
+    complain("its tensors have {} bytes, {} follow the header", covered, data.size());
+}
+
+}  // namespace
+
+SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(path) {
+  const Complaint complain(path);
+  const std::string_view header = header_text(file_.bytes(), complain);
+  header_ = file_.bytes().first(sizeof(uint64_t) + header.size());
+  const auto data = file_.bytes().subspan(header_.size());
+  const Json json = parse_header(header, complain);
+  for (const auto& [name, value] : json.items()) {
+    if (name == "__metadata__")
+      metadata_ = read_metadata(value, complain);
+    else
+      tensors_.push_back(read_tensor(name, value, data, complain));
+  }
+  // An empty tensor shares its begin with the next one, so sizes break the tie.
+  std::stable_sort(tensors_.begin(), tensors_.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.bytes.data(), a.bytes.size()) < std::pair(b.bytes.data(), b.bytes.size());
+  });
+  check_cover(tensors_, data, complain);
+  for (size_t i = 0; i < tensors_.size(); ++i) index_[tensors_[i].name] = i;
+}
+
+const SafetensorsTensor* SafetensorsReader::find(std::string_view name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &tensors_[found->second];
+}
+
+const SafetensorsTensor& SafetensorsReader::get(std::string_view name) const {
+  if (const SafetensorsTensor* tensor = find(name)) return *tensor;
+  throw user_error("{} has no tensor {} among its {}", path().string(), name, tensors_.size())
+      .help("it was saved for another model: use the same [model] settings");
+}
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A safetensors file, memory-mapped. Everything the header claims is checked when it is opened: a
+// truncated, hostile or foreign file gives one UserError, and what `tensors()` returns lies inside
+// the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dtype.h"
+#include "files/mapped_file.h"
+
+namespace tessera {
+
+struct SafetensorsTensor {
+  std::string name;
+  DType dtype = DType::Fp32;
+  std::vector<int64_t> shape;
+  std::span<const std::byte> bytes;  // into the mapping; aligned to no more than a byte
+};
+
+class SafetensorsReader {
+ public:
+  explicit SafetensorsReader(const std::filesystem::path& path);
+
+  // In the order of their bytes.
+  const std::vector<SafetensorsTensor>& tensors() const { return tensors_; }
+  const SafetensorsTensor* find(std::string_view name) const;  // null when absent
+  const SafetensorsTensor& get(std::string_view name) const;   // a UserError when absent
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::filesystem::path& path() const { return file_.path(); }
+  std::span<const std::byte> header() const { return header_; }  // its length included
+  int64_t file_bytes() const { return static_cast<int64_t>(file_.bytes().size()); }
+
+ private:
+  MappedFile file_;
+  std::span<const std::byte> header_;
+  std::vector<SafetensorsTensor> tensors_;
+  std::map<std::string, size_t, std::less<>> index_;
+  std::map<std::string, std::string> metadata_;
+};
+
+}  // namespace tessera

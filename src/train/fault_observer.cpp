@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/fault_observer.h"
+
+#include <optional>
+
+#include "ir/op_def.h"
+
+namespace tessera {
+namespace {
+
+std::optional<FaultPhase> phase_of(const InstructionEvent& event) {
+  if (op_def(event.instruction.op).communicates) return FaultPhase::Collective;
+  switch (event.call.routine) {
+    case RoutineKind::Forward:
+      return FaultPhase::Forward;
+    case RoutineKind::Recompute:
+    case RoutineKind::Backward:
+    case RoutineKind::InputGrad:
+    case RoutineKind::WeightGrad:
+      return FaultPhase::Backward;
+    case RoutineKind::Update:
+      return FaultPhase::Update;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+RankObserver with_faults(RankObserver next, FaultPlan& faults, const int64_t& steps) {
+  return [next = std::move(next), &faults, &steps](int rank, const InstructionEvent& event) {
+    const auto phase = phase_of(event);
+    if (phase && !event.finished) faults.at(*phase, rank, steps + 1);
+    if (next) next(rank, event);
+  };
+}
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fault points inside a step: an observer of instructions, so that a step without faults has none.
+#pragma once
+
+#include "core/fault_plan.h"
+#include "exec/mesh_executor.h"
+
+namespace tessera {
+
+// Looks at `faults` before each instruction, then hands on to `next` where there is one. `steps`
+// are the steps done; it and the faults must outlive the observer.
+RankObserver with_faults(RankObserver next, FaultPlan& faults, const int64_t& steps);
+
+}  // namespace tessera

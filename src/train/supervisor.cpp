@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/supervisor.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+struct Ending {
+  int status = 0;
+  bool asked = false;  // by a signal to stop
+
+  bool by_signal() const { return WIFSIGNALED(status); }
+  int code() const { return by_signal() ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+  std::string text() const {
+    if (by_signal())
+      return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
+                         strsignal(WTERMSIG(status)));
+    return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  }
+};
+
+// Signals are waited for instead of handled, so that no state is shared with a handler.
+class WaitedSignals {
+ public:
+  WaitedSignals() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&set_, signal);
+    sigprocmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~WaitedSignals() { restore(); }
+  WaitedSignals(const WaitedSignals&) = delete;
+  WaitedSignals& operator=(const WaitedSignals&) = delete;
+
+  void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  int next() const {
+    int signal = 0;
+    while (sigwait(&set_, &signal) == EINTR) {
+    }
+    return signal;
+  }
+  // 0 when the time has passed.
+  int next(double seconds) const {
+    struct timespec limit {};
+    limit.tv_sec = static_cast<time_t>(seconds);
+    limit.tv_nsec = static_cast<long>((seconds - static_cast<double>(limit.tv_sec)) * 1e9);
+    const int signal = sigtimedwait(&set_, nullptr, &limit);
+    return std::max(signal, 0);
+  }
+
+ private:
+  sigset_t set_{}, before_{};
+};
+
+pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& unset,
+            const WaitedSignals& signals) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw user_error("cannot start {}: the system gives no process", command.front());
+  if (child > 0) return child;
+  // It must not outlive its supervisor, whatever happens to that one.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  setpgid(0, 0);  // a terminal's signals come through the supervisor alone
+  for (const std::string& variable : unset) unsetenv(variable.c_str());
+  signals.restore();
+  execvp(arguments.front(), arguments.data());
+  _exit(127);
+}
+
+Ending await(pid_t child, const WaitedSignals& signals) {
+  Ending ending;
+  while (true) {
+    const int signal = signals.next();
+    if (signal != SIGCHLD) {
+      ending.asked = true;
+      kill(child, signal);
+      continue;
+    }
+    if (waitpid(child, &ending.status, WNOHANG) == child) break;
+  }
+  kill(-child, SIGKILL);  // whatever it may have left of its group
+  return ending;
+}
+
+}  // namespace
+
+int supervise(const Supervised& supervised, const SupervisorOptions& options) {
+  const WaitedSignals signals;
+  int64_t reached = supervised.progress();
+  int stuck = 0;  // failures in a row without progress
+  double pause = options.first_pause_seconds;
+  for (int starts = 0;; ++starts) {
+    const pid_t child =
+        start(supervised.command(starts),
+              starts > 0 ? supervised.unset_on_restart : std::vector<std::string>{}, signals);
+    const Ending ending = await(child, signals);
+    const bool is_final = std::find(options.final_codes.begin(), options.final_codes.end(),
+                                    ending.code()) != options.final_codes.end();
+    if (ending.code() == 0 || ending.asked || is_final) return ending.code();
+    const int64_t now = supervised.progress();
+    stuck = now > reached ? 1 : stuck + 1;
+    if (now > reached) pause = options.first_pause_seconds;
+    reached = std::max(reached, now);
+    fmt::print(options.log, "supervisor: the run {}; its newest checkpoint is {}\n", ending.text(),
+               reached < 0 ? "none" : fmt::format("of step {}", reached));
+    if (stuck >= options.failures_without_progress) {
+      fmt::print(options.log, "supervisor: {} failures without a new checkpoint: given up\n",
+                 stuck);
+      return kNoProgressExitStatus;
+    }
+    if (starts == options.restarts) {
+      fmt::print(options.log, "supervisor: {} restarts used up: given up\n", starts);
+      return kGaveUpExitStatus;
+    }
+    fmt::print(options.log, "supervisor: restart {} of {} in {:.1f} s\n", starts + 1,
+               options.restarts, pause);
+    std::fflush(options.log);
+    if (const int signal = signals.next(pause); signal == SIGINT || signal == SIGTERM)
+      return 128 + signal;
+    pause = std::min(2 * pause, options.longest_pause_seconds);
+  }
+}
+
+}  // namespace tessera

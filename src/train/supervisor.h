@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a command until it ends well: what crashes is started again after a pause, a bounded number
+// of times and only while it makes progress. The command dies with its supervisor.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+inline constexpr int kGaveUpExitStatus = 4;      // every restart was used
+inline constexpr int kNoProgressExitStatus = 5;  // failures without a new checkpoint between them
+
+struct SupervisorOptions {
+  int restarts = 10;
+  int failures_without_progress = 3;  // in a row, then it is given up
+  double first_pause_seconds = 0.5;   // doubled after each failure without progress
+  double longest_pause_seconds = 30;
+  // Exit codes of the command that no restart would change: bad input.
+  std::vector<int> final_codes = {2};
+  std::FILE* log = stderr;
+};
+
+struct Supervised {
+  std::function<std::vector<std::string>(int start)>
+      command;                                     // of the first start, 0, and later ones
+  std::function<int64_t()> progress;               // grows while there is any; -1: none yet
+  std::vector<std::string> unset_on_restart = {};  // environment variables
+};
+
+// The exit code to end with. Signals to stop (SIGINT, SIGTERM) go on to the command, which is then
+// not started again. Call it before there are other threads.
+int supervise(const Supervised& supervised, const SupervisorOptions& options);
+
+}  // namespace tessera
