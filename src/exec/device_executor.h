@@ -37,8 +37,4 @@ int64_t gpu_bytes_in_use();
 // One rank. A UserError where there is no GPU.
 std::unique_ptr<Executor> make_cuda_executor(Program program, CudaExecutorOptions options = {});
 
-// Flops per second of square matmuls of that dtype: the peak that MFU is measured against when none
-// is given.
-double measure_cuda_matmul_rate(DType dtype);
-
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What builds without CUDA say.
 #include "exec/device_executor.h"
+#include "exec/gpu_matmul.h"
 
 namespace tessera {
 namespace {
@@ -24,6 +25,10 @@ std::unique_ptr<Executor> make_cuda_executor(Program /*program*/, CudaExecutorOp
   throw no_cuda();
 }
 
+std::vector<double> gpu_matmul_seconds(std::span<const GpuMatmul> /*matmuls*/) { throw no_cuda(); }
+
 double measure_cuda_matmul_rate(DType /*dtype*/) { throw no_cuda(); }
+
+std::string slow_dtype_warning(DType /*dtype*/) { throw no_cuda(); }
 
 }  // namespace tessera

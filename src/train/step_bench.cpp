@@ -9,6 +9,7 @@
 #include "compiler/compile.h"
 #include "exec/cpu/matmul_rate.h"
 #include "exec/device_executor.h"
+#include "exec/gpu_matmul.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "program/program_work.h"
@@ -81,6 +82,10 @@ class StepBench {
       executor_options.observer = [this](const InstructionEvent& event) {
         profile_.observe(event);
       };
+    if (on_gpu())
+      if (const std::string slow = slow_dtype_warning(precision_of_config(config_).compute);
+          !slow.empty())
+        say("warning: " + slow);
     if (on_gpu())
       executor_ = make_cuda_executor(std::move(compiled.program()));
     else

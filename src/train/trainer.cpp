@@ -7,6 +7,7 @@
 
 #include "comm/machines.h"
 #include "core/seconds_since.h"
+#include "exec/gpu_matmul.h"
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
 #include "files/atomic_file.h"
@@ -105,6 +106,7 @@ void Trainer::make_executor() {
   else
     add_machine(facts_, machines);
   warn(tp_leaves_machine(plan.mesh, machines));
+  if (on_gpu()) warn(slow_dtype_warning(precision_.compute));
   RankObserver observer;
   if (!config_.run.trace.empty())
     observer = [this](int rank, const InstructionEvent& event) {

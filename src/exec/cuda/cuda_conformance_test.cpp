@@ -8,6 +8,8 @@
 #include "exec/cuda/testing/run_on_gpu.h"
 #include "exec/device_executor.h"
 #include "ops/attention/attention_operands_samples.h"
+#include "ops/loss/logit_chunks_cuda.h"
+#include "ops/loss/output_loss_samples.h"
 #include "ops/testing/conformance_case.h"
 
 namespace tessera {
@@ -105,6 +107,19 @@ INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuAccumulatingOp,
                          testing::ValuesIn(conformance_cases(accumulates)), case_name);
 INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuInPlaceOp,
                          testing::ValuesIn(conformance_cases(works_in_place)), case_name);
+
+// Enough logits for two chunks, in fp64 since it takes the fewest.
+TEST(GpuHead, SeveralChunksMatchTheCpu) {
+  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  const OpSample sample{.name = "two_chunks",
+                        .operands = output_loss_operands(1, 2051, 4, 65530, 7)};
+  const SampleCall call = sample_call(OpKind::output_loss_grad, sample, DType::Fp64);
+  const LogitChunks chunks(call.operand_types[0], call.operand_types[1]);
+  ASSERT_EQ(chunks.chunk_rows, 2048);
+  const auto results = run_on_gpu(call), expected = run_kernel(call);
+  for (size_t i = 0; i < results.size(); ++i)
+    EXPECT_LE(relative_error(results[i], expected[i]), 1e-12) << "result " << i;
+}
 
 TEST(GpuKernels, AMissingOneIsNamed) {
   EXPECT_FALSE(has_cuda_kernel(OpKind::all_gather));

@@ -12,6 +12,15 @@ namespace tessera {
 #include "exec/cuda/cuda_op_list.def"
 #undef OP
 
+// Kernels that need another workspace than the CPU's; the functions stand beside them.
+#define CUDA_WORKSPACES(WORKSPACE) \
+  WORKSPACE(output_loss)           \
+  WORKSPACE(output_loss_grad)
+
+#define OWN_WORKSPACE(name) int64_t name##_cuda_workspace_bytes(const OpCall&);
+CUDA_WORKSPACES(OWN_WORKSPACE)
+#undef OWN_WORKSPACE
+
 namespace {
 
 std::array<CudaKernel, kNumOps> make_table() {
@@ -39,6 +48,15 @@ CudaKernel cuda_kernel(OpKind op) {
 }
 
 int64_t cuda_workspace_bytes(const OpCall& call) {
+  switch (call.op) {
+#define OWN_WORKSPACE(name) \
+  case OpKind::name:        \
+    return name##_cuda_workspace_bytes(call);
+    CUDA_WORKSPACES(OWN_WORKSPACE)
+#undef OWN_WORKSPACE
+    default:
+      break;
+  }
   const OpDef& def = op_def(call.op);
   if (call.op == OpKind::embedding_grad)  // for each index, the next one that is alike, and a mark
     return 2 * call.operand(0).num_elements() * size_bytes(DType::Int32);

@@ -4,43 +4,129 @@
 #include "exec/cuda/matrix_products.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "exec/cuda/fastest_way.h"
+#include "exec/cuda/ragged_product.h"
 
 namespace tessera {
 namespace {
+
+constexpr int kCandidates = 16;
 
 cudaDataType_t data_type(DType dtype) {
   if (dtype == DType::Fp64) return CUDA_R_64F;
   return dtype == DType::Fp32 ? CUDA_R_32F : CUDA_R_16BF;
 }
 
-// Bytes, a power of two up to 256, that divide the address.
-uint32_t alignment_of(const void* data) {
-  const auto address = reinterpret_cast<uintptr_t>(data);
-  return static_cast<uint32_t>(std::min<uintptr_t>(256, address & -address));
+cudaDataType_t data_type(const DeviceMatrix& matrix, DType dtype) {
+  if (matrix.fp8 == Fp8::None) return data_type(dtype);
+  return matrix.fp8 == Fp8::E4M3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
 }
 
-void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute,
-         bool transposed) {
-  const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+// Bytes, a power of two up to 64 (that of planned buffers), that divide the address.
+uint32_t alignment_of(const void* data) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  return static_cast<uint32_t>(std::min<uintptr_t>(64, address & -address));
+}
+
+template <typename Value>
+void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, Value value) {
   check_cublas(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value),
                "describe a matmul");
 }
 
 // A matrix of `rows` x `columns` as we count; cuBLASLt sees its transpose.
-cublasLtMatrixLayout_t layout(DType dtype, int64_t rows, int64_t columns, int64_t stride) {
+cublasLtMatrixLayout_t layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t stride) {
   cublasLtMatrixLayout_t made = nullptr;
-  check_cublas(cublasLtMatrixLayoutCreate(&made, data_type(dtype), static_cast<uint64_t>(columns),
+  check_cublas(cublasLtMatrixLayoutCreate(&made, type, static_cast<uint64_t>(columns),
                                           static_cast<uint64_t>(rows), stride),
                "describe a matrix");
   return made;
 }
 
+// None where the library's is another function: its GELU is the one by tanh, to 5e-6; of a relu it
+// keeps bits, not values.
+std::optional<cublasLtEpilogue_t> epilogue_of(const DeviceProduct& p) {
+  switch (p.activation) {
+    case EpilogueActivation::None:
+      return p.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    case EpilogueActivation::Relu:
+      if (p.before) return std::nullopt;
+      return p.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case EpilogueActivation::GeluTanh:
+      if (p.result_dtype != DType::Bf16) return std::nullopt;
+      if (p.before) return p.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+      return p.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case EpilogueActivation::Gelu:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string machine() {
+  cudaDeviceProp properties{};
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "ask for the GPU");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "ask what the GPU is");
+  return fmt::format("{}, cuBLASLt {}", properties.name, cublasLtGetVersion());
+}
+
+bool is_recording(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check_cuda(cudaStreamIsCapturing(stream, &status), "ask whether a graph is recorded");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+// Up to kCandidates, the best guess first. Of the ways to cut k, those that add the parts in any
+// order or in bf16 are left out.
+class Candidates {
+ public:
+  Candidates(cublasLtHandle_t handle, const DeviceProduct& p, uint64_t workspace_bytes,
+             cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t first,
+             cublasLtMatrixLayout_t second, cublasLtMatrixLayout_t result) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    check_cublas(cublasLtMatmulPreferenceCreate(&preference), "ask for an algorithm");
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+      check_cublas(
+          cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
+          "ask for an algorithm");
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+           static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.b.data));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a.data));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c));
+    status_ = cublasLtMatmulAlgoGetHeuristic(handle, operation, first, second, result, result,
+                                             preference, kCandidates, found_.data(), &count_);
+    cublasLtMatmulPreferenceDestroy(preference);
+    if (status_ != CUBLAS_STATUS_SUCCESS) count_ = 0;
+  }
+  int count() const { return count_; }
+  const cublasLtMatmulAlgo_t& operator[](int i) const {
+    return found_[static_cast<size_t>(i)].algo;
+  }
+
+ private:
+  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> found_{};
+  int count_ = 0;
+  cublasStatus_t status_;
+};
+
 }  // namespace
 
-MatrixProducts::MatrixProducts() { check_cublas(cublasLtCreate(&handle_), "start cuBLASLt"); }
+MatrixProducts::MatrixProducts(AlgorithmFile algorithms)
+    : algorithms_(std::move(algorithms)), machine_(machine()) {
+  check_cublas(cublasLtCreate(&handle_), "start cuBLASLt");
+}
 
 MatrixProducts::~MatrixProducts() {
   for (const auto& [key, each] : prepared_) {
+    if (!each.operation) continue;
     cublasLtMatmulDescDestroy(each.operation);
     for (const auto matrix : {each.first, each.second, each.result})
       cublasLtMatrixLayoutDestroy(matrix);
@@ -48,74 +134,136 @@ MatrixProducts::~MatrixProducts() {
   cublasLtDestroy(handle_);
 }
 
-MatrixProducts::Prepared MatrixProducts::prepare(const DeviceProduct& p) const {
+// All that the choice of an algorithm depends on.
+std::string MatrixProducts::key_of(const DeviceProduct& p) const {
+  const auto matrix = [](const DeviceMatrix& each) {
+    constexpr std::array kFormats{"", " e4m3", " e5m2"};
+    return fmt::format("{}{}@{}{}", each.stride, each.transposed ? "t" : "",
+                       alignment_of(each.data), kFormats[static_cast<size_t>(each.fp8)]);
+  };
+  const auto epilogue = epilogue_of(p);
+  return fmt::format("{}: {} x {} x {}, {} into {}, {} {} {}, beta {}, epilogue {}", machine_, p.m,
+                     p.n, p.k, name(p.dtype), name(p.result_dtype), matrix(p.a), matrix(p.b),
+                     matrix({p.c, p.c_stride}), p.accumulate ? 1 : 0,
+                     epilogue ? static_cast<int>(*epilogue) : -1);
+}
+
+void MatrixProducts::describe(const DeviceProduct& p, Prepared& made) const {
   const bool fp64 = p.dtype == DType::Fp64;
-  Prepared made;
   check_cublas(
       cublasLtMatmulDescCreate(&made.operation, fp64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
                                fp64 ? CUDA_R_64F : CUDA_R_32F),
       "describe a matmul");
-  set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed);
-  set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed);
-  made.first = p.b.transposed ? layout(p.dtype, p.n, p.k, p.b.stride)
-                              : layout(p.dtype, p.k, p.n, p.b.stride);
-  made.second = p.a.transposed ? layout(p.dtype, p.k, p.m, p.a.stride)
-                               : layout(p.dtype, p.m, p.k, p.a.stride);
-  made.result = layout(p.result_dtype, p.m, p.n, p.c_stride);
-
-  cublasLtMatmulPreference_t preference = nullptr;
-  check_cublas(cublasLtMatmulPreferenceCreate(&preference), "ask for an algorithm");
-  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
-    check_cublas(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
-                 "ask for an algorithm");
+  set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  const auto operand = [&](const DeviceMatrix& matrix, int64_t rows, int64_t columns) {
+    if (matrix.transposed) std::swap(rows, columns);
+    return layout(data_type(matrix, p.dtype), rows, columns, matrix.stride);
   };
-  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(kWorkspaceBytes));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.b.data));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a.data));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c));
-  cublasLtMatmulHeuristicResult_t found = {};
-  int count = 0;
-  const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(handle_, made.operation, made.first, made.second, made.result,
-                                     made.result, preference, 1, &found, &count);
-  cublasLtMatmulPreferenceDestroy(preference);
-  if (status != CUBLAS_STATUS_SUCCESS || count == 0)
-    throw CudaError(fmt::format("cuBLASLt has no algorithm for {} x {} x {} of {} into {}: {}", p.m,
-                                p.n, p.k, name(p.dtype), name(p.result_dtype),
-                                cublasLtGetStatusString(status)));
-  made.algorithm = found.algo;
-  return made;
+  made.first = operand(p.b, p.k, p.n);
+  made.second = operand(p.a, p.m, p.k);
+  made.result = layout(data_type(p.result_dtype), p.m, p.n, p.c_stride);
+  set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p).value());
+  if (p.bias) set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(p.result_dtype));
+  if (p.before) {
+    set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.c_stride);
+    set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, data_type(p.result_dtype));
+  }
 }
 
-void MatrixProducts::enqueue(const DeviceProduct& p, cudaStream_t stream) {
-  const Key key{p.m,
-                p.n,
-                p.k,
-                p.dtype,
-                p.result_dtype,
-                p.a.stride,
-                p.b.stride,
-                p.c_stride,
-                p.a.transposed,
-                p.b.transposed,
-                p.accumulate,
-                alignment_of(p.a.data),
-                alignment_of(p.b.data),
-                alignment_of(p.c)};
-  auto found = prepared_.find(key);
-  if (found == prepared_.end()) found = prepared_.emplace(key, prepare(p)).first;
-  const Prepared& each = found->second;
+bool MatrixProducts::take_kept(const std::string& key, Prepared& made) const {
+  const AlgorithmFile::Algorithm* kept = algorithms_.find(key);
+  if (!kept) return false;
+  std::copy(kept->begin(), kept->end(), made.algorithm.data);
+  cublasLtMatmulHeuristicResult_t checked{};
+  return cublasLtMatmulAlgoCheck(handle_, made.operation, made.first, made.second, made.result,
+                                 made.result, &made.algorithm, &checked) == CUBLAS_STATUS_SUCCESS &&
+         checked.workspaceSize <= static_cast<size_t>(kWorkspaceBytes);
+}
+
+// Measures on the product's own operands, which a run leaves as they are, but for what it adds to.
+void MatrixProducts::choose(const DeviceProduct& p, const std::string& key, Prepared& made,
+                            cudaStream_t stream) {
+  made.possible = take_kept(key, made);
+  if (made.possible) return;
+  const Candidates candidates(handle_, p, kWorkspaceBytes, made.operation, made.first, made.second,
+                              made.result);
+  made.possible = candidates.count() > 0;
+  if (!made.possible) return;
+  made.algorithm = candidates[0];
+  if (is_recording(stream)) return;
+  DeviceProduct measured = p;
+  std::optional<DeviceMemory> sum;
+  if (p.accumulate) {
+    try {
+      sum.emplace(p.m * p.c_stride * size_bytes(p.result_dtype));
+    } catch (const UserError&) {  // a full GPU: the first guess is good
+      return;
+    }
+    measured.c = sum->data();
+  }
+  const int best = fastest_way(candidates.count(), stream, [&](int i) {
+    return multiply(measured, made, candidates[i], stream) == CUBLAS_STATUS_SUCCESS;
+  });
+  made.possible = best != kNoWay;
+  if (!made.possible) return;
+  made.algorithm = candidates[best];
+  AlgorithmFile::Algorithm kept;
+  std::copy_n(made.algorithm.data, kept.size(), kept.begin());
+  try {
+    algorithms_.add(key, kept);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "warning: another run may choose other algorithms: {}\n", error.what());
+  }
+}
+
+MatrixProducts::Prepared& MatrixProducts::prepared(const DeviceProduct& p, cudaStream_t stream) {
+  const std::string key = key_of(p);
+  const auto [found, is_new] = prepared_.try_emplace(key);
+  if (is_new && epilogue_of(p)) {
+    describe(p, found->second);
+    set_addresses(p, found->second);
+    choose(p, key, found->second, stream);
+  }
+  return found->second;
+}
+
+// What differs between products that are alike.
+void MatrixProducts::set_addresses(const DeviceProduct& p, const Prepared& each) const {
+  if (p.bias) set(each.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
+  if (p.before) set(each.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p.before);
+  if (p.b.scale) set(each.operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.b.scale);
+  if (p.a.scale) set(each.operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.a.scale);
+}
+
+cublasStatus_t MatrixProducts::multiply(const DeviceProduct& p, const Prepared& each,
+                                        const cublasLtMatmulAlgo_t& algorithm,
+                                        cudaStream_t stream) const {
   const float one = 1, beta = p.accumulate ? 1.0f : 0.0f;
   const double one64 = 1, beta64 = p.accumulate ? 1.0 : 0.0;
   const bool fp64 = p.dtype == DType::Fp64;
-  check_cublas(
-      cublasLtMatmul(handle_, each.operation, fp64 ? static_cast<const void*>(&one64) : &one,
-                     p.b.data, each.first, p.a.data, each.second,
-                     fp64 ? static_cast<const void*>(&beta64) : &beta, p.c, each.result, p.c,
-                     each.result, &each.algorithm, workspace_.data(),
-                     static_cast<size_t>(kWorkspaceBytes), stream),
-      "enqueue a matmul");
+  set_addresses(p, each);
+  return cublasLtMatmul(handle_, each.operation, fp64 ? static_cast<const void*>(&one64) : &one,
+                        p.b.data, each.first, p.a.data, each.second,
+                        fp64 ? static_cast<const void*>(&beta64) : &beta, p.c, each.result, p.c,
+                        each.result, &algorithm, workspace_.data(),
+                        static_cast<size_t>(kWorkspaceBytes), stream);
+}
+
+bool MatrixProducts::try_enqueue(const DeviceProduct& p, cudaStream_t stream) {
+  const Prepared& each = prepared(p, stream);
+  if (each.possible) check_cublas(multiply(p, each, each.algorithm, stream), "enqueue a matmul");
+  return each.possible;
+}
+
+void MatrixProducts::enqueue(const DeviceProduct& p, cudaStream_t stream) {
+  if (const auto parts = split_ragged(p)) {
+    for (const DeviceProduct& part : *parts) enqueue(part, stream);
+    return;
+  }
+  if (!try_enqueue(p, stream))
+    throw CudaError(fmt::format("cuBLASLt has no algorithm for {} x {} x {} of {} into {}", p.m,
+                                p.n, p.k, name(p.dtype), name(p.result_dtype)));
 }
 
 }  // namespace tessera

@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products by cuBLASLt. The algorithm of a shape is asked for once and kept, so that later
-// steps allocate nothing and repeat its bits.
+// Matrix products by cuBLASLt. The algorithm of a product is measured once and kept in a file, so
+// that later steps and runs allocate nothing, measure nothing and repeat its bits.
 #pragma once
 
 #include <map>
-#include <tuple>
+#include <string>
 
 #include "core/dtype.h"
+#include "exec/cuda/algorithm_file.h"
 #include "exec/cuda/device_memory.h"
+#include "ops/matmul/epilogue_activation.h"
 
 namespace tessera {
+
+// Eight bits: more of them for the fraction (E4M3), or for the exponent (E5M2, for gradients).
+enum class Fp8 : uint8_t { None, E4M3, E5M2 };
 
 // Element (i, j) lies at data[i * stride + j], or at data[j * stride + i] when transposed.
 struct DeviceMatrix {
   const void* data;
   int64_t stride;
   bool transposed = false;
+  Fp8 fp8 = Fp8::None;           // instead of the product's dtype
+  const float* scale = nullptr;  // in GPU memory, with fp8: what a stored one stands for
 };
 
 // C[m, n] = A[m, k] B[k, n], or C += A B; a and b are of one dtype, sums of bf16 are kept in fp32.
+// Operands of fp8 lie in rows of k (b is transposed), in sizes that 16 divides, not both E5M2.
+// With an epilogue C = activation(A B + bias).
 struct DeviceProduct {
   int64_t m, n, k;
   DType dtype, result_dtype;
@@ -26,33 +35,49 @@ struct DeviceProduct {
   void* c;
   int64_t c_stride;
   bool accumulate = false;
+  const void* bias = nullptr;  // [n], of result_dtype
+  EpilogueActivation activation = EpilogueActivation::None;
+  void* before = nullptr;  // as c: gets what the activation is applied to
 };
 
 class MatrixProducts {
  public:
-  MatrixProducts();
+  static constexpr int64_t kWorkspaceBytes = 32 << 20;
+
+  explicit MatrixProducts(AlgorithmFile algorithms = AlgorithmFile(default_algorithm_file()));
   ~MatrixProducts();
   MatrixProducts(const MatrixProducts&) = delete;
   MatrixProducts& operator=(const MatrixProducts&) = delete;
 
+  // While the stream records a graph nothing can be measured: a product that was not enqueued
+  // before then gets the library's first guess.
   void enqueue(const DeviceProduct& product, cudaStream_t stream);
+  // Enqueues nothing where the library has no such epilogue for the product.
+  [[nodiscard]] bool try_enqueue(const DeviceProduct& product, cudaStream_t stream);
   int64_t workspace_bytes() const { return workspace_.bytes(); }
 
  private:
-  static constexpr int64_t kWorkspaceBytes = 32 << 20;
-  // Sizes, dtypes, strides, transpositions, accumulation and alignments.
-  using Key = std::tuple<int64_t, int64_t, int64_t, DType, DType, int64_t, int64_t, int64_t, bool,
-                         bool, bool, uint32_t, uint32_t, uint32_t>;
   struct Prepared {
     cublasLtMatmulDesc_t operation = nullptr;
     cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
     cublasLtMatmulAlgo_t algorithm = {};
+    bool possible = false;
   };
-  Prepared prepare(const DeviceProduct& product) const;
+  std::string key_of(const DeviceProduct& product) const;
+  Prepared& prepared(const DeviceProduct& product, cudaStream_t stream);
+  void describe(const DeviceProduct& product, Prepared& made) const;
+  void choose(const DeviceProduct& product, const std::string& key, Prepared& made,
+              cudaStream_t stream);
+  bool take_kept(const std::string& key, Prepared& made) const;
+  void set_addresses(const DeviceProduct& product, const Prepared& each) const;
+  cublasStatus_t multiply(const DeviceProduct& product, const Prepared& each,
+                          const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) const;
 
   cublasLtHandle_t handle_ = nullptr;
   DeviceMemory workspace_{kWorkspaceBytes};
-  std::map<Key, Prepared> prepared_;
+  AlgorithmFile algorithms_;
+  std::string machine_;  // GPU and version of the library: what was measured holds for these
+  std::map<std::string, Prepared> prepared_;
 };
 
 }  // namespace tessera

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product, then bias and activation in a pass of their own. Each step is rounded to the dtype
-// as if it were an op of its own.
+// Bias and activation inside the product where cuBLASLt has them; else in a pass of their own, in
+// which each step is rounded to the dtype as if it were an op.
 #include "exec/cuda/kernel_launch.h"
 #include "ops/elementwise/activations_cuda.h"
-#include "ops/matmul/epilogue_activation.h"
 #include "ops/matmul/product_cuda.h"
 
 namespace tessera {
@@ -32,13 +31,23 @@ void finish(const CudaCall& call, const TensorRef& pre, int64_t cols) {
   });
 }
 
+bool enqueue_as_one(const CudaCall& call, EpilogueActivation activation) {
+  DeviceProduct product = product_of(call, call.result(0));
+  product.bias = call.operand(2).data;
+  product.activation = activation;
+  product.before = call.result(1).data;
+  return call.products.try_enqueue(product, call.stream);
+}
+
 }  // namespace
 
 void matmul_epilogue_cuda(const CudaCall& call) {
+  const auto activation = find_activation(call.attributes.word("activation")).value();
+  if (enqueue_as_one(call, activation)) return;
   const TensorRef pre = call.result(1) ? call.result(1) : call.result(0);
   const DeviceProduct product = product_of(call, pre);
   call.products.enqueue(product, call.stream);
-  switch (find_activation(call.attributes.word("activation")).value()) {
+  switch (activation) {
     case EpilogueActivation::None:
       return finish<DeviceIdentity>(call, pre, product.n);
     case EpilogueActivation::Relu:

@@ -9,6 +9,10 @@ std::vector<OpSample> matmul_epilogue_samples() {
   const TensorType w{DType::Fp64, {d, {"heads", 7}, {"e", 11}}};
   const TensorType bias{DType::Fp64, {{"heads", 7}, {"e", 11}}};
   const TensorType table{DType::Fp64, {{"mlp", 77}, d}};
+  const TensorType even_x{DType::Fp64, {{"batch", 2}, {"seq", 8}, {"d", 32}}};
+  const TensorType even_w{DType::Fp64, {{"d", 32}, {"mlp", 48}}};
+  const TensorType even_bias{DType::Fp64, {{"mlp", 48}}};
+  const int64_t even_product = 2 * 16 * 48 * 32, even_each = 16 * 48;
   const int64_t product = 2 * 15 * 77 * 20, each = 15 * 77;
   return {
       {.name = "bias_alone",
@@ -26,6 +30,18 @@ std::vector<OpSample> matmul_epilogue_samples() {
        .operands = {{.type = x}, {.type = table}},
        .attributes = {{"activation", "gelu_tanh"}, {"keep_pre", int64_t{1}}},
        .flops = product + each},
+      {.name = "gelu_tanh_of_sizes_that_eight_divides",
+       .operands = {{.type = even_x}, {.type = even_w}, {.type = even_bias}},
+       .attributes = {{"activation", "gelu_tanh"}, {"keep_pre", int64_t{1}}},
+       .flops = even_product + 2 * even_each},
+      {.name = "relu_of_sizes_that_eight_divides",
+       .operands = {{.type = even_x}, {.type = even_w}, {.type = even_bias}},
+       .attributes = {{"activation", "relu"}},
+       .flops = even_product + 2 * even_each},
+      {.name = "gelu_tanh_alone",
+       .operands = {{.type = even_x}, {.type = even_w}},
+       .attributes = {{"activation", "gelu_tanh"}, {"keep_pre", int64_t{1}}},
+       .flops = even_product + even_each},
   };
 }
 

@@ -61,7 +61,8 @@ class GuardedArena {
 
 MatrixProducts& products() {
   // Starting cuBLASLt takes longer than a test; when the process ends the GPU is gone before it.
-  static auto* const only = new MatrixProducts;
+  static auto* const only = new MatrixProducts(
+      AlgorithmFile(std::filesystem::path(testing::TempDir()) / "tessera_algorithms/samples"));
   return *only;
 }
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures products through MatrixProducts, as kernels call it.
+#include "exec/gpu_matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "exec/cuda/matrix_products.h"
+#include "exec/device_executor.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kRounds = 5;
+constexpr double kRoundSeconds = 0.01;
+
+int64_t operand_bytes(const GpuMatmul& matmul) { return matmul.fp8 ? 1 : size_bytes(matmul.dtype); }
+
+DType result_dtype(const GpuMatmul& matmul) {
+  const bool gradient = matmul.shape.a_transposed && matmul.dtype == DType::Bf16 && !matmul.fp8;
+  return gradient ? DType::Fp32 : matmul.dtype;
+}
+
+uint32_t mixed_bits(uint32_t x) {
+  x = (x ^ x >> 16) * 0x7feb352du;
+  x = (x ^ x >> 15) * 0x846ca68bu;
+  return x ^ x >> 16;
+}
+
+// Like weights, below a half in size: zeros, or numbers that are alike, would be faster than data.
+std::vector<std::byte> made_elements(const GpuMatmul& matmul) {
+  const auto width = static_cast<size_t>(operand_bytes(matmul));
+  std::vector<std::byte> bytes(1 << 24);
+  for (size_t i = 0; i < bytes.size() / width; ++i) {
+    const uint32_t bits = mixed_bits(static_cast<uint32_t>(i));
+    const float value = static_cast<float>((bits & 0xffff) + (bits >> 16)) / 131072.0f - 0.5f;
+    const auto eight = static_cast<uint8_t>((bits & 0x80) | (0x20 + (bits >> 8) % 32));
+    const auto put = [&](auto element) {
+      std::memcpy(bytes.data() + i * width, &element, sizeof element);
+    };
+    if (width == 1) put(eight);
+    if (width == 2) put(to_bf16(value));
+    if (width == 4) put(value);
+    if (width == 8) put(static_cast<double>(value));
+  }
+  return bytes;
+}
+
+void fill(const DeviceMemory& memory, std::span<const std::byte> made) {
+  const int64_t part = std::min<int64_t>(memory.bytes(), static_cast<int64_t>(made.size()));
+  memory.fill(made.first(static_cast<size_t>(part)));
+  for (int64_t at = part; at < memory.bytes(); at += part)
+    check_cuda(cudaMemcpy(memory.data() + at, memory.data(),
+                          static_cast<size_t>(std::min(part, memory.bytes() - at)),
+                          cudaMemcpyDeviceToDevice),
+               "fill GPU memory");
+  check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "fill GPU memory");
+}
+
+class GpuMatmulTimer {
+ public:
+  GpuMatmulTimer() { scale_.fill(std::as_bytes(std::span(&kOne, 1))); }
+
+  double seconds(const GpuMatmul& matmul) {
+    const MatmulShape& shape = matmul.shape;
+    const DType result = result_dtype(matmul);
+    const DeviceMemory a(shape.m * shape.k * operand_bytes(matmul)),
+        b(shape.k * shape.n * operand_bytes(matmul)), c(shape.m * shape.n * size_bytes(result));
+    const std::vector<std::byte> made = made_elements(matmul);
+    fill(a, made);
+    fill(b, made);
+    const bool a_transposed = shape.a_transposed && !matmul.fp8;
+    const bool b_transposed = shape.b_transposed || matmul.fp8;
+    const Fp8 format = matmul.fp8 ? Fp8::E4M3 : Fp8::None;
+    const auto* scale = matmul.fp8 ? reinterpret_cast<const float*>(scale_.data()) : nullptr;
+    const DeviceProduct product{
+        .m = shape.m,
+        .n = shape.n,
+        .k = shape.k,
+        .dtype = matmul.dtype,
+        .result_dtype = result,
+        .a = {a.data(), a_transposed ? shape.m : shape.k, a_transposed, format, scale},
+        .b = {b.data(), b_transposed ? shape.k : shape.n, b_transposed, format, scale},
+        .c = c.data(),
+        .c_stride = shape.n};
+    products_.enqueue(product, stream_.get());
+    double best = timed(product, 1);
+    const int runs = std::clamp(static_cast<int>(kRoundSeconds / best), 1, 1000);
+    for (int round = 0; round < kRounds; ++round) best = std::min(best, timed(product, runs));
+    return best;
+  }
+
+ private:
+  static constexpr float kOne = 1;
+
+  double timed(const DeviceProduct& product, int runs) {
+    timer_.begin(stream_);
+    for (int i = 0; i < runs; ++i) products_.enqueue(product, stream_.get());
+    timer_.end(stream_);
+    return timer_.seconds() / runs;
+  }
+
+  MatrixProducts products_;
+  DeviceMemory scale_{sizeof(float)};
+  DeviceStream stream_;
+  DeviceTimer timer_;
+};
+
+}  // namespace
+
+std::vector<double> gpu_matmul_seconds(std::span<const GpuMatmul> matmuls) {
+  gpu_facts();  // or says that there is none
+  GpuMatmulTimer timer;
+  std::vector<double> seconds;
+  for (const GpuMatmul& matmul : matmuls) seconds.push_back(timer.seconds(matmul));
+  return seconds;
+}
+
+double measure_cuda_matmul_rate(DType dtype) {
+  const int64_t size = dtype == DType::Bf16 ? 8192 : 4096;
+  const GpuMatmul square{.shape = {.m = size, .n = size, .k = size}, .dtype = dtype};
+  return square.shape.flops() / gpu_matmul_seconds({&square, 1}).front();
+}
+
+std::string slow_dtype_warning(DType dtype) {
+  if (dtype != DType::Fp32) return "";
+  const double slower =
+      measure_cuda_matmul_rate(DType::Bf16) / measure_cuda_matmul_rate(DType::Fp32);
+  if (slower < 2) return "";
+  return fmt::format(
+      "fp32 leaves the GPU's tensor cores idle: matmuls take {:.0f} times as long as in bf16 "
+      "(--precision bf16)",
+      slower);
+}
+
+}  // namespace tessera

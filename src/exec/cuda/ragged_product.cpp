@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/ragged_product.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMultiple = 8, kLarge = 1024;
+
+bool is_ragged(int64_t size) { return size >= kLarge && size % kMultiple != 0; }
+
+const std::byte* at(const void* data, int64_t element, DType dtype) {
+  return static_cast<const std::byte*>(data) + element * size_bytes(dtype);
+}
+
+// Of a matrix without its first rows and columns.
+DeviceMatrix without(const DeviceMatrix& matrix, int64_t rows, int64_t columns, DType dtype) {
+  const int64_t skipped =
+      matrix.transposed ? columns * matrix.stride + rows : rows * matrix.stride + columns;
+  return {at(matrix.data, skipped, dtype), matrix.stride, matrix.transposed};
+}
+
+std::byte* result_at(const DeviceProduct& p, int64_t row, int64_t column) {
+  return static_cast<std::byte*>(p.c) + (row * p.c_stride + column) * size_bytes(p.result_dtype);
+}
+
+}  // namespace
+
+std::optional<std::array<DeviceProduct, 2>> split_ragged(const DeviceProduct& p) {
+  const bool has_epilogue = p.bias || p.before || p.activation != EpilogueActivation::None;
+  if (p.dtype != DType::Bf16 || p.a.fp8 != Fp8::None || has_epilogue) return std::nullopt;
+  DeviceProduct most = p, rest = p;
+  if (is_ragged(p.n)) {
+    rest.n = p.n % kMultiple;
+    most.n = p.n - rest.n;
+    rest.b = without(p.b, 0, most.n, p.dtype);
+    rest.c = result_at(p, 0, most.n);
+    return {{most, rest}};
+  }
+  if (is_ragged(p.m) && p.a.transposed) {
+    rest.m = p.m % kMultiple;
+    most.m = p.m - rest.m;
+    rest.a = without(p.a, most.m, 0, p.dtype);
+    rest.c = result_at(p, most.m, 0);
+    return {{most, rest}};
+  }
+  if (is_ragged(p.k) && !(p.a.transposed && !p.b.transposed)) {
+    rest.k = p.k % kMultiple;
+    most.k = p.k - rest.k;
+    rest.a = without(p.a, 0, most.k, p.dtype);
+    rest.b = without(p.b, most.k, 0, p.dtype);
+    most.accumulate = true;
+    return {{rest, most}};  // the small part first: it is what is rounded once more
+  }
+  return std::nullopt;
+}
+
+}  // namespace tessera
