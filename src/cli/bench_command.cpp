@@ -181,7 +181,7 @@ void add_bench_command(CLI::App& app) {
   add_short_form(*step, command->run, "--microbatches", "train.microbatches", "parts of the batch");
   add_short_form(*step, command->run, "--threads", "train.threads", "threads; 0: all cores");
   add_short_form(*step, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16 or fp64");
+                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
   add_short_form(*step, command->run, "--device", "run.device", "where to run, as for train");
   step->add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")
       ->check(CLI::NonNegativeNumber);

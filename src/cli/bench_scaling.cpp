@@ -116,7 +116,7 @@ void add_bench_scaling(CLI::App& bench) {
   add_short_form(*scaling, command->run, "--threads", "train.threads",
                  "threads that the ranks share; 0: all cores");
   add_short_form(*scaling, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16 or fp64");
+                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
   scaling
       ->add_option("--meshes", command->meshes,
                    "meshes between semicolons; default: dp = 2, 4, 8 while threads and batch allow")

@@ -24,6 +24,7 @@ void add_bench_matmul(CLI::App& bench);
 void add_bench_scaling(CLI::App& bench);
 void add_collectives_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
+void add_topology_command(CLI::App& app);
 void add_docs_command(CLI::App& app);
 
 }  // namespace tessera

@@ -272,7 +272,7 @@ void add_plan_command(CLI::App& app) {
   add_short_form(*plan, command->run, "--batch", "train.batch", "samples per step");
   add_short_form(*plan, command->run, "--seq", "train.seq", "tokens per sample");
   add_short_form(*plan, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16 or fp64");
+                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
   plan->add_option("--ranks", command->ranks, "ranks to use; default: those of the config's mesh")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");

@@ -191,7 +191,7 @@ void add_simulate_command(CLI::App& app) {
   add_short_form(*simulate, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
   add_short_form(*simulate, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16 or fp64");
+                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
   simulate
       ->add_option("--cluster", command->cluster,
                    fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",

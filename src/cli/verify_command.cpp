@@ -58,6 +58,7 @@ VerifyRequest request_of(const VerifyCommand& command) {
                         .show_ranks = command.show_ranks};
   request.plan = command.shrink ? plan_to_shrink(config, request.model)
                                 : plan_of_config(config, request.model);
+  request.plan.fp8 = false;  // proved is the maths, in a precision of its own
   if (command.shrink) {
     const ShrunkModel small = shrink_model(request.model, request.plan);
     request.model = small.model;

@@ -9,6 +9,7 @@
 #include "passes/pipeline/assign_stages.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
+#include "passes/precision/use_fp8.h"
 #include "passes/recompute/recompute.h"
 
 namespace tessera {
@@ -25,6 +26,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(localize(plan));              // local sizes, collectives, hops
   // What is kept from forward to backward, and what is rebuilt.
   pipeline.add(recompute(plan, profile));
+  pipeline.add(use_fp8(plan));  // 8-bit operands, if asked for
   // Fewer, larger kernels.
   pipeline.add(fuse());  // bias and activation join their matmul, where no sum is pending
   // States at rest.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which dtypes a model is trained: that of weights in use and activations, and whether gradients
-// and moments are kept in it too (pure) or in its accumulator, beside master weights.
+// In which dtypes a model is trained: that of weights in use and activations; whether gradients and
+// moments are kept in it too (pure) or in its accumulator, beside master weights; and whether the
+// layers' matmuls round their operands to 8 bits.
 #pragma once
 
 #include <optional>
@@ -14,13 +15,15 @@ namespace tessera {
 struct Precision {
   DType compute = DType::Fp32;
   bool pure = false;  // rounded stochastically, or small updates would be lost
+  bool fp8 = false;
 
   Precision() = default;
-  Precision(DType dtype, bool is_pure = false) : compute(dtype), pure(is_pure) {}
+  Precision(DType dtype, bool is_pure = false, bool with_fp8 = false)
+      : compute(dtype), pure(is_pure), fp8(with_fp8) {}
   bool operator==(const Precision&) const = default;
 };
 
-std::string name(Precision precision);  // "bf16", "pure_bf16"
+std::string name(Precision precision);  // "bf16", "pure_bf16", "fp8", "pure_fp8"
 std::optional<Precision> precision_from_name(std::string_view text);
 
 }  // namespace tessera

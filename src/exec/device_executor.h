@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,15 @@ struct GpuFacts {
 
 // Of the one that runs programs. A UserError where there is none.
 GpuFacts gpu_facts();
+
+// A GPU on the bus, and those that it reaches over links of their own, by address. Nothing where
+// there is none.
+struct GpuPlace {
+  std::string name;
+  std::string address;  // "0000:1b:00.0"
+  std::set<std::string> nvlinked = {};
+};
+std::vector<GpuPlace> gpu_places();
 
 // Of all its memory, by whomever.
 int64_t gpu_bytes_in_use();

@@ -19,6 +19,8 @@ std::string missing_gpu() { return "this build runs on cpu alone"; }
 
 GpuFacts gpu_facts() { throw no_cuda(); }
 
+std::vector<GpuPlace> gpu_places() { return {}; }
+
 int64_t gpu_bytes_in_use() { throw no_cuda(); }
 
 std::unique_ptr<Executor> make_cuda_executor(Program /*program*/, CudaExecutorOptions /*options*/) {

@@ -63,6 +63,7 @@ struct Plan {
   int chunks = 0;
   Recompute recompute = {};
   std::vector<int> blocks_per_stage = {};
+  bool fp8 = false;  // matmuls of layers round their operands to fp8
 
   int pipeline_ranks() const { return pipeline_axis < 0 ? 1 : mesh.size(pipeline_axis); }
   bool single() const { return mesh.num_ranks() == 1; }

@@ -102,10 +102,12 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
       {"train.weight_decay", &t.weight_decay, kNotNegative, "AdamW: decoupled weight decay"},
       {"train.clip_norm", &t.clip_norm, kNotNegative, "largest gradient norm; 0: no clipping"},
       {"train.ema_decay", &t.ema_decay, kBelowOne, "decay of the averaged weights; 0: none kept"},
-      {"train.precision", &t.precision, Choices{"fp32", "bf16", "pure_bf16", "fp64"},
+      {"train.precision", &t.precision,
+       Choices{"fp32", "bf16", "pure_bf16", "fp8", "pure_fp8", "fp64"},
        "of weights in use and activations; bf16 keeps fp32 master weights, pure_bf16 keeps "
        "gradients "
-       "and moments in bf16 too and rounds updates by chance"},
+       "and moments in bf16 too and rounds updates by chance; fp8, pure_fp8: the same, and layers "
+       "multiply in 8 bits"},
       {"train.eval_every", &t.eval_every, kNotNegative, "steps between held-out losses; 0: never"},
       {"train.eval_batches", &t.eval_batches, kPositive, "batches per held-out loss"},
       {"train.sample_every", &t.sample_every, kNotNegative,

@@ -7,6 +7,7 @@
 #include "core/byte_size.h"
 #include "core/error.h"
 #include "schedule/schedule_csv.h"
+#include "train/model_of_config.h"
 
 namespace tessera {
 namespace {
@@ -81,6 +82,7 @@ Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
 
 Plan plan_of_config(const Config& config, const ModelConfig& model) {
   Plan plan = plan_to_shrink(config, model);
+  plan.fp8 = precision_of_config(config).fp8;
   const int64_t chunks = 2 * plan.zigzag, seq = config.train.seq;
   if (plan.zigzag > 1 && seq % chunks != 0)
     throw user_error("cannot cut a sequence of {} into {} chunks for a ring of {} ranks", seq,

@@ -33,6 +33,30 @@ GpuFacts gpu_facts() {
   return {properties.name, static_cast<double>(properties.totalGlobalMem)};
 }
 
+std::vector<GpuPlace> gpu_places() {
+  std::vector<GpuPlace> places;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  for (int gpu = 0; gpu < count; ++gpu) {
+    cudaDeviceProp properties{};
+    check_cuda(cudaGetDeviceProperties(&properties, gpu), "ask what a GPU is");
+    places.push_back({properties.name, fmt::format("{:04x}:{:02x}:{:02x}.0", properties.pciDomainID,
+                                                   properties.pciBusID, properties.pciDeviceID)});
+  }
+  // Only such links let one GPU change single words of the other.
+  for (int from = 0; from < count; ++from)
+    for (int to = 0; to < count; ++to) {
+      int linked = 0;
+      if (from != to &&
+          cudaDeviceGetP2PAttribute(&linked, cudaDevP2PAttrNativeAtomicSupported, from, to) ==
+              cudaSuccess &&
+          linked != 0)
+        places[static_cast<size_t>(from)].nvlinked.insert(places[static_cast<size_t>(to)].address);
+    }
+  cudaGetLastError();
+  return places;
+}
+
 int64_t gpu_bytes_in_use() {
   require_gpu();
   size_t free = 0, all = 0;

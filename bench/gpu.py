@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Training steps on one GPU beside PyTorch's, model by model, one after the other in one run. Needs a build with CUDA and
+a python3 whose torch sees the GPU. Progress goes to standard error, the table comes last; MFU is of the causal count of
+flops and --peak."""
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER = ROOT / "bench" / "peer_torch_gpu.py"
+# model, batch, tokens, precision, what is rebuilt: the peer's torch.compile rebuilds what is cheap, too
+RUNS = {
+    "124m": ("gpt2-124m", 64, 1024, "bf16", "none"),
+    "1b": ("llama3-1b", 8, 4096, "bf16", "none"),
+    "8b": ("llama3-8b", 2, 4096, "pure_bf16", "cheap"),
+    "8b-fp8": ("llama3-8b", 2, 4096, "pure_fp8", "cheap"),
+    "1b-fp8": ("llama3-1b", 8, 4096, "fp8", "none"),
+    "1.5b": ("gpt2-1.5b", 16, 1024, "bf16", "none"),
+}
+PEER_PRECISION = {"bf16": "bf16", "pure_bf16": "pure_bf16"}
+COLUMNS = ["run", "tokens/s", "MFU %", "step s", "first step s", "planned GB", "on GPU GB", "peer tokens/s", "peer GB",
+           "peer start s", "ours / peer"]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", type=Path, default=ROOT / "build" / "cuda" / "tessera")
+    parser.add_argument("--runs", nargs="+", choices=RUNS, default=["124m", "1b", "8b", "8b-fp8"])
+    parser.add_argument("--rounds", type=int, default=1, help="ours and the peer, one after the other, so many times")
+    parser.add_argument("--steps", type=int, default=10, help="steps measured per round")
+    parser.add_argument("--peak", type=float, default=989.4, help="TFLOP/s that MFU is taken of")
+    parser.add_argument("--peer-python", default="python3")
+    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--set", nargs="*", default=[], help="config keys of ours, as in tessera bench step --set")
+    parser.add_argument("--seconds", type=int, default=200, help="most that one measurement may take")
+    return parser.parse_args()
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def run_json(command, seconds):
+    """The JSON that it prints, or None, with the reason on standard error."""
+    begin = time.monotonic()
+    try:
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False,
+                              timeout=seconds)
+    except subprocess.TimeoutExpired:
+        say(f"  took more than {seconds} s: {' '.join(str(part) for part in command)}")
+        return None
+    if done.returncode != 0:
+        say(f"  failed with {done.returncode} after {time.monotonic() - begin:.0f} s: {done.stderr[-1500:]}")
+        return None
+    return json.loads(done.stdout.strip().splitlines()[-1] if done.stdout.startswith("{\"peer") else done.stdout)
+
+
+def ours(arguments, run):
+    model, batch, seq, precision, rebuilt = RUNS[run]
+    sets = [f"run.peak_gflops={arguments.peak * 1000}", f"plan.recompute={rebuilt}", *arguments.set]
+    options = [part for key in sets for part in ("--set", key)]
+    return run_json([arguments.binary, "bench", "step", "--device", "cuda", "--model", model, "--batch", batch, "--seq",
+                     seq, "--precision", precision, "--steps", arguments.steps, *options, "--json"], arguments.seconds)
+
+
+def peer(arguments, run):
+    model, batch, seq, precision, _ = RUNS[run]
+    if arguments.no_peer or precision not in PEER_PRECISION:
+        return None
+    return run_json([arguments.peer_python, PEER, "--model", model, "--batch", batch, "--seq", seq, "--precision",
+                     PEER_PRECISION[precision], "--steps", arguments.steps], arguments.seconds)
+
+
+def median_of(results, key):
+    return statistics.median(result[key] for result in results) if results else None
+
+
+def measure(arguments, run):
+    own, other = [], []
+    for turn in range(arguments.rounds):
+        say(f"{run} ({' '.join(str(part) for part in RUNS[run])}), round {turn + 1} of {arguments.rounds}")
+        for measured, results in ((ours(arguments, run), own), (peer(arguments, run), other)):
+            if measured:
+                results.append(measured)
+                say(f"  {measured.get('peer', 'ours')}: {measured['tokens_per_second']:.0f} tokens/s")
+    return {"run": run, "ours": own, "peer": other}
+
+
+def row_of(result):
+    def figure(results, key, form, by=1.0):
+        value = median_of(results, key)
+        return "-" if value is None else form.format(value / by)
+    own, other = result["ours"], result["peer"]
+    ratio = "-"
+    if own and other:
+        ratio = f"{median_of(own, 'tokens_per_second') / median_of(other, 'tokens_per_second'):.2f}"
+    return [result["run"], figure(own, "tokens_per_second", "{:.0f}"), figure(own, "mfu", "{:.1f}", 0.01),
+            figure(own, "step_seconds", "{:.4f}"), figure(own, "first_step_seconds", "{:.1f}"),
+            figure(own, "peak_bytes", "{:.2f}", 1e9), figure(own, "device_bytes", "{:.2f}", 1e9),
+            figure(other, "tokens_per_second", "{:.0f}"), figure(other, "peak_bytes", "{:.2f}", 1e9),
+            figure(other, "seconds_before_steady", "{:.1f}"), ratio]
+
+
+def main():
+    arguments = parse_arguments()
+    if not arguments.binary.exists():
+        sys.exit(f"error: there is no {arguments.binary}: run make cuda")
+    rows = [row_of(measure(arguments, run)) for run in arguments.runs]
+    widths = [max(len(row[i]) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS))]
+    for row in [COLUMNS, *rows]:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera topology: NUMA nodes, GPUs and network cards of this machine, and the links between them.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <set>
+
+#include "cli/commands.h"
+#include "core/error.h"
+#include "exec/topology.h"
+#include "train/progress.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Read from the kernel and, in builds with CUDA, from the GPU's driver. Keep the ranks of tp, "
+    "then "
+    "of\nother axes with much traffic, among GPUs that are near each other.\n"
+    "Examples:\n"
+    "  tessera topology\n"
+    "  tessera topology --json";
+
+void print_nodes(const Topology& topology) {
+  for (const NumaNode& node : topology.nodes) {
+    std::string distances;
+    for (const int distance : node.distances) distances += fmt::format(" {}", distance);
+    fmt::print("node {}: CPUs {}, {}; distances{}\n", node.number, node.cpus,
+               short_bytes(node.memory_bytes), distances);
+  }
+}
+
+void print_links(const Topology& topology) {
+  std::set<DeviceLink> seen;
+  fmt::print("\n{:<10}", "");
+  for (const MachineDevice& device : topology.devices) fmt::print(" {:>8}", device.name);
+  fmt::print("\n");
+  for (size_t i = 0; i < topology.devices.size(); ++i) {
+    fmt::print("{:<10}", topology.devices[i].name);
+    for (const DeviceLink link : topology.links[i]) {
+      fmt::print(" {:>8}", name(link));
+      seen.insert(link);
+    }
+    fmt::print("\n");
+  }
+  fmt::print("\n");
+  for (const DeviceLink link : seen) fmt::print("{:<7} {}\n", name(link), meaning(link));
+}
+
+void print_topology(const Topology& topology) {
+  print_nodes(topology);
+  if (topology.devices.empty()) fmt::print("no GPU and no network card on a bus is found\n");
+  for (const MachineDevice& device : topology.devices)
+    fmt::print("{:<10} {} at {}{}{}\n", device.name,
+               device.kind == DeviceKind::Gpu ? "GPU" : "network card", device.address,
+               device.node >= 0 ? fmt::format(", node {}", device.node) : "",
+               device.what.empty() ? "" : fmt::format(": {}", device.what));
+  if (!topology.devices.empty()) print_links(topology);
+}
+
+nlohmann::json to_json(const Topology& topology) {
+  nlohmann::json json{{"nodes", nlohmann::json::array()},
+                      {"devices", nlohmann::json::array()},
+                      {"links", nlohmann::json::array()}};
+  for (const NumaNode& node : topology.nodes)
+    json["nodes"].push_back({{"node", node.number},
+                             {"cpus", node.cpus},
+                             {"memory_bytes", node.memory_bytes},
+                             {"distances", node.distances}});
+  for (const MachineDevice& device : topology.devices)
+    json["devices"].push_back({{"name", device.name},
+                               {"kind", device.kind == DeviceKind::Gpu ? "gpu" : "network_card"},
+                               {"what", device.what},
+                               {"address", device.address},
+                               {"node", device.node}});
+  for (const auto& row : topology.links) {
+    nlohmann::json words = nlohmann::json::array();
+    for (const DeviceLink link : row) words.push_back(name(link));
+    json["links"].push_back(std::move(words));
+  }
+  return json;
+}
+
+}  // namespace
+
+void add_topology_command(CLI::App& app) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* topology =
+      app.add_subcommand("topology", "show this machine's GPUs, network cards and NUMA nodes");
+  topology->footer(kFooter);
+  topology->add_flag("--json", *json,
+                     "print one JSON object on standard output and nothing else there");
+  topology->callback([json] {
+    const Topology found = machine_topology();
+    if (*json)
+      fmt::print("{}\n", to_json(found).dump());
+    else
+      print_topology(found);
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul_fp8(x, w): matmul of x and w rounded to fp8, each scaled by a power of two so that its
+// largest entry just fits. Made by use_fp8, after the gradients; sums and result as in matmul.
+#include "ops/matmul/fp8_operands.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TensorType> infer_types(const OpCall& call) {
+  for (const char* format : {"x_format", "w_format"})
+    call.require(fp8_from_name(call.attributes.word(format)).has_value(),
+                 "{} = {} is not one of e4m3, e5m2", format, call.attributes.word(format));
+  Dims dims = require_contraction(call);
+  return {{dtype_attribute(call, "dtype", 0), std::move(dims)}};
+}
+
+// A scale is the whole tensor's.
+ShardingRule sharding(const OpCall& call) {
+  ShardingRule rule;
+  for (const size_t i : {0, 1})
+    for (const Dim& dim : call.operand(i).dims) rule.whole.push_back(dim.name);
+  return rule;
+}
+
+// Rounding counts nothing: the products are what takes time.
+Cost cost(const OpCall& call) {
+  const Contraction c = contraction_of(call.operand(0), call.operand(1));
+  return cost_of(call, 2 * c.m * c.n * c.k);
+}
+
+int64_t workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
+  return Fp8Workspace(call.operand(0), call.operand(1)).bytes + Fp8Workspace::kNoteBytes +
+         matmul_workspace_bytes(call, profile);
+}
+
+}  // namespace
+
+const OpDef& matmul_fp8_def() {
+  static const OpDef def{
+      .name = "matmul_fp8",
+      .summary = "matmul of operands that are scaled and rounded to 8-bit floats",
+      .operands = {{"x"}, {"w"}},
+      .results = {"y"},
+      .attributes = {{"dtype", "same"}, {"x_format", "e4m3"}, {"w_format", "e4m3"}},
+      .infer_types = infer_types,
+      .cost = cost,
+      .workspace_bytes = workspace_bytes,
+      .accumulates = {0},
+      .sharding = sharding,
+  };
+  return def;
+}
+
+}  // namespace tessera

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// use_fp8: the matmuls of layers round their operands to 8-bit floats (matmul_fp8). Blocks that
+// begin or end the model keep theirs: embedding and head.
+#pragma once
+
+#include "mesh/plan.h"
+#include "passes/pass.h"
+
+namespace tessera {
+
+Pass use_fp8(const Plan& plan);
+
+}  // namespace tessera
