@@ -38,6 +38,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256    a step beside its floor\n"
     "  tessera bench matmul                                        achieved over peak, by size\n"
+    "  tessera bench kernels --device cuda                         each kernel beside its floor\n"
     "  tessera bench scaling --batch 8 --mesh dp=2                 against ideal speed-up\n"
     "  tessera bench collectives --ranks 4                         bandwidths and latency\n"
     "  mpirun -np 4 tessera bench collectives --backend mpi\n"
@@ -171,6 +172,7 @@ void add_bench_command(CLI::App& app) {
   add_bench_calibrate(*bench);
   bench->footer(kExamples);
   add_bench_collectives(*bench);
+  add_bench_kernels(*bench);
   add_bench_matmul(*bench);
   add_bench_scaling(*bench);
   CLI::App* step = bench->add_subcommand("step", "a training step beside the least it could take");

@@ -20,6 +20,7 @@ void add_bench_command(CLI::App& app);
 // Subcommands of bench.
 void add_bench_calibrate(CLI::App& bench);
 void add_bench_collectives(CLI::App& bench);
+void add_bench_kernels(CLI::App& bench);
 void add_bench_matmul(CLI::App& bench);
 void add_bench_scaling(CLI::App& bench);
 void add_collectives_command(CLI::App& app);

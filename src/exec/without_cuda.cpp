@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What builds without CUDA say.
 #include "exec/device_executor.h"
-#include "exec/gpu_matmul.h"
+#include "exec/kernel_times.h"
 
 namespace tessera {
 namespace {
@@ -31,6 +31,11 @@ std::vector<double> gpu_matmul_seconds(std::span<const GpuMatmul> /*matmuls*/) {
 
 double measure_cuda_matmul_rate(DType /*dtype*/) { throw no_cuda(); }
 
-std::string slow_dtype_warning(DType /*dtype*/) { throw no_cuda(); }
+std::vector<KernelTime> time_cuda_kernels(const Program& /*program*/, std::string_view /*script*/,
+                                          const std::function<bool(OpKind)>& /*wanted*/) {
+  throw no_cuda();
+}
+
+double measure_cuda_copy_rate() { throw no_cuda(); }
 
 }  // namespace tessera

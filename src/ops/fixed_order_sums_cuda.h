@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums on a GPU whose order depends on sizes alone: partial rows added in order, and many doubles
-// added by one block.
+// Sums on a GPU whose order depends on sizes alone: of partial rows, and of many doubles by one
+// block.
 #pragma once
 
 #include "exec/cuda/kernel_launch.h"
@@ -8,29 +8,33 @@
 
 namespace tessera {
 
-// out[c] = (what was there, if `accumulate`) + partials[0][c] + partials[1][c] + ...
+// out[c] = (what was there, if `accumulate`) + the sum over `count` rows of partials[.][c]. A warp
+// has every 32nd row of 32 columns; its sums are then added over the warps.
 template <typename A, typename T>
-__global__ void add_partial_rows_kernel(const A* partials, int64_t count, int64_t cols, T* out,
-                                        bool accumulate) {
-  const int64_t c = first_index();
-  if (c >= cols) return;
+__global__ void __launch_bounds__(1024)
+    add_partial_rows_kernel(const A* partials, int64_t count, int64_t cols, T* out,
+                            bool accumulate) {
+  __shared__ A parts[32][33];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * 32;
   A sum = 0;
-  for (int64_t chunk = 0; chunk < count; ++chunk) sum += partials[chunk * cols + c];
+  if (first + lane < cols)
+#pragma unroll 4
+    for (int64_t row = warp; row < count; row += 32) sum += partials[row * cols + first + lane];
+  parts[warp][lane] = sum;
+  __syncthreads();
+  const A total = warp_sum(parts[lane][warp]);
+  const int64_t c = first + warp;
+  if (lane > 0 || c >= cols) return;
   const auto before = accumulate ? widen(out[c]) : Accumulator<T>{0};
-  out[c] = narrow<T>(before + static_cast<Accumulator<T>>(sum));
+  out[c] = narrow<T>(before + static_cast<Accumulator<T>>(total));
 }
 
 template <typename A, typename T>
 void add_partial_rows(const CudaCall& call, const A* partials, int64_t count, int64_t cols, T* out,
                       bool accumulate) {
-  launch(call, {.blocks = blocks_for(cols, 128), .threads = 128}, add_partial_rows_kernel<A, T>,
+  launch(call, {.blocks = blocks_for(cols, 32), .threads = 1024}, add_partial_rows_kernel<A, T>,
          partials, count, cols, out, accumulate);
-}
-
-// One column per thread, one chunk of rows per block of the second dimension.
-inline Grid chunk_grid(const RowChunks& chunks, int64_t cols) {
-  return {.blocks = dim3(blocks_for(cols, 128), static_cast<unsigned>(chunks.count())),
-          .threads = 128};
 }
 
 // By one block: the sum of `count` doubles, in every thread.

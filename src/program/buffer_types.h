@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of the buffers that an instruction names.
+// Types of the buffers that an instruction names, and their sizes in short.
 #pragma once
+
+#include <fmt/core.h>
 
 #include "program/program.h"
 
@@ -12,6 +14,18 @@ inline std::vector<TensorType> types_of(const ProgramClass& program_class,
   for (const int buffer : buffers)
     types.push_back(program_class.buffers[static_cast<size_t>(buffer)].type);
   return types;
+}
+
+// "4x256x768 768x3072": the sizes of their dims.
+inline std::string shape_text(std::span<const TensorType> types) {
+  std::string text;
+  for (const TensorType& type : types) {
+    std::string sizes;
+    for (const Dim& dim : type.dims)
+      sizes += fmt::format("{}{}", sizes.empty() ? "" : "x", dim.size);
+    text += fmt::format("{}{}", text.empty() ? "" : " ", sizes.empty() ? "1" : sizes);
+  }
+  return text;
 }
 
 }  // namespace tessera

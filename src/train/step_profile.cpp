@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "program/buffer_types.h"
+
 namespace tessera {
 namespace {
 
@@ -13,18 +15,6 @@ std::vector<TensorType> types_of(std::span<const TensorRef> refs) {
   for (const TensorRef& ref : refs)
     if (ref) types.push_back(*ref.type);
   return types;
-}
-
-// "4x256x768 768x3072": the sizes of the operands' dims.
-std::string shape_text(const std::vector<TensorType>& operands) {
-  std::string text;
-  for (const TensorType& type : operands) {
-    std::string sizes;
-    for (const Dim& dim : type.dims)
-      sizes += fmt::format("{}{}", sizes.empty() ? "" : "x", dim.size);
-    text += fmt::format("{}{}", text.empty() ? "" : " ", sizes.empty() ? "1" : sizes);
-  }
-  return text;
 }
 
 }  // namespace

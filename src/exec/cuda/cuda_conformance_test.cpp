@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "exec/cuda/cuda_call.h"
+#include "exec/cuda/testing/gpu_samples.h"
 #include "exec/cuda/testing/run_on_gpu.h"
 #include "exec/device_executor.h"
 #include "ops/attention/attention_operands_samples.h"
@@ -86,6 +87,14 @@ TEST_P(GpuInPlaceOp, InPlaceChangesNothing) {
   }
 }
 
+// The ops' own samples, and those for the GPU alone.
+std::vector<ConformanceCase> gpu_cases(bool (*wanted)(const ConformanceCase&)) {
+  std::vector<ConformanceCase> cases = conformance_cases(wanted);
+  for (ConformanceCase& c : gpu_samples())
+    if (wanted(c)) cases.push_back(std::move(c));
+  return cases;
+}
+
 bool runs(const ConformanceCase& c) { return has_cuda_kernel(c.op); }
 bool accumulates(const ConformanceCase& c) { return runs(c) && !op_def(c.op).accumulates.empty(); }
 bool works_in_place(const ConformanceCase& c) { return runs(c) && !op_def(c.op).in_place.empty(); }
@@ -99,14 +108,13 @@ std::vector<ConformanceCase> tensor_core_attention() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuOp, testing::ValuesIn(conformance_cases(runs)),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuOp, testing::ValuesIn(gpu_cases(runs)), case_name);
 INSTANTIATE_TEST_SUITE_P(GpuConformanceOnTensorCores, GpuOp,
                          testing::ValuesIn(tensor_core_attention()), case_name);
 INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuAccumulatingOp,
-                         testing::ValuesIn(conformance_cases(accumulates)), case_name);
-INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuInPlaceOp,
-                         testing::ValuesIn(conformance_cases(works_in_place)), case_name);
+                         testing::ValuesIn(gpu_cases(accumulates)), case_name);
+INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuInPlaceOp, testing::ValuesIn(gpu_cases(works_in_place)),
+                         case_name);
 
 // Enough logits for two chunks, in fp64 since it takes the fewest.
 TEST(GpuHead, SeveralChunksMatchTheCpu) {

@@ -14,8 +14,10 @@ namespace tessera {
 
 // Kernels that need another workspace than the CPU's; the functions stand beside them.
 #define CUDA_WORKSPACES(WORKSPACE) \
-  WORKSPACE(output_loss)           \
-  WORKSPACE(output_loss_grad)
+  WORKSPACE(embedding_grad)        \
+  WORKSPACE(layer_norm_grad)       \
+  WORKSPACE(reduce_to)             \
+  WORKSPACE(rms_norm_grad)
 
 #define OWN_WORKSPACE(name) int64_t name##_cuda_workspace_bytes(const OpCall&);
 CUDA_WORKSPACES(OWN_WORKSPACE)
@@ -58,8 +60,6 @@ int64_t cuda_workspace_bytes(const OpCall& call) {
       break;
   }
   const OpDef& def = op_def(call.op);
-  if (call.op == OpKind::embedding_grad)  // for each index, the next one that is alike, and a mark
-    return 2 * call.operand(0).num_elements() * size_bytes(DType::Int32);
   const int64_t needed =
       def.workspace_bytes ? def.workspace_bytes(call, DeviceProfile{.threads = 1}) : 0;
   if (call.op == OpKind::attention || call.op == OpKind::attention_grad)

@@ -1,51 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one loop of every CUDA kernel whose result i depends on element i of its operands alone, 16
-// bytes at a time. A result may lie exactly over an operand.
+// bytes at a time. A result may lie exactly over an operand: a thread reads all that it needs
+// before it writes.
 #pragma once
 
-#include "exec/cuda/kernel_launch.h"
+#include "exec/cuda/elements.h"
 
 namespace tessera {
 
-template <typename F, bool kTwo, bool kAdd, typename T>
-__device__ inline T pointwise_value(T x, T x2, T before) {
-  using A = Accumulator<T>;
+// The value of f in the accumulator's type, added to what was there with kAdd.
+template <bool kTwo, bool kAdd, typename F, typename X, typename X2, typename Y>
+__device__ inline Y pointwise_value(const F& f, X x, X2 x2, Y before) {
+  using A = Accumulator<Y>;
   A value;
   if constexpr (kTwo)
-    value = F::apply(widen(x), widen(x2));
+    value = f.apply(static_cast<A>(widen(x)), static_cast<A>(widen(x2)));
   else
-    value = F::apply(widen(x));
+    value = f.apply(static_cast<A>(widen(x)));
   if constexpr (kAdd) value = widen(before) + value;
-  return narrow<T>(value);
+  return narrow<Y>(value);
 }
 
-template <typename F, bool kTwo, bool kAdd, typename T>
-__global__ void pointwise_kernel(const T* x, const T* x2, T* y, int64_t count) {
-  constexpr int64_t kSize = Pack<T>::kSize;
-  const int64_t packs = count / kSize;
-  for (int64_t i = first_index(); i < packs; i += index_stride()) {
-    const Pack<T> a = reinterpret_cast<const Pack<T>*>(x)[i];
-    Pack<T> b = a, out = a;
-    if constexpr (kTwo) b = reinterpret_cast<const Pack<T>*>(x2)[i];
-    if constexpr (kAdd) out = reinterpret_cast<const Pack<T>*>(y)[i];
-    for (int j = 0; j < kSize; ++j)
-      out.values[j] = pointwise_value<F, kTwo, kAdd>(a.values[j], b.values[j], out.values[j]);
-    reinterpret_cast<Pack<T>*>(y)[i] = out;
+// One access per thread; the last thread has what is left over.
+template <bool kTwo, bool kAdd, typename F, typename X, typename X2, typename Y>
+__global__ void __launch_bounds__(kThreads)
+    pointwise_kernel(F f, const X* x, const X2* x2, Y* y, int64_t count) {
+  constexpr int N = kElements<X, X2, Y>;
+  const int64_t at = first_index() * N;
+  if (at + N <= count) {
+    const Elements<X, N> a = load_elements<N>(x + at);
+    Elements<X2, N> b = {};
+    Elements<Y, N> out = {};
+    if constexpr (kTwo) b = load_elements<N>(x2 + at);
+    if constexpr (kAdd) out = load_elements<N>(y + at);
+    for (int j = 0; j < N; ++j)
+      out.values[j] = pointwise_value<kTwo, kAdd>(f, a.values[j], b.values[j], out.values[j]);
+    store_elements(y + at, out);
+  } else {
+    for (int64_t i = at; i < count; ++i)
+      y[i] = pointwise_value<kTwo, kAdd>(f, x[i], kTwo ? x2[i] : X2{}, y[i]);
   }
-  for (int64_t i = packs * kSize + first_index(); i < count; i += index_stride())
-    y[i] = pointwise_value<F, kTwo, kAdd>(x[i], kTwo ? x2[i] : x[i], kAdd ? y[i] : x[i]);
 }
 
-// F::apply takes one element, or two with kTwo, in the accumulator's type; kAdd adds into the
-// result.
+// f.apply takes one element, or two with kTwo, in the result's accumulator type.
+template <bool kTwo, bool kAdd, typename F, typename X, typename X2, typename Y>
+void launch_pointwise(const CudaCall& call, const F& f, const X* x, const X2* x2, Y* y,
+                      int64_t count) {
+  launch(
+      call,
+      {.blocks = blocks_for(count, int64_t{kThreads} * kElements<X, X2, Y>), .threads = kThreads},
+      pointwise_kernel<kTwo, kAdd, F, X, X2, Y>, f, x, x2, y, count);
+}
+
+// Operands and result of one dtype; kAdd adds into the result.
 template <typename F, bool kTwo, bool kAdd = false>
 void run_pointwise(const CudaCall& call) {
   const TensorType& type = *call.result(0).type;
   dispatch_float(type.dtype, [&]<typename T>() {
     const T* x2 = kTwo ? call.operand(1).as<T>() : nullptr;
-    const int64_t count = type.num_elements();
-    launch(call, grid_for(count / Pack<T>::kSize + 1), pointwise_kernel<F, kTwo, kAdd, T>,
-           static_cast<const T*>(call.operand(0).as<T>()), x2, call.result(0).as<T>(), count);
+    launch_pointwise<kTwo, kAdd>(call, F{}, static_cast<const T*>(call.operand(0).as<T>()), x2,
+                                 call.result(0).as<T>(), type.num_elements());
   });
 }
 

@@ -1,34 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 // With s = sigmoid(gate): d_up = dy * gate * s, d_gate = dy * up * (s + gate * s * (1 - s)).
-#include "exec/cuda/kernel_launch.h"
+#include "exec/cuda/elements.h"
 #include "ops/elementwise/activations_cuda.h"
 
 namespace tessera {
 namespace {
 
 // dh may lie over h.
-template <typename T>
-__global__ void swiglu_grad_kernel(const T* h, const T* dy, T* dh, int64_t count, int64_t cols) {
+template <int N, typename T>
+__global__ void swiglu_grad_kernel(const T* h, const T* dy, T* dh, int64_t cols) {
   using A = Accumulator<T>;
-  for (int64_t i = first_index(); i < count; i += index_stride()) {
-    const int64_t row = i / cols, at = row * cols + i;
-    const A gate = widen(h[at]), up = widen(h[at + cols]), d = widen(dy[i]);
+  const int64_t c = (static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x) * N;
+  if (c >= cols) return;
+  const int64_t row = blockIdx.x, at_gates = 2 * row * cols + c, at_ups = at_gates + cols;
+  Elements<T, N> gates = load_elements<N>(h + at_gates), ups = load_elements<N>(h + at_ups);
+  const Elements<T, N> gradients = load_elements<N>(dy + row * cols + c);
+  for (int j = 0; j < N; ++j) {
+    const A gate = widen(gates.values[j]), up = widen(ups.values[j]);
+    const A d = widen(gradients.values[j]);
     const A s = device_sigmoid(gate), silu = gate * s;
-    dh[at] = narrow<T>(d * up * (s + silu * (1 - s)));
-    dh[at + cols] = narrow<T>(d * silu);
+    gates.values[j] = narrow<T>(d * up * (s + silu * (1 - s)));
+    ups.values[j] = narrow<T>(d * silu);
   }
+  store_elements(dh + at_gates, gates);
+  store_elements(dh + at_ups, ups);
+}
+
+template <int N, typename T>
+void run_swiglu_grad(const CudaCall& call) {
+  const TensorType& type = *call.operand(1).type;
+  const int64_t cols = type.dims.back().size;
+  launch(call, row_piece_grid(type.num_elements() / cols, cols, N), swiglu_grad_kernel<N, T>,
+         static_cast<const T*>(call.operand(0).as<T>()),
+         static_cast<const T*>(call.operand(1).as<T>()), call.result(0).as<T>(), cols);
 }
 
 }  // namespace
 
 void swiglu_grad_cuda(const CudaCall& call) {
   const TensorType& type = *call.operand(1).type;
-  const int64_t count = type.num_elements();
   dispatch_float(type.dtype, [&]<typename T>() {
-    launch(call, grid_for(count), swiglu_grad_kernel<T>,
-           static_cast<const T*>(call.operand(0).as<T>()),
-           static_cast<const T*>(call.operand(1).as<T>()), call.result(0).as<T>(), count,
-           type.dims.back().size);
+    if (type.dims.back().size % kElements<T> == 0)
+      run_swiglu_grad<kElements<T>, T>(call);
+    else
+      run_swiglu_grad<1, T>(call);
   });
 }
 

@@ -1,46 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every index is linked to the next one that is alike; a block follows the links from the first one
-// and adds the rows of dy in order. Comparing all pairs is cheap beside the step and needs no sort.
+// Indices are sorted, with their places behind them in order. A block adds the rows of dy of a
+// chunk of them: runs of one index that end in the chunk go into the table, those that cross its
+// border into partial sums, which are then added in order.
+#include <cub/device/device_radix_sort.cuh>
+
+#include <bit>
+
+#include "exec/cuda/elements.h"
+#include "ir/op_def.h"
 #include "ops/embedding/table_index_cuda.h"
 
 namespace tessera {
 namespace {
 
-// next[i]: the nearest later j with the same index, or -1; first[i]: no earlier one is alike.
-__global__ void link_kernel(const int32_t* index, int64_t count, int32_t* next, int32_t* first) {
-  __shared__ int32_t tile[kThreads];
-  const int64_t i = first_index();
-  const int32_t own = i < count ? index[i] : -1;
-  int64_t found = -1;
-  bool earlier = false;
-  for (int64_t begin = 0; begin < count; begin += kThreads) {
-    __syncthreads();
-    const int64_t loaded = begin + threadIdx.x;
-    tile[threadIdx.x] = loaded < count ? index[loaded] : -1;
-    __syncthreads();
-    const int64_t size = min(static_cast<int64_t>(kThreads), count - begin);
-    for (int64_t j = 0; j < size; ++j) {
-      if (tile[j] != own) continue;
-      if (begin + j < i) earlier = true;
-      if (begin + j > i && found < 0) found = begin + j;
-    }
+constexpr int kChunk = 64, kAhead = 8;  // sorted indices of a block, and rows under way in a thread
+
+int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+void sort(void* scratch, size_t& scratch_bytes, const uint32_t* rows, uint32_t* sorted_rows,
+          const int32_t* places, int32_t* sorted_places, int64_t count, int64_t table_rows,
+          cudaStream_t stream) {
+  const int bits = std::bit_width(static_cast<uint64_t>(table_rows));
+  check_cuda(
+      cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, rows, sorted_rows, places,
+                                      sorted_places, static_cast<int>(count), 0, bits, stream),
+      "sort indices");
+}
+
+// The workspace: rows and places, unsorted and sorted, the sort's own scratch, partial sums.
+struct Layout {
+  int64_t chunks, array, partials, bytes;
+  size_t scratch_bytes = 0;
+
+  Layout(int64_t count, int64_t rows, int64_t cols, int64_t sum_bytes)
+      : chunks((count + kChunk - 1) / kChunk), array(aligned(4 * count)) {
+    sort(nullptr, scratch_bytes, nullptr, nullptr, nullptr, nullptr, count, rows, nullptr);
+    partials = 4 * array + aligned(static_cast<int64_t>(scratch_bytes));
+    bytes = partials + 2 * chunks * cols * sum_bytes;
   }
+};
+
+// A row outside the table, or of another shard, comes last and is left out.
+__global__ void rows_kernel(DeviceTableIndex index, int64_t count, uint32_t* rows,
+                            int32_t* places) {
+  const int64_t i = first_index();
   if (i >= count) return;
-  next[i] = static_cast<int32_t>(found);
-  first[i] = earlier ? 0 : 1;
+  const int64_t row = index.row(i);
+  rows[i] = static_cast<uint32_t>(row < 0 ? index.rows : row);
+  places[i] = static_cast<int32_t>(i);
 }
 
 template <typename T, typename Y>
-__global__ void add_rows_kernel(DeviceTableIndex index, const int32_t* next, const int32_t* first,
-                                const T* dy, Y* table, int64_t cols) {
+struct Sums {
+  const uint32_t* rows;   // sorted
+  const int32_t* places;  // of dy, behind them
+  const T* dy;
+  Y* table;
+  Accumulator<Y>* partials;  // per chunk: of the run that comes into it, of the one that leaves it
+  int64_t count, cols;
+  uint32_t table_rows;
+};
+
+template <int N, typename Y>
+__device__ void add_to_table(Y* at, const Accumulator<Y>* sums) {
+  Elements<Y, N> values = load_elements<N>(at);
+  for (int j = 0; j < N; ++j) values.values[j] = narrow<Y>(widen(values.values[j]) + sums[j]);
+  store_elements(at, values);
+}
+
+template <int N, typename T, typename Y>
+__global__ void add_runs_kernel(Sums<T, Y> s) {
   using A = Accumulator<Y>;
-  const int64_t start = blockIdx.x, row = index.row(start);
-  if (!first[start] || row < 0) return;
-  for (int64_t c = threadIdx.x; c < cols; c += blockDim.x) {
-    A sum = widen(table[row * cols + c]);
-    for (int64_t i = start; i >= 0; i = next[i]) sum += static_cast<A>(widen(dy[i * cols + c]));
-    table[row * cols + c] = narrow<Y>(sum);
+  const int64_t c = (static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x) * N;
+  const int64_t begin = static_cast<int64_t>(blockIdx.x) * kChunk;
+  const int64_t end = min(s.count, begin + kChunk);
+  if (c >= s.cols) return;
+  bool comes_in = begin > 0 && s.rows[begin - 1] == s.rows[begin];
+  A sums[N] = {};
+  for (int64_t first = begin; first < end; first += kAhead) {
+    Elements<T, N> ahead[kAhead];
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k)
+      if (first + k < end) ahead[k] = load_elements<N>(s.dy + s.places[first + k] * s.cols + c);
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) {
+      const int64_t i = first + k;
+      if (i >= end || s.rows[i] >= s.table_rows) continue;
+      for (int j = 0; j < N; ++j) sums[j] += static_cast<A>(widen(ahead[k].values[j]));
+      const bool goes_on = i + 1 < s.count && s.rows[i + 1] == s.rows[i];
+      if (goes_on && i + 1 < end) continue;
+      if (comes_in || goes_on) {
+        A* partial = s.partials + (2 * blockIdx.x + (comes_in ? 0 : 1)) * s.cols + c;
+        for (int j = 0; j < N; ++j) partial[j] = sums[j];
+      } else {
+        add_to_table<N>(s.table + s.rows[i] * s.cols + c, sums);
+      }
+      comes_in = false;
+      for (int j = 0; j < N; ++j) sums[j] = 0;
+    }
   }
+}
+
+// The block of the chunk in which a run begins adds what it left there and in later ones.
+template <int N, typename T, typename Y>
+__global__ void add_partials_kernel(Sums<T, Y> s) {
+  using A = Accumulator<Y>;
+  const int64_t c = (static_cast<int64_t>(blockIdx.y) * blockDim.x + threadIdx.x) * N;
+  const int64_t begin = static_cast<int64_t>(blockIdx.x) * kChunk, next = begin + kChunk;
+  if (c >= s.cols || next >= s.count) return;
+  const uint32_t row = s.rows[next];
+  const bool leaves = s.rows[next - 1] == row && row < s.table_rows;
+  const bool comes_in = begin > 0 && s.rows[begin] == row && s.rows[begin - 1] == row;
+  if (!leaves || comes_in) return;
+  A sums[N];
+  for (int j = 0; j < N; ++j) sums[j] = s.partials[(2 * blockIdx.x + 1) * s.cols + c + j];
+  for (int64_t at = next, chunk = blockIdx.x + 1; at < s.count && s.rows[at] == row;
+       at += kChunk, ++chunk) {
+    for (int j = 0; j < N; ++j) sums[j] += s.partials[2 * chunk * s.cols + c + j];
+    if (s.rows[min(at + kChunk, s.count) - 1] != row) break;
+  }
+  add_to_table<N>(s.table + row * s.cols + c, sums);
+}
+
+template <int N, typename T, typename Y>
+void add_rows(const CudaCall& call, const Sums<T, Y>& sums, const Layout& layout) {
+  const Grid grid = row_piece_grid(layout.chunks, sums.cols, N);
+  launch(call, grid, add_runs_kernel<N, T, Y>, sums);
+  launch(call, grid, add_partials_kernel<N, T, Y>, sums);
 }
 
 }  // namespace
@@ -49,22 +135,45 @@ void embedding_grad_cuda(const CudaCall& call) {
   const TensorRef index = call.operand(0), dy = call.operand(1), table = call.result(0);
   const int64_t rows = table.type->dims.front().size, cols = table.type->num_elements() / rows;
   const int64_t count = index.type->num_elements();
-  int32_t* next = reinterpret_cast<int32_t*>(call.workspace.data());
-  int32_t* first = next + count;
-  launch(call, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, link_kernel,
-         static_cast<const int32_t*>(index.as<int32_t>()), count, next, first);
+  Layout layout(count, rows, cols, size_bytes(accumulator_of(table.type->dtype)));
+  std::byte* workspace = call.workspace.data();
+  auto *row_of = reinterpret_cast<uint32_t*>(workspace),
+       *sorted = reinterpret_cast<uint32_t*>(workspace + layout.array);
+  auto *places = reinterpret_cast<int32_t*>(workspace + 2 * layout.array),
+       *sorted_places = reinterpret_cast<int32_t*>(workspace + 3 * layout.array);
+  launch(call, {.blocks = blocks_for(count, kThreads), .threads = kThreads}, rows_kernel,
+         DeviceTableIndex(index, call.operand(2), rows), count, row_of, places);
+  sort(workspace + 4 * layout.array, layout.scratch_bytes, row_of, sorted, places, sorted_places,
+       count, rows, call.stream);
   if (!call.accumulates(0))
     check_cuda(
         cudaMemsetAsync(table.data, 0, static_cast<size_t>(table.type->bytes()), call.stream),
         "clear a table");
   dispatch_float(dy.type->dtype, [&]<typename T>() {
     dispatch_float(table.type->dtype, [&]<typename Y>() {
-      launch(call, {.blocks = static_cast<unsigned>(count), .threads = 128}, add_rows_kernel<T, Y>,
-             DeviceTableIndex(index, call.operand(2), rows), static_cast<const int32_t*>(next),
-             static_cast<const int32_t*>(first), static_cast<const T*>(dy.as<T>()), table.as<Y>(),
-             cols);
+      const Sums<T, Y> sums{
+          .rows = sorted,
+          .places = sorted_places,
+          .dy = dy.as<T>(),
+          .table = table.as<Y>(),
+          .partials = reinterpret_cast<Accumulator<Y>*>(workspace + layout.partials),
+          .count = count,
+          .cols = cols,
+          .table_rows = static_cast<uint32_t>(rows)};
+      if (cols % kElements<T, Y> == 0)
+        add_rows<kElements<T, Y>>(call, sums, layout);
+      else
+        add_rows<1>(call, sums, layout);
     });
   });
+}
+
+int64_t embedding_grad_cuda_workspace_bytes(const OpCall& call) {
+  const TensorType& table = call.result(0);
+  const int64_t rows = table.dims.front().size;
+  return Layout(call.operand(0).num_elements(), rows, table.num_elements() / rows,
+                size_bytes(accumulator_of(table.dtype)))
+      .bytes;
 }
 
 }  // namespace tessera

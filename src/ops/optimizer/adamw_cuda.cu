@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over weights, gradient and both moments. What changes between steps is read from GPU
-// memory by every thread.
-#include "exec/cuda/kernel_launch.h"
+// One pass over weights, gradient and both moments, 16 bytes at a time. What changes between steps
+// is read from GPU memory.
+#include "exec/cuda/elements.h"
 #include "ops/optimizer/stochastic_rounding.h"
 
 namespace tessera {
@@ -23,38 +23,99 @@ struct Tensors {
   Copy* copy;  // null: none
 };
 
-template <typename S, typename Copy>
-__global__ void adamw_kernel(Constants k, Tensors<S, Copy> t, int64_t count) {
-  using A = Accumulator<S>;
+// What is the same for all elements.
+template <typename A>
+struct StepScalars {
+  A gradient_scale, decay, step_size, inv_root_bias2;
+  int64_t before, decayed;  // elements of earlier shards, and of this one that decay
+  uint32_t step;
+};
+
+template <typename A, typename S, typename Copy>
+__device__ StepScalars<A> step_scalars(const Constants& k, const Tensors<S, Copy>& t,
+                                       int64_t count) {
   const double rate = *t.learning_rate, step = *t.step, norm = sqrt(*t.norm_squares);
-  const A beta1 = static_cast<A>(k.beta1), beta2 = static_cast<A>(k.beta2);
-  const A rest1 = 1 - beta1, rest2 = 1 - beta2, epsilon = static_cast<A>(k.epsilon);
-  const A gradient_scale =
-      static_cast<A>(k.clip_norm > 0 ? min(1.0, k.clip_norm / (norm + 1e-6)) : 1.0);
-  const A decay = static_cast<A>(1 - rate * k.weight_decay);
-  const A step_size = static_cast<A>(rate / (1 - pow(k.beta1, step)));
-  const A inv_root_bias2 = static_cast<A>(1 / sqrt(1 - pow(k.beta2, step)));
   const int64_t before = t.shard ? *t.shard * count : int64_t{0};
-  const int64_t decayed = k.decayed < 0 ? count : k.decayed - before;
-  for (int64_t i = first_index(); i < count; i += index_stride()) {
-    const A g = widen(t.gradient[i]) * gradient_scale;
-    const A m = beta1 * widen(t.moment1[i]) + rest1 * g;
-    const A v = beta2 * widen(t.moment2[i]) + rest2 * g * g;
-    const A w = widen(t.weights[i]) * (i < decayed ? decay : A{1}) -
-                step_size * (m / (sqrt(v) * inv_root_bias2 + epsilon));
-    if constexpr (std::is_same_v<S, Bf16>) {
-      const auto element = static_cast<uint64_t>(before + i);
-      const PhiloxWords draws = rounding_draws(k.seed, element / 2, static_cast<uint32_t>(step));
-      t.new_moment1[i] = Bf16{rounded_by_chance(__float_as_uint(m), draw_of(draws, element, 1))};
-      t.new_moment2[i] = Bf16{rounded_by_chance(__float_as_uint(v), draw_of(draws, element, 2))};
-      t.new_weights[i] = Bf16{rounded_by_chance(__float_as_uint(w), draw_of(draws, element, 0))};
-    } else {
-      t.new_moment1[i] = m;
-      t.new_moment2[i] = v;
-      t.new_weights[i] = w;
-    }
-    if (t.copy) t.copy[i] = narrow<Copy>(static_cast<Accumulator<Copy>>(w));
+  return {.gradient_scale =
+              static_cast<A>(k.clip_norm > 0 ? min(1.0, k.clip_norm / (norm + 1e-6)) : 1.0),
+          .decay = static_cast<A>(1 - rate * k.weight_decay),
+          .step_size = static_cast<A>(rate / (1 - pow(k.beta1, step))),
+          .inv_root_bias2 = static_cast<A>(1 / sqrt(1 - pow(k.beta2, step))),
+          .before = before,
+          .decayed = k.decayed < 0 ? count : k.decayed - before,
+          .step = static_cast<uint32_t>(step)};
+}
+
+// N elements at i, all of which exist.
+template <int N, typename S, typename Copy>
+struct Update {
+  using A = Accumulator<S>;
+  Elements<S, N> w, g, m, v;
+
+  __device__ void load(const Tensors<S, Copy>& t, int64_t i) {
+    w = load_elements<N>(t.weights + i);
+    g = load_elements<N>(t.gradient + i);
+    m = load_elements<N>(t.moment1 + i);
+    v = load_elements<N>(t.moment2 + i);
   }
+
+  __device__ void step_and_store(const Constants& k, const StepScalars<A>& s,
+                                 const Tensors<S, Copy>& t, int64_t i) {
+    const A beta1 = static_cast<A>(k.beta1), beta2 = static_cast<A>(k.beta2);
+    const A rest1 = 1 - beta1, rest2 = 1 - beta2, epsilon = static_cast<A>(k.epsilon);
+    Elements<Copy, N> copy;
+    PhiloxWords draws = {};
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const A gradient = widen(g.values[j]) * s.gradient_scale;
+      const A m1 = beta1 * widen(m.values[j]) + rest1 * gradient;
+      const A m2 = beta2 * widen(v.values[j]) + rest2 * gradient * gradient;
+      const A weight = widen(w.values[j]) * (i + j < s.decayed ? s.decay : A{1}) -
+                       s.step_size * (m1 / (sqrt(m2) * s.inv_root_bias2 + epsilon));
+      copy.values[j] = narrow<Copy>(static_cast<Accumulator<Copy>>(weight));
+      if constexpr (std::is_same_v<S, Bf16>) {
+        const auto element = static_cast<uint64_t>(s.before + i + j);
+        if (j == 0 || element % 2 == 0) draws = rounding_draws(k.seed, element / 2, s.step);
+        m.values[j].bits = rounded_by_chance(__float_as_uint(m1), draw_of(draws, element, 1));
+        v.values[j].bits = rounded_by_chance(__float_as_uint(m2), draw_of(draws, element, 2));
+        w.values[j].bits = rounded_by_chance(__float_as_uint(weight), draw_of(draws, element, 0));
+      } else {
+        m.values[j] = m1;
+        v.values[j] = m2;
+        w.values[j] = weight;
+      }
+    }
+    store_elements(t.new_weights + i, w);
+    store_elements(t.new_moment1 + i, m);
+    store_elements(t.new_moment2 + i, v);
+    if (t.copy) store_elements(t.copy + i, copy);
+  }
+};
+
+constexpr int kPieces = 2;  // of kThreads accesses that a block has under way
+
+// The elements are on their way while one thread works out the scalars for its block.
+template <typename S, typename Copy>
+__global__ void __launch_bounds__(kThreads)
+    adamw_kernel(Constants k, Tensors<S, Copy> t, int64_t count) {
+  constexpr int N = kElements<S>;
+  __shared__ StepScalars<Accumulator<S>> scalars;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kPieces * kThreads + threadIdx.x;
+  const auto at = [&](int piece) { return (first + piece * kThreads) * N; };
+  Update<N, S, Copy> updates[kPieces];
+#pragma unroll
+  for (int p = 0; p < kPieces; ++p)
+    if (at(p) + N <= count) updates[p].load(t, at(p));
+  if (threadIdx.x == 0) scalars = step_scalars<Accumulator<S>>(k, t, count);
+  __syncthreads();
+#pragma unroll
+  for (int p = 0; p < kPieces; ++p)
+    if (at(p) + N <= count) updates[p].step_and_store(k, scalars, t, at(p));
+  if (blockIdx.x + 1 < gridDim.x || threadIdx.x >= count % N) return;
+  const int64_t i = count / N * N + threadIdx.x;
+  Update<1, S, Copy> last;
+  last.load(t, i);
+  last.step_and_store(k, scalars, t, i);
 }
 
 template <typename S, typename Copy>
@@ -81,7 +142,9 @@ void run_adamw(const CudaCall& call) {
                                  .new_moment2 = call.result(2).as<S>(),
                                  .copy = copy ? copy.as<Copy>() : nullptr};
   const int64_t count = call.result(0).type->num_elements();
-  launch(call, grid_for(count), adamw_kernel<S, Copy>, constants, tensors, count);
+  const int64_t per_block = int64_t{kPieces} * kThreads * kElements<S>;
+  launch(call, {.blocks = std::max(1u, blocks_for(count, per_block)), .threads = kThreads},
+         adamw_kernel<S, Copy>, constants, tensors, count);
 }
 
 }  // namespace

@@ -1,37 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread has one pair of one position and turns it in every head. Angles are taken in double.
+// Angles are taken in double, and once for all heads of a position.
 #include <cmath>
 
-#include "exec/cuda/kernel_launch.h"
+#include "exec/cuda/elements.h"
 #include "ops/rope/frequency.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kMostPairs = 256;
+constexpr int kTokens = 8;
 
 struct Rotation {
   double frequencies[kMostPairs];
   double direction;
-  int64_t tokens, heads, half;
+  int64_t tokens;
+  int heads, half;
 };
 
-template <typename T>
-__global__ void rope_kernel(const __grid_constant__ Rotation r, const int32_t* positions,
-                            const T* x, T* y) {
+__device__ inline void turn(double angle, double& sine, double& cosine) {
+  sincos(angle, &sine, &cosine);
+}
+// The turns are taken off in double; what is left is small enough for float.
+__device__ inline void turn(double angle, float& sine, float& cosine) {
+  const double turns = angle * 0.15915494309189533577;  // 1 / (2 pi)
+  sincospif(static_cast<float>(2 * (turns - rint(turns))), &sine, &cosine);
+}
+
+// A block has kTokens positions: first their sines and cosines, one per thread, then all heads, N
+// pairs per thread.
+template <int N, typename T>
+__global__ void __launch_bounds__(kThreads)
+    rope_kernel(const __grid_constant__ Rotation r, const int32_t* positions, const T* x, T* y) {
   using A = Accumulator<T>;
-  for (int64_t i = first_index(); i < r.tokens * r.half; i += index_stride()) {
-    const int64_t token = i / r.half, pair = i % r.half;
-    double sine, cosine;
-    sincos(positions[token] * r.frequencies[pair], &sine, &cosine);
-    const A s = static_cast<A>(sine * r.direction), c = static_cast<A>(cosine);
-    for (int64_t head = 0; head < r.heads; ++head) {
-      const int64_t at = (token * r.heads + head) * 2 * r.half + pair;
-      const A a = widen(x[at]), b = widen(x[at + r.half]);
-      y[at] = narrow<T>(a * c - b * s);
-      y[at + r.half] = narrow<T>(b * c + a * s);
-    }
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  A* cosines = reinterpret_cast<A*>(shared_bytes);
+  A* sines = cosines + kTokens * r.half;
+  const int half = r.half, packs = half / N, per_token = packs * r.heads;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kTokens;
+  const int tokens = static_cast<int>(min(r.tokens - first, static_cast<int64_t>(kTokens)));
+  for (int i = threadIdx.x; i < tokens * half; i += kThreads) {
+    A sine, cosine;
+    turn(positions[first + i / half] * r.frequencies[i % half], sine, cosine);
+    cosines[i] = cosine;
+    sines[i] = sine * static_cast<A>(r.direction);
   }
+  __syncthreads();
+#pragma unroll 2
+  for (int i = threadIdx.x; i < tokens * per_token; i += kThreads) {
+    const int token = i / per_token, pair = i % packs * N;
+    const int64_t at = (first * r.heads + i / packs) * 2 * half + pair;
+    Elements<T, N> a = load_elements<N>(x + at), b = load_elements<N>(x + at + half);
+    for (int j = 0; j < N; ++j) {
+      const A c = cosines[token * half + pair + j], s = sines[token * half + pair + j];
+      const A from = widen(a.values[j]), to = widen(b.values[j]);
+      a.values[j] = narrow<T>(from * c - to * s);
+      b.values[j] = narrow<T>(to * c + from * s);
+    }
+    store_elements(y + at, a);
+    store_elements(y + at + half, b);
+  }
+}
+
+template <int N, typename T>
+void run_rope(const CudaCall& call, const Rotation& rotation) {
+  launch(call,
+         {.blocks = blocks_for(rotation.tokens, kTokens),
+          .threads = kThreads,
+          .shared_bytes = 2 * kTokens * rotation.half * sizeof(Accumulator<T>)},
+         rope_kernel<N, T>, rotation, static_cast<const int32_t*>(call.operand(1).as<int32_t>()),
+         static_cast<const T*>(call.operand(0).as<T>()), call.result(0).as<T>());
 }
 
 }  // namespace
@@ -45,14 +83,15 @@ void rope_cuda(const CudaCall& call) {
   Rotation rotation{.frequencies = {},
                     .direction = call.attributes.integer("inverse") ? -1.0 : 1.0,
                     .tokens = tokens,
-                    .heads = type.num_elements() / tokens / (2 * half),
-                    .half = half};
+                    .heads = static_cast<int>(type.num_elements() / tokens / (2 * half)),
+                    .half = static_cast<int>(half)};
   for (int64_t i = 0; i < half; ++i)
     rotation.frequencies[i] = frequency_of_pair(call.attributes, i, half);
   dispatch_float(type.dtype, [&]<typename T>() {
-    launch(call, grid_for(tokens * half), rope_kernel<T>, rotation,
-           static_cast<const int32_t*>(call.operand(1).as<int32_t>()),
-           static_cast<const T*>(call.operand(0).as<T>()), call.result(0).as<T>());
+    if (half % kElements<T> == 0)
+      run_rope<kElements<T>, T>(call, rotation);
+    else
+      run_rope<1, T>(call, rotation);
   });
 }
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera bench kernels: every kernel of a training step by itself, beside the least it could take.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "exec/device_executor.h"
+#include "exec/kernel_times.h"
+#include "models/build_model.h"
+#include "train/model_of_config.h"
+#include "train/training_options.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Each kernel runs alone, on operands that are not in the GPU's cache; the time is a median. "
+    "The\n"
+    "floor is the larger of its bytes at the rate of a large copy and its flops at the rate of a "
+    "large\n"
+    "matmul, both measured first and counted by the op's own rule: each operand and result once.\n"
+    "Examples:\n"
+    "  tessera bench kernels --device cuda --model gpt2-124m --batch 64 --seq 1024\n"
+    "  tessera bench kernels --device cuda --model llama3-1b --batch 8 --seq 4096 --only "
+    "rope,adamw";
+
+std::vector<std::string> op_names() {
+  std::vector<std::string> names;
+  for (int op = 0; op < kNumOps; ++op) names.emplace_back(name(static_cast<OpKind>(op)));
+  return names;
+}
+
+struct BenchKernels {
+  RunOptions run;
+  std::vector<std::string> only;
+};
+
+struct Rates {
+  double bytes_per_second, flops_per_second;
+  double floor_seconds(const Cost& cost) const {
+    return std::max(static_cast<double>(cost.bytes) / bytes_per_second,
+                    static_cast<double>(cost.flops) / flops_per_second);
+  }
+};
+
+nlohmann::json to_json(const std::vector<KernelTime>& times, const Rates& rates) {
+  nlohmann::json json{{"copy_bytes_per_second", rates.bytes_per_second},
+                      {"matmul_flops_per_second", rates.flops_per_second},
+                      {"kernels", nlohmann::json::array()}};
+  for (const KernelTime& each : times)
+    json["kernels"].push_back({{"op", name(each.op)},
+                               {"shape", each.shape},
+                               {"calls", each.calls},
+                               {"seconds", each.seconds},
+                               {"bytes", each.cost.bytes},
+                               {"flops", each.cost.flops},
+                               {"floor_seconds", rates.floor_seconds(each.cost)}});
+  return json;
+}
+
+void print_table(const std::vector<KernelTime>& times, const Rates& rates) {
+  fmt::print("# copy {:.0f} GB/s, matmul {:.1f} TFLOP/s\n", rates.bytes_per_second / 1e9,
+             rates.flops_per_second / 1e12);
+  fmt::print("{:<18} {:>5} {:>9} {:>9} {:>7} {:>8} {:>9} {:>6}  {}\n", "kernel", "calls", "us",
+             "ms/step", "GB/s", "TFLOP/s", "floor us", "share", "operands");
+  double seconds = 0, floors = 0;
+  for (const KernelTime& each : times) {
+    if (each.seconds == 0) {
+      fmt::print("{:<18} {:>5} {:>9}  {} do not fit the memory\n", name(each.op), each.calls, "-",
+                 each.shape);
+      continue;
+    }
+    const double floor = rates.floor_seconds(each.cost);
+    seconds += each.calls * each.seconds;
+    floors += each.calls * floor;
+    fmt::print("{:<18} {:>5} {:>9.1f} {:>9.3f} {:>7.0f} {:>8.1f} {:>9.1f} {:>6.2f}  {}\n",
+               name(each.op), each.calls, each.seconds * 1e6, each.calls * each.seconds * 1e3,
+               static_cast<double>(each.cost.bytes) / each.seconds / 1e9,
+               static_cast<double>(each.cost.flops) / each.seconds / 1e12, floor * 1e6,
+               floor / each.seconds, each.shape);
+  }
+  fmt::print("{:<18} {:>5} {:>9} {:>9.3f} {:>7} {:>8} {:>9} {:>6.2f}\n", "all", "", "",
+             seconds * 1e3, "", "", "", floors / seconds);
+}
+
+void run(const BenchKernels& command) {
+  const Config config = command.run.load();
+  if (config.run.device != "cuda")
+    throw user_error("bench kernels measures a GPU's, but run.device is {}", config.run.device)
+        .help("use --device cuda");
+  if (!config.mesh.empty())
+    throw user_error("bench kernels measures one rank, but the mesh is {}",
+                     to_string(Mesh(config.mesh)))
+        .help("leave out the mesh");
+  const auto wanted = [&](OpKind op) {
+    return command.only.empty() || std::ranges::count(command.only, std::string(name(op))) > 0;
+  };
+  const ModelConfig model = model_of_config(config);
+  const Precision precision = precision_of_config(config);
+  Compiled compiled =
+      compile(build_model(model, microbatch_shape(config, model), precision, HeadKind::Loss),
+              training_options(config, {}, 1));
+  const Rates rates{measure_cuda_copy_rate(), measure_cuda_matmul_rate(precision.compute)};
+  std::vector<KernelTime> times = time_cuda_kernels(compiled.program(), "train_step", wanted);
+  std::ranges::stable_sort(times, std::greater{},
+                           [](const KernelTime& each) { return each.calls * each.seconds; });
+  if (command.run.json)
+    fmt::print("{}\n", to_json(times, rates).dump());
+  else
+    print_table(times, rates);
+}
+
+}  // namespace
+
+void add_bench_kernels(CLI::App& bench) {
+  auto command = std::make_shared<BenchKernels>();
+  CLI::App* kernels =
+      bench.add_subcommand("kernels", "each kernel of a step beside the least it could take");
+  kernels->footer(kFooter);
+  command->run.short_forms = {{"model.preset", "gpt2-124m"},
+                              {"train.batch", "64"},
+                              {"train.seq", "1024"},
+                              {"train.precision", "bf16"}};
+  add_run_options(*kernels, command->run);
+  add_short_form(*kernels, command->run, "--batch", "train.batch", "samples per step");
+  add_short_form(*kernels, command->run, "--seq", "train.seq", "tokens per sample");
+  add_short_form(*kernels, command->run, "--microbatches", "train.microbatches",
+                 "parts of the batch");
+  add_short_form(*kernels, command->run, "--precision", "train.precision",
+                 "fp32, bf16, pure_bf16 or fp64");
+  add_short_form(*kernels, command->run, "--device", "run.device", "cuda");
+  kernels->add_option("--only", command->only, "ops to measure; all where none is named")
+      ->delimiter(',')
+      ->check(CLI::IsMember(op_names()));
+  kernels->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/testing/gpu_samples.h"
+
+namespace tessera {
+namespace {
+
+SampleOperand tensor(Dims dims) { return {.type = {DType::Fp64, std::move(dims)}}; }
+SampleOperand statistics(int64_t rows) {
+  return {.type = {DType::Fp64, {{"seq", rows}}},
+          .accumulator = true,
+          .fill = [](int64_t, double u) { return 0.8 + 0.4 * u; }};
+}
+SampleOperand index(int64_t count, std::function<double(int64_t, double)> fill) {
+  return {.type = {DType::Int32, {{"seq", count}}}, .fill = std::move(fill)};
+}
+
+// Up to a row per eighth of a warp, per warp, per block, and rows of more than a block's threads;
+// then more rows than blocks.
+constexpr std::pair<int64_t, int64_t> kRows[] = {{70, 64},  {9, 400},  {9, 768},    {3, 1032},
+                                                 {3, 2056}, {3, 4104}, {5000, 264}, {600, 1032}};
+
+void add_norms(std::vector<ConformanceCase>& all) {
+  for (const auto& [rows, cols] : kRows) {
+    const SampleOperand x = tensor({{"seq", rows}, {"d", cols}}), gain = tensor({{"d", cols}});
+    const SampleOperand each = statistics(rows);
+    const std::string name = fmt::format("{}_rows_of_{}", rows, cols);
+    all.push_back({OpKind::layer_norm, {.name = name, .operands = {x, gain, gain}}});
+    all.push_back({OpKind::rms_norm, {.name = name, .operands = {x, gain}}});
+    all.push_back({OpKind::layer_norm_grad, {.name = name, .operands = {x, gain, each, each, x}}});
+    all.push_back({OpKind::rms_norm_grad, {.name = name, .operands = {x, gain, each, x}}});
+    all.push_back({OpKind::bias_add, {.name = name, .operands = {x, gain}}});
+    all.push_back(
+        {OpKind::reduce_to, {.name = name, .operands = {x}, .attributes = {{"dtype", "fp64"}}}});
+  }
+}
+
+void add_embeddings(std::vector<ConformanceCase>& all) {
+  const auto few = [](int64_t, double u) { return 50 * u * u * u; };
+  const auto one = [](int64_t, double) { return 3.0; };
+  const auto some_outside = [](int64_t, double u) { return 100 * u; };
+  const Attributes attributes{{"rows", int64_t{50}}, {"rows_dim", "vocab"}, {"dtype", "fp64"}};
+  const SampleOperand shard{.type = scalar(DType::Int32),
+                            .fill = [](int64_t, double) { return 1.0; }};
+  const SampleOperand dy = tensor({{"seq", 1003}, {"d", 264}});
+  const SampleOperand table = tensor({{"vocab", 50}, {"d", 264}});
+  const auto add = [&](const char* name, auto fill) {
+    all.push_back({OpKind::embedding_grad,
+                   {.name = name, .operands = {index(1003, fill), dy}, .attributes = attributes}});
+  };
+  add("runs_over_chunks", few);
+  add("one_run", one);
+  all.push_back({OpKind::embedding_grad,
+                 {.name = "the_second_of_two_shards",
+                  .operands = {index(1003, some_outside), dy, shard},
+                  .attributes = attributes}});
+  all.push_back({OpKind::embedding, {.name = "many", .operands = {table, index(1003, few)}}});
+}
+
+void add_elementwise(std::vector<ConformanceCase>& all) {
+  const Dim seq{"seq", 9}, mlp{"mlp", 2056};
+  const SampleOperand h = tensor({seq, {"gate_up", 2}, mlp}), y = tensor({seq, mlp});
+  const SampleOperand large = tensor({{"n", 20003}});
+  all.push_back({OpKind::swiglu, {.name = "long_rows", .operands = {h}}});
+  all.push_back({OpKind::swiglu_grad, {.name = "long_rows", .operands = {h, y}}});
+  all.push_back({OpKind::add, {.name = "a_last_part", .operands = {large, large}}});
+  all.push_back({OpKind::accumulate,
+                 {.name = "a_last_part", .operands = {large}, .attributes = {{"dtype", "fp64"}}}});
+  all.push_back(
+      {OpKind::gelu,
+       {.name = "a_last_part", .operands = {large}, .attributes = {{"approximation", "tanh"}}}});
+  const auto far = [](int64_t, double u) { return 100000 * u; };
+  all.push_back({OpKind::rope,
+                 {.name = "far_positions",
+                  .operands = {tensor({{"seq", 19}, {"kv_heads", 3}, {"e", 128}}), index(19, far)},
+                  .tolerance_fp32 = 2e-5}});
+}
+
+}  // namespace
+
+std::vector<ConformanceCase> gpu_samples() {
+  std::vector<ConformanceCase> all;
+  add_norms(all);
+  add_embeddings(all);
+  add_elementwise(all);
+  return all;
+}
+
+}  // namespace tessera
