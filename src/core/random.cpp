@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "core/error.h"
-#include "core/philox.h"
 
 namespace tessera {
 
@@ -26,13 +25,6 @@ RandomStream::RandomStream(uint64_t seed, std::string_view purpose)
     : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)} {
   const uint64_t hash = hash_text(purpose);
   purpose_ = {static_cast<uint32_t>(hash), static_cast<uint32_t>(hash >> 32)};
-}
-
-uint64_t RandomStream::bits(uint64_t index) const {
-  const auto out = philox(
-      {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), purpose_[0], purpose_[1]},
-      key_);
-  return (static_cast<uint64_t>(out[1]) << 32) | out[0];
 }
 
 double RandomStream::uniform(uint64_t index) const {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/philox.h"
+
 namespace tessera {
 
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
@@ -17,7 +19,14 @@ class RandomStream {
   // `purpose` keeps streams apart: a parameter's name, "data_order", ...
   RandomStream(uint64_t seed, std::string_view purpose);
 
-  uint64_t bits(uint64_t index) const;
+  // Also for kernels on a GPU, which a stream may be handed to.
+  constexpr uint64_t bits(uint64_t index) const {
+    const PhiloxWords out =
+        philox_words({{static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
+                       purpose_[0], purpose_[1]}},
+                     key_[0], key_[1]);
+    return (static_cast<uint64_t>(out.words[1]) << 32) | out.words[0];
+  }
   double uniform(uint64_t index) const;                  // [0, 1)
   double normal(uint64_t index) const;                   // mean 0, deviation 1
   uint64_t below(uint64_t index, uint64_t bound) const;  // [0, bound)

@@ -5,6 +5,7 @@
 
 #include "core/random.h"
 #include "exec/executor.h"
+#include "exec/first_value_maker.h"
 
 namespace tessera {
 namespace {
@@ -34,13 +35,16 @@ void fill(std::span<T> values, const StateBuffer& origin, uint64_t seed) {
 
 void initialise_states(Executor& executor, uint64_t seed) {
   const HostView& program = executor.program();
+  auto* maker = dynamic_cast<FirstValueMaker*>(&executor);
   std::vector<std::byte> bytes;
   for (const StateBuffer& state : program.states) {
+    const StateBuffer& origin = origin_of(program, state);
+    if (maker && maker->make_first_value(state, origin, seed)) continue;
     bytes.resize(static_cast<size_t>(state.type.bytes()));
     dispatch_float(state.type.dtype, [&]<typename T>() {
       fill(std::span<T>(reinterpret_cast<T*>(bytes.data()),
                         static_cast<size_t>(state.type.num_elements())),
-           origin_of(program, state), seed);
+           origin, seed);
     });
     executor.write_state(state, bytes);
   }

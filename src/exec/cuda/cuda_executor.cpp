@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "exec/cuda/first_values.h"
 #include "program/buffer_types.h"
 #include "program/pieces.h"
 
@@ -134,6 +135,20 @@ void CudaExecutor::write_state(const StateBuffer& state, std::span<const std::by
                              bytes.subspan(static_cast<size_t>(element * element_bytes),
                                            static_cast<size_t>(count * element_bytes)));
                  });
+}
+
+bool CudaExecutor::make_first_value(const StateBuffer& state, const StateBuffer& origin,
+                                    uint64_t seed) {
+  const FirstValues values(origin.spec.init, RandomStream(seed, origin.name));
+  if (!values.can_make(state.type.dtype)) return false;
+  const StateBuffer* own = program_.find_state(state.name);
+  if (!own) return true;
+  for_each_piece(program_, 0, own->type, own->placement, own->place,
+                 [&](int64_t offset, int64_t element, int64_t count) {
+                   values.write(own->type.dtype, arena(own->place.lifetime) + offset, element,
+                                count, stream_);
+                 });
+  return true;
 }
 
 void CudaExecutor::read_pieces(const TensorType& type, const Placement& placement,

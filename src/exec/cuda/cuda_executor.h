@@ -14,16 +14,19 @@
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
+#include "exec/first_value_maker.h"
 
 namespace tessera {
 
-class CudaExecutor : public Executor, public RankStates {
+class CudaExecutor : public Executor, public RankStates, public FirstValueMaker {
  public:
   CudaExecutor(Program program, CudaExecutorOptions options);
 
   const Program& program() const override { return program_; }
   int64_t planned_bytes() const override { return memory_.bytes() + products_.workspace_bytes(); }
   void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override;
+  bool make_first_value(const StateBuffer& state, const StateBuffer& origin,
+                        uint64_t seed) override;
   void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
   void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
   void write_batch(const HostBuffer& input, int microbatch,
