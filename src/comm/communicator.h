@@ -92,6 +92,8 @@ class Communicator {
   // Throws PeerError when a member died, is late, or runs another collective. Tickets may be waited
   // for in any order that is the same on all members.
   virtual void wait(Ticket ticket) = 0;
+  // False: a member that the calling thread serves too has yet to start it, so it must not wait.
+  virtual bool may_wait(Ticket /*ticket*/) const { return true; }
   void run(const Collective& collective) { wait(start(collective)); }
 };
 

@@ -38,6 +38,14 @@ class InFlight {
     }
   }
 
+  bool may_wait(const std::byte* buffer) const {
+    for (const Started& each : started_)
+      if (each.buffer == buffer)
+        return std::all_of(each.tickets.begin(), each.tickets.begin() + each.count,
+                           [&](Ticket ticket) { return each.group->may_wait(ticket); });
+    return true;
+  }
+
   bool empty() const { return started_.empty() && left_.empty(); }
 
   // Messages of a rank to itself, in order.

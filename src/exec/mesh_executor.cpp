@@ -9,15 +9,15 @@
 namespace tessera {
 
 MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions options)
-    : programs_(std::move(programs)),
-      view_(view_of(programs_)),
+    : LocalMesh(view_of(programs)),
+      programs_(std::move(programs)),
       options_(std::move(options)),
-      hub_({.ranks = view_.mesh.num_ranks(),
+      hub_({.ranks = num_ranks(),
             .arena_bytes = 0,
             .deadline_seconds = options_.deadline_seconds,
             .processes = false}),
-      ranks_(static_cast<size_t>(view_.mesh.num_ranks())),
-      waiting_(view_.mesh.num_ranks()) {
+      ranks_(static_cast<size_t>(num_ranks())),
+      waiting_(num_ranks()) {
   if (options_.change_program) check_own_programs();
   runner_ = std::thread([this] {
     try {
@@ -37,12 +37,6 @@ MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions op
 const Program& MeshExecutor::program_of(int rank) const {
   if (!own_programs_.empty()) return own_programs_[static_cast<size_t>(rank)];
   return at_place(programs_, rank);
-}
-
-int64_t MeshExecutor::planned_bytes() const {
-  int64_t bytes = 0;
-  for (int rank = 0; rank < num_ranks(); ++rank) bytes += program_of(rank).peak_bytes();
-  return bytes;
 }
 
 void MeshExecutor::check_own_programs() {
@@ -114,44 +108,6 @@ void MeshExecutor::on_all(const Task& task) {
   ++round_;
   task_given_.notify_all();
   await_ranks(lock);
-}
-
-void MeshExecutor::write_state(const StateBuffer& state, std::span<const std::byte> bytes) {
-  for (const auto& rank : ranks_) rank->write_state(state, bytes);
-}
-
-void MeshExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
-  for (const auto& rank : ranks_) rank->read_state(state, bytes);
-}
-
-void MeshExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
-  for (const auto& rank : ranks_) rank->read_gradient(parameter, bytes);
-}
-
-void MeshExecutor::write_batch(const HostBuffer& input, int microbatch,
-                               std::span<const std::byte> bytes) {
-  for (const auto& rank : ranks_) rank->write_batch(input, microbatch, bytes);
-}
-
-void MeshExecutor::write_step(std::string_view name, double value) {
-  for (const auto& rank : ranks_) rank->write_step(name, value);
-}
-
-// From the first rank whose stage has it.
-double MeshExecutor::read_step(std::string_view name) const {
-  for (const auto& rank : ranks_)
-    if (rank->program().find_step_value(name)) return rank->read_step(name);
-  return ranks_.front()->read_step(name);
-}
-
-void MeshExecutor::read_output(std::span<std::byte> bytes) const {
-  ranks_.front()->read_output(bytes);
-}
-
-std::vector<RankStates*> MeshExecutor::rank_states() {
-  std::vector<RankStates*> states;
-  for (const auto& rank : ranks_) states.push_back(rank.get());
-  return states;
 }
 
 void MeshExecutor::run(std::string_view script) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program on all ranks of its mesh as threads of this process, behind the same interface as
-// one rank: the host writes and reads whole tensors.
+// Runs a program on all ranks of its mesh as threads of this process.
 #pragma once
 
 #include <condition_variable>
@@ -13,6 +12,7 @@
 
 #include "comm/local/local_hub.h"
 #include "exec/cpu/cpu_executor.h"
+#include "exec/local_mesh.h"
 
 namespace tessera {
 
@@ -26,28 +26,16 @@ struct MeshExecutorOptions {
   std::function<void(int rank, Program&)> change_program = {};
 };
 
-class MeshExecutor : public Executor {
+class MeshExecutor : public LocalMesh {
  public:
   // By place along the pipeline; one where there is none.
   MeshExecutor(std::vector<Program> programs, MeshExecutorOptions options);
   ~MeshExecutor() override;
 
-  const HostView& program() const override { return view_; }
-  int64_t planned_bytes() const override;
-  void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override;
-  void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
-  void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
-  void write_batch(const HostBuffer& input, int microbatch,
-                   std::span<const std::byte> bytes) override;
-  void write_step(std::string_view name, double value) override;
-  double read_step(std::string_view name) const override;
-  void read_output(std::span<std::byte> bytes) const override;
-  std::vector<RankStates*> rank_states() override;
   void run(std::string_view script) override;
   std::vector<RankTimes> rank_times() const override;
 
-  int num_ranks() const { return view_.mesh.num_ranks(); }
-  CpuExecutor& rank(int rank) const { return *ranks_[static_cast<size_t>(rank)]; }
+  CpuExecutor& rank(int rank) const override { return *ranks_[static_cast<size_t>(rank)]; }
 
  private:
   using Task = std::function<void(CpuExecutor&)>;
@@ -59,7 +47,6 @@ class MeshExecutor : public Executor {
   const Program& program_of(int rank) const;
 
   std::vector<Program> programs_;
-  HostView view_;
   MeshExecutorOptions options_;
   std::vector<Program> own_programs_;  // by rank, where they differ
   LocalHub hub_;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostSlices = 1 << 20;  // of a rank
 
-int64_t bytes_of_call(const CpuCall& call, bool collective) {
+int64_t bytes_of_call(const BoundCall& call, bool collective) {
   int64_t bytes = 0;
   for (const TensorRef& operand : call.operands) bytes += operand.type->bytes();
   if (collective) return bytes;
@@ -42,8 +42,6 @@ void TraceRecorder::observe(int rank, const InstructionEvent& event) {
     finish(own, event, now_us());
 }
 
-namespace {}  // namespace
-
 void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end_us) {
   const OpDef& def = op_def(event.instruction.op);
   const bool talks = def.communicates && event.instruction.attributes.integer("ranks") > 1;
@@ -52,18 +50,18 @@ void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end
               .instruction = &event.instruction,
               .call = &event.call,
               .program = &event.program,
-              .bytes = bytes_of_call(event.cpu_call, def.communicates),
+              .bytes = bytes_of_call(event.bound, def.communicates),
               .number = -1,
               .started = false};
   if (talks) {
     slice.number = rank.numbers[group_name(event.instruction, event.call, event.program)]++;
     slice.started = event.instruction.attributes.integer("async") != 0;
-    if (slice.started) rank.flying[event.cpu_call.result(0).data] = rank.collectives.size();
+    if (slice.started) rank.flying[event.bound.results[0].data] = rank.collectives.size();
     rank.collectives.push_back(slice);
     return;
   }
   if (event.instruction.op == OpKind::wait) {
-    const auto found = rank.flying.find(event.cpu_call.operand(0).data);
+    const auto found = rank.flying.find(event.bound.operands[0].data);
     if (found != rank.flying.end()) {
       rank.collectives[found->second].end_us = end_us;
       rank.flying.erase(found);

@@ -27,8 +27,8 @@ void StepProfile::observe(const InstructionEvent& event) {
   const auto end = std::chrono::steady_clock::now();
   auto found = entries_.find(&event.instruction);
   if (found == entries_.end()) {
-    const std::vector<TensorType> operands = types_of(event.cpu_call.operands);
-    const std::vector<TensorType> results = types_of(event.cpu_call.results);
+    const std::vector<TensorType> operands = types_of(event.bound.operands);
+    const std::vector<TensorType> results = types_of(event.bound.results);
     const OpKind op = event.instruction.op;
     const OpDef& def = op_def(op);
     const Cost cost = def.cost ? def.cost({op, event.instruction.attributes, operands, results})

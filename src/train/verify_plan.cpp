@@ -187,7 +187,7 @@ class Verification {
     if (event.finished || event.call.routine != RoutineKind::Report) return;
     const auto buffer = static_cast<size_t>(event.instruction.operands.front());
     if (event.program_class.buffers[buffer].name == "loss")
-      local_losses_[static_cast<size_t>(rank)] = *event.cpu_call.operand(0).as<double>();
+      local_losses_[static_cast<size_t>(rank)] = *event.bound.operands[0].as<double>();
   }
 
   const VerifyRequest& request_;

@@ -7,7 +7,6 @@
 
 #include "core/seconds_since.h"
 #include "ir/op_def.h"
-#include "program/pieces.h"
 
 namespace tessera {
 namespace {
@@ -16,12 +15,10 @@ constexpr auto kPoison = std::byte{0xff};  // an all-ones pattern is a NaN in ev
 
 using Clock = std::chrono::steady_clock;
 
-void poison(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), kPoison); }
-
 }  // namespace
 
 CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
-    : program_(std::move(program)),
+    : RankExecutor(std::move(program), options.world ? options.world->rank() : 0),
       options_(std::move(options)),
       groups_(options_.world ? std::make_unique<RankGroups>(program_, *options_.world) : nullptr),
       persistent_(program_.persistent_bytes),
@@ -31,24 +28,13 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
       threads_(options_.threads) {
   TESSERA_CHECK(options_.threads <= program_.threads, "{} threads, but workspaces for {}",
                 options_.threads, program_.threads);
-  size_t most = 0;
-  for (const ProgramClass& program_class : program_.classes)
-    for (const auto& routine : program_class.routines)
-      for (const Instruction& instruction : routine)
-        most = std::max({most, instruction.operands.size(), instruction.results.size()});
-  operands_.resize(most);
-  results_.resize(most);
   if (options_.poison)
     for (const Lifetime lifetime : {Lifetime::Window, Lifetime::Slot, Lifetime::Scratch})
       poison(arena(lifetime));
   const int ranks = options_.world ? options_.world->size() : 1;
   TESSERA_CHECK(ranks == program_.mesh.num_ranks(), "{} ranks for a mesh of {}", ranks,
                 program_.mesh.num_ranks());
-  if (program_.shard_axis >= 0) shard_ = program_.mesh.coordinate(rank(), program_.shard_axis);
-  for (const RankValue& value : program_.rank_values) {
-    const auto index = static_cast<int32_t>(program_.mesh.index(rank(), value.axes));
-    std::memcpy(window_.data() + value.offset, &index, sizeof index);
-  }
+  write_rank_values();
 }
 
 std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
@@ -70,121 +56,16 @@ std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
   check_failed("lifetime", __FILE__, __LINE__, "");
 }
 
-namespace {
-
-void require_bytes(const std::string& name, size_t bytes, const TensorType& expected) {
-  TESSERA_CHECK(static_cast<int64_t>(bytes) == expected.bytes(), "{}: {} bytes given, {} expected",
-                name, bytes, expected.bytes());
+void CpuExecutor::copy_in(std::byte* to, std::span<const std::byte> bytes) {
+  std::memcpy(to, bytes.data(), bytes.size());
 }
 
-}  // namespace
-
-void CpuExecutor::write_state(const StateBuffer& state, std::span<const std::byte> bytes) {
-  require_bytes(state.name, bytes.size(), state.type);
-  const StateBuffer* own = program_.find_state(state.name);
-  if (!own) return;
-  std::byte* to = arena(own->place.lifetime).data();
-  const int64_t element_bytes = size_bytes(own->type.dtype);
-  for_each_piece(program_, rank(), own->type, own->placement, own->place,
-                 [&](int64_t offset, int64_t element, int64_t count) {
-                   std::memcpy(to + offset, bytes.data() + element * element_bytes,
-                               static_cast<size_t>(count * element_bytes));
-                 });
+void CpuExecutor::copy_out(std::span<std::byte> bytes, const std::byte* from) const {
+  std::memcpy(bytes.data(), from, bytes.size());
 }
 
-void CpuExecutor::read_pieces(const TensorType& type, const Placement& placement,
-                              const FlatPlace& place, std::span<std::byte> bytes) const {
-  const std::byte* from = arena(place.lifetime).data();
-  const int64_t element_bytes = size_bytes(type.dtype);
-  for_each_piece(program_, rank(), type, placement, place,
-                 [&](int64_t offset, int64_t element, int64_t count) {
-                   std::memcpy(bytes.data() + element * element_bytes, from + offset,
-                               static_cast<size_t>(count * element_bytes));
-                 });
-}
-
-void CpuExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
-  require_bytes(state.name, bytes.size(), state.type);
-  if (const StateBuffer* own = program_.find_state(state.name))
-    read_pieces(own->type, own->placement, own->place, bytes);
-}
-
-void CpuExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
-  TESSERA_CHECK(parameter.has_gradient(), "{} has no gradient", parameter.name);
-  require_bytes(parameter.name, bytes.size(), parameter.gradient_type);
-  if (const StateBuffer* own = program_.find_state(parameter.name))
-    read_pieces(own->gradient_type, own->placement, own->gradient, bytes);
-}
-
-void CpuExecutor::read_states(int64_t offset, std::span<std::byte> bytes) const {
-  std::memcpy(bytes.data(), persistent_.data() + offset, bytes.size());
-}
-
-void CpuExecutor::write_states(int64_t offset, std::span<const std::byte> bytes) {
-  std::memcpy(persistent_.data() + offset, bytes.data(), bytes.size());
-}
-
-void CpuExecutor::write_batch(const HostBuffer& input, int microbatch,
-                              std::span<const std::byte> bytes) {
-  TESSERA_CHECK(microbatch >= 0 && microbatch < program_.microbatches);
-  require_bytes(input.name, bytes.size(), input.whole);
-  const HostBuffer* own = program_.find_batch_input(input.name);
-  if (!own) return;
-  std::byte* to = window_.data() + own->offset + microbatch * program_.batch_input_stride;
-  const int64_t element_bytes = size_bytes(own->type.dtype);
-  for_each_piece(program_, rank(), *own, [&](int64_t offset, int64_t element, int64_t count) {
-    std::memcpy(to + offset, bytes.data() + element * element_bytes,
-                static_cast<size_t>(count * element_bytes));
-  });
-}
-
-void CpuExecutor::write_step(std::string_view name, double value) {
-  const HostBuffer* buffer = program_.find_step_value(name);
-  TESSERA_CHECK(buffer || program_.pipeline_axis >= 0, "no step value {}", name);
-  if (buffer) std::memcpy(window_.data() + buffer->offset, &value, sizeof value);
-}
-
-double CpuExecutor::read_step(std::string_view name) const {
-  const HostBuffer* buffer = program_.find_step_value(name);
-  TESSERA_CHECK(buffer, "no step value {}", name);
-  double value = 0;
-  std::memcpy(&value, window_.data() + buffer->offset, sizeof value);
-  return value;
-}
-
-void CpuExecutor::read_output(std::span<std::byte> bytes) const {
-  require_bytes(program_.output.name, bytes.size(), program_.output.type);
-  std::memcpy(bytes.data(), slots_.data() + program_.output.offset, bytes.size());
-}
-
-std::byte* CpuExecutor::address(const ScriptCall& call, const ProgramBlock& block,
-                                int buffer) const {
-  const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
-  const int64_t offset = program_.offset_of(call, buffer);
-  TESSERA_CHECK(offset != kNone, "{}: {} is not bound", block.name, declared.name);
-  return arena(declared.lifetime).data() + offset + declared.rank_stride * shard_;
-}
-
-std::span<std::byte> CpuExecutor::bytes_of(const ScriptCall& call, const ProgramBlock& block,
-                                           int buffer) const {
-  const TensorType& type = program_.class_of(block).buffers[static_cast<size_t>(buffer)].type;
-  return {address(call, block, buffer), static_cast<size_t>(type.bytes())};
-}
-
-void CpuExecutor::poison_before(const ScriptCall& call, const ProgramBlock& block) {
-  if (call.routine != RoutineKind::Forward && call.routine != RoutineKind::Evaluate) return;
-  const ProgramClass& program_class = program_.class_of(block);
-  for (const Instruction& instruction : program_class.routine(call.routine))
-    for (const int result : instruction.results)
-      if (program_class.buffers[static_cast<size_t>(result)].lifetime == Lifetime::Slot)
-        poison(bytes_of(call, block, result));
-}
-
-void CpuExecutor::poison_after(const ScriptCall& call, const ProgramBlock& block,
-                               const Instruction& instruction) {
-  for (const int buffer : instruction.dead_after) poison(bytes_of(call, block, buffer));
-  poison({scratch_.data() + instruction.workspace_offset,
-          static_cast<size_t>(instruction.workspace_bytes)});
+void CpuExecutor::poison(std::span<std::byte> bytes) {
+  std::fill(bytes.begin(), bytes.end(), kPoison);
 }
 
 namespace {
@@ -216,36 +97,25 @@ void CpuExecutor::run(const ScriptCall& call) {
   size_t accumulator = 0;
   if (options_.poison) poison_before(call, block);
   for (const Instruction& instruction : program_class.routine(call.routine)) {
-    const auto ref = [&](int buffer) {
-      return TensorRef{&program_class.buffers[static_cast<size_t>(buffer)].type,
-                       address(call, block, buffer)};
-    };
-    for (size_t i = 0; i < instruction.operands.size(); ++i)
-      operands_[i] = ref(instruction.operands[i]);
-    for (size_t i = 0; i < instruction.results.size(); ++i)
-      results_[i] = ref(instruction.results[i]);
-    uint64_t accumulate = 0;
-    for (const int result : instruction.accumulators)
-      if (call.accumulate[accumulator++]) accumulate |= uint64_t{1} << result;
+    const BoundCall& bound = bind(call, block, instruction, accumulator);
     const CpuCall cpu_call{.op = instruction.op,
                            .attributes = instruction.attributes,
-                           .operands = {operands_.data(), instruction.operands.size()},
-                           .results = {results_.data(), instruction.results.size()},
-                           .accumulate = accumulate,
-                           .workspace = {scratch_.data() + instruction.workspace_offset,
-                                         static_cast<size_t>(instruction.workspace_bytes)},
+                           .operands = bound.operands,
+                           .results = bound.results,
+                           .accumulate = bound.accumulate,
+                           .workspace = bound.workspace,
                            .threads = threads_,
                            .groups = groups_.get(),
                            .in_flight = &in_flight_,
                            .channel = call.channel};
     if (options_.observer)
-      options_.observer({program_, call, program_class, instruction, cpu_call, false});
+      options_.observer({program_, call, program_class, instruction, bound, false});
     if (groups_ && stands_still(instruction.op))
       run_timed(call, cpu_call);
     else
       cpu_kernel(instruction.op)(cpu_call);
     if (options_.observer)
-      options_.observer({program_, call, program_class, instruction, cpu_call, true});
+      options_.observer({program_, call, program_class, instruction, bound, true});
     if (options_.poison) poison_after(call, block, instruction);
   }
 }

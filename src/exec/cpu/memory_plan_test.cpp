@@ -16,7 +16,7 @@ constexpr std::array kArenas{Lifetime::Persistent, Lifetime::Window, Lifetime::S
                              Lifetime::Scratch};
 
 // Bytes that an instruction may write, by address.
-std::vector<std::pair<const std::byte*, const std::byte*>> writable(const CpuCall& call) {
+std::vector<std::pair<const std::byte*, const std::byte*>> writable(const BoundCall& call) {
   std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
   for (const TensorRef& result : call.results)
     ranges.emplace_back(result.data, result.data + result.type->bytes());
@@ -59,7 +59,7 @@ class TouchCheck {
           << name(event.instruction.op) << " of " << event.program_class.name << " ("
           << name(event.call.routine) << ") wrote outside its results and workspace";
     };
-    for (const auto& [begin, finish] : writable(event.cpu_call)) {
+    for (const auto& [begin, finish] : writable(event.bound)) {
       if (finish <= arena.data() || begin >= end) continue;
       check(begin);
       position = std::max(position, finish);

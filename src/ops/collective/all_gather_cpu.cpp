@@ -4,12 +4,6 @@
 
 namespace tessera {
 
-void all_gather_cpu(const CpuCall& call) {
-  if (is_alone(call)) return copy_to_result(call);
-  Collective collective = collective_of(call, CollectiveKind::AllGather);
-  collective.output_parts = parts_along_dim(call, *call.result(0).type);
-  collective.input_parts = one_part_like(collective.output_parts);
-  communicate(call, group_of(call), {collective});
-}
+void all_gather_cpu(const CpuCall& call) { run_collective<CpuCall>(call, gathered<CpuCall>); }
 
 }  // namespace tessera

@@ -5,11 +5,7 @@
 namespace tessera {
 
 void reduce_scatter_cpu(const CpuCall& call) {
-  if (is_alone(call)) return copy_to_result(call);
-  Collective collective = collective_of(call, CollectiveKind::ReduceScatter);
-  collective.input_parts = parts_along_dim(call, *call.operand(0).type);
-  collective.output_parts = one_part_like(collective.input_parts);
-  communicate(call, group_of(call), {collective});
+  run_collective<CpuCall>(call, scattered_sum<CpuCall>);
 }
 
 }  // namespace tessera

@@ -8,7 +8,7 @@ void take_shard_cpu(const CpuCall& call) {
   const TensorType& whole = *call.operand(0).type;
   const int64_t ranks = call.attributes.integer("ranks"), index = *call.operand(1).as<int32_t>();
   TESSERA_CHECK(index >= 0 && index < ranks, "share {} of {}", index, ranks);
-  const Parts parts = parts_along_dim(call, whole);
+  const Parts parts = parts_along_dim(call.attributes, whole);
   const int64_t element = size_bytes(whole.dtype), row = parts.inner * element;
   call.threads.run(parts.outer, [&](int64_t o, int) {
     std::memcpy(

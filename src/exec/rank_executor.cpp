@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/rank_executor.h"
+
+#include <algorithm>
+
+#include "program/pieces.h"
+
+namespace tessera {
+namespace {
+
+void require_bytes(const std::string& name, size_t bytes, const TensorType& expected) {
+  TESSERA_CHECK(static_cast<int64_t>(bytes) == expected.bytes(), "{}: {} bytes given, {} expected",
+                name, bytes, expected.bytes());
+}
+
+// Elements [element, element + count) of a tensor.
+template <typename Byte>
+std::span<Byte> stretch(std::span<Byte> bytes, const TensorType& type, int64_t element,
+                        int64_t count) {
+  const int64_t element_bytes = size_bytes(type.dtype);
+  return bytes.subspan(static_cast<size_t>(element * element_bytes),
+                       static_cast<size_t>(count * element_bytes));
+}
+
+}  // namespace
+
+RankExecutor::RankExecutor(Program program, int rank) : program_(std::move(program)), rank_(rank) {
+  size_t most = 0;
+  for (const ProgramClass& program_class : program_.classes)
+    for (const auto& routine : program_class.routines)
+      for (const Instruction& instruction : routine)
+        most = std::max({most, instruction.operands.size(), instruction.results.size()});
+  operands_.resize(most);
+  results_.resize(most);
+  if (program_.shard_axis >= 0) shard_ = program_.mesh.coordinate(rank_, program_.shard_axis);
+}
+
+void RankExecutor::write_rank_values() {
+  for (const RankValue& value : program_.rank_values) {
+    const auto index = static_cast<int32_t>(program_.mesh.index(rank_, value.axes));
+    copy_in(arena(Lifetime::Window).data() + value.offset, std::as_bytes(std::span(&index, 1)));
+  }
+}
+
+void RankExecutor::write_state(const StateBuffer& state, std::span<const std::byte> bytes) {
+  require_bytes(state.name, bytes.size(), state.type);
+  const StateBuffer* own = program_.find_state(state.name);
+  if (!own) return;
+  std::byte* to = arena(own->place.lifetime).data();
+  for_each_piece(program_, rank_, own->type, own->placement, own->place,
+                 [&](int64_t offset, int64_t element, int64_t count) {
+                   copy_in(to + offset, stretch(bytes, own->type, element, count));
+                 });
+}
+
+void RankExecutor::read_pieces(const TensorType& type, const Placement& placement,
+                               const FlatPlace& place, std::span<std::byte> bytes) const {
+  const std::byte* from = arena(place.lifetime).data();
+  for_each_piece(program_, rank_, type, placement, place,
+                 [&](int64_t offset, int64_t element, int64_t count) {
+                   copy_out(stretch(bytes, type, element, count), from + offset);
+                 });
+}
+
+void RankExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
+  require_bytes(state.name, bytes.size(), state.type);
+  if (const StateBuffer* own = program_.find_state(state.name))
+    read_pieces(own->type, own->placement, own->place, bytes);
+}
+
+void RankExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
+  TESSERA_CHECK(parameter.has_gradient(), "{} has no gradient", parameter.name);
+  require_bytes(parameter.name, bytes.size(), parameter.gradient_type);
+  if (const StateBuffer* own = program_.find_state(parameter.name))
+    read_pieces(own->gradient_type, own->placement, own->gradient, bytes);
+}
+
+void RankExecutor::read_states(int64_t offset, std::span<std::byte> bytes) const {
+  copy_out(bytes, arena(Lifetime::Persistent).data() + offset);
+}
+
+void RankExecutor::write_states(int64_t offset, std::span<const std::byte> bytes) {
+  copy_in(arena(Lifetime::Persistent).data() + offset, bytes);
+}
+
+void RankExecutor::write_batch(const HostBuffer& input, int microbatch,
+                               std::span<const std::byte> bytes) {
+  TESSERA_CHECK(microbatch >= 0 && microbatch < program_.microbatches);
+  require_bytes(input.name, bytes.size(), input.whole);
+  const HostBuffer* own = program_.find_batch_input(input.name);
+  if (!own) return;
+  std::byte* to =
+      arena(Lifetime::Window).data() + own->offset + microbatch * program_.batch_input_stride;
+  for_each_piece(program_, rank_, *own, [&](int64_t offset, int64_t element, int64_t count) {
+    copy_input(to + offset, stretch(bytes, own->type, element, count));
+  });
+}
+
+void RankExecutor::write_step(std::string_view name, double value) {
+  const HostBuffer* buffer = program_.find_step_value(name);
+  TESSERA_CHECK(buffer || program_.pipeline_axis >= 0, "no step value {}", name);
+  if (buffer)
+    copy_input(arena(Lifetime::Window).data() + buffer->offset,
+               std::as_bytes(std::span(&value, 1)));
+}
+
+double RankExecutor::read_step(std::string_view name) const {
+  const HostBuffer* buffer = program_.find_step_value(name);
+  TESSERA_CHECK(buffer, "no step value {}", name);
+  double value = 0;
+  copy_out(std::as_writable_bytes(std::span(&value, 1)),
+           arena(Lifetime::Window).data() + buffer->offset);
+  return value;
+}
+
+void RankExecutor::read_output(std::span<std::byte> bytes) const {
+  require_bytes(program_.output.name, bytes.size(), program_.output.type);
+  copy_out(bytes, arena(Lifetime::Slot).data() + program_.output.offset);
+}
+
+std::byte* RankExecutor::address(const ScriptCall& call, const ProgramBlock& block,
+                                 int buffer) const {
+  const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
+  const int64_t offset = program_.offset_of(call, buffer);
+  TESSERA_CHECK(offset != kNone, "{}: {} is not bound", block.name, declared.name);
+  return arena(declared.lifetime).data() + offset + declared.rank_stride * shard_;
+}
+
+std::span<std::byte> RankExecutor::bytes_of(const ScriptCall& call, const ProgramBlock& block,
+                                            int buffer) const {
+  const TensorType& type = program_.class_of(block).buffers[static_cast<size_t>(buffer)].type;
+  return {address(call, block, buffer), static_cast<size_t>(type.bytes())};
+}
+
+const BoundCall& RankExecutor::bind(const ScriptCall& call, const ProgramBlock& block,
+                                    const Instruction& instruction, size_t& accumulator) {
+  const auto ref = [&](int buffer) {
+    return TensorRef{&program_.class_of(block).buffers[static_cast<size_t>(buffer)].type,
+                     address(call, block, buffer)};
+  };
+  std::transform(instruction.operands.begin(), instruction.operands.end(), operands_.begin(), ref);
+  std::transform(instruction.results.begin(), instruction.results.end(), results_.begin(), ref);
+  bound_ = {.operands = {operands_.data(), instruction.operands.size()},
+            .results = {results_.data(), instruction.results.size()},
+            .accumulate = 0,
+            .workspace = {arena(Lifetime::Scratch).data() + instruction.workspace_offset,
+                          static_cast<size_t>(instruction.workspace_bytes)}};
+  for (const int result : instruction.accumulators)
+    if (call.accumulate[accumulator++]) bound_.accumulate |= uint64_t{1} << result;
+  return bound_;
+}
+
+void RankExecutor::poison_before(const ScriptCall& call, const ProgramBlock& block) {
+  if (call.routine != RoutineKind::Forward && call.routine != RoutineKind::Evaluate) return;
+  const ProgramClass& program_class = program_.class_of(block);
+  for (const Instruction& instruction : program_class.routine(call.routine))
+    for (const int result : instruction.results)
+      if (program_class.buffers[static_cast<size_t>(result)].lifetime == Lifetime::Slot)
+        poison(bytes_of(call, block, result));
+}
+
+void RankExecutor::poison_after(const ScriptCall& call, const ProgramBlock& block,
+                                const Instruction& instruction) {
+  for (const int buffer : instruction.dead_after) poison(bytes_of(call, block, buffer));
+  poison({arena(Lifetime::Scratch).data() + instruction.workspace_offset,
+          static_cast<size_t>(instruction.workspace_bytes)});
+}
+
+}  // namespace tessera

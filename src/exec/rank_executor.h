@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank of a program, on any machine. What the host writes and reads are whole tensors, of which
+// the rank takes and gives its own pieces; an instruction's buffers are bound to addresses in its
+// four arenas. The machine says where these lie and how bytes get there.
+#pragma once
+
+#include "exec/cpu/cpu_call.h"
+#include "exec/executor.h"
+
+namespace tessera {
+
+// What an instruction works on in one call of its routine.
+struct BoundCall {
+  std::span<const TensorRef> operands, results;
+  uint64_t accumulate = 0;  // bit i: add into result i instead of writing it
+  std::span<std::byte> workspace;
+};
+
+// What an observer sees around each instruction; for tests of the memory plan and for profiles.
+struct InstructionEvent {
+  const Program& program;
+  const ScriptCall& call;
+  const ProgramClass& program_class;
+  const Instruction& instruction;
+  const BoundCall& bound;
+  bool finished;  // false: about to run
+};
+
+class RankExecutor : public Executor, public RankStates {
+ public:
+  const Program& program() const override { return program_; }
+  int rank() const override { return rank_; }
+
+  // Of a pipeline's tensors a rank takes and gives those that its stages have.
+  void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override;
+  void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
+  void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
+  void write_batch(const HostBuffer& input, int microbatch,
+                   std::span<const std::byte> bytes) override;
+  void write_step(std::string_view name, double value) override;
+  double read_step(std::string_view name) const override;
+  void read_output(std::span<std::byte> bytes) const override;
+  std::vector<RankStates*> rank_states() override { return {this}; }
+  void read_states(int64_t offset, std::span<std::byte> bytes) const override;
+  void write_states(int64_t offset, std::span<const std::byte> bytes) override;
+
+  virtual std::span<std::byte> arena(Lifetime lifetime) const = 0;  // in the machine's own memory
+
+ protected:
+  RankExecutor(Program program, int rank);
+
+  virtual void copy_in(std::byte* to, std::span<const std::byte> bytes) = 0;
+  virtual void copy_out(std::span<std::byte> bytes, const std::byte* from) const = 0;
+  // Of batches and step values: it is enough that they are there when the next script begins.
+  virtual void copy_input(std::byte* to, std::span<const std::byte> bytes) = 0;
+
+  void write_rank_values();
+  // Valid until the next call. `accumulator` counts the routine's accumulator writes so far.
+  const BoundCall& bind(const ScriptCall& call, const ProgramBlock& block,
+                        const Instruction& instruction, size_t& accumulator);
+
+  virtual void poison(std::span<std::byte> bytes) = 0;                    // fills them with NaNs
+  void poison_before(const ScriptCall& call, const ProgramBlock& block);  // the routine's slots
+  void poison_after(const ScriptCall& call, const ProgramBlock& block,
+                    const Instruction& instruction);
+
+  Program program_;
+
+ private:
+  std::byte* address(const ScriptCall& call, const ProgramBlock& block, int buffer) const;
+  std::span<std::byte> bytes_of(const ScriptCall& call, const ProgramBlock& block,
+                                int buffer) const;
+  void read_pieces(const TensorType& type, const Placement& placement, const FlatPlace& place,
+                   std::span<std::byte> bytes) const;
+
+  int rank_;
+  int shard_ = 0;                              // which one of the states at rest this rank holds
+  std::vector<TensorRef> operands_, results_;  // reused by every instruction
+  BoundCall bound_;
+};
+
+}  // namespace tessera
