@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks the CUDA build on a machine with a GPU, in one call of under eight minutes: every kernel against the CPU, small
-# models in training against the CPU, and steps of real models timed. Prints one table last; logs go to a folder.
-# Usage: tools/gpu_check.sh [folder with tessera and tessera_cuda_tests] [folder for logs]
+# models in training against the CPU, a covering set of meshes and schedules, and steps of real models timed. Prints one
+# table last; logs go to a folder.
+# Usage: tools/gpu_check.sh [folder with tessera, tessera_cuda_tests and tessera_plan_tests] [folder for logs]
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=${1:-build/cuda}
@@ -43,12 +44,18 @@ nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader 2>
 ldd "$bin/tessera" | grep 'not found'
 
 tests=$bin/tessera_cuda_tests
-check kernels 100 "$tests" --gtest_brief=1 --gtest_filter='GpuConformance*:GpuKernels*:GpuMemory*'
+check kernels 100 "$tests" --gtest_brief=1 --gtest_filter='GpuConformance*:GpuKernels*:GpuMemory*:GpuCollectives*:GpuHub*'
 check in_place_20_times 60 "$tests" --gtest_brief=1 --gtest_repeat=20 --gtest_filter='*InPlaceChangesNothing*'
 check small_models 90 "$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels*'
+plans=$bin/tessera_plan_tests
+check meshes 60 "$plans" --gtest_brief=1 --gtest_filter='GpuMesh*'
+check plans 90 "$plans" --gtest_brief=1 --gtest_filter='GpuPlan*'
+check pipelines 120 "$plans" --gtest_brief=1 --gtest_filter='GpuPipeline*'
+check verify 30 "$bin/tessera" verify --device cuda --mesh pp=2,dp=2,tp=2 --shrink --set train.microbatches=4
 if command -v compute-sanitizer >/dev/null; then
   check sanitizer 75 compute-sanitizer --error-exitcode 1 "$tests" --gtest_brief=1 \
     --gtest_filter='GpuSmallModels/GpuTraining.FirstGradientsAreTheCpus/*_fp32_1_microbatches'
+  check sanitizer_mesh 75 compute-sanitizer --error-exitcode 1 "$bin/tessera" verify --device cuda --mesh cp=2,tp=2 --shrink
 fi
 train=("$bin/tessera" train --device cuda --overwrite --set train.log_every=10)
 check train_tiny_fp32 30 "${train[@]}" --model tiny --steps 60 --out "$logs/tiny"

@@ -55,7 +55,8 @@ VerifyRequest request_of(const VerifyCommand& command) {
                         .seed = static_cast<uint64_t>(config.train.seed),
                         .threads = threads_of_config(config),
                         .memory_bytes = memory_in(*precision, config),
-                        .show_ranks = command.show_ranks};
+                        .show_ranks = command.show_ranks,
+                        .on_gpu = config.run.device == "cuda"};
   request.plan = command.shrink ? plan_to_shrink(config, request.model)
                                 : plan_of_config(config, request.model);
   request.plan.fp8 = false;  // proved is the maths, in a precision of its own
@@ -127,6 +128,7 @@ void add_verify_command(CLI::App& app) {
   CLI::App* verify = app.add_subcommand("verify", "prove that a plan computes what one rank would");
   verify->footer(kFooter);
   add_run_options(*verify, command->run);
+  add_short_form(*verify, command->run, "--device", "run.device", "where to run, as for train");
   verify->add_option("--steps", command->steps, "steps to run")->check(CLI::Range(1, 1000));
   verify->add_option("--precision", command->precision, "fp64, fp32 or bf16");
   verify->add_flag("--shrink", command->shrink,

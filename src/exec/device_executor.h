@@ -9,13 +9,15 @@
 #include <string_view>
 #include <vector>
 
-#include "exec/executor.h"
+#include "core/error.h"
+#include "exec/local_mesh.h"
 
 namespace tessera {
 
 struct CudaExecutorOptions {
   // Waits after every instruction, so that an error names the one that made it; slow.
   bool wait_for_each = false;
+  bool poison = false;  // fill arenas with NaNs first, and buffers again when they die
 };
 
 // What run.device may be in this build.
@@ -44,7 +46,25 @@ std::vector<GpuPlace> gpu_places();
 // Of all its memory, by whomever.
 int64_t gpu_bytes_in_use();
 
-// One rank. A UserError where there is no GPU.
-std::unique_ptr<Executor> make_cuda_executor(Program program, CudaExecutorOptions options = {});
+// A step takes more of the GPU's memory than is free; nothing was allocated.
+class GpuMemoryError : public UserError {
+ public:
+  GpuMemoryError(int64_t needed, int64_t free, int64_t all);
+  int64_t free_bytes() const { return free_bytes_; }
+
+ private:
+  int64_t free_bytes_;
+};
+
+// What the ranks of these programs, by place along the pipeline, take of the GPU's memory.
+int64_t cuda_bytes(std::span<const Program> programs);
+
+// By place along the pipeline; all ranks share the GPU. A UserError where there is none, a
+// GpuMemoryError where its memory is too small.
+std::unique_ptr<Executor> make_cuda_executor(std::vector<Program> programs,
+                                             CudaExecutorOptions options = {});
+// The same for a mesh of any size, one rank too.
+std::unique_ptr<LocalMesh> make_cuda_mesh(const std::vector<Program>& programs,
+                                          CudaExecutorOptions options = {});
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What builds without CUDA say.
 #include "exec/device_executor.h"
+#include "exec/gpu_matmul.h"
 #include "exec/kernel_times.h"
 
 namespace tessera {
@@ -23,7 +24,15 @@ std::vector<GpuPlace> gpu_places() { return {}; }
 
 int64_t gpu_bytes_in_use() { throw no_cuda(); }
 
-std::unique_ptr<Executor> make_cuda_executor(Program /*program*/, CudaExecutorOptions /*options*/) {
+int64_t cuda_bytes(std::span<const Program> /*programs*/) { throw no_cuda(); }
+
+std::unique_ptr<Executor> make_cuda_executor(std::vector<Program> /*programs*/,
+                                             CudaExecutorOptions /*options*/) {
+  throw no_cuda();
+}
+
+std::unique_ptr<LocalMesh> make_cuda_mesh(const std::vector<Program>& /*programs*/,
+                                          CudaExecutorOptions /*options*/) {
   throw no_cuda();
 }
 
@@ -37,5 +46,6 @@ std::vector<KernelTime> time_cuda_kernels(const Program& /*program*/, std::strin
 }
 
 double measure_cuda_copy_rate() { throw no_cuda(); }
+std::string slow_dtype_warning(DType /*dtype*/) { throw no_cuda(); }
 
 }  // namespace tessera

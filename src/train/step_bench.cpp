@@ -13,6 +13,7 @@
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "program/program_work.h"
+#include "train/fitting_step.h"
 #include "train/model_of_config.h"
 #include "train/process_age.h"
 #include "train/random_batch.h"
@@ -87,7 +88,7 @@ class StepBench {
           !slow.empty())
         say("warning: " + slow);
     if (on_gpu())
-      executor_ = make_cuda_executor(std::move(compiled.program()));
+      executor_ = make_fitting_cuda_executor(config_, std::move(compiled.programs));
     else
       executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program()), executor_options);
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));

@@ -14,6 +14,7 @@
 #include "mesh/machine_borders.h"
 #include "models/build_model.h"
 #include "train/fault_observer.h"
+#include "train/fitting_step.h"
 #include "train/learning_rate.h"
 #include "train/model_of_config.h"
 #include "train/plan_of_config.h"
@@ -32,7 +33,8 @@ void add_gpu(RunFacts& facts) {
   facts.device_unit = "devices";
   facts.device_count = facts.nodes = 1;
   facts.device_memory_bytes = gpu.memory_bytes;
-  facts.interconnect = "none: one rank";
+  if (facts.ranks > 1) facts.ranks_as = "sharing one GPU";
+  facts.interconnect = facts.ranks > 1 ? "memory of one GPU" : "none: one rank";
 }
 
 // `machines`, by rank, is empty where ranks are threads.
@@ -115,7 +117,7 @@ void Trainer::make_executor() {
   if (options_.faults)
     observer = with_faults(std::move(observer), *options_.faults, position_.step);
   if (on_gpu())
-    executor_ = make_cuda_executor(std::move(compiled.programs.front()));
+    executor_ = make_fitting_cuda_executor(config_, std::move(compiled.programs));
   else if (world)
     executor_ =
         std::make_unique<JobExecutor>(compiled.programs, per_rank, *world, std::move(observer));

@@ -88,7 +88,7 @@ void compare_scalar(double got, double wanted, const std::string& name, WorstErr
 }
 
 // Every rank's copy of an element against the first rank's that has one.
-void compare_replicas(const MeshExecutor& mesh, WorstError& worst) {
+void compare_replicas(const LocalMesh& mesh, WorstError& worst) {
   for (const StateBuffer& state : mesh.program().states) {
     std::vector<std::byte> first = unknown_bytes(state.type);
     for (int rank = mesh.num_ranks() - 1; rank >= 0; --rank)
@@ -108,15 +108,19 @@ void compare_replicas(const MeshExecutor& mesh, WorstError& worst) {
   }
 }
 
-std::string digest_of(const CpuExecutor& rank) {
+std::string digest_of(const RankExecutor& rank) {
   Digest digest;
+  std::vector<std::byte> bytes;
   for (const StateBuffer& state : rank.program().states) {
     if (state.spec.role != StateRole::Parameter) continue;
-    const std::byte* arena = rank.arena(state.place.lifetime).data();
+    bytes.resize(static_cast<size_t>(state.type.bytes()));
+    rank.read_state(state, bytes);
+    const auto element_bytes = static_cast<size_t>(size_bytes(state.type.dtype));
     for_each_piece(
         rank.program(), rank.rank(), state.type, state.placement, state.place,
-        [&](int64_t offset, int64_t, int64_t count) {
-          digest.add({arena + offset, static_cast<size_t>(count * size_bytes(state.type.dtype))});
+        [&](int64_t, int64_t element, int64_t count) {
+          digest.add(std::span(bytes).subspan(static_cast<size_t>(element) * element_bytes,
+                                              static_cast<size_t>(count) * element_bytes));
         });
   }
   return digest.text();
@@ -129,16 +133,7 @@ class Verification {
     Compiled oracle = compile_for(request, Plan{}, request.threads);
     oracle_ = std::make_unique<CpuExecutor>(std::move(oracle.program()),
                                             CpuExecutorOptions{.threads = request.threads});
-    const int per_rank = threads_per_rank(request.threads, request.plan);
-    Compiled planned = compile_for(request, request.plan, per_rank);
-    mesh_ = std::make_unique<MeshExecutor>(
-        std::move(planned.programs),
-        MeshExecutorOptions{
-            .threads = per_rank,
-            .poison = request.poison,
-            .observer = [this](int rank,
-                               const InstructionEvent& event) { watch_loss(rank, event); },
-            .change_program = request.change_program});
+    mesh_ = request.on_gpu ? mesh_on_gpu() : mesh_on_cpu();
   }
 
   VerifyReport run() {
@@ -155,6 +150,24 @@ class Verification {
   }
 
  private:
+  std::unique_ptr<LocalMesh> mesh_on_cpu() {
+    const int per_rank = threads_per_rank(request_.threads, request_.plan);
+    return std::make_unique<MeshExecutor>(
+        std::move(compile_for(request_, request_.plan, per_rank).programs),
+        MeshExecutorOptions{
+            .threads = per_rank,
+            .poison = request_.poison,
+            .observer = [this](int rank,
+                               const InstructionEvent& event) { watch_loss(rank, event); },
+            .change_program = request_.change_program});
+  }
+
+  std::unique_ptr<LocalMesh> mesh_on_gpu() const {
+    TESSERA_CHECK(!request_.change_program, "programs are changed on the CPU alone");
+    return make_cuda_mesh(compile_for(request_, request_.plan, 1).programs,
+                          {.poison = request_.poison});
+  }
+
   double step_on(Executor& executor, int step) {
     write_made_batch(executor, step,
                      {.seed = request_.seed, .vocabulary = request_.model.vocabulary});
@@ -178,6 +191,7 @@ class Verification {
 
   std::optional<double> own_loss(int rank) const {
     const std::optional<double>& share = local_losses_[static_cast<size_t>(rank)];
+    if (request_.on_gpu) return std::nullopt;  // only seen as a total there
     if (share || !mesh_->rank(rank).program().find_step_value("loss")) return share;
     return mesh_->rank(rank).read_step("loss");
   }
@@ -193,7 +207,7 @@ class Verification {
   const VerifyRequest& request_;
   std::vector<std::optional<double>> local_losses_;  // none: each rank has the whole loss
   std::unique_ptr<CpuExecutor> oracle_;
-  std::unique_ptr<MeshExecutor> mesh_;
+  std::unique_ptr<LocalMesh> mesh_;
   VerifyReport report_;
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "exec/device_executor.h"
 #include "exec/mesh_executor.h"
 #include "models/model_config.h"
 
@@ -30,6 +31,7 @@ struct VerifyRequest {
   int threads = 1;           // of this machine
   int64_t memory_bytes = 0;  // of a rank; 0: not known
   bool show_ranks = false;
+  bool on_gpu = false;            // the plan's ranks share one; the oracle stays on the CPU
   bool poison = false;            // dead memory of the plan's ranks is filled with NaNs
   PipelineOptions pipeline = {};  // of the plan's compilation alone
   // Tests break programs with it; once per rank.

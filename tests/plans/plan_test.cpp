@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every plan computes what one rank would, in fp64. By default a covering set of the combinations;
-// `--all` runs every one. The covering sets' memory is checked too.
+// `--all` runs every one. The covering sets' memory is checked too, and in builds that know a GPU
+// they run there once more, all ranks on one.
 #include <gtest/gtest.h>
 
 #include "plan_memory.h"
@@ -9,14 +10,23 @@
 namespace tessera {
 namespace {
 
-void expect_equal_to_one_rank(const PlanCase& plan) {
-  const VerifyReport report = verify_plan(plan.request());
+void expect_equal_to_one_rank(const VerifyRequest& request) {
+  const VerifyReport report = verify_plan(request);
   EXPECT_LE(report.loss.error, report.tolerance) << report.loss.name;
   EXPECT_LE(report.grad_norm.error, report.tolerance) << report.grad_norm.name;
   EXPECT_LE(report.gradient.error, report.tolerance) << report.gradient.name;
   EXPECT_LE(report.parameter.error, report.tolerance) << report.parameter.name;
   EXPECT_EQ(report.replica.error, 0) << report.replica.name;
   EXPECT_TRUE(report.equal());
+}
+
+void expect_equal_on_cpu(const PlanCase& plan) { expect_equal_to_one_rank(plan.request()); }
+
+void expect_equal_on_gpu(const PlanCase& plan) {
+  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  VerifyRequest request = plan.request();
+  request.on_gpu = true;
+  expect_equal_to_one_rank(request);
 }
 
 using Check = void (*)(const PlanCase&);
@@ -50,11 +60,15 @@ std::vector<PlanCase> plans_of_many_microbatches() {
 }
 
 void add_all(bool every_plan) {
-  add("Plan", every_plan ? all_plan_cases() : covering_plan_cases(), expect_equal_to_one_rank);
-  add("Pipeline", covering_pipeline_cases(), expect_equal_to_one_rank);
-  add("ManyMicrobatches", plans_of_many_microbatches(), expect_equal_to_one_rank);
+  add("Plan", every_plan ? all_plan_cases() : covering_plan_cases(), expect_equal_on_cpu);
+  add("Pipeline", covering_pipeline_cases(), expect_equal_on_cpu);
+  add("ManyMicrobatches", plans_of_many_microbatches(), expect_equal_on_cpu);
   add("PlanMemory", covering_plan_cases(), expect_memory_to_the_byte);
   add("PipelineMemory", covering_pipeline_cases(), expect_memory_to_the_byte);
+  if (device_names().size() == 1) return;
+  add("GpuPlan", covering_plan_cases(), expect_equal_on_gpu);
+  add("GpuPipeline", covering_pipeline_cases(), expect_equal_on_gpu);
+  add("GpuManyMicrobatches", plans_of_many_microbatches(), expect_equal_on_gpu);
 }
 
 }  // namespace

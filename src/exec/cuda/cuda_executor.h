@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program on one GPU: one rank, its planned arenas in one allocation, one compute stream.
-// A step is enqueued without waiting; reading a step value waits for it.
+// Runs one rank of a program on a GPU: its planned arenas in one allocation, one compute stream.
+// A script is enqueued without waiting; reading a step value waits for it.
 #pragma once
 
 #include <array>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,83 +15,84 @@
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
 #include "exec/first_value_maker.h"
+#include "exec/in_flight.h"
+#include "exec/rank_executor.h"
+#include "exec/rank_groups.h"
 
 namespace tessera {
 
-class CudaExecutor : public Executor, public RankStates, public FirstValueMaker {
- public:
-  CudaExecutor(Program program, CudaExecutorOptions options);
+// Of a rank among several: they share a mesh, and the stream is the one that their communicators
+// order collectives by.
+struct CudaPeers {
+  RankWorld* world = nullptr;
+  const DeviceStream* stream = nullptr;
+};
 
-  const Program& program() const override { return program_; }
+class CudaExecutor : public RankExecutor, public FirstValueMaker {
+ public:
+  CudaExecutor(Program program, CudaExecutorOptions options, CudaPeers peers = {});
+
   int64_t planned_bytes() const override { return memory_.bytes() + products_.workspace_bytes(); }
-  void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override;
   bool make_first_value(const StateBuffer& state, const StateBuffer& origin,
                         uint64_t seed) override;
-  void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
-  void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
   void write_batch(const HostBuffer& input, int microbatch,
                    std::span<const std::byte> bytes) override;
-  void write_step(std::string_view name, double value) override;
-  double read_step(std::string_view name) const override;
-  void read_output(std::span<std::byte> bytes) const override;
-  std::vector<RankStates*> rank_states() override { return {this}; }
-  int rank() const override { return 0; }
-  void read_states(int64_t offset, std::span<std::byte> bytes) const override;
-  void write_states(int64_t offset, std::span<const std::byte> bytes) override;
   void run(std::string_view script) override;
   // By the GPU's clock, from the first kernel's begin to the last one's end.
   std::vector<RankTimes> rank_times() const override { return {{.run_seconds = timer_.seconds()}}; }
+  std::span<std::byte> arena(Lifetime lifetime) const override;
+
+  // A script in turns with others that the same thread serves. `advance` enqueues as far as to a
+  // collective that a peer has yet to start; false: nothing was left that it could.
+  void begin(const Script& script);
+  bool advance();
+  bool ended() const { return next_call_ == script_->calls.size(); }
+  std::string position() const;  // "forward of layer.1, microbatch 0, at all_gather"
+
+  const DeviceStream& stream() const { return stream_; }
+  // What the host gave for the next script is on the stream; nothing may be written over it there.
+  void close_inputs();
+
+  // What a rank of the program takes of a GPU's memory.
+  static int64_t device_bytes(const Program& program, CausalAttention& attention);
 
  private:
   // Where the arenas begin in the one allocation; beside them lies what kernels need beyond the
   // plan.
   struct Layout {
-    std::array<int64_t, 4> arenas;  // persistent, window, slots, scratch
+    std::array<int64_t, 4> arenas, sizes;  // persistent, window, slots, scratch
     int64_t workspace = 0, workspace_bytes = 0, bytes = 0;
     Layout(const Program& program, CausalAttention& attention);
   };
 
-  // Where batches (of all microbatches, one after the other) and step values lie in pinned memory,
-  // in the program's order.
-  struct InputLayout {
-    std::vector<int64_t> batches, steps;
-    int64_t bytes = 0;
-    explicit InputLayout(const Program& program);
-  };
+  void copy_in(std::byte* to, std::span<const std::byte> bytes) override;
+  void copy_out(std::span<std::byte> bytes, const std::byte* from) const override;
+  void copy_input(std::byte* to, std::span<const std::byte> bytes) override;
+  void poison(std::span<std::byte> bytes) override;
 
-  std::byte* arena(Lifetime lifetime) const;
-  std::byte* address(const ScriptCall& call, const ProgramBlock& block, int buffer) const;
-  void run(const Script& script);
-  void run_or_launch(const Script& script);
-  void run(const ScriptCall& call);
-  void enqueue(const ScriptCall& call, const ProgramBlock& block, const Instruction& instruction,
-               uint64_t accumulate);
-  void to_device(std::byte* to, std::span<const std::byte> bytes);
-  void from_device(std::span<std::byte> bytes, const std::byte* from) const;
-  void read_pieces(const TensorType& type, const Placement& placement, const FlatPlace& place,
-                   std::span<std::byte> bytes) const;
+  void enqueue(const ScriptCall& call, const ProgramBlock& block, const Instruction& instruction);
 
-  Program program_;
   CudaExecutorOptions options_;
+  std::unique_ptr<DeviceStream> own_stream_;
+  const DeviceStream& stream_;
   CausalBatches batches_;
   CausalAttention attention_;
   Layout layout_;
   DeviceMemory memory_;
-  DeviceStream stream_;
   MatrixProducts products_;
+  std::unique_ptr<RankGroups> groups_;
+  InFlight in_flight_;
   PinnedMemory staging_;  // of states and outputs, outside of steps
-  InputLayout input_layout_;
-  PinnedMemory inputs_;
+  PinnedMemory inputs_;   // of batches and step values, as they come
+  int64_t inputs_used_ = 0;
   DeviceEvent inputs_copied_;  // until then inputs_ must stay as it is
-  // By script and whether the batch is plain causal. The first run is not recorded: cuBLASLt is
-  // asked for algorithms and kernels are loaded.
-  struct Recorded {
-    int runs = 0;
-    DeviceGraph graph;
-  };
-  std::map<std::pair<std::string, bool>, Recorded> recorded_;
-  DeviceTimer timer_;                          // of the last script
-  std::vector<TensorRef> operands_, results_;  // reused by every instruction
+  ScriptGraphs graphs_;
+  DeviceTimer timer_;  // of the last script
+
+  const Script* script_ = nullptr;
+  size_t next_call_ = 0, next_instruction_ = 0, accumulator_ = 0;
+  // The buffer of the collective that the next instruction waits for; it is enqueued.
+  const std::byte* awaited_ = nullptr;
 };
 
 }  // namespace tessera

@@ -45,7 +45,7 @@ class GpuTwin {
     Compiled compiled =
         compile(c.model.build(c.precision, 2),
                 {.optimizer = {}, .profile = {.threads = 1}, .microbatches = c.microbatches});
-    executor_ = make_cuda_executor(std::move(compiled.program()), {.wait_for_each = wait_for_each});
+    executor_ = make_cuda_executor(std::move(compiled.programs), {.wait_for_each = wait_for_each});
     initialise_states(*executor_, 7);
   }
 

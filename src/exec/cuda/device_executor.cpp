@@ -2,7 +2,10 @@
 // What builds with CUDA do where they find a GPU, and say where they find none.
 #include "exec/device_executor.h"
 
-#include "exec/cuda/cuda_executor.h"
+#include <algorithm>
+#include <vector>
+
+#include "exec/cuda/cuda_mesh.h"
 
 namespace tessera {
 
@@ -64,12 +67,33 @@ int64_t gpu_bytes_in_use() {
   return static_cast<int64_t>(all - free);
 }
 
-std::unique_ptr<Executor> make_cuda_executor(Program program, CudaExecutorOptions options) {
+GpuMemoryError::GpuMemoryError(int64_t needed, int64_t free, int64_t all)
+    : UserError(
+          fmt::format("the step needs {:.2f} GB of GPU memory, but {:.2f} GB of {:.2f} GB are free",
+                      static_cast<double>(needed) / 1e9, static_cast<double>(free) / 1e9,
+                      static_cast<double>(all) / 1e9)),
+      free_bytes_(free) {}
+
+int64_t cuda_bytes(std::span<const Program> programs) {
+  CausalAttention attention;
+  int64_t bytes = 0;
+  for (int rank = 0; rank < programs.front().mesh.num_ranks(); ++rank)
+    bytes += CudaExecutor::device_bytes(at_place(programs, rank), attention);
+  return bytes;
+}
+
+std::unique_ptr<Executor> make_cuda_executor(std::vector<Program> programs,
+                                             CudaExecutorOptions options) {
   require_gpu();
-  if (program.mesh.num_ranks() > 1)
-    throw user_error("the mesh has {} ranks, but a GPU runs one", program.mesh.num_ranks())
-        .help("leave out the mesh, or use --device cpu");
-  return std::make_unique<CudaExecutor>(std::move(program), options);
+  if (programs.front().mesh.num_ranks() > 1) return make_cuda_mesh(programs, options);
+  return std::make_unique<CudaExecutor>(std::move(programs.front()), options);
+}
+
+std::unique_ptr<LocalMesh> make_cuda_mesh(const std::vector<Program>& programs,
+                                          CudaExecutorOptions options) {
+  require_gpu();
+  require_free_memory(cuda_bytes(programs));
+  return std::make_unique<CudaMesh>(programs, options);
 }
 
 }  // namespace tessera

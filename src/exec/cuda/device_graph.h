@@ -3,6 +3,9 @@
 // kernels then costs the host next to nothing.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "exec/cuda/device_memory.h"
 
 namespace tessera {
@@ -42,6 +45,26 @@ class DeviceGraph {
 
  private:
   cudaGraphExec_t ready_ = nullptr;
+};
+
+// Of scripts, by name. The first run is not recorded: cuBLASLt is asked for algorithms and kernels
+// are loaded.
+class ScriptGraphs {
+ public:
+  template <typename Enqueue>
+  void run(const std::string& script, const DeviceStream& stream, Enqueue&& enqueue) {
+    Recorded& recorded = recorded_[script];
+    if (recorded.runs++ == 0) return enqueue();
+    if (!recorded.graph.recorded()) recorded.graph.record(stream, enqueue);
+    recorded.graph.launch(stream);
+  }
+
+ private:
+  struct Recorded {
+    int runs = 0;
+    DeviceGraph graph;
+  };
+  std::map<std::string, Recorded> recorded_;
 };
 
 }  // namespace tessera

@@ -2,22 +2,20 @@
 #include "exec/cuda/device_memory.h"
 
 #include "core/error.h"
+#include "exec/device_executor.h"
 
 namespace tessera {
 
+void require_free_memory(int64_t bytes) {
+  size_t free_bytes = 0, all_bytes = 0;
+  check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "ask for free memory");
+  if (static_cast<size_t>(bytes) > free_bytes)
+    throw GpuMemoryError(bytes, static_cast<int64_t>(free_bytes), static_cast<int64_t>(all_bytes));
+}
+
 DeviceMemory::DeviceMemory(int64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
-  const cudaError_t status = cudaMalloc(&data_, static_cast<size_t>(bytes));
-  if (status == cudaErrorMemoryAllocation) {
-    size_t free_bytes = 0, all_bytes = 0;
-    cudaGetLastError();
-    check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "ask for free memory");
-    throw user_error("the step needs {:.2f} GB of GPU memory, but {:.2f} GB of {:.2f} GB are free",
-                     static_cast<double>(bytes) / 1e9, static_cast<double>(free_bytes) / 1e9,
-                     static_cast<double>(all_bytes) / 1e9)
-        .help("use a smaller batch, more microbatches or plan.recompute = \"fit\"");
-  }
-  check_cuda(status, "allocate GPU memory");
+  check_cuda(cudaMalloc(&data_, static_cast<size_t>(bytes)), "allocate GPU memory");
   check_cuda(cudaMemset(data_, 0, static_cast<size_t>(bytes)), "clear GPU memory");
   check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "clear GPU memory");
 }

@@ -12,6 +12,9 @@
 
 namespace tessera {
 
+// A GpuMemoryError where the GPU's free memory is less: asked before any of it is taken.
+void require_free_memory(int64_t bytes);
+
 // Zero at first; aligned to 256 bytes. Streams do not wait for the default one, on which this is
 // cleared and filled: both return only when the GPU is done.
 class DeviceMemory {

@@ -71,7 +71,7 @@ class GpuMatmulTimer {
     fill(b, made);
     const bool a_transposed = shape.a_transposed && !matmul.fp8;
     const bool b_transposed = shape.b_transposed || matmul.fp8;
-    const Fp8 format = matmul.fp8 ? Fp8::E4M3 : Fp8::None;
+    const auto format = matmul.fp8 ? std::optional(Fp8::E4m3) : std::nullopt;
     const auto* scale = matmul.fp8 ? reinterpret_cast<const float*>(scale_.data()) : nullptr;
     const DeviceProduct product{
         .m = shape.m,

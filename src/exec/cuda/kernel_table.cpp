@@ -17,7 +17,11 @@ namespace tessera {
   WORKSPACE(embedding_grad)        \
   WORKSPACE(layer_norm_grad)       \
   WORKSPACE(reduce_to)             \
-  WORKSPACE(rms_norm_grad)
+  WORKSPACE(rms_norm_grad)         \
+  WORKSPACE(output_loss)           \
+  WORKSPACE(output_loss_grad)      \
+  WORKSPACE(output_stats)          \
+  WORKSPACE(sharded_loss_grad)
 
 #define OWN_WORKSPACE(name) int64_t name##_cuda_workspace_bytes(const OpCall&);
 CUDA_WORKSPACES(OWN_WORKSPACE)

@@ -22,8 +22,8 @@ cudaDataType_t data_type(DType dtype) {
 }
 
 cudaDataType_t data_type(const DeviceMatrix& matrix, DType dtype) {
-  if (matrix.fp8 == Fp8::None) return data_type(dtype);
-  return matrix.fp8 == Fp8::E4M3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
+  if (!matrix.fp8) return data_type(dtype);
+  return matrix.fp8 == Fp8::E4m3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
 }
 
 // Bytes, a power of two up to 64 (that of planned buffers), that divide the address.
@@ -137,9 +137,9 @@ MatrixProducts::~MatrixProducts() {
 // All that the choice of an algorithm depends on.
 std::string MatrixProducts::key_of(const DeviceProduct& p) const {
   const auto matrix = [](const DeviceMatrix& each) {
-    constexpr std::array kFormats{"", " e4m3", " e5m2"};
-    return fmt::format("{}{}@{}{}", each.stride, each.transposed ? "t" : "",
-                       alignment_of(each.data), kFormats[static_cast<size_t>(each.fp8)]);
+    return fmt::format("{}{}@{}{}{}", each.stride, each.transposed ? "t" : "",
+                       alignment_of(each.data), each.fp8 ? " " : "",
+                       each.fp8 ? name(*each.fp8) : "");
   };
   const auto epilogue = epilogue_of(p);
   return fmt::format("{}: {} x {} x {}, {} into {}, {} {} {}, beta {}, epilogue {}", machine_, p.m,

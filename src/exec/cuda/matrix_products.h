@@ -7,26 +7,24 @@
 #include <string>
 
 #include "core/dtype.h"
+#include "core/fp8.h"
 #include "exec/cuda/algorithm_file.h"
 #include "exec/cuda/device_memory.h"
 #include "ops/matmul/epilogue_activation.h"
 
 namespace tessera {
 
-// Eight bits: more of them for the fraction (E4M3), or for the exponent (E5M2, for gradients).
-enum class Fp8 : uint8_t { None, E4M3, E5M2 };
-
 // Element (i, j) lies at data[i * stride + j], or at data[j * stride + i] when transposed.
 struct DeviceMatrix {
   const void* data;
   int64_t stride;
   bool transposed = false;
-  Fp8 fp8 = Fp8::None;           // instead of the product's dtype
+  std::optional<Fp8> fp8 = {};   // instead of the product's dtype
   const float* scale = nullptr;  // in GPU memory, with fp8: what a stored one stands for
 };
 
 // C[m, n] = A[m, k] B[k, n], or C += A B; a and b are of one dtype, sums of bf16 are kept in fp32.
-// Operands of fp8 lie in rows of k (b is transposed), in sizes that 16 divides, not both E5M2.
+// Operands of fp8 lie in rows of k (b is transposed), in sizes that 16 divides, not both e5m2.
 // With an epilogue C = activation(A B + bias).
 struct DeviceProduct {
   int64_t m, n, k;

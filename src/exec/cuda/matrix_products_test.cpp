@@ -178,7 +178,7 @@ Fp8Operand made_fp8(Fp8 format, size_t count, uint64_t seed) {
     const size_t which = mixed % 4;
     const bool negative = mixed / 4 % 2 != 0;
     made.bytes.push_back(
-        static_cast<uint8_t>((format == Fp8::E4M3 ? kE4M3 : kE5M2)[which] | (negative ? 0x80 : 0)));
+        static_cast<uint8_t>((format == Fp8::E4m3 ? kE4M3 : kE5M2)[which] | (negative ? 0x80 : 0)));
     made.values.push_back(negative ? -kValues[which] : kValues[which]);
   }
   return made;
@@ -192,8 +192,8 @@ TEST_F(GpuProducts, OfFp8ScaleBothOperands) {
   const auto* scale = reinterpret_cast<const float*>(scales.data());
   MatrixProducts products{AlgorithmFile(fresh_file("fp8"))};
   const DeviceStream stream;
-  for (const Fp8 format : {Fp8::E4M3, Fp8::E5M2}) {
-    const Fp8Operand x = made_fp8(format, kM * kK, 1), w = made_fp8(Fp8::E4M3, kN * kK, 2);
+  for (const Fp8 format : {Fp8::E4m3, Fp8::E5m2}) {
+    const Fp8Operand x = made_fp8(format, kM * kK, 1), w = made_fp8(Fp8::E4m3, kN * kK, 2);
     a.fill(std::as_bytes(std::span(x.bytes)));
     b.fill(std::as_bytes(std::span(w.bytes)));
     products.enqueue({.m = kM,
@@ -202,7 +202,7 @@ TEST_F(GpuProducts, OfFp8ScaleBothOperands) {
                       .dtype = DType::Bf16,
                       .result_dtype = DType::Fp32,
                       .a = {a.data(), kK, false, format, scale},
-                      .b = {b.data(), kK, true, Fp8::E4M3, scale + 4},
+                      .b = {b.data(), kK, true, Fp8::E4m3, scale + 4},
                       .c = c.data(),
                       .c_stride = kN},
                      stream.get());

@@ -27,7 +27,7 @@ std::byte* result_at(const DeviceProduct& p, int64_t row, int64_t column) {
 
 std::optional<std::array<DeviceProduct, 2>> split_ragged(const DeviceProduct& p) {
   const bool has_epilogue = p.bias || p.before || p.activation != EpilogueActivation::None;
-  if (p.dtype != DType::Bf16 || p.a.fp8 != Fp8::None || has_epilogue) return std::nullopt;
+  if (p.dtype != DType::Bf16 || p.a.fp8 || has_epilogue) return std::nullopt;
   DeviceProduct most = p, rest = p;
   if (is_ragged(p.n)) {
     rest.n = p.n % kMultiple;

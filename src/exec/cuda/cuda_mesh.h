@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program on all ranks of its mesh, on one GPU that they share: one thread walks their
+// scripts in turns, each rank as far as to a collective that a peer has yet to start. Ranks have
+// streams of their own, joined by events; a step becomes one graph.
+#pragma once
+
+#include "exec/cuda/cuda_executor.h"
+#include "exec/cuda/device_hub.h"
+#include "exec/local_mesh.h"
+
+namespace tessera {
+
+class CudaMesh : public LocalMesh {
+ public:
+  // By place along the pipeline; one where there is none.
+  CudaMesh(const std::vector<Program>& programs, CudaExecutorOptions options);
+
+  void run(std::string_view script) override;
+  // The whole script's time, of each rank alike: their kernels run among each other.
+  std::vector<RankTimes> rank_times() const override;
+  CudaExecutor& rank(int rank) const override { return *ranks_[static_cast<size_t>(rank)]; }
+
+ private:
+  const DeviceStream& first_stream() const { return ranks_.front()->stream(); }
+  void behind_all(const DeviceStream& stream) const;  // of the ranks' streams
+  void all_behind(const DeviceStream& stream) const;
+  void walk(std::string_view script);
+
+  CudaExecutorOptions options_;
+  DeviceHub hub_;
+  std::vector<std::unique_ptr<CudaExecutor>> ranks_;
+  DeviceEvent joint_;
+  ScriptGraphs graphs_;
+  DeviceTimer timer_;  // of the last script
+};
+
+}  // namespace tessera
