@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "exec/device_executor.h"
+#include "exec/gpu_matmul.h"
 #include "exec/kernel_times.h"
 #include "models/build_model.h"
 #include "train/model_of_config.h"

@@ -22,20 +22,20 @@ void AlgorithmFile::read() {
     Algorithm algorithm;
     for (uint64_t& number : algorithm) words >> std::hex >> number;
     std::string key;
-    if (words.get() == ' ' && std::getline(words, key)) algorithms_.emplace(key, algorithm);
+    if (words.get() == ' ' && std::getline(words, key)) algorithms_->emplace(key, algorithm);
   }
 }
 
 const AlgorithmFile::Algorithm* AlgorithmFile::find(const std::string& key) const {
-  const auto found = algorithms_.find(key);
-  return found == algorithms_.end() ? nullptr : &found->second;
+  const auto found = algorithms_->find(key);
+  return found == algorithms_->end() ? nullptr : &found->second;
 }
 
 void AlgorithmFile::add(const std::string& key, const Algorithm& algorithm) {
-  algorithms_[key] = algorithm;
+  (*algorithms_)[key] = algorithm;
   read();
   std::string text;
-  for (const auto& [each, numbers] : algorithms_)
+  for (const auto& [each, numbers] : *algorithms_)
     text += fmt::format("{:016x} {}\n", fmt::join(numbers, " "), each);
   std::filesystem::create_directories(path_.parent_path());
   // A name of its own, since other processes may be writing too.
@@ -51,6 +51,11 @@ std::filesystem::path default_algorithm_file() {
   };
   const auto cache = folder("XDG_CACHE_HOME");
   return (cache.empty() ? folder("HOME") / ".cache" : cache) / "tessera" / "matmul_algorithms.txt";
+}
+
+const AlgorithmFile& shared_algorithm_file() {
+  static const AlgorithmFile file(default_algorithm_file());
+  return file;
 }
 
 }  // namespace tessera

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The algorithm that each matrix product was measured to be fastest with, kept in a text file: what
-// was chosen once is taken ever after, so that bits repeat and starting is quick.
+// was chosen once is taken ever after, so that bits repeat and starting is quick. Copies share it.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace tessera {
@@ -27,10 +28,14 @@ class AlgorithmFile {
   void read();
 
   std::filesystem::path path_;
-  std::map<std::string, Algorithm> algorithms_;
+  std::shared_ptr<std::map<std::string, Algorithm>> algorithms_ =
+      std::make_shared<std::map<std::string, Algorithm>>();
 };
 
 // In the user's folder for caches: $XDG_CACHE_HOME, or ~/.cache.
 std::filesystem::path default_algorithm_file();
+
+// That file, one for all of a process: ranks that share a GPU take the same algorithms.
+const AlgorithmFile& shared_algorithm_file();
 
 }  // namespace tessera

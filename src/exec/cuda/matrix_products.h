@@ -42,7 +42,7 @@ class MatrixProducts {
  public:
   static constexpr int64_t kWorkspaceBytes = 32 << 20;
 
-  explicit MatrixProducts(AlgorithmFile algorithms = AlgorithmFile(default_algorithm_file()));
+  explicit MatrixProducts(AlgorithmFile algorithms = shared_algorithm_file());
   ~MatrixProducts();
   MatrixProducts(const MatrixProducts&) = delete;
   MatrixProducts& operator=(const MatrixProducts&) = delete;

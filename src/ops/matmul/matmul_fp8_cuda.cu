@@ -159,16 +159,18 @@ void matmul_fp8_cuda(const CudaCall& call) {
   const Contraction c = contraction_of(*x.type, *w.type);
   const Fp8Workspace places(*x.type, *w.type);
   std::byte* const begin = call.workspace.data();
+  // cuBLASLt wants scales on 16 bytes.
+  constexpr int kNote = 4;
   auto* largest = reinterpret_cast<uint32_t*>(begin + places.bytes);
-  auto* scales = reinterpret_cast<float*>(largest + 2);
+  auto* scales = reinterpret_cast<float*>(largest + 2 * kNote);
   const Operand x_operand{x, *fp8_from_name(call.attributes.word("x_format")), largest};
-  const Operand w_operand{w, *fp8_from_name(call.attributes.word("w_format")), largest + 1};
+  const Operand w_operand{w, *fp8_from_name(call.attributes.word("w_format")), largest + kNote};
   DeviceProduct product = product_of(call, call.result(0));
   if (x.type->dtype == DType::Bf16 && c.m % 16 == 0 && c.n % 16 == 0 && c.k % 16 == 0) {
     product.a = as_bytes(call, x_operand, c.x_outermost ? c.k : c.m, c.x_outermost, c.k, scales,
                          reinterpret_cast<uint8_t*>(begin + places.x));
-    product.b = as_bytes(call, w_operand, c.w_outermost ? c.k : c.n, c.w_outermost, c.k, scales + 1,
-                         reinterpret_cast<uint8_t*>(begin + places.w));
+    product.b = as_bytes(call, w_operand, c.w_outermost ? c.k : c.n, c.w_outermost, c.k,
+                         scales + kNote, reinterpret_cast<uint8_t*>(begin + places.w));
     product.b.transposed = true;
   } else {
     product.a = as_rounded(call, x_operand, product.a, begin + places.x);
