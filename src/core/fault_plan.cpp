@@ -6,6 +6,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <vector>
 
 #include "core/error.h"
 #include "core/one_of.h"
@@ -27,14 +28,16 @@ int64_t number(std::string_view key, std::string_view text) {
   return value;
 }
 
-// Calls part(text) for each part between separators.
-template <typename F>
-void for_each_part(std::string_view text, char separator, F&& part) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(separator), text.size());
-    part(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+// What lies between separators.
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t found = text.find(separator, begin);
+    const size_t end = found == std::string_view::npos ? text.size() : found;
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
   }
+  return parts;
 }
 
 template <size_t N>
@@ -52,18 +55,18 @@ size_t index_of(const std::array<std::string_view, N>& names, std::string_view w
 std::string_view name(FaultPhase phase) { return kPhases.at(static_cast<size_t>(phase)); }
 
 FaultPlan::FaultPlan(std::string_view text) {
-  for_each_part(text, ';', [&](std::string_view part) { faults_.push_back(parse(part)); });
+  for (const std::string_view part : parts_of(text, ';')) faults_.push_back(parse(part));
 }
 
 FaultPlan::Fault FaultPlan::parse(std::string_view text) {
   Fault fault;
   bool phase = false;
-  for_each_part(text, ',', [&](std::string_view part) {
-    const size_t equals = std::min(part.find('='), part.size());
+  for (const std::string_view part : parts_of(text, ',')) {
+    const size_t equals = part.find('=');
     const std::string_view key = part.substr(0, equals);
-    set(fault, key, equals < part.size() ? part.substr(equals + 1) : "");
+    set(fault, key, equals == std::string_view::npos ? "" : part.substr(equals + 1));
     phase = phase || key == "phase";
-  });
+  }
   if (!phase)
     throw user_error("the fault {} has no phase", text)
         .at("TESSERA_FAULT")
