@@ -40,8 +40,8 @@ TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   EXPECT_EQ(reports[1].name, "build_backward");
   EXPECT_EQ(reports[3].counts, (PassCounts{{"reshards", 0}}));
   EXPECT_EQ(reports[6].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[6].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
-  EXPECT_EQ(reports[8].counts.front().second, module.scratch_bytes);
+  EXPECT_EQ(reports[7].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
+  EXPECT_EQ(reports[9].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
