@@ -22,7 +22,7 @@ RUNS = {
     "1b-fp8": ("llama3-1b", 8, 4096, "fp8", "none"),
     "1.5b": ("gpt2-1.5b", 16, 1024, "bf16", "none"),
 }
-PEER_PRECISION = {"bf16": "bf16", "pure_bf16": "pure_bf16"}
+PEER_PRECISIONS = ("bf16", "pure_bf16")
 COLUMNS = ["run", "tokens/s", "MFU %", "step s", "first step s", "planned GB", "on GPU GB", "peer tokens/s", "peer GB",
            "peer start s", "ours / peer"]
 
@@ -57,7 +57,7 @@ def run_json(command, seconds):
     if done.returncode != 0:
         say(f"  failed with {done.returncode} after {time.monotonic() - begin:.0f} s: {done.stderr[-1500:]}")
         return None
-    return json.loads(done.stdout.strip().splitlines()[-1] if done.stdout.startswith("{\"peer") else done.stdout)
+    return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def ours(arguments, run):
@@ -70,10 +70,10 @@ def ours(arguments, run):
 
 def peer(arguments, run):
     model, batch, seq, precision, _ = RUNS[run]
-    if arguments.no_peer or precision not in PEER_PRECISION:
+    if arguments.no_peer or precision not in PEER_PRECISIONS:
         return None
     return run_json([arguments.peer_python, PEER, "--model", model, "--batch", batch, "--seq", seq, "--precision",
-                     PEER_PRECISION[precision], "--steps", arguments.steps], arguments.seconds)
+                     precision, "--steps", arguments.steps], arguments.seconds)
 
 
 def median_of(results, key):

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "core/error.h"
 #include "files/atomic_file.h"
 #include "train/calibrate.h"
@@ -76,8 +77,7 @@ void add_bench_calibrate(CLI::App& bench) {
   calibrate->add_option("--threads", command->threads, "cores that ranks share; 0: all")
       ->check(CLI::NonNegativeNumber);
   calibrate->add_flag("--quick", command->quick, "small sizes alone: seconds, for a first look");
-  calibrate->add_flag("--json", command->json,
-                      "print one JSON object on standard output and nothing else there");
+  add_json_flag(*calibrate, command->json);
   calibrate->callback([command] { run(*command); });
 }
 

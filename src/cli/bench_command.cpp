@@ -178,12 +178,9 @@ void add_bench_command(CLI::App& app) {
   CLI::App* step = bench->add_subcommand("step", "a training step beside the least it could take");
   step->footer(kFooter);
   add_run_options(*step, command->run);
-  add_short_form(*step, command->run, "--batch", "train.batch", "samples per step");
-  add_short_form(*step, command->run, "--seq", "train.seq", "tokens per sample");
+  add_step_forms(*step, command->run);
   add_short_form(*step, command->run, "--microbatches", "train.microbatches", "parts of the batch");
   add_short_form(*step, command->run, "--threads", "train.threads", "threads; 0: all cores");
-  add_short_form(*step, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
   add_short_form(*step, command->run, "--device", "run.device", "where to run, as for train");
   step->add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")
       ->check(CLI::NonNegativeNumber);

@@ -127,12 +127,9 @@ void add_bench_kernels(CLI::App& bench) {
                               {"train.seq", "1024"},
                               {"train.precision", "bf16"}};
   add_run_options(*kernels, command->run);
-  add_short_form(*kernels, command->run, "--batch", "train.batch", "samples per step");
-  add_short_form(*kernels, command->run, "--seq", "train.seq", "tokens per sample");
+  add_step_forms(*kernels, command->run);
   add_short_form(*kernels, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
-  add_short_form(*kernels, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16 or fp64");
   add_short_form(*kernels, command->run, "--device", "run.device", "cuda");
   kernels->add_option("--only", command->only, "ops to measure; all where none is named")
       ->delimiter(',')

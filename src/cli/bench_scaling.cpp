@@ -108,15 +108,11 @@ void add_bench_scaling(CLI::App& bench) {
   CLI::App* scaling = bench.add_subcommand("scaling", "a training step's speed-up over meshes");
   scaling->footer(kFooter);
   add_run_options(*scaling, command->run);
-  add_short_form(*scaling, command->run, "--batch", "train.batch",
-                 "samples per step over all ranks");
-  add_short_form(*scaling, command->run, "--seq", "train.seq", "tokens per sample");
+  add_step_forms(*scaling, command->run, "samples per step over all ranks");
   add_short_form(*scaling, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
   add_short_form(*scaling, command->run, "--threads", "train.threads",
                  "threads that the ranks share; 0: all cores");
-  add_short_form(*scaling, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
   scaling
       ->add_option("--meshes", command->meshes,
                    "meshes between semicolons; default: dp = 2, 4, 8 while threads and batch allow")

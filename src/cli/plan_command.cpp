@@ -269,10 +269,7 @@ void add_plan_command(CLI::App& app) {
   CLI::App* plan = app.add_subcommand("plan", "the fastest way to train a model on a cluster");
   plan->footer(kFooter);
   add_run_options(*plan, command->run);
-  add_short_form(*plan, command->run, "--batch", "train.batch", "samples per step");
-  add_short_form(*plan, command->run, "--seq", "train.seq", "tokens per sample");
-  add_short_form(*plan, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
+  add_step_forms(*plan, command->run);
   plan->add_option("--ranks", command->ranks, "ranks to use; default: those of the config's mesh")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");

@@ -24,6 +24,13 @@ void add_short_form(CLI::App& command, RunOptions& options, const std::string& f
       ->type_name("VALUE");
 }
 
+void add_step_forms(CLI::App& command, RunOptions& options, const std::string& batch_doc) {
+  add_short_form(command, options, "--batch", "train.batch", batch_doc);
+  add_short_form(command, options, "--seq", "train.seq", "tokens per sample");
+  add_short_form(command, options, "--precision", "train.precision",
+                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
+}
+
 void add_json_flag(CLI::App& command, bool& json) {
   command.add_flag("--json", json,
                    "print one JSON object on standard output and nothing else there");

@@ -29,6 +29,9 @@ void add_json_flag(CLI::App& command, bool& json);
 // Adds the config file, --set, --model, --seed and --json. `options` must live as long as the
 // application.
 void add_run_options(CLI::App& command, RunOptions& options);
+// Adds --batch, --seq and --precision: what a step is.
+void add_step_forms(CLI::App& command, RunOptions& options,
+                    const std::string& batch_doc = "samples per step");
 // Adds a short form: `--steps 10` for `--set train.steps=10`.
 void add_short_form(CLI::App& command, RunOptions& options, const std::string& flag,
                     const std::string& key, const std::string& doc);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "core/error.h"
 #include "files/atomic_file.h"
 #include "schedule/check_schedule.h"
@@ -212,8 +213,7 @@ void add_schedule_command(CLI::App& app) {
   schedule->add_option("--svg", command->svg_path, "write a picture");
   schedule->add_option("--trace", command->trace_path, "write a trace for ui.perfetto.dev");
   schedule->add_option("--csv", command->csv_path, "write the actions per rank as CSV");
-  schedule->add_flag("--json", command->json,
-                     "print one JSON object on standard output and nothing else there");
+  add_json_flag(*schedule, command->json);
   schedule->callback([command] { run(*command); });
 }
 

@@ -186,12 +186,9 @@ void add_simulate_command(CLI::App& app) {
       app.add_subcommand("simulate", "how long a training step would take on a cluster");
   simulate->footer(kFooter);
   add_run_options(*simulate, command->run);
-  add_short_form(*simulate, command->run, "--batch", "train.batch", "samples per step");
-  add_short_form(*simulate, command->run, "--seq", "train.seq", "tokens per sample");
+  add_step_forms(*simulate, command->run);
   add_short_form(*simulate, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
-  add_short_form(*simulate, command->run, "--precision", "train.precision",
-                 "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
   simulate
       ->add_option("--cluster", command->cluster,
                    fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "core/error.h"
 #include "exec/topology.h"
 #include "train/progress.h"
@@ -89,8 +90,7 @@ void add_topology_command(CLI::App& app) {
   CLI::App* topology =
       app.add_subcommand("topology", "show this machine's GPUs, network cards and NUMA nodes");
   topology->footer(kFooter);
-  topology->add_flag("--json", *json,
-                     "print one JSON object on standard output and nothing else there");
+  add_json_flag(*topology, *json);
   topology->callback([json] {
     const Topology found = machine_topology();
     if (*json)

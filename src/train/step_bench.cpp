@@ -83,14 +83,13 @@ class StepBench {
       executor_options.observer = [this](const InstructionEvent& event) {
         profile_.observe(event);
       };
-    if (on_gpu())
-      if (const std::string slow = slow_dtype_warning(precision_of_config(config_).compute);
-          !slow.empty())
-        say("warning: " + slow);
-    if (on_gpu())
+    if (on_gpu()) {
+      const std::string slow = slow_dtype_warning(precision_of_config(config_).compute);
+      if (!slow.empty()) say("warning: " + slow);
       executor_ = make_fitting_cuda_executor(config_, std::move(compiled.programs));
-    else
+    } else {
       executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program()), executor_options);
+    }
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
     write_random_batch(*executor_, model_.vocabulary);
   }
