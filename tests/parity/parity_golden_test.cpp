@@ -67,7 +67,7 @@ class ParityGolden : public testing::TestWithParam<std::tuple<ParityCase, Tolera
 TEST_P(ParityGolden, TenStepsGiveTheNumbersOfPyTorch) {
   const auto& [parity_case, tolerance] = GetParam();
   const nlohmann::json golden = read_golden(parity_case.name);
-  const ParityRun run = run_parity(parity_case, tolerance.dtype, /*threads=*/2);
+  const ParityRun run = run_parity(parity_case, tolerance.dtype, {.threads = 2});
   expect_rows_equal(run.losses, golden["losses"], tolerance.losses);
   expect_rows_equal(run.gradient_norms, golden["gradient_norms"], tolerance.gradients);
 
@@ -100,8 +100,8 @@ void expect_same_bits(const std::vector<NamedTensor>& a, const std::vector<Named
 }
 
 TEST_P(ParityRuns, OneAndTwoThreadsGiveTheSameBits) {
-  const ParityRun one = run_parity(GetParam(), DType::Fp32, /*threads=*/1);
-  const ParityRun two = run_parity(GetParam(), DType::Fp32, /*threads=*/2);
+  const ParityRun one = run_parity(GetParam(), DType::Fp32, {.threads = 1});
+  const ParityRun two = run_parity(GetParam(), DType::Fp32, {.threads = 2});
   EXPECT_EQ(one.losses, two.losses);
   EXPECT_EQ(one.gradient_norms, two.gradient_norms);
   expect_same_bits(one.gradients, two.gradients);
@@ -110,7 +110,7 @@ TEST_P(ParityRuns, OneAndTwoThreadsGiveTheSameBits) {
 
 // Rounding weights and activations to eight bits moved these losses by 0.3 % at most.
 TEST_P(ParityRuns, Bf16StaysNearPyTorchInFp64) {
-  const ParityRun run = run_parity(GetParam(), DType::Bf16, /*threads=*/2);
+  const ParityRun run = run_parity(GetParam(), DType::Bf16, {.threads = 2});
   expect_rows_equal(run.losses, read_golden(GetParam().name)["losses"], 0.01);
 }
 

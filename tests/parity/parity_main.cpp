@@ -78,12 +78,15 @@ int run(const std::vector<std::string>& arguments) {
     for (const ParityCase& parity_case : parity_cases()) fmt::print("{}\n", parity_case.name);
     return 0;
   }
-  const auto dtype = arguments.size() == 3 ? dtype_from_name(arguments[1]) : std::nullopt;
+  const bool enough = arguments.size() == 4 && (arguments[3] == "cpu" || arguments[3] == "cuda");
+  const auto dtype = enough ? dtype_from_name(arguments[1]) : std::nullopt;
   if (!dtype)
-    throw UserError("three arguments are needed")
-        .help("tessera_parity --list, or tessera_parity <case> <fp32|fp64> <file.safetensors>");
+    throw UserError("four arguments are needed")
+        .help(
+            "tessera_parity --list, or tessera_parity <case> <bf16|fp32|fp64> <file.safetensors> "
+            "<cpu|cuda>");
   const ParityCase& parity_case = find_parity_case(arguments[0]);
-  write(arguments[2], tensors_of(run_parity(parity_case, *dtype, /*threads=*/2)),
+  write(arguments[2], tensors_of(run_parity(parity_case, *dtype, {.gpu = arguments[3] == "cuda"})),
         describe(parity_case, *dtype));
   return 0;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parity/parity_run.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/compile.h"
 #include "exec/cpu/cpu_executor.h"
+#include "exec/device_executor.h"
 #include "models/build_model.h"
 
 namespace tessera {
@@ -12,28 +14,48 @@ namespace {
 
 constexpr uint64_t kSeed = 7;
 
-CpuExecutor make_executor(const ParityCase& parity_case, DType dtype, int threads) {
+std::unique_ptr<Executor> make_executor(const ParityCase& parity_case, DType dtype,
+                                        ParityMachine machine) {
   Module module = build_model(parity_case.model, parity_case.shape, dtype, HeadKind::Loss);
   CompileOptions options;
   options.optimizer = parity_case.optimizer;
-  options.profile.threads = threads;
+  options.profile.threads = machine.threads;
   options.microbatches = parity_case.microbatches;
-  return {compile(std::move(module), options).program(), {.threads = threads, .poison = true}};
+  std::vector<Program> programs = compile(std::move(module), options).programs;
+  if (machine.gpu) return make_cuda_executor(std::move(programs), {.poison = true});
+  return std::make_unique<CpuExecutor>(
+      std::move(programs.front()), CpuExecutorOptions{.threads = machine.threads, .poison = true});
 }
 
-std::vector<NamedTensor> read_states(const CpuExecutor& executor, StateRole role) {
-  std::vector<NamedTensor> states;
-  for (const StateBuffer& state : executor.program().states) {
-    if (state.spec.role != role) continue;
-    NamedTensor tensor{state.name, state.type, {}};
-    tensor.bytes.resize(static_cast<size_t>(state.type.bytes()));
-    executor.read_state(state, tensor.bytes);
-    states.push_back(std::move(tensor));
+NamedTensor read_state(const Executor& executor, std::string name, const StateBuffer& state) {
+  NamedTensor tensor{std::move(name), state.type, {}};
+  tensor.bytes.resize(static_cast<size_t>(state.type.bytes()));
+  executor.read_state(state, tensor.bytes);
+  return tensor;
+}
+
+std::vector<NamedTensor> read_weights(const Executor& executor) {
+  const auto& states = executor.program().states;
+  std::vector<NamedTensor> weights;
+  for (const StateBuffer& state : states) {
+    if (state.spec.role != StateRole::Parameter) continue;
+    const auto master = std::find_if(states.begin(), states.end(), [&](const StateBuffer& other) {
+      return other.spec.role == StateRole::Master && other.spec.parameter == state.name;
+    });
+    weights.push_back(read_state(executor, state.name, master == states.end() ? state : *master));
   }
-  return states;
+  return weights;
 }
 
-std::vector<NamedTensor> read_gradients(const CpuExecutor& executor) {
+std::vector<NamedTensor> read_averages(const Executor& executor) {
+  std::vector<NamedTensor> averages;
+  for (const StateBuffer& state : executor.program().states)
+    if (state.spec.role == StateRole::Average)
+      averages.push_back(read_state(executor, state.name, state));
+  return averages;
+}
+
+std::vector<NamedTensor> read_gradients(const Executor& executor) {
   std::vector<NamedTensor> gradients;
   for (const StateBuffer& state : executor.program().states) {
     if (state.spec.role != StateRole::Parameter) continue;
@@ -47,12 +69,13 @@ std::vector<NamedTensor> read_gradients(const CpuExecutor& executor) {
 
 }  // namespace
 
-ParityRun run_parity(const ParityCase& parity_case, DType dtype, int threads) {
-  CpuExecutor executor = make_executor(parity_case, dtype, threads);
+ParityRun run_parity(const ParityCase& parity_case, DType dtype, ParityMachine machine) {
+  const std::unique_ptr<Executor> made = make_executor(parity_case, dtype, machine);
+  Executor& executor = *made;
   const HostView& program = executor.program();
   initialise_states(executor, kSeed);
   ParityRun run;
-  run.weights = read_states(executor, StateRole::Parameter);
+  run.weights = read_weights(executor);
   for (int step = 0; step < kParitySteps; ++step) {
     for (int microbatch = 0; microbatch < parity_case.microbatches; ++microbatch)
       for (const HostBuffer& input : program.batch_inputs) {
@@ -68,8 +91,8 @@ ParityRun run_parity(const ParityCase& parity_case, DType dtype, int threads) {
     run.gradient_norms.push_back(std::sqrt(executor.read_step("norm_squares")));
     if (step == 0) run.gradients = read_gradients(executor);
   }
-  run.final_weights = read_states(executor, StateRole::Parameter);
-  run.averages = read_states(executor, StateRole::Average);
+  run.final_weights = read_weights(executor);
+  run.averages = read_averages(executor);
   return run;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a case for ten steps through compiler and CPU executor, and keeps what an oracle needs to
-// do the same.
+// Trains a case for ten steps through compiler and executor, and keeps what an oracle needs to do
+// the same.
 #pragma once
 
 #include <string>
@@ -21,7 +21,13 @@ struct ParityRun {
   std::vector<double> losses, gradient_norms;
 };
 
-// Gradients are of step one, before clipping. Batches are named batch.<step>.<microbatch>.<input>.
-ParityRun run_parity(const ParityCase& parity_case, DType dtype, int threads);
+struct ParityMachine {
+  int threads = 2;
+  bool gpu = false;
+};
+
+// Weights are the master weights where there are any. Gradients are of step one, before clipping.
+// Batches are named batch.<step>.<microbatch>.<input>.
+ParityRun run_parity(const ParityCase& parity_case, DType dtype, ParityMachine machine);
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The four model families in plain PyTorch, from their papers: linear layers of two dims, attention by a full matrix,
-the whole logits. `loss_sum` adds up the losses of a batch; whoever trains divides by the number of labels."""
+the whole logits. `loss_sum` adds up the losses of a batch; whoever trains divides by the number of labels. In bf16,
+norms, rotations, the softmax and losses are worked out in fp32, as is usual."""
 import math
 
 import torch
@@ -14,6 +15,11 @@ ACTIVATIONS = {
 }
 
 
+def wide(x):
+    """In fp32, or in fp64 if it is."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 class RmsNorm(nn.Module):
     def __init__(self, size, epsilon):
         super().__init__()
@@ -21,7 +27,8 @@ class RmsNorm(nn.Module):
         self.epsilon = epsilon
 
     def forward(self, x):
-        return x / torch.sqrt(x.square().mean(-1, keepdim=True) + self.epsilon) * self.weight
+        scaled = wide(x) / torch.sqrt(wide(x).square().mean(-1, keepdim=True) + self.epsilon)
+        return (scaled * self.weight).to(x.dtype)
 
 
 def rope_frequencies(config):
@@ -39,10 +46,10 @@ def rope_frequencies(config):
 
 def rotate(x, positions, frequencies):
     """x is batch, head, position, size; element i turns with element i + size/2."""
-    angles = positions[:, None, :, None].double() * frequencies
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    left, right = x.chunk(2, dim=-1)
-    return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+    angles = positions[:, None, :, None].double() * frequencies.to(x.device)
+    left, right = wide(x).chunk(2, dim=-1)
+    cos, sin = angles.cos().to(left.dtype), angles.sin().to(left.dtype)
+    return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1).to(x.dtype)
 
 
 class Attention(nn.Module):
@@ -75,7 +82,8 @@ class Attention(nn.Module):
         same_document = document[:, :, None] == document[:, None, :]
         earlier = positions[:, None, :] <= positions[:, :, None]
         scores = scores.masked_fill(~(same_document & earlier)[:, None], -math.inf)
-        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+        shares = wide(scores).softmax(-1).to(v.dtype)
+        return self.o((shares @ v).transpose(1, 2).flatten(2))
 
 
 class GptMlp(nn.Module):
@@ -139,7 +147,7 @@ class Transformer(nn.Module):
             x = layer(x, positions, document)
         logits = self.head(self.norm(x))
         labels = batch["labels"].long().flatten()
-        return F.cross_entropy(logits.flatten(0, 1), labels, ignore_index=-1, reduction="sum")
+        return F.cross_entropy(wide(logits).flatten(0, 1), labels, ignore_index=-1, reduction="sum")
 
     @staticmethod
     def label_count(batch):
@@ -157,7 +165,7 @@ class DeepMlp(nn.Module):
         x = batch["x"]
         for layer in self.layers[:-1]:
             x = self.activation(layer(x))
-        return F.mse_loss(self.layers[-1](x), batch["target"], reduction="sum")
+        return F.mse_loss(wide(self.layers[-1](x)), wide(batch["target"]), reduction="sum")
 
     @staticmethod
     def label_count(batch):

@@ -62,7 +62,7 @@ def to_torch(name, array):
 def from_torch(name, shape, parameters):
     """The array that Tessera would have; `parameters` maps PyTorch names to tensors."""
     names, inputs = find(name)
-    parts = [parameters[each].detach().numpy() for each in names]
+    parts = [parameters[each].detach().cpu().numpy() for each in names]
     if not inputs:
         return parts[0].reshape(shape)
     return numpy.stack([part.T for part in parts], axis=1).reshape(shape)
