@@ -6,12 +6,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "exec/cuda/device_memory.h"
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
+#include "exec/gpu_matmul.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps on one GPU beside PyTorch's, model by model, one after the other in one run. Needs a build with CUDA and
 a python3 whose torch sees the GPU. Progress goes to standard error, the table comes last; MFU is of the causal count of
-flops and --peak."""
+flops and --peak. What CUDA and its libraries keep of the GPU for themselves is measured by a step of a tiny model; "over
+plan" is what a step takes beyond that and its plan."""
 import argparse
 import json
 import statistics
@@ -23,8 +24,8 @@ RUNS = {
     "1.5b": ("gpt2-1.5b", 16, 1024, "bf16", "none"),
 }
 PEER_PRECISIONS = ("bf16", "pure_bf16")
-COLUMNS = ["run", "tokens/s", "MFU %", "step s", "first step s", "planned GB", "on GPU GB", "peer tokens/s", "peer GB",
-           "peer start s", "ours / peer"]
+COLUMNS = ["run", "tokens/s", "MFU %", "step s", "first step s", "planned GB", "on GPU GB", "over plan %",
+           "peer tokens/s", "peer GB", "peer start s", "ours / peer"]
 
 
 def parse_arguments():
@@ -60,6 +61,13 @@ def run_json(command, seconds):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
+def library_bytes(arguments):
+    """In use beyond the plan by a step whose own buffers are next to nothing, with every library at work."""
+    tiny = run_json([arguments.binary, "bench", "step", "--device", "cuda", "--model", "tiny", "--batch", 1, "--seq", 128,
+                     "--set", "model.head_size=64", "--precision", "bf16", "--steps", 3, "--json"], arguments.seconds)
+    return tiny["device_bytes"] - tiny["peak_bytes"] if tiny else 0
+
+
 def ours(arguments, run):
     model, batch, seq, precision, rebuilt = RUNS[run]
     sets = [f"run.peak_gflops={arguments.peak * 1000}", f"plan.recompute={rebuilt}", *arguments.set]
@@ -91,7 +99,14 @@ def measure(arguments, run):
     return {"run": run, "ours": own, "peer": other}
 
 
-def row_of(result):
+def over_plan(own, libraries):
+    if not own:
+        return "-"
+    planned = median_of(own, "peak_bytes")
+    return f"{(median_of(own, 'device_bytes') - libraries - planned) / planned * 100:.2f}"
+
+
+def row_of(result, libraries):
     def figure(results, key, form, by=1.0):
         value = median_of(results, key)
         return "-" if value is None else form.format(value / by)
@@ -102,15 +117,17 @@ def row_of(result):
     return [result["run"], figure(own, "tokens_per_second", "{:.0f}"), figure(own, "mfu", "{:.1f}", 0.01),
             figure(own, "step_seconds", "{:.4f}"), figure(own, "first_step_seconds", "{:.1f}"),
             figure(own, "peak_bytes", "{:.2f}", 1e9), figure(own, "device_bytes", "{:.2f}", 1e9),
-            figure(other, "tokens_per_second", "{:.0f}"), figure(other, "peak_bytes", "{:.2f}", 1e9),
-            figure(other, "seconds_before_steady", "{:.1f}"), ratio]
+            over_plan(own, libraries), figure(other, "tokens_per_second", "{:.0f}"),
+            figure(other, "peak_bytes", "{:.2f}", 1e9), figure(other, "seconds_before_steady", "{:.1f}"), ratio]
 
 
 def main():
     arguments = parse_arguments()
     if not arguments.binary.exists():
         sys.exit(f"error: there is no {arguments.binary}: run make cuda")
-    rows = [row_of(measure(arguments, run)) for run in arguments.runs]
+    libraries = library_bytes(arguments)
+    say(f"CUDA and its libraries keep {libraries / 1e9:.3f} GB of the GPU")
+    rows = [row_of(measure(arguments, run), libraries) for run in arguments.runs]
     widths = [max(len(row[i]) for row in [COLUMNS, *rows]) for i in range(len(COLUMNS))]
     for row in [COLUMNS, *rows]:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks the CUDA build on a machine with a GPU, in one call of under eight minutes: every kernel against the CPU, small
-# models in training against the CPU, a covering set of meshes and schedules, and steps of real models timed. Prints one
-# table last; logs go to a folder.
-# Usage: tools/gpu_check.sh [folder with tessera, tessera_cuda_tests and tessera_plan_tests] [folder for logs]
+# Checks the CUDA build on a machine with a GPU, in one call of under ten minutes: every kernel against the CPU, small
+# models in training against the CPU and against PyTorch, a covering set of meshes and schedules, compute-sanitizer, and
+# steps of real models timed. Prints one table last; logs go to a folder.
+# Usage: tools/gpu_check.sh [folder of what make cuda builds] [folder for logs]
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=${1:-build/cuda}
@@ -37,7 +37,11 @@ summary() {
     echo "$tests"
     return
   fi
-  grep -E '^(step_seconds|tokens_per_second|mfu|steps [0-9]|error:|internal error:)' "$1" | sed -E 's/ +/ /g' | paste -sd ';' | cut -c1-150
+  if grep -qE ' (losses|gradients) +[0-9.e-]+ <=' "$1"; then
+    echo "$(grep -c '<=' "$1") distances from PyTorch's runs, $(grep -c FAILED "$1") too large"
+    return
+  fi
+  grep -E '^(step_seconds|tokens_per_second|mfu|steps [0-9]|error:|internal error:|========= ERROR SUMMARY)' "$1" | sed -E 's/ +/ /g' | paste -sd ';' | cut -c1-150
 }
 
 nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader 2>/dev/null
@@ -46,15 +50,18 @@ ldd "$bin/tessera" | grep 'not found'
 tests=$bin/tessera_cuda_tests
 check kernels 100 "$tests" --gtest_brief=1 --gtest_filter='GpuConformance*:GpuKernels*:GpuMemory*:GpuCollectives*:GpuHub*'
 check in_place_20_times 60 "$tests" --gtest_brief=1 --gtest_repeat=20 --gtest_filter='*InPlaceChangesNothing*'
-check small_models 90 "$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels*'
+check small_models 90 "$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels*:GpuAttentionInTraining*'
+check parity_with_pytorch 90 python3 -B tests/parity/oracle.py "$bin/tessera_parity" --device cuda
 plans=$bin/tessera_plan_tests
 check meshes 60 "$plans" --gtest_brief=1 --gtest_filter='GpuMesh*'
 check plans 90 "$plans" --gtest_brief=1 --gtest_filter='GpuPlan*'
 check pipelines 120 "$plans" --gtest_brief=1 --gtest_filter='GpuPipeline*'
 check verify 30 "$bin/tessera" verify --device cuda --mesh pp=2,dp=2,tp=2 --shrink --set train.microbatches=4
 if command -v compute-sanitizer >/dev/null; then
-  check sanitizer 75 compute-sanitizer --error-exitcode 1 "$tests" --gtest_brief=1 \
-    --gtest_filter='GpuSmallModels/GpuTraining.FirstGradientsAreTheCpus/*_fp32_1_microbatches'
+  small=("$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels/GpuTraining.FirstGradientsAreTheCpus/*_1_microbatches')
+  for tool in memcheck racecheck initcheck synccheck; do
+    check "sanitizer_$tool" 75 compute-sanitizer --tool "$tool" --error-exitcode 1 "${small[@]}"
+  done
   check sanitizer_mesh 75 compute-sanitizer --error-exitcode 1 "$bin/tessera" verify --device cuda --mesh cp=2,tp=2 --shrink
 fi
 train=("$bin/tessera" train --device cuda --overwrite --set train.log_every=10)

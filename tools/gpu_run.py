@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trains GPT-2 124M on the built-in text on a GPU, in one call of under ten minutes: bf16 beside PyTorch from the same first
+weights, samples and learning rates, and fp8 beside bf16, for each of three seeds of the first weights. Writes every
+step's losses (curves.csv, curves.svg) into the folder; prints one table last, with two verdicts. A run that the folder
+holds already is kept, so that calls can share the work (--only)."""
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from loss_curves import write_csv, write_svg
+
+ROOT = Path(__file__).resolve().parent.parent
+LAST = 50  # steps that a final training loss is the mean of
+COLUMNS = ["run", "loss, first", f"mean of last {LAST}", "held out", "tokens/s", "seconds"]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", type=Path, default=ROOT / "build" / "cuda", help="folder of tessera, tessera_samples")
+    parser.add_argument("--out", type=Path, default=ROOT / "out" / "gpu_run")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--seq", type=int, default=1024)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--only", nargs="+", choices=("bf16", "fp8", "peer"), default=["bf16", "peer", "fp8"])
+    parser.add_argument("--set", nargs="*", default=[], help="more config keys of all runs")
+    parser.add_argument("--peer-python", default="python3")
+    parser.add_argument("--peer-options", nargs="*", default=[], help="of bench/peer_torch_train.py, without --")
+    parser.add_argument("--seconds", type=int, default=150, help="most that one run may take")
+    return parser.parse_args()
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def call(command, seconds, log):
+    """Whether it ended well; its output goes to the log, the end of a failed one to standard error."""
+    begin = time.monotonic()
+    with open(log, "w", encoding="utf-8") as file:
+        try:
+            code = subprocess.run([str(part) for part in command], stdout=file, stderr=subprocess.STDOUT, check=False,
+                                  timeout=seconds).returncode
+        except subprocess.TimeoutExpired:
+            code = f"more than {seconds} s"
+    say(f"{log.stem}: {time.monotonic() - begin:.1f} s")
+    if code != 0:
+        say(f"  failed ({code}): {log.read_text(encoding='utf-8')[-1500:]}")
+    return code == 0
+
+
+class Runs:
+    def __init__(self, arguments):
+        self.arguments, self.out = arguments, arguments.out
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.keys = ["model.preset=gpt2-124m", f"train.batch={arguments.batch}", f"train.seq={arguments.seq}",
+                     f"train.steps={arguments.steps}", "data.seed=1", *arguments.set]
+
+    def metrics(self, name):
+        file = self.out / name / "metrics.jsonl"
+        rows = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return [json.loads(row) for row in rows] if len(rows) == self.arguments.steps else None
+
+    def train(self, name, seed, precision, more=()):
+        keys = [*self.keys, f"train.seed={seed}", f"train.precision={precision}", *more]
+        return call([self.arguments.bin / "tessera", "train", "--device", self.arguments.device, "--overwrite", "--out",
+                     self.out / name, *(part for key in keys for part in ("--set", key))], self.arguments.seconds,
+                    self.out / f"{name}.log")
+
+    def ours(self, precision):
+        for seed in self.arguments.seeds:
+            name = f"{precision}-{seed}"
+            if not self.metrics(name):
+                self.train(name, seed, precision,
+                           [f"train.eval_every={self.arguments.steps}", "train.eval_batches=16"])
+
+    def first_weights(self, file):
+        """A step at a learning rate of zero changes nothing; its checkpoint holds the first weights."""
+        folder = self.out / "first"
+        done = self.train("first", self.arguments.seeds[0], "bf16",
+                          ["train.steps=1", "train.learning_rate=0", "train.eval_every=0", "checkpoint.every=1"])
+        done = done and call([self.arguments.bin / "tessera", "checkpoint", "convert", folder, file, "--weights", "fp32"],
+                             self.arguments.seconds, self.out / "convert.log")
+        shutil.rmtree(folder, ignore_errors=True)
+        return done
+
+    def peer(self):
+        weights, samples = self.out / "first.safetensors", self.out / "samples.bin"
+        rates = self.out / f"bf16-{self.arguments.seeds[0]}" / "metrics.jsonl"
+        if self.metrics("PyTorch") or not self.metrics(rates.parent.name):
+            return
+        if not self.first_weights(weights) or not call(
+                [self.arguments.bin / "tessera_samples", samples, *self.keys], self.arguments.seconds,
+                self.out / "samples.log"):
+            return
+        options = [f"--{option}" for option in self.arguments.peer_options]
+        call([self.arguments.peer_python, ROOT / "bench" / "peer_torch_train.py", "--weights", weights, "--samples", samples,
+              "--rates", rates, "--batch", self.arguments.batch, "--seq", self.arguments.seq, "--out",
+              self.out / "PyTorch", "--device", self.arguments.device, *options], self.arguments.seconds,
+             self.out / "PyTorch.log")
+        weights.unlink()
+        samples.unlink()
+
+
+def final(rows):
+    return statistics.mean(row["loss"] for row in rows[-LAST:])
+
+
+def table(runs, arguments):
+    lines = [COLUMNS]
+    for name, rows in runs.items():
+        seconds = [row["step_seconds"] for row in rows]
+        held_out = rows[-1].get("held_out_loss")
+        lines.append([name, f"{rows[0]['loss']:.4f}", f"{final(rows):.4f}", f"{held_out:.4f}" if held_out else "-",
+                      f"{arguments.batch * arguments.seq / statistics.median(seconds):.0f}", f"{sum(seconds):.1f}"])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines]
+
+
+def peer_verdict(runs, arguments):
+    """Steps of ours and the peer's see the same samples, so that their losses differ by arithmetic alone; other first weights
+    are the yardstick."""
+    own, other = runs.get(f"bf16-{arguments.seeds[0]}"), runs.get("PyTorch")
+    if not own or not other:
+        return "beside PyTorch: not run"
+    apart = [a["loss"] - b["loss"] for a, b in zip(own, other)]
+    seeds = [final(rows) for name, rows in runs.items() if name.startswith("bf16-")]
+    ended = final(own) - final(other)
+    largest = max(range(len(apart)), key=lambda i: abs(apart[i]))
+    inside = abs(ended) <= max(seeds) - min(seeds)
+    return (f"beside PyTorch: ours - PyTorch {ended:+.4f} in the mean of the last {LAST} steps, {apart[0]:+.5f} in the first, "
+            f"{statistics.mean(abs(a) for a in apart):.4f} apart in the mean of all, {abs(apart[largest]):.4f} at most (step "
+            f"{largest + 1}); {len(seeds)} seeds spread over {max(seeds) - min(seeds):.4f}: "
+            f"{'within' if inside else 'NOT within'} the spread")
+
+
+def fp8_verdict(runs, arguments):
+    """By held-out losses. A fourth seed of bf16 would itself lie outside the range of three every second time: so the
+    mean of the same three seeds in fp8 may be above that of bf16 by no more than the range."""
+    held = {precision: [runs[name][-1]["held_out_loss"] for seed in arguments.seeds
+                        if (name := f"{precision}-{seed}") in runs and "held_out_loss" in runs[name][-1]]
+            for precision in ("bf16", "fp8")}
+    if min(len(losses) for losses in held.values()) < len(arguments.seeds):
+        return "fp8: not run"
+    low, high = min(held["bf16"]), max(held["bf16"])
+    above = statistics.mean(held["fp8"]) - statistics.mean(held["bf16"])
+    single = sum(loss <= high for loss in held["fp8"])
+    return (f"fp8: held-out loss {statistics.mean(held['fp8']):.4f} against {statistics.mean(held['bf16']):.4f} in bf16, "
+            f"{above:+.4f}; {len(held['bf16'])} seeds of bf16 spread over {high - low:.4f} ({low:.4f} to {high:.4f}): "
+            f"{'within' if above <= high - low else 'NOT within'} the spread; {single} of {len(held['fp8'])} fp8 runs end "
+            "no higher than the highest of bf16")
+
+
+def main():
+    arguments = parse_arguments()
+    runs = Runs(arguments)
+    for part in arguments.only:
+        if part == "peer":
+            runs.peer()
+        else:
+            runs.ours(part)
+    names = [f"bf16-{seed}" for seed in arguments.seeds] + ["PyTorch"] + [f"fp8-{seed}" for seed in arguments.seeds]
+    done = {name: rows for name in names if (rows := runs.metrics(name))}
+    if len(done) > 1:
+        curves = {name: [row["loss"] for row in rows] for name, rows in done.items()}
+        write_csv(arguments.out / "curves.csv", curves)
+        write_svg(arguments.out / "curves.svg", curves)
+    print(f"GPT-2 124M, {arguments.batch} x {arguments.seq}, {arguments.steps} steps on the built-in text")
+    print("\n".join([*table(done, arguments), peer_verdict(done, arguments), fp8_verdict(done, arguments)]))
+    sys.exit(0 if done else 1)
+
+
+if __name__ == "__main__":
+    main()
