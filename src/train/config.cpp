@@ -37,6 +37,8 @@ constexpr std::array<PresetDefault, 13> kPresetDefaults{{
     {"qwen3-", "train.learning_rate", "3e-4"},
 }};
 
+constexpr Bounds kMixtureWeight{1e-9, 1e9};
+
 bool is_model_key(std::string_view key) { return key.starts_with("model.") || key == "model"; }
 
 [[noreturn]] void unknown_key(const ConfigValue& value, const std::vector<ConfigField>& fields) {
@@ -86,8 +88,31 @@ bool apply_plan_dims(const ConfigValue& value, Config& config) {
   return true;
 }
 
+// data.mixture."web.bin" = 0.7 sets or appends one source.
+bool apply_mixture(const ConfigValue& value, Config& config) {
+  constexpr std::string_view kPrefix = "data.mixture.";
+  if (value.key == "data.mixture" || value.key == kPrefix)
+    throw user_error("data.mixture is {}, want paths with weights", value.text)
+        .at(value.place)
+        .help(R"(write [data.mixture] and a line per source, such as "web/*.bin" = 0.7)");
+  if (!value.key.starts_with(kPrefix)) return false;
+  double weight = 0;
+  set_field({value.key, &weight, kMixtureWeight, "the source's weight in the mixture"}, value.text,
+            value.place);
+  const std::string path = value.key.substr(kPrefix.size());
+  auto& mixture = config.data.mixture;
+  const auto known = std::find_if(mixture.begin(), mixture.end(),
+                                  [&](const auto& source) { return source.first == path; });
+  if (known == mixture.end())
+    mixture.emplace_back(path, weight);
+  else
+    known->second = weight;
+  return true;
+}
+
 void apply(const ConfigValue& value, Config& config) {
-  if (apply_mesh(value, config) || apply_plan_dims(value, config)) return;
+  if (apply_mesh(value, config) || apply_plan_dims(value, config) || apply_mixture(value, config))
+    return;
   if (is_model_key(value.key)) {
     config.model.emplace_back(value.key == "model" ? "preset" : value.key.substr(6), value.text);
     return;
@@ -104,21 +129,26 @@ void resolve_source(Config& config) {
   if (data.source == "auto") {
     const std::string* family = find_model_setting(config, "family");
     const bool mlp = family != nullptr ? *family == "mlp" : preset_name(config) == "mlp";
-    data.source = mlp                           ? "regression"
-                  : data.path.empty()           ? "stories"
-                  : data.path.ends_with(".bin") ? "tokens"
-                                                : "text";
+    data.source = mlp                     ? "regression"
+                  : !data.mixture.empty() ? "mixture"
+                  : data.path.empty()     ? "stories"
+                                          : source_of_path(data.path);
   }
+  if ((data.source == "mixture") == data.mixture.empty())
+    throw user_error("data.source is {}, but data.mixture lists {} sources", data.source,
+                     data.mixture.size())
+        .at("data.source")
+        .help("use data.source=mixture with a [data.mixture], or neither");
   const bool reads_files = data.source == "text" || data.source == "tokens";
   if (reads_files && data.path.empty())
     throw user_error("data.source is {}, but data.path is empty", data.source)
         .at("data.path")
         .help("give a path, or data.source=stories for built-in text");
   if (!reads_files && !data.path.empty())
-    throw user_error("data.source is {}, which reads no file, but data.path is {}", data.source,
+    throw user_error("data.source is {}, which reads no data.path, but that is {}", data.source,
                      data.path)
         .at("data.source")
-        .help("use data.source=text or tokens, or leave data.path out");
+        .help("leave data.path out, or data.source (and data.mixture)");
 }
 
 void check_together(const Config& config) {
@@ -167,6 +197,10 @@ Config load_config(const std::optional<std::filesystem::path>& file,
                       overrides);
 }
 
+std::string source_of_path(std::string_view path) {
+  return path.ends_with(".bin") || path.ends_with(".idx") ? "tokens" : "text";
+}
+
 const std::string* find_model_setting(const Config& config, std::string_view key) {
   const std::string* found = nullptr;
   for (const auto& [name, text] : config.model)
@@ -202,6 +236,9 @@ std::string to_toml(const Config& config) {
     text +=
         fmt::format("{} = {}\n", field.key.substr(dot + 1), quoted ? toml_string(value) : value);
   }
+  if (!config.data.mixture.empty()) text += "\n[data.mixture]\n";
+  for (const auto& [path, weight] : config.data.mixture)
+    text += fmt::format("{} = {}\n", toml_string(path), weight);
   if (!config.plan_dims.empty()) text += "\n[plan.dims]\n";
   for (const auto& [axis, dims] : config.plan_dims)
     text += fmt::format("{} = {}\n", axis, toml_string(fmt::format("{}", fmt::join(dims, ","))));
@@ -217,8 +254,10 @@ std::vector<ConfigKey> config_keys() {
   return keys;
 }
 
-std::vector<ConfigKey> mesh_keys() {
+std::vector<ConfigKey> table_keys() {
   std::vector<ConfigKey> keys{
+      {"data.mixture.<path>", "", "a number from 1e-09 to 1000000000",
+       "weight of a text file or folder, or of token shards by glob: its share of the samples"},
       {"mesh", "", "axes with sizes, such as dp=2,tp=4",
        "ranks by axis; the last one varies fastest; empty: one rank (--mesh)"}};
   for (const std::string_view axis : known_axes())

@@ -23,6 +23,7 @@ using ModelSettings = std::vector<std::pair<std::string, std::string>>;
 struct DataConfig {
   std::string source = "auto";
   std::string path;
+  std::vector<std::pair<std::string, double>> mixture;  // weights by path, in the order given
   double held_out = 0.01;
   int64_t seed = 1;
   int64_t story_bytes = 64 << 20;
@@ -108,6 +109,9 @@ Config parse_config(std::string_view toml, const std::string& origin,
 // become.
 std::string to_toml(const Config& config);
 
+// What reads a path: "tokens" or "text".
+std::string source_of_path(std::string_view path);
+
 // The last value given for a key of [model]; null when none was.
 const std::string* find_model_setting(const Config& config, std::string_view key);
 // The name of the preset: model.preset, or "tiny".
@@ -118,6 +122,7 @@ struct ConfigKey {
   std::string key, default_value, allowed, doc;
 };
 std::vector<ConfigKey> config_keys();
-std::vector<ConfigKey> mesh_keys();  // those of [mesh] and [plan.dims], which have no field
+// Those of [data.mixture], [mesh] and [plan.dims], which have no field.
+std::vector<ConfigKey> table_keys();
 
 }  // namespace tessera

@@ -69,15 +69,20 @@ std::string bounds_text(const Bounds& bounds) {
 
 std::vector<ConfigField> data_fields(DataConfig& d) {
   return {
-      {"data.source", &d.source, Choices{"auto", "stories", "text", "tokens", "regression"},
-       "built-in stories, text as bytes, token shards, made x and y; auto: by data.path and model"},
-      {"data.path", &d.path, {}, "a text file or folder, or token shards by glob"},
+      {"data.source", &d.source,
+       Choices{"auto", "stories", "text", "tokens", "mixture", "regression"},
+       "built-in stories, text as bytes, token shards, several by weight, made x and y; auto: by "
+       "data.path, data.mixture and model"},
+      {"data.path",
+       &d.path,
+       {},
+       "a text file or folder, or token shards by glob, in llm.c's layout or Megatron's"},
       {"data.held_out", &d.held_out, kBelowOne, "share of the data kept for the held-out loss"},
       {"data.seed", &d.seed, kNotNegative, "seed of the built-in stories and of made data"},
       {"data.story_bytes", &d.story_bytes, Bounds{1, 1e15}, "how much story text there is"},
       {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
       {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
-       "the token that ends a document in token shards; -1: none"},
+       "the token that ends a document in shards without an index; -1: none"},
   };
 }
 

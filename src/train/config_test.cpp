@@ -125,7 +125,7 @@ TEST(Config, TakesDimsOfAnAxisAsAListOrAsText) {
 }
 
 TEST(Config, TakesEveryDocumentedKeyOfAMesh) {
-  for (const ConfigKey& key : mesh_keys()) {
+  for (const ConfigKey& key : table_keys()) {
     if (key.default_value.empty()) continue;
     EXPECT_NO_THROW(parse("", {key.key + "=" + key.default_value})) << key.key;
   }
@@ -171,6 +171,26 @@ TEST(Config, SaysWhereTheTomlIsBroken) {
   EXPECT_EQ(message_of("", {"train.steps"}), "cannot set train.steps: want key=value");
 }
 
+TEST(Config, MixesSourcesByWeightInTheOrderGiven) {
+  const std::vector<std::pair<std::string, double>> wanted{{"web/*.bin", 0.7}, {"a \"b\"", 2}};
+  const Config config =
+      parse("[data.mixture]\n\"web/*.bin\" = 0.6\n'a \"b\"' = 2\n", {"data.mixture.web/*.bin=0.7"});
+  EXPECT_EQ(config.data.mixture, wanted);
+  EXPECT_EQ(config.data.source, "mixture");
+  EXPECT_EQ(parse(to_toml(config)).data.mixture, wanted);
+  EXPECT_EQ(message_of("", {"data.mixture.a=0"}),
+            "data.mixture.a is 0, want a number from 1e-09 to 1000000000");
+  EXPECT_EQ(message_of("", {"data.mixture=a"}), "data.mixture is a, want paths with weights");
+  EXPECT_EQ(message_of("", {"data.mixture.a=1", "data.source=text"}),
+            "data.source is text, but data.mixture lists 1 sources");
+  EXPECT_EQ(message_of("", {"data.mixture.a=1", "model.preset=mlp"}),
+            "data.source is regression, but data.mixture lists 1 sources");
+  EXPECT_EQ(message_of("", {"data.source=mixture"}),
+            "data.source is mixture, but data.mixture lists 0 sources");
+  EXPECT_EQ(message_of("", {"data.mixture.a=1", "data.path=b"}),
+            "data.source is mixture, which reads no data.path, but that is b");
+}
+
 TEST(Config, SaysThatTheFileIsMissing) {
   EXPECT_EQ(user_error_of([] { load_config("/nonexistent.toml", Overrides{}); }),
             "cannot read /nonexistent.toml: no such file or directory");
@@ -181,7 +201,7 @@ TEST(Config, RefusesSettingsThatDoNotGoTogether) {
             "cannot split a batch of 6 samples into 4 microbatches");
   EXPECT_EQ(message_of("", {"data.source=text"}), "data.source is text, but data.path is empty");
   EXPECT_EQ(message_of("", {"data.source=stories", "data.path=x"}),
-            "data.source is stories, which reads no file, but data.path is x");
+            "data.source is stories, which reads no data.path, but that is x");
   EXPECT_EQ(message_of("", {"run.out="}), "run.out is empty");
 }
 

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "train/testing/megatron_bytes.h"
+
 namespace tessera {
 namespace {
 
@@ -241,6 +243,31 @@ TEST_F(TrainerTest, ACheckpointOfOneLayoutGoesOnUnderAnother) {
   const TrainSummary rest = train(config("run", {"train.precision=fp64", "train.schedule=constant",
                                                  "checkpoint.every=4", "mesh=cp=2"}),
                                   /*resume=*/true);
+  ASSERT_EQ(rest.losses.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(rest.losses[i], whole.losses[i + 4], 1e-9);
+}
+
+// Two sources of one size, so that equal orders would show; documents masked.
+TEST_F(TrainerTest, AMixtureGoesOnAtItsSampleOnAnotherMesh) {
+  std::filesystem::create_directories(folder_);
+  const auto write = [&](const char* name, const std::vector<uint8_t>& story) {
+    std::vector<std::vector<std::vector<uint8_t>>> documents(300, {story});
+    const MegatronBytes bytes = megatron_bytes<uint8_t>(1, documents);
+    std::ofstream(folder_ / fmt::format("{}.bin", name)) << bytes.bin;
+    std::ofstream(folder_ / fmt::format("{}.idx", name)) << bytes.idx;
+    return fmt::format("data.mixture.{}=1", (folder_ / fmt::format("{}.bin", name)).string());
+  };
+  const std::vector<std::string> shared{
+      "train.precision=fp64", "train.schedule=constant", write("odd", {1, 3, 5, 7, 9, 11, 13}),
+      write("even", {2, 4, 6, 8, 10, 12, 14}), "data.document_mask=true"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), shared.begin(), shared.end());
+    return more;
+  };
+  const TrainSummary whole = train(config("whole", with({})));
+  train(config("run", with({"train.steps=4", "checkpoint.every=4", "mesh=dp=2"})));
+  const TrainSummary rest =
+      train(config("run", with({"checkpoint.every=4", "mesh=tp=2"})), /*resume=*/true);
   ASSERT_EQ(rest.losses.size(), 4u);
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(rest.losses[i], whole.losses[i + 4], 1e-9);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "models/model_config.h"
 #include "train/config.h"
@@ -12,7 +13,7 @@
 namespace tessera {
 
 struct TrainingData {
-  std::unique_ptr<TokenSource> tokens;  // null for an mlp
+  std::vector<std::unique_ptr<TokenSource>> tokens;  // one; several of a mixture; none for an mlp
   std::unique_ptr<SampleSource> train;
   std::unique_ptr<SampleSource> held_out;  // null when nothing is held out
 };

@@ -49,13 +49,12 @@ class Batch {
   std::vector<std::vector<std::byte>> columns_;
 };
 
-// Where samples come from: windows of tokens, or made regression data.
+// Where samples come from: windows of tokens, mixtures of them, or made regression data. There is a
+// sample for every index: what has an end begins again.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual std::span<const InputField> fields() const = 0;
-  virtual int64_t samples_per_epoch()
-      const = 0;  // sample indices go on beyond it, into the next epoch
   virtual void fill(int64_t sample_index, Batch& batch, int64_t row) const = 0;
 };
 

@@ -15,7 +15,6 @@ namespace {
 class Numbers : public SampleSource {
  public:
   std::span<const InputField> fields() const override { return fields_; }
-  int64_t samples_per_epoch() const override { return 1 << 20; }
   void fill(int64_t sample_index, Batch& batch, int64_t row) const override {
     if (sample_index == breaks_at) throw UserError("the disk is gone");
     std::this_thread::sleep_for(delay);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token shards in the llm.c layout: 256 int32 header words (magic, version, token count), then the
-// tokens. Magic 20240520 holds uint16 in version 1 and uint32 in version 2; llm.c's Llama 3 shards,
-// magic 20240801 version 7, hold uint32.
+// Token shards, one behind the other. Documents begin where a shard's index says so; in shards
+// without one, behind every end token.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "files/mapped_file.h"
+#include "train/data/token_shard.h"
 #include "train/data/token_source.h"
 
 namespace tessera {
@@ -30,15 +29,13 @@ class BinSource : public TokenSource {
             std::span<uint8_t> opens_document) const override;
 
  private:
-  struct Shard {
-    MappedFile file;
-    int64_t token_bytes;  // 2 or 4
-  };
-  uint32_t token_at(size_t shard, int64_t offset) const;
   size_t shard_of(int64_t position) const;
+  bool ends_document(int64_t position) const;
+  void read_shard(size_t shard, int64_t offset, std::span<int32_t> tokens) const;
+  void mark_documents(size_t shard, int64_t begin, std::span<uint8_t> opens_document) const;
 
   BinSourceOptions options_;
-  std::vector<Shard> shards_;
+  std::vector<TokenShard> shards_;
   std::vector<int64_t> begins_{0};  // of each shard, then the end of the last
 };
 

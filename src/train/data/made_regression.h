@@ -26,7 +26,6 @@ class MadeRegression : public SampleSource {
   explicit MadeRegression(MadeRegressionOptions options);
 
   std::span<const InputField> fields() const override { return fields_; }
-  int64_t samples_per_epoch() const override { return options_.samples_per_epoch; }
   void fill(int64_t sample_index, Batch& batch, int64_t row) const override;
 
  private:

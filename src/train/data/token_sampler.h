@@ -41,7 +41,7 @@ class TokenSampler : public SampleSource {
   TokenSampler(const TokenSource& source, TokenSamplerOptions options);
 
   std::span<const InputField> fields() const override { return fields_; }
-  int64_t samples_per_epoch() const override { return samples_; }
+  int64_t samples_per_epoch() const { return samples_; }
   void fill(int64_t sample_index, Batch& batch, int64_t row) const override;
   void fill(int64_t sample_index, const TokenSample& sample) const;
 
