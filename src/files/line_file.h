@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of lines, each written whole as soon as it is known, so that a killed run loses none.
+// A file of lines, each written whole as soon as it is known.
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <string_view>
+#include <utility>
+
+#include "files/append_file.h"
 
 namespace tessera {
 
 class LineFile {
  public:
   // A new file, or behind an old one's lines.
-  LineFile(std::filesystem::path path, bool append);
-  ~LineFile();
-  LineFile(const LineFile&) = delete;
-  LineFile& operator=(const LineFile&) = delete;
+  LineFile(std::filesystem::path path, bool append) : file_(std::move(path), append) {}
 
-  void write(std::string line);  // without the newline
+  void write(std::string line) { file_.write(std::move(line) + '\n'); }  // without the newline
 
  private:
-  std::filesystem::path path_;
-  int file_ = -1;
+  AppendFile file_;
 };
 
 }  // namespace tessera

@@ -83,6 +83,7 @@ struct RunConfig {
   double peak_gflops = 0;
   std::string trace;  // file; empty: none
   int64_t trace_steps = 3;
+  bool tensorboard = true;
 };
 
 struct Config {

@@ -181,6 +181,10 @@ std::vector<ConfigField> run_fields(RunConfig& r) {
        {},
        "file for a trace of the first steps, for ui.perfetto.dev; empty: none"},
       {"run.trace_steps", &r.trace_steps, kPositive, "steps that the trace covers"},
+      {"run.tensorboard",
+       &r.tensorboard,
+       {},
+       "also write metrics as TensorBoard event files, into the folder tensorboard of run.out"},
       {"run.peak_gflops", &r.peak_gflops, kNotNegative,
        "peak of the device for MFU; 0: measured by a matmul"},
   };

@@ -33,10 +33,7 @@ std::string lines_up_to(const std::filesystem::path& path, int64_t step) {
   return kept;
 }
 
-}  // namespace
-
-std::string to_json_line(const StepMetrics& m) {
-  // A loss that is not a number becomes null, as JSON has no word for it.
+nlohmann::ordered_json json_of(const StepMetrics& m) {
   nlohmann::ordered_json json{
       {"step", m.step},
       {"loss", m.loss},
@@ -55,10 +52,8 @@ std::string to_json_line(const StepMetrics& m) {
       {"peak_bytes", m.peak_bytes}};
   if (m.held_out_loss) json["held_out_loss"] = *m.held_out_loss;
   if (m.checkpoint_stall_seconds) json["checkpoint_stall_seconds"] = *m.checkpoint_stall_seconds;
-  return json.dump();
+  return json;
 }
-
-namespace {
 
 // Drops from an old file what the resumed run will write again; says whether there is one.
 bool prepare(const std::filesystem::path& path, std::optional<int64_t> resumed_step) {
@@ -68,6 +63,19 @@ bool prepare(const std::filesystem::path& path, std::optional<int64_t> resumed_s
 }
 
 }  // namespace
+
+std::string to_json_line(const StepMetrics& metrics) {
+  // A loss that is not a number becomes null, as JSON has no word for it.
+  return json_of(metrics).dump();
+}
+
+std::vector<Scalar> scalars_of(const StepMetrics& metrics) {
+  std::vector<Scalar> scalars;
+  const nlohmann::ordered_json json = json_of(metrics);
+  for (const auto& [key, value] : json.items())
+    if (key != "step") scalars.push_back({key, value.get<double>()});
+  return scalars;
+}
 
 MetricsWriter::MetricsWriter(const std::filesystem::path& path, std::optional<int64_t> resumed_step)
     : file_(path, prepare(path, resumed_step)) {}

@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "exec/rank_times.h"
 #include "files/line_file.h"
+#include "train/tensorboard_file.h"
 
 namespace tessera {
 
@@ -33,6 +35,8 @@ struct StepMetrics {
 };
 
 std::string to_json_line(const StepMetrics& metrics);  // without the newline
+// The same numbers, but for the step, under the same names.
+std::vector<Scalar> scalars_of(const StepMetrics& metrics);
 
 class MetricsWriter {
  public:

@@ -152,6 +152,7 @@ void Trainer::prepare_output() {
         .help("choose another with --out");
   if (holds_run && !options_.resume) {
     std::filesystem::remove_all(out / "checkpoints");
+    std::filesystem::remove_all(tensorboard_folder());
     for (const char* report : {"report.md", "report.html", "report.json"})
       std::filesystem::remove(out / report);
   }
@@ -318,9 +319,12 @@ void Trainer::show_sample(const std::string& title) {
 }
 
 TrainSummary Trainer::run() {
-  if (writes_files())
-    recorder_ = std::make_unique<RunRecorder>(
-        config_.run.out, facts_, options_.resume ? std::optional(position_.step) : std::nullopt);
+  if (writes_files()) {
+    const auto resumed_step = options_.resume ? std::optional(position_.step) : std::nullopt;
+    recorder_ = std::make_unique<RunRecorder>(config_.run.out, facts_, resumed_step);
+    if (config_.run.tensorboard)
+      tensorboard_ = std::make_unique<TensorboardFile>(tensorboard_folder(), resumed_step);
+  }
   if (shows_samples()) show_sample(fmt::format("what it writes at step {}", position_.step));
   try {
     train_steps();
@@ -372,6 +376,7 @@ void Trainer::behind_step(StepMetrics& metrics) {
     metrics.checkpoint_stall_seconds = save();
   tell_saves();
   if (recorder_) recorder_->step(metrics);
+  if (tensorboard_) tensorboard_->write(metrics.step, scalars_of(metrics));
   if (!quiet()) progress_.step(metrics);
   if (shows_samples() && (due(config_.train.sample_every) || last))
     show_sample(fmt::format("what it writes at step {}", position_.step));

@@ -97,6 +97,9 @@ class Trainer {
   bool quiet() const { return options_.quiet || !writes_files(); }
   bool due(int64_t every) const { return every > 0 && position_.step % every == 0; }
   bool on_gpu() const { return config_.run.device == "cuda"; }
+  std::filesystem::path tensorboard_folder() const {
+    return std::filesystem::path(config_.run.out) / "tensorboard";
+  }
   bool writes_text() const { return model_.vocabulary == 256; }
 
   Config config_;
@@ -112,7 +115,8 @@ class Trainer {
   std::unique_ptr<TextGenerator> generator_;
   std::unique_ptr<BatchLoader> loader_;
   RunFacts facts_;
-  std::unique_ptr<RunRecorder> recorder_;  // null where this process writes no files
+  std::unique_ptr<RunRecorder> recorder_;         // null where this process writes no files
+  std::unique_ptr<TensorboardFile> tensorboard_;  // null where none is asked for
   std::unique_ptr<TraceRecorder> trace_;
   Progress progress_;
   StopSignal stop_;

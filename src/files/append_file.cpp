@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/line_file.h"
+#include "files/append_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,22 +20,21 @@ UserError cannot_write(const std::filesystem::path& path, int error) {
 
 }  // namespace
 
-LineFile::LineFile(std::filesystem::path path, bool append)
+AppendFile::AppendFile(std::filesystem::path path, bool append)
     : path_(std::move(path)),
       file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC),
                    0644)) {
   if (file_ < 0) throw cannot_write(path_, errno);
 }
 
-LineFile::~LineFile() { ::close(file_); }
+AppendFile::~AppendFile() { ::close(file_); }
 
-void LineFile::write(std::string line) {
-  line += '\n';
-  for (std::string_view rest = line; !rest.empty();) {
-    const ssize_t count = ::write(file_, rest.data(), rest.size());
+void AppendFile::write(std::string_view record) {
+  while (!record.empty()) {
+    const ssize_t count = ::write(file_, record.data(), record.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw cannot_write(path_, errno);
-    rest.remove_prefix(static_cast<size_t>(count));
+    record.remove_prefix(static_cast<size_t>(count));
   }
 }
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of steps as TensorBoard reads them: a TFRecord file of Event messages, each written as
+// soon as it is known. Every start of a run has a file of its own.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "files/append_file.h"
+
+namespace tessera {
+
+struct Scalar {
+  std::string tag;
+  double value = 0;
+};
+
+class TensorboardFile {
+ public:
+  // Makes the folder. A run that goes on behind `resumed_step` tells readers to drop what files of
+  // earlier starts say of later steps.
+  TensorboardFile(const std::filesystem::path& folder, std::optional<int64_t> resumed_step);
+
+  void write(int64_t step, std::span<const Scalar> scalars);
+
+ private:
+  AppendFile file_;
+};
+
+}  // namespace tessera
