@@ -32,6 +32,15 @@ add_library(tessera_openblas INTERFACE)
 target_link_libraries(tessera_openblas INTERFACE ${TESSERA_OPENBLAS})
 target_include_directories(tessera_openblas SYSTEM INTERFACE ${TESSERA_CBLAS_INCLUDE})
 
+# Linked statically: binaries are carried to machines that lack them.
+find_library(TESSERA_PCRE2 NAMES libpcre2-8.a pcre2-8 REQUIRED)
+find_path(TESSERA_PCRE2_INCLUDE pcre2.h REQUIRED)
+find_library(TESSERA_UTF8PROC NAMES libutf8proc.a utf8proc REQUIRED)
+find_path(TESSERA_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
+add_library(tessera_unicode INTERFACE)
+target_link_libraries(tessera_unicode INTERFACE ${TESSERA_PCRE2} ${TESSERA_UTF8PROC})
+target_include_directories(tessera_unicode SYSTEM INTERFACE ${TESSERA_PCRE2_INCLUDE} ${TESSERA_UTF8PROC_INCLUDE})
+
 if(TESSERA_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI QUIET COMPONENTS CXX)

@@ -4,7 +4,7 @@ add_library(tessera STATIC)
 target_link_libraries(
   tessera
   PUBLIC tessera_options fmt::fmt Threads::Threads
-  PRIVATE tessera_openblas tessera_toml nlohmann_json::nlohmann_json)
+  PRIVATE tessera_openblas tessera_toml tessera_unicode nlohmann_json::nlohmann_json)
 
 if(TESSERA_CUDA)
   target_link_libraries(tessera PRIVATE $<LINK_ONLY:CUDA::cudart_static> $<LINK_ONLY:CUDA::cublasLt>
@@ -13,7 +13,7 @@ endif()
 
 if(GTest_FOUND)
   add_executable(tessera_tests)
-  target_link_libraries(tessera_tests PRIVATE tessera nlohmann_json::nlohmann_json GTest::gtest
+  target_link_libraries(tessera_tests PRIVATE tessera tessera_unicode nlohmann_json::nlohmann_json GTest::gtest
                                               GTest::gtest_main)
 endif()
 

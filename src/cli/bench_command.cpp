@@ -175,6 +175,7 @@ void add_bench_command(CLI::App& app) {
   add_bench_kernels(*bench);
   add_bench_matmul(*bench);
   add_bench_scaling(*bench);
+  add_bench_tokenizer(*bench);
   CLI::App* step = bench->add_subcommand("step", "a training step beside the least it could take");
   step->footer(kFooter);
   add_run_options(*step, command->run);

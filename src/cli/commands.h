@@ -23,8 +23,10 @@ void add_bench_collectives(CLI::App& bench);
 void add_bench_kernels(CLI::App& bench);
 void add_bench_matmul(CLI::App& bench);
 void add_bench_scaling(CLI::App& bench);
+void add_bench_tokenizer(CLI::App& bench);
 void add_collectives_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
+void add_tokenizer_command(CLI::App& app);
 void add_topology_command(CLI::App& app);
 void add_docs_command(CLI::App& app);
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields of a tokenizer.json: the value, or a UserError that names the field.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+using Json = nlohmann::json;
+
+const Json* find_field(const Json& object, const std::string& name);  // none where missing or null
+const Json& object_field(const Json& object, const std::string& name);
+const Json& array_field(const Json& object, const std::string& name);
+std::string text_field(const Json& object, const std::string& name);
+bool flag_field(const Json& object, const std::string& name, bool otherwise);
+
+// Ids are bounded, for a table of tokens is made of them.
+inline constexpr int64_t kMaxTokenId = (1 << 21) - 1;
+int32_t token_id(const Json& json, const std::string& token);
+
+}  // namespace tessera

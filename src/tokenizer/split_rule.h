@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A regular expression that cuts text into pieces, compiled by PCRE2. Rules are shared by threads;
+// each thread has a scratch.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+// What matching needs beside the rule. Serves any rule.
+class SplitScratch {
+ public:
+  SplitScratch();
+  ~SplitScratch();
+  SplitScratch(const SplitScratch&) = delete;
+  SplitScratch& operator=(const SplitScratch&) = delete;
+
+ private:
+  friend class SplitRule;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+class SplitRule {
+ public:
+  // `literal`: the pattern is plain text. A pattern that cannot be read is a UserError.
+  SplitRule(std::string_view pattern, bool literal);
+  ~SplitRule();
+  SplitRule(SplitRule&&) noexcept;
+  SplitRule& operator=(SplitRule&&) = delete;
+
+  struct Match {
+    size_t begin, end;
+  };
+  // The first match at or behind `from` in valid UTF-8.
+  std::optional<Match> find(std::string_view text, size_t from, SplitScratch& scratch) const;
+
+ private:
+  struct Code;
+  std::unique_ptr<Code> code_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads tokenizer.json, as the tokenizers library writes it: byte-level BPE and all that GPT-2,
+// Llama 3 and Qwen put around it. What would change tokens and is not known is a UserError.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "tokenizer/tokenizer.h"
+
+namespace tessera {
+
+// A tokenizer.json, or the folder that holds one.
+Tokenizer read_tokenizer(const std::filesystem::path& path);
+// The same from text; `origin` names it in errors.
+Tokenizer parse_tokenizer(std::string_view json, const std::string& origin);
+
+}  // namespace tessera

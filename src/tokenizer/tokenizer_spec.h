@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a tokenizer.json says, as plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tokenizer/added_tokens.h"
+#include "tokenizer/bpe_model.h"
+
+namespace tessera {
+
+// GPT-2's splitting rule, which ByteLevel has built in.
+inline constexpr const char* kGpt2Rule =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+// One step of cutting text into words; every piece of the step before it is cut alone.
+struct SplitStep {
+  std::string pattern;  // empty: nothing is cut
+  bool literal = false;
+  bool keeps_matches = true, keeps_rest = true;
+  bool prefix_space = false;  // before a piece that does not begin with one, before it is cut
+};
+
+struct TokenizerSpec {
+  std::vector<BytesToken> tokens;        // of the byte-level vocabulary
+  std::vector<BytesToken> other_tokens;  // of the vocabulary, but not made of its bytes' characters
+  std::vector<BpeMerge> merges;          // by rank
+  bool ignore_merges = false;            // a word that is a token is that token
+  std::vector<AddedToken> added;
+  bool composes = false;  // text is brought into normalization form C
+  std::vector<SplitStep> steps;
+  std::vector<int32_t> before, behind;  // special tokens put around a text
+};
+
+}  // namespace tessera

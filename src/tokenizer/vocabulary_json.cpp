@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/vocabulary_json.h"
+
+#include "core/error.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/json_fields.h"
+
+namespace tessera {
+namespace {
+
+void check_model(const Json& model) {
+  const Json* type = find_field(model, "type");
+  if (type && *type != "BPE")
+    throw user_error("the model is of type {}, which is not read", type->dump())
+        .help("only byte-level BPE is read, as GPT-2, Llama 3 and Qwen use it");
+  for (const char* name : {"continuing_subword_prefix", "end_of_word_suffix", "dropout"}) {
+    const Json* field = find_field(model, name);
+    if (field && *field != "" && *field != 0.0)
+      throw user_error("the model has {} {}, which is not read", name, field->dump())
+          .help(fmt::format("use a tokenizer without {}", name));
+  }
+  if (flag_field(model, "byte_fallback", false))
+    throw UserError("the model has byte_fallback, so it is not byte-level")
+        .help("only byte-level BPE is read, as GPT-2, Llama 3 and Qwen use it");
+}
+
+// "a b", or ["a", "b"].
+std::pair<std::string, std::string> halves(const Json& merge, size_t rank) {
+  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
+    return {merge[0], merge[1]};
+  if (merge.is_string()) {
+    const std::string& text = merge.get_ref<const std::string&>();
+    const size_t space = text.find(' ');
+    if (space != std::string::npos && text.find(' ', space + 1) == std::string::npos)
+      return {text.substr(0, space), text.substr(space + 1)};
+  }
+  throw user_error("merge {} is neither two tokens with a space between nor a list of two", rank)
+      .help("give a tokenizer.json, as the tokenizers library writes it");
+}
+
+int32_t id_of(const Json& vocabulary, const std::string& token, size_t rank) {
+  const auto found = vocabulary.find(token);
+  if (found == vocabulary.end())
+    throw user_error("merge {} has {}, which is not in the vocabulary", rank, token)
+        .help("the file is damaged: copy or make it again");
+  return token_id(*found, token);
+}
+
+}  // namespace
+
+void read_vocabulary(const Json& file, TokenizerSpec& spec) {
+  const Json& model = object_field(file, "model");
+  check_model(model);
+  const Json& vocabulary = object_field(model, "vocab");
+  std::vector<bool> taken;
+  for (const auto& [token, json] : vocabulary.items()) {
+    const int32_t id = token_id(json, token);
+    if (static_cast<size_t>(id) >= taken.size()) taken.resize(static_cast<size_t>(id) + 1);
+    if (taken[static_cast<size_t>(id)])
+      throw user_error("two tokens of the vocabulary have the id {}", id)
+          .help("the file is damaged: copy or make it again");
+    taken[static_cast<size_t>(id)] = true;
+    if (std::optional<std::string> bytes = from_byte_alphabet(token))
+      spec.tokens.push_back({std::move(*bytes), id});
+    else
+      spec.other_tokens.push_back({token, id});
+  }
+  const Json& merges = array_field(model, "merges");
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    const auto [left, right] = halves(merges[rank], rank);
+    spec.merges.push_back({id_of(vocabulary, left, rank), id_of(vocabulary, right, rank),
+                           id_of(vocabulary, left + right, rank)});
+  }
+  spec.ignore_merges = flag_field(model, "ignore_merges", false);
+}
+
+void read_added_tokens(const Json& file, TokenizerSpec& spec) {
+  if (!find_field(file, "added_tokens")) return;
+  const Json& vocabulary = object_field(object_field(file, "model"), "vocab");
+  for (const Json& json : array_field(file, "added_tokens")) {
+    AddedToken token;
+    token.text = text_field(json, "content");
+    if (token.text.empty()) continue;
+    const Json* id = find_field(json, "id");
+    token.id = token_id(id ? *id : Json(), token.text);
+    const auto in_vocabulary = vocabulary.find(token.text);
+    if (in_vocabulary != vocabulary.end() && *in_vocabulary != token.id)
+      throw user_error("the added token {} has the id {}, in the vocabulary it has {}", token.text,
+                       token.id, in_vocabulary->dump())
+          .help("the file is damaged: copy or make it again");
+    token.special = flag_field(json, "special", false);
+    token.single_word = flag_field(json, "single_word", false);
+    token.left_strip = flag_field(json, "lstrip", false);
+    token.right_strip = flag_field(json, "rstrip", false);
+    token.normalized = flag_field(json, "normalized", !token.special);
+    spec.added.push_back(std::move(token));
+  }
+}
+
+}  // namespace tessera

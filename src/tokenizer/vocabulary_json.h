@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary, the merges and the added tokens of a tokenizer.json.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "tokenizer/tokenizer_spec.h"
+
+namespace tessera {
+
+void read_vocabulary(const nlohmann::json& file, TokenizerSpec& spec);
+// Behind the vocabulary, whose ids theirs must agree with.
+void read_added_tokens(const nlohmann::json& file, TokenizerSpec& spec);
+
+}  // namespace tessera
