@@ -21,8 +21,8 @@ namespace {
 
 constexpr cudnnDataType_t kBf16 = CUDNN_DATA_BFLOAT16, kFp32 = CUDNN_DATA_FLOAT;
 constexpr int64_t kAlignment = 256;
-// Of ds, over all parts of a call the same: of 8 x 4096 x 32 heads it is a quarter.
-constexpr int64_t kMostScoreBytes = int64_t{5} << 29;
+// Of ds, over all parts of a call the same: of 8 x 4096 x 32 heads it is half.
+constexpr int64_t kMostScoreBytes = int64_t{9} << 29;
 
 // Dims and strides of a part of a call: whole heads, as the op has them in memory.
 struct Layouts {
