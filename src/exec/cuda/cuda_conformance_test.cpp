@@ -120,10 +120,10 @@ INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuInPlaceOp, testing::ValuesIn(gpu_cas
 TEST(GpuHead, SeveralChunksMatchTheCpu) {
   if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
   const OpSample sample{.name = "two_chunks",
-                        .operands = output_loss_operands(1, 2051, 4, 65530, 7)};
+                        .operands = output_loss_operands(1, 4099, 4, 65530, 7)};
   const SampleCall call = sample_call(OpKind::output_loss_grad, sample, DType::Fp64);
   const LogitChunks chunks(call.operand_types[0], call.operand_types[1]);
-  ASSERT_EQ(chunks.chunk_rows, 2048);
+  ASSERT_EQ(chunks.chunk_rows, 4096);
   const auto results = run_on_gpu(call), expected = run_kernel(call);
   for (size_t i = 0; i < results.size(); ++i)
     EXPECT_LE(relative_error(results[i], expected[i]), 1e-12) << "result " << i;

@@ -11,7 +11,7 @@
 namespace tessera {
 
 struct LogitChunks {
-  static constexpr int64_t kLogitsBytes = int64_t{1} << 30, kMinRows = 128, kPadding = 64;
+  static constexpr int64_t kLogitsBytes = int64_t{2} << 30, kMinRows = 128, kPadding = 64;
   int64_t rows, vocab, width;
   int64_t stride;  // elements from one row of logits to the next
   int64_t chunk_rows;

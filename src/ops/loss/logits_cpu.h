@@ -91,15 +91,21 @@ void logit_gradients_to_results(const CpuCall& call, const OutputLossSizes& s, i
                      .c = call.result(1).as<T>() + first * s.width,
                      .c_stride = s.width},
        call.threads, gemm_workspace);
-  gemm(Gemm<S, T, S>{.m = s.vocab,
-                     .n = s.width,
-                     .k = rows,
-                     .a = {dlogits, s.vocab, true},
-                     .b = {x + first * s.width, s.width, false},
-                     .c = call.result(2).as<S>(),
-                     .c_stride = s.width,
-                     .accumulate = first > 0 || call.accumulates(2)},
-       call.threads, gemm_workspace);
+  const auto add_to_dtable = [&]<typename R>(R* dtable) {
+    gemm(Gemm<S, T, R>{.m = s.vocab,
+                       .n = s.width,
+                       .k = rows,
+                       .a = {dlogits, s.vocab, true},
+                       .b = {x + first * s.width, s.width, false},
+                       .c = dtable,
+                       .c_stride = s.width,
+                       .accumulate = first > 0 || call.accumulates(2)},
+         call.threads, gemm_workspace);
+  };
+  const TensorRef dtable = call.result(2);
+  if constexpr (!std::is_same_v<S, T>)
+    if (dtable.type->dtype == dtype_of<S>()) return add_to_dtable(dtable.as<S>());
+  add_to_dtable(dtable.as<T>());
 }
 
 // The rows' losses, in their order.

@@ -142,7 +142,6 @@ void for_each_chunk_of_logits(const CudaCall& call, const LogitChunks& s, Chunk&
 template <typename T>
 void logit_gradients_to_results(const CudaCall& call, const LogitChunks& s, int64_t first,
                                 int64_t rows, const T* dlogits) {
-  using S = Accumulator<T>;
   const T *x = call.operand(0).as<T>(), *table = call.operand(1).as<T>();
   call.products.enqueue({.m = rows,
                          .n = s.width,
@@ -158,10 +157,10 @@ void logit_gradients_to_results(const CudaCall& call, const LogitChunks& s, int6
                          .n = s.width,
                          .k = rows,
                          .dtype = dtype_of<T>(),
-                         .result_dtype = dtype_of<S>(),
+                         .result_dtype = call.result(2).type->dtype,
                          .a = {dlogits, s.stride, true},
                          .b = {x + first * s.width, s.width, false},
-                         .c = call.result(2).as<S>(),
+                         .c = call.result(2).data,
                          .c_stride = s.width,
                          .accumulate = first > 0 || call.accumulates(2)},
                         call.stream);

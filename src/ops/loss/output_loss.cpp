@@ -14,8 +14,11 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 }
 
 void gradient(GradientBuilder& g) {
-  const auto results = g.emit(GradientBuilder::kBoth, OpKind::output_loss_grad,
-                              {g.operand(0), g.operand(1), g.operand(2), g.operand(3)});
+  const DType dtype = g.gradient_dtype(1);
+  const std::string word = dtype == g.type(g.operand(1)).dtype ? "same" : std::string(name(dtype));
+  const auto results =
+      g.emit(GradientBuilder::kBoth, OpKind::output_loss_grad,
+             {g.operand(0), g.operand(1), g.operand(2), g.operand(3)}, {{"dtype", word}});
   g.set_result(0, results[0]);
   g.set(0, results[1]);
   g.set(1, results[2]);

@@ -59,6 +59,16 @@ inline void require_output_loss_operands(const OpCall& call) {
   require_type(call, 3, scalar(DType::Fp64));
 }
 
+// In the dtype that the table's gradient is kept in.
+inline TensorType dtable_type(const OpCall& call) {
+  const TensorType& table = call.operand(1);
+  const DType dtype = dtype_attribute(call, "dtype", 1);
+  call.require(dtype == table.dtype || dtype == accumulator_of(table.dtype),
+               "dtype = {} cannot be had from {}: use same or {}", name(dtype), name(table.dtype),
+               name(accumulator_of(table.dtype)));
+  return with_dtype(table, dtype);
+}
+
 inline int64_t output_loss_workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
   return OutputLossSizes(call.operand(0), call.operand(1)).workspace_bytes(profile.threads);
 }

@@ -9,8 +9,7 @@ namespace {
 
 std::vector<TensorType> infer_types(const OpCall& call) {
   require_output_loss_operands(call);
-  const TensorType &x = call.operand(0), &table = call.operand(1);
-  return {scalar(DType::Fp64), x, with_dtype(table, accumulator_of(table.dtype))};
+  return {scalar(DType::Fp64), call.operand(0), dtable_type(call)};
 }
 
 // Per logit three products, and four operations: max, exp, sum, scale.
@@ -27,6 +26,7 @@ const OpDef& output_loss_grad_def() {
       .summary = "output_loss and its gradients, in one pass over chunks of rows",
       .operands = {{"x"}, {"table"}, {"labels"}, {"label_count"}},
       .results = {"loss", "dx", "dtable"},
+      .attributes = {{"dtype", "same"}},
       .infer_types = infer_types,
       .cost = cost,
       .workspace_bytes = output_loss_workspace_bytes,

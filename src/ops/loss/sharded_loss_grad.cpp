@@ -9,11 +9,11 @@ namespace {
 
 std::vector<TensorType> infer_types(const OpCall& call) {
   require_sharded_logit_operands(call, 4);
-  const TensorType &x = call.operand(0), &table = call.operand(1);
+  const TensorType& x = call.operand(0);
   require_type(call, 3, scalar(DType::Fp64));
   require_type(call, 5, row_stat_type(x));
   require_type(call, 6, shared_stats_type(row_stat_type(x)));
-  return {scalar(DType::Fp64), x, with_dtype(table, accumulator_of(table.dtype))};
+  return {scalar(DType::Fp64), x, dtable_type(call)};
 }
 
 // Per logit three products, and two operations: exp, scale.
@@ -31,7 +31,7 @@ const OpDef& sharded_loss_grad_def() {
       .operands =
           {{"x"}, {"table"}, {"labels"}, {"label_count"}, {"shard"}, {"all_max"}, {"stats"}},
       .results = {"loss", "dx", "dtable"},
-      .attributes = {{"vocabulary", int64_t{0}}},
+      .attributes = {{"vocabulary", int64_t{0}}, {"dtype", "same"}},
       .infer_types = infer_types,
       .cost = cost,
       .workspace_bytes = output_loss_workspace_bytes,

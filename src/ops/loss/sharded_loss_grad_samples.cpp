@@ -11,6 +11,7 @@ std::vector<OpSample> sharded_loss_grad_samples() {
                                     c.all_max(), c.stats()},
                        .attributes = {{"vocabulary", c.vocabulary}},
                        .flops = c.tokens() * c.rows * (6 * c.d + 2)});
+  samples.back().attributes.set("dtype", "fp64");  // of bf16 the gradient is then fp32
   return samples;
 }
 

@@ -35,10 +35,12 @@ std::vector<ValueId> expand_output_loss(ExpansionBuilder& b) {
 
 std::vector<ValueId> expand_output_loss_grad(ExpansionBuilder& b) {
   const RowStats rows = shared_row_stats(b);
+  Attributes attributes = true_vocabulary(b);
+  attributes.set("dtype", b.attributes().word("dtype"));
   return b.emit(
       OpKind::sharded_loss_grad,
       {b.operand(0), b.operand(1), b.operand(2), b.operand(3), b.index(), rows.max, rows.sums},
-      true_vocabulary(b));
+      attributes);
 }
 
 }  // namespace tessera
