@@ -28,7 +28,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(recompute(plan, profile));
   pipeline.add(use_fp8(plan));  // 8-bit operands, if asked for
   // Fewer, larger kernels.
-  pipeline.add(fuse());  // bias and activation join their matmul, where no sum is pending
+  pipeline.add(fuse());  // bias, activation and sum join their matmul, where no sum is pending
   // States at rest.
   pipeline.add(build_update(optimizer, plan));  // gathers, reductions, norm, update
   pipeline.add(overlap());                      // collectives start early, are waited for late

@@ -47,7 +47,7 @@ class WorkCount {
     const double flops = count * static_cast<double>(cost.flops);
     work_.flops += flops;
     if (again || instruction.phase == Phase::Recompute) work_.recompute_flops += flops;
-    if (instruction.op != OpKind::matmul && instruction.op != OpKind::matmul_epilogue) return;
+    if (!is_contraction(instruction.op)) return;
     const Contraction c = contraction_of(operands[0], operands[1]);
     matmuls_[std::min({c.m, c.n, c.k})] += flops;
   }

@@ -18,8 +18,6 @@ Cost cost_of_call(const OpCall& call) {
                   : Cost{.flops = 0, .bytes = bytes_of(call.operands) + bytes_of(call.results)};
 }
 
-bool is_matmul(OpKind op) { return op == OpKind::matmul || op == OpKind::matmul_epilogue; }
-
 DType compute_dtype(const OpCall& call) {
   for (const TensorType& operand : call.operands)
     if (is_float(operand.dtype)) return operand.dtype;
@@ -29,7 +27,7 @@ DType compute_dtype(const OpCall& call) {
 }  // namespace
 
 std::array<double, 3> kernel_size(const OpCall& call) {
-  if (is_matmul(call.op)) {
+  if (is_contraction(call.op)) {
     const Contraction c = contraction_of(call.operand(0), call.operand(1));
     return {static_cast<double>(c.m), static_cast<double>(c.n), static_cast<double>(c.k)};
   }
@@ -90,7 +88,8 @@ double KernelCost::roofline_seconds(const OpCall& call) const {
                   static_cast<double>(cost.bytes) / cluster_.device.memory_bandwidth.value);
 }
 
-// The table whose threads, then ranks at work, are nearest to ours.
+// The table whose threads, then ranks at work, are nearest to ours. A matmul that something joined
+// is like a plain one.
 const EfficiencyTable& KernelCost::table_of(std::string_view op) const {
   const EfficiencyTable* best = nullptr;
   std::tuple<int, int> least;
@@ -104,7 +103,7 @@ const EfficiencyTable& KernelCost::table_of(std::string_view op) const {
       least = distance;
     }
   }
-  return best != nullptr ? *best : table_of("other");
+  return best != nullptr ? *best : table_of(op.starts_with("matmul_") ? "matmul" : "other");
 }
 
 double KernelCost::efficiency(const OpCall& call) const {

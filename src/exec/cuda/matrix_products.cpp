@@ -66,6 +66,13 @@ std::optional<cublasLtEpilogue_t> epilogue_of(const DeviceProduct& p) {
   return std::nullopt;
 }
 
+// What the product is added to, if anything.
+const void* summand_of(const DeviceProduct& p) {
+  TESSERA_CHECK(!p.accumulate || !p.addend);
+  return p.addend ? p.addend : p.c;
+}
+bool adds(const DeviceProduct& p) { return p.accumulate || p.addend; }
+
 std::string machine() {
   cudaDeviceProp properties{};
   int device = 0;
@@ -99,7 +106,7 @@ class Candidates {
            static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.b.data));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a.data));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(summand_of(p)));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c));
     status_ = cublasLtMatmulAlgoGetHeuristic(handle, operation, first, second, result, result,
                                              preference, kCandidates, found_.data(), &count_);
@@ -142,9 +149,10 @@ std::string MatrixProducts::key_of(const DeviceProduct& p) const {
                        each.fp8 ? name(*each.fp8) : "");
   };
   const auto epilogue = epilogue_of(p);
-  return fmt::format("{}: {} x {} x {}, {} into {}, {} {} {}, beta {}, epilogue {}", machine_, p.m,
-                     p.n, p.k, name(p.dtype), name(p.result_dtype), matrix(p.a), matrix(p.b),
-                     matrix({p.c, p.c_stride}), p.accumulate ? 1 : 0,
+  const auto addend = p.addend ? fmt::format("@{}", alignment_of(p.addend)) : std::string();
+  return fmt::format("{}: {} x {} x {}, {} into {}, {} {} {}, beta {}{}, epilogue {}", machine_,
+                     p.m, p.n, p.k, name(p.dtype), name(p.result_dtype), matrix(p.a), matrix(p.b),
+                     matrix({p.c, p.c_stride}), adds(p) ? 1 : 0, addend,
                      epilogue ? static_cast<int>(*epilogue) : -1);
 }
 
@@ -239,14 +247,14 @@ void MatrixProducts::set_addresses(const DeviceProduct& p, const Prepared& each)
 cublasStatus_t MatrixProducts::multiply(const DeviceProduct& p, const Prepared& each,
                                         const cublasLtMatmulAlgo_t& algorithm,
                                         cudaStream_t stream) const {
-  const float one = 1, beta = p.accumulate ? 1.0f : 0.0f;
-  const double one64 = 1, beta64 = p.accumulate ? 1.0 : 0.0;
+  const float one = 1, beta = adds(p) ? 1.0f : 0.0f;
+  const double one64 = 1, beta64 = adds(p) ? 1.0 : 0.0;
   const bool fp64 = p.dtype == DType::Fp64;
   set_addresses(p, each);
   return cublasLtMatmul(handle_, each.operation, fp64 ? static_cast<const void*>(&one64) : &one,
                         p.b.data, each.first, p.a.data, each.second,
-                        fp64 ? static_cast<const void*>(&beta64) : &beta, p.c, each.result, p.c,
-                        each.result, &algorithm, workspace_.data(),
+                        fp64 ? static_cast<const void*>(&beta64) : &beta, summand_of(p),
+                        each.result, p.c, each.result, &algorithm, workspace_.data(),
                         static_cast<size_t>(kWorkspaceBytes), stream);
 }
 

@@ -19,8 +19,11 @@ DeviceMatrix without(const DeviceMatrix& matrix, int64_t rows, int64_t columns, 
   return {at(matrix.data, skipped, dtype), matrix.stride, matrix.transposed};
 }
 
-std::byte* result_at(const DeviceProduct& p, int64_t row, int64_t column) {
-  return static_cast<std::byte*>(p.c) + (row * p.c_stride + column) * size_bytes(p.result_dtype);
+// Moves what is read and written like C.
+void skip(DeviceProduct& p, int64_t rows, int64_t columns) {
+  const int64_t skipped = rows * p.c_stride + columns;
+  p.c = static_cast<std::byte*>(p.c) + skipped * size_bytes(p.result_dtype);
+  if (p.addend) p.addend = at(p.addend, skipped, p.result_dtype);
 }
 
 }  // namespace
@@ -33,14 +36,14 @@ std::optional<std::array<DeviceProduct, 2>> split_ragged(const DeviceProduct& p)
     rest.n = p.n % kMultiple;
     most.n = p.n - rest.n;
     rest.b = without(p.b, 0, most.n, p.dtype);
-    rest.c = result_at(p, 0, most.n);
+    skip(rest, 0, most.n);
     return {{most, rest}};
   }
   if (is_ragged(p.m) && p.a.transposed) {
     rest.m = p.m % kMultiple;
     most.m = p.m - rest.m;
     rest.a = without(p.a, most.m, 0, p.dtype);
-    rest.c = result_at(p, most.m, 0);
+    skip(rest, most.m, 0);
     return {{most, rest}};
   }
   if (is_ragged(p.k) && !(p.a.transposed && !p.b.transposed)) {
@@ -49,6 +52,7 @@ std::optional<std::array<DeviceProduct, 2>> split_ragged(const DeviceProduct& p)
     rest.a = without(p.a, 0, most.k, p.dtype);
     rest.b = without(p.b, most.k, 0, p.dtype);
     most.accumulate = true;
+    most.addend = nullptr;
     return {{rest, most}};  // the small part first: it is what is rounded once more
   }
   return std::nullopt;

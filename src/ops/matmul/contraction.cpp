@@ -40,6 +40,17 @@ Dims require_contraction(const OpCall& call) {
   return result;
 }
 
+void require_bias(const OpCall& call, size_t i, const TensorType& result) {
+  require_type(call, i, {result.dtype, select(result.dims, call.operand(0), false)});
+}
+
+ShardingRule after_whole_sum(const OpCall& call) {
+  ShardingRule rule;
+  for (const Dim& dim : call.operand(0).dims)
+    if (!call.result(0).has(dim.name)) rule.whole.push_back(dim.name);
+  return rule;
+}
+
 int64_t matmul_workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
   const Contraction c = contraction_of(call.operand(0), call.operand(1));
   const int64_t accumulator_bytes = size_bytes(accumulator_of(call.operand(0).dtype));

@@ -26,8 +26,19 @@ inline Contraction contraction_of(const TensorType& x, const TensorType& w) {
   return c;
 }
 
+// Whether operands 0 and 1 are multiplied so, whatever comes after.
+inline bool is_contraction(OpKind op) {
+  return op == OpKind::matmul || op == OpKind::matmul_epilogue || op == OpKind::matmul_fp8;
+}
+
 // Checks operands 0 and 1 and gives the result's dims: x's own, then w's own.
 Dims require_contraction(const OpCall& call);
+
+// Operand i is a bias of the result: it has w's own dims.
+void require_bias(const OpCall& call, size_t i, const TensorType& result);
+
+// Of what comes after the whole sum.
+ShardingRule after_whole_sum(const OpCall& call);
 
 int64_t matmul_workspace_bytes(const OpCall& call, const DeviceProfile& profile);
 

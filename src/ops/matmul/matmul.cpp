@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul(x, w): sums over every dim that both have. The result has x's other dims, then w's.
+// matmul(x, w): sums over every dim that both have. The result has x's other dims, then w's. With
+// an addend, which fuse puts there, it is the addend plus that; on the CPU bits as without fusion.
 #include "ops/matmul/contraction.h"
 
 namespace tessera {
@@ -11,7 +12,9 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   call.require(dtype == own || dtype == accumulator_of(own),
                "dtype = {} cannot be had from {}: use same or {}", name(dtype), name(own),
                name(accumulator_of(own)));
-  return {{dtype, std::move(dims)}};
+  const TensorType y{dtype, std::move(dims)};
+  if (call.operands.size() > 2) require_type(call, 2, y);
+  return {y};
 }
 
 // dx sums over w's own dims, dw over x's; the order of operands makes the dims come out as theirs.
@@ -25,11 +28,16 @@ void gradient(GradientBuilder& g) {
   };
   if (g.needs(0)) c.x_outermost ? give(0, w, dy) : give(0, dy, w);
   if (g.needs(1)) c.w_outermost ? give(1, x, dy) : give(1, dy, x);
+  if (g.operand(2) != kNone && g.needs(2)) pass_gradient(g, 2);
 }
 
 Cost cost(const OpCall& call) {
   const Contraction c = contraction_of(call.operand(0), call.operand(1));
-  return cost_of(call, 2 * c.m * c.n * c.k);
+  return cost_of(call, (2 * c.k + (call.operands.size() > 2 ? 1 : 0)) * c.m * c.n);
+}
+
+ShardingRule sharding(const OpCall& call) {
+  return call.operands.size() > 2 ? after_whole_sum(call) : ShardingRule{};
 }
 
 }  // namespace
@@ -38,7 +46,7 @@ const OpDef& matmul_def() {
   static const OpDef def{
       .name = "matmul",
       .summary = "sums over every dim that both operands have; their other dims remain",
-      .operands = {{"x"}, {"w"}},
+      .operands = {{"x"}, {"w"}, {"addend", true}},
       .results = {"y"},
       .attributes = {{"dtype", "same"}},
       .infer_types = infer_types,
@@ -46,6 +54,7 @@ const OpDef& matmul_def() {
       .cost = cost,
       .workspace_bytes = matmul_workspace_bytes,
       .accumulates = {0},
+      .sharding = sharding,
   };
   return def;
 }

@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contraction as one matrix product over the rank's threads.
+#include "exec/cpu/simd.h"
+#include "ops/matmul/finished_rows_cpu.h"
 #include "ops/matmul/product_cpu.h"
 
 namespace tessera {
+namespace {
+
+// The product is rounded before the sum, as if each were an op of its own.
+template <typename R>
+TESSERA_SIMD void add_row(R* y, const R* addend, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) y[i] = store<R>(load(addend[i]) + load(y[i]));
+}
+
+template <typename T, typename R>
+void multiply(const CpuCall& call) {
+  Gemm<T, T, R> g = product_of<T, R>(call, call.result(0));
+  if (!call.operand(2)) return gemm(g, call.threads, call.workspace);
+  const R* addend = call.operand(2).as<R>();
+  const FinishedRows sums(
+      g.n, [&](int64_t at, int64_t, int64_t count) { add_row(g.c + at, addend + at, count); });
+  g.tile_done = &sums;
+  gemm(g, call.threads, call.workspace);
+}
+
+}  // namespace
 
 void matmul_cpu(const CpuCall& call) {
-  const TensorRef y = call.result(0);
   dispatch_float(call.operand(0).type->dtype, [&]<typename T>() {
-    if (y.type->dtype == dtype_of<T>())
-      gemm(product_of<T, T>(call, y), call.threads, call.workspace);
+    if (call.result(0).type->dtype == dtype_of<T>())
+      multiply<T, T>(call);
     else
-      gemm(product_of<T, Accumulator<T>>(call, y), call.threads, call.workspace);
+      multiply<T, Accumulator<T>>(call);
   });
 }
 

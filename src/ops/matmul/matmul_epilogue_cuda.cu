@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bias and activation inside the product where cuBLASLt has them; else in a pass of their own, in
-// which each step is rounded to the dtype as if it were an op.
+// Bias, activation and addend inside the product where cuBLASLt has them; else in a pass of their
+// own, in which each step is rounded to the dtype as if it were an op.
 #include "exec/cuda/kernel_launch.h"
 #include "ops/elementwise/activations_cuda.h"
 #include "ops/matmul/product_cuda.h"
@@ -8,26 +8,29 @@
 namespace tessera {
 namespace {
 
-// pre += bias; y = activation(pre). `pre` may be `y` itself.
+// pre += bias; y = activation(pre), or addend + pre. `pre` may be `y` itself.
 template <typename Activation, typename T>
-__global__ void epilogue_kernel(T* pre, const T* bias, T* y, int64_t count, int64_t cols) {
+__global__ void epilogue_kernel(T* pre, const T* bias, const T* addend, T* y, int64_t count,
+                                int64_t cols) {
   for (int64_t i = first_index(); i < count; i += index_stride()) {
     T value = pre[i];
     if (bias) {
       value = narrow<T>(widen(value) + widen(bias[i % cols]));
       pre[i] = value;
     }
-    y[i] = narrow<T>(Activation::value(widen(value)));
+    value = narrow<T>(Activation::value(widen(value)));
+    y[i] = addend ? narrow<T>(widen(addend[i]) + widen(value)) : value;
   }
 }
 
 template <typename Activation>
 void finish(const CudaCall& call, const TensorRef& pre, int64_t cols) {
-  const TensorRef y = call.result(0), bias = call.operand(2);
+  const TensorRef y = call.result(0), bias = call.operand(2), addend = call.operand(3);
   const int64_t count = y.type->num_elements();
   dispatch_float(y.type->dtype, [&]<typename T>() {
     launch(call, grid_for(count), epilogue_kernel<Activation, T>, pre.as<T>(),
-           static_cast<const T*>(bias ? bias.as<T>() : nullptr), y.as<T>(), count, cols);
+           static_cast<const T*>(bias ? bias.as<T>() : nullptr),
+           static_cast<const T*>(addend ? addend.as<T>() : nullptr), y.as<T>(), count, cols);
   });
 }
 
@@ -36,6 +39,7 @@ bool enqueue_as_one(const CudaCall& call, EpilogueActivation activation) {
   product.bias = call.operand(2).data;
   product.activation = activation;
   product.before = call.result(1).data;
+  product.addend = call.operand(3).data;
   return call.products.try_enqueue(product, call.stream);
 }
 

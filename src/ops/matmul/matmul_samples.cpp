@@ -34,6 +34,16 @@ std::vector<OpSample> matmul_samples() {
        .operands = {{.type = fp64({{"rows", 103}, {"d", 401}})},
                     {.type = fp64({{"d", 401}, {"mlp", 131}}), .parameter = true}},
        .flops = 2 * 103 * 131 * 401},
+      {.name = "addend",
+       .operands = {{.type = fp64({batch, seq, d})},
+                    {.type = fp64({d, heads, e}), .parameter = true},
+                    {.type = fp64({batch, seq, heads, e})}},
+       .flops = 2 * 10 * 12 * 12 + 10 * 12},
+      {.name = "addend_of_an_input_gradient",
+       .operands = {{.type = fp64({{"rows", 16}, {"mlp", 48}})},
+                    {.type = fp64({{"d", 32}, {"mlp", 48}})},
+                    {.type = fp64({{"rows", 16}, {"d", 32}})}},
+       .flops = 2 * 16 * 32 * 48 + 16 * 32},
   };
 }
 

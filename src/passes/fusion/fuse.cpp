@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns: bias_add(matmul(x, w), b) and relu|gelu(matmul...). The value before the activation
-// stays a result where the backward reads it; a matmul whose own result has another reader is left
-// alone.
+// Patterns: bias_add(matmul(x, w), b), relu|gelu(matmul...) and add(y, matmul...). The value before
+// the activation stays a result where the backward reads it; a matmul whose own result has another
+// reader is left alone.
 #include "passes/fusion/fuse.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/emit.h"
 
@@ -20,8 +21,11 @@ class ClassFusion {
 
   int64_t run() {
     for (const Node& node : graph_.nodes())
-      if (!try_bias(node) && !try_activation(node)) keep(node);
-    graph_.rebuild(std::move(kept_));
+      if (!try_bias(node) && !try_activation(node) && !try_add(node)) keep(node);
+    std::vector<Node> left;
+    for (size_t i = 0; i < kept_.size(); ++i)
+      if (!moved_.contains(i)) left.push_back(std::move(kept_[i]));
+    graph_.rebuild(std::move(left));
     return fused_;
   }
 
@@ -59,10 +63,20 @@ class ClassFusion {
     ++fused_;
   }
 
-  // matmul_epilogue has no dtype of its own.
+  // Without an addend; matmul_epilogue has no dtype of its own.
   Node* plain_matmul(ValueId value, Phase phase) {
     Node* matmul = producer(value, OpKind::matmul, phase);
-    return matmul && matmul->attributes.word("dtype") == "same" ? matmul : nullptr;
+    const bool plain =
+        matmul && matmul->operands.size() == 2 && matmul->attributes.word("dtype") == "same";
+    return plain ? matmul : nullptr;
+  }
+
+  // With a bias and nothing after it.
+  Node* biased_matmul(ValueId value, Phase phase) {
+    Node* matmul = producer(value, OpKind::matmul_epilogue, phase);
+    const bool biased =
+        matmul && matmul->operands.size() == 3 && matmul->attributes.word("activation") == "none";
+    return biased ? matmul : nullptr;
   }
 
   bool try_bias(const Node& node) {
@@ -91,11 +105,9 @@ class ClassFusion {
     else
       return false;
     const ValueId before = node.operands[0];
-    Node* matmul = producer(before, OpKind::matmul_epilogue, node.phase);
+    Node* matmul = biased_matmul(before, node.phase);
     if (!matmul) matmul = plain_matmul(before, node.phase);
     if (!matmul || is_returned(before)) return false;
-    if (matmul->op == OpKind::matmul_epilogue && matmul->attributes.word("activation") != "none")
-      return false;
     // A reader between the matmul and the activation would see `before` later than it does now,
     // never earlier: order is kept.
     const bool keep_pre = !read_once(before);
@@ -106,10 +118,38 @@ class ClassFusion {
     return true;
   }
 
+  bool adds_up(ValueId value) const {
+    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
+                       [&](const GraphOutput& o) { return o.value == value && o.accumulates; });
+  }
+
+  // The product goes to where its addend is known: the sum's place. Sums that are pending over
+  // ranks stay what they are.
+  bool try_add(const Node& node) {
+    if (node.op != OpKind::add || node.operands[0] == node.operands[1] || adds_up(node.results[0]))
+      return false;
+    for (const size_t i : {1, 0}) {
+      const ValueId own = node.operands[i];
+      const Node* product = biased_matmul(own, node.phase);
+      if (!product) product = plain_matmul(own, node.phase);
+      if (!product || !read_once(own) || !partial_axes(graph_.value(own).placement).empty())
+        continue;
+      moved_.insert(static_cast<size_t>(product - kept_.data()));
+      Node sum = *product;
+      sum.operands.push_back(node.operands[1 - i]);
+      sum.results = node.results;
+      keep(sum);
+      ++fused_;
+      return true;
+    }
+    return false;
+  }
+
   Graph& graph_;
   std::vector<std::vector<NodeId>> readers_;
   std::vector<int> kept_index_;  // by value: the kept node that produces it
   std::vector<Node> kept_;
+  std::set<size_t> moved_;  // of the kept: what became part of a later one
   int64_t fused_ = 0;
 };
 
@@ -117,7 +157,7 @@ class ClassFusion {
 
 Pass fuse() {
   return {.name = "fuse",
-          .summary = "joins bias and activation to the matmul before them (matmul_epilogue)",
+          .summary = "joins bias, activation and sum to the matmul before them",
           .requires_form = Form::Maths,
           .ensures_form = Form::Maths,
           .run = [](Module& module) {

@@ -75,10 +75,23 @@ void add_elementwise(std::vector<ConformanceCase>& all) {
                   .tolerance_fp32 = 2e-5}});
 }
 
+// Sizes that are cut in two where an addend is along: of columns and of the sum, then of rows.
+void add_products(std::vector<ConformanceCase>& all) {
+  const Dim rows{"rows", 3}, mlp{"mlp", 1030}, d{"d", 1027};
+  all.push_back({OpKind::matmul,
+                 {.name = "an_addend_of_ragged_columns",
+                  .operands = {tensor({rows, d}), tensor({d, mlp}), tensor({rows, mlp})}}});
+  const Dim many{"many", 1031}, few{"few", 16}, wide{"wide", 24};
+  all.push_back({OpKind::matmul,
+                 {.name = "an_addend_of_ragged_rows",
+                  .operands = {tensor({few, many}), tensor({few, wide}), tensor({many, wide})}}});
+}
+
 }  // namespace
 
 std::vector<ConformanceCase> gpu_samples() {
   std::vector<ConformanceCase> all;
+  add_products(all);
   add_norms(all);
   add_embeddings(all);
   add_elementwise(all);
