@@ -64,6 +64,8 @@ if command -v compute-sanitizer >/dev/null; then
   done
   check sanitizer_mesh 75 compute-sanitizer --error-exitcode 1 "$bin/tessera" verify --device cuda --mesh cp=2,tp=2 --shrink
 fi
+check calibrate 60 "$bin/tessera" bench calibrate --device cuda --quick --out "$logs/gpu.toml"
+check simulate 30 "$bin/tessera" simulate --cluster "$logs/gpu.toml" --model tiny --precision bf16
 train=("$bin/tessera" train --device cuda --overwrite --set train.log_every=10)
 check train_tiny_fp32 30 "${train[@]}" --model tiny --steps 60 --out "$logs/tiny"
 check train_tiny_bf16 30 "${train[@]}" --model tiny --steps 60 --set train.precision=bf16 --out "$logs/tiny_bf16"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Trains GPT-2 124M on the built-in text on a GPU, in one call of under ten minutes: bf16 beside PyTorch from the same first
-weights, samples and learning rates, and fp8 beside bf16, for each of three seeds of the first weights. Writes every
-step's losses (curves.csv, curves.svg) into the folder; prints one table last, with two verdicts. A run that the folder
-holds already is kept, so that calls can share the work (--only)."""
+weights, samples and learning rates, and fp8 beside bf16, for each of three seeds of the first weights. PyTorch runs in bf16
+and, as the yardstick of bf16's own noise, in tf32. Writes every step's losses (curves.csv, curves.svg) into the folder;
+prints one table last, with verdicts. A run that the folder holds already is kept, so that calls can share the work."""
 import argparse
 import json
 import shutil
@@ -16,6 +16,7 @@ from pathlib import Path
 from loss_curves import write_csv, write_svg
 
 ROOT = Path(__file__).resolve().parent.parent
+PEERS = {"PyTorch": "bf16", "PyTorch tf32": "tf32"}
 LAST = 50  # steps that a final training loss is the mean of
 COLUMNS = ["run", "loss, first", f"mean of last {LAST}", "held out", "tokens/s", "seconds"]
 
@@ -29,7 +30,8 @@ def parse_arguments():
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--seq", type=int, default=1024)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--only", nargs="+", choices=("bf16", "fp8", "peer"), default=["bf16", "peer", "fp8"])
+    parser.add_argument("--only", nargs="+", choices=("bf16", "fp8", "peer"), default=["bf16", "peer", "fp8"],
+                        help="runs to make, in this order; peer needs those of bf16")
     parser.add_argument("--set", nargs="*", default=[], help="more config keys of all runs")
     parser.add_argument("--peer-python", default="python3")
     parser.add_argument("--peer-options", nargs="*", default=[], help="of bench/peer_torch_train.py, without --")
@@ -91,20 +93,22 @@ class Runs:
         shutil.rmtree(folder, ignore_errors=True)
         return done
 
-    def peer(self):
-        weights, samples = self.out / "first.safetensors", self.out / "samples.bin"
+    def peers(self):
         rates = self.out / f"bf16-{self.arguments.seeds[0]}" / "metrics.jsonl"
-        if self.metrics("PyTorch") or not self.metrics(rates.parent.name):
+        wanted = [name for name in PEERS if not self.metrics(name)]
+        if not wanted or not self.metrics(rates.parent.name):
             return
+        weights, samples = self.out / "first.safetensors", self.out / "samples.bin"
         if not self.first_weights(weights) or not call(
                 [self.arguments.bin / "tessera_samples", samples, *self.keys], self.arguments.seconds,
                 self.out / "samples.log"):
             return
         options = [f"--{option}" for option in self.arguments.peer_options]
-        call([self.arguments.peer_python, ROOT / "bench" / "peer_torch_train.py", "--weights", weights, "--samples", samples,
-              "--rates", rates, "--batch", self.arguments.batch, "--seq", self.arguments.seq, "--out",
-              self.out / "PyTorch", "--device", self.arguments.device, *options], self.arguments.seconds,
-             self.out / "PyTorch.log")
+        for name in wanted:
+            call([self.arguments.peer_python, ROOT / "bench" / "peer_torch_train.py", "--weights", weights, "--samples",
+                  samples, "--rates", rates, "--batch", self.arguments.batch, "--seq", self.arguments.seq, "--out",
+                  self.out / name, "--device", self.arguments.device, "--precision", PEERS[name], *options],
+                 self.arguments.seconds, self.out / f"{name}.log")
         weights.unlink()
         samples.unlink()
 
@@ -124,21 +128,27 @@ def table(runs, arguments):
     return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines]
 
 
+def apart(a, b):
+    """The mean distance of two runs' losses over all steps."""
+    return statistics.mean(abs(x["loss"] - y["loss"]) for x, y in zip(a, b))
+
+
 def peer_verdict(runs, arguments):
     """Steps of ours and the peer's see the same samples, so that their losses differ by arithmetic alone; other first weights
     are the yardstick."""
-    own, other = runs.get(f"bf16-{arguments.seeds[0]}"), runs.get("PyTorch")
+    own, other, exact = (runs.get(name) for name in (f"bf16-{arguments.seeds[0]}", *PEERS))
     if not own or not other:
         return "beside PyTorch: not run"
-    apart = [a["loss"] - b["loss"] for a, b in zip(own, other)]
     seeds = [final(rows) for name, rows in runs.items() if name.startswith("bf16-")]
     ended = final(own) - final(other)
-    largest = max(range(len(apart)), key=lambda i: abs(apart[i]))
     inside = abs(ended) <= max(seeds) - min(seeds)
-    return (f"beside PyTorch: ours - PyTorch {ended:+.4f} in the mean of the last {LAST} steps, {apart[0]:+.5f} in the first, "
-            f"{statistics.mean(abs(a) for a in apart):.4f} apart in the mean of all, {abs(apart[largest]):.4f} at most (step "
-            f"{largest + 1}); {len(seeds)} seeds spread over {max(seeds) - min(seeds):.4f}: "
-            f"{'within' if inside else 'NOT within'} the spread")
+    text = (f"beside PyTorch: ours - PyTorch {own[0]['loss'] - other[0]['loss']:+.5f} in the first step, {ended:+.4f} in the "
+            f"mean of the last {LAST}, {apart(own, other):.4f} apart in the mean of all; {len(seeds)} seeds spread over "
+            f"{max(seeds) - min(seeds):.4f}: {'within' if inside else 'NOT within'} the spread")
+    if exact:
+        text += (f"\nnoise of bf16: from PyTorch in tf32, PyTorch in bf16 is {apart(other, exact):.4f} apart in the mean of all "
+                 f"steps, ours {apart(own, exact):.4f}")
+    return text
 
 
 def fp8_verdict(runs, arguments):
@@ -163,10 +173,10 @@ def main():
     runs = Runs(arguments)
     for part in arguments.only:
         if part == "peer":
-            runs.peer()
+            runs.peers()
         else:
             runs.ours(part)
-    names = [f"bf16-{seed}" for seed in arguments.seeds] + ["PyTorch"] + [f"fp8-{seed}" for seed in arguments.seeds]
+    names = [f"bf16-{seed}" for seed in arguments.seeds] + [*PEERS] + [f"fp8-{seed}" for seed in arguments.seeds]
     done = {name: rows for name in names if (rows := runs.metrics(name))}
     if len(done) > 1:
         curves = {name: [row["loss"] for row in rows] for name, rows in done.items()}

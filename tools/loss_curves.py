@@ -6,7 +6,8 @@ import csv
 import math
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 860, 300, 60, 34, 30
-COLOURS = ["#0b62a4", "#d1495b", "#2e8b57", "#b8860b", "#7b5ea7", "#5f6b73", "#e07b39"]
+MOST_POINTS = 250  # of a curve
+COLOURS = ["#0b62a4", "#d1495b", "#2e8b57", "#b8860b", "#7b5ea7", "#5f6b73", "#e07b39", "#222222"]
 
 
 def write_csv(path, curves):
@@ -48,8 +49,10 @@ def panel(title, curves, colours, x0, y0, width):
                    f'<text x="{x_of(0) - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
     for step in range(0, steps + 1, max(1, steps // 5)):
         out.append(f'<text x="{x_of(step):.1f}" y="{y0 + HEIGHT - 12}" text-anchor="middle">{step}</text>')
+    every = -(-steps // MOST_POINTS)
     for (name, values), colour in zip(curves.items(), colours):
-        points = " ".join(f"{x_of(i + 1):.1f},{y_of(value):.1f}" for i, value in enumerate(values) if value > 0)
+        points = " ".join(f"{x_of(i + 1):.1f},{y_of(value):.1f}" for i, value in enumerate(values)
+                          if value > 0 and i % every == 0)
         out.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.3"><title>{name}</title>'
                    '</polyline>')
     return out

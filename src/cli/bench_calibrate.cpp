@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "core/error.h"
+#include "exec/device_executor.h"
 #include "files/atomic_file.h"
 #include "train/calibrate.h"
 #include "train/model_of_config.h"
@@ -21,35 +22,44 @@ constexpr const char* kFooter =
     "of no one's sizes, with one thread, with all cores, and with two ranks at once;\n"
     "collectives by size, with 2, 3 and 4 ranks. Leave the machine alone meanwhile: it takes "
     "about\n"
-    "a minute.\n"
+    "a minute. With --device cuda kernels are a GPU's, in bf16: a cluster of one rank.\n"
     "Examples:\n"
     "  tessera bench calibrate --out this-machine.toml\n"
+    "  tessera bench calibrate --device cuda --out gpu.toml\n"
     "  tessera simulate --cluster this-machine.toml --model gpt2-124m --batch 4 --seq 256";
 
 struct BenchCalibrate {
-  std::string out = "this-machine.toml", name;
+  std::string out = "this-machine.toml", name, device = "cpu";
   int threads = 0;
   bool quick = false, json = false;
 };
+
+std::vector<std::string> known_devices() {
+  const std::vector<std::string_view> names = device_names();
+  return {names.begin(), names.end()};
+}
 
 void run(const BenchCalibrate& command) {
   const std::filesystem::path out(command.out);
   Config config;
   config.train.threads = command.threads;
-  const Cluster cluster =
-      calibrate({.name = command.name.empty() ? out.stem().string() : command.name,
-                 .cores = threads_of_config(config),
-                 .quick = command.quick,
-                 .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }});
+  const CalibrateOptions options{
+      .name = command.name.empty() ? out.stem().string() : command.name,
+      .cores = threads_of_config(config),
+      .quick = command.quick,
+      .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }};
+  const bool gpu = command.device == "cuda";
+  const Cluster cluster = gpu ? calibrate_gpu(options) : calibrate(options);
   write_file_atomically(out, to_toml(cluster));
   size_t points = 0;
   for (const EfficiencyTable& table : cluster.efficiencies) points += table.points.size();
   const Device& device = cluster.device;
+  const double peak = device.peak(gpu ? DType::Bf16 : DType::Fp32);
   if (command.json)
     fmt::print("{}\n", nlohmann::json{{"file", out.string()},
                                       {"device", device.name},
                                       {"cores", device.cores},
-                                      {"peak_flops_per_second", device.peak(DType::Fp32)},
+                                      {"peak_flops_per_second", peak},
                                       {"memory_bytes_per_second", device.memory_bandwidth.value},
                                       {"launch_seconds", device.launch_seconds.value},
                                       {"kernel_points", points},
@@ -57,9 +67,10 @@ void run(const BenchCalibrate& command) {
                            .dump());
   else
     fmt::print(
-        "{}\n{:.1f} GFLOP/s per core, {:.1f} GB/s, {:.2f} us between kernels\n{} sizes of kernels, "
-        "{} tables of collectives in {}\n",
-        device.name, device.peak(DType::Fp32) / 1e9, device.memory_bandwidth.value / 1e9,
+        "{}\n{:.1f} GFLOP/s{}, {:.1f} GB/s, {:.2f} us between kernels\n{} sizes of kernels, {} "
+        "tables "
+        "of collectives in {}\n",
+        device.name, peak / 1e9, gpu ? "" : " per core", device.memory_bandwidth.value / 1e9,
         device.launch_seconds.value * 1e6, points, cluster.collectives.size(), out.string());
 }
 
@@ -74,6 +85,9 @@ void add_bench_calibrate(CLI::App& bench) {
       ->type_name("FILE")
       ->capture_default_str();
   calibrate->add_option("--name", command->name, "of the cluster; default: the file's");
+  calibrate->add_option("--device", command->device, "what to measure")
+      ->check(CLI::IsMember(known_devices()))
+      ->capture_default_str();
   calibrate->add_option("--threads", command->threads, "cores that ranks share; 0: all")
       ->check(CLI::NonNegativeNumber);
   calibrate->add_flag("--quick", command->quick, "small sizes alone: seconds, for a first look");

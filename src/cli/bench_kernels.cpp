@@ -12,6 +12,7 @@
 #include "exec/gpu_matmul.h"
 #include "exec/kernel_times.h"
 #include "models/build_model.h"
+#include "program/buffer_types.h"
 #include "train/model_of_config.h"
 #include "train/training_options.h"
 
@@ -54,7 +55,7 @@ nlohmann::json to_json(const std::vector<KernelTime>& times, const Rates& rates)
                       {"kernels", nlohmann::json::array()}};
   for (const KernelTime& each : times)
     json["kernels"].push_back({{"op", name(each.op)},
-                               {"shape", each.shape},
+                               {"shape", shape_text(each.operands)},
                                {"calls", each.calls},
                                {"seconds", each.seconds},
                                {"bytes", each.cost.bytes},
@@ -72,7 +73,7 @@ void print_table(const std::vector<KernelTime>& times, const Rates& rates) {
   for (const KernelTime& each : times) {
     if (each.seconds == 0) {
       fmt::print("{:<18} {:>5} {:>9}  {} do not fit the memory\n", name(each.op), each.calls, "-",
-                 each.shape);
+                 shape_text(each.operands));
       continue;
     }
     const double floor = rates.floor_seconds(each.cost);
@@ -82,7 +83,7 @@ void print_table(const std::vector<KernelTime>& times, const Rates& rates) {
                name(each.op), each.calls, each.seconds * 1e6, each.calls * each.seconds * 1e3,
                static_cast<double>(each.cost.bytes) / each.seconds / 1e9,
                static_cast<double>(each.cost.flops) / each.seconds / 1e12, floor * 1e6,
-               floor / each.seconds, each.shape);
+               floor / each.seconds, shape_text(each.operands));
   }
   fmt::print("{:<18} {:>5} {:>9} {:>9.3f} {:>7} {:>8} {:>9} {:>6.2f}\n", "all", "", "",
              seconds * 1e3, "", "", "", floors / seconds);

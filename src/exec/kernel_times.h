@@ -15,7 +15,8 @@ namespace tessera {
 
 struct KernelTime {
   OpKind op;
-  std::string shape;   // sizes of the operands
+  Attributes attributes;
+  std::vector<TensorType> operands, results;
   int calls = 0;       // in one run of the script
   Cost cost;           // of one call; a result that is added into counts twice
   double seconds = 0;  // of one call; 0: its operands do not fit the GPU's memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures this machine into a cluster that the simulator reads: peaks, kernels and collectives by
-// size, ranks being threads of this process.
+// size, ranks being threads of this process; or its GPU, which is a cluster of one rank.
 #pragma once
 
 #include <functional>
@@ -19,5 +19,7 @@ struct CalibrateOptions {
 };
 
 Cluster calibrate(const CalibrateOptions& options);
+// In bf16. A UserError where there is no GPU.
+Cluster calibrate_gpu(const CalibrateOptions& options);
 
 }  // namespace tessera

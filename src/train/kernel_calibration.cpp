@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <map>
 #include <memory>
 
 #include "compiler/compile.h"
@@ -12,6 +10,8 @@
 #include "exec/mesh_executor.h"
 #include "models/build_model.h"
 #include "program/buffer_types.h"
+#include "train/efficiency_samples.h"
+#include "train/made_model.h"
 #include "train/model_of_config.h"
 #include "train/plan_of_config.h"
 #include "train/random_batch.h"
@@ -23,13 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// From caches to memory, from short rows to long ones; sizes that nobody's model has. The axis is
-// that of two ranks, so that ops of every kind of mesh are seen.
-struct MadeModel {
-  const char* preset;
-  int64_t layers, width, heads, kv_heads, mlp_size, vocabulary, batch, seq;
-  const char* axis;
-};
+// From caches to memory, from short rows to long ones. The axis is that of two ranks, so that ops
+// of every kind of mesh are seen.
 constexpr std::array kMadeModels{
     MadeModel{"gpt2-124m", 2, 96, 3, 3, 384, 600, 4, 40, "dp"},
     MadeModel{"gpt2-124m", 2, 320, 5, 5, 1280, 5000, 4, 144, "cp"},
@@ -53,30 +48,11 @@ constexpr int64_t kQuickWidth = 200;
 constexpr int kRounds = 3;  // over all models: a slow moment of the machine spoils few samples
 
 Config config_of(const MadeModel& model, const RankLoad& load) {
-  std::vector<std::string> settings{fmt::format("model.preset={}", model.preset),
-                                    fmt::format("train.batch={}", model.batch),
-                                    fmt::format("train.threads={}", load.threads * load.ranks)};
-  const auto set = [&](std::string_view key, int64_t value) {
-    if (value > 0) settings.push_back(fmt::format("model.{}={}", key, value));
-  };
-  set("layers", model.layers);
-  set("width", model.width);
-  set("heads", model.heads);
-  set("kv_heads", model.kv_heads);
-  set("mlp_size", model.mlp_size);
-  set("vocabulary", model.vocabulary);
-  if (model.heads > 0) {
-    set("head_size", model.width / model.heads / 2 * 2);
-    set("context", std::max<int64_t>(model.seq, 1024));
-    settings.push_back(fmt::format("train.seq={}", model.seq));
-  }
+  std::vector<std::string> settings{fmt::format("train.threads={}", load.threads * load.ranks)};
   if (load.ranks > 1)
     settings.push_back(fmt::format("mesh={}={}", load.ranks == 2 ? model.axis : "dp", load.ranks));
-  return parse_config("", "calibrate", settings);
+  return config_of(model, std::move(settings));
 }
-
-// Efficiencies by op and size.
-using Samples = std::map<std::pair<OpKind, std::array<double, 3>>, std::vector<double>>;
 
 class MadeRun {
  public:
@@ -99,7 +75,7 @@ class MadeRun {
   }
 
   // Adds to the samples; returns the seconds between two kernels.
-  double measure(const Cluster& device, Samples& samples) {
+  double measure(const Cluster& device, EfficiencySamples& samples) {
     run_step();
     run_step();
     seen_.clear();
@@ -140,15 +116,12 @@ class MadeRun {
     return seconds_since(begin);
   }
 
-  static void add(const Seen& seen, const KernelCost& kernels, Samples& samples) {
+  static void add(const Seen& seen, const KernelCost& kernels, EfficiencySamples& samples) {
     const Instruction& instruction = *seen.instruction;
     if (instruction.op == OpKind::wait || op_def(instruction.op).communicates) return;
     const std::vector<TensorType> operands = types_of(*seen.program_class, instruction.operands);
     const std::vector<TensorType> results = types_of(*seen.program_class, instruction.results);
-    const OpCall call{instruction.op, instruction.attributes, operands, results};
-    const double roofline = kernels.roofline_seconds(call);
-    if (roofline > 0)
-      samples[{instruction.op, kernel_size(call)}].push_back(roofline / seen.seconds);
+    samples.add(kernels, {instruction.op, instruction.attributes, operands, results}, seen.seconds);
   }
 
   RankLoad load_;
@@ -157,33 +130,6 @@ class MadeRun {
   Clock::time_point begin_{};
   int step_ = 0;
 };
-
-void add_tables(const Samples& samples, const RankLoad& load,
-                std::vector<EfficiencyTable>& tables) {
-  for (const auto& [key, efficiencies] : samples) {
-    const std::string op(name(key.first));
-    if (tables.empty() || tables.back().op != op || tables.back().threads != load.threads ||
-        tables.back().busy_ranks != load.ranks)
-      tables.push_back({.op = op,
-                        .threads = load.threads,
-                        .busy_ranks = load.ranks,
-                        .source = "measured",
-                        .points = {}});
-    tables.back().points.push_back({key.second, median(efficiencies)});
-  }
-}
-
-// For ops that none of the models has.
-EfficiencyTable other_table(const std::vector<EfficiencyTable>& tables) {
-  std::vector<double> all;
-  for (const EfficiencyTable& table : tables)
-    for (const EfficiencyPoint& point : table.points) all.push_back(point.efficiency);
-  return {.op = "other",
-          .threads = 0,
-          .busy_ranks = 0,
-          .source = "median of all measured",
-          .points = {{{1, 1, 0}, median(all)}}};
-}
 
 }  // namespace
 
@@ -195,7 +141,7 @@ KernelCalibration calibrate_kernels(const Cluster& device, int cores, bool quick
     loads.push_back({.threads = 1, .ranks = 2});
     if (cores >= 4) loads.push_back({.threads = 1, .ranks = 4});
   }
-  std::vector<Samples> samples(loads.size());
+  std::vector<EfficiencySamples> samples(loads.size());
   std::vector<double> launches;
   const int rounds = quick ? 1 : kRounds;
   for (int round = 0; round < rounds; ++round)
@@ -209,7 +155,7 @@ KernelCalibration calibrate_kernels(const Cluster& device, int cores, bool quick
       }
     }
   KernelCalibration result;
-  for (size_t l = 0; l < loads.size(); ++l) add_tables(samples[l], loads[l], result.tables);
+  for (size_t l = 0; l < loads.size(); ++l) samples[l].add_tables(loads[l], result.tables);
   result.tables.push_back(other_table(result.tables));
   result.launch_seconds = median(launches);
   return result;

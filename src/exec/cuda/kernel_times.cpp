@@ -207,7 +207,9 @@ std::vector<KernelTime> time_cuda_kernels(const Program& program, std::string_vi
   std::vector<KernelTime> times;
   for (const Counted& each : distinct_calls(program, program.script(script), wanted))
     times.push_back({.op = each.types.op,
-                     .shape = shape_text(each.types.operands),
+                     .attributes = each.types.attributes,
+                     .operands = each.types.operands,
+                     .results = each.types.results,
                      .calls = each.calls,
                      .cost = cost_of(each.types),
                      .seconds = timer.seconds(each.types)});
