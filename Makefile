@@ -7,7 +7,7 @@ BUILD = build/$(PRESET)
 NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera cuda build demo test test-all bench format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda build demo test test-all fuzz bench format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -31,6 +31,12 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 test-all: test ## every test, every legal plan of up to eight ranks against one rank, every rank killed in every phase
 	@$(BUILD)/tests/plans/tessera_plan_tests --all --gtest_brief=1
 	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
+
+fuzz: ## half a minute of hostile input for each reader of files (ARGS goes to fuzz/run.py: ARGS='--seconds 600 config')
+	@tools/setup.sh build fuzz
+	@$(MAKE) --no-print-directory configure PRESET=fuzz WERROR=OFF
+	@cmake --build build/fuzz -j $(JOBS) --target tessera_fuzz
+	@python3 fuzz/run.py --build build/fuzz $(ARGS)
 
 bench: ## measure speed, as ratios within one run (ARGS goes to bench/run.py: ARGS=--no-peer)
 	@tools/setup.sh build test

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["src", "tests", "bench", "examples", "tools", "cmake"]
+FOLDERS = ["src", "tests", "bench", "examples", "fuzz", "tools", "cmake"]
 CPP = {".h", ".cpp", ".cu", ".def"}
 SCRIPTS = {".py", ".sh", ".cmake"}
 WARN_LINES, MAX_LINES, MAX_FUNCTION_LINES, MAX_HEAD_LINES = 400, 500, 60, 4

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, bench); does nothing when all are there.
-# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [bench]
+# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, bench, fuzz); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [bench] [fuzz]
 set -euo pipefail
 
 packages_for() {
@@ -13,9 +13,10 @@ packages_for() {
     oracle) echo python3 python3-numpy python3-torch ;;
     mpi) echo openmpi-bin libopenmpi-dev ;;
     bench) echo libgloo-dev ;;
+    fuzz) echo clang libclang-rt-dev python3 ;;
     *)
       echo "error: no such purpose: $1" >&2
-      echo " help: use any of build, test, lint, oracle, mpi, bench" >&2
+      echo " help: use any of build, test, lint, oracle, mpi, bench, fuzz" >&2
       exit 2
       ;;
   esac

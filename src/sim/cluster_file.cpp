@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/one_of.h"
+#include "files/toml_characters.h"
 #include "ir/op_kind.h"
 #include "sim/cluster.h"
 
@@ -244,6 +245,7 @@ Cluster read(const toml::table& table, const std::string& origin) {
 
 Cluster parse_cluster(std::string_view toml, const std::string& origin) {
   try {
+    check_toml_characters(toml, origin);
     const toml::table table = toml::parse(toml, origin);
     return read(table, origin);
   } catch (const toml::parse_error& error) {

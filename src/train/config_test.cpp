@@ -171,6 +171,17 @@ TEST(Config, SaysWhereTheTomlIsBroken) {
   EXPECT_EQ(message_of("", {"train.steps"}), "cannot set train.steps: want key=value");
 }
 
+TEST(Config, TakesCharactersBeyondAsciiInQuotesAndCommentsAlone) {
+  const std::string text = "# \u00e9\n[run]\nout = \"\\\"\u00e9#\" # \u00e9\n";
+  EXPECT_EQ(parse(text).run.out, "\"\u00e9#");
+  EXPECT_EQ(parse("\xEF\xBB\xBF[run]\nout = '''\u00e9\n'\u00e9'''\n").run.out, "\u00e9\n'\u00e9");
+  EXPECT_EQ(report_of("[run]\n\u00e9 = 1\n"),
+            "error: run.toml is not TOML: a character outside of quotes is not ASCII\n"
+            "   at: run.toml:2\n help: put keys and texts with such characters into quotes\n");
+  EXPECT_EQ(message_of("[\uFE7Fin]\n"),
+            "run.toml is not TOML: a character outside of quotes is not ASCII");
+}
+
 TEST(Config, MixesSourcesByWeightInTheOrderGiven) {
   const std::vector<std::pair<std::string, double>> wanted{{"web/*.bin", 0.7}, {"a \"b\"", 2}};
   const Config config =

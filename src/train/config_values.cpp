@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "files/toml_characters.h"
 
 namespace tessera {
 namespace {
@@ -79,6 +80,7 @@ bool is_plain_value(const std::string& text) {
 
 std::vector<ConfigValue> values_from_toml(std::string_view toml, const std::string& origin) {
   std::vector<ConfigValue> values;
+  check_toml_characters(toml, origin);
   try {
     flatten(toml::parse(toml, origin), "", origin, values);
   } catch (const toml::parse_error& error) {

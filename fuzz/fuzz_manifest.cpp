@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as what a manifest's digest covers, with the digest that fits, so that the fuzzer gets
+// behind it; and as a whole manifest.
+#include <span>
+
+#include "checkpoint/manifest.h"
+#include "files/digest.h"
+#include "fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace tessera;
+  const std::string_view covered = text_of(data, size);
+  may_refuse([&] { parse_manifest(covered, "input"); });
+  may_refuse([&] {
+    Digest digest;
+    digest.add(std::as_bytes(std::span(covered.data(), covered.size())));
+    std::string text = R"({"format":"tessera-checkpoint-2","digest":")" + digest.text();
+    const Manifest manifest = parse_manifest(text.append(covered), "input");
+    const std::string printed = to_text(manifest);
+    must(to_text(parse_manifest(printed, "printed")) == printed, "a manifest reads back");
+  });
+  return 0;
+}
