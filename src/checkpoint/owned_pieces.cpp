@@ -36,6 +36,20 @@ std::pair<int64_t, int64_t> share_of(const Copies& copies, int64_t elements, siz
   return {0, mine ? elements : 0};
 }
 
+int64_t most_owned_bytes_of(const Program& program, int rank) {
+  int64_t bytes = 0;
+  for (const StateBuffer& state : program.states) {
+    if (state.spec.replica) continue;
+    int64_t elements = 0;
+    for_each_piece(program, rank, state.type, state.placement, state.place,
+                   [&](int64_t, int64_t, int64_t count) { elements += count; });
+    const int64_t copies = copies_of(program, rank, state).count;
+    if (elements >= kLeastElements) elements = (elements + copies - 1) / copies;
+    bytes += elements * size_bytes(state.type.dtype);
+  }
+  return bytes;
+}
+
 class Collected {
  public:
   Collected(OwnedPiece& owned, std::pair<int64_t, int64_t> share)
@@ -96,6 +110,18 @@ std::vector<OwnedPiece> owned_pieces(const Program& program, int rank) {
     all.push_back(std::move(owned));
   }
   return all;
+}
+
+int64_t most_owned_bytes(std::span<const Program> programs) {
+  int64_t most = 0;
+  for (size_t place = 0; place < programs.size(); ++place) {
+    // The first rank there: shards of the others are no larger.
+    const Program& program = programs[place];
+    int rank = 0;
+    while (&at_place(programs, rank) != &program) ++rank;
+    most = std::max(most, most_owned_bytes_of(program, rank));
+  }
+  return most;
 }
 
 }  // namespace tessera

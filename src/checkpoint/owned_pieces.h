@@ -3,6 +3,7 @@
 // copies share the writing among them.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "checkpoint/tensor_piece.h"
@@ -25,5 +26,7 @@ struct OwnedPiece {
 
 Shape shape_of(const TensorType& type);
 std::vector<OwnedPiece> owned_pieces(const Program& program, int rank);
+// That any rank owns at most: small tensors count for each rank that could own them.
+int64_t most_owned_bytes(std::span<const Program> programs);
 
 }  // namespace tessera

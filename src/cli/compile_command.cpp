@@ -17,6 +17,7 @@
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "program/collective_table.h"
+#include "train/compile_step.h"
 #include "train/largest_model.h"
 #include "train/model_of_config.h"
 #include "train/plan_of_config.h"
@@ -141,7 +142,12 @@ void print_stages(const Compiled& compiled) {
 // Wide enough for the longest name of a pass.
 constexpr int kPassWidth = 20;
 
-void print_report(const Compiled& compiled, int64_t parameters) {
+void print_bytes(std::string_view what, int64_t bytes, int64_t parameters) {
+  fmt::print("  {:<12} {:>10}  {:6.2f} bytes per parameter\n", what, short_bytes(bytes),
+             static_cast<double>(bytes) / static_cast<double>(parameters));
+}
+
+void print_report(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
   fmt::print("{:<{}} {:>9}  {}\n", "pass", kPassWidth, "ms", "what it did");
   for (const PassReport& pass : compiled.passes) {
     std::string counts;
@@ -154,15 +160,11 @@ void print_report(const Compiled& compiled, int64_t parameters) {
   const Program& program = largest_of(compiled);
   fmt::print("\n{} parameters; planned bytes{} at most:\n", parameters,
              program.mesh.num_ranks() > 1 ? " of each rank" : "");
-  for (int kind = 0; kind < kNumBufferKinds; ++kind) {
-    const int64_t bytes = program.bytes_by_kind[static_cast<size_t>(kind)];
-    fmt::print("  {:<12} {:>10}  {:6.2f} bytes per parameter\n",
-               name(static_cast<BufferKind>(kind)), short_bytes(bytes),
-               static_cast<double>(bytes) / static_cast<double>(parameters));
-  }
-  fmt::print("  {:<12} {:>10}  {:6.2f} bytes per parameter\n", "all",
-             short_bytes(program.peak_bytes()),
-             static_cast<double>(program.peak_bytes()) / static_cast<double>(parameters));
+  for (int kind = 0; kind < kNumBufferKinds; ++kind)
+    print_bytes(name(static_cast<BufferKind>(kind)),
+                program.bytes_by_kind[static_cast<size_t>(kind)], parameters);
+  if (snapshot > 0) print_bytes("snapshot", snapshot, parameters);
+  print_bytes("all", program.peak_bytes() + snapshot, parameters);
   print_collectives(program);
 }
 
@@ -178,7 +180,7 @@ void print_fits(const std::vector<FamilyMember>& members, int64_t memory) {
   fmt::print("the largest that fits: {}\n", largest ? largest->preset : "none");
 }
 
-nlohmann::json to_json(const Compiled& compiled, int64_t parameters) {
+nlohmann::json to_json(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
   nlohmann::json passes = nlohmann::json::array();
   for (const PassReport& pass : compiled.passes) {
     nlohmann::json counts = nlohmann::json::object();
@@ -189,11 +191,12 @@ nlohmann::json to_json(const Compiled& compiled, int64_t parameters) {
   if (!compiled.programs.empty()) {
     const Program& program = largest_of(compiled);
     json["bytes"] = bytes_json(program);
-    json["peak_bytes"] = program.peak_bytes();
+    json["bytes"]["snapshot"] = snapshot;
+    json["peak_bytes"] = program.peak_bytes() + snapshot;
     json["ranks"] = program.mesh.num_ranks();
     json["collectives"] = collectives_json(program);
     json["bytes_per_parameter"] =
-        static_cast<double>(program.peak_bytes()) / static_cast<double>(parameters);
+        static_cast<double>(program.peak_bytes() + snapshot) / static_cast<double>(parameters);
   }
   if (compiled.programs.size() > 1)
     for (const Program& program : compiled.programs)
@@ -228,12 +231,13 @@ void run(const CompileCommand& command) {
   check_dump_name(command, pipeline);
   const int64_t memory =
       command.memory.empty() ? 0 : parse_byte_size(command.memory);  // 0: not asked
-  const Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
-                                                precision_of_config(config), HeadKind::Loss),
-                                    options);
+  const Compiled compiled = compile_step(build_model(model, microbatch_shape(config, model),
+                                                     precision_of_config(config), HeadKind::Loss),
+                                         config, options);
+  const int64_t snapshot = snapshot_bytes_of_rank(config, compiled.programs);
   const int64_t parameters = parameter_count(model);
   if (command.run.json) {
-    nlohmann::json json = to_json(compiled, parameters);
+    nlohmann::json json = to_json(compiled, parameters, snapshot);
     if (memory > 0)
       for (const FamilyMember& member : family_members(config))
         if (member.peak_bytes <= memory) json["largest_that_fits"] = member.preset;
@@ -242,7 +246,7 @@ void run(const CompileCommand& command) {
   }
   if (command.program)
     for (const Program& program : compiled.programs) fmt::print("{}\n", print(program));
-  print_report(compiled, parameters);
+  print_report(compiled, parameters, snapshot);
   if (memory > 0) print_fits(family_members(config), memory);
 }
 

@@ -13,6 +13,7 @@
 #include "files/atomic_file.h"
 #include "mesh/machine_borders.h"
 #include "models/build_model.h"
+#include "train/compile_step.h"
 #include "train/fault_observer.h"
 #include "train/fitting_step.h"
 #include "train/learning_rate.h"
@@ -97,8 +98,8 @@ void Trainer::make_executor() {
                      plan.mesh.num_ranks(), world->size())
         .help(fmt::format("start {} processes: mpirun -np {}", plan.mesh.num_ranks(),
                           plan.mesh.num_ranks()));
-  Compiled compiled = compile(build_model(model_, shape_, precision_, HeadKind::Loss),
-                              training_options(config_, plan, per_rank));
+  Compiled compiled = compile_step(build_model(model_, shape_, precision_, HeadKind::Loss), config_,
+                                   training_options(config_, plan, per_rank));
   const std::string gathers = gathers_text(compiled.programs.front());
   if (!gathers.empty() && !quiet()) progress_.note(gathers);
   facts_ = facts_of(config_, model_, compiled);

@@ -214,6 +214,20 @@ TEST_F(TrainerTest, CountsTheSnapshotAsPlannedMemory) {
   EXPECT_GT(with.save_bytes, 3 * 4 * with.parameters);
 }
 
+TEST_F(TrainerTest, TheSnapshotHasRoomInAGivenMemory) {
+  // What a rank needs without recomputing, and without room for anything else.
+  const int64_t needed = train(config("plain")).planned_bytes;
+  const auto fitted = [&](const std::string& run, int64_t more_bytes, const char* every) {
+    return train(config(
+        run, {"plan.recompute=fit", every, fmt::format("plan.memory={}B", needed + more_bytes)}));
+  };
+  const int64_t snapshot = 3 * 4 * train(config("size")).parameters;
+  EXPECT_EQ(fitted("enough", 0, "checkpoint.every=0").planned_bytes, needed);
+  EXPECT_EQ(fitted("roomy", snapshot, "checkpoint.every=8").planned_bytes, needed + snapshot);
+  EXPECT_LE(fitted("tight", snapshot - 1, "checkpoint.every=8").planned_bytes,
+            needed + snapshot - 1);
+}
+
 TEST_F(TrainerTest, TheMlpLearnsItsMadeFunction) {
   const TrainSummary summary = train(load_config(
       std::nullopt,
