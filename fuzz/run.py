@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 # No parser may ask for a block of more than 64 MB, or hold more than 768 MB in all (most of it the sanitizer's own).
-LIMITS = ["-malloc_limit_mb=64", "-rss_limit_mb=768", "-timeout=10", "-max_len=4096", "-print_final_stats=1"]
+LIMITS = ["-malloc_limit_mb=64", "-rss_limit_mb=768", "-timeout=10", "-max_len=8192", "-print_final_stats=1"]
 
 
 def fuzz(target, build, seconds):
