@@ -8,7 +8,7 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src"
 ORDER = ["core", "files", "tokenizer", "mesh", "schedule", "ir", "ops", "models", "passes", "program", "compiler", "comm",
-         "exec", "checkpoint", "sim", "plan", "train", "report", "cli"]
+         "exec", "checkpoint", "huggingface", "sim", "plan", "train", "report", "cli"]
 NEVER = {runner: {"passes", "compiler"} for runner in ("comm", "exec", "checkpoint", "sim")}
 KERNEL = re.compile(r"^ops/.*_(cpu|cuda)\.\w+$")
 TEST = re.compile(r"_(test|samples|bench)\.(cpp|h)$|/testing/")

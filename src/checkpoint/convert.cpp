@@ -8,14 +8,10 @@
 namespace tessera {
 namespace {
 
-std::string with_role(const std::string& parameter, StateRole role) {
-  return fmt::format("{}.{}", parameter, name(role));
-}
-
 bool is_parameter(const std::string& state) {
   for (const StateRole role :
        {StateRole::Master, StateRole::Moment1, StateRole::Moment2, StateRole::Average})
-    if (state.ends_with(with_role("", role))) return false;
+    if (state.ends_with(fmt::format(".{}", name(role)))) return false;
   return true;
 }
 
@@ -25,13 +21,9 @@ struct Chosen {
   std::vector<std::string> origins;
 };
 
-void add(Chosen& chosen, const Checkpoint& from, const std::string& name, const std::string& origin,
-         std::optional<DType> dtype) {
-  const auto found = from.tensors().find(origin);
-  if (found == from.tensors().end())
-    throw user_error("{} has no {}", from.path().string(), origin)
-        .help("train with train.ema_decay, or leave out --averaged");
-  const Checkpoint::Tensor& tensor = found->second;
+void add(Chosen& chosen, const StateSource& from, const std::string& name,
+         const std::string& origin, std::optional<DType> dtype) {
+  const StateSource::Tensor& tensor = from.tensors().at(origin);
   chosen.pieces.push_back({.name = name,
                            .dtype = dtype.value_or(tensor.dtype),
                            .shape = tensor.shape,
@@ -39,25 +31,20 @@ void add(Chosen& chosen, const Checkpoint& from, const std::string& name, const 
   chosen.origins.push_back(origin);
 }
 
-Chosen choose(const Checkpoint& from, const ConvertOptions& options) {
+Chosen choose(const StateSource& from, const ConvertOptions& options) {
   Chosen chosen;
   for (const auto& [name, tensor] : from.tensors()) {
-    if (!options.weights) {
+    if (!options.weights)
       add(chosen, from, name, name, {});
-      continue;
-    }
-    if (!is_parameter(name)) continue;
-    const std::string master = with_role(name, StateRole::Master);
-    const std::string exact = from.tensors().contains(master) ? master : name;
-    add(chosen, from, name, options.averaged ? with_role(name, StateRole::Average) : exact,
-        options.weights);
+    else if (is_parameter(name))
+      add(chosen, from, name, from.origin_of(name, options.averaged), options.weights);
   }
   return chosen;
 }
 
 }  // namespace
 
-std::filesystem::path convert_checkpoint(const Checkpoint& from, const std::filesystem::path& to,
+std::filesystem::path convert_checkpoint(const StateSource& from, const std::filesystem::path& to,
                                          const ConvertOptions& options) {
   const Chosen chosen = choose(from, options);
   std::vector<std::byte> bytes;

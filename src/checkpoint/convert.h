@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/state_source.h"
 
 namespace tessera {
 
@@ -17,7 +17,7 @@ struct ConvertOptions {
 
 // To one file where `to` ends with .safetensors, else into the checkpoints of the run's folder
 // `to`. Returns what was written.
-std::filesystem::path convert_checkpoint(const Checkpoint& from, const std::filesystem::path& to,
+std::filesystem::path convert_checkpoint(const StateSource& from, const std::filesystem::path& to,
                                          const ConvertOptions& options);
 
 }  // namespace tessera

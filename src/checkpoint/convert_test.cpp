@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/small_machine.h"
 #include "core/widened.h"
 #include "train/testing/temporary_folder.h"

@@ -9,8 +9,8 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/convert.h"
 #include "cli/commands.h"
-#include "cli/find_checkpoint.h"
 #include "cli/run_options.h"
+#include "train/find_checkpoint.h"
 #include "train/progress.h"
 
 namespace tessera {

@@ -11,6 +11,9 @@ namespace tessera {
 void add_train_command(CLI::App& app);
 void add_generate_command(CLI::App& app);
 void add_checkpoint_command(CLI::App& app);
+void add_evaluate_command(CLI::App& app);
+void add_import_command(CLI::App& app);
+void add_export_command(CLI::App& app);
 void add_compile_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);

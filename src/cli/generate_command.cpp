@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/find_checkpoint.h"
 #include "cli/run_options.h"
 #include "train/model_of_config.h"
+#include "train/stored_model.h"
 #include "train/text_generator.h"
 
 namespace tessera {
@@ -29,8 +29,8 @@ struct GenerateCommand {
 };
 
 void run(const GenerateCommand& command) {
-  const Checkpoint checkpoint = find_checkpoint(command.from);
-  Config config = parse_config(checkpoint.facts().config_toml, "the checkpoint's config", {});
+  const auto stored = open_stored_model(command.from);
+  Config config = config_of(*stored);
   config.train.threads = command.threads;
   const ModelConfig model = model_of_config(config);
   if (model.family == Family::Mlp)
@@ -44,7 +44,7 @@ void run(const GenerateCommand& command) {
   const bool bytes = model.vocabulary == 256;
   TextGenerator generator(model, precision_of_config(config).compute, config.train.seq,
                           threads_of_config(config));
-  checkpoint.load_parameters(generator.executor(), command.averaged);
+  stored->load_weights(generator.executor(), command.averaged);
 
   std::vector<int32_t> prompt;
   for (const char c : command.prompt) prompt.push_back(static_cast<unsigned char>(c));
@@ -66,7 +66,7 @@ void run(const GenerateCommand& command) {
     const nlohmann::json json{{"prompt", command.prompt},
                               {"text", text},
                               {"tokens", tokens},
-                              {"step", checkpoint.facts().position.step}};
+                              {"step", stored->facts().position.step}};
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("\n");
@@ -79,7 +79,9 @@ void add_generate_command(CLI::App& app) {
   auto command = std::make_shared<GenerateCommand>();
   CLI::App* generate = app.add_subcommand("generate", "write text with a trained model");
   generate->footer(kFooter);
-  generate->add_option("checkpoint", command->from, "a checkpoint, or the output folder of a run")
+  generate
+      ->add_option("checkpoint", command->from,
+                   "a checkpoint, the output folder of a run, or a model of Hugging Face's")
       ->required();
   generate->add_option("--prompt", command->prompt, "text to go on from");
   generate->add_option("--tokens", command->options.tokens, "tokens to write")

@@ -60,7 +60,10 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", TESSERA_VERSION);
   tessera::add_train_command(app);
   tessera::add_generate_command(app);
+  tessera::add_evaluate_command(app);
   tessera::add_checkpoint_command(app);
+  tessera::add_import_command(app);
+  tessera::add_export_command(app);
   tessera::add_compile_command(app);
   tessera::add_verify_command(app);
   tessera::add_simulate_command(app);

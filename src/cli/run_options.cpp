@@ -6,11 +6,13 @@
 
 namespace tessera {
 
-Config RunOptions::load() const {
+std::vector<std::string> RunOptions::all() const {
   std::vector<std::string> all = overrides;
   for (const auto& [key, value] : short_forms) all.push_back(fmt::format("{}={}", key, value));
-  return load_config(file, all);
+  return all;
 }
+
+Config RunOptions::load() const { return load_config(file, all()); }
 
 void add_short_form(CLI::App& command, RunOptions& options, const std::string& flag,
                     const std::string& key, const std::string& doc) {
@@ -36,18 +38,22 @@ void add_json_flag(CLI::App& command, bool& json) {
                    "print one JSON object on standard output and nothing else there");
 }
 
-void add_run_options(CLI::App& command, RunOptions& options) {
-  command.add_option("config", options.file, "config file (TOML)")->type_name("FILE");
+void add_settings(CLI::App& command, RunOptions& options) {
   command
       .add_option("--set", options.overrides,
                   "set one key of the config, over the file: --set train.seq=64")
       ->type_name("KEY=VALUE")
       ->take_all();
+  add_short_form(command, options, "--mesh", "mesh", "ranks by axis: dp=2,fsdp=2,cp=1,tp=2");
+  add_json_flag(command, options.json);
+}
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  command.add_option("config", options.file, "config file (TOML)")->type_name("FILE");
+  add_settings(command, options);
   add_short_form(command, options, "--model", "model.preset",
                  "model preset, such as tiny or gpt2-124m");
-  add_short_form(command, options, "--mesh", "mesh", "ranks by axis: dp=2,fsdp=2,cp=1,tp=2");
   add_short_form(command, options, "--seed", "train.seed", "seed of the initial weights");
-  add_json_flag(command, options.json);
 }
 
 }  // namespace tessera

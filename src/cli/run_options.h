@@ -22,10 +22,13 @@ struct RunOptions {
       short_forms;  // key, value; stronger than overrides
   bool json = false;
 
+  std::vector<std::string> all() const;  // overrides, then short forms as such
   Config load() const;
 };
 
 void add_json_flag(CLI::App& command, bool& json);
+// Adds --set, --mesh and --json.
+void add_settings(CLI::App& command, RunOptions& options);
 // Adds the config file, --set, --model, --seed and --json. `options` must live as long as the
 // application.
 void add_run_options(CLI::App& command, RunOptions& options);

@@ -10,7 +10,9 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "comm/mpi/mpi_process.h"
+#include "train/continued_config.h"
 #include "train/loss_plot.h"
+#include "train/stored_model.h"
 #include "train/supervisor.h"
 #include "train/trainer.h"
 
@@ -30,10 +32,13 @@ constexpr const char* kFooter =
     "  mpirun -np 4 tessera train --mesh dp=2,tp=2     four ranks as processes over MPI\n"
     "  tessera train --save-every 100 --supervise      after a crash, on from the newest "
     "checkpoint\n"
+    "  tessera train --init-from out/tiny --set data.path=books/ --set train.seq=512 --out "
+    "out/more\n"
     "Keys for files and --set: tessera docs config";
 
 struct TrainCommand {
   RunOptions run;
+  std::string init_from;
   bool resume = false, overwrite = false, supervise = false;
   int restarts = 10;
 };
@@ -111,12 +116,23 @@ void print_summary(const TrainSummary& summary) {
 
 // As all ranks of the mesh, or, in a job, as one of them.
 void train(const TrainCommand& command, RankWorld* world) {
-  Config config = command.run.load();
+  std::unique_ptr<StateSource> first;
+  Config config;
+  if (command.init_from.empty()) {
+    config = command.run.load();
+  } else {
+    first = open_stored_model(command.init_from);
+    ContinuedConfig continued = continued_config(*first, command.run.file, command.run.all());
+    config = std::move(continued.config);
+    if (!continued.note.empty() && !command.run.json && (!world || world->rank() == 0))
+      fmt::print(stderr, "{}\n", continued.note);
+  }
   if (world && config.mesh.empty()) config.mesh = {{"dp", world->size()}};
   std::optional<FaultPlan> faults;
   if (const char* text = std::getenv("TESSERA_FAULT")) faults.emplace(text);
   Trainer trainer(std::move(config), {.resume = command.resume,
                                       .overwrite = command.overwrite,
+                                      .init_from = first.get(),
                                       .quiet = command.run.json,
                                       .world = world,
                                       .faults = faults ? &*faults : nullptr});
@@ -198,6 +214,8 @@ void add_train_command(CLI::App& app) {
                  "write a trace of the first steps, for ui.perfetto.dev");
   train->add_flag("--resume", command->resume,
                   "go on from the newest checkpoint of the output folder that is whole");
+  train->add_option("--init-from", command->init_from,
+                    "begin with the weights of a checkpoint, a run or a model of Hugging Face's");
   train->add_flag("--overwrite", command->overwrite, "replace an old run in the output folder");
   train->add_flag("--supervise", command->supervise,
                   "start the run again from its newest checkpoint when it crashes");

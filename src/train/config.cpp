@@ -165,8 +165,10 @@ void check_together(const Config& config) {
 }  // namespace
 
 Config parse_config(std::string_view toml, const std::string& origin,
-                    std::span<const std::string> overrides) {
-  std::vector<ConfigValue> values = values_from_toml(toml, origin);
+                    std::span<const std::string> overrides, std::span<const std::string> base) {
+  std::vector<ConfigValue> values;
+  for (const std::string& assignment : base) values.push_back(value_from_override(assignment));
+  for (ConfigValue& value : values_from_toml(toml, origin)) values.push_back(std::move(value));
   for (const std::string& assignment : overrides) values.push_back(value_from_override(assignment));
 
   Config names;  // the preset must be known before the rest is applied
@@ -189,12 +191,12 @@ Config parse_config(std::string_view toml, const std::string& origin,
 }
 
 Config load_config(const std::optional<std::filesystem::path>& file,
-                   std::span<const std::string> overrides) {
-  if (!file) return parse_config("", "defaults", overrides);
+                   std::span<const std::string> overrides, std::span<const std::string> base) {
+  if (!file) return parse_config("", "defaults", overrides, base);
   const MappedFile mapped(*file);
   const auto bytes = mapped.bytes();
   return parse_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file->string(),
-                      overrides);
+                      overrides, base);
 }
 
 std::string source_of_path(std::string_view path) {

@@ -98,13 +98,13 @@ struct Config {
   RunConfig run;
 };
 
-// Defaults of the model's preset, then the file, then the overrides ("train.steps=10"), then
-// checked as a whole.
+// Defaults of the model's preset, then the settings of `base`, then the file, then the overrides
+// (both "train.steps=10"), then checked as a whole.
 Config load_config(const std::optional<std::filesystem::path>& file,
-                   std::span<const std::string> overrides);
+                   std::span<const std::string> overrides, std::span<const std::string> base = {});
 // The same from text; `origin` names it in errors.
 Config parse_config(std::string_view toml, const std::string& origin,
-                    std::span<const std::string> overrides);
+                    std::span<const std::string> overrides, std::span<const std::string> base = {});
 
 // Every key with its value, so that reading it back gives the same config whatever the defaults
 // become.

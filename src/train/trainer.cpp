@@ -11,6 +11,7 @@
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
 #include "files/atomic_file.h"
+#include "huggingface/tokenizer_files.h"
 #include "mesh/machine_borders.h"
 #include "models/build_model.h"
 #include "train/compile_step.h"
@@ -79,6 +80,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
     resume();
   else
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
+  if (options_.init_from && !options_.resume) begin_with(*options_.init_from);
   summary_.first_step = position_.step;
   feeder_ = std::make_unique<BatchFeeder>(*executor_, data_.train->fields(), config_.train.batch);
   loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, position_.next_sample);
@@ -183,6 +185,15 @@ void Trainer::resume() {
     progress_.note(fmt::format("resumed from {} at step {}, saved on mesh {}",
                                checkpoint.path().string(), position_.step,
                                checkpoint.facts().mesh));
+}
+
+// Weights alone: moments, step and data begin anew. The tokenizer goes where the weights go.
+void Trainer::begin_with(const StateSource& weights) {
+  weights.load_weights(*executor_, /*averaged=*/false);
+  if (!writes_files()) return;
+  copy_tokenizer_files(tokenizer_folder(weights.path()), config_.run.out);
+  if (!quiet())
+    progress_.note(fmt::format("begins with the weights of {}", weights.path().string()));
 }
 
 void Trainer::fault(FaultPhase phase) {

@@ -59,8 +59,9 @@ struct TrainSummary {
 
 struct TrainerOptions {
   bool resume = false;
-  bool overwrite = false;      // an old run in the output folder may be replaced
-  bool quiet = false;          // no progress
+  bool overwrite = false;                  // an old run in the output folder may be replaced
+  const StateSource* init_from = nullptr;  // first weights; null: random ones
+  bool quiet = false;                      // no progress
   RankWorld* world = nullptr;  // this process is one rank of a job; null: it runs all ranks
   FaultPlan* faults = nullptr;
 };
@@ -77,6 +78,7 @@ class Trainer {
   void prepare_output();
   void make_executor();
   void resume();
+  void begin_with(const StateSource& weights);
   StepMetrics step();
   void measure_peak(const StepMetrics& metrics);
   double measure_peak_rate() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/find_checkpoint.h"
+#include "train/find_checkpoint.h"
 
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/newest_valid.h"

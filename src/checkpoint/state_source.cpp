@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/state_source.h"
+
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+#include "checkpoint/owned_pieces.h"
+#include "core/convert_elements.h"
+#include "program/pieces.h"
+
+namespace tessera {
+namespace {
+
+// Stretches of a rank's piece of a state, and where they lie in its arena.
+struct Held {
+  std::vector<Stretch> stretches;
+  std::vector<int64_t> offsets;
+  int64_t elements = 0;
+};
+
+Held held_by(const RankStates& rank, const StateBuffer& state) {
+  Held held;
+  for_each_piece(rank.program(), rank.rank(), state.type, state.placement, state.place,
+                 [&](int64_t offset, int64_t element, int64_t count) {
+                   held.stretches.push_back({element, count});
+                   held.offsets.push_back(offset);
+                   held.elements += count;
+                 });
+  return held;
+}
+
+bool is_weight(StateRole role) {
+  return role == StateRole::Parameter || role == StateRole::Master || role == StateRole::Average;
+}
+
+std::string with_role(const std::string& parameter, StateRole role) {
+  return fmt::format("{}.{}", parameter, name(role));
+}
+
+}  // namespace
+
+void StateSource::add_tensor(const std::string& name, Tensor tensor) {
+  const auto [known, fresh] = tensors_.try_emplace(name, tensor);
+  if (!fresh && (known->second.dtype != tensor.dtype || known->second.shape != tensor.shape))
+    throw user_error("{}: parts of {} differ in dtype or shape", path_.string(), name);
+}
+
+std::vector<std::byte> StateSource::read_whole(const std::string& name) const {
+  const Tensor& tensor = tensors_.at(name);
+  const int64_t element_bytes = size_bytes(tensor.dtype);
+  std::vector<std::byte> whole(static_cast<size_t>(tensor.elements() * element_bytes));
+  for_each_overlap(name, {{0, tensor.elements()}},
+                   [&](size_t, int64_t skip, int64_t, std::span<const std::byte> bytes) {
+                     std::memcpy(whole.data() + skip * element_bytes, bytes.data(), bytes.size());
+                   });
+  return whole;
+}
+
+const StateSource::Tensor& StateSource::tensor_for(const StateBuffer& state,
+                                                   const std::string& name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end())
+    throw user_error("{} has no {}", path_.string(), name)
+        .help("was it written by another model or optimizer?");
+  if (found->second.shape != shape_of(state.type))
+    throw user_error("{}: {} has shape [{}], the model has [{}]", path_.string(), name,
+                     fmt::join(found->second.shape, ", "), fmt::join(shape_of(state.type), ", "))
+        .help("resume with the model settings that the checkpoint was written with");
+  return found->second;
+}
+
+void StateSource::load(RankStates& rank, const StateBuffer& state, const std::string& name) const {
+  const Tensor& tensor = tensor_for(state, name);
+  const Held held = held_by(rank, state);
+  const int64_t element_bytes = size_bytes(state.type.dtype);
+  int64_t loaded = 0;
+  std::vector<std::byte> converted;
+  for_each_overlap(name, held.stretches,
+                   [&](size_t i, int64_t skip, int64_t count, std::span<const std::byte> bytes) {
+                     loaded += count;
+                     const int64_t offset = held.offsets[i] + skip * element_bytes;
+                     if (tensor.dtype == state.type.dtype) {
+                       rank.write_states(offset, bytes);
+                       return;
+                     }
+                     converted.resize(static_cast<size_t>(count * element_bytes));
+                     convert_elements(tensor.dtype, bytes, state.type.dtype, converted);
+                     rank.write_states(offset, converted);
+                   });
+  if (loaded != held.elements)
+    throw user_error("{}: the parts of {} do not make it whole", path_.string(), name);
+}
+
+std::string StateSource::origin_of(const std::string& parameter, bool averaged) const {
+  const std::string average = with_role(parameter, StateRole::Average);
+  if (averaged && !tensors_.contains(average))
+    throw user_error("{} has no {}", path_.string(), average)
+        .help("train with train.ema_decay, or leave out --averaged");
+  const std::string master = with_role(parameter, StateRole::Master);
+  return averaged ? average : tensors_.contains(master) ? master : parameter;
+}
+
+void StateSource::load_weights(Executor& executor, bool averaged) const {
+  // Parameter by parameter, so that a source may prepare each one once for all ranks.
+  std::map<std::string, std::vector<std::pair<RankStates*, const StateBuffer*>>> by_parameter;
+  for (RankStates* rank : executor.rank_states())
+    for (const StateBuffer& state : rank->program().states) {
+      const bool own = state.spec.role == StateRole::Parameter;
+      if (is_weight(state.spec.role))
+        by_parameter[own ? state.name : state.spec.parameter].emplace_back(rank, &state);
+    }
+  for (const auto& [parameter, states] : by_parameter) {
+    const std::string origin = origin_of(parameter, averaged);
+    for (const auto& [rank, state] : states) load(*rank, *state, origin);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// States by name and global index, wherever they are stored: each rank takes its own pieces, so the
+// mesh that saved and the one that loads need not be alike.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/manifest.h"
+#include "exec/executor.h"
+
+namespace tessera {
+
+class StateSource {
+ public:
+  virtual ~StateSource() = default;
+
+  const std::filesystem::path& path() const { return path_; }
+  virtual const CheckpointFacts& facts() const = 0;
+
+  struct Tensor {
+    DType dtype = DType::Fp32;
+    Shape shape = {};
+    int64_t elements() const { return elements_of(shape); }
+  };
+  const std::map<std::string, Tensor>& tensors() const { return tensors_; }
+  std::vector<std::byte> read_whole(const std::string& name) const;
+
+  // The tensor that a parameter's weights are best taken from: its moving average where asked, else
+  // the master weights where there are any.
+  std::string origin_of(const std::string& parameter, bool averaged) const;
+  // Parameters, and with them master weights and averages, in the program's dtypes; other states
+  // stay as they are.
+  void load_weights(Executor& executor, bool averaged) const;
+
+ protected:
+  explicit StateSource(std::filesystem::path path) : path_(std::move(path)) {}
+  StateSource(StateSource&&) = default;
+  StateSource& operator=(StateSource&&) = default;
+
+  // `count` elements, `skip` behind the begin of wanted[i], lie in `bytes`.
+  using Overlap =
+      std::function<void(size_t i, int64_t skip, int64_t count, std::span<const std::byte> bytes)>;
+  virtual void for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
+                                const Overlap& f) const = 0;
+
+  // A UserError where it is known with another dtype or shape.
+  void add_tensor(const std::string& name, Tensor tensor);
+  // Of a state; a UserError where it is missing or has another shape.
+  const Tensor& tensor_for(const StateBuffer& state, const std::string& name) const;
+  void load(RankStates& rank, const StateBuffer& state, const std::string& name) const;
+
+ private:
+  std::filesystem::path path_;
+  std::map<std::string, Tensor> tensors_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera export: a checkpoint becomes a folder that transformers loads.
+#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "core/byte_size.h"
+#include "huggingface/export_folder.h"
+#include "huggingface/tokenizer_files.h"
+#include "train/find_checkpoint.h"
+#include "train/model_of_config.h"
+#include "train/progress.h"
+#include "train/stored_model.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Models like GPT-2, Llama 3 and Qwen 3. Weights keep their bits, unless --dtype asks for "
+    "another "
+    "one.\n"
+    "Examples:\n"
+    "  tessera export out --out model\n"
+    "  tessera export out/checkpoints/step-00000300 --out model --dtype bf16 --shard-size 2GB\n"
+    "In Python: AutoModelForCausalLM.from_pretrained(\"model\")";
+
+struct ExportCommand {
+  std::string from, to, dtype, shard_size = "5GB";
+  bool averaged = false;
+};
+
+void run(const ExportCommand& command) {
+  const Checkpoint checkpoint = find_checkpoint(command.from);
+  const ExportSummary summary =
+      export_folder(checkpoint, model_of_config(config_of(checkpoint)), command.to,
+                    {.dtype = dtype_from_name(command.dtype),
+                     .averaged = command.averaged,
+                     .shard_bytes = parse_byte_size(command.shard_size)});
+  const auto copied = copy_tokenizer_files(tokenizer_folder(checkpoint.path()), command.to);
+  fmt::print("{}: {} in {} tensors and {} file{}{}\n", command.to, short_bytes(summary.bytes),
+             summary.tensors, summary.files, summary.files == 1 ? "" : "s",
+             copied.empty() ? "" : fmt::format(", with {}", fmt::join(copied, ", ")));
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app) {
+  auto command = std::make_shared<ExportCommand>();
+  CLI::App* subcommand = app.add_subcommand("export", "a checkpoint as a model of Hugging Face's");
+  subcommand->footer(kFooter);
+  subcommand->add_option("checkpoint", command->from, "a checkpoint, or the output folder of a run")
+      ->required();
+  subcommand->add_option("--out", command->to, "the new folder")->required();
+  subcommand->add_option("--dtype", command->dtype, "of the weights; else as they are stored")
+      ->check(CLI::IsMember({"fp32", "bf16"}));
+  subcommand->add_option("--shard-size", command->shard_size, "a file holds no more");
+  subcommand->add_flag("--averaged", command->averaged, "the moving average of the weights");
+  subcommand->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera import: a folder of Hugging Face's becomes a checkpoint.
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+#include "checkpoint/convert.h"
+#include "cli/commands.h"
+#include "huggingface/huggingface_folder.h"
+#include "huggingface/tokenizer_files.h"
+#include "models/model_size.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "FOLDER holds config.json and model.safetensors, or several of them with an index: GPT-2, "
+    "Llama "
+    "3\n"
+    "and Qwen 3. The weights keep their bits. The tokenizer's files come along.\n"
+    "Examples:\n"
+    "  tessera import llama-3.2-1b --out out/llama\n"
+    "  tessera evaluate out/llama tokens.json\n"
+    "  tessera train --init-from out/llama --set data.path=\"shards/*.bin\" --out out/more\n"
+    "What is read as what: docs/import-export.md";
+
+struct ImportCommand {
+  std::string from, to;
+};
+
+void run(const ImportCommand& command) {
+  const HuggingFaceFolder folder(command.from);
+  const std::filesystem::path written = convert_checkpoint(folder, command.to, {});
+  copy_tokenizer_files(folder.path(), tokenizer_folder(written));
+  fmt::print("{}: {}, {:.2f}M parameters in {} tensors\n", written.string(),
+             name(folder.model().family),
+             static_cast<double>(parameter_count(folder.model())) / 1e6, folder.tensors().size());
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app) {
+  auto command = std::make_shared<ImportCommand>();
+  CLI::App* subcommand = app.add_subcommand("import", "a model of Hugging Face's as a checkpoint");
+  subcommand->footer(kFooter);
+  subcommand->add_option("folder", command->from, "the folder of the model")->required();
+  subcommand->add_option("--out", command->to, "a folder, as of a run, or a .safetensors file")
+      ->required();
+  subcommand->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

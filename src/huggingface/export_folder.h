@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes weights as a folder that transformers loads: config.json and safetensors, in one file or
+// in several with an index. config.json is written last, so where it is, everything is.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "checkpoint/state_source.h"
+#include "models/model_config.h"
+
+namespace tessera {
+
+struct ExportOptions {
+  std::optional<DType> dtype = {};         // none: each tensor as it is stored
+  bool averaged = false;                   // the moving average instead of the weights
+  int64_t shard_bytes = int64_t{5} << 30;  // a file holds no more, or one tensor
+};
+
+struct ExportSummary {
+  int64_t files = 0, tensors = 0, bytes = 0;
+};
+
+// `model` is that of the weights. The folder must not hold a model yet.
+ExportSummary export_folder(const StateSource& from, const ModelConfig& model,
+                            const std::filesystem::path& folder, const ExportOptions& options);
+
+}  // namespace tessera

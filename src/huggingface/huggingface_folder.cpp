@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "huggingface/huggingface_folder.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "checkpoint/checkpoint_folder.h"
+#include "core/error.h"
+#include "huggingface/copy_patch.h"
+#include "huggingface/model_json.h"
+#include "models/model_field.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kConfigFile = "config.json";
+
+ModelConfig read_model(const std::filesystem::path& folder) {
+  const MappedFile file(folder / kConfigFile);
+  return parse_model_json({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()},
+                          file.path());
+}
+
+bool is_word(const ModelField& field) {
+  return std::holds_alternative<Family ModelConfig::*>(field.kind) ||
+         std::holds_alternative<Activation ModelConfig::*>(field.kind);
+}
+
+// What a run of ours would have said of itself.
+std::string config_toml(const ModelConfig& model, DType weights) {
+  constexpr int64_t kLongestWindow = 1024;
+  std::string toml = "[model]\n";
+  for (const ModelField& field : model_fields()) {
+    const std::string text = model_field_text(model, field);
+    toml += fmt::format("{} = {}\n", field.key, is_word(field) ? '"' + text + '"' : text);
+  }
+  toml += fmt::format("\n[train]\nprecision = \"{}\"\nbatch = 1\nseq = {}\n",
+                      weights == DType::Bf16 ? "bf16" : "fp32",
+                      std::min(model.context, kLongestWindow));
+  return toml;
+}
+
+// Masks and frequencies that older versions of transformers saved beside the weights.
+bool is_constant(const std::string& name) {
+  for (const char* ending : {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"})
+    if (name.ends_with(ending)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool is_huggingface_folder(const std::filesystem::path& path) {
+  return std::filesystem::exists(path / kConfigFile) &&
+         !std::filesystem::exists(path / kManifestName) &&
+         !std::filesystem::exists(checkpoints_of(path));
+}
+
+HuggingFaceFolder::HuggingFaceFolder(std::filesystem::path where)
+    : StateSource(std::move(where)), model_(read_model(path())), files_(path()) {
+  TensorMap map = tensor_map(model_);
+  check_tensors(map);
+  check_nothing_else(map);
+  for (const Patch& patch : map.patches) {
+    const DType dtype = find(patch.theirs)->dtype;
+    const auto known = tensors().find(patch.ours);
+    if (known != tensors().end() && known->second.dtype != dtype)
+      throw user_error("{}: {} is {}, and what belongs with it {}", path().string(), patch.theirs,
+                       name(dtype), name(known->second.dtype))
+          .help("save the model in one dtype");
+    add_tensor(patch.ours, {dtype, map.ours.at(patch.ours)});
+    patches_[patch.ours].push_back(patch);
+  }
+  facts_ = {.position = {},
+            .seed = 0,
+            .mesh = "1",
+            .config_toml = config_toml(model_, tensors().at("embedding.table").dtype)};
+}
+
+const SafetensorsTensor* HuggingFaceFolder::find(const std::string& theirs) const {
+  if (const SafetensorsTensor* tensor = files_.find(theirs)) return tensor;
+  const std::string prefix = tensor_prefix(model_);
+  return theirs.starts_with(prefix) ? files_.find(theirs.substr(prefix.size())) : nullptr;
+}
+
+void HuggingFaceFolder::check_tensors(const TensorMap& map) const {
+  for (const auto& [name, shape] : map.theirs) {
+    const SafetensorsTensor* tensor = find(name);
+    if (!tensor)
+      throw user_error("{} has no tensor {}, which its config.json asks for", path().string(), name)
+          .help("config.json and weights are not of one model: copy them again");
+    if (tensor->shape != shape)
+      throw user_error("{}: {} has shape [{}], its config.json asks for [{}]", path().string(),
+                       name, fmt::join(tensor->shape, ", "), fmt::join(shape, ", "))
+          .help("config.json and weights are not of one model: copy them again");
+    if (!is_float(tensor->dtype))
+      throw user_error("{}: {} is {}, which no weight is", path().string(), name,
+                       tessera::name(tensor->dtype));
+  }
+}
+
+void HuggingFaceFolder::check_nothing_else(const TensorMap& map) const {
+  const std::string prefix = tensor_prefix(model_);
+  for (const auto& [name, tensor] : files_.tensors()) {
+    const bool known = map.theirs.contains(name) || map.theirs.contains(prefix + name);
+    const bool copy_of_tied = model_.tied && name == "lm_head.weight";
+    if (!known && !copy_of_tied && !is_constant(name))
+      throw user_error("{} holds {}, which its config.json does not ask for", path().string(), name)
+          .help("config.json and weights are not of one model, or it is of a kind not known here");
+  }
+}
+
+void HuggingFaceFolder::for_each_overlap(const std::string& name,
+                                         const std::vector<Stretch>& wanted,
+                                         const Overlap& f) const {
+  const Tensor& tensor = tensors().at(name);
+  const int64_t element_bytes = size_bytes(tensor.dtype);
+  if (prepared_name_ != name) {
+    prepared_name_.clear();
+    prepared_.resize(static_cast<size_t>(tensor.elements() * element_bytes));
+    for (const Patch& patch : patches_.at(name))
+      copy_to_ours(patch, element_bytes, find(patch.theirs)->bytes, prepared_);
+    prepared_name_ = name;
+  }
+  const std::span<const std::byte> whole = prepared_;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    f(i, 0, wanted[i].count,
+      whole.subspan(static_cast<size_t>(wanted[i].element * element_bytes),
+                    static_cast<size_t>(wanted[i].count * element_bytes)));
+}
+
+}  // namespace tessera

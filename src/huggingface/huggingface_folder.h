@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model in a folder of Hugging Face's, read as a checkpoint of weights alone: the tensors have
+// our names and shapes and are laid out as ours when they are asked for, one at a time.
+#pragma once
+
+#include "checkpoint/state_source.h"
+#include "huggingface/tensor_map.h"
+#include "huggingface/weight_files.h"
+
+namespace tessera {
+
+// A config.json stands in it, and nothing of ours.
+bool is_huggingface_folder(const std::filesystem::path& path);
+
+class HuggingFaceFolder : public StateSource {
+ public:
+  // Checks that every tensor is there, in the shape that config.json asks for, and no other.
+  explicit HuggingFaceFolder(std::filesystem::path where);
+
+  const CheckpointFacts& facts() const override { return facts_; }
+  const ModelConfig& model() const { return model_; }
+
+ private:
+  void for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
+                        const Overlap& f) const override;
+  // As transformers would load it; null: it is not there.
+  const SafetensorsTensor* find(const std::string& theirs) const;
+  void check_tensors(const TensorMap& map) const;
+  void check_nothing_else(const TensorMap& map) const;
+
+  ModelConfig model_;
+  WeightFiles files_;
+  CheckpointFacts facts_;
+  std::map<std::string, std::vector<Patch>> patches_;  // by our name
+  // The tensor that was asked for last: all ranks of a process want it in turn.
+  mutable std::string prepared_name_;
+  mutable std::vector<std::byte> prepared_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "huggingface/model_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+
+#include "core/error.h"
+#include "core/one_of.h"
+#include "files/bounded_json.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr int kMaxDepth = 16;
+
+// One object of the file; `path` names it in errors. A null counts as nothing.
+class Fields {
+ public:
+  Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
+
+  const Json* find(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+
+  template <typename... Args>
+  [[noreturn]] void refuse(std::string help, fmt::format_string<Args...> format,
+                           Args&&... args) const {
+    throw user_error("{}: {}", path_, fmt::format(format, std::forward<Args>(args)...))
+        .help(std::move(help));
+  }
+
+  int64_t whole(const char* key) const {
+    const Json* value = find(key);
+    if (!value) refuse("is it the config of another kind of model?", "it has no {}", key);
+    if (!value->is_number_unsigned() || value->get<uint64_t>() > uint64_t{INT64_MAX})
+      refuse("it must be a whole number", "{} is {}", key, value->dump());
+    return value->get<int64_t>();
+  }
+  int64_t whole(const char* key, int64_t otherwise) const {
+    return find(key) ? whole(key) : otherwise;
+  }
+  double real(const char* key, double otherwise) const {
+    const Json* value = find(key);
+    if (!value) return otherwise;
+    if (!value->is_number()) refuse("it must be a number", "{} is {}", key, value->dump());
+    return value->get<double>();
+  }
+  bool flag(const char* key, bool otherwise) const {
+    const Json* value = find(key);
+    if (!value) return otherwise;
+    if (!value->is_boolean()) refuse("it must be true or false", "{} is {}", key, value->dump());
+    return value->get<bool>();
+  }
+  std::string text(const char* key, const char* otherwise) const {
+    const Json* value = find(key);
+    if (!value) return otherwise;
+    if (!value->is_string()) refuse("it must be text", "{} is {}", key, value->dump());
+    return value->get<std::string>();
+  }
+  // An object, or an empty one.
+  Fields object(const char* key) const {
+    static const Json kEmpty = Json::object();
+    const Json* value = find(key);
+    if (value && !value->is_object())
+      refuse("it must be an object", "{} is {}", key, value->dump());
+    return {value ? *value : kEmpty, path_};
+  }
+  // What we have no other maths for.
+  void only(const char* key, const Json& known) const {
+    const Json* value = find(key);
+    if (value && *value != known)
+      refuse("such models cannot be imported", "{} is {}, and only {} is known", key, value->dump(),
+             known.dump());
+  }
+  bool empty() const { return json_.empty(); }
+
+ private:
+  const Json& json_;
+  std::string path_;
+};
+
+struct ActivationName {
+  std::string_view theirs;
+  Activation ours;
+};
+// The first name of ours is the one that is written.
+constexpr std::array<ActivationName, 4> kActivations{{{"gelu_new", Activation::GeluTanh},
+                                                      {"gelu_pytorch_tanh", Activation::GeluTanh},
+                                                      {"gelu", Activation::Gelu},
+                                                      {"relu", Activation::Relu}}};
+
+ModelConfig read_gpt2(const Fields& json) {
+  json.only("scale_attn_weights", true);
+  json.only("scale_attn_by_inverse_layer_idx", false);
+  json.only("add_cross_attention", false);
+  ModelConfig model{.family = Family::Gpt,
+                    .layers = json.whole("n_layer"),
+                    .width = json.whole("n_embd"),
+                    .heads = json.whole("n_head"),
+                    .mlp_size = json.whole("n_inner", 0),
+                    .vocabulary = json.whole("vocab_size"),
+                    .context = json.whole("n_positions"),
+                    .norm_epsilon = json.real("layer_norm_epsilon", 1e-5),
+                    .tied = json.flag("tie_word_embeddings", true),
+                    .bias = true};
+  const std::string name = json.text("activation_function", "gelu_new");
+  for (const ActivationName& known : kActivations)
+    if (known.theirs == name) {
+      model.activation = known.ours;
+      return model;
+    }
+  json.refuse("known are gelu_new, gelu_pytorch_tanh, gelu and relu",
+              "activation_function is {}, which is not known", name);
+}
+
+void read_rope(const Fields& json, ModelConfig& model) {
+  // transformers lets rope_scaling win where a file has both.
+  const Fields newer = json.object("rope_parameters"), older = json.object("rope_scaling");
+  const Fields& rope = older.empty() ? newer : older;
+  const double theta = json.real("rope_theta", newer.real("rope_theta", 10000.0));
+  model.rope_theta = rope.real("rope_theta", theta);
+  json.only("partial_rotary_factor", 1.0);
+  rope.only("partial_rotary_factor", 1.0);
+  const std::string type = rope.text("rope_type", rope.text("type", "default").c_str());
+  if (type == "default") return;
+  if (type != "llama3")
+    rope.refuse("known are default and llama3", "rope_type is {}, which is not known", type);
+  model.rope_scaling_factor = rope.real("factor", 1.0);
+  model.rope_low_freq_factor = rope.real("low_freq_factor", 1.0);
+  model.rope_high_freq_factor = rope.real("high_freq_factor", 4.0);
+  model.rope_original_context = rope.whole("original_max_position_embeddings", model.context);
+}
+
+ModelConfig read_llama(const Fields& json) {
+  json.only("hidden_act", "silu");
+  json.only("attention_bias", false);
+  json.only("mlp_bias", false);
+  ModelConfig model{.family = Family::Llama,
+                    .layers = json.whole("num_hidden_layers"),
+                    .width = json.whole("hidden_size"),
+                    .heads = json.whole("num_attention_heads"),
+                    .kv_heads = json.whole("num_key_value_heads", 0),
+                    .head_size = json.whole("head_dim", 0),
+                    .mlp_size = json.whole("intermediate_size"),
+                    .vocabulary = json.whole("vocab_size"),
+                    .context = json.whole("max_position_embeddings"),
+                    .activation = Activation::Swiglu,
+                    .norm_epsilon = json.real("rms_norm_eps", 1e-6),
+                    .tied = json.flag("tie_word_embeddings", false)};
+  read_rope(json, model);
+  return model;
+}
+
+ModelConfig read_qwen3(const Fields& json) {
+  json.only("use_sliding_window", false);
+  if (const Json* types = json.find("layer_types"))
+    for (const Json& type : *types)
+      if (type != "full_attention")
+        json.refuse("such models cannot be imported",
+                    "layer_types has {}, and only full_attention is known", type.dump());
+  ModelConfig model = read_llama(json);
+  model.family = Family::Qwen;
+  model.head_size = json.whole("head_dim", 128);
+  model.qk_norm = true;
+  return model;
+}
+
+struct Kind {
+  const char* model_type;
+  const char* architecture;
+  ModelConfig (*read)(const Fields&);
+};
+constexpr std::array<Kind, 3> kKinds{{{"gpt2", "GPT2LMHeadModel", read_gpt2},
+                                      {"llama", "LlamaForCausalLM", read_llama},
+                                      {"qwen3", "Qwen3ForCausalLM", read_qwen3}}};
+
+const Kind& kind_of(const ModelConfig& model) {
+  return kKinds[model.family == Family::Gpt ? 0 : model.qk_norm ? 2 : 1];
+}
+
+OrderedJson gpt2_json(const ModelConfig& model) {
+  std::string_view activation;
+  for (const ActivationName& known : kActivations)
+    if (activation.empty() && known.ours == model.activation) activation = known.theirs;
+  return {{"n_layer", model.layers},
+          {"n_embd", model.width},
+          {"n_head", model.heads},
+          {"n_inner", model.mlp_size},
+          {"n_positions", model.context},
+          {"n_ctx", model.context},
+          {"activation_function", activation},
+          {"layer_norm_epsilon", model.norm_epsilon}};
+}
+
+OrderedJson llama_json(const ModelConfig& model) {
+  OrderedJson rope{{"rope_type", "default"}};
+  if (model.rope_scaling_factor != 1.0)
+    rope = {{"rope_type", "llama3"},
+            {"factor", model.rope_scaling_factor},
+            {"low_freq_factor", model.rope_low_freq_factor},
+            {"high_freq_factor", model.rope_high_freq_factor},
+            {"original_max_position_embeddings", model.rope_original_context}};
+  OrderedJson json{{"num_hidden_layers", model.layers},
+                   {"hidden_size", model.width},
+                   {"num_attention_heads", model.heads},
+                   {"num_key_value_heads", model.kv_heads},
+                   {"head_dim", model.head_size},
+                   {"intermediate_size", model.mlp_size},
+                   {"max_position_embeddings", model.context},
+                   {"hidden_act", "silu"},
+                   {"rms_norm_eps", model.norm_epsilon},
+                   {"attention_bias", false},
+                   {"rope_theta", model.rope_theta}};
+  if (model.rope_scaling_factor != 1.0) json["rope_scaling"] = rope;
+  rope["rope_theta"] = model.rope_theta;
+  json["rope_parameters"] = rope;
+  return json;
+}
+
+}  // namespace
+
+ModelConfig parse_model_json(std::string_view text, const std::filesystem::path& path) {
+  Json json;
+  const std::string wrong = parse_bounded_json(text, kMaxDepth, json);
+  if (!wrong.empty() || !json.is_object())
+    throw user_error("{} {}", path.string(), wrong.empty() ? "is not a JSON object" : wrong)
+        .help("give the folder of a model of Hugging Face");
+  const Fields fields(json, path.string());
+  const std::string type = fields.text("model_type", "");
+  std::vector<std::string> types;
+  for (const Kind& kind : kKinds) {
+    types.emplace_back(kind.model_type);
+    if (type != kind.model_type) continue;
+    if (fields.find("quantization_config"))
+      fields.refuse("import the model as it was before", "its weights are quantized");
+    ModelConfig model = kind.read(fields);
+    model.init_deviation = fields.real("initializer_range", model.init_deviation);
+    try {
+      return resolved(model);
+    } catch (const UserError& error) {
+      throw UserError(error).at(path.string());
+    }
+  }
+  fields.refuse(fmt::format("use {}", one_of(types)), "model_type is {}, which is not known",
+                type.empty() ? "not given" : type);
+}
+
+void check_exportable(const ModelConfig& model) {
+  const auto refuse = [&](std::string_view what) {
+    throw user_error("Hugging Face's models have no {}", what)
+        .help("exported can be models like GPT-2 (gpt with biases), Llama 3 and Qwen 3");
+  };
+  if (model.family == Family::Mlp) refuse("family mlp");
+  if (model.family != Family::Gpt) return;
+  if (!model.bias) refuse("gpt without biases");
+  if (model.kv_heads != model.heads) refuse("gpt with fewer kv_heads than heads");
+  if (model.head_size * model.heads != model.width) refuse("gpt whose heads do not make its width");
+}
+
+std::string model_json(const ModelConfig& model, DType weights) {
+  const Kind& kind = kind_of(model);
+  OrderedJson json{{"architectures", {kind.architecture}},
+                   {"model_type", kind.model_type},
+                   {"torch_dtype", weights == DType::Bf16   ? "bfloat16"
+                                   : weights == DType::Fp64 ? "float64"
+                                                            : "float32"},
+                   {"vocab_size", model.vocabulary},
+                   {"tie_word_embeddings", model.tied},
+                   {"initializer_range", model.init_deviation},
+                   {"bos_token_id", nullptr},
+                   {"eos_token_id", nullptr}};
+  json.update(model.family == Family::Gpt ? gpt2_json(model) : llama_json(model));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace tessera

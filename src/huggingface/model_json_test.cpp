@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "huggingface/model_json.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "models/presets.h"
+#include "train/testing/user_error_of.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+ModelConfig parse(const Json& json) { return parse_model_json(json.dump(), "config.json"); }
+std::string refusal(const Json& json) {
+  return user_error_of([&] { parse(json); });
+}
+
+// Llama 3.2 1B as published, without what does not matter here.
+Json llama() {
+  return Json::parse(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false,
+    "bos_token_id": 128000, "eos_token_id": 128001, "head_dim": 64, "hidden_act": "silu",
+    "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 8192,
+    "max_position_embeddings": 131072, "mlp_bias": false, "model_type": "llama",
+    "num_attention_heads": 32, "num_hidden_layers": 16, "num_key_value_heads": 8,
+    "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_scaling": {"factor": 32.0,
+    "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 8192,
+    "rope_type": "llama3"}, "rope_theta": 500000.0, "tie_word_embeddings": true,
+    "torch_dtype": "bfloat16", "use_cache": true, "vocab_size": 128256})");
+}
+
+Json without(Json json, const char* key) {
+  json.erase(key);
+  return json;
+}
+Json with(Json json, const char* key, Json value) {
+  json[key] = std::move(value);
+  return json;
+}
+
+TEST(ModelJson, OfAPublishedModelIsItsPreset) {
+  EXPECT_EQ(parse(llama()), resolved(find_preset("llama3-1b").config));
+  const Json qwen = Json::parse(R"({"model_type": "qwen3", "head_dim": 128, "hidden_act": "silu",
+    "hidden_size": 1024, "intermediate_size": 3072, "max_position_embeddings": 40960,
+    "num_attention_heads": 16, "num_hidden_layers": 28, "num_key_value_heads": 8,
+    "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000, "sliding_window": null,
+    "tie_word_embeddings": true, "use_sliding_window": false, "vocab_size": 151936})");
+  EXPECT_EQ(parse(qwen), resolved(find_preset("qwen3-0.6b").config));
+  const Json gpt2 = Json::parse(R"({"model_type": "gpt2", "activation_function": "gelu_new",
+    "attn_pdrop": 0.1, "layer_norm_epsilon": 1e-05, "n_ctx": 1024, "n_embd": 768, "n_head": 12,
+    "n_layer": 12, "n_positions": 1024, "vocab_size": 50257})");
+  EXPECT_EQ(parse(gpt2), resolved(find_preset("gpt2-124m").config));
+}
+
+TEST(ModelJson, ReadsRotationsInEitherStyle) {
+  Json newer = without(without(llama(), "rope_theta"), "rope_scaling");
+  newer["rope_parameters"] = llama()["rope_scaling"];
+  newer["rope_parameters"]["rope_theta"] = 500000.0;
+  EXPECT_EQ(parse(newer), parse(llama()));
+  Json oldest = llama();
+  oldest["rope_scaling"]["type"] = "llama3";
+  oldest["rope_scaling"].erase("rope_type");
+  EXPECT_EQ(parse(oldest), parse(llama()));
+  const ModelConfig plain = parse(with(newer, "rope_parameters", {{"rope_type", "default"}}));
+  EXPECT_EQ(plain.rope_theta, 10000.0);
+  EXPECT_EQ(plain.rope_scaling_factor, 1.0);
+}
+
+TEST(ModelJson, ThatIsWrittenReadsBackTheSame) {
+  for (const Preset& preset : presets()) {
+    if (preset.config.family == Family::Mlp) continue;
+    const ModelConfig model = resolved(preset.config);
+    const std::string text = model_json(model, DType::Bf16);
+    EXPECT_EQ(parse_model_json(text, "config.json"), model) << preset.name;
+    // Whoever knows but one of the styles reads the same.
+    const Json json = Json::parse(text);
+    EXPECT_EQ(parse(without(json, "rope_parameters")), model) << preset.name;
+    EXPECT_EQ(parse(without(without(json, "rope_theta"), "rope_scaling")), model) << preset.name;
+  }
+}
+
+TEST(ModelJson, RefusesMathsThatWeHaveNot) {
+  EXPECT_EQ(refusal(with(llama(), "model_type", "mamba")),
+            "config.json: model_type is mamba, which is not known");
+  EXPECT_EQ(refusal(with(llama(), "attention_bias", true)),
+            "config.json: attention_bias is true, and only false is known");
+  EXPECT_EQ(refusal(with(llama(), "hidden_act", "gelu")),
+            "config.json: hidden_act is \"gelu\", and only \"silu\" is known");
+  EXPECT_EQ(refusal(with(llama(), "rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}})),
+            "config.json: rope_type is yarn, which is not known");
+  EXPECT_EQ(refusal(with(llama(), "quantization_config", {{"bits", 4}})),
+            "config.json: its weights are quantized");
+  Json sliding = with(llama(), "model_type", "qwen3");
+  sliding["layer_types"] = {"full_attention", "sliding_attention"};
+  EXPECT_EQ(refusal(sliding),
+            "config.json: layer_types has \"sliding_attention\", and only full_attention is known");
+}
+
+TEST(ModelJson, RefusesWhatIsNoConfig) {
+  EXPECT_EQ(refusal(without(llama(), "hidden_size")), "config.json: it has no hidden_size");
+  EXPECT_EQ(refusal(with(llama(), "hidden_size", -3)), "config.json: hidden_size is -3");
+  EXPECT_EQ(refusal(with(llama(), "rope_scaling", "llama3")),
+            "config.json: rope_scaling is \"llama3\"");
+  EXPECT_EQ(refusal(Json::array()), "config.json is not a JSON object");
+  EXPECT_EQ(user_error_of([] { parse_model_json("{", "config.json"); }), "config.json is not JSON");
+}
+
+TEST(ModelJson, RefusesModelsThatTransformersHasNot) {
+  ModelConfig model = resolved(find_preset("gpt2-124m").config);
+  model.bias = false;
+  EXPECT_EQ(user_error_of([&] { check_exportable(model); }),
+            "Hugging Face's models have no gpt without biases");
+  EXPECT_EQ(user_error_of([] { check_exportable(resolved(find_preset("mlp").config)); }),
+            "Hugging Face's models have no family mlp");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "huggingface/tensor_map.h"
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+int64_t size_of(const Shape& shape) {
+  int64_t size = 1;
+  for (const int64_t length : shape) size *= length;
+  return size;
+}
+
+class MapBuilder {
+ public:
+  explicit MapBuilder(const ModelConfig& model)
+      : model_(model),
+        prefix_(tensor_prefix(model)),
+        d_(model.width),
+        kv_heads_(model.kv_heads),
+        group_(model.heads / model.kv_heads),
+        e_(model.head_size),
+        mlp_(model.mlp_size) {}
+
+  TensorMap gpt2() {
+    same("embedding.table", "wte.weight", {model_.vocabulary, d_});
+    same("embedding.position_table", "wpe.weight", {model_.context, d_});
+    for (int64_t i = 0; i < model_.layers; ++i)
+      gpt2_layer(fmt::format("layer.{}.", i), fmt::format("h.{}.", i));
+    same("head.norm", "ln_f.weight", {d_});
+    same("head.norm_bias", "ln_f.bias", {d_});
+    head();
+    return std::move(map_);
+  }
+
+  TensorMap llama() {
+    same("embedding.table", "embed_tokens.weight", {model_.vocabulary, d_});
+    for (int64_t i = 0; i < model_.layers; ++i)
+      llama_layer(fmt::format("layer.{}.", i), fmt::format("layers.{}.", i));
+    same("head.norm", "norm.weight", {d_});
+    head();
+    return std::move(map_);
+  }
+
+ private:
+  // GPT-2's weights have their inputs first, as ours; queries, keys and values lie side by side.
+  void gpt2_layer(const std::string& ours, const std::string& theirs) {
+    const auto named = [&](const char* name, const char* their_name, const Shape& shape) {
+      same(ours + name, theirs + their_name, shape);
+    };
+    named("attention_norm", "ln_1.weight", {d_});
+    named("attention_norm_bias", "ln_1.bias", {d_});
+    const std::string weight = theirs + "attn.c_attn.weight", bias = theirs + "attn.c_attn.bias";
+    side_by_side(ours + "wq", {d_, kv_heads_, group_, e_}, weight, 0);
+    side_by_side(ours + "wk", {d_, kv_heads_, e_}, weight, 1);
+    side_by_side(ours + "wv", {d_, kv_heads_, e_}, weight, 2);
+    side_by_side(ours + "bq", {kv_heads_, group_, e_}, bias, 0);
+    side_by_side(ours + "bk", {kv_heads_, e_}, bias, 1);
+    side_by_side(ours + "bv", {kv_heads_, e_}, bias, 2);
+    reshaped(ours + "wo", {kv_heads_, group_, e_, d_}, theirs + "attn.c_proj.weight", {d_, d_});
+    named("bo", "attn.c_proj.bias", {d_});
+    named("mlp_norm", "ln_2.weight", {d_});
+    named("mlp_norm_bias", "ln_2.bias", {d_});
+    named("up", "mlp.c_fc.weight", {d_, mlp_});
+    named("up_bias", "mlp.c_fc.bias", {mlp_});
+    named("down", "mlp.c_proj.weight", {mlp_, d_});
+    named("down_bias", "mlp.c_proj.bias", {d_});
+  }
+
+  // Theirs have their outputs first. Query head kv_head * group + g reads key head kv_head, and
+  // rope turns element i with i + e / 2, on both sides.
+  void llama_layer(const std::string& ours, const std::string& theirs) {
+    const int64_t heads = kv_heads_ * group_;
+    const auto projection = [&](const char* name) {
+      return fmt::format("{}self_attn.{}.weight", theirs, name);
+    };
+    same(ours + "attention_norm", theirs + "input_layernorm.weight", {d_});
+    transposed(ours + "wq", {d_, kv_heads_, group_, e_}, projection("q_proj"), {heads * e_, d_});
+    transposed(ours + "wk", {d_, kv_heads_, e_}, projection("k_proj"), {kv_heads_ * e_, d_});
+    transposed(ours + "wv", {d_, kv_heads_, e_}, projection("v_proj"), {kv_heads_ * e_, d_});
+    transposed(ours + "wo", {kv_heads_, group_, e_, d_}, projection("o_proj"), {d_, heads * e_});
+    if (model_.qk_norm) {
+      same(ours + "q_norm", projection("q_norm"), {e_});
+      same(ours + "k_norm", projection("k_norm"), {e_});
+    }
+    same(ours + "mlp_norm", theirs + "post_attention_layernorm.weight", {d_});
+    gate_up(ours + "gate_up", 0, theirs + "mlp.gate_proj.weight");
+    gate_up(ours + "gate_up", 1, theirs + "mlp.up_proj.weight");
+    transposed(ours + "down", {mlp_, d_}, theirs + "mlp.down_proj.weight", {d_, mlp_});
+  }
+
+  void head() {
+    if (model_.tied) return;
+    map_.ours["head.table"] = map_.theirs["lm_head.weight"] = {model_.vocabulary, d_};
+    map_.patches.push_back(
+        {.ours = "head.table", .theirs = "lm_head.weight", .columns = model_.vocabulary * d_});
+  }
+
+  void add(Patch patch, Shape ours, Shape theirs) {
+    patch.theirs = prefix_ + patch.theirs;
+    map_.ours[patch.ours] = std::move(ours);
+    map_.theirs[patch.theirs] = std::move(theirs);
+    map_.patches.push_back(std::move(patch));
+  }
+
+  void same(const std::string& ours, const std::string& theirs, const Shape& shape) {
+    reshaped(ours, shape, theirs, shape);
+  }
+  void reshaped(const std::string& ours, const Shape& shape, const std::string& theirs,
+                const Shape& their_shape) {
+    add({.ours = ours, .theirs = theirs, .columns = size_of(shape)}, shape, their_shape);
+  }
+  void transposed(const std::string& ours, const Shape& shape, const std::string& theirs,
+                  const Shape& their_shape) {
+    const int64_t outputs = their_shape[0], inputs = their_shape[1];
+    add({.ours = ours,
+         .theirs = theirs,
+         .rows = inputs,
+         .columns = outputs,
+         .our_row = outputs,
+         .their_row = 1,
+         .their_column = inputs},
+        shape, their_shape);
+  }
+  // The `third` of three parts of the last dim of theirs.
+  void side_by_side(const std::string& ours, const Shape& shape, const std::string& theirs,
+                    int64_t third) {
+    const int64_t rows = size_of(shape) / d_;
+    add({.ours = ours,
+         .theirs = theirs,
+         .rows = rows,
+         .columns = d_,
+         .our_row = d_,
+         .their_begin = third * d_,
+         .their_row = 3 * d_},
+        shape, rows == 1 ? Shape{3 * d_} : Shape{rows, 3 * d_});
+  }
+  void gate_up(const std::string& ours, int64_t half, const std::string& theirs) {
+    add({.ours = ours,
+         .theirs = theirs,
+         .rows = d_,
+         .columns = mlp_,
+         .our_begin = half * mlp_,
+         .our_row = 2 * mlp_,
+         .their_row = 1,
+         .their_column = d_},
+        {d_, 2, mlp_}, {mlp_, d_});
+  }
+
+  const ModelConfig& model_;
+  std::string prefix_;
+  int64_t d_, kv_heads_, group_, e_, mlp_;
+  TensorMap map_;
+};
+
+}  // namespace
+
+std::string tensor_prefix(const ModelConfig& model) {
+  return model.family == Family::Gpt ? "transformer." : "model.";
+}
+
+TensorMap tensor_map(const ModelConfig& model) {
+  return model.family == Family::Gpt ? MapBuilder(model).gpt2() : MapBuilder(model).llama();
+}
+
+}  // namespace tessera

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "huggingface/tensor_map.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "checkpoint/owned_pieces.h"
+#include "huggingface/copy_patch.h"
+#include "models/build_model.h"
+#include "models/presets.h"
+
+namespace tessera {
+namespace {
+
+// Every dim of its own size, so that a mistake shows.
+ModelConfig small(Family family, bool tied) {
+  const bool gpt = family == Family::Gpt;
+  return resolved({.family = family,
+                   .layers = 2,
+                   .width = 12,
+                   .heads = gpt ? 3 : 6,
+                   .kv_heads = gpt ? 3 : 2,
+                   .head_size = gpt ? 4 : 10,
+                   .mlp_size = 14,
+                   .vocabulary = 19,
+                   .context = 17,
+                   .activation = gpt ? Activation::GeluTanh : Activation::Swiglu,
+                   .tied = tied,
+                   .qk_norm = family == Family::Qwen,
+                   .bias = gpt});
+}
+
+const std::vector<ModelConfig>& models() {
+  static const std::vector<ModelConfig> kModels{
+      small(Family::Gpt, true), small(Family::Gpt, false), small(Family::Llama, true),
+      small(Family::Llama, false), small(Family::Qwen, true)};
+  return kModels;
+}
+
+std::map<std::string, std::vector<int64_t>> parameters_of(const ModelConfig& model) {
+  const Module module = build_model(model, {.batch = 1, .seq = 4}, DType::Fp32, HeadKind::Loss);
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const Block& block : module.blocks) {
+    const Graph& graph = module.class_of(block).graph;
+    for (const GraphInput& input : graph.inputs()) {
+      const Value& value = graph.value(input.value);
+      const bool tied = !block.ties.empty() && block.ties.front().first == value.name;
+      if (input.kind == InputKind::State && !tied)
+        shapes[block.name + "." + value.name] = shape_of(value.type);
+    }
+  }
+  return shapes;
+}
+
+TEST(TensorMap, HasEveryParameterOfTheModelInItsShape) {
+  for (const ModelConfig& model : models())
+    EXPECT_EQ(tensor_map(model).ours, parameters_of(model)) << name(model.family);
+}
+
+TEST(TensorMap, TakesEveryElementOfEitherSideOnce) {
+  for (const ModelConfig& model : models()) {
+    const TensorMap map = tensor_map(model);
+    std::map<std::string, std::vector<int>> ours, theirs;
+    for (const auto& [name, shape] : map.ours)
+      ours[name].resize(static_cast<size_t>(elements_of(shape)));
+    for (const auto& [name, shape] : map.theirs)
+      theirs[name].resize(static_cast<size_t>(elements_of(shape)));
+    for (const Patch& patch : map.patches)
+      for (int64_t r = 0; r < patch.rows; ++r)
+        for (int64_t c = 0; c < patch.columns; ++c) {
+          ++ours[patch.ours].at(static_cast<size_t>(patch.our_begin + r * patch.our_row + c));
+          ++theirs[patch.theirs].at(static_cast<size_t>(patch.their_begin + r * patch.their_row +
+                                                        c * patch.their_column));
+        }
+    for (const auto& side : {ours, theirs})
+      for (const auto& [name, counts] : side)
+        EXPECT_EQ(counts, std::vector<int>(counts.size(), 1)) << name;
+  }
+}
+
+TEST(TensorMap, CopiesThereAndBack) {
+  // Longer than a tile in both directions, and no multiple of one.
+  const Patch patch{.ours = "",
+                    .theirs = "",
+                    .rows = 70,
+                    .columns = 45,
+                    .our_begin = 3,
+                    .our_row = 50,
+                    .their_begin = 1,
+                    .their_row = 1,
+                    .their_column = 71};
+  std::vector<float> ours(4000, -1.0F), theirs(4000), back(4000, -1.0F);
+  std::iota(theirs.begin(), theirs.end(), 0.0F);
+  copy_to_ours(patch, 4, std::as_bytes(std::span(theirs)), std::as_writable_bytes(std::span(ours)));
+  EXPECT_EQ(ours[3 + 50 * 69 + 44], static_cast<float>(1 + 69 + 71 * 44));
+  copy_to_theirs(patch, 4, std::as_bytes(std::span(ours)), std::as_writable_bytes(std::span(back)));
+  for (int64_t r = 0; r < 70; ++r)
+    for (int64_t c = 0; c < 45; ++c) {
+      const auto at = static_cast<size_t>(1 + r + 71 * c);
+      EXPECT_EQ(back[at], theirs[at]);
+    }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "huggingface/weight_files.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "files/bounded_json.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxDepth = 4;
+
+Json read_index(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  Json json;
+  const std::string wrong = parse_bounded_json(
+      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, kMaxDepth, json);
+  if (!wrong.empty()) throw user_error("{} {}", path.string(), wrong).help("copy it again");
+  if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
+    throw user_error("{} has no weight_map", path.string()).help("copy it again");
+  return json["weight_map"];
+}
+
+// A name that leads out of the folder is nobody's.
+bool is_plain(const std::string& name) {
+  return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+}  // namespace
+
+WeightFiles::WeightFiles(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / kOneFile)) {
+    const SafetensorsReader& file =
+        files_.emplace(kOneFile, SafetensorsReader(folder / kOneFile)).first->second;
+    for (const SafetensorsTensor& tensor : file.tensors()) tensors_[tensor.name] = &tensor;
+    return;
+  }
+  if (!std::filesystem::exists(folder / kIndexFile))
+    throw user_error("{} has neither {} nor {}", folder.string(), kOneFile, kIndexFile)
+        .help("save the model with transformers' save_pretrained: it writes safetensors");
+  open_indexed(folder);
+}
+
+void WeightFiles::open_indexed(const std::filesystem::path& folder) {
+  const std::filesystem::path index = folder / kIndexFile;
+  const Json weight_map = read_index(index);
+  for (const auto& [name, file] : weight_map.items()) {
+    if (!file.is_string() || !is_plain(file.get<std::string>()))
+      throw user_error("{} says that {} lies in {}, which names no file of the folder",
+                       index.string(), name, file.dump())
+          .help("copy it again");
+    const std::string file_name = file.get<std::string>();
+    auto opened = files_.find(file_name);
+    if (opened == files_.end())
+      opened = files_.emplace(file_name, SafetensorsReader(folder / file_name)).first;
+    const SafetensorsTensor* tensor = opened->second.find(name);
+    if (!tensor)
+      throw user_error("{} says that {} lies in {}, but it does not", index.string(), name,
+                       file_name)
+          .help("index and files are not of one model: copy them again");
+    tensors_[name] = tensor;
+  }
+}
+
+const SafetensorsTensor* WeightFiles::find(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? nullptr : found->second;
+}
+
+}  // namespace tessera

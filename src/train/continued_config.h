@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The config of training that goes on from a stored model: the model is the stored one, all else is
+// new.
+#pragma once
+
+#include "checkpoint/state_source.h"
+#include "train/config.h"
+
+namespace tessera {
+
+struct ContinuedConfig {
+  Config config;
+  std::string note;  // what was changed in the model; empty: nothing
+};
+
+// The file and the overrides may change the model's fields. Where samples are longer than the
+// model's context and nothing is said of it, the context grows to them and rope is stretched by as
+// much.
+ContinuedConfig continued_config(const StateSource& stored,
+                                 const std::optional<std::filesystem::path>& file,
+                                 std::span<const std::string> overrides);
+
+}  // namespace tessera

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loss of a stored model on given samples: the mean over their labels.
+#pragma once
+
+#include "checkpoint/state_source.h"
+#include "train/config.h"
+#include "train/data/batch.h"
+
+namespace tessera {
+
+struct Evaluation {
+  double loss = 0;
+  int64_t samples = 0, labels = 0;
+  double seconds = 0;
+};
+
+// Runs as `config` says: precision, batch, mesh, device. On the first `samples` of the source.
+Evaluation evaluate_model(const StateSource& stored, const Config& config,
+                          const SampleSource& source, int64_t samples, bool averaged);
+
+}  // namespace tessera

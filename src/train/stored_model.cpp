@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/stored_model.h"
+
+#include "huggingface/huggingface_folder.h"
+#include "models/model_field.h"
+#include "train/find_checkpoint.h"
+
+namespace tessera {
+
+std::unique_ptr<StateSource> open_stored_model(const std::string& from) {
+  if (is_huggingface_folder(from)) return std::make_unique<HuggingFaceFolder>(from);
+  return std::make_unique<Checkpoint>(find_checkpoint(from));
+}
+
+Config config_of(const StateSource& stored) {
+  return parse_config(stored.facts().config_toml, "the checkpoint's config", {});
+}
+
+std::vector<std::string> model_settings(const ModelConfig& model) {
+  std::vector<std::string> settings;
+  for (const ModelField& field : model_fields())
+    settings.push_back(fmt::format("model.{}={}", field.key, model_field_text(model, field)));
+  return settings;
+}
+
+}  // namespace tessera

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small models in folders as transformers writes them, without it: config.json and safetensors with its names and
+shapes, and numbers from a seeded generator, the same everywhere."""
+import json
+import random
+import struct
+
+GPT2 = {
+    "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_layer": 2, "n_embd": 24, "n_head": 3, "n_positions": 32,
+    "n_ctx": 32, "n_inner": None, "vocab_size": 61, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-05,
+    "attn_pdrop": 0.1, "scale_attn_weights": True, "torch_dtype": "float32", "transformers_version": "4.40.0",
+}
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 32,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 44, "vocab_size": 67,
+    "max_position_embeddings": 128, "hidden_act": "silu", "rms_norm_eps": 1e-05, "attention_bias": False, "mlp_bias": False,
+    "pretraining_tp": 1, "rope_scaling": None,
+}
+LLAMA3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+QWEN3 = {
+    "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 2, "hidden_size": 20,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12, "intermediate_size": 36, "vocab_size": 71,
+    "max_position_embeddings": 64, "hidden_act": "silu", "rms_norm_eps": 1e-06, "attention_bias": False,
+    "use_sliding_window": False, "sliding_window": None, "max_window_layers": 28,
+}
+
+# name -> (config, dtype, files, prefix of the tensors is left out)
+MODELS = {
+    "gpt2": (GPT2, "F32", 1, False),
+    "gpt2_untied": (dict(GPT2, tie_word_embeddings=False, n_inner=40, activation_function="gelu"), "F32", 3, False),
+    "gpt2_without_head": (dict(GPT2, architectures=["GPT2Model"]), "F32", 1, True),
+    "llama_older_style": (dict(LLAMA, rope_theta=500000.0, tie_word_embeddings=False,
+                               rope_scaling=dict(LLAMA3, rope_type="llama3")), "F32", 4, False),
+    "llama_newer_style": (dict(LLAMA, tie_word_embeddings=True, head_dim=8, dtype="float32",
+                               rope_parameters=dict(LLAMA3, rope_type="llama3", rope_theta=500000.0)), "F32", 1, False),
+    "llama_unscaled": (dict(LLAMA, head_dim=10), "BF16", 1, False),
+    "qwen3": (dict(QWEN3, rope_theta=1000000.0, tie_word_embeddings=True, rope_scaling=None), "F32", 1, False),
+    "qwen3_newer_style": (dict(QWEN3, tie_word_embeddings=False, layer_types=["full_attention"] * 2,
+                               rope_parameters={"rope_type": "default", "rope_theta": 1000000.0}), "BF16", 2, False),
+}
+
+
+def tied(config):
+    return config.get("tie_word_embeddings", config["model_type"] == "gpt2")
+
+
+def head_dim(config):
+    return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+
+
+def gpt2_shapes(config):
+    d, inner = config["n_embd"], config["n_inner"] or 4 * config["n_embd"]
+    shapes = {"wte.weight": [config["vocab_size"], d], "wpe.weight": [config["n_positions"], d]}
+    layer = {"ln_1.weight": [d], "ln_1.bias": [d], "attn.c_attn.weight": [d, 3 * d], "attn.c_attn.bias": [3 * d],
+             "attn.c_proj.weight": [d, d], "attn.c_proj.bias": [d], "ln_2.weight": [d], "ln_2.bias": [d],
+             "mlp.c_fc.weight": [d, inner], "mlp.c_fc.bias": [inner], "mlp.c_proj.weight": [inner, d], "mlp.c_proj.bias": [d]}
+    for i in range(config["n_layer"]):
+        shapes.update({f"h.{i}.{name}": shape for name, shape in layer.items()})
+    shapes.update({"ln_f.weight": [d], "ln_f.bias": [d]})
+    return {f"transformer.{name}": shape for name, shape in shapes.items()}
+
+
+def llama_shapes(config):
+    d, e, inner = config["hidden_size"], head_dim(config), config["intermediate_size"]
+    q, kv = config["num_attention_heads"] * e, config["num_key_value_heads"] * e
+    layer = {"input_layernorm.weight": [d], "self_attn.q_proj.weight": [q, d], "self_attn.k_proj.weight": [kv, d],
+             "self_attn.v_proj.weight": [kv, d], "self_attn.o_proj.weight": [d, q], "post_attention_layernorm.weight": [d],
+             "mlp.gate_proj.weight": [inner, d], "mlp.up_proj.weight": [inner, d], "mlp.down_proj.weight": [d, inner]}
+    if config["model_type"] == "qwen3":
+        layer.update({"self_attn.q_norm.weight": [e], "self_attn.k_norm.weight": [e]})
+    shapes = {"embed_tokens.weight": [config["vocab_size"], d], "norm.weight": [d]}
+    for i in range(config["num_hidden_layers"]):
+        shapes.update({f"layers.{i}.{name}": shape for name, shape in layer.items()})
+    return {f"model.{name}": shape for name, shape in shapes.items()}
+
+
+def shapes_of(config):
+    shapes = gpt2_shapes(config) if config["model_type"] == "gpt2" else llama_shapes(config)
+    if not tied(config):
+        shapes["lm_head.weight"] = list(next(iter(shapes.values())))
+    return shapes
+
+
+def values(name, count):
+    """Norms around one, all else around zero, large enough for attention to be far from even."""
+    generator = random.Random(name)
+    centre = 1.0 if "norm.weight" in name or "ln_" in name and name.endswith("weight") else 0.0
+    return [centre + generator.uniform(-0.4, 0.4) for _ in range(count)]
+
+
+def encode(numbers, dtype):
+    if dtype == "F32":
+        return struct.pack(f"<{len(numbers)}f", *numbers)
+    return b"".join(struct.pack("<f", number)[2:] for number in numbers)  # bf16: the upper half
+
+
+def tensors_of(name):
+    """{name: (dtype, shape, bytes)}"""
+    config, dtype, _, bare = MODELS[name]
+    tensors = {}
+    for key, shape in shapes_of(config).items():
+        count = 1
+        for size in shape:
+            count *= size
+        stored = key.partition(".")[2] if bare and key != "lm_head.weight" else key
+        tensors[stored] = (dtype, shape, encode(values(key, count), dtype))
+    return tensors
+
+
+def write_safetensors(path, tensors):
+    header, offset = {"__metadata__": {"format": "pt"}}, 0
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [offset, offset + len(data)]}
+        offset += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
+
+
+def read_safetensors(path):
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    header.pop("__metadata__", None)
+    data = content[8 + length:]
+    return {name: (entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])]) for name, entry in header.items()}
+
+
+def read_folder(folder):
+    """All tensors, through the index where there is one."""
+    index = folder / "model.safetensors.index.json"
+    if not index.exists():
+        return read_safetensors(folder / "model.safetensors")
+    weight_map = json.loads(index.read_text())["weight_map"]
+    files = {file: read_safetensors(folder / file) for file in set(weight_map.values())}
+    return {name: files[file][name] for name, file in weight_map.items()}
+
+
+def write_folder(name, folder):
+    config, _, files, _ = MODELS[name]
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config, indent=2))
+    (folder / "tokenizer.json").write_text('{"version": "1.0"}')
+    tensors = tensors_of(name)
+    if files == 1:
+        write_safetensors(folder / "model.safetensors", tensors)
+        return
+    weight_map = {}
+    for i in range(files):
+        file = f"model-{i + 1:05}-of-{files:05}.safetensors"
+        part = {key: tensor for j, (key, tensor) in enumerate(tensors.items()) if j % files == i}
+        write_safetensors(folder / file, part)
+        weight_map.update(dict.fromkeys(part, file))
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {"total_size": 0}, "weight_map": weight_map}))
+
+
+def batch_of(name):
+    """Rows of tokens and of what should follow them; some labels are ignored."""
+    config, generator = MODELS[name][0], random.Random(f"tokens of {name}")
+    rows, length = 3, 29
+    tokens = [[generator.randrange(config["vocab_size"]) for _ in range(length)] for _ in range(rows)]
+    labels = [[-100 if generator.random() < 0.2 else generator.randrange(config["vocab_size"]) for _ in range(length)]
+              for _ in range(rows)]
+    return {"tokens": tokens, "labels": labels}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPT-2, Llama and Qwen 3 in plain PyTorch, in double, straight from tensors with Hugging Face's names: what its models
+compute, written from the papers. `loss` is the mean over labels that are not negative."""
+import math
+import struct
+
+import torch
+from torch.nn import functional as F
+
+import folders
+
+ACTIVATIONS = {"gelu_new": lambda x: F.gelu(x, approximate="tanh"), "gelu": F.gelu}
+
+
+def load(name):
+    tensors = {}
+    prefix = "transformer." if folders.MODELS[name][0]["model_type"] == "gpt2" else "model."
+    for key, (dtype, shape, data) in folders.tensors_of(name).items():
+        if dtype == "BF16":
+            data = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
+        numbers = struct.unpack(f"<{len(data) // 4}f", data)
+        full = key if key.startswith(prefix) or key == "lm_head.weight" else prefix + key
+        tensors[full] = torch.tensor(numbers, dtype=torch.float64).reshape(shape)
+    return tensors
+
+
+def attend(q, k, v):
+    """Each [batch, heads, positions, size]."""
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+    mixed = scores.masked_fill(later, -math.inf).softmax(-1) @ v
+    return mixed.transpose(1, 2).flatten(2)
+
+
+def heads_of(x, size):
+    return x.unflatten(-1, (-1, size)).transpose(1, 2)
+
+
+def gpt2_logits(config, w, tokens):
+    d, epsilon = config["n_embd"], config["layer_norm_epsilon"]
+    activation = ACTIVATIONS[config["activation_function"]]
+
+    def norm(x, name):
+        return F.layer_norm(x, (d,), w[f"transformer.{name}.weight"], w[f"transformer.{name}.bias"], epsilon)
+
+    def conv1d(x, name):
+        return x @ w[f"transformer.{name}.weight"] + w[f"transformer.{name}.bias"]
+
+    x = w["transformer.wte.weight"][tokens] + w["transformer.wpe.weight"][:tokens.shape[1]]
+    for i in range(config["n_layer"]):
+        q, k, v = (heads_of(part, d // config["n_head"])
+                   for part in conv1d(norm(x, f"h.{i}.ln_1"), f"h.{i}.attn.c_attn").split(d, dim=-1))
+        x = x + conv1d(attend(q, k, v), f"h.{i}.attn.c_proj")
+        x = x + conv1d(activation(conv1d(norm(x, f"h.{i}.ln_2"), f"h.{i}.mlp.c_fc")), f"h.{i}.mlp.c_proj")
+    table = w["transformer.wte.weight"] if folders.tied(config) else w["lm_head.weight"]
+    return norm(x, "ln_f") @ table.T
+
+
+def inverse_frequencies(config):
+    """Of a pair, in radians per position; Llama 3.1's rule compares wavelengths with two limits."""
+    rope = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
+    base, size = rope.get("rope_theta", config.get("rope_theta", 10000.0)), folders.head_dim(config)
+    plain = [base ** -(i / size) for i in range(0, size, 2)]
+    if rope.get("rope_type", "default") == "default":
+        return torch.tensor(plain, dtype=torch.float64)
+    original, low, high = (rope[key] for key in ("original_max_position_embeddings", "low_freq_factor", "high_freq_factor"))
+    scaled = []
+    for frequency in plain:
+        wavelength = 2 * math.pi / frequency
+        if wavelength < original / high:
+            scaled.append(frequency)
+        elif wavelength > original / low:
+            scaled.append(frequency / rope["factor"])
+        else:
+            smooth = (original / wavelength - low) / (high - low)
+            scaled.append((1 - smooth) * frequency / rope["factor"] + smooth * frequency)
+    return torch.tensor(scaled, dtype=torch.float64)
+
+
+def rotate(x, frequencies):
+    angles = torch.arange(x.shape[2], dtype=torch.float64)[:, None] * torch.cat([frequencies, frequencies])
+    first, second = x.chunk(2, dim=-1)
+    return x * angles.cos() + torch.cat([-second, first], dim=-1) * angles.sin()
+
+
+def llama_logits(config, w, tokens):
+    epsilon, size = config["rms_norm_eps"], folders.head_dim(config)
+    group = config["num_attention_heads"] // config["num_key_value_heads"]
+    frequencies = inverse_frequencies(config)
+
+    def norm(x, name):
+        return w[f"model.{name}.weight"] * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + epsilon)
+
+    def linear(x, name):
+        return x @ w[f"model.{name}.weight"].T
+
+    x = w["model.embed_tokens.weight"][tokens]
+    for i in range(config["num_hidden_layers"]):
+        layer = f"layers.{i}"
+        y = norm(x, f"{layer}.input_layernorm")
+        q, k, v = (heads_of(linear(y, f"{layer}.self_attn.{part}_proj"), size) for part in "qkv")
+        if config["model_type"] == "qwen3":
+            q, k = norm(q, f"{layer}.self_attn.q_norm"), norm(k, f"{layer}.self_attn.k_norm")
+        q, k = rotate(q, frequencies), rotate(k, frequencies)
+        k, v = (part.repeat_interleave(group, dim=1) for part in (k, v))
+        x = x + linear(attend(q, k, v), f"{layer}.self_attn.o_proj")
+        y = norm(x, f"{layer}.post_attention_layernorm")
+        x = x + linear(F.silu(linear(y, f"{layer}.mlp.gate_proj")) * linear(y, f"{layer}.mlp.up_proj"),
+                       f"{layer}.mlp.down_proj")
+    x = norm(x, "norm")
+    return x @ (w["model.embed_tokens.weight"] if folders.tied(config) else w["lm_head.weight"]).T
+
+
+def loss(name):
+    config, batch = folders.MODELS[name][0], folders.batch_of(name)
+    logits = gpt2_logits if config["model_type"] == "gpt2" else llama_logits
+    found = logits(config, load(name), torch.tensor(batch["tokens"]))
+    return F.cross_entropy(found.flatten(0, 1), torch.tensor(batch["labels"]).flatten(), ignore_index=-100).item()
