@@ -52,6 +52,7 @@ check kernels 100 "$tests" --gtest_brief=1 --gtest_filter='GpuConformance*:GpuKe
 check in_place_20_times 60 "$tests" --gtest_brief=1 --gtest_repeat=20 --gtest_filter='*InPlaceChangesNothing*'
 check small_models 90 "$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels*:GpuAttentionInTraining*'
 check parity_with_pytorch 90 python3 -B tests/parity/oracle.py "$bin/tessera_parity" --device cuda
+check nccl_and_faults 60 "$tests" --gtest_brief=1 --gtest_filter='GpuNccl*:GpuFault*'
 plans=$bin/tessera_plan_tests
 check meshes 60 "$plans" --gtest_brief=1 --gtest_filter='GpuMesh*'
 check plans 90 "$plans" --gtest_brief=1 --gtest_filter='GpuPlan*'

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,6 +90,10 @@ class Communicator {
   virtual const std::string& name() const = 0;
 
   virtual Ticket start(const Collective& collective) = 0;
+  // Of messages that must be under way together, as those of a ring; a ticket for each.
+  virtual void start_together(std::span<const Collective> collectives, std::span<Ticket> tickets) {
+    for (size_t i = 0; i < collectives.size(); ++i) tickets[i] = start(collectives[i]);
+  }
   // Throws PeerError when a member died, is late, or runs another collective. Tickets may be waited
   // for in any order that is the same on all members.
   virtual void wait(Ticket ticket) = 0;

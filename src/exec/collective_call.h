@@ -40,6 +40,12 @@ inline Parts one_part_like(const Parts& parts) {
           .inner = parts.inner};
 }
 
+// For messages: "%w1 of layer.3, microbatch 0" where the executor says so.
+template <typename Call>
+std::string_view title_of(const Call& call) {
+  return call.in_flight && !call.in_flight->title.empty() ? call.in_flight->title : name(call.op);
+}
+
 // Both sides whole, until told otherwise.
 template <typename Call>
 Collective collective_of(const Call& call, CollectiveKind kind) {
@@ -52,7 +58,7 @@ Collective collective_of(const Call& call, CollectiveKind kind) {
           .output = call.result(0).data,
           .output_parts = whole,
           .root = 0,
-          .name = name(call.op)};
+          .name = title_of(call)};
 }
 
 template <typename Call>

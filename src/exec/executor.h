@@ -36,6 +36,8 @@ class Executor {
   virtual std::vector<RankStates*> rank_states() = 0;
 
   virtual void run(std::string_view script) = 0;
+  // Whoever looked at its instructions has seen enough.
+  virtual void stop_observing() {}
   // Of the last script, by rank. All processes of a job ask at the same point.
   virtual std::vector<RankTimes> rank_times() const = 0;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -15,6 +16,9 @@ namespace tessera {
 class InFlight {
  public:
   static constexpr size_t kTickets = 2;  // of one node: a shift sends and receives
+
+  // What the next one is for, in messages; empty: its op's name is enough.
+  std::string title = {};
 
   InFlight() {
     started_.reserve(256);

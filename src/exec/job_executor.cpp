@@ -3,41 +3,33 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+
+#include "exec/cpu/cpu_executor.h"
 
 namespace tessera {
-namespace {
 
-CpuExecutorOptions options_of(int threads, RankWorld& world, RankObserver observer) {
-  CpuExecutorOptions options{.threads = threads, .world = &world};
-  if (observer)
-    options.observer = [observer = std::move(observer), rank = world.rank()](
-                           const InstructionEvent& event) { observer(rank, event); };
-  return options;
-}
-
-}  // namespace
-
-JobExecutor::JobExecutor(std::span<const Program> programs, int threads, RankWorld& world,
-                         RankObserver observer)
-    : view_(view_of(programs)),
-      own_(at_place(programs, world.rank()), options_of(threads, world, std::move(observer))),
-      everyone_(world.everyone("job")) {
-  for (int rank = 0; rank < world.size(); ++rank)
-    planned_bytes_ += at_place(programs, rank).peak_bytes();
+JobExecutor::JobExecutor(std::span<const Program> programs, std::unique_ptr<RankExecutor> own,
+                         RankWorld& world)
+    : view_(view_of(programs)), own_(std::move(own)), everyone_(world.everyone("job")) {
+  std::vector<int64_t> planned(static_cast<size_t>(world.size()), 0);
+  planned[static_cast<size_t>(world.rank())] = own_->planned_bytes();
+  put_together(std::as_writable_bytes(std::span(planned)));
+  planned_bytes_ = std::accumulate(planned.begin(), planned.end(), int64_t{0});
 }
 
 bool JobExecutor::gives(const StateBuffer& state, bool gradient) const {
-  const StateBuffer* own = own_.program().find_state(state.name);
+  const StateBuffer* own = own_->program().find_state(state.name);
   if (!own || own->spec.replica) return false;
   const FlatPlace& place = gradient ? own->gradient : own->place;
-  const Program& program = own_.program();
+  const Program& program = own_->program();
   for (int axis = 0; axis < program.mesh.num_axes(); ++axis) {
     const bool splits =
         static_cast<size_t>(axis) < own->placement.size() &&
         own->placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Shard;
     const bool shards = place.shards > 1 && axis == program.shard_axis;
     if (!splits && !shards && axis != program.pipeline_axis &&
-        program.mesh.coordinate(own_.rank(), axis) != 0)
+        program.mesh.coordinate(own_->rank(), axis) != 0)
       return false;
   }
   return true;
@@ -53,24 +45,24 @@ void JobExecutor::put_together(std::span<std::byte> bytes) const {
 
 void JobExecutor::read_state(const StateBuffer& state, std::span<std::byte> bytes) const {
   std::fill(bytes.begin(), bytes.end(), std::byte{0});
-  if (gives(state, false)) own_.read_state(state, bytes);
+  if (gives(state, false)) own_->read_state(state, bytes);
   put_together(bytes);
 }
 
 void JobExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const {
   std::fill(bytes.begin(), bytes.end(), std::byte{0});
-  if (gives(parameter, true)) own_.read_gradient(parameter, bytes);
+  if (gives(parameter, true)) own_->read_gradient(parameter, bytes);
   put_together(bytes);
 }
 
 double JobExecutor::read_step(std::string_view name) const {
-  if (own_.program().pipeline_axis < 0) return own_.read_step(name);
+  if (own_->program().pipeline_axis < 0) return own_->read_step(name);
   std::vector<double> values(static_cast<size_t>(everyone_->size()), 0);
-  const bool has = own_.program().find_step_value(name) != nullptr;
+  const bool has = own_->program().find_step_value(name) != nullptr;
   std::vector<double> known(values.size(), 0);
   if (has) {
-    values[static_cast<size_t>(own_.rank())] = own_.read_step(name);
-    known[static_cast<size_t>(own_.rank())] = 1;
+    values[static_cast<size_t>(own_->rank())] = own_->read_step(name);
+    known[static_cast<size_t>(own_->rank())] = 1;
   }
   put_together(std::as_writable_bytes(std::span(values)));
   put_together(std::as_writable_bytes(std::span(known)));
@@ -80,7 +72,7 @@ double JobExecutor::read_step(std::string_view name) const {
 
 std::vector<RankTimes> JobExecutor::rank_times() const {
   std::vector<RankTimes> times(static_cast<size_t>(everyone_->size()));
-  times[static_cast<size_t>(own_.rank())] = own_.own_times();
+  times[static_cast<size_t>(own_->rank())] = own_->rank_times().front();
   put_together(std::as_writable_bytes(std::span(times)));
   return times;
 }
@@ -103,6 +95,16 @@ void JobExecutor::reduce_words(std::span<int32_t> words, Reduction reduction,
                   .output = data,
                   .output_parts = parts,
                   .name = name});
+}
+
+std::unique_ptr<Executor> make_cpu_job(std::span<const Program> programs, int threads,
+                                       RankWorld& world, RankObserver observer) {
+  CpuExecutorOptions options{.threads = threads, .world = &world};
+  if (observer)
+    options.observer = [observer = std::move(observer), rank = world.rank()](
+                           const InstructionEvent& event) { observer(rank, event); };
+  auto own = std::make_unique<CpuExecutor>(at_place(programs, world.rank()), std::move(options));
+  return std::make_unique<JobExecutor>(programs, std::move(own), world);
 }
 
 }  // namespace tessera

@@ -4,32 +4,33 @@
 #pragma once
 
 #include "comm/texts.h"
-#include "exec/mesh_executor.h"
+#include "exec/rank_executor.h"
 
 namespace tessera {
 
 class JobExecutor : public Executor {
  public:
-  // By place along the pipeline; one where there is none.
-  JobExecutor(std::span<const Program> programs, int threads, RankWorld& world,
-              RankObserver observer = {});
+  // `programs`, by place along the pipeline; one where there is none. `own` runs this rank's.
+  JobExecutor(std::span<const Program> programs, std::unique_ptr<RankExecutor> own,
+              RankWorld& world);
 
   const HostView& program() const override { return view_; }
   int64_t planned_bytes() const override { return planned_bytes_; }
   void write_state(const StateBuffer& state, std::span<const std::byte> bytes) override {
-    own_.write_state(state, bytes);
+    own_->write_state(state, bytes);
   }
   void read_state(const StateBuffer& state, std::span<std::byte> bytes) const override;
   void read_gradient(const StateBuffer& parameter, std::span<std::byte> bytes) const override;
   void write_batch(const HostBuffer& input, int microbatch,
                    std::span<const std::byte> bytes) override {
-    own_.write_batch(input, microbatch, bytes);
+    own_->write_batch(input, microbatch, bytes);
   }
-  void write_step(std::string_view name, double value) override { own_.write_step(name, value); }
+  void write_step(std::string_view name, double value) override { own_->write_step(name, value); }
   double read_step(std::string_view name) const override;
-  void read_output(std::span<std::byte> bytes) const override { own_.read_output(bytes); }
-  std::vector<RankStates*> rank_states() override { return {&own_}; }
-  void run(std::string_view script) override { own_.run(script); }
+  void read_output(std::span<std::byte> bytes) const override { own_->read_output(bytes); }
+  std::vector<RankStates*> rank_states() override { return {own_.get()}; }
+  void run(std::string_view script) override { own_->run(script); }
+  void stop_observing() override { own_->stop_observing(); }
   std::vector<RankTimes> rank_times() const override;
   bool any(bool mine) const override;
   std::vector<std::string> gather(std::string mine) const override {
@@ -44,9 +45,13 @@ class JobExecutor : public Executor {
 
   HostView view_;
   int64_t planned_bytes_ = 0;
-  CpuExecutor own_;
+  std::unique_ptr<RankExecutor> own_;
   std::unique_ptr<Communicator> everyone_;
   mutable std::vector<int32_t> words_;
 };
+
+// On this machine's CPU.
+std::unique_ptr<Executor> make_cpu_job(std::span<const Program> programs, int threads,
+                                       RankWorld& world, RankObserver observer = {});
 
 }  // namespace tessera

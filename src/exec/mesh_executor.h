@@ -21,7 +21,7 @@ struct MeshExecutorOptions {
   bool poison = false;
   double deadline_seconds = 120;  // of every collective
   // Called on the rank's own thread.
-  std::function<void(int rank, const InstructionEvent&)> observer = {};
+  RankObserver observer = {};
   // Gives a rank a program of its own; the ranks' collectives are then checked against each other.
   std::function<void(int rank, Program&)> change_program = {};
 };
@@ -62,7 +62,6 @@ class MeshExecutor : public LocalMesh {
 };
 
 // One rank, or the mesh of a program: what runs it here.
-using RankObserver = std::function<void(int rank, const InstructionEvent&)>;
 std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs, int threads_per_rank,
                                             RankObserver observer = {});
 

@@ -4,6 +4,9 @@
 // four arenas. The machine says where these lie and how bytes get there.
 #pragma once
 
+#include <chrono>
+#include <functional>
+
 #include "exec/cpu/cpu_call.h"
 #include "exec/executor.h"
 
@@ -23,8 +26,10 @@ struct InstructionEvent {
   const ProgramClass& program_class;
   const Instruction& instruction;
   const BoundCall& bound;
-  bool finished;  // false: about to run
+  bool finished;                               // false: about to run
+  std::chrono::steady_clock::time_point time;  // a GPU tells of it later
 };
+using RankObserver = std::function<void(int rank, const InstructionEvent&)>;
 
 class RankExecutor : public Executor, public RankStates {
  public:

@@ -28,18 +28,15 @@ TraceRecorder::TraceRecorder(Mesh mesh)
   for (Rank& rank : ranks_) rank.kernels.reserve(1 << 14);
 }
 
-double TraceRecorder::now_us() const {
-  return std::chrono::duration<double, std::micro>(Clock::now() - zero_).count();
-}
-
 void TraceRecorder::observe(int rank, const InstructionEvent& event) {
   if (!recording_) return;
   Rank& own = ranks_[static_cast<size_t>(rank)];
   if (own.kernels.size() > kMostSlices) return;
+  const double now_us = std::chrono::duration<double, std::micro>(event.time - zero_).count();
   if (!event.finished)
-    own.begin_us = now_us();
+    own.begin_us = now_us;
   else
-    finish(own, event, now_us());
+    finish(own, event, now_us);
 }
 
 void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end_us) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/trace_events.h"
-#include "exec/cpu/cpu_executor.h"
+#include "exec/rank_executor.h"
 
 namespace tessera {
 
@@ -47,7 +47,6 @@ class TraceRecorder {
     std::map<std::string, int64_t> numbers;     // collectives so far, by axes
   };
 
-  double now_us() const;
   void finish(Rank& rank, const InstructionEvent& event, double end_us);
   void write_kernels(int rank, TraceEvents& json) const;
   void write_collectives(int rank, TraceEvents& json) const;

@@ -31,6 +31,13 @@ std::unique_ptr<Executor> make_cuda_executor(std::vector<Program> /*programs*/,
   throw no_cuda();
 }
 
+void take_gpu_of_rank(int /*rank*/, std::span<const int> /*machines*/) { throw no_cuda(); }
+
+std::unique_ptr<RankExecutor> make_cuda_rank(Program /*program*/, RankWorld& /*world*/,
+                                             CudaExecutorOptions /*options*/) {
+  throw no_cuda();
+}
+
 std::unique_ptr<LocalMesh> make_cuda_mesh(const std::vector<Program>& /*programs*/,
                                           CudaExecutorOptions /*options*/) {
   throw no_cuda();

@@ -52,9 +52,10 @@ std::string fitting_change(const Config& config, int64_t limit_bytes,
 }
 
 std::unique_ptr<Executor> make_fitting_cuda_executor(const Config& config,
-                                                     std::vector<Program> programs) {
+                                                     std::vector<Program> programs,
+                                                     RankObserver observer) {
   try {
-    return make_cuda_executor(std::move(programs));
+    return make_cuda_executor(std::move(programs), {.observer = std::move(observer)});
   } catch (const GpuMemoryError& error) {
     const std::string change = fitting_change(config, error.free_bytes(), cuda_bytes);
     throw user_error("{}", error.message())

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "exec/executor.h"
+#include "exec/rank_executor.h"
 #include "train/config.h"
 
 namespace tessera {
@@ -21,6 +21,7 @@ std::string fitting_change(const Config& config, int64_t limit_bytes, const Byte
 
 // As make_cuda_executor; where the GPU's memory is too small, the error says what would fit.
 std::unique_ptr<Executor> make_fitting_cuda_executor(const Config& config,
-                                                     std::vector<Program> programs);
+                                                     std::vector<Program> programs,
+                                                     RankObserver observer = {});
 
 }  // namespace tessera

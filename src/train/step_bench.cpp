@@ -10,6 +10,7 @@
 #include "exec/cpu/matmul_rate.h"
 #include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
+#include "exec/mesh_executor.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "program/program_work.h"
@@ -34,9 +35,6 @@ class StepBench {
         model_(model_of_config(config)),
         shape_(microbatch_shape(config, model_)),
         microbatches_(static_cast<int>(config.train.microbatches)) {
-    if (on_gpu() && options.profile)
-      throw user_error("run.device is cuda, which has no profile yet")
-          .help("use --device cpu, or leave out --profile");
     result_.threads = on_gpu() ? 1 : threads_of_config(config);
   }
 
@@ -78,17 +76,17 @@ class StepBench {
         compile(build_model(model_, shape_, precision_of_config(config_), HeadKind::Loss),
                 training_options(config_, plan_of_config(config_, model_), result_.threads));
     hardware_flops_ = work_of(compiled.programs, "train_step").flops;
-    CpuExecutorOptions executor_options{.threads = result_.threads};
+    RankObserver observer;
     if (options_.profile)
-      executor_options.observer = [this](const InstructionEvent& event) {
-        profile_.observe(event);
-      };
+      observer = [this](int, const InstructionEvent& event) { profile_.observe(event); };
     if (on_gpu()) {
       const std::string slow = slow_dtype_warning(precision_of_config(config_).compute);
       if (!slow.empty()) say("warning: " + slow);
-      executor_ = make_fitting_cuda_executor(config_, std::move(compiled.programs));
+      executor_ =
+          make_fitting_cuda_executor(config_, std::move(compiled.programs), std::move(observer));
     } else {
-      executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program()), executor_options);
+      executor_ =
+          make_cpu_executor(std::move(compiled.programs), result_.threads, std::move(observer));
     }
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
     write_random_batch(*executor_, model_.vocabulary);

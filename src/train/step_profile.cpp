@@ -21,10 +21,9 @@ std::vector<TensorType> types_of(std::span<const TensorRef> refs) {
 
 void StepProfile::observe(const InstructionEvent& event) {
   if (!event.finished) {
-    begin_ = std::chrono::steady_clock::now();
+    begin_ = event.time;
     return;
   }
-  const auto end = std::chrono::steady_clock::now();
   auto found = entries_.find(&event.instruction);
   if (found == entries_.end()) {
     const std::vector<TensorType> operands = types_of(event.bound.operands);
@@ -39,7 +38,7 @@ void StepProfile::observe(const InstructionEvent& event) {
                 .first;
   }
   ++found->second.calls;
-  found->second.seconds += std::chrono::duration<double>(end - begin_).count();
+  found->second.seconds += std::chrono::duration<double>(event.time - begin_).count();
 }
 
 void StepProfile::clear() {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/cpu/cpu_executor.h"
+#include "exec/rank_executor.h"
 #include "ir/op_def.h"
 
 namespace tessera {

@@ -29,21 +29,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void add_gpu(RunFacts& facts) {
+int count_machines(const std::vector<int>& machines) {
+  return std::max(1, static_cast<int>(std::set(machines.begin(), machines.end()).size()));
+}
+
+// `machines`, by rank, is empty where this process runs all ranks.
+void add_gpu(RunFacts& facts, const std::vector<int>& machines) {
   const GpuFacts gpu = gpu_facts();
   facts.device = gpu.name;
   facts.device_unit = "devices";
-  facts.device_count = facts.nodes = 1;
+  facts.device_count = std::max(1, static_cast<int>(machines.size()));
+  facts.nodes = count_machines(machines);
   facts.device_memory_bytes = gpu.memory_bytes;
-  if (facts.ranks > 1) facts.ranks_as = "sharing one GPU";
-  facts.interconnect = facts.ranks > 1 ? "memory of one GPU" : "none: one rank";
+  if (facts.ranks == 1)
+    facts.interconnect = "none: one rank";
+  else if (machines.empty())
+    facts.interconnect = "memory of one GPU";
+  if (facts.ranks > 1)
+    facts.ranks_as = machines.empty() ? "sharing one GPU" : "processes with a GPU each, over NCCL";
 }
 
-// `machines`, by rank, is empty where ranks are threads.
 void add_machine(RunFacts& facts, const std::vector<int>& machines) {
   facts.device = cpu_model_name();
   facts.device_unit = "cores";
-  facts.nodes = std::max(1, static_cast<int>(std::set(machines.begin(), machines.end()).size()));
+  facts.nodes = count_machines(machines);
   facts.device_count = std::min(facts.ranks * facts.threads_per_rank, cores_online() * facts.nodes);
   facts.node_memory_bytes = installed_memory_bytes();
   if (facts.ranks > 1)
@@ -68,11 +77,6 @@ Trainer::Trainer(Config config, TrainerOptions options)
                  .live = !quiet() && is_terminal(stderr),
                  .total_steps = config_.train.steps,
                  .log_every = quiet() ? config_.train.steps + 1 : config_.train.log_every}) {
-  if (on_gpu() && (options_.world || !config_.run.trace.empty()))
-    throw user_error("run.device is cuda, which runs {} yet",
-                     options_.world ? "no jobs of several processes" : "without a trace")
-        .at(options_.world ? "run.device" : "run.trace")
-        .help("use --device cpu");
   if (writes_files()) prepare_output();
   make_executor();
   saver_ = std::make_unique<RunSaver>(config_, *executor_, options_.world, options_.faults);
@@ -106,8 +110,9 @@ void Trainer::make_executor() {
   if (!gathers.empty() && !quiet()) progress_.note(gathers);
   facts_ = facts_of(config_, model_, compiled);
   const std::vector<int> machines = world ? machines_of_ranks(*world) : std::vector<int>{};
+  if (on_gpu() && world) take_gpu_of_rank(world->rank(), machines);
   if (on_gpu())
-    add_gpu(facts_);
+    add_gpu(facts_, machines);
   else
     add_machine(facts_, machines);
   warn(tp_leaves_machine(plan.mesh, machines));
@@ -119,11 +124,17 @@ void Trainer::make_executor() {
     };
   if (options_.faults)
     observer = with_faults(std::move(observer), *options_.faults, position_.step);
-  if (on_gpu())
-    executor_ = make_fitting_cuda_executor(config_, std::move(compiled.programs));
-  else if (world)
+  if (on_gpu() && world)
     executor_ =
-        std::make_unique<JobExecutor>(compiled.programs, per_rank, *world, std::move(observer));
+        std::make_unique<JobExecutor>(compiled.programs,
+                                      make_cuda_rank(at_place(compiled.programs, world->rank()),
+                                                     *world, {.observer = std::move(observer)}),
+                                      *world);
+  else if (on_gpu())
+    executor_ =
+        make_fitting_cuda_executor(config_, std::move(compiled.programs), std::move(observer));
+  else if (world)
+    executor_ = make_cpu_job(compiled.programs, per_rank, *world, std::move(observer));
   else
     executor_ = make_cpu_executor(std::move(compiled.programs), per_rank, std::move(observer));
 }
@@ -243,7 +254,8 @@ StepMetrics Trainer::step() {
 
 // Processes of a job measure at the same time, each the threads of its rank.
 double Trainer::measure_peak_rate() const {
-  if (on_gpu()) return measure_cuda_matmul_rate(precision_.compute);
+  if (on_gpu())
+    return (options_.world ? facts_.ranks : 1) * measure_cuda_matmul_rate(precision_.compute);
   if (!options_.world) return measure_matmul_rate(threads_);
   return facts_.ranks * measure_matmul_rate(facts_.threads_per_rank);
 }
@@ -311,6 +323,7 @@ void Trainer::write_trace() {
     if (writes_files()) write_file_atomically(config_.run.trace, trace_json(events));
   }
   summary_.trace = config_.run.trace;
+  if (!options_.faults) executor_->stop_observing();
 }
 
 void Trainer::show_sample(const std::string& title) {

@@ -2,6 +2,7 @@
 #include "checkpoint/testing/small_machine.h"
 
 #include "exec/job_executor.h"
+#include "exec/mesh_executor.h"
 #include "models/build_model.h"
 #include "train/made_batch.h"
 #include "train/model_of_config.h"
@@ -22,7 +23,7 @@ SmallMachine::SmallMachine(std::vector<std::string> overrides, RankWorld* world)
                                           precision_of_config(config), HeadKind::Loss),
                               training_options(config, plan_of_config(config, model), 1));
   if (world)
-    executor_ = std::make_unique<JobExecutor>(compiled.programs, 1, *world);
+    executor_ = make_cpu_job(compiled.programs, 1, *world);
   else
     executor_ = make_cpu_executor(std::move(compiled.programs), 1);
   initialise_states(*executor_, 1);

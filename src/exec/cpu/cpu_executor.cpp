@@ -109,13 +109,13 @@ void CpuExecutor::run(const ScriptCall& call) {
                            .in_flight = &in_flight_,
                            .channel = call.channel};
     if (options_.observer)
-      options_.observer({program_, call, program_class, instruction, bound, false});
+      options_.observer({program_, call, program_class, instruction, bound, false, Clock::now()});
     if (groups_ && stands_still(instruction.op))
       run_timed(call, cpu_call);
     else
       cpu_kernel(instruction.op)(cpu_call);
     if (options_.observer)
-      options_.observer({program_, call, program_class, instruction, bound, true});
+      options_.observer({program_, call, program_class, instruction, bound, true, Clock::now()});
     if (options_.poison) poison_after(call, block, instruction);
   }
 }

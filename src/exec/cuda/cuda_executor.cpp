@@ -18,9 +18,6 @@ constexpr int kPoison = 0xff;  // an all-ones pattern is a NaN in every float dt
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-// cuDNN's attention is for one rank: of a mesh's, the pieces of a batch would have to be looked at.
-bool may_be_plain_causal(const Program& program) { return program.mesh.num_ranks() == 1; }
-
 int64_t workspace_beyond_plan(const Program& program, CausalAttention& attention) {
   int64_t most = 0;
   for (const ProgramClass& each : program.classes)
@@ -31,8 +28,7 @@ int64_t workspace_beyond_plan(const Program& program, CausalAttention& attention
         cuda_kernel(instruction.op);  // or says that there is none, before anything runs
         const OpCall call{instruction.op, instruction.attributes, operands, results};
         int64_t needed = cuda_workspace_bytes(call);
-        if (may_be_plain_causal(program) &&
-            (call.op == OpKind::attention || call.op == OpKind::attention_grad))
+        if (call.op == OpKind::attention || call.op == OpKind::attention_grad)
           needed = std::max(needed, attention.workspace_bytes(call));
         if (needed > instruction.workspace_bytes) most = std::max(most, needed);
       }
@@ -72,9 +68,11 @@ int64_t CudaExecutor::device_bytes(const Program& program, CausalAttention& atte
 
 CudaExecutor::CudaExecutor(Program program, CudaExecutorOptions options, CudaPeers peers)
     : RankExecutor(std::move(program), peers.world ? peers.world->rank() : 0),
-      options_(options),
+      options_(std::move(options)),
       own_stream_(peers.stream ? nullptr : std::make_unique<DeviceStream>()),
       stream_(peers.stream ? *peers.stream : *own_stream_),
+      wait_for_(peers.wait_for ? std::move(peers.wait_for)
+                               : [](const DeviceStream& stream) { stream.wait(); }),
       batches_(program_),
       layout_(program_, attention_),
       memory_(fitting(layout_.bytes)),
@@ -115,10 +113,8 @@ void CudaExecutor::copy_in(std::byte* to, std::span<const std::byte> bytes) {
   for (size_t at = 0; at < bytes.size(); at += most) {
     const auto part = bytes.subspan(at, std::min(bytes.size() - at, most));
     std::memcpy(staging_.data(), part.data(), part.size());
-    check_cuda(cudaMemcpyAsync(to + at, staging_.data(), part.size(), cudaMemcpyHostToDevice,
-                               stream_.get()),
-               "copy to the GPU");
-    stream_.wait();
+    copy(to + at, staging_.data(), part.size(), "copy to the GPU");
+    await();
   }
 }
 
@@ -126,10 +122,8 @@ void CudaExecutor::copy_out(std::span<std::byte> bytes, const std::byte* from) c
   const auto most = static_cast<size_t>(staging_.bytes());
   for (size_t at = 0; at < bytes.size(); at += most) {
     const auto part = bytes.subspan(at, std::min(bytes.size() - at, most));
-    check_cuda(cudaMemcpyAsync(staging_.data(), from + at, part.size(), cudaMemcpyDeviceToHost,
-                               stream_.get()),
-               "copy from the GPU");
-    stream_.wait();
+    copy(staging_.data(), from + at, part.size(), "copy from the GPU");
+    await();
     std::memcpy(part.data(), staging_.data(), part.size());
   }
 }
@@ -152,21 +146,26 @@ void CudaExecutor::write_batch(const HostBuffer& input, int microbatch,
                                std::span<const std::byte> bytes) {
   RankExecutor::write_batch(input, microbatch, bytes);
   const HostBuffer* own = program_.find_batch_input(input.name);
-  if (own && may_be_plain_causal(program_)) batches_.note(*own, microbatch, bytes);
+  if (!own || own->type.dtype != DType::Int32) return;
+  std::vector<std::byte> pieces(static_cast<size_t>(own->type.bytes()));
+  for_each_piece(program_, rank(), *own, [&](int64_t offset, int64_t element, int64_t count) {
+    std::memcpy(pieces.data() + offset, bytes.data() + element * int64_t{sizeof(int32_t)},
+                static_cast<size_t>(count) * sizeof(int32_t));
+  });
+  batches_.note(*own, microbatch, pieces);
 }
 
 void CudaExecutor::copy_input(std::byte* to, std::span<const std::byte> bytes) {
   const auto size = static_cast<int64_t>(bytes.size());
   if (inputs_used_ == 0) inputs_copied_.wait();
   if (inputs_used_ + size > inputs_.bytes()) {  // written twice before a script ran
-    stream_.wait();
+    await();
     inputs_used_ = 0;
   }
   std::byte* pinned = inputs_.data() + inputs_used_;
   inputs_used_ += size;
   std::memcpy(pinned, bytes.data(), bytes.size());
-  check_cuda(cudaMemcpyAsync(to, pinned, bytes.size(), cudaMemcpyHostToDevice, stream_.get()),
-             "copy an input to the GPU");
+  copy(to, pinned, bytes.size(), "copy an input to the GPU");
 }
 
 void CudaExecutor::close_inputs() {
@@ -179,35 +178,64 @@ void CudaExecutor::poison(std::span<std::byte> bytes) {
   check_cuda(cudaMemsetAsync(bytes.data(), kPoison, bytes.size(), stream_.get()), "fill with NaNs");
 }
 
+// What a kernel did wrong comes to light in a later call, when more have been enqueued.
+std::string CudaExecutor::doubt() const {
+  const cudaError_t status = cudaStreamQuery(stream_.get());
+  const bool sound = status == cudaSuccess || status == cudaErrorNotReady ||
+                     status == cudaErrorStreamCaptureUnsupported;
+  return sound || options_.wait_for_each
+             ? ""
+             : ", here or before; CUDA_LAUNCH_BLOCKING=1 names the instruction";
+}
+
+void CudaExecutor::copy(void* to, const void* from, size_t bytes, const char* what) const {
+  const cudaError_t status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get());
+  if (status != cudaSuccess)
+    throw CudaError(fmt::format("{}: {}{}", what, cudaGetErrorString(status), doubt()));
+}
+
+void CudaExecutor::await() const {
+  try {
+    wait_for_(stream_);
+  } catch (const CudaError& error) {
+    throw CudaError(error.what() + doubt());
+  }
+}
+
+// "%y %mean"
+std::string CudaExecutor::values_of(const ProgramBlock& block,
+                                    const Instruction& instruction) const {
+  std::string values;
+  for (const int result : instruction.results)
+    values += (values.empty() ? "%" : " %") +
+              program_.class_of(block).buffers[static_cast<size_t>(result)].name;
+  return values;
+}
+
 void CudaExecutor::enqueue(const ScriptCall& call, const ProgramBlock& block,
                            const Instruction& instruction) {
   const BoundCall& bound = bind(call, block, instruction, accumulator_);
+  if (options_.observer) times_.begin(stream_, call, program_.class_of(block), instruction, bound);
   std::span workspace = bound.workspace;
   if (layout_.workspace_bytes > instruction.workspace_bytes)
     workspace = {memory_.data() + layout_.workspace, static_cast<size_t>(layout_.workspace_bytes)};
-  try {
-    cuda_kernel(instruction.op)(
-        {.op = instruction.op,
-         .attributes = instruction.attributes,
-         .operands = bound.operands,
-         .results = bound.results,
-         .accumulate = bound.accumulate,
-         .workspace = workspace,
-         .stream = stream_.get(),
-         .products = products_,
-         .attention = attention_,
-         .plain_causal = batches_.plain() && batches_.follows(block, instruction),
-         .groups = groups_.get(),
-         .in_flight = &in_flight_,
-         .channel = call.channel});
-    if (options_.wait_for_each) stream_.wait();
-  } catch (const CudaError& error) {
-    std::string values;
-    for (const int result : instruction.results)
-      values += " %" + program_.class_of(block).buffers[static_cast<size_t>(result)].name;
-    throw CudaError(fmt::format("{} of block {}, microbatch {}, making{}: {}", name(instruction.op),
-                                block.name, call.microbatch, values, error.what()));
-  }
+  if (groups_ && op_def(instruction.op).communicates)
+    in_flight_.title = fmt::format("{} of {}, microbatch {}", values_of(block, instruction),
+                                   block.name, call.microbatch);
+  cuda_kernel(instruction.op)(
+      {.op = instruction.op,
+       .attributes = instruction.attributes,
+       .operands = bound.operands,
+       .results = bound.results,
+       .accumulate = bound.accumulate,
+       .workspace = workspace,
+       .stream = stream_.get(),
+       .products = products_,
+       .attention = attention_,
+       .plain_causal = batches_.plain() && batches_.follows(block, instruction),
+       .groups = groups_.get(),
+       .in_flight = &in_flight_,
+       .channel = call.channel});
   if (instruction.op == OpKind::wait)
     awaited_ = bound.operands[0].data;
   else if (op_def(instruction.op).communicates && instruction.attributes.integer("async") == 0)
@@ -229,15 +257,23 @@ bool CudaExecutor::advance() {
     if (options_.poison && next_instruction_ == 0 && !awaited_) poison_before(call, block);
     for (; next_instruction_ < routine.size(); ++next_instruction_) {
       const Instruction& instruction = routine[next_instruction_];
-      if (!awaited_) {
-        enqueue(call, block, instruction);
-        moved = true;
+      try {
+        if (!awaited_) {
+          enqueue(call, block, instruction);
+          moved = true;
+        }
+        if (awaited_) {
+          if (!in_flight_.may_wait(awaited_)) return moved;
+          in_flight_.wait(std::exchange(awaited_, nullptr));
+          moved = true;
+        }
+        if (options_.wait_for_each) await();
+      } catch (const CudaError& error) {
+        throw CudaError(fmt::format("{} of block {}, microbatch {}, making {}: {}{}",
+                                    name(instruction.op), block.name, call.microbatch,
+                                    values_of(block, instruction), error.what(), doubt()));
       }
-      if (awaited_) {
-        if (!in_flight_.may_wait(awaited_)) return moved;
-        in_flight_.wait(std::exchange(awaited_, nullptr));
-        moved = true;
-      }
+      if (options_.observer) times_.end(stream_);
       if (options_.poison) poison_after(call, block, instruction);
     }
   }
@@ -254,6 +290,11 @@ std::string CudaExecutor::position() const {
                      call.microbatch, name(instruction.op));
 }
 
+void CudaExecutor::report_times(const ZeroTime& zero) {
+  await();
+  times_.report(program_, rank(), options_.observer, zero);
+}
+
 void CudaExecutor::run(std::string_view name) {
   const Script& script = program_.script(name);
   const auto enqueue_all = [&] {
@@ -263,10 +304,15 @@ void CudaExecutor::run(std::string_view name) {
   };
   close_inputs();
   timer_.begin(stream_);
-  if (options_.wait_for_each)
+  if (options_.observer) {
+    const ZeroTime zero(stream_);
     enqueue_all();
-  else
+    report_times(zero);
+  } else if (options_.wait_for_each) {
+    enqueue_all();
+  } else {
     graphs_.run(script.name + (batches_.plain() ? ", plain causal" : ""), stream_, enqueue_all);
+  }
   timer_.end(stream_);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "exec/cuda/causal_attention.h"
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/device_graph.h"
+#include "exec/cuda/instruction_times.h"
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
 #include "exec/first_value_maker.h"
@@ -26,6 +28,8 @@ namespace tessera {
 struct CudaPeers {
   RankWorld* world = nullptr;
   const DeviceStream* stream = nullptr;
+  // Where a peer on another GPU may be lost: as DeviceStream::wait, with a deadline.
+  std::function<void(const DeviceStream&)> wait_for = {};
 };
 
 class CudaExecutor : public RankExecutor, public FirstValueMaker {
@@ -38,6 +42,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   void write_batch(const HostBuffer& input, int microbatch,
                    std::span<const std::byte> bytes) override;
   void run(std::string_view script) override;
+  void stop_observing() override { options_.observer = {}; }
   // By the GPU's clock, from the first kernel's begin to the last one's end.
   std::vector<RankTimes> rank_times() const override { return {{.run_seconds = timer_.seconds()}}; }
   std::span<std::byte> arena(Lifetime lifetime) const override;
@@ -48,8 +53,12 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   bool advance();
   bool ended() const { return next_call_ == script_->calls.size(); }
   std::string position() const;  // "forward of layer.1, microbatch 0, at all_gather"
+  // Of the script that was walked last; waits for its end.
+  void report_times(const ZeroTime& zero);
 
   const DeviceStream& stream() const { return stream_; }
+  // Of the batch that was written last; a recorded step is for one kind.
+  bool plain_causal() const { return batches_.plain(); }
   // What the host gave for the next script is on the stream; nothing may be written over it there.
   void close_inputs();
 
@@ -71,10 +80,15 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   void poison(std::span<std::byte> bytes) override;
 
   void enqueue(const ScriptCall& call, const ProgramBlock& block, const Instruction& instruction);
+  void copy(void* to, const void* from, size_t bytes, const char* what) const;  // on the stream
+  void await() const;         // until the stream is done
+  std::string doubt() const;  // of an error: whether it belongs to the call that told it
+  std::string values_of(const ProgramBlock& block, const Instruction& instruction) const;
 
   CudaExecutorOptions options_;
   std::unique_ptr<DeviceStream> own_stream_;
   const DeviceStream& stream_;
+  std::function<void(const DeviceStream&)> wait_for_;
   CausalBatches batches_;
   CausalAttention attention_;
   Layout layout_;
@@ -87,7 +101,8 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   int64_t inputs_used_ = 0;
   DeviceEvent inputs_copied_;  // until then inputs_ must stay as it is
   ScriptGraphs graphs_;
-  DeviceTimer timer_;  // of the last script
+  DeviceTimer timer_;       // of the last script
+  InstructionTimes times_;  // where there is an observer
 
   const Script* script_ = nullptr;
   size_t next_call_ = 0, next_instruction_ = 0, accumulator_ = 0;

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 #include "core/widened.h"
 #include "exec/testing/small_run.h"
@@ -41,10 +43,13 @@ double tolerance(Precision precision) {
 // The program of a SmallRun once more, on the GPU, fed with what the CPU has been fed with.
 class GpuTwin {
  public:
-  GpuTwin(const Case& c, SmallRun& cpu, bool wait_for_each = true) : cpu_(cpu) {
+  GpuTwin(const Case& c, SmallRun& cpu, bool wait_for_each = true,
+          const std::function<void(Program&)>& change = {})
+      : cpu_(cpu) {
     Compiled compiled =
         compile(c.model.build(c.precision, 2),
                 {.optimizer = {}, .profile = {.threads = 1}, .microbatches = c.microbatches});
+    if (change) change(compiled.program());
     executor_ = make_cuda_executor(std::move(compiled.programs), {.wait_for_each = wait_for_each});
     initialise_states(*executor_, 7);
   }
@@ -205,6 +210,79 @@ TEST(GpuAttentionInTraining, GivesTheCpusLossesWithAndWithoutDocuments) {
       EXPECT_EQ(again.run("train_step", step), loss) << "step " << step;
     }
   }
+}
+
+// Two ranks with a row each: their own pieces of a batch decide, not all of it.
+TEST(GpuAttentionInTraining, LooksAtTheRanksOwnPieceOfABatch) {
+  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  SmallModel model = small_model("Llama");
+  model.config.head_size = 64;
+  model.config.context = model.seq = 128;
+  SmallRun cpu(model, {.precision = DType::Bf16, .one_document_every = 2});
+  const Plan plan = make_plan({.mesh = {{"dp", 2}}}, {.kv_heads = model.config.kv_heads});
+  const auto mesh = make_cuda_mesh(
+      compile(model.build(DType::Bf16, 2), {.optimizer = {}, .plan = plan}).programs);
+  initialise_states(*mesh, 7);
+  const auto inputs_of = [&](int step) {
+    cpu.write_inputs(step);
+    std::vector<std::vector<std::byte>> all;
+    for (const HostBuffer& input : cpu.program().batch_inputs) {
+      const std::byte* data = cpu.executor().arena(Lifetime::Window).data() + input.offset;
+      all.emplace_back(data, data + input.type.bytes());
+    }
+    return all;
+  };
+  const auto documents = inputs_of(1), plain = inputs_of(2);
+  for (int step = 1; step <= 8; ++step) {
+    const bool first_plain = step % 2 == 0, second_plain = step % 4 >= 2;
+    for (size_t i = 0; i < plain.size(); ++i) {
+      std::vector<std::byte> bytes = first_plain ? plain[i] : documents[i];
+      const auto half = static_cast<std::ptrdiff_t>(bytes.size() / 2);
+      std::copy((second_plain ? plain[i] : documents[i]).begin() + half,
+                (second_plain ? plain[i] : documents[i]).end(), bytes.begin() + half);
+      cpu.executor().write_batch(cpu.program().batch_inputs[i], 0, bytes);
+      mesh->write_batch(mesh->program().batch_inputs[i], 0, bytes);
+    }
+    for (Executor* executor : std::initializer_list<Executor*>{&cpu.executor(), mesh.get()}) {
+      executor->write_step("learning_rate", SmallRunOptions{}.learning_rate);
+      executor->write_step("step", step);
+      executor->run("train_step");
+    }
+    const double expected = cpu.executor().read_step("loss");
+    EXPECT_NEAR(mesh->read_step("loss"), expected, tolerance(DType::Bf16) * expected) << step;
+    EXPECT_EQ(dynamic_cast<CudaExecutor&>(mesh->rank(0)).plain_causal(), first_plain) << step;
+    EXPECT_EQ(dynamic_cast<CudaExecutor&>(mesh->rank(1)).plain_causal(), second_plain) << step;
+  }
+}
+
+// A program whose embedding reads tokens where nothing is, run by a process of its own: a GPU does
+// not recover from that.
+void run_with_a_wild_address(bool wait_for_each) {
+  SmallRun cpu(small_model("Gpt"), {});
+  cpu.write_inputs(1);
+  GpuTwin gpu({small_model("Gpt"), DType::Fp64, 1}, cpu, wait_for_each, [](Program& program) {
+    const HostBuffer& tokens = *program.find_batch_input("tokens");
+    for (ProgramBlock& block : program.blocks)
+      for (size_t i = 0; i < block.offsets.size(); ++i)
+        if (program.class_of(block).buffers[i].lifetime == Lifetime::Window &&
+            block.offsets[i] == tokens.offset)
+          block.offsets[i] = int64_t{1} << 45;
+  });
+  try {
+    gpu.run("train_step", 1);
+  } catch (const CudaError& error) {
+    std::fputs(error.what(), stderr);
+    std::_Exit(3);
+  }
+}
+
+TEST(GpuFaultDeathTest, NamesTheInstructionAndTheValue) {
+  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run_with_a_wild_address(true), testing::ExitedWithCode(3),
+              "embedding of block .*, microbatch 0, making %.*: .*illegal memory access");
+  EXPECT_EXIT(run_with_a_wild_address(false), testing::ExitedWithCode(3),
+              "illegal memory access.*here or before; CUDA_LAUNCH_BLOCKING=1 names");
 }
 
 INSTANTIATE_TEST_SUITE_P(GpuSmallModels, GpuTraining, testing::ValuesIn(cases()), case_title);

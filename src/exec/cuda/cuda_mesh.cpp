@@ -4,10 +4,10 @@
 namespace tessera {
 
 CudaMesh::CudaMesh(const std::vector<Program>& programs, CudaExecutorOptions options)
-    : LocalMesh(view_of(programs)), options_(options), hub_(num_ranks()) {
+    : LocalMesh(view_of(programs)), options_(std::move(options)), hub_(num_ranks()) {
   for (int rank = 0; rank < num_ranks(); ++rank)
     ranks_.push_back(std::make_unique<CudaExecutor>(
-        at_place(programs, rank), options,
+        at_place(programs, rank), options_,
         CudaPeers{.world = &hub_.world(rank), .stream = &hub_.stream(rank)}));
 }
 
@@ -40,12 +40,24 @@ void CudaMesh::run(std::string_view script) {
   for (const auto& rank : ranks_) rank->close_inputs();
   behind_all(first_stream());
   timer_.begin(first_stream());
-  if (options_.wait_for_each)
+  if (options_.observer) {
+    const ZeroTime zero(first_stream());
     walk(script);
-  else
-    graphs_.run(std::string(script), first_stream(), [&] { walk(script); });
+    for (const auto& rank : ranks_) rank->report_times(zero);
+  } else if (options_.wait_for_each) {
+    walk(script);
+  } else {
+    std::string key(script);
+    for (const auto& rank : ranks_) key += rank->plain_causal() ? ", plain causal" : ", documents";
+    graphs_.run(key, first_stream(), [&] { walk(script); });
+  }
   timer_.end(first_stream());
   all_behind(first_stream());
+}
+
+void CudaMesh::stop_observing() {
+  options_.observer = {};
+  for (const auto& rank : ranks_) rank->stop_observing();
 }
 
 std::vector<RankTimes> CudaMesh::rank_times() const {

@@ -16,6 +16,7 @@ class CudaMesh : public LocalMesh {
   CudaMesh(const std::vector<Program>& programs, CudaExecutorOptions options);
 
   void run(std::string_view script) override;
+  void stop_observing() override;
   // The whole script's time, of each rank alike: their kernels run among each other.
   std::vector<RankTimes> rank_times() const override;
   CudaExecutor& rank(int rank) const override { return *ranks_[static_cast<size_t>(rank)]; }

@@ -32,7 +32,9 @@ void require_gpu() {
 GpuFacts gpu_facts() {
   require_gpu();
   cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, 0), "ask what the GPU is");
+  int gpu = 0;
+  check_cuda(cudaGetDevice(&gpu), "ask which GPU runs programs");
+  check_cuda(cudaGetDeviceProperties(&properties, gpu), "ask what the GPU is");
   return {properties.name, static_cast<double>(properties.totalGlobalMem)};
 }
 
@@ -85,15 +87,15 @@ int64_t cuda_bytes(std::span<const Program> programs) {
 std::unique_ptr<Executor> make_cuda_executor(std::vector<Program> programs,
                                              CudaExecutorOptions options) {
   require_gpu();
-  if (programs.front().mesh.num_ranks() > 1) return make_cuda_mesh(programs, options);
-  return std::make_unique<CudaExecutor>(std::move(programs.front()), options);
+  if (programs.front().mesh.num_ranks() > 1) return make_cuda_mesh(programs, std::move(options));
+  return std::make_unique<CudaExecutor>(std::move(programs.front()), std::move(options));
 }
 
 std::unique_ptr<LocalMesh> make_cuda_mesh(const std::vector<Program>& programs,
                                           CudaExecutorOptions options) {
   require_gpu();
   require_free_memory(cuda_bytes(programs));
-  return std::make_unique<CudaMesh>(programs, options);
+  return std::make_unique<CudaMesh>(programs, std::move(options));
 }
 
 }  // namespace tessera

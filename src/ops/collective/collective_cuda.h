@@ -22,9 +22,9 @@ inline void copy_to_result(const CudaCall& call) { copy_to_result(call, call.ope
 inline void communicate(const CudaCall& call, Communicator& group,
                         std::initializer_list<Collective> collectives) {
   std::array<Ticket, InFlight::kTickets> tickets{};
-  size_t count = 0;
-  for (const Collective& collective : collectives) tickets[count++] = group.start(collective);
-  call.in_flight->add(call.result(0).data, group, {tickets.data(), count});
+  const std::span started(tickets.data(), collectives.size());
+  group.start_together(std::span(collectives.begin(), collectives.size()), started);
+  call.in_flight->add(call.result(0).data, group, started);
 }
 
 }  // namespace tessera

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process of a job, with a GPU of its own; NCCL is between them.
+#include <algorithm>
+#include <cstdlib>
+
+#include "comm/nccl/nccl_world.h"
+#include "exec/cuda/cuda_executor.h"
+
+namespace tessera {
+namespace {
+
+// What the executor stands on, and so is made before it.
+struct CudaJobLinks {
+  explicit CudaJobLinks(RankWorld& hosts) : world(make_nccl_world(hosts, own_stream.get())) {}
+  DeviceStream own_stream;
+  std::unique_ptr<NcclWorld> world;
+};
+
+class CudaJobRank : private CudaJobLinks, public CudaExecutor {
+ public:
+  CudaJobRank(Program program, RankWorld& hosts, CudaExecutorOptions options)
+      : CudaJobLinks(hosts),
+        CudaExecutor(std::move(program), std::move(options),
+                     {.world = world.get(),
+                      .stream = &own_stream,
+                      .wait_for = [this](const DeviceStream& stream) {
+                        check_cuda(world->await(stream.get()), "wait for the stream");
+                      }}) {}
+};
+
+}  // namespace
+
+void take_gpu_of_rank(int rank, std::span<const int> machines) {
+  // Each group has a stream. Streams that share a queue of the GPU's wait for each other, and then
+  // perhaps for ever; eight queues are what CUDA takes unless told otherwise.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  if (const std::string why = missing_gpu(); !why.empty())
+    throw user_error("rank {}: {}", rank, why).help("use --device cpu");
+  const auto before = machines.first(static_cast<size_t>(rank));
+  const int machine = machines[static_cast<size_t>(rank)];
+  const auto own = static_cast<int>(std::ranges::count(before, machine));
+  int count = 0;
+  check_cuda(cudaGetDeviceCount(&count), "count the GPUs");
+  if (own >= count)
+    throw user_error("rank {} is number {} of its machine, which has {} GPU{}", rank, own + 1,
+                     count, count == 1 ? "" : "s")
+        .help(
+            "start a rank for each GPU; without mpirun, all ranks of a mesh share one GPU: "
+            "tessera train --device cuda --mesh dp=2");
+  check_cuda(cudaSetDevice(own), "take a GPU");
+}
+
+std::unique_ptr<RankExecutor> make_cuda_rank(Program program, RankWorld& world,
+                                             CudaExecutorOptions options) {
+  return std::make_unique<CudaJobRank>(std::move(program), world, std::move(options));
+}
+
+}  // namespace tessera
