@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -15,9 +17,22 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostBytes = 64 << 20;  // of one write
+constexpr size_t kMostBytes = 64 << 20;    // of one write
+constexpr int64_t kDirectFrom = 64 << 20;  // bytes of a file that is worth it
+constexpr size_t kStageBytes = 4 << 20;    // of one write around the page cache
+constexpr std::align_val_t kBlock{4096};   // that such a write begins and ends at
+
+struct FreeStage {
+  void operator()(std::byte* bytes) const { ::operator delete(bytes, kBlock); }
+};
 
 }  // namespace
+
+struct AtomicFile::Stage {
+  std::unique_ptr<std::byte, FreeStage> bytes{
+      static_cast<std::byte*>(::operator new(kStageBytes, kBlock))};
+  size_t filled = 0;
+};
 
 int sync_folder(const std::filesystem::path& folder) {
   const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -33,8 +48,14 @@ AtomicFile::AtomicFile(std::filesystem::path path, int64_t expected_bytes, FileW
       expected_bytes_(expected_bytes),
       watch_(std::move(watch)) {
   partial_ += ".tmp";
-  if (!fails(FileCall::Open))
-    file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  if (!fails(FileCall::Open)) {
+    const bool large = expected_bytes >= kDirectFrom;
+    if (large) file_ = ::open(partial_.c_str(), flags | O_DIRECT, 0644);
+    if (file_ >= 0) stage_ = std::make_unique<Stage>();
+    // Not every file system can do that.
+    if (file_ < 0 && (!large || errno == EINVAL)) file_ = ::open(partial_.c_str(), flags, 0644);
+  }
   if (file_ < 0) {
     throw user_error("cannot write {}: {}", path_.string(), errno_text(errno))
         .help("check that the folder exists and may be written to");
@@ -49,12 +70,42 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   TESSERA_CHECK(file_ >= 0, "{} is already committed", path_.string());
+  if (!stage_) return put(bytes);
+  while (!bytes.empty()) {
+    const size_t count = std::min(bytes.size(), kStageBytes - stage_->filled);
+    std::memcpy(stage_->bytes.get() + stage_->filled, bytes.data(), count);
+    stage_->filled += count;
+    bytes = bytes.subspan(count);
+    if (stage_->filled == kStageBytes) flush_stage();
+  }
+}
+
+void AtomicFile::leave_direct_mode() const {
+  ::fcntl(file_, F_SETFL, ::fcntl(file_, F_GETFL) & ~O_DIRECT);
+}
+
+void AtomicFile::flush_stage() {
+  const size_t blocks = stage_->filled / static_cast<size_t>(kBlock) * static_cast<size_t>(kBlock);
+  put({stage_->bytes.get(), blocks});
+  if (blocks < stage_->filled) {
+    leave_direct_mode();
+    put({stage_->bytes.get() + blocks, stage_->filled - blocks});
+  }
+  stage_->filled = 0;
+}
+
+void AtomicFile::put(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     // In parts, so that a failure can stand between any two of them.
     const ssize_t count = fails(FileCall::Write)
                               ? -1
                               : ::write(file_, bytes.data(), std::min(bytes.size(), kMostBytes));
     if (count < 0 && errno == EINTR) continue;
+    // A write that was cut short leaves the next one between two blocks.
+    if (count < 0 && errno == EINVAL && stage_ && (::fcntl(file_, F_GETFL) & O_DIRECT) != 0) {
+      leave_direct_mode();
+      continue;
+    }
     if (count < 0) give_up(errno);
     written_bytes_ += count;
     bytes = bytes.subspan(static_cast<size_t>(count));
@@ -67,6 +118,7 @@ void AtomicFile::write(std::string_view text) {
 
 void AtomicFile::commit() {
   TESSERA_CHECK(file_ >= 0, "{} is already committed", path_.string());
+  if (stage_) flush_stage();
   if (fails(FileCall::Fsync) || ::fsync(file_) != 0) give_up(errno);
   if (fails(FileCall::Rename) || ::rename(partial_.c_str(), path_.c_str()) != 0) give_up(errno);
   ::close(std::exchange(file_, -1));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that appears whole or not at all: written beside as `<path>.tmp`, flushed to disk, then
 // renamed. Until `commit` the old file stands untouched; without it, or after an error, the partial
-// file is removed.
+// file is removed. Large files go around the page cache, which costs a copy.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -32,7 +33,11 @@ class AtomicFile {
   void commit();
 
  private:
+  struct Stage;                     // where bytes wait for a whole block
   bool fails(FileCall call) const;  // then errno says how
+  void put(std::span<const std::byte> bytes);
+  void flush_stage();
+  void leave_direct_mode() const;
   [[noreturn]] void give_up(int error);
 
   std::filesystem::path path_, partial_;
@@ -40,6 +45,7 @@ class AtomicFile {
   FileWatch watch_;
   int64_t written_bytes_ = 0;
   int file_ = -1;
+  std::unique_ptr<Stage> stage_;  // null where the page cache is used
 };
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text,
