@@ -9,7 +9,11 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "huggingface/tokenizer_files.h"
+#include "tokenizer/tokenizer_file.h"
+#include "train/data/encoded_text.h"
 #include "train/data/json_samples.h"
+#include "train/data/token_sampler.h"
 #include "train/evaluate_model.h"
 #include "train/model_of_config.h"
 #include "train/stored_model.h"
@@ -19,14 +23,12 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "MODEL is a checkpoint, the output folder of a run, or a folder of Hugging Face's. DATA is "
+    "MODEL is a checkpoint, the output folder of a run, or a folder of Hugging Face's. DATA is:\n"
+    "  *.bin    token shards\n"
+    "  *.json   {\"tokens\": [[5, 9, 2], ...], \"labels\": [[9, 2, -1], ...]}: a label is the "
     "token\n"
-    "shards (*.bin), text as bytes, or a .json file {\"tokens\": [[5, 9], ...], \"labels\": [[9, "
-    "-1], "
-    "...]}:\n"
-    "a label is the token that should follow at its place, a negative one none; without labels "
-    "the\n"
-    "next tokens.\n"
+    "           that should follow, a negative one none; without labels the next tokens\n"
+    "  else     text, read by the tokenizer.json beside the model, or as bytes\n"
     "Examples:\n"
     "  tessera evaluate out notes.txt\n"
     "  tessera evaluate out \"shards/val_*.bin\" --samples 100 --batch 4 --mesh dp=2\n"
@@ -72,27 +74,60 @@ void print(const EvaluateCommand& command, const Config& config, const Evaluatio
              evaluation.seconds);
 }
 
+struct Samples {
+  TrainingData data;  // what `source` reads from
+  std::unique_ptr<SampleSource> source;
+  int64_t count = 0, seq = 0;
+};
+
+Samples json_samples(const std::string& path, const ModelConfig& model) {
+  auto rows = std::make_unique<JsonSamples>(path, model.vocabulary);
+  Samples samples{.data = {}, .source = {}, .count = rows->samples(), .seq = rows->seq()};
+  samples.source = std::move(rows);
+  return samples;
+}
+
+// As the model's tokenizer reads it.
+TrainingData open_text(const std::filesystem::path& tokenizer, const Config& config,
+                       const ModelConfig& model) {
+  TrainingData data;
+  data.tokens.push_back(std::make_unique<EncodedText>(config.data.path, read_tokenizer(tokenizer)));
+  const TokenSource& tokens = *data.tokens.front();
+  if (tokens.vocabulary_size() > model.vocabulary)
+    throw user_error("{} gives token {}, the model has a vocabulary of {}", tokenizer.string(),
+                     tokens.vocabulary_size() - 1, model.vocabulary)
+        .help("it is another model's tokenizer");
+  data.train = std::make_unique<TokenSampler>(tokens, TokenSamplerOptions{.seq = config.train.seq});
+  return data;
+}
+
+Samples token_samples(const StateSource& stored, const Config& config, const ModelConfig& model) {
+  const auto tokenizer = tokenizer_folder(stored.path()) / "tokenizer.json";
+  const bool text = config.data.source == "text", known = std::filesystem::exists(tokenizer);
+  if (text && !known && model.vocabulary != 256)
+    throw user_error("{} is text, and beside {} is no tokenizer.json", config.data.path,
+                     stored.path().string())
+        .help("put the model's there, or give token shards (*.bin)");
+  Samples samples{.data = {}, .source = {}, .count = 0, .seq = config.train.seq};
+  samples.data = text && known ? open_text(tokenizer, config, model)
+                               : open_training_data(config, model, DType::Fp32);
+  samples.count = (samples.data.tokens.front()->num_tokens() - 1) / samples.seq;
+  samples.source = std::move(samples.data.train);
+  return samples;
+}
+
 void run(const EvaluateCommand& command) {
   const auto stored = open_stored_model(command.from);
   Config config = config_for(command, config_of(*stored));
   const ModelConfig model = model_of_config(config);
   if (model.family == Family::Mlp)
     throw user_error("an mlp reads no tokens").help("evaluate a gpt, llama or qwen model");
-  std::unique_ptr<SampleSource> source;
-  TrainingData data;
-  int64_t samples = 0;
-  if (command.data.ends_with(".json")) {
-    auto rows = std::make_unique<JsonSamples>(command.data, model.vocabulary);
-    config.train.seq = rows->seq();
-    samples = rows->samples();
-    source = std::move(rows);
-  } else {
-    data = open_training_data(config, model, precision_of_config(config).compute);
-    samples = (data.tokens.front()->num_tokens() - 1) / config.train.seq;
-    source = std::move(data.train);
-  }
-  if (command.samples > 0) samples = std::min(samples, command.samples);
-  print(command, config, evaluate_model(*stored, config, *source, samples, command.averaged));
+  Samples samples = command.data.ends_with(".json") ? json_samples(command.data, model)
+                                                    : token_samples(*stored, config, model);
+  config.train.seq = samples.seq;
+  if (command.samples > 0) samples.count = std::min(samples.count, command.samples);
+  print(command, config,
+        evaluate_model(*stored, config, *samples.source, samples.count, command.averaged));
 }
 
 }  // namespace
