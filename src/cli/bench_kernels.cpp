@@ -14,6 +14,7 @@
 #include "models/build_model.h"
 #include "program/buffer_types.h"
 #include "train/model_of_config.h"
+#include "train/plan_of_config.h"
 #include "train/training_options.h"
 
 namespace tessera {
@@ -105,7 +106,7 @@ void run(const BenchKernels& command) {
   const Precision precision = precision_of_config(config);
   Compiled compiled =
       compile(build_model(model, microbatch_shape(config, model), precision, HeadKind::Loss),
-              training_options(config, {}, 1));
+              training_options(config, plan_of_config(config, model), 1));
   const Rates rates{measure_cuda_copy_rate(), measure_cuda_matmul_rate(precision.compute)};
   std::vector<KernelTime> times = time_cuda_kernels(compiled.program(), "train_step", wanted);
   std::ranges::stable_sort(times, std::greater{},

@@ -3,6 +3,7 @@
 // block of threads in an order that never changes.
 #pragma once
 
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include "exec/cuda/cuda_call.h"
@@ -49,22 +50,11 @@ __device__ inline double widen(double x) { return x; }
 
 template <typename T>
 __device__ inline T narrow(Accumulator<T> x) {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    const uint32_t bits = __float_as_uint(x);
-    const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
-    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
-    return Bf16{static_cast<uint16_t>((nan ? bits | 0x400000u : rounded) >> 16)};
-  } else {
+  if constexpr (std::is_same_v<T, Bf16>)
+    return Bf16{__bfloat16_as_ushort(__float2bfloat16_rn(x))};
+  else
     return x;
-  }
 }
-
-// 16 bytes, read or written at once.
-template <typename T>
-struct alignas(16) Pack {
-  static constexpr int kSize = 16 / sizeof(T);
-  T values[kSize];
-};
 
 template <typename S>
 __device__ inline S warp_sum(S value) {

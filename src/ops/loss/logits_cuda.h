@@ -3,7 +3,7 @@
 // follow the vocabulary's order and the number of threads, which is fixed.
 #pragma once
 
-#include "exec/cuda/bf16_pairs.h"
+#include "exec/cuda/elements.h"
 #include "exec/cuda/matrix_products.h"
 #include "ops/loss/logit_chunks_cuda.h"
 #include "ops/loss/mean_loss_cuda.h"
