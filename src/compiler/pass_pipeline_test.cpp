@@ -36,12 +36,12 @@ TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
 TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   Module module = mlp();
   const std::vector<PassReport> reports = training_pipeline({}, {}, {}).run(module, {});
-  ASSERT_EQ(reports.size(), 10u);
+  ASSERT_EQ(reports.size(), 11u);
   EXPECT_EQ(reports[1].name, "build_backward");
   EXPECT_EQ(reports[3].counts, (PassCounts{{"reshards", 0}}));
   EXPECT_EQ(reports[6].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[7].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
-  EXPECT_EQ(reports[9].counts.front().second, module.scratch_bytes);
+  EXPECT_EQ(reports[8].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
+  EXPECT_EQ(reports[10].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
@@ -60,7 +60,7 @@ TEST(PassPipeline, StopsBehindThePassAskedFor) {
 TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
   Module module = mlp();
   const auto reports = training_pipeline({}, {}, {}).run(module, {.disabled = {"fuse"}});
-  EXPECT_EQ(reports.size(), 9u);
+  EXPECT_EQ(reports.size(), 10u);
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) EXPECT_NE(node.op, OpKind::matmul_epilogue);
 }
@@ -74,7 +74,7 @@ TEST(PassPipeline, RefusesToLeaveOutWhatOthersBuildOn) {
 TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
   const std::string help =
       " help: the passes are assign_stages, build_backward, propagate_placements, localize, "
-      "recompute, use_fp8, fuse, build_update, overlap, plan_memory\n";
+      "recompute, use_fp8, fuse, join_norm_gradients, build_update, overlap, plan_memory\n";
   EXPECT_EQ(refusal({.disabled = {"fusion"}}), "error: there is no pass fusion\n" + help);
   EXPECT_EQ(refusal({.stop_after = "plan"}), "error: there is no pass plan\n" + help);
 }

@@ -3,6 +3,7 @@
 #include "compiler/training_pipeline.h"
 
 #include "passes/fusion/fuse.h"
+#include "passes/fusion/join_norm_gradients.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/overlap/overlap.h"
@@ -29,6 +30,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(use_fp8(plan));  // 8-bit operands, if asked for
   // Fewer, larger kernels.
   pipeline.add(fuse());  // bias, activation and sum join their matmul, where no sum is pending
+  pipeline.add(join_norm_gradients());  // with what comes along the residual connection
   // States at rest.
   pipeline.add(build_update(optimizer, plan));  // gathers, reductions, norm, update
   pipeline.add(overlap());                      // collectives start early, are waited for late

@@ -13,11 +13,13 @@
 #include "ir/printer.h"
 #include "ir/verifier.h"
 #include "passes/fusion/fuse.h"
+#include "passes/fusion/join_norm_gradients.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/build_update.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
+#include "passes/precision/use_fp8.h"
 
 namespace tessera {
 namespace {
@@ -79,10 +81,14 @@ Plan plan_of(const std::string& input) {
 }
 
 std::vector<Pass> known_passes(const Plan& plan) {
+  Plan with_fp8 = plan;
+  with_fp8.fp8 = true;
   return {build_backward(),
           propagate_placements(plan),
           localize(plan),
+          use_fp8(with_fp8),
           fuse(),
+          join_norm_gradients(),
           build_update({.ema_decay = 0.0}, plan),
           plan_memory({.threads = 1})};
 }

@@ -76,8 +76,9 @@ void reduce_to_cuda(const CudaCall& call) {
       sum_columns<kElements<T>, T>(call, sums);
     using A = Accumulator<T>;
     dispatch_float(to.dtype, [&]<typename Y>() {
-      add_partial_rows<A, Y>(call, reinterpret_cast<const A*>(call.workspace.data()), sums.chunks,
-                             cols, call.result(0).as<Y>(), call.accumulates(0));
+      add_partial_rows<A, Y>(call, sums.chunks, cols,
+                             {reinterpret_cast<const A*>(call.workspace.data()),
+                              call.result(0).as<Y>(), call.accumulates(0)});
     });
   });
 }

@@ -16,7 +16,7 @@ void layer_norm_cuda(const CudaCall& call) {
                              .mean = call.result(1).as<A>(),
                              .rstd = call.result(2).as<A>(),
                              .rows = x.type->num_elements() / cols,
-                             .cols = cols,
+                             .cols = static_cast<int>(cols),
                              .epsilon = static_cast<A>(call.attributes.real("epsilon"))});
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With xhat = (x - mean) * rstd and g = dy * gain: dx = rstd * (g - mean(g) - xhat * mean(g *
-// xhat)). Each chunk of rows sums its own dgain and dbias, which are then added in order.
+// xhat)), and `more`. Each chunk of rows sums its own dgain and dbias, which are then added in
+// order.
 #include "exec/cpu/cpu_call.h"
 #include "ops/fixed_order_sums_cpu.h"
 #include "ops/norm/norm_rows.h"
@@ -20,6 +21,7 @@ TESSERA_SIMD void layer_norm_grad_rows(const LayerNormGradRows<T>& r, int64_t be
   if (dbias) std::memset(dbias, 0, sizeof(A) * static_cast<size_t>(r.cols));
   for (int64_t row = begin; row < end; ++row) {
     const T *x = r.x + row * r.cols, *dy = r.dy + row * r.cols;
+    const T* more = r.more ? r.more + row * r.cols : nullptr;
     T* dx = r.dx + row * r.cols;
     const A mean = r.mean[row], rstd = r.rstd[row];
     const A mean_g = sum_terms<A>(r.cols, Product{}, dy, r.gain) / count;
@@ -33,7 +35,8 @@ TESSERA_SIMD void layer_norm_grad_rows(const LayerNormGradRows<T>& r, int64_t be
     for (int64_t c = 0; c < r.cols; ++c) {
       const A d = load(dy[c]), xhat = (load(x[c]) - mean) * rstd;
       dgain[c] += d * xhat;
-      dx[c] = store<T>(rstd * (d * load(r.gain[c]) - mean_g - xhat * mean_g_xhat));
+      const A own = rstd * (d * load(r.gain[c]) - mean_g - xhat * mean_g_xhat);
+      dx[c] = store<T>(more ? own + load(more[c]) : own);
     }
   }
 }

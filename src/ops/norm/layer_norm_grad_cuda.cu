@@ -5,18 +5,19 @@
 namespace tessera {
 
 void layer_norm_grad_cuda(const CudaCall& call) {
-  const TensorRef x = call.operand(0), gain = call.operand(1);
+  const TensorRef x = call.operand(0), gain = call.operand(1), more = call.operand(5);
   const int64_t cols = gain.type->num_elements();
   dispatch_float(x.type->dtype, [&]<typename T>() {
     using A = Accumulator<T>;
     run_norm_grad<true, T>(call, {.x = x.as<T>(),
                                   .gain = gain.as<T>(),
                                   .dy = call.operand(4).as<T>(),
+                                  .more = more ? more.as<T>() : nullptr,
                                   .mean = call.operand(2).as<A>(),
                                   .rstd = call.operand(3).as<A>(),
                                   .dx = call.result(0).as<T>(),
                                   .rows = x.type->num_elements() / cols,
-                                  .cols = cols});
+                                  .cols = static_cast<int>(cols)});
   });
 }
 

@@ -34,6 +34,14 @@ std::vector<OpSample> layer_norm_grad_samples() {
                     {.type = tall_statistics, .accumulator = true, .fill = near_one},
                     {.type = tall}},
        .flops = 13 * 300 * 40},
+      {.name = "added_to_more",
+       .operands = {{.type = tall},
+                    {.type = tall_gain},
+                    {.type = tall_statistics, .accumulator = true},
+                    {.type = tall_statistics, .accumulator = true, .fill = near_one},
+                    {.type = tall},
+                    {.type = tall}},
+       .flops = 14 * 300 * 40},
   };
 }
 

@@ -11,48 +11,82 @@ struct NormRows {
   const T *x, *gain, *bias;  // bias may be null
   T* y;
   Accumulator<T>*mean, *rstd;  // mean: of centred rows
-  int64_t rows, cols;
+  int64_t rows;
+  int cols;
   Accumulator<T> epsilon;
 };
 
+// Of the columns that the row has: beyond them x is 0, not its mean.
+template <typename T, typename Shape>
+__device__ Accumulator<T> squared_distances(const RowPiece<T, Shape>& x, Accumulator<T> mean,
+                                            int cols, int lanes, int lane) {
+  Accumulator<T> squares = 0;
+#pragma unroll
+  for (int p = 0; p < Shape::kPacks; ++p) {
+    Accumulator<T> own = 0;
+#pragma unroll
+    for (int j = 0; j < Shape::kWidth; ++j) {
+      const Accumulator<T> distance = x.at(p * Shape::kWidth + j) - mean;
+      own += distance * distance;
+    }
+    squares += x.column(p, lanes, lane) < cols ? own : Accumulator<T>{0};
+  }
+  return squares;
+}
+
 template <bool kCentred, typename T, typename Shape>
-__global__ void __launch_bounds__(Shape::kMostThreads) norm_kernel(NormRows<T> r, int lanes) {
+__global__ void __launch_bounds__(Shape::kMostThreads, Shape::kBlocks)
+    norm_kernel(NormRows<T> r, int lanes) {
   using A = Accumulator<T>;
   const int lane = threadIdx.x % lanes;
   const int64_t row = static_cast<int64_t>(blockIdx.x) * (blockDim.x / lanes) + threadIdx.x / lanes;
   const bool inside = row < r.rows;
-  const A count = static_cast<A>(r.cols);
-  RowPiece<T, Shape> x;
+  const A inverse_count = A{1} / static_cast<A>(r.cols);
+  RowPiece<T, Shape> x, gain, bias;
   x.load(r.x + row * r.cols, r.cols, lanes, lane, inside);
-  A mean = 0, squares = 0;
+  RowSums<A, 1> sums;
+  A mean = 0;
   if constexpr (kCentred) {
-    for (int i = 0; i < Shape::kSize; ++i) mean += x.at(i);
-    mean = row_sum(mean, lanes) / count;
-  }
+    A sum[1] = {};
 #pragma unroll
-  for (int i = 0; i < Shape::kSize; ++i) {
-    const int64_t c = (i / Shape::kWidth * lanes + lane) * Shape::kWidth;
-    const A distance = x.at(i) - mean;
-    if (!kCentred || c < r.cols) squares += distance * distance;
+    for (int i = 0; i < Shape::kSize; ++i) sum[0] += x.at(i);
+    sums.add_up(sum, lanes);
+    mean = sum[0] * inverse_count;
   }
-  const A rstd = 1 / sqrt(row_sum(squares, lanes) / count + r.epsilon);
+  A squares[1] = {squared_distances(x, mean, r.cols, lanes, lane)};
+  sums.add_up(squares, lanes);
+  const A rstd = 1 / sqrt(squares[0] * inverse_count + r.epsilon);
   if (!inside) return;
   if (lane == 0) {
     if constexpr (kCentred) r.mean[row] = mean;
     r.rstd[row] = rstd;
   }
-  RowPiece<T, Shape> gain, bias;
   gain.load(r.gain, r.cols, lanes, lane, true);
-  bias.load(r.bias, r.cols, lanes, lane, r.bias != nullptr);
-#pragma unroll
-  for (int i = 0; i < Shape::kSize; ++i)
-    x.set(i, (x.at(i) - mean) * rstd * gain.at(i) + bias.at(i));
+  if (kCentred && r.bias) {
+    bias.load(r.bias, r.cols, lanes, lane, true);
+    x.set_all([&](int i) { return (x.at(i) - mean) * rstd * gain.at(i) + bias.at(i); });
+  } else {
+    x.set_all([&](int i) { return (x.at(i) - mean) * rstd * gain.at(i); });
+  }
   x.store(r.y + row * r.cols, r.cols, lanes, lane);
 }
 
+// A row stays in a warp as long as its registers leave room for other rows.
+struct NormShapes {
+  template <int kWidth, typename Body>
+  void choose(int64_t packs, Body&& body) const {
+    if (packs <= 32) return with_rows_in_warps<kWidth, 1, 4>(packs, body);
+    if (packs <= 64) return with_rows_in_warps<kWidth, 2, 2>(packs, body);
+    if (packs <= 96) return with_rows_in_warps<kWidth, 3, 2>(packs, body);
+    if (packs <= 256) return with_rows_in_warps<kWidth, 8, 2>(packs, body);
+    if (packs <= 512) return with_row_in_block<kWidth, 2, 256, 6>(packs, body);
+    with_row_in_block<kWidth, 8, 1024, 1>(packs, body);
+  }
+};
+
 template <bool kCentred, typename T>
 void run_norm(const CudaCall& call, const NormRows<T>& rows) {
-  with_row_shape<T>(rows.cols, [&]<typename Shape>(RowThreads threads) {
+  with_row_shape<T>(rows.cols, NormShapes{}, [&]<typename Shape>(RowThreads threads) {
     launch(call, {.blocks = blocks_for(rows.rows, threads.rows()), .threads = threads.threads},
            norm_kernel<kCentred, T, Shape>, rows, threads.lanes);
   });

@@ -11,111 +11,142 @@
 
 namespace tessera {
 
-inline constexpr int64_t kMostNormBlocks = 528;  // four for each of an H200's multiprocessors
+inline constexpr int64_t kMultiprocessors = 132;  // of an H200; elsewhere it is as right
 
 template <typename T>
 struct NormGradient {
   const T *x, *gain, *dy;
+  const T* more;                     // null, or what is added to dx
   const Accumulator<T>*mean, *rstd;  // mean: of centred rows
   T* dx;                             // may lie over x or dy
-  int64_t rows, cols;
+  int64_t rows;
+  int cols;
 };
 
 // By a block whose rows end: what each of its rows' lanes summed, added up for every column.
 template <typename A, typename Shape>
-__device__ void write_block_sums(const A* sums, int64_t cols, int lanes, A* partials) {
+__device__ void write_block_sums(const A* sums, int cols, int lanes, A* partials) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   A* shared = reinterpret_cast<A*>(shared_bytes);
   const int lane = threadIdx.x % lanes, group = threadIdx.x / lanes, groups = blockDim.x / lanes;
-  A* own = groups == 1 ? partials + blockIdx.x * cols : shared + group * cols;
+  A* all = partials + static_cast<int64_t>(blockIdx.x) * cols;
+  A* own = groups == 1 ? all : shared + group * cols;
   __syncthreads();  // what an earlier call left there has been read
+#pragma unroll
   for (int i = 0; i < Shape::kSize; ++i) {
-    const int64_t c = (i / Shape::kWidth * lanes + lane) * Shape::kWidth + i % Shape::kWidth;
+    const int c = (i / Shape::kWidth * lanes + lane) * Shape::kWidth + i % Shape::kWidth;
     if (c < cols) own[c] = sums[i];
   }
   if (groups == 1) return;
   __syncthreads();
-  for (int64_t c = threadIdx.x; c < cols; c += blockDim.x) {
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) {
     A sum = 0;
     for (int i = 0; i < groups; ++i) sum += shared[i * cols + c];
-    partials[blockIdx.x * cols + c] = sum;
+    all[c] = sum;
   }
 }
 
-template <bool kCentred, typename T, typename Shape>
-__global__ void __launch_bounds__(Shape::kMostThreads)
+template <bool kCentred, bool kMore, typename T, typename Shape>
+__global__ void __launch_bounds__(Shape::kMostThreads, Shape::kBlocks)
     norm_grad_kernel(NormGradient<T> r, int lanes, Accumulator<T>* dgain, Accumulator<T>* dbias) {
   using A = Accumulator<T>;
   const int lane = threadIdx.x % lanes, groups = blockDim.x / lanes;
   const int64_t stride = static_cast<int64_t>(gridDim.x) * groups;
   const A inverse_count = A{1} / static_cast<A>(r.cols);
   A gain_sums[Shape::kSize] = {}, bias_sums[kCentred ? Shape::kSize : 1] = {};
-  RowPiece<T, Shape> x, dy, next_x, next_dy;
+  RowSums<A, kCentred ? 2 : 1> row_sums;
+  RowPiece<T, Shape> x, dy, more, gain;
+  gain.load(r.gain, r.cols, lanes, lane, true);
   int64_t row = static_cast<int64_t>(blockIdx.x) * groups + threadIdx.x / lanes;
-  next_x.load(r.x + row * r.cols, r.cols, lanes, lane, row < r.rows);
-  next_dy.load(r.dy + row * r.cols, r.cols, lanes, lane, row < r.rows);
   // Every thread of a block goes round as often: sums may be over all of them.
   for (int64_t base = static_cast<int64_t>(blockIdx.x) * groups; base < r.rows; base += stride) {
     const bool inside = row < r.rows;
+    x.load(r.x + row * r.cols, r.cols, lanes, lane, inside);
+    dy.load(r.dy + row * r.cols, r.cols, lanes, lane, inside);
+    if constexpr (kMore) more.load(r.more + row * r.cols, r.cols, lanes, lane, inside);
     const A rstd = inside ? r.rstd[row] : A{0}, mean = kCentred && inside ? r.mean[row] : A{0};
-    x = next_x;
-    dy = next_dy;
-    const int64_t next = row + stride;  // is on its way while this row is worked on
-    next_x.load(r.x + next * r.cols, r.cols, lanes, lane, next < r.rows);
-    next_dy.load(r.dy + next * r.cols, r.cols, lanes, lane, next < r.rows);
-    RowPiece<T, Shape> gain;
-    gain.load(r.gain, r.cols, lanes, lane, true);
-    A g = 0, g_xhat = 0;
+    A sums[kCentred ? 2 : 1] = {};  // of g * xhat, and of g
 #pragma unroll
     for (int i = 0; i < Shape::kSize; ++i) {
-      const A d = dy.at(i), xhat = (x.at(i) - mean) * rstd, gained = d * gain.at(i);
-      g += gained;
-      g_xhat += gained * xhat;
+      const A d = dy.at(i), xhat = (x.at(i) - mean) * rstd, g = d * gain.at(i);
+      sums[0] += g * xhat;
       gain_sums[i] += d * xhat;
-      if constexpr (kCentred) bias_sums[i] += d;
+      if constexpr (kCentred) {
+        sums[1] += g;
+        bias_sums[i] += d;
+      }
     }
-    const A mean_g = kCentred ? row_sum(g, lanes) * inverse_count : A{0};
-    const A mean_g_xhat = row_sum(g_xhat, lanes) * inverse_count;
-#pragma unroll
-    for (int i = 0; i < Shape::kSize; ++i)
-      dy.set(i, rstd * (dy.at(i) * gain.at(i) - mean_g - (x.at(i) - mean) * rstd * mean_g_xhat));
+    row_sums.add_up(sums, lanes);
+    const A along = rstd * rstd * sums[0] * inverse_count;
+    const A level = kCentred ? rstd * sums[kCentred ? 1 : 0] * inverse_count : A{0};
+    dy.set_all([&](int i) {
+      A dx = dy.at(i) * (gain.at(i) * rstd) - (x.at(i) - mean) * along;
+      if constexpr (kCentred) dx -= level;
+      if constexpr (kMore) dx += more.at(i);
+      return dx;
+    });
     if (inside) dy.store(r.dx + row * r.cols, r.cols, lanes, lane);
-    row = next;
+    row += stride;
   }
   write_block_sums<A, Shape>(gain_sums, r.cols, lanes, dgain);
   if (kCentred && dbias) write_block_sums<A, Shape>(bias_sums, r.cols, lanes, dbias);
 }
 
-// Of one sum; results 1 and 2 are dgain and dbias.
-inline int64_t norm_grad_partials(const OpCall& call) {
-  const int64_t cols = call.operand(1).num_elements();
-  return std::min(kMostNormBlocks, call.operand(0).num_elements() / cols) * cols;
+// A thread keeps sums for its columns: few of them, and a row is in a block.
+struct NormGradShapes {
+  template <int kWidth, typename Body>
+  void choose(int64_t packs, Body&& body) const {
+    if (packs <= 32) return with_rows_in_warps<kWidth, 1, 4>(packs, body);
+    if (packs <= 96) return with_row_in_block<kWidth, 1, 96, 10>(packs, body);
+    if (packs <= 256) return with_row_in_block<kWidth, 1, 256, 4>(packs, body);
+    if (packs <= 512) return with_row_in_block<kWidth, 1, 512, 2>(packs, body);
+    if (packs <= 1024) return with_row_in_block<kWidth, 2, 512, 1>(packs, body);
+    with_row_in_block<kWidth, 8, 1024, 1>(packs, body);
+  }
+};
+
+// Calls body.operator()<Shape>(threads, blocks): as many as are at work at once.
+template <typename T, typename Body>
+void with_norm_grad_blocks(int64_t rows, int64_t cols, Body&& body) {
+  with_row_shape<T>(cols, NormGradShapes{}, [&]<typename Shape>(RowThreads threads) {
+    body.template operator()<Shape>(threads, std::min<int64_t>(kMultiprocessors * Shape::kBlocks,
+                                                               blocks_for(rows, threads.rows())));
+  });
 }
+
+// Results 1 and 2 are dgain and dbias; each has a row of sums per block.
 inline int64_t norm_grad_workspace_bytes(const OpCall& call) {
-  return static_cast<int64_t>(call.results.size() - 1) * norm_grad_partials(call) *
-         size_bytes(accumulator_of(call.operand(0).dtype));
+  const int64_t cols = call.operand(1).num_elements();
+  int64_t bytes = 0;
+  dispatch_float(call.operand(0).dtype, [&]<typename T>() {
+    with_norm_grad_blocks<T>(call.operand(0).num_elements() / cols, cols,
+                             [&]<typename Shape>(RowThreads, int64_t blocks) {
+                               bytes = blocks * cols * sizeof(Accumulator<T>);
+                             });
+  });
+  return bytes * static_cast<int64_t>(call.results.size() - 1);
 }
 
 template <bool kCentred, typename T>
 void run_norm_grad(const CudaCall& call, const NormGradient<T>& rows) {
   using A = Accumulator<T>;
-  with_row_shape<T>(rows.cols, [&]<typename Shape>(RowThreads threads) {
-    const int64_t blocks =
-        std::min<int64_t>(kMostNormBlocks, blocks_for(rows.rows, threads.rows()));
-    A* dgain = reinterpret_cast<A*>(call.workspace.data());
-    A* dbias = call.result(2) ? dgain + blocks * rows.cols : nullptr;
-    const size_t shared_elements = threads.rows() > 1 ? threads.rows() * rows.cols : 0;
-    launch(call,
-           {.blocks = static_cast<unsigned>(blocks),
-            .threads = threads.threads,
-            .shared_bytes = shared_elements * sizeof(A)},
-           norm_grad_kernel<kCentred, T, Shape>, rows, threads.lanes, dgain, dbias);
-    add_partial_rows<A, A>(call, dgain, blocks, rows.cols, call.result(1).as<A>(),
-                           call.accumulates(1));
-    if (dbias)
-      add_partial_rows<A, A>(call, dbias, blocks, rows.cols, call.result(2).as<A>(),
-                             call.accumulates(2));
-  });
+  with_norm_grad_blocks<T>(
+      rows.rows, rows.cols, [&]<typename Shape>(RowThreads threads, int64_t blocks) {
+        A* dgain = reinterpret_cast<A*>(call.workspace.data());
+        A* dbias = call.result(2) ? dgain + blocks * rows.cols : nullptr;
+        const size_t shared_elements = threads.rows() > 1 ? threads.rows() * rows.cols : 0;
+        launch(call,
+               {.blocks = static_cast<unsigned>(blocks),
+                .threads = threads.threads,
+                .shared_bytes = shared_elements * sizeof(A)},
+               rows.more ? norm_grad_kernel<kCentred, true, T, Shape>
+                         : norm_grad_kernel<kCentred, false, T, Shape>,
+               rows, threads.lanes, dgain, dbias);
+        RowTotals<A, A> of_dbias;
+        if (dbias) of_dbias = {dbias, call.result(2).as<A>(), call.accumulates(2)};
+        add_partial_rows<A, A>(call, blocks, rows.cols,
+                               {dgain, call.result(1).as<A>(), call.accumulates(1)}, of_dbias);
+      });
 }
 
 }  // namespace tessera

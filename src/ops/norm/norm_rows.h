@@ -52,7 +52,7 @@ RmsNormRows<T> rows_of_rms_norm(const Call& call) {
 
 template <typename T>
 struct LayerNormGradRows {
-  const T *x, *gain, *dy;
+  const T *x, *gain, *dy, *more;  // more may be null
   const Accumulator<T>*mean, *rstd;
   T* dx;
   int64_t cols;
@@ -65,6 +65,7 @@ LayerNormGradRows<T> rows_of_layer_norm_grad(const Call& call) {
   return {.x = call.operand(0).template as<T>(),
           .gain = gain.template as<T>(),
           .dy = call.operand(4).template as<T>(),
+          .more = call.operand(5) ? call.operand(5).template as<T>() : nullptr,
           .mean = call.operand(2).template as<A>(),
           .rstd = call.operand(3).template as<A>(),
           .dx = call.result(0).template as<T>(),
@@ -73,7 +74,7 @@ LayerNormGradRows<T> rows_of_layer_norm_grad(const Call& call) {
 
 template <typename T>
 struct RmsNormGradRows {
-  const T *x, *gain, *dy;
+  const T *x, *gain, *dy, *more;  // more may be null
   const Accumulator<T>* rstd;
   T* dx;
   int64_t cols;
@@ -86,6 +87,7 @@ RmsNormGradRows<T> rows_of_rms_norm_grad(const Call& call) {
   return {.x = call.operand(0).template as<T>(),
           .gain = gain.template as<T>(),
           .dy = call.operand(3).template as<T>(),
+          .more = call.operand(4) ? call.operand(4).template as<T>() : nullptr,
           .rstd = call.operand(2).template as<A>(),
           .dx = call.result(0).template as<T>(),
           .cols = gain.type->num_elements()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With xhat = x * rstd and g = dy * gain: dx = rstd * (g - xhat * mean(g * xhat)). Each chunk of
-// rows sums its own dgain, which are then added in order.
+// With xhat = x * rstd and g = dy * gain: dx = rstd * (g - xhat * mean(g * xhat)), and `more`. Each
+// chunk of rows sums its own dgain, which are then added in order.
 #include "exec/cpu/cpu_call.h"
 #include "ops/fixed_order_sums_cpu.h"
 #include "ops/norm/norm_rows.h"
@@ -18,6 +18,7 @@ TESSERA_SIMD void rms_norm_grad_rows(const RmsNormGradRows<T>& r, int64_t begin,
   std::memset(dgain, 0, sizeof(A) * static_cast<size_t>(r.cols));
   for (int64_t row = begin; row < end; ++row) {
     const T *x = r.x + row * r.cols, *dy = r.dy + row * r.cols;
+    const T* more = r.more ? r.more + row * r.cols : nullptr;
     T* dx = r.dx + row * r.cols;
     const A rstd = r.rstd[row];
     const A mean_g_xhat = sum_terms<A>(r.cols, GainedProduct<A>{0}, dy, r.gain, x) * rstd / count;
@@ -25,7 +26,8 @@ TESSERA_SIMD void rms_norm_grad_rows(const RmsNormGradRows<T>& r, int64_t begin,
     for (int64_t c = 0; c < r.cols; ++c) {
       const A d = load(dy[c]), xhat = load(x[c]) * rstd;
       dgain[c] += d * xhat;
-      dx[c] = store<T>(rstd * (d * load(r.gain[c]) - xhat * mean_g_xhat));
+      const A own = rstd * (d * load(r.gain[c]) - xhat * mean_g_xhat);
+      dx[c] = store<T>(more ? own + load(more[c]) : own);
     }
   }
 }

@@ -31,6 +31,15 @@ std::vector<OpSample> rms_norm_grad_samples() {
                     {.type = {DType::Fp64, {{"seq", 300}}}, .accumulator = true, .fill = near_one},
                     {.type = tall}},
        .flops = 9 * 300 * 40},
+      {.name = "added_to_more",
+       .operands = {{.type = x},
+                    {.type = {DType::Fp64, {{"d", 37}}}},
+                    {.type = {DType::Fp64, {{"batch", 2}, {"seq", 5}}},
+                     .accumulator = true,
+                     .fill = near_one},
+                    {.type = x},
+                    {.type = x}},
+       .flops = 10 * 2 * 5 * 37},
   };
 }
 

@@ -9,94 +9,115 @@
 
 namespace tessera {
 
-// A thread has kPacks times kWidth elements, in a block of kMostThreads at most.
-template <int kWidthOf, int kPacksOf, int kMostThreadsOf>
+// A thread has kPacks times kWidth elements, in a block of kMostThreads at most; registers are for
+// kBlocks blocks on a multiprocessor.
+template <int kWidthOf, int kPacksOf, int kMostThreadsOf, int kBlocksOf>
 struct RowShape {
-  static constexpr int kWidth = kWidthOf, kPacks = kPacksOf, kMostThreads = kMostThreadsOf;
+  static constexpr int kWidth = kWidthOf, kPacks = kPacksOf;
+  static constexpr int kMostThreads = kMostThreadsOf, kBlocks = kBlocksOf;
   static constexpr int kSize = kWidth * kPacks;
 };
-
-template <typename T, typename Shape>
-struct RowPiece {
-  Elements<T, Shape::kWidth> packs[Shape::kPacks];
-
-  // Zeros beyond the row, and where `inside` is false.
-  __device__ void load(const T* row, int64_t cols, int lanes, int lane, bool inside) {
-#pragma unroll
-    for (int p = 0; p < Shape::kPacks; ++p) {
-      const int64_t c = (p * lanes + lane) * Shape::kWidth;
-      packs[p] = {};
-      if (inside && c < cols) packs[p] = load_elements<Shape::kWidth>(row + c);
-    }
-  }
-  __device__ void store(T* row, int64_t cols, int lanes, int lane) const {
-#pragma unroll
-    for (int p = 0; p < Shape::kPacks; ++p) {
-      const int64_t c = (p * lanes + lane) * Shape::kWidth;
-      if (c < cols) store_elements(row + c, packs[p]);
-    }
-  }
-  __device__ Accumulator<T> at(int i) const {
-    return widen(packs[i / Shape::kWidth].values[i % Shape::kWidth]);
-  }
-  __device__ void set(int i, Accumulator<T> value) {
-    packs[i / Shape::kWidth].values[i % Shape::kWidth] = narrow<T>(value);
-  }
-};
-
-// Over the lanes of a row; every lane gets it. All threads of the block come here.
-template <typename S>
-__device__ inline S row_sum(S value, int lanes) {
-  if (lanes > 32) return block_sum(value);
-  for (int distance = lanes / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(0xffffffffu, value, distance);
-  return value;
-}
 
 struct RowThreads {
   int lanes, threads;
   int rows() const { return threads / lanes; }
 };
 
+template <typename T, typename Shape>
+struct RowPiece {
+  Elements<T, Shape::kWidth> packs[Shape::kPacks];
+
+  __device__ static int column(int pack, int lanes, int lane) {
+    return (pack * lanes + lane) * Shape::kWidth;
+  }
+  // Zeros beyond the row, and where `inside` is false.
+  __device__ void load(const T* row, int cols, int lanes, int lane, bool inside) {
+#pragma unroll
+    for (int p = 0; p < Shape::kPacks; ++p) {
+      const int c = column(p, lanes, lane);
+      packs[p] = {};
+      if (inside && c < cols) packs[p] = load_elements<Shape::kWidth>(row + c);
+    }
+  }
+  __device__ void store(T* row, int cols, int lanes, int lane) const {
+#pragma unroll
+    for (int p = 0; p < Shape::kPacks; ++p) {
+      const int c = column(p, lanes, lane);
+      if (c < cols) store_elements(row + c, packs[p]);
+    }
+  }
+  __device__ Accumulator<T> at(int i) const {
+    return widen(packs[i / Shape::kWidth].values[i % Shape::kWidth]);
+  }
+  // Element i becomes f(i), which may ask for this piece's element i.
+  template <typename F>
+  __device__ void set_all(const F& f) {
+#pragma unroll
+    for (int p = 0; p < Shape::kPacks; ++p) {
+      Accumulator<T> values[Shape::kWidth];
+#pragma unroll
+      for (int j = 0; j < Shape::kWidth; ++j) values[j] = f(p * Shape::kWidth + j);
+      packs[p] = narrow_all<T>(values);
+    }
+  }
+};
+
+// K sums over the lanes of a row; every lane gets them. All threads of the block come here. Calls
+// take turns with two places in shared memory: by the next one everybody has read the last.
+template <typename S, int K>
+class RowSums {
+ public:
+  __device__ void add_up(S (&values)[K], int lanes) {
+    for (int distance = (lanes < 32 ? lanes : 32) / 2; distance > 0; distance /= 2)
+      for (S& value : values) value += __shfl_xor_sync(0xffffffffu, value, distance);
+    if (lanes <= 32) return;
+    __shared__ S parts[2][K][32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (int k = 0; k < K; ++k)
+      if (lane == 0) parts[turn_][k][warp] = values[k];
+    __syncthreads();
+    for (int k = 0; k < K; ++k)
+      values[k] = warp_sum(lane < static_cast<int>(blockDim.x / 32) ? parts[turn_][k][lane] : S{0});
+    turn_ ^= 1;
+  }
+
+ private:
+  int turn_ = 0;
+};
+
 inline constexpr int64_t kMostNormCols = 32768;
 
 inline int whole_warps(int64_t threads) { return static_cast<int>((threads + 31) / 32 * 32); }
 
-// Rows of `packs` times 16 bytes.
-template <typename T, typename Body>
-void with_packed_row_shape(int64_t packs, Body&& body) {
-  constexpr int kFull = kElements<T>;
-  if (packs <= 32) {
-    const auto lanes = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(packs)));
-    body.template operator()<RowShape<kFull, 1, 256>>(RowThreads{lanes, 256});
-  } else if (packs <= 64) {
-    body.template operator()<RowShape<kFull, 2, 256>>(RowThreads{32, 256});
-  } else if (packs <= 96) {
-    body.template operator()<RowShape<kFull, 3, 256>>(RowThreads{32, 256});
-  } else if (packs <= 256) {
-    const int lanes = whole_warps(packs);
-    body.template operator()<RowShape<kFull, 1, 256>>(RowThreads{lanes, lanes});
-  } else if (packs <= 512) {
-    const int lanes = whole_warps((packs + 1) / 2);
-    body.template operator()<RowShape<kFull, 2, 256>>(RowThreads{lanes, lanes});
-  } else {
-    const int lanes = whole_warps((packs + 7) / 8);
-    body.template operator()<RowShape<kFull, 8, 1024>>(RowThreads{lanes, lanes});
-  }
+// Several rows to a block of 256, up to 32 lanes and kPacks for a lane.
+template <int kWidth, int kPacks, int kBlocks, typename Body>
+void with_rows_in_warps(int64_t packs, Body&& body) {
+  const auto lanes = std::min<uint64_t>(32, std::bit_ceil(static_cast<uint64_t>(packs)));
+  body.template operator()<RowShape<kWidth, kPacks, 256, kBlocks>>(
+      RowThreads{static_cast<int>(lanes), 256});
+}
+// A row to a block, kPacks for each of up to kMostThreads lanes.
+template <int kWidth, int kPacks, int kMostThreads, int kBlocks, typename Body>
+void with_row_in_block(int64_t packs, Body&& body) {
+  const int lanes = whole_warps((packs + kPacks - 1) / kPacks);
+  body.template operator()<RowShape<kWidth, kPacks, kMostThreads, kBlocks>>(
+      RowThreads{lanes, lanes});
 }
 
-// Calls body.operator()<Shape>(threads) with what fits rows of `cols` elements. fp64 and rows that
-// are not aligned go one element at a time.
-template <typename T, typename Body>
-void with_row_shape(int64_t cols, Body&& body) {
+// Calls body.operator()<Shape>(threads) with what fits rows of `cols` elements: one of
+// packed.operator()<T>(packs, body) for rows of `packs` times 16 bytes. fp64 and rows that are not
+// aligned go one element at a time.
+template <typename T, typename Packed, typename Body>
+void with_row_shape(int64_t cols, const Packed& packed, Body&& body) {
   if (cols > kMostNormCols)
     throw user_error("a norm on a GPU takes rows of {} elements at most, not {}", kMostNormCols,
                      cols)
         .help("use --device cpu");
   if constexpr (sizeof(T) < 8)
-    if (cols % kElements<T> == 0) return with_packed_row_shape<T>(cols / kElements<T>, body);
+    if (cols % kElements<T> == 0)
+      return packed.template choose<kElements<T>>(cols / kElements<T>, body);
   const int lanes = whole_warps((cols + 31) / 32);
-  body.template operator()<RowShape<1, 32, 1024>>(RowThreads{lanes, lanes == 32 ? 128 : lanes});
+  body.template operator()<RowShape<1, 32, 1024, 1>>(RowThreads{lanes, lanes == 32 ? 128 : lanes});
 }
 
 }  // namespace tessera

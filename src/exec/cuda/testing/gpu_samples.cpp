@@ -16,8 +16,9 @@ SampleOperand index(int64_t count, std::function<double(int64_t, double)> fill) 
 
 // Up to a row per eighth of a warp, per warp, per block, and rows of more than a block's threads;
 // then more rows than blocks.
-constexpr std::pair<int64_t, int64_t> kRows[] = {{70, 64},  {9, 400},  {9, 768},    {3, 1032},
-                                                 {3, 2056}, {3, 4104}, {5000, 264}, {600, 1032}};
+constexpr std::pair<int64_t, int64_t> kRows[] = {{70, 64},   {9, 400},    {9, 768},
+                                                 {3, 1032},  {3, 2056},   {3, 4104},
+                                                 {3, 10240}, {5000, 264}, {700, 1032}};
 
 void add_norms(std::vector<ConformanceCase>& all) {
   for (const auto& [rows, cols] : kRows) {
@@ -28,6 +29,10 @@ void add_norms(std::vector<ConformanceCase>& all) {
     all.push_back({OpKind::rms_norm, {.name = name, .operands = {x, gain}}});
     all.push_back({OpKind::layer_norm_grad, {.name = name, .operands = {x, gain, each, each, x}}});
     all.push_back({OpKind::rms_norm_grad, {.name = name, .operands = {x, gain, each, x}}});
+    const std::string more = name + "_and_more";
+    all.push_back(
+        {OpKind::layer_norm_grad, {.name = more, .operands = {x, gain, each, each, x, x}}});
+    all.push_back({OpKind::rms_norm_grad, {.name = more, .operands = {x, gain, each, x, x}}});
     all.push_back({OpKind::bias_add, {.name = name, .operands = {x, gain}}});
     all.push_back(
         {OpKind::reduce_to, {.name = name, .operands = {x}, .attributes = {{"dtype", "fp64"}}}});
