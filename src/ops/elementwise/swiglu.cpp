@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // swiglu(h): silu(gate) * up, where h [..., gate_up=2, mlp] holds both, as one fused matmul yields
-// them.
+// them; with largest = 1 also the largest |y| (use_fp8).
+#include "ops/largest_entry.h"
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -12,7 +13,8 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   call.require(type.dims.size() >= 2 && type.dims[type.dims.size() - 2] == Dim{"gate_up", 2},
                "h {} lacks gate_up=2 just outside its innermost dim", to_string(type));
   type.dims.erase(type.dims.end() - 2);
-  return {type};
+  if (!call.attributes.integer("largest")) return {type};
+  return {type, largest_entry_type()};
 }
 
 void gradient(GradientBuilder& g) {
@@ -23,6 +25,7 @@ Cost cost(const OpCall& call) { return pointwise_cost(call, 4); }
 
 // Gate and value meet on one rank.
 ShardingRule sharding(const OpCall& call) {
+  if (call.attributes.integer("largest")) return largest_entry_sharding(call, {1});
   const Dims& dims = call.operand(0).dims;
   return {.whole = {dims[dims.size() - 2].name}};
 }
@@ -34,7 +37,8 @@ const OpDef& swiglu_def() {
       .name = "swiglu",
       .summary = "silu(gate) * up of the two halves along gate_up",
       .operands = {{"h"}},
-      .results = {"y"},
+      .results = {"y", "largest"},
+      .attributes = {{"largest", int64_t{0}}},
       .infer_types = infer_types,
       .gradient = gradient,
       .cost = cost,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row of h is a row of gates followed by a row of ups.
-#include "exec/cpu/cpu_call.h"
 #include "exec/cpu/simd.h"
-#include "ops/row_ranges.h"
+#include "ops/largest_entry_cpu.h"
 
 namespace tessera {
 namespace {
@@ -32,6 +31,8 @@ void swiglu_cpu(const CpuCall& call) {
     run_rows(call.threads, rows, cols, [&](int64_t begin, int64_t end) {
       swiglu_rows(h + begin * 2 * cols, y + begin * cols, end - begin, cols);
     });
+    if (const TensorRef largest = call.result(1))
+      *largest.as<float>() = largest_entry(y, call.result(0).type->num_elements(), call.threads);
   });
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// swiglu_grad(h, dy): the gradient of gate and up, laid out as in h.
+// swiglu_grad(h, dy): the gradient of gate and up, laid out as in h; with largest = 1 also the
+// largest |dh| (use_fp8).
+#include "ops/largest_entry.h"
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -13,13 +15,15 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   TensorType y = h;
   y.dims.erase(y.dims.end() - 2);
   require_type(call, 1, y);
-  return {h};
+  if (!call.attributes.integer("largest")) return {h};
+  return {h, largest_entry_type()};
 }
 
 Cost cost(const OpCall& call) { return cost_of(call, 10 * call.operand(1).num_elements()); }
 
 // Gate and value meet on one rank.
 ShardingRule sharding(const OpCall& call) {
+  if (call.attributes.integer("largest")) return largest_entry_sharding(call, {1});
   const Dims& dims = call.operand(0).dims;
   return {.whole = {dims[dims.size() - 2].name}};
 }
@@ -31,7 +35,8 @@ const OpDef& swiglu_grad_def() {
       .name = "swiglu_grad",
       .summary = "gradient of gate and up",
       .operands = {{"h"}, {"dy"}},
-      .results = {"dh"},
+      .results = {"dh", "largest"},
+      .attributes = {{"largest", int64_t{0}}},
       .infer_types = infer_types,
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With s = sigmoid(gate): d_up = dy * gate * s, d_gate = dy * up * (s + gate * s * (1 - s)).
-#include "exec/cpu/cpu_call.h"
 #include "exec/cpu/simd.h"
-#include "ops/row_ranges.h"
+#include "ops/largest_entry_cpu.h"
 
 namespace tessera {
 namespace {
@@ -35,6 +34,8 @@ void swiglu_grad_cpu(const CpuCall& call) {
       const int64_t at = begin * cols;
       swiglu_grad_rows(h + 2 * at, dy + at, dh + 2 * at, end - begin, cols);
     });
+    if (const TensorRef largest = call.result(1))
+      *largest.as<float>() = largest_entry(dh, call.result(0).type->num_elements(), call.threads);
   });
 }
 

@@ -19,6 +19,11 @@ std::vector<OpSample> swiglu_grad_samples() {
        .operands = {{.type = {DType::Fp64, {{"seq", 40}, {"gate_up", 2}, {"mlp", 1000}}}},
                     {.type = {DType::Fp64, {{"seq", 40}, {"mlp", 1000}}}}},
        .flops = 10 * 40 * 1000},
+      {.name = "with_the_largest_entry",
+       .operands = {{.type = {DType::Fp64, {{"seq", 40}, {"gate_up", 2}, {"mlp", 999}}}},
+                    {.type = {DType::Fp64, {{"seq", 40}, {"mlp", 999}}}}},
+       .attributes = {{"largest", int64_t{1}}},
+       .flops = 10 * 40 * 999},
   };
 }
 

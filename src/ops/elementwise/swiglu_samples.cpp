@@ -20,6 +20,11 @@ std::vector<OpSample> swiglu_samples() {
       {.name = "several_pieces",
        .operands = {{.type = {DType::Fp64, {{"seq", 40}, {"gate_up", 2}, {"mlp", 1000}}}}},
        .flops = 4 * 40 * 1000},
+      {.name = "with_the_largest_entry",
+       .operands = {{.type = {DType::Fp64, {{"seq", 40}, {"gate_up", 2}, {"mlp", 1000}}},
+                     .differentiable = false}},
+       .attributes = {{"largest", int64_t{1}}},
+       .flops = 4 * 40 * 1000},
   };
 }
 

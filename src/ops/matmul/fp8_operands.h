@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where matmul_fp8 keeps its rounded operands: in their own dtype, which every fp8 number fits.
-// What GPUs note of each, its largest entry and its scale, comes behind them.
+// What matmul_fp8 knows of x and w, and where it keeps them rounded: in their own dtype, which
+// every fp8 number fits. What GPUs note of each, its scale, comes behind them.
 #pragma once
 
 #include "core/fp8.h"
 #include "ops/matmul/contraction.h"
 
 namespace tessera {
+
+// The largest |entry|, by which an operand is scaled, is operand `place` of the call or, where it
+// has to be found, result `place`.
+struct LargestEntryPlace {
+  bool known;
+  size_t place;
+};
+// Of operand i, 0 or 1. Known ones come behind x and w, found ones behind y.
+inline LargestEntryPlace place_of_largest_entry(const Attributes& attributes, size_t i) {
+  const bool x_known = attributes.integer("x_known") != 0;
+  if (i == 0) return {.known = x_known, .place = x_known ? size_t{2} : size_t{1}};
+  const bool w_known = attributes.integer("w_known") != 0;
+  return {
+      .known = w_known,
+      .place = (w_known ? size_t{2} : size_t{1}) + (x_known == w_known ? size_t{1} : size_t{0})};
+}
 
 struct Fp8Workspace {
   static constexpr int64_t kNoteBytes = 256;

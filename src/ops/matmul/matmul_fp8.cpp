@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul_fp8(x, w): matmul of x and w rounded to fp8, each scaled by a power of two so that its
-// largest entry just fits. Made by use_fp8, after the gradients; sums and result as in matmul.
+// matmul_fp8(x, w, x_largest?, w_largest?): matmul of x and w rounded to fp8, each scaled by a
+// power of two so that its largest entry just fits. That entry is given, with x_known or w_known,
+// or else found and returned, so that only the first product that reads a value looks for it. Made
+// by use_fp8, after the gradients; sums and result as in matmul.
+#include "ops/largest_entry.h"
 #include "ops/matmul/fp8_operands.h"
 
 namespace tessera {
@@ -11,16 +14,26 @@ std::vector<TensorType> infer_types(const OpCall& call) {
     call.require(fp8_from_name(call.attributes.word(format)).has_value(),
                  "{} = {} is not one of e4m3, e5m2", format, call.attributes.word(format));
   Dims dims = require_contraction(call);
-  return {{dtype_attribute(call, "dtype", 0), std::move(dims)}};
+  std::vector<TensorType> results{{dtype_attribute(call, "dtype", 0), std::move(dims)}};
+  size_t operands = 2;
+  for (const size_t i : {0, 1}) {
+    const TensorType largest = largest_entry_type();
+    const LargestEntryPlace entry = place_of_largest_entry(call.attributes, i);
+    if (!entry.known) {
+      results.push_back(largest);
+      continue;
+    }
+    call.require(entry.place < call.operands.size(), "{} is known, but not given",
+                 i == 0 ? "x_largest" : "w_largest");
+    require_type(call, entry.place, largest);
+    ++operands;
+  }
+  call.require(call.operands.size() == operands, "{} operands, want {}", call.operands.size(),
+               operands);
+  return results;
 }
 
-// A scale is the whole tensor's.
-ShardingRule sharding(const OpCall& call) {
-  ShardingRule rule;
-  for (const size_t i : {0, 1})
-    for (const Dim& dim : call.operand(i).dims) rule.whole.push_back(dim.name);
-  return rule;
-}
+ShardingRule sharding(const OpCall& call) { return largest_entry_sharding(call, {1, 2}); }
 
 // Rounding counts nothing: the products are what takes time.
 Cost cost(const OpCall& call) {
@@ -39,9 +52,16 @@ const OpDef& matmul_fp8_def() {
   static const OpDef def{
       .name = "matmul_fp8",
       .summary = "matmul of operands that are scaled and rounded to 8-bit floats",
-      .operands = {{"x"}, {"w"}},
-      .results = {"y"},
-      .attributes = {{"dtype", "same"}, {"x_format", "e4m3"}, {"w_format", "e4m3"}},
+      .operands = {{"x"},
+                   {"w"},
+                   {.name = "x_largest", .optional = true},
+                   {.name = "w_largest", .optional = true}},
+      .results = {"y", "x_largest", "w_largest"},
+      .attributes = {{"dtype", "same"},
+                     {"x_format", "e4m3"},
+                     {"w_format", "e4m3"},
+                     {"x_known", int64_t{0}},
+                     {"w_known", int64_t{0}}},
       .infer_types = infer_types,
       .cost = cost,
       .workspace_bytes = workspace_bytes,

@@ -3,136 +3,129 @@
 // them, and their scales in GPU memory. Else, as on the CPU, the product of what rounding leaves.
 #include <cuda_fp8.h>
 
-#include "exec/cuda/kernel_launch.h"
+#include "ops/largest_entry_cuda.h"
 #include "ops/matmul/fp8_operands.h"
 #include "ops/matmul/product_cuda.h"
 
 namespace tessera {
 namespace {
 
-// The bits of the largest |x|: of numbers without a sign they are in the numbers' order, so that an
-// atomic maximum gives the same in whatever order blocks come.
 template <typename T>
-__global__ void largest_kernel(const T* x, int64_t count, uint32_t* largest) {
-  float own = 0;
-  const int64_t packs = count / Pack<T>::kSize;
-  const auto* packed = reinterpret_cast<const Pack<T>*>(x);
-  for (int64_t i = first_index(); i < packs; i += index_stride()) {
-    const Pack<T> pack = packed[i];
-    for (int j = 0; j < Pack<T>::kSize; ++j)
-      own = fmaxf(own, fabsf(static_cast<float>(widen(pack.values[j]))));
-  }
-  for (int64_t i = packs * Pack<T>::kSize + first_index(); i < count; i += index_stride())
-    own = fmaxf(own, fabsf(static_cast<float>(widen(x[i]))));
-  own = block_max(own, 0.0f);
-  if (threadIdx.x == 0) atomicMax(largest, __float_as_uint(own));
-}
-
-template <typename T>
-__global__ void round_kernel(const T* x, int64_t count, const uint32_t* largest, Fp8 format, T* y) {
-  const int exponent = fp8_exponent(__uint_as_float(*largest), format);
+__global__ void round_kernel(const T* x, int64_t count, const float* largest, Fp8 format, T* y) {
+  const int exponent = fp8_exponent(*largest, format);
   for (int64_t i = first_index(); i < count; i += index_stride())
     y[i] = narrow<T>(static_cast<Accumulator<T>>(
         through_fp8(static_cast<float>(widen(x[i])), exponent, format)));
 }
 
-template <Fp8 kFormat>
-__device__ inline uint8_t byte_of(float x) {
-  return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, kFormat == Fp8::E4m3 ? __NV_E4M3 : __NV_E5M2);
-}
-
-struct alignas(16) Bytes16 {
-  uint8_t values[16];
-};
-
 // What a byte stands for is its number times `scale`.
 template <Fp8 kFormat>
-__device__ inline float scaling(const uint32_t* largest, float* scale) {
-  const int exponent = fp8_exponent(__uint_as_float(*largest), kFormat);
+__device__ inline float scaling(const float* largest, float* scale) {
+  const int exponent = fp8_exponent(*largest, kFormat);
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *scale = power_of_two(-exponent);
   return power_of_two(exponent);
 }
 
+// Four elements, the first in the lowest byte.
 template <Fp8 kFormat>
-__global__ void bytes_kernel(const Bf16* x, int64_t count, const uint32_t* largest, float* scale,
-                             uint8_t* y) {
-  const float by = scaling<kFormat>(largest, scale);
-  const auto* packed = reinterpret_cast<const Pack<Bf16>*>(x);
-  for (int64_t i = first_index(); i < count / 16; i += index_stride()) {
-    Bytes16 bytes;
-    for (int half = 0; half < 2; ++half) {
-      const Pack<Bf16> pack = packed[2 * i + half];
-      for (int j = 0; j < 8; ++j)
-        bytes.values[8 * half + j] = byte_of<kFormat>(widen(pack.values[j]) * by);
-    }
-    reinterpret_cast<Bytes16*>(y)[i] = bytes;
-  }
+__device__ inline uint32_t four_bytes(const Bf16* x, float by) {
+  constexpr auto kKind = kFormat == Fp8::E4m3 ? __NV_E4M3 : __NV_E5M2;
+  const auto two = [&](int i) -> uint32_t {
+    return __nv_cvt_float2_to_fp8x2(make_float2(widen(x[i]) * by, widen(x[i + 1]) * by),
+                                    __NV_SATFINITE, kKind);
+  };
+  return two(0) | two(2) << 16;
 }
 
-constexpr int kTile = 64, kTileThreads = 256;
-
-// y[columns, rows] from x[rows, columns], both multiples of 16.
 template <Fp8 kFormat>
-__global__ void turned_bytes_kernel(const Bf16* x, int64_t rows, int64_t columns,
-                                    const uint32_t* largest, float* scale, uint8_t* y) {
-  __shared__ uint8_t tile[kTile][kTile + 4];  // [column][row]
+__global__ void __launch_bounds__(kThreads)
+    bytes_kernel(const Bf16* x, int64_t count, const float* largest, float* scale, uint8_t* y) {
   const float by = scaling<kFormat>(largest, scale);
-  const int64_t first_row = static_cast<int64_t>(blockIdx.y) * kTile;
-  const int64_t first_column = static_cast<int64_t>(blockIdx.x) * kTile;
-  for (int i = threadIdx.x; i < kTile * kTile / 8; i += kTileThreads) {
-    const int row = i / (kTile / 8), column = i % (kTile / 8) * 8;
-    if (first_row + row >= rows || first_column + column >= columns) continue;
-    const auto pack = *reinterpret_cast<const Pack<Bf16>*>(x + (first_row + row) * columns +
-                                                           first_column + column);
-    for (int j = 0; j < 8; ++j)
-      tile[column + j][row] = byte_of<kFormat>(widen(pack.values[j]) * by);
+  const int64_t i = first_index();
+  if (i >= count / 16) return;
+  const Pack<Bf16> first = load_elements<8>(x + 16 * i), second = load_elements<8>(x + 16 * i + 8);
+  reinterpret_cast<uint4*>(y)[i] = {
+      four_bytes<kFormat>(first.values, by), four_bytes<kFormat>(first.values + 4, by),
+      four_bytes<kFormat>(second.values, by), four_bytes<kFormat>(second.values + 4, by)};
+}
+
+// rows[i] has four bytes of row i; then those of column i.
+__device__ inline void turn_four_by_four(uint32_t (&rows)[4]) {
+  const uint32_t a = __byte_perm(rows[0], rows[1], 0x5140),
+                 b = __byte_perm(rows[2], rows[3], 0x5140);
+  const uint32_t c = __byte_perm(rows[0], rows[1], 0x7362),
+                 d = __byte_perm(rows[2], rows[3], 0x7362);
+  rows[0] = __byte_perm(a, b, 0x5410);
+  rows[1] = __byte_perm(a, b, 0x7632);
+  rows[2] = __byte_perm(c, d, 0x5410);
+  rows[3] = __byte_perm(c, d, 0x7632);
+}
+
+constexpr int kTileRows = 128, kTileColumns = 64;  // 128 bytes of x, and of y
+
+// y[columns, rows] from x[rows, columns], both multiples of 16. A thread turns four rows of eight
+// columns in its registers.
+template <Fp8 kFormat>
+__global__ void __launch_bounds__(kThreads)
+    turned_bytes_kernel(const Bf16* x, int64_t rows, int64_t columns, const float* largest,
+                        float* scale, uint8_t* y) {
+  __shared__ uint32_t tile[kTileColumns][kTileRows / 4 + 1];  // [column][row / 4]
+  const float by = scaling<kFormat>(largest, scale);
+  const int64_t first_row = static_cast<int64_t>(blockIdx.y) * kTileRows;
+  const int64_t first_column = static_cast<int64_t>(blockIdx.x) * kTileColumns;
+  const int four = threadIdx.x / 8, column = threadIdx.x % 8 * 8;
+  if (first_row + 4 * four < rows && first_column + column < columns) {
+    const Bf16* from = x + (first_row + 4 * four) * columns + first_column + column;
+    Pack<Bf16> packs[4];
+    for (int r = 0; r < 4; ++r) packs[r] = load_elements<8>(from + r * columns);
+    for (const int half : {0, 4}) {
+      uint32_t words[4];
+      for (int r = 0; r < 4; ++r) words[r] = four_bytes<kFormat>(packs[r].values + half, by);
+      turn_four_by_four(words);
+      for (int j = 0; j < 4; ++j) tile[column + half + j][four] = words[j];
+    }
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < kTile * kTile / 16; i += kTileThreads) {
-    const int column = i / (kTile / 16), row = i % (kTile / 16) * 16;
-    if (first_row + row >= rows || first_column + column >= columns) continue;
-    Bytes16 bytes;
-    for (int j = 0; j < 16; ++j) bytes.values[j] = tile[column][row + j];
-    *reinterpret_cast<Bytes16*>(y + (first_column + column) * rows + first_row + row) = bytes;
+  for (int i = threadIdx.x; i < kTileColumns * kTileRows / 16; i += kThreads) {
+    const int c = i / (kTileRows / 16), r = i % (kTileRows / 16);
+    if (first_row + 16 * r >= rows || first_column + c >= columns) continue;
+    const uint32_t* words = &tile[c][4 * r];
+    *reinterpret_cast<uint4*>(y + (first_column + c) * rows + first_row + 16 * r) = {
+        words[0], words[1], words[2], words[3]};
   }
 }
 
 struct Operand {
-  const TensorRef& tensor;
+  TensorRef tensor, largest;
   Fp8 format;
-  uint32_t* largest;
 };
 
-void find_largest(const CudaCall& call, const Operand& operand) {
-  check_cuda(cudaMemsetAsync(operand.largest, 0, sizeof(uint32_t), call.stream),
-             "clear the largest entry");
-  dispatch_float(operand.tensor.type->dtype, [&]<typename T>() {
-    const int64_t count = operand.tensor.type->num_elements();
-    launch(call, grid_for((count + Pack<T>::kSize - 1) / Pack<T>::kSize), largest_kernel<T>,
-           static_cast<const T*>(operand.tensor.as<T>()), count, operand.largest);
-  });
+Operand operand_of(const CudaCall& call, size_t i, const char* format) {
+  const LargestEntryPlace entry = place_of_largest_entry(call.attributes, i);
+  const TensorRef largest = entry.known ? call.operand(entry.place) : call.result(entry.place);
+  if (!entry.known) find_largest_entry(call, call.operand(i), largest);
+  return {call.operand(i), largest, *fp8_from_name(call.attributes.word(format))};
 }
 
 template <Fp8 kFormat>
 void write_bytes(const CudaCall& call, const Operand& operand, int64_t rows, bool turned,
                  float* scale, uint8_t* to) {
   const Bf16* x = operand.tensor.as<Bf16>();
+  const float* largest = operand.largest.as<float>();
   const int64_t count = operand.tensor.type->num_elements(), columns = count / rows;
   if (turned)
     launch(call,
-           {.blocks = dim3(blocks_for(columns, kTile), blocks_for(rows, kTile)),
-            .threads = kTileThreads},
-           turned_bytes_kernel<kFormat>, x, rows, columns,
-           static_cast<const uint32_t*>(operand.largest), scale, to);
+           {.blocks = dim3(blocks_for(columns, kTileColumns), blocks_for(rows, kTileRows)),
+            .threads = kThreads},
+           turned_bytes_kernel<kFormat>, x, rows, columns, largest, scale, to);
   else
-    launch(call, grid_for(count / 16), bytes_kernel<kFormat>, x, count,
-           static_cast<const uint32_t*>(operand.largest), scale, to);
+    launch(call, {.blocks = blocks_for(count / 16, kThreads), .threads = kThreads},
+           bytes_kernel<kFormat>, x, count, largest, scale, to);
 }
 
 // The operand as bytes in rows of k. `rows` are those that it has in memory.
 DeviceMatrix as_bytes(const CudaCall& call, const Operand& operand, int64_t rows, bool turned,
                       int64_t k, float* scale, uint8_t* to) {
-  find_largest(call, operand);
   if (operand.format == Fp8::E4m3)
     write_bytes<Fp8::E4m3>(call, operand, rows, turned, scale, to);
   else
@@ -142,11 +135,10 @@ DeviceMatrix as_bytes(const CudaCall& call, const Operand& operand, int64_t rows
 
 DeviceMatrix as_rounded(const CudaCall& call, const Operand& operand, const DeviceMatrix& before,
                         std::byte* to) {
-  find_largest(call, operand);
   dispatch_float(operand.tensor.type->dtype, [&]<typename T>() {
     const int64_t count = operand.tensor.type->num_elements();
     launch(call, grid_for(count), round_kernel<T>, static_cast<const T*>(operand.tensor.as<T>()),
-           count, static_cast<const uint32_t*>(operand.largest), operand.format,
+           count, static_cast<const float*>(operand.largest.as<float>()), operand.format,
            reinterpret_cast<T*>(to));
   });
   return {.data = to, .stride = before.stride, .transposed = before.transposed};
@@ -159,12 +151,10 @@ void matmul_fp8_cuda(const CudaCall& call) {
   const Contraction c = contraction_of(*x.type, *w.type);
   const Fp8Workspace places(*x.type, *w.type);
   std::byte* const begin = call.workspace.data();
-  // cuBLASLt wants scales on 16 bytes.
-  constexpr int kNote = 4;
-  auto* largest = reinterpret_cast<uint32_t*>(begin + places.bytes);
-  auto* scales = reinterpret_cast<float*>(largest + 2 * kNote);
-  const Operand x_operand{x, *fp8_from_name(call.attributes.word("x_format")), largest};
-  const Operand w_operand{w, *fp8_from_name(call.attributes.word("w_format")), largest + kNote};
+  constexpr int kNote = 4;  // cuBLASLt wants scales on 16 bytes
+  auto* scales = reinterpret_cast<float*>(begin + places.bytes);
+  const Operand x_operand = operand_of(call, 0, "x_format");
+  const Operand w_operand = operand_of(call, 1, "w_format");
   DeviceProduct product = product_of(call, call.result(0));
   if (x.type->dtype == DType::Bf16 && c.m % 16 == 0 && c.n % 16 == 0 && c.k % 16 == 0) {
     product.a = as_bytes(call, x_operand, c.x_outermost ? c.k : c.m, c.x_outermost, c.k, scales,

@@ -3,6 +3,8 @@
 #include "passes/precision/use_fp8.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "ir/emit.h"
 
@@ -22,23 +24,101 @@ bool is_gradient(const Graph& graph, ValueId value) {
   return phase == Phase::InputGrad || phase == Phase::WeightGrad;
 }
 
-int64_t use_in(Graph& graph) {
-  int64_t used = 0;
-  std::vector<Node> nodes = graph.nodes();
-  for (Node& node : nodes) {
-    if (node.op != OpKind::matmul) continue;
-    const auto format = [&](size_t operand) {
-      return is_gradient(graph, node.operands[operand]) ? "e5m2" : "e4m3";
-    };
-    node.op = OpKind::matmul_fp8;
-    node.attributes = complete_attributes(node.op, {{"dtype", node.attributes.word("dtype")},
-                                                    {"x_format", format(0)},
-                                                    {"w_format", format(1)}});
-    ++used;
+class Fp8Layer {
+ public:
+  explicit Fp8Layer(Graph& graph) : graph_(graph) {}
+
+  int64_t run() {
+    const std::vector<Node> nodes = graph_.nodes();
+    for (const Node& node : nodes) {
+      if (node.phase == Phase::Recompute) note_original(node, nodes);
+      Node kept = node.op == OpKind::matmul ? in_fp8(node) : node;
+      for (const ValueId result : kept.results) maker_[result] = order_.size();
+      order_.push_back(std::move(kept));
+    }
+    graph_.rebuild(std::move(order_));
+    return used_;
   }
-  graph.rebuild(std::move(nodes));
-  return used;
-}
+
+ private:
+  struct Found {
+    ValueId largest;
+    Phase phase;
+  };
+
+  ValueId original(ValueId value) const {
+    const auto found = originals_.find(value);
+    return found == originals_.end() ? value : found->second;
+  }
+
+  // What is rebuilt has the bits of what the forward made.
+  void note_original(const Node& rebuilt, const std::vector<Node>& nodes) {
+    std::vector<ValueId> operands;
+    for (const ValueId operand : rebuilt.operands) operands.push_back(original(operand));
+    for (const Node& node : nodes)
+      if (node.phase == Phase::Forward && node.op == rebuilt.op &&
+          node.attributes == rebuilt.attributes && node.operands == operands)
+        for (size_t i = 0; i < node.results.size(); ++i)
+          originals_[rebuilt.results[i]] = node.results[i];
+  }
+
+  // The node that makes the value gives its largest entry too, where it can.
+  void ask_maker(ValueId value) {
+    const auto found = maker_.find(value);
+    if (found == maker_.end()) return;
+    Node& maker = order_[found->second];
+    if (op_def(maker.op).results.back() != "largest") return;
+    Attributes attributes = maker.attributes;
+    attributes.set("largest", int64_t{1});
+    emit(graph_, maker.op, maker.operands,
+         {.attributes = attributes, .phase = maker.phase, .name = graph_.value(value).name});
+    std::vector<ValueId> results = maker.results;
+    maker = graph_.nodes().back();
+    std::copy(results.begin(), results.end(), maker.results.begin());
+    largest_[value] = {maker.results.back(), maker.phase};
+  }
+
+  Node in_fp8(const Node& node) {
+    std::vector<ValueId> operands = node.operands;
+    std::array<bool, 2> known{};
+    for (const size_t i : {0, 1}) {
+      const ValueId value = original(node.operands[i]);
+      if (!largest_.contains(value)) ask_maker(value);
+      if (const auto found = largest_.find(value);
+          found != largest_.end() && found->second.phase <= node.phase) {
+        operands.push_back(found->second.largest);
+        known[i] = true;
+      }
+    }
+    const auto format = [&](size_t i) {
+      return is_gradient(graph_, node.operands[i]) ? "e5m2" : "e4m3";
+    };
+    emit(graph_, OpKind::matmul_fp8, std::move(operands),
+         {.attributes = {{"dtype", node.attributes.word("dtype")},
+                         {"x_format", format(0)},
+                         {"w_format", format(1)},
+                         {"x_known", int64_t{known[0]}},
+                         {"w_known", int64_t{known[1]}}},
+          .phase = node.phase,
+          .name = graph_.value(node.results[0]).name});
+    Node made = graph_.nodes().back();
+    made.results[0] = node.results[0];
+    size_t next = 1;
+    for (const size_t i : {0, 1})
+      if (!known[i]) largest_[original(node.operands[i])] = {made.results[next++], node.phase};
+    ++used_;
+    return made;
+  }
+
+  Graph& graph_;
+  std::map<ValueId, ValueId> originals_;  // of values that the backward rebuilds
+  std::map<ValueId, size_t> maker_;       // of values: the node in order_
+  // Of values: the entry that their maker gave or the first product found. What a schedule runs
+  // apart, weight gradients, others do not wait for.
+  std::map<ValueId, Found> largest_;
+  std::vector<Node> order_;
+  int64_t used_ = 0;
+};
 
 }  // namespace
 
@@ -51,7 +131,7 @@ Pass use_fp8(const Plan& plan) {
             int64_t used = 0;
             if (on)
               for (BlockClass& block_class : module.classes)
-                if (is_layer(block_class.graph)) used += use_in(block_class.graph);
+                if (is_layer(block_class.graph)) used += Fp8Layer(block_class.graph).run();
             return PassCounts{{"matmuls", used}};
           }};
 }
