@@ -68,10 +68,10 @@ TESSERA_INLINE void update(const Settings<Accumulator<S>>& settings, const Tenso
                 s.step_size * (m / (std::sqrt(v) * s.inv_root_bias2 + s.epsilon));
     if constexpr (std::is_same_v<S, Bf16>) {
       const uint64_t element = t.rounding.first + static_cast<uint64_t>(i);
-      const PhiloxWords draws = rounding_draws(t.rounding.seed, element / 2, t.rounding.step);
-      t.new_moment1[i] = rounded(m, draw_of(draws, element, 1));
-      t.new_moment2[i] = rounded(v, draw_of(draws, element, 2));
-      t.new_weights[i] = rounded(w, draw_of(draws, element, 0));
+      const uint32_t word = rounding_word(t.rounding.seed, element, t.rounding.step);
+      t.new_moment1[i] = rounded(m, draw_of(word, 1));
+      t.new_moment2[i] = rounded(v, draw_of(word, 2));
+      t.new_weights[i] = rounded(w, draw_of(word, 0));
     } else {
       t.new_moment1[i] = m;
       t.new_moment2[i] = v;

@@ -46,10 +46,38 @@ __device__ StepScalars<A> step_scalars(const Constants& k, const Tensors<S, Copy
           .step = static_cast<uint32_t>(step)};
 }
 
+// By the GPU's own root and division, to about 1e-6, where the result is rounded to bf16.
+__device__ inline float quick_step(float m1, float m2, float inv_root_bias2, float epsilon) {
+  float deviation;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(deviation) : "f"(m2));
+  return __fdividef(m1, deviation * inv_root_bias2 + epsilon);
+}
+
+// Where a shard does not begin with a word's first element.
+__device__ __noinline__ uint32_t single_word(uint64_t seed, uint64_t element, uint32_t step) {
+  return rounding_word(seed, element, step);
+}
+
+template <int N>
+__device__ inline void draw_words(uint64_t seed, uint64_t first, uint32_t step,
+                                  uint32_t (&words)[N]) {
+  if (N % 4 == 0 && first % 4 == 0) {
+#pragma unroll
+    for (int j = 0; j + 3 < N; j += 4) {
+      const PhiloxWords draws = rounding_draws(seed, first / 4 + j / 4, step);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) words[j + k] = draws.words[k];
+    }
+  } else {
+    for (int j = 0; j < N; ++j) words[j] = single_word(seed, first + j, step);
+  }
+}
+
 // N elements at i, all of which exist.
 template <int N, typename S, typename Copy>
 struct Update {
   using A = Accumulator<S>;
+  static constexpr bool kByChance = std::is_same_v<S, Bf16>;
   Elements<S, N> w, g, m, v;
 
   __device__ void load(const Tensors<S, Copy>& t, int64_t i) {
@@ -63,32 +91,38 @@ struct Update {
                                  const Tensors<S, Copy>& t, int64_t i) {
     const A beta1 = static_cast<A>(k.beta1), beta2 = static_cast<A>(k.beta2);
     const A rest1 = 1 - beta1, rest2 = 1 - beta2, epsilon = static_cast<A>(k.epsilon);
-    Elements<Copy, N> copy;
-    PhiloxWords draws = {};
+    const int decayed = static_cast<int>(min(max(s.decayed - i, int64_t{0}), int64_t{N}));
+    A weights[N];
+    uint32_t words[N] = {};
+    if constexpr (kByChance) draw_words(k.seed, static_cast<uint64_t>(s.before + i), s.step, words);
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       const A gradient = widen(g.values[j]) * s.gradient_scale;
       const A m1 = beta1 * widen(m.values[j]) + rest1 * gradient;
       const A m2 = beta2 * widen(v.values[j]) + rest2 * gradient * gradient;
-      const A weight = widen(w.values[j]) * (i + j < s.decayed ? s.decay : A{1}) -
-                       s.step_size * (m1 / (sqrt(m2) * s.inv_root_bias2 + epsilon));
-      copy.values[j] = narrow<Copy>(static_cast<Accumulator<Copy>>(weight));
-      if constexpr (std::is_same_v<S, Bf16>) {
-        const auto element = static_cast<uint64_t>(s.before + i + j);
-        if (j == 0 || element % 2 == 0) draws = rounding_draws(k.seed, element / 2, s.step);
-        m.values[j].bits = rounded_by_chance(__float_as_uint(m1), draw_of(draws, element, 1));
-        v.values[j].bits = rounded_by_chance(__float_as_uint(m2), draw_of(draws, element, 2));
-        w.values[j].bits = rounded_by_chance(__float_as_uint(weight), draw_of(draws, element, 0));
+      const A kept = widen(w.values[j]) * (j < decayed ? s.decay : A{1});
+      if constexpr (kByChance) {
+        weights[j] = kept - s.step_size * quick_step(m1, m2, s.inv_root_bias2, epsilon);
+        m.values[j].bits = rounded_by_chance(__float_as_uint(m1), draw_of(words[j], 1));
+        v.values[j].bits = rounded_by_chance(__float_as_uint(m2), draw_of(words[j], 2));
+        w.values[j].bits = rounded_by_chance(__float_as_uint(weights[j]), draw_of(words[j], 0));
       } else {
+        weights[j] = kept - s.step_size * (m1 / (sqrt(m2) * s.inv_root_bias2 + epsilon));
         m.values[j] = m1;
         v.values[j] = m2;
-        w.values[j] = weight;
+        w.values[j] = weights[j];
       }
     }
     store_elements(t.new_weights + i, w);
     store_elements(t.new_moment1 + i, m);
     store_elements(t.new_moment2 + i, v);
-    if (t.copy) store_elements(t.copy + i, copy);
+    if (t.copy) store_elements(t.copy + i, copy_of(weights));
+  }
+
+  __device__ static Elements<Copy, N> copy_of(const A (&weights)[N]) {
+    Accumulator<Copy> values[N];
+    for (int j = 0; j < N; ++j) values[j] = static_cast<Accumulator<Copy>>(weights[j]);
+    return narrow_all<Copy>(values);
   }
 };
 

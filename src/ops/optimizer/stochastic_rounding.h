@@ -15,16 +15,24 @@ constexpr uint16_t rounded_by_chance(uint32_t float_bits, uint32_t random) {
   return static_cast<uint16_t>((float_bits + random) >> 16);
 }
 
-// What elements 2 * pair and 2 * pair + 1 of a buffer draw in one step: element i takes its half of
-// word k for its k-th tensor.
-constexpr PhiloxWords rounding_draws(uint64_t seed, uint64_t pair, uint32_t step) {
-  return philox_words({{static_cast<uint32_t>(pair), static_cast<uint32_t>(pair >> 32), step,
+// What elements 4 * four to 4 * four + 3 of a buffer draw in one step: element i takes word i % 4.
+constexpr PhiloxWords rounding_draws(uint64_t seed, uint64_t four, uint32_t step) {
+  return philox_words({{static_cast<uint32_t>(four), static_cast<uint32_t>(four >> 32), step,
                         0x726f756eu}},  // "roun": no other stream has this purpose
                       static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
+constexpr uint32_t rounding_word(uint64_t seed, uint64_t element, uint32_t step) {
+  const PhiloxWords draws = rounding_draws(seed, element / 4, step);
+  const uint32_t first = element % 2 ? draws.words[1] : draws.words[0];
+  const uint32_t second = element % 2 ? draws.words[3] : draws.words[2];
+  return element % 4 < 2 ? first : second;
+}
 
-constexpr uint32_t draw_of(const PhiloxWords& draws, uint64_t element, int tensor) {
-  return (draws.words[tensor] >> (element % 2 * 16)) & 0xffffu;
+// Of an element's word, the 16 bits for its k-th tensor: weights (0) have as many of their own,
+// moments (1 and 2) eight, and the middle of what those leave open.
+constexpr uint32_t draw_of(uint32_t word, int tensor) {
+  if (tensor == 0) return word & 0xffffu;
+  return ((word >> (8 * tensor)) & 0xff00u) | 0x80u;
 }
 
 }  // namespace tessera

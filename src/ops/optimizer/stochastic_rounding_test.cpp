@@ -29,7 +29,7 @@ TEST(StochasticRounding, NothingIsLostOnAverage) {
     constexpr int kDraws = 20000;
     for (int i = 0; i < kDraws; ++i) {
       const auto element = static_cast<uint64_t>(i);
-      const float y = rounded(x, draw_of(rounding_draws(7, element / 2, 3), element, i % 3));
+      const float y = rounded(x, draw_of(rounding_word(7, element, 3), i / 4 % 3));
       EXPECT_TRUE(y == below || y == above) << y;
       sum += y;
     }
@@ -46,15 +46,21 @@ TEST(StochasticRounding, InfinityAndNanStay) {
   EXPECT_EQ(rounded(std::numeric_limits<float>::max(), 0xffff), infinity);
 }
 
+TEST(StochasticRounding, FourElementsShareTheirDraws) {
+  for (uint64_t element = 40; element < 48; ++element)
+    EXPECT_EQ(rounding_word(7, element, 3), rounding_draws(7, element / 4, 3).words[element % 4]);
+}
+
 TEST(StochasticRounding, ElementsStepsTensorsAndSeedsDrawApart) {
   const auto draw = [](uint64_t seed, uint64_t element, uint32_t step, int tensor) {
-    return draw_of(rounding_draws(seed, element / 2, step), element, tensor);
+    return draw_of(rounding_word(seed, element, step), tensor);
   };
   const uint32_t one = draw(1, 10, 1, 0);
   EXPECT_NE(one, draw(2, 10, 1, 0));
   EXPECT_NE(one, draw(1, 11, 1, 0));
   EXPECT_NE(one, draw(1, 10, 2, 0));
   EXPECT_NE(one, draw(1, 10, 1, 1));
+  EXPECT_NE(draw(1, 10, 1, 1), draw(1, 10, 1, 2));
 }
 
 }  // namespace

@@ -27,8 +27,36 @@ __device__ inline void turn(double angle, float& sine, float& cosine) {
   sincospif(static_cast<float>(2 * (turns - rint(turns))), &sine, &cosine);
 }
 
-// A block has kTokens positions: first their sines and cosines, one per thread, then all heads, N
-// pairs per thread.
+// N pairs of one head: their places, and how they turn.
+template <int N, typename T>
+struct Pairs {
+  int64_t at;
+  int angle;
+  Elements<T, N> a, b;
+
+  __device__ void load(const Rotation& r, int64_t first_token, int i, const T* x) {
+    const int packs = r.half / N, head = i / packs, pair = (i - head * packs) * N;
+    at = (first_token * r.heads + head) * 2 * r.half + pair;
+    angle = head / r.heads * r.half + pair;
+    a = load_elements<N>(x + at);
+    b = load_elements<N>(x + at + r.half);
+  }
+  __device__ void turn_and_store(const Rotation& r, const Accumulator<T>* cosines,
+                                 const Accumulator<T>* sines, T* y) {
+    Accumulator<T> first[N], second[N];
+    for (int j = 0; j < N; ++j) {
+      const Accumulator<T> c = cosines[angle + j], s = sines[angle + j];
+      const Accumulator<T> from = widen(a.values[j]), to = widen(b.values[j]);
+      first[j] = from * c - to * s;
+      second[j] = to * c + from * s;
+    }
+    store_elements(y + at, narrow_all<T>(first));
+    store_elements(y + at + r.half, narrow_all<T>(second));
+  }
+};
+
+// A block has kTokens positions: their sines and cosines, one per thread, then all heads, N pairs
+// per thread. The first ones are on their way while angles are taken.
 template <int N, typename T>
 __global__ void __launch_bounds__(kThreads)
     rope_kernel(const __grid_constant__ Rotation r, const int32_t* positions, const T* x, T* y) {
@@ -36,29 +64,29 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   A* cosines = reinterpret_cast<A*>(shared_bytes);
   A* sines = cosines + kTokens * r.half;
-  const int half = r.half, packs = half / N, per_token = packs * r.heads;
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kTokens;
   const int tokens = static_cast<int>(min(r.tokens - first, static_cast<int64_t>(kTokens)));
-  for (int i = threadIdx.x; i < tokens * half; i += kThreads) {
+  const int thread = threadIdx.x, count = tokens * r.heads * (r.half / N);
+  constexpr int kAhead = 2;
+  Pairs<N, T> pairs[kAhead];
+#pragma unroll
+  for (int p = 0; p < kAhead; ++p)
+    if (thread + p * kThreads < count) pairs[p].load(r, first, thread + p * kThreads, x);
+  for (int i = thread; i < tokens * r.half; i += kThreads) {
     A sine, cosine;
-    turn(positions[first + i / half] * r.frequencies[i % half], sine, cosine);
+    turn(positions[first + i / r.half] * r.frequencies[i % r.half], sine, cosine);
     cosines[i] = cosine;
     sines[i] = sine * static_cast<A>(r.direction);
   }
   __syncthreads();
+#pragma unroll
+  for (int p = 0; p < kAhead; ++p)
+    if (thread + p * kThreads < count) pairs[p].turn_and_store(r, cosines, sines, y);
 #pragma unroll 2
-  for (int i = threadIdx.x; i < tokens * per_token; i += kThreads) {
-    const int token = i / per_token, pair = i % packs * N;
-    const int64_t at = (first * r.heads + i / packs) * 2 * half + pair;
-    Elements<T, N> a = load_elements<N>(x + at), b = load_elements<N>(x + at + half);
-    for (int j = 0; j < N; ++j) {
-      const A c = cosines[token * half + pair + j], s = sines[token * half + pair + j];
-      const A from = widen(a.values[j]), to = widen(b.values[j]);
-      a.values[j] = narrow<T>(from * c - to * s);
-      b.values[j] = narrow<T>(to * c + from * s);
-    }
-    store_elements(y + at, a);
-    store_elements(y + at + half, b);
+  for (int i = thread + kAhead * kThreads; i < count; i += kThreads) {
+    Pairs<N, T> next;
+    next.load(r, first, i, x);
+    next.turn_and_store(r, cosines, sines, y);
   }
 }
 
