@@ -66,6 +66,16 @@ bool reduces(CollectiveKind kind) {
          kind == CollectiveKind::AllReduce;
 }
 
+bool reads_many_parts(CollectiveKind kind) {
+  return kind == CollectiveKind::Scatter || kind == CollectiveKind::ReduceScatter ||
+         kind == CollectiveKind::AllToAll;
+}
+
+bool writes_many_parts(CollectiveKind kind) {
+  return kind == CollectiveKind::Gather || kind == CollectiveKind::AllGather ||
+         kind == CollectiveKind::AllToAll;
+}
+
 bool CollectiveHeader::same_as(const CollectiveHeader& other) const {
   const bool pair = point_to_point(kind) && point_to_point(other.kind) && kind != other.kind;
   return number == other.number && elements == other.elements && dtype == other.dtype &&
@@ -102,10 +112,7 @@ void check_collective(const Collective& collective, int rank, int size) {
 }
 
 int64_t input_bytes(const CollectiveHeader& header, int size) {
-  const bool many = header.kind == CollectiveKind::Scatter ||
-                    header.kind == CollectiveKind::ReduceScatter ||
-                    header.kind == CollectiveKind::AllToAll;
-  return header.elements * size_bytes(header.dtype) * (many ? size : 1);
+  return header.elements * size_bytes(header.dtype) * (reads_many_parts(header.kind) ? size : 1);
 }
 
 std::string brief(const CollectiveHeader& header) {

@@ -30,6 +30,9 @@ struct CollectiveHeader {
 CollectiveHeader header_of(const Collective& collective, int64_t number);
 bool has_root(CollectiveKind kind);
 bool reduces(CollectiveKind kind);
+// Whether the side has a part per member; else it has one.
+bool reads_many_parts(CollectiveKind kind);
+bool writes_many_parts(CollectiveKind kind);
 // Throws InternalError when a side that this member uses has no buffer or another size.
 void check_collective(const Collective& collective, int rank, int size);
 // Bytes that the largest input side of any member holds: what would have to be copied aside.

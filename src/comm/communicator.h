@@ -113,6 +113,12 @@ class RankWorld {
   virtual std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) = 0;
   std::unique_ptr<Communicator> everyone(std::string name);
   virtual std::string machine() const;  // its name: the same for ranks that share one
+  virtual std::string_view ranks_as() const { return "threads of one process"; }
+  // Memory that peers can reach without a copy: zero at first, given back with all ranks. Null:
+  // any memory will do.
+  virtual std::byte* allocate(int64_t /*bytes*/) { return nullptr; }
+  // For the story of a failure: the step that this rank is at.
+  virtual void at_step(int64_t /*step*/) {}
 };
 
 }  // namespace tessera

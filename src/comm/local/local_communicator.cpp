@@ -6,11 +6,6 @@
 namespace tessera {
 namespace {
 
-bool reads_many_parts(CollectiveKind kind) {
-  return kind == CollectiveKind::Scatter || kind == CollectiveKind::ReduceScatter ||
-         kind == CollectiveKind::AllToAll;
-}
-
 bool in_pair(CollectiveKind kind) {
   return kind == CollectiveKind::Send || kind == CollectiveKind::Recv;
 }
@@ -56,7 +51,7 @@ Ticket LocalCommunicator::start(const Collective& collective) {
   op.member = member_;
   op.header = header_of(collective, started_++);
   op.inlined = input_bytes(op.header, size()) <= kInlineBytes;
-  claim_slot(op, collective);
+  claim_slot(op);
   publish(op, collective);
   return ticket;
 }
@@ -74,7 +69,7 @@ void LocalCommunicator::start_in_pair(InFlight& op, const Collective& collective
   op.member = sends ? 0 : 1;
   op.header = header_of(collective, pair.started++);
   op.inlined = input_bytes(op.header, 2) <= kInlineBytes;
-  claim_slot(op, collective);
+  claim_slot(op);
   publish(op, collective);
   world_.hub().seat(op.channel->ranks[1 - op.member]).bell.bump();
   if (!sends) world_.add_receive(&op);
@@ -82,12 +77,7 @@ void LocalCommunicator::start_in_pair(InFlight& op, const Collective& collective
 
 // Who has waited for the slot's last use knows that everybody started it; those that were inlined
 // may still be read.
-void LocalCommunicator::claim_slot(InFlight& op, const Collective& collective) {
-  if (world_.hub().options().processes && !op.inlined)
-    TESSERA_CHECK((!collective.input || world_.hub().owns(collective.input)) &&
-                      (!collective.output || world_.hub().owns(collective.output)),
-                  "{}: buffers of forked ranks must come from LocalHub::allocate",
-                  brief(op.header));
+void LocalCommunicator::claim_slot(const InFlight& op) {
   if (op.header.number < kSlots) return;
   InFlight last = op;
   last.header = op.mailbox(op.member).header;
@@ -95,7 +85,8 @@ void LocalCommunicator::claim_slot(InFlight& op, const Collective& collective) {
     if (other != op.member) world_.await(last, other, Stage::Done);
 }
 
-void LocalCommunicator::publish(const InFlight& op, const Collective& collective) {
+void LocalCommunicator::publish(InFlight& op, Collective collective) {
+  if (!op.inlined) op.staged = world_.staging().stage(collective, size());
   Mailbox& mailbox = op.mailbox(op.member);
   mailbox.header = op.header;
   mailbox.input = collective.input;
@@ -104,6 +95,7 @@ void LocalCommunicator::publish(const InFlight& op, const Collective& collective
   mailbox.output_parts = collective.output_parts;
   const bool has_input = collective.input && collective.input_parts.elements() > 0;
   if (op.inlined && has_input) move_inline(op, reads_many_parts(collective.kind) ? size() : 1);
+  op.record = world_.record().start(op.header, name_);
   op.channel->last_started[op.member].store(op.header.number, std::memory_order_release);
   mailbox.word.set(word_at(op.header.number, Stage::Started));
 }
@@ -123,6 +115,8 @@ void LocalCommunicator::wait(Ticket ticket) {
     default:
       wait_for_all(op);
   }
+  if (!op.inlined) world_.staging().give_back(op.staged);
+  world_.record().end(op.record);
   active_[slot] = false;
 }
 

@@ -33,8 +33,8 @@ class LocalCommunicator : public Communicator {
     Channel* channel = nullptr;
     int64_t started = 0;
   };
-  void claim_slot(InFlight& op, const Collective& collective);
-  void publish(const InFlight& op, const Collective& collective);
+  void claim_slot(const InFlight& op);
+  void publish(InFlight& op, Collective collective);
   void start_in_pair(InFlight& op, const Collective& collective);
   void wait_for_all(const InFlight& op);
 

@@ -19,7 +19,7 @@ struct LocalHubOptions {
   int ranks = 1;
   int64_t arena_bytes = 0;        // for allocate
   double deadline_seconds = 120;  // of every wait
-  bool processes = false;         // ranks are forked: buffers must come from allocate
+  bool processes = false;         // ranks are forked: buffers not from allocate are copied twice
 };
 
 class LocalHub {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/local/local_world.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "comm/local/local_communicator.h"
 #include "comm/local/move_parts.h"
+#include "comm/local/story.h"
 #include "comm/peer_error.h"
 
 namespace tessera {
@@ -16,9 +19,21 @@ constexpr double kShortestSleepSeconds = 0.001, kLongestSleepSeconds = 0.02;
 
 }  // namespace
 
+LocalWorld::LocalWorld(LocalHub& hub, int rank) : hub_(hub), rank_(rank), staging_(hub) {
+  hub_.seat(rank_).process = getpid();
+}
+
 std::unique_ptr<Communicator> LocalWorld::group(const std::vector<int>& ranks, std::string name) {
   Channel& channel = hub_.channel(nullptr, ranks, occurrences_[ranks]++);
   return std::make_unique<LocalCommunicator>(*this, channel, std::move(name));
+}
+
+std::string_view LocalWorld::ranks_as() const {
+  return hub_.options().processes ? "processes of one machine" : "threads of one process";
+}
+
+std::byte* LocalWorld::allocate(int64_t bytes) {
+  return hub_.options().processes ? hub_.allocate(bytes) : nullptr;
 }
 
 void LocalWorld::await(const InFlight& op, int other, Stage stage) {
@@ -29,6 +44,7 @@ void LocalWorld::await(const InFlight& op, int other, Stage stage) {
   const Clock::time_point begin = Clock::now();
   while (hub_.spins() && Clock::now() - begin < kSpin)
     if (there()) return;
+  record().wait_for(op.record, op.channel->ranks[other], word.value, target);
   double sleep = kShortestSleepSeconds;
   while (true) {
     const uint32_t seen = word.value.load(std::memory_order_acquire);
@@ -51,11 +67,16 @@ void LocalWorld::await_pair(const InFlight& op, int member, Stage stage) {
   SharedWord& bell = hub_.seat(rank_).bell;
   const uint32_t target = word_at(op.header.number, Stage::Done);
   const Clock::time_point begin = Clock::now();
+  bool sleeps = false;
   while (true) {
     const uint32_t rung = bell.value.load(std::memory_order_acquire);
     take_receives();
     if (reached(word.value.load(std::memory_order_acquire), target)) return;
     if (hub_.spins() && Clock::now() - begin < kSpin) continue;
+    if (!sleeps)
+      record().wait_for(op.record, op.channel->ranks[1 - op.member],
+                        op.mailbox(1 - op.member).word.value, word_at(op.header.number, stage));
+    sleeps = true;
     check_peer(op, 1 - op.member, stage, begin);
     bell.sleep_while(rung, kLongestSleepSeconds);
   }
@@ -71,9 +92,17 @@ void LocalWorld::check_peer(const InFlight& op, int other, Stage stage, Clock::t
     fail(guilty,
          fmt::format("{}: rank {} has ended; {}", prefix(op), guilty, whereabouts(op, other)));
   const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (waited > hub_.options().deadline_seconds)
-    fail(guilty, fmt::format("{}: no reply from rank {} for {:.3g} s; {}", prefix(op), guilty,
-                             hub_.options().deadline_seconds, whereabouts(op, other)));
+  if (waited > hub_.options().deadline_seconds) fail_late(op, other);
+}
+
+// Who does not answer may itself be waiting for another.
+void LocalWorld::fail_late(const InFlight& op, int other) {
+  const int silent = op.channel->ranks[other], guilty = first_to_blame(hub_, silent, rank_);
+  std::string text = fmt::format("{}: no reply from rank {} for {:.3g} s; {}", prefix(op), silent,
+                                 hub_.options().deadline_seconds, whereabouts(op, other));
+  if (guilty != silent)
+    text += fmt::format("; all of it hangs on rank {}, {}", guilty, doing(hub_, guilty));
+  fail(guilty, text);
 }
 
 void LocalWorld::check_same(const InFlight& op, int other) {

@@ -11,6 +11,7 @@
 
 #include "comm/communicator.h"
 #include "comm/local/local_hub.h"
+#include "comm/local/staging.h"
 
 namespace tessera {
 
@@ -21,20 +22,27 @@ struct InFlight {
   CollectiveHeader header;
   const std::string* group = nullptr;  // its name
   bool inlined = false;                // inputs are in the mailboxes
+  Staged staged = {};
+  int64_t record = 0;  // its entry
 
   Mailbox& mailbox(int other) const { return channel->mailbox(other, header.number); }
 };
 
 class LocalWorld : public RankWorld {
  public:
-  LocalWorld(LocalHub& hub, int rank) : hub_(hub), rank_(rank) {}
+  LocalWorld(LocalHub& hub, int rank);
   ~LocalWorld() override { hub_.end(rank_); }
 
   int rank() const override { return rank_; }
   int size() const override { return hub_.options().ranks; }
   std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override;
+  std::string_view ranks_as() const override;
+  std::byte* allocate(int64_t bytes) override;
+  void at_step(int64_t step) override { hub_.seat(rank_).step = step; }
 
   LocalHub& hub() const { return hub_; }
+  Staging& staging() { return staging_; }
+  CollectiveRecord& record() { return hub_.seat(rank_).record; }
 
   // Returns when `other` has reached the stage; throws PeerError when it will not.
   void await(const InFlight& op, int other, Stage stage);
@@ -52,6 +60,7 @@ class LocalWorld : public RankWorld {
   using Clock = std::chrono::steady_clock;
   // Throws when the run has failed, the peer has ended, or the deadline has passed.
   void check_peer(const InFlight& op, int other, Stage stage, Clock::time_point begin);
+  [[noreturn]] void fail_late(const InFlight& op, int other);
   [[noreturn]] void throw_stopped(const InFlight& op);
   [[noreturn]] void fail(int guilty_rank, const std::string& text);
   std::string whereabouts(const InFlight& op, int other) const;
@@ -63,6 +72,7 @@ class LocalWorld : public RankWorld {
 
   LocalHub& hub_;
   int rank_;
+  Staging staging_;
   std::map<std::vector<int>, int> occurrences_;
   std::mutex receives_mutex_;
   std::vector<const InFlight*> receives_;

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "comm/collective_header.h"
+#include "comm/collective_record.h"
 #include "comm/local/futex.h"
 
 namespace tessera {
@@ -63,17 +64,20 @@ struct alignas(64) Seat {
   std::atomic<uint32_t> life{Running};
   std::atomic<int32_t> reading{0};  // > 0 while it touches peers' memory
   SharedWord bell;                  // rung by the other end of a send or receive
+  std::atomic<int32_t> process{0};  // its id
+  std::atomic<int64_t> step{-1};    // that it is at; -1: none yet
+  CollectiveRecord record;
 };
 
 // The first failure of all; whoever finds `state` at 0 writes it.
 struct Failure {
   static constexpr size_t kTextBytes = 2048;
-  enum Kind : uint32_t { Peer, User };
+  enum Kind : uint32_t { Peer, User, Bug };
   SharedWord state;  // 0 none, 1 being written, 2 there
   std::atomic<int32_t> rank{-1};
   int32_t guilty_rank = -1;
   Kind kind = Peer;
-  char text[kTextBytes] = {};
+  char text[kTextBytes] = {};  // of User: message, place and help, a zero behind each
 };
 
 }  // namespace tessera

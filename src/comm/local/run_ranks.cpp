@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/local/run_ranks.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -29,12 +31,28 @@ void put_on_board(LocalHub& hub, int rank, const std::exception_ptr& error) {
   } catch (const PeerError& peer) {
     hub.fail(rank, peer.guilty_rank(), Failure::Peer, peer.what());
   } catch (const UserError& user) {
-    hub.fail(rank, rank, Failure::User, user.what());
+    const std::string zero(1, '\0');
+    hub.fail(rank, rank, Failure::User,
+             user.message() + zero + user.place() + zero + user.advice());
+  } catch (const InternalError& bug) {
+    hub.fail(rank, rank, Failure::Bug, bug.what());
   } catch (const std::exception& other) {
     hub.fail(rank, rank, Failure::Peer, other.what());
   } catch (...) {
     hub.fail(rank, rank, Failure::Peer, "something that is no std::exception was thrown");
   }
+}
+
+UserError user_error_of(const Failure& failure) {
+  std::string_view rest(failure.text, Failure::kTextBytes);
+  const auto next = [&] {
+    const size_t end = std::min(rest.find('\0'), rest.size());
+    std::string text(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return text;
+  };
+  std::string message = next(), place = next();
+  return UserError(std::move(message)).at(std::move(place)).help(next());
 }
 
 std::exception_ptr run_rank(LocalHub& hub, int rank, const std::function<void(RankWorld&)>& body) {
@@ -103,13 +121,38 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
+// Signals that ask a run for something: they are handed on to every rank, and not acted upon here.
+class HandedOnSignals {
+ public:
+  HandedOnSignals() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~HandedOnSignals() { restore(); }
+  HandedOnSignals(const HandedOnSignals&) = delete;
+  HandedOnSignals& operator=(const HandedOnSignals&) = delete;
+
+  void restore() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  // The one that came within a few milliseconds; 0: none.
+  int next() const {
+    const timespec limit{.tv_sec = 0, .tv_nsec = 5'000'000};
+    return std::max(0, sigtimedwait(&set_, nullptr, &limit));
+  }
+
+ private:
+  sigset_t set_{}, before_{};
+};
+
 class Processes {
  public:
   Processes(LocalHub& hub, const std::function<void(RankWorld&)>& body) : hub_(hub) {
     std::fflush(nullptr);  // or every child would write what is buffered
+    const pid_t parent = getpid();
     for (int rank = 0; rank < hub.options().ranks; ++rank) {
       const pid_t child = fork();
       if (child == 0) {
+        become_rank(parent);
         const bool failed = run_rank(hub, rank, body) != nullptr;
         std::fflush(nullptr);
         _exit(failed ? kPeerExitStatus : 0);
@@ -117,25 +160,41 @@ class Processes {
       if (child < 0)
         hub.fail(rank, rank, Failure::Peer,
                  fmt::format("rank {} cannot be forked: {}", rank, std::strerror(errno)));
+      // Here and in the child, because either may be first.
+      if (child > 0) setpgid(child, group_ == 0 ? child : group_);
+      if (group_ == 0) group_ = std::max(child, 0);
       children_.push_back(child);
     }
   }
 
-  void join(double grace_seconds) {
+  void join(double grace_seconds, const std::function<void()>& on_failure) {
     Clock::time_point failed_at{};
     while (reap() > 0) {
-      if (grace_is_over(hub_, failed_at, grace_seconds))
-        for (const pid_t child : children_)
-          if (child > 0) kill(child, SIGKILL);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (hub_.failed() && failed_at == Clock::time_point{} && on_failure) on_failure();
+      if (grace_is_over(hub_, failed_at, grace_seconds)) signal_all(SIGKILL);
+      if (const int signal = signals_.next(); signal != 0) signal_all(signal);
     }
     if (!hub_.failed()) return;
+    if (failed_at == Clock::time_point{} && on_failure) on_failure();
     const Failure& failure = hub_.failure();
-    if (failure.kind == Failure::User) throw UserError(failure.text);
+    if (failure.kind == Failure::User) throw user_error_of(failure);
+    if (failure.kind == Failure::Bug) throw InternalError(failure.text);
     throw PeerError(failure.guilty_rank, failure.text);
   }
 
  private:
+  void become_rank(pid_t parent) const {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(kPeerExitStatus);
+    setpgid(0, group_);
+    signals_.restore();
+  }
+
+  void signal_all(int signal) const {
+    for (const pid_t child : children_)
+      if (child > 0) kill(child, signal);
+  }
+
   // Returns how many still run; a child that died of a signal could not tell the others itself.
   int reap() {
     int running = 0;
@@ -160,14 +219,17 @@ class Processes {
   }
 
   LocalHub& hub_;
+  HandedOnSignals signals_;
+  pid_t group_ = 0;
   std::vector<pid_t> children_;
 };
 
 }  // namespace
 
-void run_ranks(LocalHub& hub, const std::function<void(RankWorld&)>& body, double grace_seconds) {
+void run_ranks(LocalHub& hub, const std::function<void(RankWorld&)>& body, double grace_seconds,
+               const std::function<void()>& on_failure) {
   if (hub.options().processes)
-    Processes(hub, body).join(grace_seconds);
+    Processes(hub, body).join(grace_seconds, on_failure);
   else
     Threads(hub, body).join(grace_seconds);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one body per rank on this machine, as threads or as forked processes. A rank that throws or
-// dies stops the others with a PeerError; the first cause is what the caller gets.
+// dies stops the others with a PeerError; the first cause is what the caller gets. Processes die
+// with their parent, form a group of their own, and get its signals to stop from it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct RunRanksOptions {
 void run_ranks(int ranks, const std::function<void(RankWorld&)>& body,
                const RunRanksOptions& options = {});
 // The same with a hub of one's own, whose memory the body may allocate from.
+// `on_failure`, where ranks are processes, is called once, while they may still be looked at.
 void run_ranks(LocalHub& hub, const std::function<void(RankWorld&)>& body,
-               double grace_seconds = 10);
+               double grace_seconds = 10, const std::function<void()>& on_failure = {});
 
 }  // namespace tessera

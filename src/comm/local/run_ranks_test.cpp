@@ -2,12 +2,16 @@
 #include "comm/local/run_ranks.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
+#include "comm/local/story.h"
 #include "comm/peer_error.h"
 
 namespace tessera {
@@ -102,19 +106,72 @@ TEST(RunRanks, SixtyFourThreadsShareAFewCores) {
   });
 }
 
-TEST(RunRanks, ForkedRanksMayNotUsePrivateMemory) {
-  EXPECT_THROW(run_ranks(2,
-                         [](RankWorld& world) {
-                           std::vector<std::byte> data(8000);
-                           const Collective collective{.kind = CollectiveKind::AllReduce,
-                                                       .input = data.data(),
-                                                       .input_parts = contiguous_parts(2000),
-                                                       .output = data.data(),
-                                                       .output_parts = contiguous_parts(2000)};
-                           world.group(all_ranks(world), "all")->run(collective);
-                         },
-                         {.processes = true}),
-               PeerError);
+TEST(RunRanks, ForkedRanksKeepTheHelpOfAnError) {
+  LocalHub hub({.ranks = 2, .processes = true});
+  try {
+    run_ranks(hub, [](RankWorld& world) {
+      if (world.rank() == 1)
+        throw user_error("no such file: x.bin").at("data.path").help("another");
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.message(), "no such file: x.bin");
+    EXPECT_EQ(error.place(), "data.path");
+    EXPECT_EQ(error.advice(), "another");
+  }
+}
+
+bool alive(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  return std::getline(file, text) && text.find(") Z") == std::string::npos;
+}
+
+TEST(RunRanks, ForkedRanksDieWithTheirParent) {
+  LocalHub hub({.ranks = 2, .processes = true});
+  const pid_t parent = fork();
+  if (parent == 0) {
+    run_ranks(hub, [](RankWorld&) { std::this_thread::sleep_for(std::chrono::seconds(100)); });
+    _exit(0);
+  }
+  while (hub.seat(0).process == 0 || hub.seat(1).process == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  for (int i = 0; i < 200 && (alive(hub.seat(0).process) || alive(hub.seat(1).process)); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(alive(hub.seat(0).process));
+  EXPECT_FALSE(alive(hub.seat(1).process));
+}
+
+// Rank 2 waits for 1, which waits for 0, which is stopped: 2 is not to blame 1.
+TEST(RunRanks, AStoppedProcessIsNamedByThoseThatWaitForItThroughOthers) {
+  LocalHub hub({.ranks = 3, .deadline_seconds = 0.5, .processes = true});
+  std::string story;
+  try {
+    run_ranks(
+        hub,
+        [](RankWorld& world) {
+          world.at_step(7);
+          if (world.rank() == 0) raise(SIGSTOP);
+          if (world.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+          if (world.rank() != 2)
+            world.group({0, 1}, "first")->run({.kind = CollectiveKind::Barrier, .name = "a"});
+          if (world.rank() != 0)
+            world.group({1, 2}, "last")->run({.kind = CollectiveKind::Barrier, .name = "b"});
+        },
+        0.2, [&] { story = tell_story(hub); });
+    FAIL() << "nothing was thrown";
+  } catch (const PeerError& error) {
+    EXPECT_EQ(error.guilty_rank(), 0) << error.what();
+    EXPECT_NE(std::string(error.what()).find("hangs on rank 0, which is stopped"),
+              std::string::npos)
+        << error.what();
+  }
+  for (const char* line : {"rank 2 waits for rank 1 in barrier #0 b over last",
+                           "rank 1 waits for rank 0 in barrier #0 a over first",
+                           "rank 0 waits for nobody", "rank 0 is stopped", "at step 7"})
+    EXPECT_NE(story.find(line), std::string::npos) << line << " is not in:\n" << story;
 }
 
 TEST(LocalHub, SaysHowManyCollectivesMayBeInFlight) {

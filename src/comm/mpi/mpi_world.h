@@ -44,6 +44,7 @@ class MpiWorld : public RankWorld {
   int rank() const override { return engine_.rank(); }
   int size() const override { return engine_.size(); }
   std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override;
+  std::string_view ranks_as() const override { return "processes over MPI"; }
 
  private:
   MpiEngine& engine_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks of this machine: as threads on plain memory, and as processes on memory that they share.
+// Ranks of this machine: as threads on plain memory, as processes on memory that they share, and as
+// processes on memory of their own.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -29,21 +30,37 @@ void as_threads(int ranks, double deadline_seconds, const Body& body) {
             {.deadline_seconds = deadline_seconds});
 }
 
-void as_processes(int ranks, double deadline_seconds, const Body& body) {
+void run_processes(int ranks, double deadline_seconds, const Body& body, bool shared) {
   LocalHub hub({.ranks = ranks,
                 .arena_bytes = kArenaBytes,
                 .deadline_seconds = deadline_seconds,
                 .processes = true});
   run_ranks(hub, [&](RankWorld& world) {
-    body(world, [&hub](int64_t bytes) { return hub.allocate(bytes); });
+    std::vector<std::unique_ptr<std::byte[]>> blocks;
+    body(world, [&](int64_t bytes) {
+      if (shared) return hub.allocate(bytes);
+      blocks.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
+      return blocks.back().get();
+    });
     // What a child expects, its parent does not see.
     if (testing::Test::HasFailure()) throw std::runtime_error("an expectation does not hold");
   });
 }
 
+void as_processes(int ranks, double deadline_seconds, const Body& body) {
+  run_processes(ranks, deadline_seconds, body, true);
+}
+
+void as_processes_apart(int ranks, double deadline_seconds, const Body& body) {
+  run_processes(ranks, deadline_seconds, body, false);
+}
+
 }  // namespace
 
-std::vector<Backend> backends() { return {{"Threads", as_threads}, {"Processes", as_processes}}; }
+std::vector<Backend> backends() {
+  return {
+      {"Threads", as_threads}, {"Processes", as_processes}, {"ProcessesApart", as_processes_apart}};
+}
 
 std::vector<int> rank_counts() { return {1, 2, 3, 4, 7, 8}; }
 

@@ -23,15 +23,18 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
 }
 
 Arena::~Arena() {
-  if (data_) munmap(data_, static_cast<size_t>(bytes_));
+  if (data_ && !lent_) munmap(data_, static_cast<size_t>(bytes_));
 }
 
 Arena::Arena(Arena&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      lent_(other.lent_) {}
 
 Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(lent_, other.lent_);
   return *this;
 }
 

@@ -15,16 +15,22 @@ constexpr auto kPoison = std::byte{0xff};  // an all-ones pattern is a NaN in ev
 
 using Clock = std::chrono::steady_clock;
 
+// Where peers are processes, they must reach what collectives read and write.
+Arena arena_for(RankWorld* world, int64_t bytes) {
+  std::byte* shared = world && bytes > 0 ? world->allocate(bytes) : nullptr;
+  return shared ? Arena(shared, bytes) : Arena(bytes);
+}
+
 }  // namespace
 
 CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
     : RankExecutor(std::move(program), options.world ? options.world->rank() : 0),
       options_(std::move(options)),
       groups_(options_.world ? std::make_unique<RankGroups>(program_, *options_.world) : nullptr),
-      persistent_(program_.persistent_bytes),
-      window_(program_.window_bytes),
-      slots_(program_.slot_bytes),
-      scratch_(program_.scratch_bytes),
+      persistent_(arena_for(options_.world, program_.persistent_bytes)),
+      window_(arena_for(options_.world, program_.window_bytes)),
+      slots_(arena_for(options_.world, program_.slot_bytes)),
+      scratch_(arena_for(options_.world, program_.scratch_bytes)),
       threads_(options_.threads) {
   TESSERA_CHECK(options_.threads <= program_.threads, "{} threads, but workspaces for {}",
                 options_.threads, program_.threads);
