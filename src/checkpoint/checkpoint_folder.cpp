@@ -62,8 +62,11 @@ std::filesystem::path step_folder(const std::filesystem::path& checkpoints, int6
   return checkpoints / fmt::format("{}{:08}", kPrefix, step);
 }
 
-std::filesystem::path partial_folder(const std::filesystem::path& checkpoints, int64_t step) {
-  return step_folder(checkpoints, step) += kPartial;
+std::filesystem::path partial_folder(const std::filesystem::path& checkpoints, int64_t step,
+                                     int64_t generation) {
+  std::filesystem::path folder = step_folder(checkpoints, step);
+  if (generation > 0) folder += fmt::format(".g{}", generation);
+  return folder += kPartial;
 }
 
 std::vector<StepFolder> step_folders(const std::filesystem::path& checkpoints) {
@@ -82,13 +85,17 @@ std::vector<StepFolder> step_folders(const std::filesystem::path& checkpoints) {
   return found;
 }
 
-void commit_step(const std::filesystem::path& checkpoints, int64_t step, const FileWatch& watch) {
-  const auto partial = partial_folder(checkpoints, step), whole = step_folder(checkpoints, step);
-  const auto ask = [&](FileCall call) { return watch ? watch(call) : 0; };
+bool commit_step(const std::filesystem::path& checkpoints, int64_t step, const Commit& commit) {
+  const auto partial = partial_folder(checkpoints, step, commit.generation);
+  const auto whole = step_folder(checkpoints, step);
+  const auto ask = [&](FileCall call) { return commit.watch ? commit.watch(call) : 0; };
   int error = ask(FileCall::SyncFolder);
   if (error == 0) error = sync_folder(partial);
   if (error == 0) error = ask(FileCall::Rename);
-  if (error == 0) error = rename_step(partial, whole);
+  // Nothing slow happens behind the fence: whoever is stopped there keeps others out.
+  const auto rename = [&] { error = rename_step(partial, whole); };
+  if (error == 0 && !commit.fence) rename();
+  if (error == 0 && commit.fence && !commit.fence->while_newest(rename)) return false;
   if (error == 0) error = ask(FileCall::SyncFolder);
   if (error == 0) error = sync_folder(checkpoints);
   if (error != 0) throw user_error("cannot make {} last: {}", whole.string(), errno_text(error));
@@ -98,6 +105,7 @@ void commit_step(const std::filesystem::path& checkpoints, int64_t step, const F
   sync_folder(out.parent_path());
   std::error_code ignored;
   std::filesystem::remove_all(partial, ignored);  // an older folder of that step
+  return true;
 }
 
 void remove_partials(const std::filesystem::path& checkpoints) {
@@ -125,14 +133,19 @@ std::vector<StepFolder> prunable(const std::filesystem::path& checkpoints,
   return gone;
 }
 
-void remove_step(const StepFolder& step) {
-  // Renamed first, so that a crash leaves no checkpoint with half of its files.
+void hide_step(const StepFolder& step) {
   std::filesystem::path partial = step.path;
   partial += kPartial;
   std::error_code error;
   std::filesystem::remove_all(partial, error);
   std::filesystem::rename(step.path, partial, error);
   if (error) throw user_error("cannot remove {}: {}", step.path.string(), error.message());
+}
+
+void remove_hidden(const StepFolder& step) {
+  std::filesystem::path partial = step.path;
+  partial += kPartial;
+  std::error_code error;
   std::filesystem::remove_all(partial, error);
 }
 

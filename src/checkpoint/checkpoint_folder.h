@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "checkpoint/generation.h"
 #include "files/atomic_file.h"
 
 namespace tessera {
@@ -17,7 +18,9 @@ inline constexpr const char* kManifestName = "manifest.json";
 // Of a run's output folder.
 std::filesystem::path checkpoints_of(const std::filesystem::path& out);
 std::filesystem::path step_folder(const std::filesystem::path& checkpoints, int64_t step);
-std::filesystem::path partial_folder(const std::filesystem::path& checkpoints, int64_t step);
+// While it is written; each generation has its own.
+std::filesystem::path partial_folder(const std::filesystem::path& checkpoints, int64_t step,
+                                     int64_t generation = 0);
 
 struct StepFolder {
   int64_t step = 0;
@@ -26,9 +29,15 @@ struct StepFolder {
 // Oldest first; their contents are not looked at.
 std::vector<StepFolder> step_folders(const std::filesystem::path& checkpoints);
 
+struct Commit {
+  FileWatch watch = {};
+  int64_t generation = 0;
+  const Generation* fence = nullptr;  // that must still be the newest
+};
 // Gives a step's partial folder its name, in place of an older folder of that step, and makes it
-// last. A UserError when it cannot be.
-void commit_step(const std::filesystem::path& checkpoints, int64_t step, const FileWatch& watch);
+// last. False, and nothing done, where the fence is no longer the newest; a UserError when it
+// cannot be.
+bool commit_step(const std::filesystem::path& checkpoints, int64_t step, const Commit& commit = {});
 
 // What a crash has left.
 void remove_partials(const std::filesystem::path& checkpoints);
@@ -41,6 +50,9 @@ struct Retention {
 // do not count as kept.
 std::vector<StepFolder> prunable(const std::filesystem::path& checkpoints,
                                  const Retention& retention);
-void remove_step(const StepFolder& step);
+// Removed in two steps, so that a crash leaves no checkpoint with half of its files: first it loses
+// its name, then its files.
+void hide_step(const StepFolder& step);
+void remove_hidden(const StepFolder& step);
 
 }  // namespace tessera

@@ -83,6 +83,18 @@ std::optional<SaveOutcome> CheckpointWriter::take_outcome() {
   return first;
 }
 
+// Of manifest and prune: the first rank has the work, the others wait for it.
+void CheckpointWriter::others_come_by(FaultPhase phase, int64_t step) const {
+  for (const RankShare& share : snapshot_.shares())
+    if (share.rank != 0) fault_at(options_.faults, phase, share.rank, step);
+}
+
+void CheckpointWriter::throw_stale(SaveOutcome& outcome) const {
+  outcome.fenced = true;
+  throw user_error("a newer start of this run has taken over {}; this one, the {}., may not write",
+                   options_.folder.string(), options_.generation);
+}
+
 std::string CheckpointWriter::first_error(std::string mine) {
   if (!options_.peers) return mine;
   const std::vector<std::string> all = gather_texts(*options_.peers, std::move(mine));
@@ -104,12 +116,14 @@ SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
       const std::string text = to_text(own);
       files = options_.peers ? gather_texts(*options_.peers, text) : std::vector{text};
     }
+    if (error.empty()) others_come_by(FaultPhase::Manifest, outcome.step);
     if (leads() && error.empty()) error = error_of([&] { write_manifest(facts, files, outcome); });
     if (options_.peers) error = share_text(*options_.peers, std::move(error));
     if (!error.empty()) {
+      if (options_.peers)
+        outcome.fenced = !share_text(*options_.peers, outcome.fenced ? "fenced" : "").empty();
       std::error_code ignored;
-      if (leads())
-        std::filesystem::remove_all(partial_folder(options_.folder, outcome.step), ignored);
+      if (leads()) std::filesystem::remove_all(partial(outcome.step), ignored);
       throw UserError(error);
     }
     outcome.saved = true;
@@ -121,7 +135,7 @@ SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
 
 std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& facts) {
   const int64_t step = facts.position.step;
-  const std::filesystem::path folder = partial_folder(options_.folder, step);
+  const std::filesystem::path folder = partial(step);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw user_error("cannot make the folder {}: {}", folder.string(), error.message());
@@ -152,9 +166,12 @@ void CheckpointWriter::write_manifest(const CheckpointFacts& facts,
   for (const std::string& text : files)
     for (StoredFile& file : parse_files(text)) manifest.files.push_back(std::move(file));
   const int64_t step = facts.position.step;
-  write_file_atomically(partial_folder(options_.folder, step) / kManifestName, to_text(manifest),
+  write_file_atomically(partial(step) / kManifestName, to_text(manifest),
                         watch(0, step, FaultPhase::Manifest));
-  commit_step(options_.folder, step, watch(0, step));
+  if (!commit_step(
+          options_.folder, step,
+          {.watch = watch(0, step), .generation = options_.generation, .fence = options_.fence}))
+    throw_stale(outcome);
   outcome.bytes = manifest.bytes();
 }
 
@@ -174,10 +191,16 @@ void CheckpointWriter::verify_then_prune(const std::vector<StoredFile>& own, Sav
   }));
   if (!error.empty())
     throw user_error("saved, but it does not verify: {}; no older one is pruned", error);
+  others_come_by(FaultPhase::Prune, outcome.step);
   for (const StepFolder& step : old) {
     const int fault = fault_at(options_.faults, FaultPhase::Prune, 0, outcome.step);
     if (fault != 0) throw user_error("cannot remove {}: {}", step.path.string(), errno_text(fault));
-    remove_step(step);
+    const auto hide = [&] { hide_step(step); };
+    if (!options_.fence)
+      hide();
+    else if (!options_.fence->while_newest(hide))
+      throw_stale(outcome);
+    remove_hidden(step);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint_folder.h"
+#include "checkpoint/generation.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/snapshot.h"
 #include "comm/communicator.h"
@@ -20,8 +21,10 @@ namespace tessera {
 struct CheckpointWriterOptions {
   std::filesystem::path folder;
   Retention retention = {};
-  int threads = 1;                // for the copy
-  Communicator* peers = nullptr;  // the writers of a job's processes; null: there is one
+  int threads = 1;                    // for the copy
+  Communicator* peers = nullptr;      // the writers of a job's processes; null: there is one
+  int64_t generation = 0;             // of the run; the first process has it
+  const Generation* fence = nullptr;  // what it must still be when something is made to last
   FaultPlan* faults = nullptr;
 };
 
@@ -31,6 +34,7 @@ struct SaveOutcome {
   int64_t bytes = 0;
   double seconds = 0;  // that writing took, behind the training
   bool saved = false;
+  bool fenced = false;     // a newer start of the run has taken over: this one may not write
   std::string error = {};  // also of what failed behind a good save: verifying it, pruning
 };
 
@@ -56,6 +60,11 @@ class CheckpointWriter {
                       SaveOutcome& outcome);
   void verify_then_prune(const std::vector<StoredFile>& own, SaveOutcome& outcome);
   std::string first_error(std::string mine);  // of all processes, on all of them
+  void others_come_by(FaultPhase phase, int64_t step) const;
+  [[noreturn]] void throw_stale(SaveOutcome& outcome) const;
+  std::filesystem::path partial(int64_t step) const {
+    return partial_folder(options_.folder, step, options_.generation);
+  }
   bool leads() const { return !options_.peers || options_.peers->rank() == 0; }
   FileWatch watch(int rank, int64_t step, std::optional<FaultPhase> always = {}) const;
 

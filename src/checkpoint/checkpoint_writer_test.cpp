@@ -138,5 +138,20 @@ TEST_F(CheckpointWriterTest, TakesTheMemoryThatThePlanSays) {
   EXPECT_LT(snapshot.bytes(), snapshot_bytes(machine_.executor().program()) * 21 / 20);
 }
 
+TEST_F(CheckpointWriterTest, OfAStaleGenerationChangesNothing) {
+  const Generation stale(folder_.path());
+  CheckpointWriterOptions mine = options();
+  mine.generation = stale.number();
+  mine.fence = &stale;
+  machine_.train_step(1);
+  ASSERT_TRUE(save(machine_, mine, 1).saved);
+  const Generation newer(folder_.path());
+  machine_.train_step(2);
+  const SaveOutcome outcome = save(machine_, mine, 2);
+  EXPECT_FALSE(outcome.saved);
+  EXPECT_TRUE(outcome.fenced);
+  EXPECT_EQ(step_folders(folder_.path()).size(), 1u);
+}
+
 }  // namespace
 }  // namespace tessera

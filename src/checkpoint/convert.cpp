@@ -68,7 +68,7 @@ std::filesystem::path convert_checkpoint(const StateSource& from, const std::fil
   Manifest manifest{.facts = from.facts()};
   manifest.files.push_back(write_shard(partial, 0, chosen.pieces, bytes_of));
   write_file_atomically(partial / kManifestName, to_text(manifest));
-  commit_step(folder, step, {});
+  commit_step(folder, step);
   return step_folder(folder, step);
 }
 

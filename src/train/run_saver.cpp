@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/run_saver.h"
 
+#include "comm/texts.h"
 #include "train/model_of_config.h"
 
 namespace tessera {
@@ -14,7 +15,12 @@ RunSaver::RunSaver(const Config& config, Executor& executor, RankWorld* world, F
              .config_toml = to_toml(config)},
       peers_(world ? world->everyone("checkpoints") : nullptr) {
   if (config.checkpoint.every == 0) return;
-  if (!peers_ || peers_->rank() == 0) remove_partials(folder_);
+  if (!peers_ || peers_->rank() == 0) {
+    generation_ = std::make_unique<Generation>(folder_);
+    remove_partials(folder_);
+  }
+  std::string number = generation_ ? std::to_string(generation_->number()) : "";
+  if (peers_) number = share_text(*peers_, std::move(number));
   writer_ = std::make_unique<CheckpointWriter>(
       executor.rank_states(),
       CheckpointWriterOptions{
@@ -23,6 +29,8 @@ RunSaver::RunSaver(const Config& config, Executor& executor, RankWorld* world, F
           // A GPU gives its memory through one stream.
           .threads = config.run.device == "cpu" ? threads_of_config(config) : 1,
           .peers = peers_.get(),
+          .generation = std::stoll(number),
+          .fence = generation_.get(),
           .faults = faults});
 }
 

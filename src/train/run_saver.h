@@ -29,6 +29,7 @@ class RunSaver {
   Executor& executor_;
   CheckpointFacts facts_;
   std::unique_ptr<Communicator> peers_;
+  std::unique_ptr<Generation> generation_;    // of the first process
   std::unique_ptr<CheckpointWriter> writer_;  // null where the run saves nothing
 };
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/generation.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <random>
+#include <thread>
+
+#include "core/error.h"
+#include "files/errno_text.h"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The file, open and locked for its lifetime.
+class LockedFile {
+ public:
+  LockedFile(const std::filesystem::path& path, double patience_seconds)
+      : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    if (file_ < 0) fail("cannot open", errno);
+    const auto limit = Clock::now() + std::chrono::duration<double>(patience_seconds);
+    while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      // A file system without locks leaves the number and the token.
+      if (errno != EWOULDBLOCK && errno != EINTR) break;
+      if (Clock::now() > limit) {
+        ::close(file_);
+        throw user_error("another process has locked {} for {:.3g} s", path.string(),
+                         patience_seconds)
+            .help("two runs use the same folder: end one, or choose another with --out");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  ~LockedFile() { ::close(file_); }
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
+
+  struct Content {
+    int64_t number = 0;
+    uint64_t token = 0;
+  };
+  Content read() const {
+    std::array<char, 64> text{};
+    Content content;
+    if (::pread(file_, text.data(), text.size() - 1, 0) > 0)
+      // Whatever cannot be read is no number that anybody has.
+      std::sscanf(text.data(), "%ld %lx", &content.number, &content.token);
+    return content;
+  }
+  void write(const Content& content) const {
+    const std::string text = fmt::format("{:020} {:016x}\n", content.number, content.token);
+    if (::pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+        ::fsync(file_) != 0)
+      fail("cannot write", errno);
+  }
+
+ private:
+  [[noreturn]] void fail(const char* what, int error) const {
+    throw user_error("{} {}: {}", what, path_.string(), errno_text(error))
+        .help("choose another folder with --out");
+  }
+
+  std::filesystem::path path_;
+  int file_;
+};
+
+}  // namespace
+
+Generation::Generation(const std::filesystem::path& checkpoints, double patience_seconds)
+    : path_(checkpoints / "generation"), patience_seconds_(patience_seconds) {
+  std::error_code error;
+  std::filesystem::create_directories(checkpoints, error);
+  const LockedFile file(path_, patience_seconds);
+  std::random_device random;
+  token_ = (uint64_t{random()} << 32) | random();
+  number_ = file.read().number + 1;
+  file.write({number_, token_});
+}
+
+bool Generation::while_newest(const std::function<void()>& act) const {
+  const LockedFile file(path_, patience_seconds_);
+  const LockedFile::Content now = file.read();
+  if (now.number != number_ || now.token != token_) return false;
+  act();
+  return true;
+}
+
+}  // namespace tessera

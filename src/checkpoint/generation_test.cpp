@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/generation.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "train/testing/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+TEST(Generation, OfTheLastStartMayWriteAndNoOther) {
+  const TemporaryFolder folder;
+  const Generation first(folder.path());
+  EXPECT_TRUE(first.while_newest([] {}));
+  const Generation second(folder.path());
+  EXPECT_EQ(second.number(), first.number() + 1);
+  bool written = false;
+  EXPECT_FALSE(first.while_newest([&] { written = true; }));
+  EXPECT_FALSE(written);
+  EXPECT_TRUE(second.while_newest([&] { written = true; }));
+  EXPECT_TRUE(written);
+}
+
+TEST(Generation, IsLostWithItsFile) {
+  const TemporaryFolder folder;
+  const Generation first(folder.path());
+  std::filesystem::remove(folder.path() / "generation");
+  EXPECT_FALSE(first.while_newest([] {}));
+  const Generation again(folder.path());  // of the same number
+  EXPECT_EQ(again.number(), first.number());
+  EXPECT_FALSE(first.while_newest([] {}));
+}
+
+TEST(Generation, IsNotTakenWhileAnotherWrites) {
+  const TemporaryFolder folder;
+  const Generation writing(folder.path());
+  EXPECT_TRUE(writing.while_newest(
+      [&] { EXPECT_THROW(Generation(folder.path(), /*patience_seconds=*/0.05), UserError); }));
+  EXPECT_EQ(Generation(folder.path()).number(), writing.number() + 1);
+}
+
+}  // namespace
+}  // namespace tessera
