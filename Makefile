@@ -7,7 +7,7 @@ BUILD = build/$(PRESET)
 NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera cuda build demo test test-all fuzz bench format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda build demo test test-all fuzz soak bench format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -37,6 +37,10 @@ fuzz: ## half a minute of hostile input for each reader of files (ARGS goes to f
 	@$(MAKE) --no-print-directory configure PRESET=fuzz WERROR=OFF
 	@cmake --build build/fuzz -j $(JOBS) --target tessera_fuzz
 	@python3 fuzz/run.py --build build/fuzz $(ARGS)
+
+soak: ## random kills and stops of a supervised run for an hour, and its goodput (ARGS='--minutes 5')
+	@$(MAKE) --no-print-directory tessera PRESET=$(PRESET)
+	@python3 tests/recovery/soak.py --binary $(BUILD)/tessera $(ARGS)
 
 bench: ## measure speed, as ratios within one run (ARGS goes to bench/run.py: ARGS=--no-peer)
 	@tools/setup.sh build test

@@ -31,6 +31,7 @@ void add_collectives_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
 void add_tokenizer_command(CLI::App& app);
 void add_topology_command(CLI::App& app);
+void add_launch_command(CLI::App& app);
 void add_docs_command(CLI::App& app);
 
 }  // namespace tessera

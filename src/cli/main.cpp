@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.set_version_flag("--version", TESSERA_VERSION);
   tessera::add_train_command(app);
+  tessera::add_launch_command(app);
   tessera::add_generate_command(app);
   tessera::add_evaluate_command(app);
   tessera::add_checkpoint_command(app);

@@ -3,17 +3,21 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/run_options.h"
+#include "cli/train_options.h"
+#include "comm/local/run_ranks.h"
+#include "comm/local/story.h"
 #include "comm/mpi/mpi_process.h"
+#include "files/atomic_file.h"
 #include "train/continued_config.h"
 #include "train/loss_plot.h"
+#include "train/same_start.h"
 #include "train/stored_model.h"
-#include "train/supervisor.h"
 #include "train/trainer.h"
 
 namespace tessera {
@@ -35,13 +39,6 @@ constexpr const char* kFooter =
     "  tessera train --init-from out/tiny --set data.path=books/ --set train.seq=512 --out "
     "out/more\n"
     "Keys for files and --set: tessera docs config";
-
-struct TrainCommand {
-  RunOptions run;
-  std::string init_from;
-  bool resume = false, overwrite = false, supervise = false;
-  int restarts = 10;
-};
 
 nlohmann::json to_json(const TrainSummary& summary) {
   nlohmann::json json{
@@ -115,30 +112,31 @@ void print_summary(const TrainSummary& summary) {
 }
 
 // As all ranks of the mesh, or, in a job, as one of them.
-void train(const TrainCommand& command, RankWorld* world) {
+void train(const TrainOptions& options, RankWorld* world) {
   std::unique_ptr<StateSource> first;
   Config config;
-  if (command.init_from.empty()) {
-    config = command.run.load();
+  if (options.init_from.empty()) {
+    config = options.run.load();
   } else {
-    first = open_stored_model(command.init_from);
-    ContinuedConfig continued = continued_config(*first, command.run.file, command.run.all());
+    first = open_stored_model(options.init_from);
+    ContinuedConfig continued = continued_config(*first, options.run.file, options.run.all());
     config = std::move(continued.config);
-    if (!continued.note.empty() && !command.run.json && (!world || world->rank() == 0))
+    if (!continued.note.empty() && !options.run.json && (!world || world->rank() == 0))
       fmt::print(stderr, "{}\n", continued.note);
   }
   if (world && config.mesh.empty()) config.mesh = {{"dp", world->size()}};
+  if (world) require_same_start(*world, start_facts(to_toml(config)));
   std::optional<FaultPlan> faults;
   if (const char* text = std::getenv("TESSERA_FAULT")) faults.emplace(text);
-  Trainer trainer(std::move(config), {.resume = command.resume,
-                                      .overwrite = command.overwrite,
+  Trainer trainer(std::move(config), {.resume = options.resume,
+                                      .overwrite = options.overwrite,
                                       .init_from = first.get(),
-                                      .quiet = command.run.json,
+                                      .quiet = options.run.json,
                                       .world = world,
                                       .faults = faults ? &*faults : nullptr});
   const TrainSummary summary = trainer.run();
   if (world && world->rank() != 0) return;
-  if (command.run.json)
+  if (options.run.json)
     fmt::print("{}\n", to_json(summary).dump());
   else
     print_summary(summary);
@@ -147,81 +145,80 @@ void train(const TrainCommand& command, RankWorld* world) {
         .help("make room and go on with --resume from the one before");
 }
 
-// The words that this process was started with.
-std::vector<std::string> own_command_line() {
+// The ranks of the mesh as processes of this machine, so that one can die alone.
+void train_as_processes(const TrainOptions& options) {
+  const Config config = options.run.load();
+  const int ranks = Mesh(config.mesh).num_ranks();
+  if (ranks == 1) return train(options, nullptr);
+  if (config.run.device != "cpu")
+    throw user_error("--processes is for ranks on the CPU, not on {}", config.run.device)
+        .help("leave it out");
+  // Address space: pages are taken as they are used.
+  LocalHub hub({.ranks = ranks,
+                .arena_bytes = static_cast<int64_t>(installed_memory_bytes()),
+                .deadline_seconds = config.run.deadline_seconds,
+                .processes = true});
+  const auto tell = [&] {
+    const Failure& failure = hub.failure();
+    const std::filesystem::path out = config.run.out;
+    if (failure.kind == Failure::User || !std::filesystem::exists(out)) return;
+    write_file_atomically(out / "failure.txt",
+                          fmt::format("{}\n{}", failure.text, tell_story(hub)));
+    fmt::print(stderr, "what every rank was doing: {}\n", (out / "failure.txt").string());
+  };
+  constexpr double kGraceSeconds = 1;  // what is in flight is lost anyway
+  run_ranks(
+      hub, [&](RankWorld& world) { train(options, &world); }, kGraceSeconds, tell);
+}
+
+// The words behind `tessera train` that this process was started with.
+std::vector<std::string> own_words() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  words.erase(words.begin(), std::find(words.begin(), words.end(), "train") + 1);
   return words;
 }
 
 // This command again, as a child: first as it was given, then from where its checkpoints are.
-void supervise_training(const TrainCommand& command) {
-  const Config config = command.run.load();
-  if (config.checkpoint.every == 0)
-    throw user_error(
-        "--supervise starts a failed run again from its checkpoints, but none are saved")
-        .help("add --save-every N");
+void supervise_training(const TrainOptions& options) {
   if (launched_by_mpi())
-    throw user_error("--supervise is for ranks as threads of one process, not for those of mpirun")
-        .help("leave out --supervise, or mpirun");
-  const std::filesystem::path checkpoints = checkpoints_of(config.run.out);
-  const auto words_of = [&](int start) {
-    std::vector<std::string> words = own_command_line();
-    words.front() = "/proc/self/exe";
-    std::erase(words, "--supervise");
-    if (start == 0) return words;
-    std::erase(words, "--resume");
-    std::erase(words, "--overwrite");
-    words.emplace_back(step_folders(checkpoints).empty() ? "--overwrite" : "--resume");
+    throw user_error("--supervise is for ranks of this machine, not for those of mpirun")
+        .help("tessera launch train ... starts and supervises mpirun");
+  SupervisedRun run{.config = options.run.load(),
+                    .words = own_words(),
+                    .command = {},
+                    .options = options.restarts};
+  std::erase(run.words, "--supervise");
+  std::erase(run.words, "--processes");
+  if (run.config.run.device == "cpu") run.words.emplace_back("--processes");
+  run.command = [](const Mesh&, std::vector<std::string> words) {
+    words.insert(words.begin(), {own_path(), "train"});
     return words;
   };
-  const auto newest_step = [&] {
-    const std::vector<StepFolder> steps = step_folders(checkpoints);
-    return steps.empty() ? -1 : steps.back().step;
-  };
-  // A fault on purpose strikes the first start alone, or it would strike for ever.
-  const int code = supervise(
-      {.command = words_of, .progress = newest_step, .unset_on_restart = {"TESSERA_FAULT"}},
-      {.restarts = command.restarts});
-  if (code != 0) throw CLI::RuntimeError(code);
+  supervise_run(run);
 }
 
-void run(const TrainCommand& command) {
-  if (command.supervise)
-    supervise_training(command);
+void run(const TrainOptions& options) {
+  if (options.supervise)
+    supervise_training(options);
   else if (launched_by_mpi())
-    run_mpi_rank([&](RankWorld& world) { train(command, &world); });
+    run_mpi_rank([&](RankWorld& world) { train(options, &world); },
+                 {.deadline_seconds = options.run.load().run.deadline_seconds});
+  else if (options.processes)
+    train_as_processes(options);
   else
-    train(command, nullptr);
+    train(options, nullptr);
 }
 
 }  // namespace
 
 void add_train_command(CLI::App& app) {
-  auto command = std::make_shared<TrainCommand>();
+  auto options = std::make_shared<TrainOptions>();
   CLI::App* train = app.add_subcommand("train", "train a model");
   train->footer(kFooter);
-  add_run_options(*train, command->run);
-  add_short_form(*train, command->run, "--steps", "train.steps", "steps to train in all");
-  add_short_form(*train, command->run, "--out", "run.out",
-                 "folder for metrics, config and checkpoints");
-  add_short_form(*train, command->run, "--device", "run.device",
-                 "where to run: cpu; cuda in a build that has it");
-  add_short_form(*train, command->run, "--save-every", "checkpoint.every",
-                 "save a checkpoint every N steps and at the end");
-  add_short_form(*train, command->run, "--trace", "run.trace",
-                 "write a trace of the first steps, for ui.perfetto.dev");
-  train->add_flag("--resume", command->resume,
-                  "go on from the newest checkpoint of the output folder that is whole");
-  train->add_option("--init-from", command->init_from,
-                    "begin with the weights of a checkpoint, a run or a model of Hugging Face's");
-  train->add_flag("--overwrite", command->overwrite, "replace an old run in the output folder");
-  train->add_flag("--supervise", command->supervise,
-                  "start the run again from its newest checkpoint when it crashes");
-  train->add_option("--restarts", command->restarts, "with --supervise: at most so many")
-      ->check(CLI::Range(0, 1000000));
-  train->callback([command] { run(*command); });
+  add_train_options(*train, *options);
+  train->callback([options] { run(*options); });
 }
 
 }  // namespace tessera

@@ -17,7 +17,8 @@ namespace {
 constexpr std::array<std::string_view, kNumFaultPhases> kPhases{
     "load",  "forward", "collective", "backward", "update", "snapshot",
     "write", "fsync",   "rename",     "manifest", "prune",  "exit"};
-constexpr std::array<std::string_view, 5> kActions{"kill", "stop", "abort", "no_space", "io_error"};
+constexpr std::array<std::string_view, 6> kActions{"kill",     "stop",     "abort",
+                                                   "no_space", "io_error", "nan"};
 
 int64_t number(std::string_view key, std::string_view text) {
   int64_t value = 0;
@@ -86,7 +87,7 @@ void FaultPlan::set(Fault& fault, std::string_view key, std::string_view value) 
   else if (key == "action") {
     const size_t action = index_of(kActions, key, value);
     fault.action = static_cast<Action>(std::min<size_t>(action, 3));
-    fault.error = value == "no_space" ? ENOSPC : EIO;
+    fault.error = value == "no_space" ? ENOSPC : value == "nan" ? EDOM : EIO;
   } else {
     throw user_error("a fault has no {}", key)
         .at("TESSERA_FAULT")

@@ -32,10 +32,11 @@ class FaultPlan {
  public:
   // "rank=1,phase=write,step=3,nth=2,action=kill"; several are parted by ";". Without rank or step
   // any will do; nth counts the times that one rank comes by in one step. Actions: kill, stop,
-  // abort, or an error of the system for phases that call it: no_space, io_error.
+  // abort, an error of the system for phases that call it: no_space, io_error; or nan, of
+  // the first number that an instruction reads.
   explicit FaultPlan(std::string_view text);
 
-  // From any thread. Returns 0, or the errno that the call behind it shall fail with.
+  // From any thread. Returns 0, or the errno that the call behind it shall fail with; EDOM: nan.
   int at(FaultPhase phase, int rank, int64_t step);
 
  private:

@@ -41,8 +41,8 @@ class Executor {
   // Of the last script, by rank. All processes of a job ask at the same point.
   virtual std::vector<RankTimes> rank_times() const = 0;
 
-  // Whether any process of the job says so; all of them ask at the same point.
-  virtual bool any(bool mine) const { return mine; }
+  // Replaces each word by the largest of all processes of the job, who ask at the same point.
+  virtual void agree_on_largest(std::span<int32_t> /*words*/) const {}
   // What each process of the job says, on the first one; nothing on the others. All of them ask at
   // the same point.
   virtual std::vector<std::string> gather(std::string mine) const { return {std::move(mine)}; }

@@ -77,10 +77,8 @@ std::vector<RankTimes> JobExecutor::rank_times() const {
   return times;
 }
 
-bool JobExecutor::any(bool mine) const {
-  int32_t flag = mine ? 1 : 0;
-  reduce_words({&flag, 1}, Reduction::Max, "agree to stop");
-  return flag != 0;
+void JobExecutor::agree_on_largest(std::span<int32_t> words) const {
+  reduce_words(words, Reduction::Max, "agree on the next step");
 }
 
 void JobExecutor::reduce_words(std::span<int32_t> words, Reduction reduction,

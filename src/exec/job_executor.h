@@ -32,7 +32,7 @@ class JobExecutor : public Executor {
   void run(std::string_view script) override { own_->run(script); }
   void stop_observing() override { own_->stop_observing(); }
   std::vector<RankTimes> rank_times() const override;
-  bool any(bool mine) const override;
+  void agree_on_largest(std::span<int32_t> words) const override;
   std::vector<std::string> gather(std::string mine) const override {
     return gather_texts(*everyone_, std::move(mine));
   }

@@ -37,14 +37,33 @@ struct StepSplit {
   }
 };
 
+// How unequal the ranks' own work was: without standing still, in which all end up alike.
+struct RankSpread {
+  int slowest_rank = 0;
+  double slowest_seconds = 0, fastest_seconds = 0;
+};
+
+inline double own_seconds(const RankTimes& rank) {
+  return rank.run_seconds - rank.exposed_communication_seconds - rank.bubble_seconds;
+}
+
+inline RankSpread spread_of(std::span<const RankTimes> ranks) {
+  const auto less = [](const RankTimes& a, const RankTimes& b) {
+    return own_seconds(a) < own_seconds(b);
+  };
+  const auto [fastest, slowest] = std::minmax_element(ranks.begin(), ranks.end(), less);
+  return {.slowest_rank = static_cast<int>(slowest - ranks.begin()),
+          .slowest_seconds = own_seconds(*slowest),
+          .fastest_seconds = own_seconds(*fastest)};
+}
+
 inline StepSplit split_of(std::span<const RankTimes> ranks) {
   StepSplit split;
   double longest = 0;
   for (const RankTimes& rank : ranks) longest = std::max(longest, rank.run_seconds);
   for (const RankTimes& rank : ranks) {
     const double share = 1.0 / static_cast<double>(ranks.size());
-    const double stood_still = rank.exposed_communication_seconds + rank.bubble_seconds;
-    split.compute_seconds += share * (rank.run_seconds - stood_still);
+    split.compute_seconds += share * own_seconds(rank);
     split.exposed_communication_seconds += share * rank.exposed_communication_seconds;
     split.bubble_seconds += share * (rank.bubble_seconds + longest - rank.run_seconds);
   }

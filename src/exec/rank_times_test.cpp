@@ -19,5 +19,16 @@ TEST(StepSplit, AddsUpToTheTimeOfTheRankThatEndsLast) {
   EXPECT_DOUBLE_EQ(split.seconds(), 10);
 }
 
+TEST(RankSpread, NamesTheRankWithTheMostWorkOfItsOwn) {
+  const std::array<RankTimes, 3> ranks{
+      {{.run_seconds = 10, .exposed_communication_seconds = 7, .bubble_seconds = 1},
+       {.run_seconds = 10, .exposed_communication_seconds = 1, .bubble_seconds = 0},
+       {.run_seconds = 10, .exposed_communication_seconds = 0, .bubble_seconds = 6}}};
+  const RankSpread spread = spread_of(ranks);
+  EXPECT_EQ(spread.slowest_rank, 1);
+  EXPECT_DOUBLE_EQ(spread.slowest_seconds, 9);
+  EXPECT_DOUBLE_EQ(spread.fastest_seconds, 2);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -61,12 +61,13 @@ RecordedStep step_of(const Json& json) {
 }
 
 void take_event(const Json& json, RunRecord& record) {
-  RecordedEvent event{.kind = text(json, "event"),
-                      .step = integer(json, "step"),
-                      .seconds = number(json, "seconds").value_or(0),
-                      .bytes = integer(json, "bytes"),
-                      .elapsed_seconds = number(json, "elapsed_seconds").value_or(0),
-                      .text = text(json, "text")};
+  RecordedEvent event{
+      .kind = text(json, "event"),
+      .step = integer(json, "step"),
+      .seconds = number(json, "seconds").value_or(number(json, "written_seconds").value_or(0)),
+      .bytes = integer(json, "bytes"),
+      .elapsed_seconds = number(json, "elapsed_seconds").value_or(0),
+      .text = text(json, "text")};
   if (event.kind == "end") event.text = text(json, "stopped_by");
   if (event.kind == "start" && json.contains("facts"))
     record.facts = parse_facts(json["facts"].dump());

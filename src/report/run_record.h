@@ -22,9 +22,10 @@ struct RecordedStep {
 };
 
 struct RecordedEvent {
-  std::string kind = {};  // "start", "peak", "checkpoint", "evaluation", "sample", "failure", "end"
+  std::string kind =
+      {};  // "start", "peak", "checkpoint", "saved", "evaluation", "sample", "failure", "end"
   int64_t step = 0;
-  double seconds = 0;  // that it took
+  double seconds = 0;  // that it took; of "saved": behind the steps
   int64_t bytes = 0;
   double elapsed_seconds = 0;  // since the start
   std::string text = {};       // of a failure; the signal that stopped a run

@@ -54,6 +54,7 @@ struct TrainConfig {
   int64_t sample_every = 0;
   int64_t log_every = 10;
   int64_t threads = 0;
+  std::string on_non_finite = "stop";
 };
 
 struct CheckpointConfig {
@@ -84,6 +85,7 @@ struct RunConfig {
   std::string trace;  // file; empty: none
   int64_t trace_steps = 3;
   bool tensorboard = true;
+  double deadline_seconds = 120;  // of every wait for another rank
 };
 
 struct Config {

@@ -119,6 +119,9 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
        "steps between written samples; 0: never"},
       {"train.log_every", &t.log_every, kPositive, "steps between plain progress lines"},
       {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},
+      {"train.on_non_finite", &t.on_non_finite, Choices{"stop", "skip", "rewind"},
+       "where a loss or gradient is not finite: stop; skip the step; or rewind to the newest "
+       "checkpoint and leave out the data up to here"},
   };
 }
 
@@ -185,6 +188,8 @@ std::vector<ConfigField> run_fields(RunConfig& r) {
        &r.tensorboard,
        {},
        "also write metrics as TensorBoard event files, into the folder tensorboard of run.out"},
+      {"run.deadline_seconds", &r.deadline_seconds, Bounds{0.1, 1e6},
+       "ranks as processes: one that lets another wait longer is taken for hung, and named"},
       {"run.peak_gflops", &r.peak_gflops, kNotNegative,
        "peak of the device for MFU; 0: measured by a matmul"},
   };

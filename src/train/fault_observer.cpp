@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/fault_observer.h"
 
+#include <cerrno>
+#include <cstring>
 #include <optional>
 
 #include "ir/op_def.h"
@@ -25,12 +27,21 @@ std::optional<FaultPhase> phase_of(const InstructionEvent& event) {
   }
 }
 
+// All bits set are a NaN in every float dtype.
+void put_nan(const InstructionEvent& event) {
+  for (const TensorRef& operand : event.bound.operands) {
+    if (!operand.type || operand.type->dtype == DType::Int32) continue;
+    std::memset(operand.data, 0xff, static_cast<size_t>(size_bytes(operand.type->dtype)));
+    return;
+  }
+}
+
 }  // namespace
 
 RankObserver with_faults(RankObserver next, FaultPlan& faults, const int64_t& steps) {
   return [next = std::move(next), &faults, &steps](int rank, const InstructionEvent& event) {
     const auto phase = phase_of(event);
-    if (phase && !event.finished) faults.at(*phase, rank, steps + 1);
+    if (phase && !event.finished && faults.at(*phase, rank, steps + 1) == EDOM) put_nan(event);
     if (next) next(rank, event);
   };
 }

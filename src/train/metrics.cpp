@@ -50,6 +50,12 @@ nlohmann::ordered_json json_of(const StepMetrics& m) {
       {"data_seconds", m.data_seconds},
       {"elapsed_seconds", m.elapsed_seconds},
       {"peak_bytes", m.peak_bytes}};
+  if (m.spread) {
+    json["slowest_rank"] = m.spread->slowest_rank;
+    json["slowest_rank_seconds"] = m.spread->slowest_seconds;
+    json["fastest_rank_seconds"] = m.spread->fastest_seconds;
+  }
+  if (m.skipped) json["skipped"] = 1;
   if (m.held_out_loss) json["held_out_loss"] = *m.held_out_loss;
   if (m.checkpoint_stall_seconds) json["checkpoint_stall_seconds"] = *m.checkpoint_stall_seconds;
   return json;

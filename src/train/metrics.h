@@ -26,11 +26,13 @@ struct StepMetrics {
   double mfu = 0;
   double hfu = 0;
   double step_seconds = 0;
-  StepSplit split = {};        // of step_seconds: what is neither this nor data is something else
-  double data_seconds = 0;     // waited for data, within step_seconds
-  double elapsed_seconds = 0;  // from the start of this run to the end of the step
+  StepSplit split = {};  // of step_seconds: what is neither this nor data is something else
+  std::optional<RankSpread> spread = {};  // where there are several ranks
+  double data_seconds = 0;                // waited for data, within step_seconds
+  double elapsed_seconds = 0;             // from the start of this run to the end of the step
   int64_t peak_bytes = 0;
   std::optional<double> held_out_loss;
+  bool skipped = false;  // its gradient was not finite: nothing was learnt
   std::optional<double> checkpoint_stall_seconds = {};  // behind the step, where one was saved
 };
 

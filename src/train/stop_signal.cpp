@@ -7,28 +7,44 @@ namespace tessera {
 namespace {
 
 // A signal handler can reach nothing but a global.
-volatile std::sig_atomic_t received = 0;
+volatile std::sig_atomic_t received = 0, save_asked = 0;
 
 void on_signal(int number) {
   received = number;
   std::signal(number, SIG_DFL);
 }
 
+void on_save_signal(int /*number*/) { save_asked = 1; }
+
 }  // namespace
 
 StopSignal::StopSignal() {
   received = 0;
+  save_asked = 0;
+  std::signal(SIGUSR1, on_save_signal);
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  std::signal(SIGUSR2, on_signal);
 }
 
 StopSignal::~StopSignal() {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGUSR1, SIG_DFL);
+  std::signal(SIGUSR2, SIG_DFL);
 }
 
 bool StopSignal::requested() const { return received != 0; }
 
-const char* StopSignal::name() const { return received == SIGTERM ? "SIGTERM" : "SIGINT"; }
+bool StopSignal::take_save_request() {
+  const bool asked = save_asked != 0;
+  if (asked) save_asked = 0;
+  return asked;
+}
+
+const char* StopSignal::name() const {
+  if (received == SIGUSR2) return "SIGUSR2";
+  return received == SIGTERM ? "SIGTERM" : "SIGINT";
+}
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM ask the run to stop after the step under way; a second one ends the process at
-// once.
+// SIGINT, SIGTERM and SIGUSR2 (which mpirun hands on as it is) ask the run to stop after the step
+// under way, SIGUSR1 to save and go on; a second one to stop ends the process at once.
 #pragma once
 
 namespace tessera {
@@ -15,6 +15,7 @@ class StopSignal {
 
   bool requested() const;
   const char* name() const;  // of the signal that came
+  bool take_save_request();  // once for each
 };
 
 }  // namespace tessera

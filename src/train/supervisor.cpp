@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <ctime>
 
 #include "core/error.h"
+#include "core/seconds_since.h"
 
 namespace tessera {
 namespace {
@@ -36,7 +38,7 @@ class WaitedSignals {
  public:
   WaitedSignals() {
     sigemptyset(&set_);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&set_, signal);
+    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set_, signal);
     sigprocmask(SIG_BLOCK, &set_, &before_);
   }
   ~WaitedSignals() { restore(); }
@@ -82,13 +84,17 @@ pid_t start(const std::vector<std::string>& command, const std::vector<std::stri
   _exit(127);
 }
 
-Ending await(pid_t child, const WaitedSignals& signals) {
+Ending await(pid_t child, const WaitedSignals& signals, int stop_signal) {
   Ending ending;
   while (true) {
     const int signal = signals.next();
+    if (signal == SIGUSR1) {
+      kill(child, signal);
+      continue;
+    }
     if (signal != SIGCHLD) {
       ending.asked = true;
-      kill(child, signal);
+      kill(child, stop_signal == 0 ? signal : stop_signal);
       continue;
     }
     if (waitpid(child, &ending.status, WNOHANG) == child) break;
@@ -99,19 +105,27 @@ Ending await(pid_t child, const WaitedSignals& signals) {
 
 }  // namespace
 
-int supervise(const Supervised& supervised, const SupervisorOptions& options) {
+SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions& options) {
   const WaitedSignals signals;
+  SupervisorResult result;
   int64_t reached = supervised.progress();
   int stuck = 0;  // failures in a row without progress
   double pause = options.first_pause_seconds;
+  const auto ends_with = [&](int code) {
+    result.code = code;
+    return result;
+  };
   for (int starts = 0;; ++starts) {
+    const auto begin = std::chrono::steady_clock::now();
     const pid_t child =
         start(supervised.command(starts),
               starts > 0 ? supervised.unset_on_restart : std::vector<std::string>{}, signals);
-    const Ending ending = await(child, signals);
+    const Ending ending = await(child, signals, options.stop_signal);
+    result.seconds += seconds_since(begin);
     const bool is_final = std::find(options.final_codes.begin(), options.final_codes.end(),
                                     ending.code()) != options.final_codes.end();
-    if (ending.code() == 0 || ending.asked || is_final) return ending.code();
+    if (ending.code() == 0 || ending.asked || is_final) return ends_with(ending.code());
+    ++result.failures;
     const int64_t now = supervised.progress();
     stuck = now > reached ? 1 : stuck + 1;
     if (now > reached) pause = options.first_pause_seconds;
@@ -119,19 +133,22 @@ int supervise(const Supervised& supervised, const SupervisorOptions& options) {
     fmt::print(options.log, "supervisor: the run {}; its newest checkpoint is {}\n", ending.text(),
                reached < 0 ? "none" : fmt::format("of step {}", reached));
     if (stuck >= options.failures_without_progress) {
-      fmt::print(options.log, "supervisor: {} failures without a new checkpoint: given up\n",
-                 stuck);
-      return kNoProgressExitStatus;
+      if (!supervised.ask_for_less || !supervised.ask_for_less()) {
+        fmt::print(options.log, "supervisor: {} failures without a new checkpoint: given up\n",
+                   stuck);
+        return ends_with(kNoProgressExitStatus);
+      }
+      stuck = 0;
     }
     if (starts == options.restarts) {
       fmt::print(options.log, "supervisor: {} restarts used up: given up\n", starts);
-      return kGaveUpExitStatus;
+      return ends_with(kGaveUpExitStatus);
     }
     fmt::print(options.log, "supervisor: restart {} of {} in {:.1f} s\n", starts + 1,
                options.restarts, pause);
     std::fflush(options.log);
     if (const int signal = signals.next(pause); signal == SIGINT || signal == SIGTERM)
-      return 128 + signal;
+      return ends_with(128 + signal);
     pause = std::min(2 * pause, options.longest_pause_seconds);
   }
 }

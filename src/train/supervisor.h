@@ -21,6 +21,7 @@ struct SupervisorOptions {
   double longest_pause_seconds = 30;
   // Exit codes of the command that no restart would change: bad input.
   std::vector<int> final_codes = {2};
+  int stop_signal = 0;  // what SIGINT and SIGTERM are handed on as; 0: as they came
   std::FILE* log = stderr;
 };
 
@@ -29,10 +30,18 @@ struct Supervised {
       command;                                     // of the first start, 0, and later ones
   std::function<int64_t()> progress;               // grows while there is any; -1: none yet
   std::vector<std::string> unset_on_restart = {};  // environment variables
+  // Asked instead of giving up without progress: whether later starts ask for less.
+  std::function<bool()> ask_for_less = {};
 };
 
-// The exit code to end with. Signals to stop (SIGINT, SIGTERM) go on to the command, which is then
-// not started again. Call it before there are other threads.
-int supervise(const Supervised& supervised, const SupervisorOptions& options);
+struct SupervisorResult {
+  int code = 0;  // the exit code to end with
+  int failures = 0;
+  double seconds = 0;  // that the command ran, all starts together
+};
+
+// Signals to stop (SIGINT, SIGTERM) go on to the command, which is then not started again; SIGUSR1
+// goes on as it is. Call it before there are other threads.
+SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions& options);
 
 }  // namespace tessera

@@ -31,8 +31,10 @@ class SupervisorTest : public testing::Test {
                             return std::vector<std::string>{"sh", "-c", all};
                           },
                       .progress = [&] { return lines("progress") - 1; },
-                      .unset_on_restart = {"SUPERVISOR_TEST"}},
-                     options);
+                      .unset_on_restart = {"SUPERVISOR_TEST"},
+                      .ask_for_less = less_},
+                     options)
+        .code;
   }
   int64_t lines(const std::string& file) const {
     const std::string text = read_text(folder_.path() / file);
@@ -41,6 +43,7 @@ class SupervisorTest : public testing::Test {
 
   TemporaryFolder folder_;
   std::FILE* log_;
+  std::function<bool()> less_;
 };
 
 TEST_F(SupervisorTest, EndsWithACommandThatEndsWell) {
@@ -56,6 +59,28 @@ TEST_F(SupervisorTest, StartsAgainWhatIsKilledWhileItMakesProgress) {
 TEST_F(SupervisorTest, GivesUpWithoutProgress) {
   EXPECT_EQ(run("kill -9 $$"), kNoProgressExitStatus);
   EXPECT_EQ(lines("starts"), 3);
+}
+
+TEST_F(SupervisorTest, AsksForLessBeforeItGivesUpWithoutProgress) {
+  int asked = 0;
+  less_ = [&] { return ++asked < 3; };
+  EXPECT_EQ(run("kill -9 $$"), kNoProgressExitStatus);
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(lines("starts"), 9);
+}
+
+TEST_F(SupervisorTest, HandsOnASignalToSave) {
+  const pid_t supervisor = fork();
+  if (supervisor == 0)
+    _exit(
+        run("trap 'echo x >> saved' USR1; echo x >> ready; while ! test -e saved; do sleep 0.01; "
+            "done; exit 0"));
+  while (lines("ready") == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  kill(supervisor, SIGUSR1);
+  int status = 0;
+  waitpid(supervisor, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(lines("saved"), 1);
 }
 
 TEST_F(SupervisorTest, GivesUpWhenRestartsAreUsed) {

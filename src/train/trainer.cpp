@@ -14,11 +14,13 @@
 #include "huggingface/tokenizer_files.h"
 #include "mesh/machine_borders.h"
 #include "models/build_model.h"
+#include "train/agreement.h"
 #include "train/compile_step.h"
 #include "train/fault_observer.h"
 #include "train/fitting_step.h"
 #include "train/learning_rate.h"
 #include "train/model_of_config.h"
+#include "train/non_finite.h"
 #include "train/plan_of_config.h"
 #include "train/resident_memory.h"
 #include "train/training_options.h"
@@ -49,14 +51,14 @@ void add_gpu(RunFacts& facts, const std::vector<int>& machines) {
     facts.ranks_as = machines.empty() ? "sharing one GPU" : "processes with a GPU each, over NCCL";
 }
 
-void add_machine(RunFacts& facts, const std::vector<int>& machines) {
+void add_machine(RunFacts& facts, const std::vector<int>& machines, const RankWorld* world) {
   facts.device = cpu_model_name();
   facts.device_unit = "cores";
   facts.nodes = count_machines(machines);
   facts.device_count = std::min(facts.ranks * facts.threads_per_rank, cores_online() * facts.nodes);
   facts.node_memory_bytes = installed_memory_bytes();
   if (facts.ranks > 1)
-    facts.ranks_as = machines.empty() ? "threads of one process" : "processes over MPI";
+    facts.ranks_as = world ? std::string(world->ranks_as()) : "threads of one process";
   if (facts.ranks == 1)
     facts.interconnect = "none: one rank";
   else if (facts.nodes == 1)
@@ -114,7 +116,7 @@ void Trainer::make_executor() {
   if (on_gpu())
     add_gpu(facts_, machines);
   else
-    add_machine(facts_, machines);
+    add_machine(facts_, machines, world);
   warn(tp_leaves_machine(plan.mesh, machines));
   if (on_gpu()) warn(slow_dtype_warning(precision_.compute));
   RankObserver observer;
@@ -226,13 +228,14 @@ StepMetrics Trainer::step() {
   position_.next_sample += config_.train.batch;
   const int64_t tokens = tokens_per_step(config_, model_);
   position_.tokens += tokens;
+  const std::vector<RankTimes> times = executor_->rank_times();
   StepMetrics metrics{.step = position_.step,
                       .loss = executor_->read_step("loss"),
                       .grad_norm = std::sqrt(executor_->read_step("norm_squares")),
                       .lr = rate,
                       .tokens = position_.tokens,
                       .step_seconds = seconds_since(begin),
-                      .split = split_of(executor_->rank_times()),
+                      .split = split_of(times),
                       .data_seconds = loaded.waited_seconds,
                       .elapsed_seconds = recorder_ ? recorder_->elapsed_seconds() : 0,
                       .peak_bytes = summary_.planned_bytes,
@@ -243,13 +246,52 @@ StepMetrics Trainer::step() {
                                         summary_.peak_flops_per_second);
   metrics.hfu = hardware_flops_utilisation(facts_.hardware_flops, metrics.step_seconds,
                                            summary_.peak_flops_per_second);
-  if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.grad_norm))
-    throw user_error("step {}: the loss is {} and the gradient norm {}", metrics.step, metrics.loss,
-                     metrics.grad_norm)
-        .help(
-            "use a smaller train.learning_rate, a longer train.warmup_steps, or train.clip_norm = "
-            "1");
+  if (times.size() > 1) metrics.spread = spread_of(times);
+  if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.grad_norm)) meet_non_finite(metrics);
   return metrics;
+}
+
+// All ranks come here in the same step: the loss and the norm are sums over all of them.
+void Trainer::meet_non_finite(StepMetrics& metrics) {
+  const std::string what = fmt::format(
+      "step {}: the loss is {} and the gradient norm {}; the first that is not finite is {}",
+      metrics.step, metrics.loss, metrics.grad_norm, first_non_finite(*executor_, metrics.loss));
+  const std::string& policy = config_.train.on_non_finite;
+  if (policy == "skip" && !std::isfinite(metrics.grad_norm)) {
+    metrics.skipped = true;  // the update itself has left everything as it was
+    shout(fmt::format("warning: {}; the step is skipped", what));
+  } else if (policy == "rewind") {
+    rewind(what);
+  } else {
+    throw UserError(what).help(
+        "use a smaller train.learning_rate, a longer train.warmup_steps, or train.clip_norm = 1; "
+        "or see train.on_non_finite");
+  }
+}
+
+// Back to the newest checkpoint, and on with the data behind those of this step.
+void Trainer::rewind(const std::string& why) {
+  constexpr int kMost = 3;  // to the same checkpoint
+  saver_->finish();
+  tell_saves();
+  const int64_t next_sample = position_.next_sample;
+  const NewestValid newest = saver_->newest();
+  if (!newest.checkpoint)
+    throw UserError(why).help(
+        "train.on_non_finite is rewind, but there is no checkpoint: see "
+        "--save-every");
+  const int64_t to = newest.checkpoint->facts().position.step;
+  rewinds_ = to == rewound_to_ ? rewinds_ + 1 : 1;
+  rewound_to_ = to;
+  if (rewinds_ > kMost)
+    throw UserError(why).help(fmt::format("{} rewinds to step {} did not help", kMost, to));
+  newest.checkpoint->load_states(*executor_);
+  position_ = newest.checkpoint->facts().position;
+  position_.next_sample = next_sample;
+  loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, next_sample);
+  save_begun_ = to;
+  if (recorder_) recorder_ = std::make_unique<RunRecorder>(config_.run.out, facts_, position_.step);
+  shout(fmt::format("warning: {}; back to step {}, on with the data behind", why, to));
 }
 
 // Processes of a job measure at the same time, each the threads of its rank.
@@ -305,6 +347,8 @@ void Trainer::tell_saves() {
       summary_.save_bytes = outcome->bytes;
     }
     if (recorder_) recorder_->saved(*outcome);
+    if (outcome->fenced)
+      throw UserError(outcome->error).help("one run at a time can use a folder: see --out");
     if (outcome->error.empty()) continue;
     const std::string text = fmt::format(
         "CHECKPOINT OF STEP {} {}: {}", outcome->step,
@@ -362,25 +406,31 @@ TrainSummary Trainer::run() {
 }
 
 void Trainer::train_steps() {
-  bool stopped = executor_->any(stop_.requested());
+  bool goes = goes_on();
   // The ranks have just met: their clocks begin together.
   if (!config_.run.trace.empty())
     trace_ = std::make_unique<TraceRecorder>(executor_->program().mesh);
-  for (; position_.step < config_.train.steps && !stopped;
-       stopped = executor_->any(stop_.requested())) {
+  for (; position_.step < config_.train.steps && goes; goes = goes_on()) {
     StepMetrics metrics = step();
+    if (position_.step < metrics.step) continue;  // rewound
     count(metrics);
     behind_step(metrics);
   }
   progress_.finish();
-  if (stopped) {
-    summary_.stopped_by = stop_.requested() ? stop_.name() : "another rank";
-    if (config_.checkpoint.every > 0) save();
-  }
+  if (!goes && config_.checkpoint.every > 0) save();
   saver_->finish();
   tell_saves();
   fault(FaultPhase::Exit);
   if (recorder_) recorder_->ended(position_.step, summary_.stopped_by);
+}
+
+bool Trainer::goes_on() {
+  if (options_.world) options_.world->at_step(position_.step);
+  const Agreement agreed = agree_on_next_step(
+      *executor_, position_.step, {.stop = stop_.requested(), .save = stop_.take_save_request()});
+  if (agreed.save && config_.checkpoint.every > 0 && position_.step > summary_.first_step) save();
+  if (agreed.stop) summary_.stopped_by = stop_.requested() ? stop_.name() : "another rank";
+  return !agreed.stop;
 }
 
 // What is not part of the step: traces, held-out losses, progress, samples, checkpoints.

@@ -80,9 +80,12 @@ class Trainer {
   void resume();
   void begin_with(const StateSource& weights);
   StepMetrics step();
+  void meet_non_finite(StepMetrics& metrics);
+  void rewind(const std::string& why);
   void measure_peak(const StepMetrics& metrics);
   double measure_peak_rate() const;
   void train_steps();
+  bool goes_on();  // after what the ranks have agreed on between two steps
   void behind_step(StepMetrics& metrics);
   void count(const StepMetrics& metrics);
   void summarise();
@@ -104,6 +107,7 @@ class Trainer {
   }
   bool writes_text() const { return model_.vocabulary == 256; }
 
+  StopSignal stop_;  // first, so that a signal that comes early is not lost
   Config config_;
   TrainerOptions options_;
   ModelConfig model_;
@@ -121,10 +125,11 @@ class Trainer {
   std::unique_ptr<TensorboardFile> tensorboard_;  // null where none is asked for
   std::unique_ptr<TraceRecorder> trace_;
   Progress progress_;
-  StopSignal stop_;
   CheckpointPosition position_;
   TrainSummary summary_;
   std::optional<int64_t> save_begun_;  // the step of the last one
+  int rewinds_ = 0;                    // in a row, to the checkpoint of step rewound_to_
+  int64_t rewound_to_ = -1;
   MeasuredPeak peak_{[this] { return measure_peak_rate(); }};
 };
 

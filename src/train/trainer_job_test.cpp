@@ -137,5 +137,24 @@ TEST(TrainerJob, IsSilentWhereRanksShareAMachine) {
   EXPECT_TRUE(train_as_job(small_config(folder.path() / "tp", {"mesh=tp=2"}), 2).warnings.empty());
 }
 
+TEST(TrainerJob, AsProcessesHasTheBitsOfThreads) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> more{"mesh=dp=2,tp=2", "checkpoint.every=3"};
+  Trainer(small_config(folder.path() / "threads", more), {.quiet = true}).run();
+  LocalHub hub({.ranks = 4, .arena_bytes = int64_t{256} << 20, .processes = true});
+  run_ranks(hub, [&](RankWorld& world) {
+    Trainer(small_config(folder.path() / "processes", more), {.quiet = true, .world = &world})
+        .run();
+  });
+  const auto shard = [&](const char* run, int rank) {
+    return read_text(step_folder(checkpoints_of(folder.path() / run), 3) /
+                     fmt::format("rank-{:05}.safetensors", rank));
+  };
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(shard("processes", rank), shard("threads", rank)) << rank;
+    EXPECT_FALSE(shard("threads", rank).empty());
+  }
+}
+
 }  // namespace
 }  // namespace tessera

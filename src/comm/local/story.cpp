@@ -8,6 +8,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kTold = 5;  // collectives of each rank
+constexpr const char* kDead = "is dead";
 
 double seconds_ago(int64_t ns) { return static_cast<double>(steady_now_ns() - ns) * 1e-9; }
 
@@ -48,7 +49,7 @@ std::string life_of(const LocalHub& hub, int rank) {
   if (!hub.options().processes) return "runs";
   if (is_stopped(hub, rank)) return fmt::format("is stopped (process {})", seat.process.load());
   const char state = process_state(seat.process);
-  if (state == 'Z' || state == 'X' || state == '\0') return "is dead";
+  if (state == 'Z' || state == 'X' || state == '\0') return kDead;
   return "runs";
 }
 
@@ -96,9 +97,12 @@ std::string tell_story(const LocalHub& hub) {
     if (!waits) text += fmt::format("  rank {} waits for nobody\n", rank);
   }
   text += "the last collectives of each:\n";
+  const int guilty = hub.failed() ? hub.failure().guilty_rank : -1;
   for (int rank = 0; rank < hub.options().ranks; ++rank) {
     const Seat& seat = hub.seat(rank);
-    text += fmt::format("  rank {} {}{}\n", rank, life_of(hub, rank),
+    const std::string life = life_of(hub, rank);
+    text += fmt::format("  rank {} {}{}\n", rank,
+                        life == kDead && rank != guilty ? "ended when it was told" : life,
                         seat.step < 0 ? "" : fmt::format(", at step {}", seat.step.load()));
     int64_t told = 0;
     for_each_entry(seat.record, [&](const CollectiveEntry& entry) {

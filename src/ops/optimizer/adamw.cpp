@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // adamw(weights, gradient, moment1, moment2, ...): AdamW (Loshchilov and Hutter) as PyTorch has it,
 // in place, with clipping. Of flat weights only the first `decayed` elements decay (-1: all);
-// `shard` tells which part of the flat buffer these are. In bf16 it rounds results by chance.
+// `shard` tells which part of the flat buffer these are. In bf16 it rounds results by chance. Where
+// norm_squares is not finite it changes nothing.
 #include "ops/nothing_split.h"
 #include "ops/type_rules.h"
 

@@ -2,6 +2,7 @@
 // One pass over weights, gradient and both moments: bound by memory.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "exec/cpu/cpu_call.h"
 #include "exec/cpu/simd.h"
@@ -109,6 +110,19 @@ Rounding rounding_of(const CpuCall& call) {
       .step = static_cast<uint32_t>(*call.operand(5).as<double>())};
 }
 
+// From a gradient that is not finite there is nothing to learn.
+template <typename S, typename Copy>
+void keep_all(const Tensors<S, Copy>& t, int64_t begin, int64_t end) {
+  const auto keep = [&](const S* from, S* to) {
+    if (from != to) std::copy(from + begin, from + end, to + begin);
+  };
+  keep(t.weights, t.new_weights);
+  keep(t.moment1, t.new_moment1);
+  keep(t.moment2, t.new_moment2);
+  for (int64_t i = begin; t.copy && i < end; ++i)
+    t.copy[i] = store<Copy>(static_cast<Accumulator<Copy>>(load(t.weights[i])));
+}
+
 template <typename S, typename Copy>
 void run_adamw(const CpuCall& call) {
   using A = Accumulator<S>;
@@ -127,7 +141,9 @@ void run_adamw(const CpuCall& call) {
   undecayed.decay = 1;
   const int64_t elements = call.result(0).type->num_elements();
   const int64_t decayed = decayed_elements(call, elements);
+  const bool finite = std::isfinite(*call.operand(6).as<double>());
   call.threads.run_ranges(elements, kPieceElements, [&](int64_t begin, int64_t end, int) {
+    if (!finite) return keep_all(tensors, begin, end);
     const int64_t middle = std::clamp(decayed, begin, end);
     if (begin < middle) adamw_range(settings, tensors, begin, middle);
     if (middle < end) adamw_range(undecayed, tensors, middle, end);

@@ -26,6 +26,7 @@ struct Tensors {
 // What is the same for all elements.
 template <typename A>
 struct StepScalars {
+  bool finite;  // the gradient's norm; else nothing changes
   A gradient_scale, decay, step_size, inv_root_bias2;
   int64_t before, decayed;  // elements of earlier shards, and of this one that decay
   uint32_t step;
@@ -36,7 +37,8 @@ __device__ StepScalars<A> step_scalars(const Constants& k, const Tensors<S, Copy
                                        int64_t count) {
   const double rate = *t.learning_rate, step = *t.step, norm = sqrt(*t.norm_squares);
   const int64_t before = t.shard ? *t.shard * count : int64_t{0};
-  return {.gradient_scale =
+  return {.finite = isfinite(norm),
+          .gradient_scale =
               static_cast<A>(k.clip_norm > 0 ? min(1.0, k.clip_norm / (norm + 1e-6)) : 1.0),
           .decay = static_cast<A>(1 - rate * k.weight_decay),
           .step_size = static_cast<A>(rate / (1 - pow(k.beta1, step))),
@@ -97,6 +99,10 @@ struct Update {
     if constexpr (kByChance) draw_words(k.seed, static_cast<uint64_t>(s.before + i), s.step, words);
 #pragma unroll
     for (int j = 0; j < N; ++j) {
+      if (!s.finite) {
+        weights[j] = widen(w.values[j]);
+        continue;
+      }
       const A gradient = widen(g.values[j]) * s.gradient_scale;
       const A m1 = beta1 * widen(m.values[j]) + rest1 * gradient;
       const A m2 = beta2 * widen(v.values[j]) + rest2 * gradient * gradient;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervised_run.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "checkpoint/checkpoint_folder.h"
+#include "core/error.h"
+#include "mesh/fewer_ranks.h"
+#include "report/cadence.h"
+#include "report/figures.h"
+#include "train/supervisor.h"
+
+namespace tessera {
+namespace {
+
+// "--mesh dp=2" and "--mesh=dp=2".
+void erase_option(std::vector<std::string>& words, const std::string& option) {
+  for (size_t i = 0; i < words.size();) {
+    const bool both = words[i] == option;
+    if (!both && !words[i].starts_with(option + "=")) {
+      ++i;
+      continue;
+    }
+    const size_t count = both && i + 1 < words.size() ? 2 : 1;
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
+                words.begin() + static_cast<std::ptrdiff_t>(i + count));
+  }
+}
+
+// From what this run has measured. Nothing where a part is missing.
+void recommend_cadence(const Config& config, const SupervisorResult& result) {
+  if (result.failures == 0) return;
+  try {
+    const RunRecord record = read_run(config.run.out);
+    const RunFigures figures = figures_of(record);
+    double written = 0;
+    int saved = 0;
+    for (const RecordedEvent& event : record.events)
+      if (event.kind == "saved") {
+        written += event.seconds;
+        ++saved;
+      }
+    const double step = figures.step_seconds.value_or(0);
+    if (figures.checkpoints.times == 0 || saved == 0 || step <= 0) return;
+    const SaveCosts costs{.stall_seconds = figures.checkpoints.seconds / figures.checkpoints.times,
+                          .written_seconds = written / saved,
+                          .step_seconds = step,
+                          .seconds_between_failures = result.seconds / result.failures};
+    const Cadence best = best_cadence(costs);
+    fmt::print(stderr,
+               "supervisor: {} failure{} in {:.0f} s, {:.3g} s of standing still for a checkpoint: "
+               "--save-every {} loses least, about {:.1f} %\n",
+               result.failures, result.failures == 1 ? "" : "s", result.seconds,
+               costs.stall_seconds, best.steps, 100 * best.lost_share);
+  } catch (const UserError&) {
+    // Advice alone: without a record there is none.
+  }
+}
+
+}  // namespace
+
+std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+void add_restart_options(CLI::App& command, RestartOptions& options, const std::string& when) {
+  command.add_option("--restarts", options.restarts, when + "at most so many")
+      ->check(CLI::Range(0, 1000000));
+  command
+      .add_option("--least-ranks", options.least_ranks,
+                  when + "instead of giving up, go on with fewer ranks, but not below N")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+}
+
+void supervise_run(const SupervisedRun& run) {
+  if (run.config.checkpoint.every == 0)
+    throw user_error("a failed run is started again from its checkpoints, but none are saved")
+        .help("add --save-every N");
+  const std::filesystem::path checkpoints = checkpoints_of(run.config.run.out);
+  Mesh mesh(run.config.mesh);
+  bool fewer = false;
+  const auto command = [&](int start) {
+    std::vector<std::string> words = run.words;
+    if (start > 0) {
+      std::erase(words, "--resume");
+      std::erase(words, "--overwrite");
+      words.emplace_back(step_folders(checkpoints).empty() ? "--overwrite" : "--resume");
+    }
+    if (fewer) {
+      erase_option(words, "--mesh");
+      words.insert(words.end(), {"--mesh", mesh.num_ranks() > 1 ? to_string(mesh) : "dp=1"});
+    }
+    return run.command(mesh, std::move(words));
+  };
+  const auto newest_step = [&] {
+    const std::vector<StepFolder> steps = step_folders(checkpoints);
+    return steps.empty() ? -1 : steps.back().step;
+  };
+  const auto ask_for_less = [&] {
+    const std::optional<Mesh> smaller = fewer_ranks(mesh);
+    if (run.options.least_ranks == 0 || !smaller || smaller->num_ranks() < run.options.least_ranks)
+      return false;
+    fmt::print(stderr, "supervisor: on with {} ranks instead of {}: mesh {}\n",
+               smaller->num_ranks(), mesh.num_ranks(), to_string(*smaller));
+    mesh = *smaller;
+    fewer = true;
+    return true;
+  };
+  // A fault on purpose strikes the first start alone, or it would strike for ever.
+  const SupervisorResult result =
+      supervise({.command = command,
+                 .progress = newest_step,
+                 .unset_on_restart = {"TESSERA_FAULT"},
+                 .ask_for_less = ask_for_less},
+                {.restarts = run.options.restarts, .stop_signal = run.stop_signal});
+  recommend_cadence(run.config, result);
+  if (result.code != 0) throw CLI::RuntimeError(result.code);
+}
+
+}  // namespace tessera

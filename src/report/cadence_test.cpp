@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/cadence.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+TEST(Cadence, LosesLeast) {
+  const SaveCosts costs{.stall_seconds = 0.5,
+                        .written_seconds = 2,
+                        .step_seconds = 1,
+                        .seconds_between_failures = 3600};
+  const Cadence best = best_cadence(costs);
+  EXPECT_EQ(best.steps, 60);
+  const auto lost = [&](double interval) { return 0.5 / interval + interval / 7200; };
+  EXPECT_NEAR(best.lost_share, lost(60), 1e-12);
+  EXPECT_LT(best.lost_share, lost(40));
+  EXPECT_LT(best.lost_share, lost(90));
+}
+
+TEST(Cadence, LeavesTimeToWrite) {
+  EXPECT_EQ(best_cadence({.stall_seconds = 1e-6,
+                          .written_seconds = 30,
+                          .step_seconds = 2,
+                          .seconds_between_failures = 100})
+                .steps,
+            15);
+  EXPECT_EQ(best_cadence({.stall_seconds = 0,
+                          .written_seconds = 0,
+                          .step_seconds = 2,
+                          .seconds_between_failures = 100})
+                .steps,
+            1);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tensor was the first that is not finite, behind a step whose loss or gradient norm is not.
+#pragma once
+
+#include <string>
+
+#include "exec/executor.h"
+
+namespace tessera {
+
+// "the gradient of layer.1.wq", "the loss". All processes of a job ask at the same point.
+std::string first_non_finite(const Executor& executor, double loss);
+
+}  // namespace tessera

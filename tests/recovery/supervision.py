@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a supervised run does with signals and with ranks that die, hang or wake up too late, each as a check of its own."""
+import argparse
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+from small_run import Run, alive, children, last_checkpoint, state, steps_done, train, wait_until, words
+
+LONG = 100000  # steps that nobody waits for
+
+
+def ready(run, out, supervised=True, step=3, save=True):
+    """Once some steps are done, and one is saved."""
+    saved = lambda: not save or list((out / "checkpoints").glob("step-????????"))
+    assert wait_until(lambda: steps_done(out) >= step and saved() and run.ranks(supervised), 30) is not None, run.text()
+    return run.ranks(supervised)
+
+
+def a_death_is_seen_and_the_run_goes_on(binary, folder):
+    out = folder / "death"
+    run = Run(words(binary, out, LONG, 2, ["--supervise"]), folder / "death.log")
+    try:
+        ranks = ready(run, out)
+        os.kill(ranks[2], signal.SIGKILL)
+        begin = time.monotonic()
+        seen = wait_until(lambda: "rank 2 was ended by signal 9" in run.text(), 10)
+        before = steps_done(out)
+        assert wait_until(lambda: run.ranks() and run.ranks() != ranks, 10) is not None, run.text()
+        first = wait_until(lambda: "restart 1" in run.text() and steps_done(out) > before, 20)
+        total = time.monotonic() - begin
+        assert seen is not None and seen < 1, f"seen after {seen} s: {run.text()}"
+        assert first is not None and total < 5, f"first new step after {total} s: {run.text()}"
+        print(f"  a death was seen after {seen:.3f} s, the first new step was done after {total:.2f} s")
+    finally:
+        run.end()
+
+
+def nobody_is_left_when_the_supervisor_is_killed(binary, folder):
+    out = folder / "orphans"
+    run = Run(words(binary, out, LONG, 2, ["--supervise"]), folder / "orphans.log")
+    try:
+        ranks = ready(run, out)
+        everyone = ranks + children(run.process.pid)
+    finally:
+        run.end()
+    assert wait_until(lambda: not any(alive(process) for process in everyone), 2) is not None, "some live on"
+
+
+def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
+    out = folder / "stopped"
+    done = train(binary, out, fault="rank=1,phase=collective,step=6,action=stop",
+                 more=["--supervise", "--set", "run.deadline_seconds=1"])
+    story = (out / "failure.txt").read_text(encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert "rank 1, which is stopped" in story or "no reply from rank 1" in story.splitlines()[0], story
+    assert "rank 1 is stopped" in story, story
+    assert "waits for rank 1 in" in story, story
+    undisturbed = folder / "undisturbed"
+    train(binary, undisturbed)
+    assert last_checkpoint(out) == last_checkpoint(undisturbed), "other bits than those of the undisturbed run"
+
+
+def a_stale_run_cannot_write(binary, folder):
+    out = folder / "stale"
+    stale = Run(words(binary, out, LONG, 2, ["--processes"]), folder / "stale.log",
+                fault="rank=0,phase=manifest,step=6,action=stop")
+    newer = None
+    try:
+        stopped = lambda: stale.ranks(False) and state(stale.ranks(False)[0]) == "T"
+        assert wait_until(stopped, 30) is not None, stale.text()
+        first = stale.ranks(False)[0]
+        newer = Run(words(binary, out, LONG, 2, ["--processes", "--resume"]), folder / "newer.log")
+        assert wait_until(lambda: steps_done(out) > 12, 30) is not None, newer.text()
+        os.kill(first, signal.SIGCONT)
+        assert stale.wait(30) == 2, stale.text()
+        assert "a newer start of this run has taken over" in stale.text(), stale.text()
+        now = steps_done(out)
+        assert wait_until(lambda: steps_done(out) > now, 10) is not None, "the newer run no longer goes on"
+    finally:
+        stale.end()
+        if newer:
+            newer.end()
+
+
+def signals_save(binary, folder):
+    out = folder / "signals"
+    run = Run(words(binary, out, LONG, 50000, ["--supervise"]), folder / "signals.log")
+    try:
+        ready(run, out, save=False)
+        saved = lambda: sorted(path.name for path in (out / "checkpoints").glob("step-????????"))
+        run.process.send_signal(signal.SIGUSR1)
+        assert wait_until(lambda: len(saved()) == 1, 10) is not None, f"SIGUSR1 saved {saved()}: {run.text()}"
+        at = steps_done(out)
+        assert wait_until(lambda: steps_done(out) > at, 10) is not None, "the run ended with SIGUSR1"
+        run.process.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        assert run.wait(10) == 0, run.text()
+        print(f"  SIGTERM: saved and ended after {time.monotonic() - begin:.2f} s")
+        assert saved()[-1] == f"step-{steps_done(out):08}", f"{saved()} at step {steps_done(out)}"
+    finally:
+        run.end()
+
+
+def fewer_ranks_take_over(binary, folder):
+    out = folder / "fewer"
+    run = Run(words(binary, out, LONG, 50000, ["--supervise", "--least-ranks", "2"]), folder / "fewer.log")
+    try:
+        deadline = time.monotonic() + 40
+        while "on with 2 ranks instead of 4: mesh pp=2" not in run.text():
+            assert time.monotonic() < deadline, run.text()
+            for process in run.ranks()[:1]:
+                os.kill(process, signal.SIGKILL)
+            time.sleep(0.05)
+        assert wait_until(lambda: "restart 3" in run.text(), 10) is not None, run.text()
+        assert wait_until(lambda: steps_done(out) >= 3, 20) is not None, run.text()
+    finally:
+        run.end()
+
+
+CHECKS = [a_death_is_seen_and_the_run_goes_on, nobody_is_left_when_the_supervisor_is_killed,
+          a_stopped_rank_is_named_and_the_run_recovers, a_stale_run_cannot_write, signals_save, fewer_ranks_take_over]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for check in CHECKS:
+            if arguments.only not in check.__name__:
+                continue
+            begin = time.monotonic()
+            try:
+                check(arguments.binary, pathlib.Path(folder))
+                print(f"{check.__name__}: holds ({time.monotonic() - begin:.1f} s)")
+            except Exception:  # whatever it is, the other checks are of interest too
+                failed += 1
+                print(f"{check.__name__}: {traceback.format_exc()}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
