@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/split_dialect.h"
 
-#include <algorithm>
-
 #include "core/error.h"
+#include "tokenizer/newer_characters.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +19,26 @@ constexpr std::string_view kHexDigits = "0-9A-Fa-f";
           "repetition and lookahead");
 }
 
+// The class with the characters that are newer than PCRE2.
+std::string with_newer(const std::string& written, std::string_view name, bool negated,
+                       bool in_class) {
+  std::string ranges;
+  for (const CodeRange& range : newer_characters(name))
+    ranges += fmt::format("\\x{{{:X}}}-\\x{{{:X}}}", range.first, range.last);
+  if (in_class && negated && !ranges.empty()) refuse(fmt::format("{} within a class", written));
+  if (in_class || ranges.empty()) return written + ranges;
+  return negated ? fmt::format("[^\\p{{{}}}{}]", name, ranges)
+                 : fmt::format("[{}{}]", written, ranges);
+}
+
+// \p{L}, \P{L}, \p{^L}, or a character such as \x{85}.
+std::string translate_class(char escape, std::string_view name, bool in_class) {
+  const std::string written = fmt::format("\\{}{{{}}}", escape, name);
+  if (escape != 'p' && escape != 'P') return written;
+  const bool caret = name.starts_with('^');
+  return with_newer(written, name.substr(caret ? 1 : 0), caret != (escape == 'P'), in_class);
+}
+
 // What an escape becomes; `escape` is the letter behind the backslash.
 std::string translate_escape(char escape, bool in_class) {
   switch (escape) {
@@ -27,9 +46,12 @@ std::string translate_escape(char escape, bool in_class) {
       return in_class ? std::string(kSpaces) : fmt::format("[{}]", kSpaces);
     case 'h':
       return in_class ? std::string(kHexDigits) : fmt::format("[{}]", kHexDigits);
+    case 'd':
+      return with_newer("\\d", "Nd", false, in_class);
     case 'S':
       if (!in_class) return fmt::format("[^{}]", kSpaces);
       refuse("\\S within a class");
+    case 'D':
     case 'H':
     case 'w':
     case 'W':
@@ -63,11 +85,13 @@ std::string to_pcre2_pattern(std::string_view pattern) {
     const char c = pattern[i];
     const std::string_view rest = pattern.substr(i);
     if (c == '\\' && rest.size() > 1) {
-      result += translate_escape(pattern[++i], in_class);
-      if (rest.substr(2).starts_with('{')) {  // \p{L}: braces that repeat nothing
-        const size_t end = std::min(pattern.find('}', i), pattern.size() - 1);
-        result += pattern.substr(i + 1, end - i);
-        i = end;
+      ++i;
+      const size_t close = pattern.find('}', i);
+      if (rest.substr(2).starts_with('{') && close != std::string_view::npos) {
+        result += translate_class(pattern[i], pattern.substr(i + 2, close - i - 2), in_class);
+        i = close;
+      } else {
+        result += translate_escape(pattern[i], in_class);
       }
     } else if (in_class) {
       if (rest.starts_with("&&") || c == '[') refuse("a class within a class");

@@ -62,6 +62,15 @@ TEST(SplitRule, TakesWhiteSpaceFromUnicode) {
             (Pieces{"a", "\xE1\xA0\x8E", "\xC2\x85\xE3\x80\x80"}));
 }
 
+TEST(SplitRule, KnowsTheCharactersOfUnicode16) {
+  const std::string letter = "\xF0\x90\xB5\x8A", digit = "\xF0\x90\xB5\x80";  // Garay
+  EXPECT_EQ(split(kLlama3Rule, letter + "'S" + digit), (Pieces{letter, "'S", digit}));
+  const SplitRule other(R"(\P{L}+)", false);
+  SplitScratch scratch;
+  EXPECT_FALSE(other.find(letter, 0, scratch));
+  EXPECT_TRUE(other.find(digit, 0, scratch));
+}
+
 TEST(SplitRule, RefusesWhatEnginesReadDifferently) {
   for (const char* rule : {R"(\w+)", R"([\S])", R"([a&&b])", R"([[:alpha:]])", R"(a{,3})",
                            R"(a{1,3}+)", R"((?m:a.))", R"(\bx)", "[]a]"})
