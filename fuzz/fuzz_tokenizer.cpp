@@ -2,6 +2,7 @@
 // Any bytes as a tokenizer.json and, behind a zero byte, a text for it. A tokenizer that is taken
 // encodes any text into tokens that it has.
 #include "fuzz_input.h"
+#include "tokenizer/encoder.h"
 #include "tokenizer/tokenizer_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

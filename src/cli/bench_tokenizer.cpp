@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/seconds_since.h"
 #include "files/mapped_file.h"
+#include "tokenizer/encoder.h"
 #include "tokenizer/tokenizer_file.h"
 
 namespace tessera {

@@ -10,6 +10,7 @@
 #include "train/model_of_config.h"
 #include "train/stored_model.h"
 #include "train/text_generator.h"
+#include "train/token_text.h"
 
 namespace tessera {
 namespace {
@@ -23,10 +24,23 @@ constexpr const char* kFooter =
 struct GenerateCommand {
   std::string from;
   std::string prompt = "\n";
+  std::string tokenizer;
   GenerateOptions options;
   int64_t threads = 0;
   bool averaged = false, json = false;
 };
+
+// The one given, the one that the run kept, the one that its config names; empty: none.
+std::filesystem::path find_tokenizer(const GenerateCommand& command, const Config& config) {
+  if (!command.tokenizer.empty()) return command.tokenizer;
+  std::filesystem::path folder = std::filesystem::absolute(command.from).lexically_normal();
+  std::error_code ignored;
+  // A run's folder, a checkpoint two below it, or a file in that.
+  for (int i = 0; i < 4; ++i, folder = folder.parent_path())
+    if (std::filesystem::exists(folder / "tokenizer.json", ignored))
+      return folder / "tokenizer.json";
+  return tokenizer_of_config(config);
+}
 
 void run(const GenerateCommand& command) {
   const auto stored = open_stored_model(command.from);
@@ -41,20 +55,17 @@ void run(const GenerateCommand& command) {
   if (command.prompt.empty())
     throw user_error("the prompt is empty")
         .help("give at least one character, or leave out --prompt");
-  const bool bytes = model.vocabulary == 256;
+  const TokenText words(find_tokenizer(command, config), model.vocabulary);
   TextGenerator generator(model, precision_of_config(config).compute, config.train.seq,
                           threads_of_config(config));
   stored->load_weights(generator.executor(), command.averaged);
 
-  std::vector<int32_t> prompt;
-  for (const char c : command.prompt) prompt.push_back(static_cast<unsigned char>(c));
   std::string text;
   std::vector<int32_t> tokens;
-  if (!command.json && bytes) fmt::print("{}", command.prompt);
-  generator.generate(prompt, command.options, [&](int32_t token) {
+  if (!command.json && words.is_text()) fmt::print("{}", command.prompt);
+  generator.generate(words.encode(command.prompt), command.options, [&](int32_t token) {
     tokens.push_back(token);
-    const std::string piece =
-        bytes ? std::string(1, static_cast<char>(token)) : fmt::format("{} ", token);
+    const std::string piece = words.show(token);
     text += piece;
     if (!command.json) {
       std::fwrite(piece.data(), 1, piece.size(), stdout);
@@ -84,6 +95,8 @@ void add_generate_command(CLI::App& app) {
                    "a checkpoint, the output folder of a run, or a model of Hugging Face's")
       ->required();
   generate->add_option("--prompt", command->prompt, "text to go on from");
+  generate->add_option("--tokenizer", command->tokenizer,
+                       "a tokenizer.json; else the one that the run kept");
   generate->add_option("--tokens", command->options.tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   generate

@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
   tessera::add_bench_command(app);
   tessera::add_collectives_command(app);
   tessera::add_schedule_command(app);
+  tessera::add_tokenize_command(app);
   tessera::add_tokenizer_command(app);
   tessera::add_topology_command(app);
   tessera::add_docs_command(app);

@@ -12,6 +12,7 @@
 #include "cli/run_options.h"
 #include "core/error.h"
 #include "files/mapped_file.h"
+#include "tokenizer/encoder.h"
 #include "tokenizer/tokenizer_file.h"
 
 namespace tessera {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
+    "  tessera tokenizer train books --vocab 32000 --out tokenizer.json\n"
     "  tessera tokenizer show gpt2/tokenizer.json\n"
     "  echo -n 'Hello world' | tessera tokenizer encode gpt2/tokenizer.json\n"
     "  tessera tokenizer encode llama3 notes.txt --around | tessera tokenizer decode llama3";
@@ -120,6 +122,7 @@ void add_tokenizer_command(CLI::App& app) {
   CLI::App* tokenizer = app.add_subcommand("tokenizer", "text to tokens and back");
   tokenizer->footer(kFooter);
   tokenizer->require_subcommand(1);
+  add_tokenizer_train(*tokenizer);
   CLI::App* shown = add(*tokenizer, "show", "what a tokenizer holds", show, command);
   add_json_flag(*shown, command->json);
   CLI::App* encoded = add(*tokenizer, "encode", "text to token numbers", encode, command);

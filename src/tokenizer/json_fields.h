@@ -18,7 +18,7 @@ std::string text_field(const Json& object, const std::string& name);
 bool flag_field(const Json& object, const std::string& name, bool otherwise);
 
 // Ids are bounded, for a table of tokens is made of them.
-inline constexpr int64_t kMaxTokenId = (1 << 21) - 1;
+inline constexpr int64_t kMaxTokenId = (1 << 20) - 1;
 int32_t token_id(const Json& json, const std::string& token);
 
 }  // namespace tessera

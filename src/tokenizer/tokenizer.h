@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to tokens and back. A Tokenizer never changes and is shared by threads; each thread has an
-// Encoder. Bytes that are not UTF-8 are words of their own, so decoding gives back any input.
+// A vocabulary and the ways to cut text for it; tokens back to text. It never changes and is shared
+// by threads, each of which has an Encoder of its own.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +12,6 @@
 
 #include "tokenizer/split_rule.h"
 #include "tokenizer/tokenizer_spec.h"
-#include "tokenizer/word_cache.h"
 
 namespace tessera {
 
@@ -32,36 +30,23 @@ class Tokenizer {
   std::optional<int32_t> document_end() const;
 
   const TokenizerSpec& spec() const { return spec_; }
+  const BpeModel& model() const { return model_; }
+  // One per step of the spec; none where a step cuts nothing.
+  const std::vector<std::optional<SplitRule>>& rules() const { return rules_; }
+  // The next added token in a text as given, and in one in normal form.
+  std::optional<AddedTokenFinder::Match> find_raw(std::string_view text, size_t from) const {
+    return raw_finder_.find(text, from);
+  }
+  std::optional<AddedTokenFinder::Match> find_normalized(std::string_view text, size_t from) const {
+    return normalized_finder_.find(text, from);
+  }
 
  private:
-  friend class Encoder;
   TokenizerSpec spec_;
   BpeModel model_;
   AddedTokenFinder raw_finder_, normalized_finder_;
   std::vector<std::optional<SplitRule>> rules_;  // of the spec's steps
   std::vector<std::string> bytes_;               // by id
-};
-
-class Encoder {
- public:
-  explicit Encoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}  // which must outlive it
-
-  // Appends the tokens of a text; without those that the tokenizer puts around one.
-  void encode(std::string_view text, std::vector<int32_t>& ids);
-  std::vector<int32_t> encode(std::string_view text);
-
- private:
-  void encode_segment(std::string_view text);
-  void encode_valid(std::string_view text);
-  void cut(std::string_view piece, size_t step);
-  void encode_word(std::string_view word);
-
-  const Tokenizer& tokenizer_;
-  std::vector<int32_t>* ids_ = nullptr;
-  SplitScratch split_scratch_;
-  BpeModel::Scratch bpe_scratch_;
-  WordCache cache_;
-  std::string composed_;
 };
 
 }  // namespace tessera

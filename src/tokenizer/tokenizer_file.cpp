@@ -138,10 +138,13 @@ Tokenizer parse_tokenizer(std::string_view text, const std::string& origin) {
   }
 }
 
-Tokenizer read_tokenizer(const std::filesystem::path& path) {
+std::filesystem::path tokenizer_file_of(const std::filesystem::path& path) {
   std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  const MappedFile file(folder ? path / "tokenizer.json" : path);
+  return std::filesystem::is_directory(path, ignored) ? path / "tokenizer.json" : path;
+}
+
+Tokenizer read_tokenizer(const std::filesystem::path& path) {
+  const MappedFile file(tokenizer_file_of(path));
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                               file.bytes().size());
   return parse_tokenizer(text, file.path().string());

@@ -11,7 +11,9 @@
 
 namespace tessera {
 
-// A tokenizer.json, or the folder that holds one.
+// The file itself: a path may also be the folder that holds a tokenizer.json.
+std::filesystem::path tokenizer_file_of(const std::filesystem::path& path);
+
 Tokenizer read_tokenizer(const std::filesystem::path& path);
 // The same from text; `origin` names it in errors.
 Tokenizer parse_tokenizer(std::string_view json, const std::string& origin);

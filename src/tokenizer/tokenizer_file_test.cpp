@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/random.h"
+#include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "train/testing/user_error_of.h"
 
@@ -42,13 +43,15 @@ TEST(TokenizerFile, RefusesWhatWouldChangeTokensAndIsNotKnown) {
 TEST(TokenizerFile, NamesWhatIsMissingOrWrong) {
   EXPECT_EQ(error_with("/model/vocab", 1), "vocab is missing or not an object");
   EXPECT_EQ(error_with("/model/vocab/a", 66), "two tokens of the vocabulary have the id 66");
-  EXPECT_EQ(error_with("/model/vocab/a", 1e9), "the token a has no id from 0 to 2097151");
+  EXPECT_EQ(error_with("/model/vocab/a", 1e9), "the token a has no id from 0 to 1048575");
   EXPECT_EQ(error_with("/model/merges/0", "x"),
             "merge 0 is neither two tokens with a space between nor a list of two");
   EXPECT_EQ(error_with("/model/merges/3", "zz y"),
             "merge 3 has zz, which is not in the vocabulary");
   EXPECT_EQ(error_with("/added_tokens/0", {{"id", 7}, {"content", "a"}}),
             "the added token a has the id 7, in the vocabulary it has 97");
+  EXPECT_EQ(error_with("/added_tokens/0", {{"id", 7}, {"content", "abc"}}),
+            "the added token abc has the id 7 of another token");
   EXPECT_EQ(user_error_of([] { parse_tokenizer("[1]", "made"); }), "made is not a JSON object");
   EXPECT_EQ(user_error_of([] { parse_tokenizer("{", "made"); }), "made is not JSON");
 }

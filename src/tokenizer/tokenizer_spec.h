@@ -16,6 +16,12 @@ namespace tessera {
 inline constexpr const char* kGpt2Rule =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
+// Those of Llama 3, which takes three digits at a time, and of Qwen, which takes one.
+inline constexpr const char* kLlama3Rule =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+inline constexpr const char* kQwenRule =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 // One step of cutting text into words; every piece of the step before it is cut alone.
 struct SplitStep {
   std::string pattern;  // empty: nothing is cut

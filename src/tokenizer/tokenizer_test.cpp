@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "tokenizer/testing/mixed_text.h"
 #include "tokenizer/tokenizer_file.h"

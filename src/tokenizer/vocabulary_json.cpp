@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/vocabulary_json.h"
 
+#include <unordered_set>
+
 #include "core/error.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/json_fields.h"
@@ -77,6 +79,9 @@ void read_vocabulary(const Json& file, TokenizerSpec& spec) {
 void read_added_tokens(const Json& file, TokenizerSpec& spec) {
   if (!find_field(file, "added_tokens")) return;
   const Json& vocabulary = object_field(object_field(file, "model"), "vocab");
+  std::unordered_set<int32_t> taken;
+  for (const BytesToken& token : spec.tokens) taken.insert(token.id);
+  for (const BytesToken& token : spec.other_tokens) taken.insert(token.id);
   for (const Json& json : array_field(file, "added_tokens")) {
     AddedToken token;
     token.text = text_field(json, "content");
@@ -88,6 +93,9 @@ void read_added_tokens(const Json& file, TokenizerSpec& spec) {
       throw user_error("the added token {} has the id {}, in the vocabulary it has {}", token.text,
                        token.id, in_vocabulary->dump())
           .help("the file is damaged: copy or make it again");
+    if (in_vocabulary == vocabulary.end() && !taken.insert(token.id).second)
+      throw user_error("the added token {} has the id {} of another token", token.text, token.id)
+          .help("give it an id of its own");
     token.special = flag_field(json, "special", false);
     token.single_word = flag_field(json, "single_word", false);
     token.left_strip = flag_field(json, "lstrip", false);

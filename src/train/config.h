@@ -29,6 +29,7 @@ struct DataConfig {
   int64_t story_bytes = 64 << 20;
   bool document_mask = false;
   int64_t document_end = -1;
+  std::string tokenizer;  // file; empty: the one beside the shards, if any
 };
 
 struct TrainConfig {

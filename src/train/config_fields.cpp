@@ -83,6 +83,10 @@ std::vector<ConfigField> data_fields(DataConfig& d) {
       {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
       {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
        "the token that ends a document in shards without an index; -1: none"},
+      {"data.tokenizer",
+       &d.tokenizer,
+       {},
+       "tokenizer.json that samples are written with; empty: the one beside the shards, if any"},
   };
 }
 

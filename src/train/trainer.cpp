@@ -74,6 +74,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
       precision_(precision_of_config(config_)),
       shape_(microbatch_shape(config_, model_)),
       threads_(threads_of_config(config_)),
+      text_(tokenizer_of_config(config_), model_.vocabulary),
       data_(open_training_data(config_, model_, precision_.compute)),
       progress_({.stream = stderr,
                  .live = !quiet() && is_terminal(stderr),
@@ -173,6 +174,7 @@ void Trainer::prepare_output() {
       std::filesystem::remove(out / report);
   }
   write_file_atomically(out / "config.toml", to_toml(config_));
+  keep_tokenizer(tokenizer_of_config(config_), out);
 }
 
 void Trainer::resume() {
@@ -377,12 +379,12 @@ void Trainer::show_sample(const std::string& title) {
         std::make_unique<TextGenerator>(model_, precision_.compute, config_.train.seq, threads_);
   generator_->copy_parameters(*executor_);
   std::string text;
-  generator_->generate({'\n'}, {.tokens = 240, .temperature = 0.7, .top_k = 0, .seed = 1},
+  generator_->generate(text_.opening(), {.tokens = 240, .temperature = 0.7, .top_k = 0, .seed = 1},
                        [&](int32_t token) {
-                         const bool printable = token == '\n' || (token >= 32 && token < 127);
-                         text += printable ? static_cast<char>(token) : '.';
+                         text += text_.show(token);
                          return true;
                        });
+  text = printable(text);
   if (!quiet()) progress_.note(fmt::format("--- {} ---\n{}\n---", title, text));
   if (recorder_) recorder_->spent("sample", position_.step, seconds_since(begin));
 }

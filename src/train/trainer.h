@@ -26,6 +26,7 @@
 #include "train/run_saver.h"
 #include "train/stop_signal.h"
 #include "train/text_generator.h"
+#include "train/token_text.h"
 #include "train/training_data.h"
 
 namespace tessera {
@@ -105,7 +106,7 @@ class Trainer {
   std::filesystem::path tensorboard_folder() const {
     return std::filesystem::path(config_.run.out) / "tensorboard";
   }
-  bool writes_text() const { return model_.vocabulary == 256; }
+  bool writes_text() const { return model_.family != Family::Mlp && text_.is_text(); }
 
   StopSignal stop_;  // first, so that a signal that comes early is not lost
   Config config_;
@@ -114,6 +115,7 @@ class Trainer {
   Precision precision_;
   BatchShape shape_;
   int threads_;
+  TokenText text_;
   TrainingData data_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<RunSaver> saver_;

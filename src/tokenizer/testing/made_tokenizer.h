@@ -6,13 +6,9 @@
 #include <string>
 
 #include "tokenizer/testing/reference_split.h"
+#include "tokenizer/tokenizer_spec.h"
 
 namespace tessera {
-
-inline constexpr const char* kLlama3Rule =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-inline constexpr const char* kQwenRule =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 struct MadeTokenizer {
   std::string rule = "";  // that of ByteLevel

@@ -4,33 +4,11 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "files/files_below.h"
 
 namespace tessera {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> files_below(const fs::path& folder) {
-  std::vector<fs::path> files;
-  try {
-    auto entry = fs::recursive_directory_iterator(folder);
-    for (; entry != fs::recursive_directory_iterator(); ++entry) {
-      if (entry->path().filename().string().starts_with('.'))
-        entry.disable_recursion_pending();
-      else if (entry->is_regular_file())
-        files.push_back(entry->path());
-    }
-  } catch (const fs::filesystem_error& error) {
-    throw user_error("cannot read folder {}: {}", folder.string(), error.code().message())
-        .at("data.path");
-  }
-  // Compared as text, so that the order does not depend on how a platform compares paths.
-  std::sort(files.begin(), files.end(),
-            [](const fs::path& a, const fs::path& b) { return a.string() < b.string(); });
-  return files;
-}
-
-}  // namespace
 
 ByteSource::ByteSource(const fs::path& path) {
   std::error_code ignored;

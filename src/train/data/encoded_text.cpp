@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "files/mapped_file.h"
+#include "tokenizer/encoder.h"
 
 namespace tessera {
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "tokenizer/tokenizer_file.h"
 #include "train/testing/temporary_folder.h"

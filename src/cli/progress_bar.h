@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a piece of work is: a bar that rewrites itself on a terminal, a line now and then
+// elsewhere. On standard error.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+// "reading      [####......]  42%  120 MB  15.2 MB/s  1m40s left"
+std::string bar_line(const std::string& label, int64_t done, int64_t total, double seconds,
+                     bool is_bytes);
+
+class ProgressBar {
+ public:
+  ProgressBar(std::string label, int64_t total, bool is_bytes);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void show(int64_t done);  // by one thread at a time
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string label_;
+  int64_t total_;
+  bool is_bytes_, live_;
+  Clock::time_point begin_, last_shown_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera tokenize: text to token shards that training reads.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/progress_bar.h"
+#include "cli/run_options.h"
+#include "train/tokenize_corpus.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "Text files are one document each, .jsonl files one a line, under \"text\". Behind each "
+    "document\n"
+    "stands the token that ends it. Started again with the same files, it goes on where it was "
+    "stopped.\n"
+    "The shards are the same for any number of threads.\n"
+    "Examples:\n"
+    "  tessera tokenize books --tokenizer tokenizer.json --out tokens\n"
+    "  tessera tokenize a.jsonl b.jsonl --tokenizer llama3 --end '<|end_of_text|>' --out tokens\n"
+    "  tessera train --set data.path='tokens/*.bin' --set model.vocabulary=32000";
+
+struct TokenizeCommand {
+  TokenizeOptions options;
+  std::string tokenizer = "tokenizer.json", out = "tokens";
+  int64_t shard_megabytes = 64;
+  bool json = false;
+};
+
+void run(TokenizeCommand& command) {
+  TokenizeOptions& options = command.options;
+  options.tokenizer = command.tokenizer;
+  options.out = command.out;
+  options.shard_bytes = command.shard_megabytes * 1'000'000;
+  std::unique_ptr<ProgressBar> bar;
+  options.progress = [&](int64_t done, int64_t all) {
+    if (!bar) bar = std::make_unique<ProgressBar>("tokens", all, true);
+    bar->show(done);
+  };
+  const TokenizeResult result = tokenize_corpus(options);
+  bar.reset();
+  if (command.json) {
+    const nlohmann::json json{{"out", command.out},
+                              {"bytes", result.bytes},
+                              {"tokens", result.tokens},
+                              {"shards", result.shards},
+                              {"kept_shards", result.kept_shards},
+                              {"vocabulary", result.vocabulary},
+                              {"document_end", result.document_end}};
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  fmt::print("{} tokens of {} bytes in {} shards in {}", result.tokens, result.bytes, result.shards,
+             command.out);
+  if (result.kept_shards > 0) fmt::print(", {} of them there already", result.kept_shards);
+  fmt::print(
+      "\ntrain on them: --set data.path='{}/*.bin' --set data.document_end={} --set "
+      "model.vocabulary={}\n",
+      command.out, result.document_end, result.vocabulary);
+}
+
+}  // namespace
+
+void add_tokenize_command(CLI::App& app) {
+  auto command = std::make_shared<TokenizeCommand>();
+  CLI::App* tokenize = app.add_subcommand("tokenize", "text to token shards for training");
+  tokenize->footer(kFooter);
+  tokenize->add_option("paths", command->options.paths, "text files, .jsonl files, folders")
+      ->required();
+  tokenize->add_option("--tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one");
+  tokenize->add_option("--out", command->out, "folder for the shards");
+  tokenize->add_option("--end", command->options.document_end,
+                       "the added token that ends documents; else the tokenizer's own");
+  tokenize->add_flag("--around", command->options.around,
+                     "also the special tokens that the tokenizer puts around a text");
+  tokenize->add_option("--shard-mb", command->shard_megabytes, "megabytes of text per shard")
+      ->check(CLI::Range(int64_t{1}, int64_t{4000}));
+  tokenize->add_option("--threads", command->options.threads, "threads; 0: as many as cores")
+      ->check(CLI::Range(0, 1024));
+  add_json_flag(*tokenize, command->json);
+  tokenize->callback([command] { run(*command); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text files and .jsonl files as documents one after another, in parts that threads take. What the
+// parts are depends on the files alone.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+// Bytes [begin, end) of a file. A text file is one document, large ones are cut between lines where
+// no splitting rule of GPT-2, Llama 3 or Qwen looks across: behind a printable character and a
+// newline, before a letter. A .jsonl file is cut at line ends.
+struct CorpusPart {
+  size_t file = 0;
+  int64_t begin = 0, end = 0;
+  bool ends_document = true;  // of a text file
+};
+
+struct CorpusOptions {
+  int64_t part_bytes = 8 << 20;
+  bool cuts_documents = true;
+};
+
+class Corpus {
+ public:
+  // Files and folders.
+  explicit Corpus(std::span<const std::string> paths, const CorpusOptions& options = {});
+
+  const std::vector<std::filesystem::path>& files() const { return files_; }
+  const std::vector<CorpusPart>& parts() const { return parts_; }
+  int64_t bytes() const { return bytes_; }
+
+  // Calls with each document of a part, or with the part of one, and whether it ends there. A line
+  // of a .jsonl file is an object with the document under "text".
+  void read(const CorpusPart& part,
+            const std::function<void(std::string_view text, bool ends)>& document) const;
+
+ private:
+  void add_file(const std::filesystem::path& path, const CorpusOptions& options);
+
+  std::vector<std::filesystem::path> files_;
+  std::vector<CorpusPart> parts_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace tessera

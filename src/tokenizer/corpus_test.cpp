@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/corpus.h"
+
+#include <gtest/gtest.h>
+
+#include "tokenizer/encoder.h"
+#include "tokenizer/testing/made_tokenizer.h"
+#include "tokenizer/testing/mixed_text.h"
+#include "tokenizer/tokenizer_file.h"
+#include "train/testing/temporary_folder.h"
+#include "train/testing/user_error_of.h"
+
+namespace tessera {
+namespace {
+
+// Documents, joined over parts.
+std::vector<std::string> documents(const Corpus& corpus) {
+  std::vector<std::string> all(1);
+  for (const CorpusPart& part : corpus.parts())
+    corpus.read(part, [&](std::string_view text, bool ends) {
+      all.back() += text;
+      if (ends) all.emplace_back();
+    });
+  all.pop_back();
+  return all;
+}
+
+TEST(Corpus, ReadsFilesByNameAndJsonByLine) {
+  const TemporaryFolder folder;
+  folder.write("b.txt", "second");
+  folder.write("a.txt", "first\n");
+  folder.write("c.jsonl", "{\"text\": \"third\\nline\"}\n\n{\"id\": 7, \"text\": \"fourth\"}");
+  folder.write(".hidden", "no");
+  const Corpus corpus(std::vector<std::string>{folder.path().string()});
+  EXPECT_EQ(documents(corpus),
+            (std::vector<std::string>{"first\n", "second", "third\nline", "fourth"}));
+}
+
+TEST(Corpus, CutsLargeFilesAndLosesNothing) {
+  const TemporaryFolder folder;
+  const std::string text = mixed_text(50'000, 6, true);
+  folder.write("a.txt", text);
+  std::string lines;
+  for (int i = 0; i < 500; ++i) lines += fmt::format("{{\"text\": \"document {}\"}}\n", i);
+  folder.write("b.jsonl", lines);
+  const Corpus corpus(std::vector<std::string>{folder.path().string()}, {.part_bytes = 1000});
+  EXPECT_GT(corpus.parts().size(), 10u);
+  const std::vector<std::string> all = documents(corpus);
+  ASSERT_EQ(all.size(), 501u);
+  EXPECT_EQ(all[0], text);
+  EXPECT_EQ(all[500], "document 499");
+}
+
+TEST(Corpus, CutsWhereNoTokenChanges) {
+  const TemporaryFolder folder;
+  std::string text = mixed_text(100'000, 7, true);
+  const std::vector<std::string> paths{folder.write("a.txt", text).string()};
+  for (const char* rule : {"", kLlama3Rule, kQwenRule}) {
+    const Tokenizer tokenizer =
+        parse_tokenizer(made_tokenizer_json({.rule = rule, .composes = true}), "made");
+    Encoder encoder(tokenizer);
+    const Corpus corpus(paths, {.part_bytes = 500});
+    std::vector<int32_t> ids;
+    for (const CorpusPart& part : corpus.parts())
+      corpus.read(part, [&](std::string_view piece, bool) { encoder.encode(piece, ids); });
+    EXPECT_EQ(ids, encoder.encode(text));
+    EXPECT_GT(corpus.parts().size(), 10u);
+  }
+}
+
+TEST(Corpus, NamesALineThatIsNoDocument) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.jsonl", "{\"text\": \"x\"}\n{\"title\": 1}\n").string();
+  const Corpus corpus(std::vector<std::string>{path});
+  EXPECT_EQ(user_error_of([&] { documents(corpus); }),
+            "the line at byte 14 of " + path + " has no text under \"text\"");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes one .bin file of tokens in llm.c's layout: uint16 where the vocabulary allows it, else
+// uint32. It appears whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace tessera {
+
+void write_token_shard(const std::filesystem::path& path, std::span<const int32_t> tokens,
+                       int64_t vocabulary);
+
+}  // namespace tessera
