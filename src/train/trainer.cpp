@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <set>
 
 #include "comm/machines.h"
 #include "core/seconds_since.h"
@@ -19,6 +18,7 @@
 #include "train/fault_observer.h"
 #include "train/fitting_step.h"
 #include "train/learning_rate.h"
+#include "train/machine_facts.h"
 #include "train/model_of_config.h"
 #include "train/non_finite.h"
 #include "train/plan_of_config.h"
@@ -30,40 +30,6 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-int count_machines(const std::vector<int>& machines) {
-  return std::max(1, static_cast<int>(std::set(machines.begin(), machines.end()).size()));
-}
-
-// `machines`, by rank, is empty where this process runs all ranks.
-void add_gpu(RunFacts& facts, const std::vector<int>& machines) {
-  const GpuFacts gpu = gpu_facts();
-  facts.device = gpu.name;
-  facts.device_unit = "devices";
-  facts.device_count = std::max(1, static_cast<int>(machines.size()));
-  facts.nodes = count_machines(machines);
-  facts.device_memory_bytes = gpu.memory_bytes;
-  if (facts.ranks == 1)
-    facts.interconnect = "none: one rank";
-  else if (machines.empty())
-    facts.interconnect = "memory of one GPU";
-  if (facts.ranks > 1)
-    facts.ranks_as = machines.empty() ? "sharing one GPU" : "processes with a GPU each, over NCCL";
-}
-
-void add_machine(RunFacts& facts, const std::vector<int>& machines, const RankWorld* world) {
-  facts.device = cpu_model_name();
-  facts.device_unit = "cores";
-  facts.nodes = count_machines(machines);
-  facts.device_count = std::min(facts.ranks * facts.threads_per_rank, cores_online() * facts.nodes);
-  facts.node_memory_bytes = installed_memory_bytes();
-  if (facts.ranks > 1)
-    facts.ranks_as = world ? std::string(world->ranks_as()) : "threads of one process";
-  if (facts.ranks == 1)
-    facts.interconnect = "none: one rank";
-  else if (facts.nodes == 1)
-    facts.interconnect = "memory of one machine";
-}
 
 }  // namespace
 
@@ -115,9 +81,9 @@ void Trainer::make_executor() {
   const std::vector<int> machines = world ? machines_of_ranks(*world) : std::vector<int>{};
   if (on_gpu() && world) take_gpu_of_rank(world->rank(), machines);
   if (on_gpu())
-    add_gpu(facts_, machines);
+    add_gpus(facts_, machines);
   else
-    add_machine(facts_, machines, world);
+    add_cores(facts_, machines, world);
   warn(tp_leaves_machine(plan.mesh, machines));
   if (on_gpu()) warn(slow_dtype_warning(precision_.compute));
   RankObserver observer;
