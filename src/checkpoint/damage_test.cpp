@@ -7,7 +7,7 @@
 #include "checkpoint/newest_valid.h"
 #include "checkpoint/testing/small_machine.h"
 #include "core/random.h"
-#include "train/testing/temporary_folder.h"
+#include "core/testing/temporary_folder.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "train/testing/temporary_folder.h"
+#include "core/testing/temporary_folder.h"
 
 namespace tessera {
 namespace {

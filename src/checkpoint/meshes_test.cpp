@@ -7,7 +7,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/small_machine.h"
 #include "comm/local/run_ranks.h"
-#include "train/testing/temporary_folder.h"
+#include "core/testing/temporary_folder.h"
 
 namespace tessera {
 namespace {

@@ -124,10 +124,10 @@ void add_bench_kernels(CLI::App& bench) {
   CLI::App* kernels =
       bench.add_subcommand("kernels", "each kernel of a step beside the least it could take");
   kernels->footer(kFooter);
-  command->run.short_forms = {{"model.preset", "gpt2-124m"},
-                              {"train.batch", "64"},
-                              {"train.seq", "1024"},
-                              {"train.precision", "bf16"}};
+  command->run.defaults = {{"model.preset", "gpt2-124m"},
+                           {"train.batch", "64"},
+                           {"train.seq", "1024"},
+                           {"train.precision", "bf16"}};
   add_run_options(*kernels, command->run);
   add_step_forms(*kernels, command->run);
   add_short_form(*kernels, command->run, "--microbatches", "train.microbatches",

@@ -142,8 +142,7 @@ void add_bench_matmul(CLI::App& bench) {
   CLI::App* matmul =
       bench.add_subcommand("matmul", "matrix products by size, as shares of the peak");
   matmul->footer(kFooter);
-  // Before the options, which are stronger: the layer of GPT-2, over 1024 rows.
-  command->run.short_forms = {
+  command->run.defaults = {
       {"model.preset", "gpt2-124m"}, {"train.batch", "1"}, {"train.seq", "1024"}};
   add_run_options(*matmul, command->run);
   add_short_form(*matmul, command->run, "--batch", "train.batch", "samples");

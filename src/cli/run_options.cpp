@@ -7,8 +7,13 @@
 namespace tessera {
 
 std::vector<std::string> RunOptions::all() const {
-  std::vector<std::string> all = overrides;
-  for (const auto& [key, value] : short_forms) all.push_back(fmt::format("{}={}", key, value));
+  std::vector<std::string> all;
+  const auto set = [&all](const Keys& keys) {
+    for (const auto& [key, value] : keys) all.push_back(fmt::format("{}={}", key, value));
+  };
+  if (!file) set(defaults);
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  set(short_forms);
   return all;
 }
 

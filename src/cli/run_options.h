@@ -16,13 +16,15 @@ class App;
 namespace tessera {
 
 struct RunOptions {
+  using Keys = std::vector<std::pair<std::string, std::string>>;  // key, value
+
+  Keys defaults;  // where no file is given
   std::optional<std::string> file;
   std::vector<std::string> overrides;  // "train.steps=10"
-  std::vector<std::pair<std::string, std::string>>
-      short_forms;  // key, value; stronger than overrides
+  Keys short_forms;                    // stronger than overrides
   bool json = false;
 
-  std::vector<std::string> all() const;  // overrides, then short forms as such
+  std::vector<std::string> all() const;  // defaults, overrides, short forms, as overrides
   Config load() const;
 };
 

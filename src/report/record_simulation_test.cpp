@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/testing/temporary_folder.h"
 #include "models/build_model.h"
 #include "report/report.h"
 #include "sim/testing/toy_cluster.h"
 #include "train/model_of_config.h"
-#include "train/testing/temporary_folder.h"
 #include "train/testing/user_error_of.h"
 #include "train/training_options.h"
 

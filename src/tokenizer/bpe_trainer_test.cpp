@@ -5,11 +5,11 @@
 
 #include <map>
 
+#include "core/testing/temporary_folder.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/testing/mixed_text.h"
 #include "tokenizer/tokenizer_file.h"
 #include "tokenizer/tokenizer_writer.h"
-#include "train/testing/temporary_folder.h"
 
 namespace tessera {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <set>
 
+#include "core/testing/temporary_folder.h"
 #include "train/config_fields.h"
-#include "train/testing/temporary_folder.h"
 #include "train/testing/user_error_of.h"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "train/testing/temporary_folder.h"
+#include "core/testing/temporary_folder.h"
 #include "train/testing/user_error_of.h"
 
 namespace tessera {

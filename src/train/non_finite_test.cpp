@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "train/testing/temporary_folder.h"
+#include "core/testing/temporary_folder.h"
 #include "train/trainer.h"
 
 namespace tessera {

@@ -10,7 +10,7 @@
 #include <csignal>
 #include <thread>
 
-#include "train/testing/temporary_folder.h"
+#include "core/testing/temporary_folder.h"
 
 namespace tessera {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/testing/temporary_folder.h"
 #include "tokenizer/testing/made_tokenizer.h"
-#include "train/testing/temporary_folder.h"
 #include "train/testing/user_error_of.h"
 
 namespace tessera {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "comm/local/run_ranks.h"
-#include "train/testing/temporary_folder.h"
+#include "core/testing/temporary_folder.h"
 #include "train/trainer.h"
 
 namespace tessera {

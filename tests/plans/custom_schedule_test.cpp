@@ -2,10 +2,10 @@
 // Schedules from files, as users write them, run like those that are built in.
 #include <gtest/gtest.h>
 
+#include "core/testing/temporary_folder.h"
 #include "plan_cases.h"
 #include "schedule/schedule_csv.h"
 #include "schedule/schedule_kinds.h"
-#include "train/testing/temporary_folder.h"
 #include "train/testing/user_error_of.h"
 
 namespace tessera {

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/testing/temporary_folder.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "tokenizer/tokenizer_file.h"
-#include "train/testing/temporary_folder.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "train/testing/temporary_folder.h"
+#include "core/testing/temporary_folder.h"
 #include "train/testing/user_error_of.h"
 
 namespace tessera {

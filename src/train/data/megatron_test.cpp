@@ -2,9 +2,9 @@
 // Token shards in Megatron's layout, read as users do: through a BinSource.
 #include <gtest/gtest.h>
 
+#include "core/testing/temporary_folder.h"
 #include "train/data/bin_source.h"
 #include "train/testing/megatron_bytes.h"
-#include "train/testing/temporary_folder.h"
 #include "train/testing/user_error_of.h"
 
 namespace tessera {
