@@ -18,7 +18,7 @@ using Tokens = std::vector<std::string>;
 
 TokenizerSpec trained(const WordCounts& words, int64_t merges) {
   TokenizerSpec spec = untrained_spec({"<|endoftext|>"});
-  spec.steps.push_back({.pattern = kLlama3Rule});
+  spec.steps.emplace_back().pattern = kLlama3Rule;
   train_bpe(spec, words, 257 + merges, [](int64_t) {});
   return spec;
 }
@@ -92,7 +92,7 @@ TEST(BpeTrainer, GivesTheSameFileForAnyNumberOfThreads) {
     folder.write(fmt::format("{}.txt", i), mixed_text(20'000, i, true));
   const std::vector<std::string> paths{folder.path().string()};
   TokenizerSpec spec = untrained_spec({});
-  spec.steps.push_back({.pattern = kLlama3Rule});
+  spec.steps.emplace_back().pattern = kLlama3Rule;
   const Tokenizer cutter(spec);
   const auto words = [&](int threads, int64_t part_bytes) {
     return count_words(Corpus(paths, {.part_bytes = part_bytes}), cutter, threads, [](int64_t) {});
