@@ -33,7 +33,7 @@ std::string with_newer(const std::string& written, std::string_view name, bool n
 
 // \p{L}, \P{L}, \p{^L}, or a character such as \x{85}.
 std::string translate_class(char escape, std::string_view name, bool in_class) {
-  const std::string written = fmt::format("\\{}{{{}}}", escape, name);
+  std::string written = fmt::format("\\{}{{{}}}", escape, name);
   if (escape != 'p' && escape != 'P') return written;
   const bool caret = name.starts_with('^');
   return with_newer(written, name.substr(caret ? 1 : 0), caret != (escape == 'P'), in_class);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/testing/made_tokenizer.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -55,7 +56,8 @@ std::string made_tokenizer_json(const MadeTokenizer& how) {
   for (const Merge& merge : made_merges()) {
     const std::string left = to_byte_alphabet(merge.left), right = to_byte_alphabet(merge.right);
     vocabulary[left + right] = made_id(merge.left + merge.right);
-    merges.push_back(how.merges_as_pairs ? Json{left, right} : Json(left + " " + right));
+    merges.push_back(how.merges_as_pairs ? Json{left, right}
+                                         : Json(fmt::format("{} {}", left, right)));
   }
   Json steps = Json::array();
   if (!how.rule.empty())
