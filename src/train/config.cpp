@@ -222,7 +222,7 @@ std::string to_toml(const Config& config) {
   for (const auto& [key, unused] : config.model) {
     if (std::find(written.begin(), written.end(), key) != written.end()) continue;
     written.push_back(key);
-    text += fmt::format("{} = {}\n", key, toml_value(*find_model_setting(config, key)));
+    text += fmt::format("{} = {}\n", toml_key(key), toml_value(*find_model_setting(config, key)));
   }
   if (!config.mesh.empty()) text += "\n[mesh]\n";
   for (const Axis& axis : config.mesh) text += fmt::format("{} = {}\n", axis.name, axis.size);
@@ -243,7 +243,8 @@ std::string to_toml(const Config& config) {
     text += fmt::format("{} = {}\n", toml_string(path), weight);
   if (!config.plan_dims.empty()) text += "\n[plan.dims]\n";
   for (const auto& [axis, dims] : config.plan_dims)
-    text += fmt::format("{} = {}\n", axis, toml_string(fmt::format("{}", fmt::join(dims, ","))));
+    text += fmt::format("{} = {}\n", toml_key(axis),
+                        toml_string(fmt::format("{}", fmt::join(dims, ","))));
   return text;
 }
 

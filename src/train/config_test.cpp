@@ -90,6 +90,15 @@ TEST(Config, PrintsTomlThatReadsBackToTheSameText) {
   EXPECT_NE(text.find("\nlearning_rate = 3.0\n"), std::string::npos) << text;
 }
 
+// The models refuse such keys, but only after the config is read: found by the fuzzer.
+TEST(Config, PrintsKeysOfAnyTextThatReadBack) {
+  const Config config = parse("[model]\n'\"b\".txt' = 3\n'' = 4\n[plan.dims]\n'a b' = 'mlp'\n");
+  const Config again = parse(to_toml(config));
+  EXPECT_EQ(again.model, config.model);
+  EXPECT_EQ(*find_model_setting(again, "\"b\".txt"), "3");
+  EXPECT_EQ(again.plan_dims, config.plan_dims);
+}
+
 TEST(Config, PrintsEveryKeySoThatChangedDefaultsDoNotChangeASavedRun) {
   const std::string text = to_toml(parse(""));
   for (const ConfigKey& key : config_keys()) {

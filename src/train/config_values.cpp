@@ -113,6 +113,13 @@ std::string toml_string(const std::string& text) {
   return quoted + "\"";
 }
 
+std::string toml_key(const std::string& name) {
+  constexpr std::string_view kBare =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+  const bool bare = !name.empty() && name.find_first_not_of(kBare) == std::string::npos;
+  return bare ? name : toml_string(name);
+}
+
 std::string toml_value(const std::string& text) {
   return is_plain_value(text) ? text : toml_string(text);
 }
