@@ -7,6 +7,7 @@
 #include "checkpoint/shard_file.h"
 #include "comm/texts.h"
 #include "files/errno_text.h"
+#include "files/make_folder.h"
 
 namespace tessera {
 namespace {
@@ -136,9 +137,7 @@ SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
 std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& facts) {
   const int64_t step = facts.position.step;
   const std::filesystem::path folder = partial(step);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw user_error("cannot make the folder {}: {}", folder.string(), error.message());
+  make_folder(folder, "see that its disk is there and has room");
   const std::vector<RankShare>& shares = snapshot_.shares();
   std::vector<StoredFile> files(shares.size());
   std::vector<std::string> errors(shares.size());

@@ -4,6 +4,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/single_file.h"
 #include "core/convert_elements.h"
+#include "files/make_folder.h"
 
 namespace tessera {
 namespace {
@@ -62,9 +63,7 @@ std::filesystem::path convert_checkpoint(const StateSource& from, const std::fil
   const std::filesystem::path folder = checkpoints_of(to);
   const int64_t step = from.facts().position.step;
   const std::filesystem::path partial = partial_folder(folder, step);
-  std::error_code error;
-  std::filesystem::create_directories(partial, error);
-  if (error) throw user_error("cannot make the folder {}: {}", partial.string(), error.message());
+  make_folder(partial, "choose another place for it");
   Manifest manifest{.facts = from.facts()};
   manifest.files.push_back(write_shard(partial, 0, chosen.pieces, bytes_of));
   write_file_atomically(partial / kManifestName, to_text(manifest));

@@ -13,6 +13,7 @@
 #include "compiler/compile.h"
 #include "core/byte_size.h"
 #include "files/atomic_file.h"
+#include "files/make_folder.h"
 #include "ir/printer.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
@@ -53,7 +54,7 @@ PipelineOptions pipeline_options(const CompileCommand& command) {
       if (!command.run.json) fmt::print("# after {}\n{}\n", pass.name, print(module));
       return;
     }
-    std::filesystem::create_directories(command.dump_dir);
+    make_folder(command.dump_dir, "choose another with --dump-dir");
     write_file_atomically(
         std::filesystem::path(command.dump_dir) / fmt::format("{:02}_{}.ir", position, pass.name),
         print(module));

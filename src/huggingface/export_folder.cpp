@@ -5,6 +5,7 @@
 
 #include "core/convert_elements.h"
 #include "core/error.h"
+#include "files/make_folder.h"
 #include "files/safetensors_writer.h"
 #include "huggingface/copy_patch.h"
 #include "huggingface/model_json.h"
@@ -90,17 +91,6 @@ class Exporter {
   std::vector<std::byte> bytes_, converted_;
 };
 
-void make_folder(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / "config.json"))
-    throw user_error("{} already holds a model", folder.string())
-        .help("choose another folder with --out");
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw user_error("cannot make the folder {}: {}", folder.string(), error.message())
-        .help("choose another with --out");
-}
-
 }  // namespace
 
 ExportSummary export_folder(const StateSource& from, const ModelConfig& model,
@@ -108,6 +98,9 @@ ExportSummary export_folder(const StateSource& from, const ModelConfig& model,
   check_exportable(model);
   Exporter exporter(from, model, options);
   const std::string config = model_json(model, exporter.entries().front().dtype);
+  if (std::filesystem::exists(folder / "config.json"))
+    throw user_error("{} already holds a model", folder.string())
+        .help("choose another folder with --out");
   make_folder(folder);
   const auto shards = exporter.shards();
   nlohmann::ordered_json weight_map = nlohmann::ordered_json::object();

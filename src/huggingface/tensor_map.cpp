@@ -3,16 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "checkpoint/tensor_piece.h"
+
 namespace tessera {
 namespace {
-
-using Shape = std::vector<int64_t>;
-
-int64_t size_of(const Shape& shape) {
-  int64_t size = 1;
-  for (const int64_t length : shape) size *= length;
-  return size;
-}
 
 class MapBuilder {
  public:
@@ -111,7 +105,7 @@ class MapBuilder {
   }
   void reshaped(const std::string& ours, const Shape& shape, const std::string& theirs,
                 const Shape& their_shape) {
-    add({.ours = ours, .theirs = theirs, .columns = size_of(shape)}, shape, their_shape);
+    add({.ours = ours, .theirs = theirs, .columns = elements_of(shape)}, shape, their_shape);
   }
   void transposed(const std::string& ours, const Shape& shape, const std::string& theirs,
                   const Shape& their_shape) {
@@ -128,7 +122,7 @@ class MapBuilder {
   // The `third` of three parts of the last dim of theirs.
   void side_by_side(const std::string& ours, const Shape& shape, const std::string& theirs,
                     int64_t third) {
-    const int64_t rows = size_of(shape) / d_;
+    const int64_t rows = elements_of(shape) / d_;
     add({.ours = ours,
          .theirs = theirs,
          .rows = rows,

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "files/atomic_file.h"
+#include "files/make_folder.h"
 #include "sim/kernel_cost.h"
 #include "train/model_of_config.h"
 #include "train/run_recorder.h"
@@ -81,11 +82,7 @@ void record_simulation(const std::filesystem::path& folder, Config config, const
   if (holds_trained_run(folder))
     throw user_error("{} already holds a run", folder.string())
         .help("choose another folder with --out");
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw user_error("cannot make the folder {}: {}", folder.string(), error.message())
-        .help("choose another with --out");
+  make_folder(folder);
   config.run.out = folder.string();
   write_file_atomically(folder / "config.toml", to_toml(config));
   const DType precision = precision_of_config(config).compute;

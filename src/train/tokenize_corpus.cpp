@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "files/atomic_file.h"
 #include "files/digest.h"
-#include "files/errno_text.h"
+#include "files/make_folder.h"
 #include "files/mapped_file.h"
 #include "tokenizer/corpus.h"
 #include "tokenizer/encoder.h"
@@ -90,10 +90,7 @@ void prepare_folder(const fs::path& folder, const std::string& origin,
           .help("use another folder, or remove this one");
     return;
   }
-  fs::create_directories(folder, error);
-  if (error)
-    throw user_error("cannot make the folder {}: {}", folder.string(), errno_text(error.value()))
-        .help("choose another folder with --out");
+  make_folder(folder);
   keep_tokenizer(tokenizer.path(), folder);
   write_file_atomically(file, origin);
 }
