@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 
+#include "core/blocked_signals.h"
 #include "core/error.h"
 #include "core/seconds_since.h"
 
@@ -33,40 +32,8 @@ struct Ending {
   }
 };
 
-// Signals are waited for instead of handled, so that no state is shared with a handler.
-class WaitedSignals {
- public:
-  WaitedSignals() {
-    sigemptyset(&set_);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set_, signal);
-    sigprocmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~WaitedSignals() { restore(); }
-  WaitedSignals(const WaitedSignals&) = delete;
-  WaitedSignals& operator=(const WaitedSignals&) = delete;
-
-  void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  int next() const {
-    int signal = 0;
-    while (sigwait(&set_, &signal) == EINTR) {
-    }
-    return signal;
-  }
-  // 0 when the time has passed.
-  int next(double seconds) const {
-    struct timespec limit {};
-    limit.tv_sec = static_cast<time_t>(seconds);
-    limit.tv_nsec = static_cast<long>((seconds - static_cast<double>(limit.tv_sec)) * 1e9);
-    const int signal = sigtimedwait(&set_, nullptr, &limit);
-    return std::max(signal, 0);
-  }
-
- private:
-  sigset_t set_{}, before_{};
-};
-
 pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& unset,
-            const WaitedSignals& signals) {
+            const BlockedSignals& signals) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -84,7 +51,7 @@ pid_t start(const std::vector<std::string>& command, const std::vector<std::stri
   _exit(127);
 }
 
-Ending await(pid_t child, const WaitedSignals& signals, int stop_signal) {
+Ending await(pid_t child, const BlockedSignals& signals, int stop_signal) {
   Ending ending;
   while (true) {
     const int signal = signals.next();
@@ -106,7 +73,7 @@ Ending await(pid_t child, const WaitedSignals& signals, int stop_signal) {
 }  // namespace
 
 SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions& options) {
-  const WaitedSignals signals;
+  const BlockedSignals signals{SIGCHLD, SIGINT, SIGTERM, SIGUSR1};
   SupervisorResult result;
   int64_t reached = supervised.progress();
   int stuck = 0;  // failures in a row without progress
@@ -147,7 +114,7 @@ SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions
     fmt::print(options.log, "supervisor: restart {} of {} in {:.1f} s\n", starts + 1,
                options.restarts, pause);
     std::fflush(options.log);
-    if (const int signal = signals.next(pause); signal == SIGINT || signal == SIGTERM)
+    if (const int signal = signals.next_within(pause); signal == SIGINT || signal == SIGTERM)
       return ends_with(128 + signal);
     pause = std::min(2 * pause, options.longest_pause_seconds);
   }

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "comm/peer_error.h"
+#include "core/blocked_signals.h"
 
 namespace tessera {
 namespace {
@@ -121,30 +122,9 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-// Signals that ask a run for something: they are handed on to every rank, and not acted upon here.
-class HandedOnSignals {
- public:
-  HandedOnSignals() {
-    sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) sigaddset(&set_, signal);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~HandedOnSignals() { restore(); }
-  HandedOnSignals(const HandedOnSignals&) = delete;
-  HandedOnSignals& operator=(const HandedOnSignals&) = delete;
-
-  void restore() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  // The one that came within a few milliseconds; 0: none.
-  int next() const {
-    const timespec limit{.tv_sec = 0, .tv_nsec = 5'000'000};
-    return std::max(0, sigtimedwait(&set_, nullptr, &limit));
-  }
-
- private:
-  sigset_t set_{}, before_{};
-};
-
 class Processes {
+  static constexpr double kPollSeconds = 0.005;
+
  public:
   Processes(LocalHub& hub, const std::function<void(RankWorld&)>& body) : hub_(hub) {
     std::fflush(nullptr);  // or every child would write what is buffered
@@ -172,7 +152,7 @@ class Processes {
     while (reap() > 0) {
       if (hub_.failed() && failed_at == Clock::time_point{} && on_failure) on_failure();
       if (grace_is_over(hub_, failed_at, grace_seconds)) signal_all(SIGKILL);
-      if (const int signal = signals_.next(); signal != 0) signal_all(signal);
+      if (const int signal = signals_.next_within(kPollSeconds); signal != 0) signal_all(signal);
     }
     if (!hub_.failed()) return;
     if (failed_at == Clock::time_point{} && on_failure) on_failure();
@@ -219,7 +199,8 @@ class Processes {
   }
 
   LocalHub& hub_;
-  HandedOnSignals signals_;
+  // They ask the run for something: handed on to every rank, and not acted upon here.
+  const BlockedSignals signals_{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
   pid_t group_ = 0;
   std::vector<pid_t> children_;
 };
