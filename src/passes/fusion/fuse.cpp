@@ -5,67 +5,44 @@
 #include "passes/fusion/fuse.h"
 
 #include <algorithm>
-#include <set>
 
 #include "ir/emit.h"
+#include "passes/fusion/kept_nodes.h"
 
 namespace tessera {
 namespace {
 
 class ClassFusion {
  public:
-  explicit ClassFusion(Graph& graph)
-      : graph_(graph),
-        readers_(graph.readers()),
-        kept_index_(static_cast<size_t>(graph.num_values()), kNone) {}
+  explicit ClassFusion(Graph& graph) : graph_(graph), kept_(graph) {}
 
   int64_t run() {
     for (const Node& node : graph_.nodes())
-      if (!try_bias(node) && !try_activation(node) && !try_add(node)) keep(node);
-    std::vector<Node> left;
-    for (size_t i = 0; i < kept_.size(); ++i)
-      if (!moved_.contains(i)) left.push_back(std::move(kept_[i]));
-    graph_.rebuild(std::move(left));
+      if (!try_bias(node) && !try_activation(node) && !try_add(node)) kept_.keep(node);
+    kept_.rebuild();
     return fused_;
   }
 
  private:
-  void keep(const Node& node) {
-    for (const ValueId result : node.results)
-      kept_index_[static_cast<size_t>(result)] = static_cast<int>(kept_.size());
-    kept_.push_back(node);
+  // The kept node that makes `value`, if it is an op of that kind in the same phase.
+  Node* maker(ValueId value, OpKind op, Phase phase) {
+    const int index = kept_.maker_of(value);
+    if (index == kNone || kept_[index].op != op || kept_[index].phase != phase) return nullptr;
+    return &kept_[index];
   }
 
-  bool is_returned(ValueId value) const {
-    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
-                       [&](const GraphOutput& output) { return output.value == value; });
-  }
-
-  // The kept node that produces `value`, if it is an op of that kind in the same phase.
-  Node* producer(ValueId value, OpKind op, Phase phase) {
-    const int index = kept_index_[static_cast<size_t>(value)];
-    if (index == kNone || kept_[static_cast<size_t>(index)].op != op ||
-        kept_[static_cast<size_t>(index)].phase != phase)
-      return nullptr;
-    return &kept_[static_cast<size_t>(index)];
-  }
-
-  bool read_once(ValueId value) const {
-    return readers_[static_cast<size_t>(value)].size() == 1 && !is_returned(value);
-  }
-
-  void become_epilogue(Node& matmul, Attributes attributes, std::vector<ValueId> results) {
-    const auto index = static_cast<int>(&matmul - kept_.data());
-    matmul.op = OpKind::matmul_epilogue;
-    matmul.attributes = complete_attributes(matmul.op, attributes);
-    matmul.results = std::move(results);
-    for (const ValueId result : matmul.results) kept_index_[static_cast<size_t>(result)] = index;
+  // The matmul that makes `value` makes `results` instead.
+  void become_epilogue(ValueId value, Attributes attributes, std::vector<ValueId> results) {
+    const int index = kept_.maker_of(value);
+    kept_[index].op = OpKind::matmul_epilogue;
+    kept_[index].attributes = complete_attributes(OpKind::matmul_epilogue, attributes);
+    kept_.give_results(index, std::move(results));
     ++fused_;
   }
 
   // Without an addend; matmul_epilogue has no dtype of its own.
   Node* plain_matmul(ValueId value, Phase phase) {
-    Node* matmul = producer(value, OpKind::matmul, phase);
+    Node* matmul = maker(value, OpKind::matmul, phase);
     const bool plain =
         matmul && matmul->operands.size() == 2 && matmul->attributes.word("dtype") == "same";
     return plain ? matmul : nullptr;
@@ -73,7 +50,7 @@ class ClassFusion {
 
   // With a bias and nothing after it.
   Node* biased_matmul(ValueId value, Phase phase) {
-    Node* matmul = producer(value, OpKind::matmul_epilogue, phase);
+    Node* matmul = maker(value, OpKind::matmul_epilogue, phase);
     const bool biased =
         matmul && matmul->operands.size() == 3 && matmul->attributes.word("activation") == "none";
     return biased ? matmul : nullptr;
@@ -83,7 +60,8 @@ class ClassFusion {
     if (node.op != OpKind::bias_add) return false;
     Node* matmul = plain_matmul(node.operands[0], node.phase);
     const TensorType& x = graph_.value(node.operands[0]).type;
-    if (!matmul || !read_once(node.operands[0]) || !graph_.input_of(node.operands[1])) return false;
+    if (!matmul || !kept_.read_once(node.operands[0]) || !graph_.input_of(node.operands[1]))
+      return false;
     const TensorType& w = graph_.value(matmul->operands[1]).type;
     const Dims& bias = graph_.value(node.operands[1]).type.dims;
     const bool covers_free_dims =
@@ -92,7 +70,7 @@ class ClassFusion {
                                          [&](const Dim& dim) { return w.has(dim.name); });
     if (!covers_free_dims || free_dims != static_cast<int64_t>(bias.size())) return false;
     matmul->operands.push_back(node.operands[1]);
-    become_epilogue(*matmul, {}, node.results);
+    become_epilogue(node.operands[0], {}, node.results);
     return true;
   }
 
@@ -107,13 +85,13 @@ class ClassFusion {
     const ValueId before = node.operands[0];
     Node* matmul = biased_matmul(before, node.phase);
     if (!matmul) matmul = plain_matmul(before, node.phase);
-    if (!matmul || is_returned(before)) return false;
+    if (!matmul || kept_.is_returned(before)) return false;
     // A reader between the matmul and the activation would see `before` later than it does now,
     // never earlier: order is kept.
-    const bool keep_pre = !read_once(before);
+    const bool keep_pre = !kept_.read_once(before);
     std::vector<ValueId> results = node.results;
     if (keep_pre) results.push_back(before);
-    become_epilogue(*matmul, {{"activation", activation}, {"keep_pre", int64_t{keep_pre}}},
+    become_epilogue(before, {{"activation", activation}, {"keep_pre", int64_t{keep_pre}}},
                     std::move(results));
     return true;
   }
@@ -132,13 +110,13 @@ class ClassFusion {
       const ValueId own = node.operands[i];
       const Node* product = biased_matmul(own, node.phase);
       if (!product) product = plain_matmul(own, node.phase);
-      if (!product || !read_once(own) || !partial_axes(graph_.value(own).placement).empty())
+      if (!product || !kept_.read_once(own) || !partial_axes(graph_.value(own).placement).empty())
         continue;
-      moved_.insert(static_cast<size_t>(product - kept_.data()));
+      kept_.drop(kept_.maker_of(own));
       Node sum = *product;
       sum.operands.push_back(node.operands[1 - i]);
       sum.results = node.results;
-      keep(sum);
+      kept_.keep(sum);
       ++fused_;
       return true;
     }
@@ -146,10 +124,7 @@ class ClassFusion {
   }
 
   Graph& graph_;
-  std::vector<std::vector<NodeId>> readers_;
-  std::vector<int> kept_index_;  // by value: the kept node that produces it
-  std::vector<Node> kept_;
-  std::set<size_t> moved_;  // of the kept: what became part of a later one
+  KeptNodes kept_;
   int64_t fused_ = 0;
 };
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph's nodes while a pass joins some to others: it goes through them in order, keeps a node or
+// makes it part of one that was kept before, and rebuilds the graph from what is left.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tessera {
+
+class KeptNodes {
+ public:
+  explicit KeptNodes(Graph& graph);
+
+  void keep(const Node& node);
+  // The kept node that makes a value; kNone: an input. A later one of two has the larger index.
+  int maker_of(ValueId value) const { return makers_[static_cast<size_t>(value)]; }
+  Node& operator[](int index) { return nodes_[static_cast<size_t>(index)]; }
+  // The node makes these values instead of its own.
+  void give_results(int index, std::vector<ValueId> results);
+  void drop(int index) { dropped_.insert(index); }
+
+  bool is_returned(ValueId value) const;
+  bool read_once(ValueId value) const;  // by a node, and not returned
+
+  void rebuild();
+
+ private:
+  Graph& graph_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<int> makers_;
+  std::vector<Node> nodes_;
+  std::set<int> dropped_;
+};
+
+}  // namespace tessera
