@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent: states in block order, those of a bundle in its flat buffers. Window: rank and step
-// values, batch inputs of all microbatches, gradients, the stream's gradients, and what comes and
-// goes. Slot: each stage's kept activations, by microbatch. Inputs are bound by name, streams along
-// the chain.
+// Persistent: states in block order. Window: rank and step values, batch inputs of all
+// microbatches, gradients, the stream's gradients, and what comes and goes. Slot: each stage's kept
+// activations, by microbatch. Inputs are bound by name, streams along the chain.
 #include "compiler/arena_layout.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "compiler/arena_bytes.h"
 #include "compiler/microbatch_layout.h"
-#include "compiler/window_layout.h"
+#include "compiler/state_layout.h"
 #include "ir/op_def.h"
 
 namespace tessera {
@@ -24,8 +24,7 @@ class ArenaLayout {
     lay_out_rank_values();
     lay_out_step_values();
     lay_out_batch_inputs();
-    lay_out_windows_of_script();
-    for (int block = 0; block < num_blocks(); ++block) lay_out_states(block);
+    states_.lay_out();
     lay_out_stages();
     lay_out_stream_gradients();
     for (int block = 0; block < num_blocks(); ++block) bind(block);
@@ -35,27 +34,12 @@ class ArenaLayout {
   }
 
  private:
-  struct Place {
-    Lifetime lifetime = Lifetime::None;
-    int64_t offset = 0;
-  };
-
   int num_blocks() const { return static_cast<int>(module_.blocks.size()); }
   const BlockClass& class_of(int block) const {
     return module_.class_of(module_.blocks[static_cast<size_t>(block)]);
   }
   std::string full_name(int block, std::string_view state) const {
     return module_.state_name(module_.blocks[static_cast<size_t>(block)], state);
-  }
-
-  void count(BufferKind kind, int64_t bytes) {
-    program_.bytes_by_kind[static_cast<size_t>(kind)] += bytes;
-  }
-
-  static int64_t take(int64_t& arena, int64_t bytes) {
-    const int64_t offset = arena;
-    arena += align_up(bytes);
-    return offset;
   }
 
   void lay_out_rank_values() {
@@ -68,132 +52,6 @@ class ArenaLayout {
         program_.rank_values.push_back(
             {.axes = program_.mesh.parse_word(word), .offset = rank_values_[word]});
       }
-  }
-
-  void lay_out_windows_of_script() {
-    windows_ = lay_out_windows(module_, program_);
-    windows_begin_ = take(program_.window_bytes, windows_.bytes);
-    count(BufferKind::Parameter, windows_.weights_bytes);
-    count(BufferKind::Gradient, windows_.gradient_bytes);
-  }
-
-  void lay_out_states(int block) {
-    const BlockClass& block_class = class_of(block);
-    for (const Bundle& bundle : block_class.bundles) lay_out_bundle(block, bundle);
-    for (const GraphInput& input : block_class.graph.inputs()) {
-      if (!input.state || input.state->tied) continue;
-      const Value& value = block_class.graph.value(input.value);
-      if (find_bundle(block_class, value.name)) continue;
-      StateBuffer state{
-          .name = full_name(block, value.name), .type = value.type, .spec = *input.state};
-      if (!input.whole.empty()) state.type.dims = input.whole;
-      state.placement = value.placement;
-      state.place = {.lifetime = Lifetime::Persistent,
-                     .offset = take(program_.persistent_bytes, value.type.bytes())};
-      count(BufferKind::Parameter, align_up(value.type.bytes()));
-      program_.states.push_back(std::move(state));
-    }
-  }
-
-  static BufferKind kind_of(FlatRole role) {
-    switch (role) {
-      case FlatRole::Weights:
-      case FlatRole::WeightsShard:
-        return BufferKind::Parameter;
-      case FlatRole::Gradient:
-      case FlatRole::Reduced:
-      case FlatRole::GradientShard:
-        return BufferKind::Gradient;
-      default:
-        return BufferKind::Optimizer;
-    }
-  }
-
-  void lay_out_bundle(int block, const Bundle& bundle) {
-    const BlockClass& block_class = class_of(block);
-    for (const GraphInput& input : block_class.graph.inputs()) {
-      if (!input.flat || input.flat->bundle != bundle.name) continue;
-      const Value& value = block_class.graph.value(input.value);
-      Place& place = flats_[{block, value.name}];
-      if (input.flat->role == FlatRole::Reduced) {  // inside the whole gradient
-        const GraphInput* whole = find_flat(block_class, bundle.name, FlatRole::Gradient);
-        place = flats_.at({block, block_class.graph.value(whole->value).name});
-        continue;
-      }
-      const BufferKind kind = kind_of(input.flat->role);
-      if (const int64_t window = windows_.offset(block, value.name); window != kNone) {
-        place = {Lifetime::Window, windows_begin_ + window};
-        continue;
-      }
-      const bool in_window = kind == BufferKind::Gradient;
-      place = {
-          in_window ? Lifetime::Window : Lifetime::Persistent,
-          take(in_window ? program_.window_bytes : program_.persistent_bytes, value.type.bytes())};
-      count(kind, align_up(value.type.bytes()));
-    }
-    for (size_t i = 0; i < bundle.parameters.size(); ++i) add_states(block, bundle, i);
-  }
-
-  // The flat buffer of that role, as the place of the bundle's i-th parameter; empty when absent.
-  FlatPlace place_of(int block, const Bundle& bundle, size_t i, FlatRole role) const {
-    const GraphInput* flat = find_flat(class_of(block), bundle.name, role);
-    if (!flat) return {};
-    const Value& value = class_of(block).graph.value(flat->value);
-    const Place& place = flats_.at({block, value.name});
-    const int64_t elements = value.type.num_elements();
-    const bool whole = elements == bundle.elements;
-    return {.lifetime = place.lifetime,
-            .offset = place.offset,
-            .begin = bundle.begins[i],
-            .shards = whole ? 1 : bundle.shards,
-            .shard_elements = whole ? 0 : elements,
-            .in_whole = role == FlatRole::Reduced};
-  }
-
-  FlatPlace first_of(int block, const Bundle& bundle, size_t i, FlatRole first,
-                     FlatRole second) const {
-    const FlatPlace place = place_of(block, bundle, i, first);
-    return place.lifetime != Lifetime::None ? place : place_of(block, bundle, i, second);
-  }
-
-  void add_states(int block, const Bundle& bundle, size_t i) {
-    const BlockClass& block_class = class_of(block);
-    const GraphInput& input = *block_class.graph.find_input(InputKind::State, bundle.parameters[i]);
-    const Value& value = block_class.graph.value(input.value);
-    StateBuffer parameter{
-        .name = full_name(block, value.name), .type = value.type, .spec = *input.state};
-    if (!input.whole.empty()) parameter.type.dims = input.whole;
-    parameter.placement = value.placement;
-    parameter.place = first_of(block, bundle, i, FlatRole::WeightsShard, FlatRole::Weights);
-    parameter.gradient_type =
-        with_dtype(parameter.type, kept_dtype(*input.state, value.type.dtype));
-    parameter.gradient = first_of(block, bundle, i, FlatRole::GradientShard, FlatRole::Reduced);
-    if (!parameter.has_gradient())
-      parameter.gradient = place_of(block, bundle, i, FlatRole::Gradient);
-    program_.states.push_back(parameter);
-    for (const auto& [flat, role] : {std::pair{FlatRole::Master, StateRole::Master},
-                                     std::pair{FlatRole::Moment1, StateRole::Moment1},
-                                     std::pair{FlatRole::Moment2, StateRole::Moment2},
-                                     std::pair{FlatRole::Average, StateRole::Average}}) {
-      const FlatPlace place = place_of(block, bundle, i, flat);
-      if (place.lifetime == Lifetime::None) continue;
-      const bool copies = role == StateRole::Master || role == StateRole::Average;
-      StateBuffer state{
-          .name = fmt::format("{}.{}", parameter.name, name(role)),
-          .type = role == StateRole::Average
-                      ? with_dtype(parameter.type, accumulator_of(value.type.dtype))
-                      : parameter.gradient_type,
-          .spec = {.role = role,
-                   .init = {.kind = copies ? Init::Kind::OfParameter : Init::Kind::Zeros},
-                   .decay = false,
-                   .tied = false,
-                   .joined = {},
-                   .replica = parameter.spec.replica,
-                   .parameter = parameter.name}};
-      state.placement = parameter.placement;
-      state.place = place;
-      program_.states.push_back(std::move(state));
-    }
   }
 
   void add_host_buffer(std::vector<HostBuffer>& buffers, HostBuffer wanted, int64_t& arena) {
@@ -222,7 +80,7 @@ class ArenaLayout {
         if (output.kind == OutputKind::Step)
           add(output.target, block_class.graph.value(output.value).type);
     }
-    count(BufferKind::Input, program_.window_bytes - before);
+    count(program_, BufferKind::Input, program_.window_bytes - before);
   }
 
   void lay_out_batch_inputs() {
@@ -239,7 +97,7 @@ class ArenaLayout {
     for (HostBuffer& input : program_.batch_inputs) input.offset += program_.window_bytes;
     program_.batch_input_stride = bytes;
     program_.window_bytes += bytes * program_.microbatches;
-    count(BufferKind::Input, bytes * program_.microbatches);
+    count(program_, BufferKind::Input, bytes * program_.microbatches);
   }
 
   int stage_of(int block) const { return module_.blocks[static_cast<size_t>(block)].stage; }
@@ -300,7 +158,7 @@ class ArenaLayout {
       }
     for (size_t turn = 0; turn < bytes.size(); ++turn) {
       stream_gradient_[turn] = take(program_.window_bytes, bytes[turn]);
-      count(BufferKind::Activation, bytes[turn]);
+      count(program_, BufferKind::Activation, bytes[turn]);
     }
   }
 
@@ -324,7 +182,7 @@ class ArenaLayout {
         }
       }
     most = align_up(most);
-    count(BufferKind::Scratch, most);
+    count(program_, BufferKind::Scratch, most);
   }
 
   void bind_microbatches() {
@@ -333,7 +191,7 @@ class ArenaLayout {
     const MicrobatchBytes bytes = lay_out_microbatches(microbatches_, program_);
     program_.slot_bytes = bytes.slot;
     program_.window_bytes += bytes.window;
-    count(BufferKind::Activation, bytes.slot + bytes.window);
+    count(program_, BufferKind::Activation, bytes.slot + bytes.window);
   }
 
   // The gradient of the stream between block i and block i + 1.
@@ -375,27 +233,13 @@ class ArenaLayout {
       }
   }
 
-  // In the bundle that holds the parameter, as its routines use it; else on its own.
-  int64_t offset_in_flat(int block, const std::string& state, FlatRole role) const {
-    const Owner owner = owner_of(module_, block, state);
-    const BlockClass& owner_class = class_of(owner.block);
-    const Bundle* bundle = find_bundle(owner_class, owner.parameter);
-    if (!bundle) return program_.find_state(full_name(owner.block, owner.parameter))->place.offset;
-    const auto i = static_cast<size_t>(
-        std::find(bundle->parameters.begin(), bundle->parameters.end(), owner.parameter) -
-        bundle->parameters.begin());
-    const Value& flat = owner_class.graph.value(find_flat(owner_class, bundle->name, role)->value);
-    return flats_.at({owner.block, flat.name}).offset +
-           bundle->begins[i] * size_bytes(flat.type.dtype);
-  }
-
   int64_t offset_of_input(int block, const GraphInput& input, Repeat& repeat) {
     const Value& value = class_of(block).graph.value(input.value);
     switch (input.kind) {
       case InputKind::State:
-        return offset_in_flat(block, value.name, FlatRole::Weights);
+        return states_.offset_of(block, value.name, FlatRole::Weights);
       case InputKind::Flat:
-        return flats_.at({block, value.name}).offset;
+        return states_.offset_of_flat(block, value.name);
       case InputKind::Rank:
         return rank_values_.at(value.name);
       case InputKind::Batch:
@@ -420,9 +264,9 @@ class ArenaLayout {
       case OutputKind::State:
         return program_.find_state(full_name(block, output.target))->place.offset;
       case OutputKind::Flat:
-        return flats_.at({block, output.target}).offset;
+        return states_.offset_of_flat(block, output.target);
       case OutputKind::Gradient:
-        return offset_in_flat(block, output.target, FlatRole::Gradient);
+        return states_.offset_of(block, output.target, FlatRole::Gradient);
       case OutputKind::Step:
         return program_.find_step_value(output.target)->offset;
       case OutputKind::InputGradient:
@@ -458,9 +302,7 @@ class ArenaLayout {
   const Module& module_;
   Program& program_;
   std::map<std::string, int64_t> rank_values_;
-  std::map<std::pair<int, std::string>, Place> flats_;  // by block and name in the class
-  WindowLayout windows_;
-  int64_t windows_begin_ = 0;
+  StateLayout states_{module_, program_};
   LayoutRequest microbatches_;
   std::vector<int64_t> slot_base_, gradient_base_, checkpoint_base_;  // by block
   std::array<int64_t, 2> stream_gradient_{};

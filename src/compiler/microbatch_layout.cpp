@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "compiler/scripts.h"
+#include "compiler/flat_uses.h"
 #include "passes/memory/place_intervals.h"
 
 namespace tessera {

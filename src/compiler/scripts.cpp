@@ -1,74 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that rest in shards start to be gathered one call ahead of their use and are dropped
-// behind it; those that the next call needs too stay, so the last block's survive from forward to
-// backward. Where memory allows, those of a stage stay for a run of microbatches that pass it one
-// after the other in the same direction.
 #include "compiler/scripts.h"
 
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <set>
+
+#include "compiler/flat_uses.h"
+#include "compiler/script_accumulation.h"
+#include "compiler/script_call.h"
+#include "compiler/script_gathers.h"
 
 namespace tessera {
-
-bool reduces_every_microbatch(const BlockClass& block_class) {
-  return std::any_of(block_class.graph.outputs().begin(), block_class.graph.outputs().end(),
-                     [](const GraphOutput& output) {
-                       return output.kind == OutputKind::Flat && output.accumulates;
-                     });
-}
-
-bool is_backward(RoutineKind routine) {
-  return routine == RoutineKind::Backward || routine == RoutineKind::InputGrad ||
-         routine == RoutineKind::WeightGrad;
-}
-
-namespace {
-
-std::vector<int> weights_read_by(const Module& module, const Program& program,
-                                 const ScriptCall& call) {
-  std::set<int> owners;
-  const Block& block = module.blocks[static_cast<size_t>(call.block)];
-  const Graph& graph = module.class_of(block).graph;
-  for (const Instruction& instruction :
-       program.classes[static_cast<size_t>(block.class_index)].routine(call.routine))
-    for (const int operand : instruction.operands) {
-      const GraphInput* input = graph.input_of(operand);
-      if (!input || input->kind != InputKind::State) continue;
-      const Owner owner = owner_of(module, call.block, graph.value(operand).name);
-      if (find_bundle(module.class_of(module.blocks[static_cast<size_t>(owner.block)]),
-                      owner.parameter))
-        owners.insert(owner.block);
-    }
-  return {owners.begin(), owners.end()};
-}
-
-std::vector<int> gradients_written_by(const Module& module, const Program& program,
-                                      const ScriptCall& call) {
-  std::set<int> owners;
-  const Block& block = module.blocks[static_cast<size_t>(call.block)];
-  const Graph& graph = module.class_of(block).graph;
-  if (!is_backward(call.routine)) return {};
-  for (const Instruction& instruction :
-       program.classes[static_cast<size_t>(block.class_index)].routine(call.routine))
-    for (const GraphOutput& output : graph.outputs())
-      if (output.kind == OutputKind::Gradient &&
-          std::find(instruction.results.begin(), instruction.results.end(), output.value) !=
-              instruction.results.end())
-        owners.insert(owner_of(module, call.block, output.target).block);
-  return {owners.begin(), owners.end()};
-}
-
-}  // namespace
-
-const FlatUses::Uses& FlatUses::of(const ScriptCall& call) {
-  const auto [found, fresh] = uses_.try_emplace({call.block, call.routine});
-  if (fresh)
-    found->second = {.weights_read = weights_read_by(module_, program_, call),
-                     .gradients_written = gradients_written_by(module_, program_, call)};
-  return found->second;
-}
 
 namespace {
 
@@ -86,21 +28,12 @@ class ScriptWriter {
         uses_(module, program),
         script_{.name = std::move(name), .calls = {}} {}
 
-  bool has(RoutineKind routine, int block) const {
-    return !program_.class_of(program_.blocks[static_cast<size_t>(block)]).routine(routine).empty();
-  }
+  bool has(RoutineKind routine, int block) const { return has_routine(program_, routine, block); }
 
   // Calls the routine of that block, if its class has one.
   void call(RoutineKind routine, int block, int microbatch, int channel = kNone) {
     if (!has(routine, block)) return;
-    script_.calls.push_back({.routine = routine,
-                             .block = block,
-                             .microbatch = microbatch,
-                             .first = microbatch == 0,
-                             .last = microbatch == last_microbatch(),
-                             .accumulate = {},
-                             .bases = {},
-                             .channel = channel});
+    script_.calls.push_back(make_call(program_, routine, block, microbatch, channel));
     runs_.push_back(run_);
   }
 
@@ -133,8 +66,9 @@ class ScriptWriter {
   }
 
   void finish() {
-    add_gathers();
-    for (ScriptCall& call : script_.calls) decide_accumulation(call);
+    if (!stages_.hold_runs || evaluates_) runs_.clear();
+    add_gathers(script_, runs_, program_, uses_);
+    decide_accumulation(module_, program_, script_);
     program_.scripts.push_back(std::move(script_));
   }
 
@@ -312,86 +246,6 @@ class ScriptWriter {
     weight_gradients(own, microbatch, RoutineKind::WeightGrad);
   }
 
-  void add_gathers() {
-    std::vector<std::set<int>> needs;
-    bool any = false;
-    for (const ScriptCall& call : script_.calls) {
-      std::set<int> blocks;
-      for (const int block : uses_.weights_read(call))
-        if (has(RoutineKind::Gather, block)) blocks.insert(block);
-      any = any || !blocks.empty();
-      needs.push_back(std::move(blocks));
-    }
-    if (!any) return;
-    // By run and block: the last call of the run that needs it.
-    std::map<std::pair<int, int>, size_t> last_in_run;
-    std::map<int, std::set<int>> microbatches;  // by run
-    for (size_t i = 0; i < needs.size() && stages_.hold_runs && !evaluates_; ++i)
-      for (const int block : needs[i]) {
-        last_in_run[{runs_[i], block}] = i;
-        microbatches[runs_[i]].insert(script_.calls[i].microbatch);
-      }
-    const auto next_need = [&](size_t i) {
-      while (i < needs.size() && needs[i].empty()) ++i;
-      return i < needs.size() ? needs[i] : std::set<int>{};
-    };
-    std::set<int> held, there;
-    std::vector<ScriptCall> calls = std::move(script_.calls);
-    script_.calls.clear();
-    for (size_t i = 0; i < calls.size(); ++i) {
-      if (!needs[i].empty()) {
-        const std::set<int> next = next_need(i + 1);
-        for (const std::set<int>* wanted : {std::as_const(needs).data() + i, &next})
-          for (const int block : *wanted)
-            if (held.insert(block).second) call(RoutineKind::Gather, block, calls[i].microbatch);
-        for (const int block : needs[i])
-          if (there.insert(block).second) call(RoutineKind::Await, block, calls[i].microbatch);
-        const auto is_done_with = [&](int block) {
-          const auto last = last_in_run.find({runs_[i], block});
-          const bool stays =
-              last != last_in_run.end() && last->second > i && microbatches.at(runs_[i]).size() > 1;
-          return !next.contains(block) && !stays;
-        };
-        std::erase_if(there, is_done_with);
-        std::erase_if(held, is_done_with);
-      }
-      script_.calls.push_back(std::move(calls[i]));
-    }
-  }
-
-  // Whoever comes first in the script writes an accumulator, whatever shares it; everyone after
-  // adds. Gradients that are reduced for each microbatch begin anew behind the reduction.
-  void decide_accumulation(ScriptCall& call) {
-    const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
-    const BlockClass& block_class =
-        module_.class_of(module_.blocks[static_cast<size_t>(call.block)]);
-    for (const Instruction& instruction : program_.class_of(block).routine(call.routine))
-      for (const int result : instruction.accumulators) {
-        bool& written = written_[accumulator_name(
-            block_class, call.block, instruction.results[static_cast<size_t>(result)])];
-        call.accumulate.push_back(written);
-        written = true;
-      }
-    if (call.routine == RoutineKind::Reduce && reduces_every_microbatch(block_class))
-      for (const Bundle& bundle : block_class.bundles)
-        for (const std::string& parameter : bundle.parameters)
-          written_.erase(
-              "gradient " +
-              module_.state_name(module_.blocks[static_cast<size_t>(call.block)], parameter));
-  }
-
-  std::string accumulator_name(const BlockClass& block_class, int block, ValueId value) const {
-    const Block& here = module_.blocks[static_cast<size_t>(block)];
-    for (const GraphOutput& output : block_class.graph.outputs()) {
-      if (output.value != value || !output.accumulates) continue;
-      if (output.kind == OutputKind::Step) return "step " + output.target;
-      if (output.kind == OutputKind::Flat)
-        return fmt::format("flat {}.{}", here.name, output.target);
-      return "gradient " + module_.state_name(here, output.target);
-    }
-    check_failed("accumulator", __FILE__, __LINE__, block_class.graph.value(value).name);
-  }
-
   const Module& module_;
   Program& program_;
   const Stages& stages_;
@@ -399,7 +253,6 @@ class ScriptWriter {
   double now_ = 0;  // by the times of the schedule
   FlatUses uses_;
   Script script_;
-  std::map<std::string, bool> written_;
   std::map<Sender, std::deque<int>> sent_;        // microbatches under way
   std::map<int, int> input_grads_, backwards_;    // so far, by a stage's first block
   std::pair<int, int> travelling_{kNone, kNone};  // block and microbatch of a sum on its way
@@ -410,10 +263,9 @@ class ScriptWriter {
   bool evaluates_ = false;
 };
 
-bool has_routine(const Program& program, RoutineKind kind) {
-  for (const ProgramClass& program_class : program.classes)
-    if (!program_class.routine(kind).empty()) return true;
-  return false;
+bool any_has_routine(const Program& program, RoutineKind kind) {
+  return std::any_of(program.classes.begin(), program.classes.end(),
+                     [&](const ProgramClass& one) { return !one.routine(kind).empty(); });
 }
 
 void write_begin(ScriptWriter& script, int microbatches) {
@@ -448,8 +300,9 @@ void write_evaluate(const Module& module, Program& program, const Stages& stages
 void write_scripts(const Module& module, Program& program, const Stages& stages,
                    const std::vector<Action>& actions, const ScheduleMessages& messages) {
   // A rank with the embedding alone has no gradient of an input.
-  if (has_routine(program, RoutineKind::Backward) || has_routine(program, RoutineKind::InputGrad) ||
-      has_routine(program, RoutineKind::WeightGrad))
+  if (any_has_routine(program, RoutineKind::Backward) ||
+      any_has_routine(program, RoutineKind::InputGrad) ||
+      any_has_routine(program, RoutineKind::WeightGrad))
     write_train_step(module, program, stages, actions, messages.training);
   write_evaluate(module, program, stages, actions, messages.evaluation);
 }

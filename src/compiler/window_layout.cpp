@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/scripts.h"
+#include "compiler/flat_uses.h"
 
 namespace tessera {
 namespace {

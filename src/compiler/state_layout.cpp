@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/state_layout.h"
+
+#include <algorithm>
+
+#include "compiler/arena_bytes.h"
+
+namespace tessera {
+namespace {
+
+BufferKind kind_of(FlatRole role) {
+  switch (role) {
+    case FlatRole::Weights:
+    case FlatRole::WeightsShard:
+      return BufferKind::Parameter;
+    case FlatRole::Gradient:
+    case FlatRole::Reduced:
+    case FlatRole::GradientShard:
+      return BufferKind::Gradient;
+    default:
+      return BufferKind::Optimizer;
+  }
+}
+
+}  // namespace
+
+void StateLayout::lay_out() {
+  lay_out_windows_of_script();
+  for (size_t block = 0; block < module_.blocks.size(); ++block)
+    lay_out_block(static_cast<int>(block));
+}
+
+void StateLayout::lay_out_windows_of_script() {
+  windows_ = lay_out_windows(module_, program_);
+  windows_begin_ = take(program_.window_bytes, windows_.bytes);
+  count(program_, BufferKind::Parameter, windows_.weights_bytes);
+  count(program_, BufferKind::Gradient, windows_.gradient_bytes);
+}
+
+void StateLayout::lay_out_block(int block) {
+  const BlockClass& block_class = class_of(block);
+  for (const Bundle& bundle : block_class.bundles) lay_out_bundle(block, bundle);
+  for (const GraphInput& input : block_class.graph.inputs()) {
+    if (!input.state || input.state->tied) continue;
+    const Value& value = block_class.graph.value(input.value);
+    if (find_bundle(block_class, value.name)) continue;
+    StateBuffer state{
+        .name = full_name(block, value.name), .type = value.type, .spec = *input.state};
+    if (!input.whole.empty()) state.type.dims = input.whole;
+    state.placement = value.placement;
+    state.place = {.lifetime = Lifetime::Persistent,
+                   .offset = take(program_.persistent_bytes, value.type.bytes())};
+    count(program_, BufferKind::Parameter, align_up(value.type.bytes()));
+    program_.states.push_back(std::move(state));
+  }
+}
+
+void StateLayout::lay_out_bundle(int block, const Bundle& bundle) {
+  const BlockClass& block_class = class_of(block);
+  for (const GraphInput& input : block_class.graph.inputs()) {
+    if (!input.flat || input.flat->bundle != bundle.name) continue;
+    const Value& value = block_class.graph.value(input.value);
+    Place& place = flats_[{block, value.name}];
+    if (input.flat->role == FlatRole::Reduced) {  // inside the whole gradient
+      const GraphInput* whole = find_flat(block_class, bundle.name, FlatRole::Gradient);
+      place = flats_.at({block, block_class.graph.value(whole->value).name});
+      continue;
+    }
+    const BufferKind kind = kind_of(input.flat->role);
+    if (const int64_t window = windows_.offset(block, value.name); window != kNone) {
+      place = {Lifetime::Window, windows_begin_ + window};
+      continue;
+    }
+    const bool in_window = kind == BufferKind::Gradient;
+    place = {
+        in_window ? Lifetime::Window : Lifetime::Persistent,
+        take(in_window ? program_.window_bytes : program_.persistent_bytes, value.type.bytes())};
+    count(program_, kind, align_up(value.type.bytes()));
+  }
+  for (size_t i = 0; i < bundle.parameters.size(); ++i) add_states(block, bundle, i);
+}
+
+FlatPlace StateLayout::place_of(int block, const Bundle& bundle, size_t i, FlatRole role) const {
+  const GraphInput* flat = find_flat(class_of(block), bundle.name, role);
+  if (!flat) return {};
+  const Value& value = class_of(block).graph.value(flat->value);
+  const Place& place = flats_.at({block, value.name});
+  const int64_t elements = value.type.num_elements();
+  const bool whole = elements == bundle.elements;
+  return {.lifetime = place.lifetime,
+          .offset = place.offset,
+          .begin = bundle.begins[i],
+          .shards = whole ? 1 : bundle.shards,
+          .shard_elements = whole ? 0 : elements,
+          .in_whole = role == FlatRole::Reduced};
+}
+
+FlatPlace StateLayout::first_of(int block, const Bundle& bundle, size_t i, FlatRole first,
+                                FlatRole second) const {
+  const FlatPlace place = place_of(block, bundle, i, first);
+  return place.lifetime != Lifetime::None ? place : place_of(block, bundle, i, second);
+}
+
+void StateLayout::add_states(int block, const Bundle& bundle, size_t i) {
+  const BlockClass& block_class = class_of(block);
+  const GraphInput& input = *block_class.graph.find_input(InputKind::State, bundle.parameters[i]);
+  const Value& value = block_class.graph.value(input.value);
+  StateBuffer parameter{
+      .name = full_name(block, value.name), .type = value.type, .spec = *input.state};
+  if (!input.whole.empty()) parameter.type.dims = input.whole;
+  parameter.placement = value.placement;
+  parameter.place = first_of(block, bundle, i, FlatRole::WeightsShard, FlatRole::Weights);
+  parameter.gradient_type = with_dtype(parameter.type, kept_dtype(*input.state, value.type.dtype));
+  parameter.gradient = first_of(block, bundle, i, FlatRole::GradientShard, FlatRole::Reduced);
+  if (!parameter.has_gradient())
+    parameter.gradient = place_of(block, bundle, i, FlatRole::Gradient);
+  program_.states.push_back(parameter);
+  for (const auto& [flat, role] : {std::pair{FlatRole::Master, StateRole::Master},
+                                   std::pair{FlatRole::Moment1, StateRole::Moment1},
+                                   std::pair{FlatRole::Moment2, StateRole::Moment2},
+                                   std::pair{FlatRole::Average, StateRole::Average}}) {
+    const FlatPlace place = place_of(block, bundle, i, flat);
+    if (place.lifetime == Lifetime::None) continue;
+    const bool copies = role == StateRole::Master || role == StateRole::Average;
+    StateBuffer state{
+        .name = fmt::format("{}.{}", parameter.name, name(role)),
+        .type = role == StateRole::Average
+                    ? with_dtype(parameter.type, accumulator_of(value.type.dtype))
+                    : parameter.gradient_type,
+        .spec = {.role = role,
+                 .init = {.kind = copies ? Init::Kind::OfParameter : Init::Kind::Zeros},
+                 .decay = false,
+                 .tied = false,
+                 .joined = {},
+                 .replica = parameter.spec.replica,
+                 .parameter = parameter.name}};
+    state.placement = parameter.placement;
+    state.place = place;
+    program_.states.push_back(std::move(state));
+  }
+}
+
+int64_t StateLayout::offset_of(int block, const std::string& parameter, FlatRole role) const {
+  const Owner owner = owner_of(module_, block, parameter);
+  const BlockClass& owner_class = class_of(owner.block);
+  const Bundle* bundle = find_bundle(owner_class, owner.parameter);
+  if (!bundle) return program_.find_state(full_name(owner.block, owner.parameter))->place.offset;
+  const auto i = static_cast<size_t>(
+      std::find(bundle->parameters.begin(), bundle->parameters.end(), owner.parameter) -
+      bundle->parameters.begin());
+  const Value& flat = owner_class.graph.value(find_flat(owner_class, bundle->name, role)->value);
+  return flats_.at({owner.block, flat.name}).offset +
+         bundle->begins[i] * size_bytes(flat.type.dtype);
+}
+
+}  // namespace tessera
