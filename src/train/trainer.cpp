@@ -4,26 +4,18 @@
 #include <chrono>
 #include <cmath>
 
-#include "comm/machines.h"
 #include "core/seconds_since.h"
 #include "exec/gpu_matmul.h"
-#include "exec/job_executor.h"
-#include "exec/mesh_executor.h"
 #include "files/atomic_file.h"
+#include "files/make_folder.h"
 #include "huggingface/tokenizer_files.h"
-#include "mesh/machine_borders.h"
-#include "models/build_model.h"
 #include "train/agreement.h"
-#include "train/compile_step.h"
 #include "train/fault_observer.h"
-#include "train/fitting_step.h"
 #include "train/learning_rate.h"
-#include "train/machine_facts.h"
 #include "train/model_of_config.h"
 #include "train/non_finite.h"
-#include "train/plan_of_config.h"
 #include "train/resident_memory.h"
-#include "train/training_options.h"
+#include "train/run_executor.h"
 #include "train/utilisation.h"
 
 namespace tessera {
@@ -38,7 +30,6 @@ Trainer::Trainer(Config config, TrainerOptions options)
       options_(options),
       model_(model_of_config(config_)),
       precision_(precision_of_config(config_)),
-      shape_(microbatch_shape(config_, model_)),
       threads_(threads_of_config(config_)),
       text_(tokenizer_of_config(config_), model_.vocabulary),
       data_(open_training_data(config_, model_, precision_.compute)),
@@ -65,27 +56,6 @@ Trainer::Trainer(Config config, TrainerOptions options)
 }
 
 void Trainer::make_executor() {
-  const Plan plan = plan_of_config(config_, model_);
-  const int per_rank = on_gpu() ? 1 : threads_per_rank(threads_, plan);
-  RankWorld* world = options_.world;
-  if (world && world->size() != plan.mesh.num_ranks())
-    throw user_error("the mesh {} has {} ranks, but the job has {} processes", to_string(plan.mesh),
-                     plan.mesh.num_ranks(), world->size())
-        .help(fmt::format("start {} processes: mpirun -np {}", plan.mesh.num_ranks(),
-                          plan.mesh.num_ranks()));
-  Compiled compiled = compile_step(build_model(model_, shape_, precision_, HeadKind::Loss), config_,
-                                   training_options(config_, plan, per_rank));
-  const std::string gathers = gathers_text(compiled.programs.front());
-  if (!gathers.empty() && !quiet()) progress_.note(gathers);
-  facts_ = facts_of(config_, model_, compiled);
-  const std::vector<int> machines = world ? machines_of_ranks(*world) : std::vector<int>{};
-  if (on_gpu() && world) take_gpu_of_rank(world->rank(), machines);
-  if (on_gpu())
-    add_gpus(facts_, machines);
-  else
-    add_cores(facts_, machines, world);
-  warn(tp_leaves_machine(plan.mesh, machines));
-  if (on_gpu()) warn(slow_dtype_warning(precision_.compute));
   RankObserver observer;
   if (!config_.run.trace.empty())
     observer = [this](int rank, const InstructionEvent& event) {
@@ -93,23 +63,15 @@ void Trainer::make_executor() {
     };
   if (options_.faults)
     observer = with_faults(std::move(observer), *options_.faults, position_.step);
-  if (on_gpu() && world)
-    executor_ =
-        std::make_unique<JobExecutor>(compiled.programs,
-                                      make_cuda_rank(at_place(compiled.programs, world->rank()),
-                                                     *world, {.observer = std::move(observer)}),
-                                      *world);
-  else if (on_gpu())
-    executor_ =
-        make_fitting_cuda_executor(config_, std::move(compiled.programs), std::move(observer));
-  else if (world)
-    executor_ = make_cpu_job(compiled.programs, per_rank, *world, std::move(observer));
-  else
-    executor_ = make_cpu_executor(std::move(compiled.programs), per_rank, std::move(observer));
+  RunExecutor made =
+      make_run_executor(config_, model_, threads_, options_.world, std::move(observer));
+  executor_ = std::move(made.executor);
+  facts_ = std::move(made.facts);
+  if (!made.note.empty() && !quiet()) progress_.note(made.note);
+  for (const std::string& warning : made.warnings) warn(warning);
 }
 
 void Trainer::warn(const std::string& text) {
-  if (text.empty()) return;
   summary_.warnings.push_back(text);
   if (!quiet()) progress_.note("warning: " + text);
 }
@@ -128,11 +90,7 @@ void Trainer::prepare_output() {
         .help(
             "go on with --resume, choose another folder with --out, or replace it with "
             "--overwrite");
-  std::error_code error;
-  std::filesystem::create_directories(out, error);
-  if (error)
-    throw user_error("cannot make the folder {}: {}", out.string(), error.message())
-        .help("choose another with --out");
+  make_folder(out);
   if (holds_run && !options_.resume) {
     std::filesystem::remove_all(out / "checkpoints");
     std::filesystem::remove_all(tensorboard_folder());

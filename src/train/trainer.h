@@ -7,16 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "comm/communicator.h"
-#include "compiler/compile.h"
 #include "core/precision.h"
 #include "exec/cpu/matmul_rate.h"
 #include "exec/device_executor.h"
 #include "exec/trace_recorder.h"
 #include "models/model_config.h"
-#include "models/model_size.h"
 #include "train/batch_feeder.h"
 #include "train/config.h"
 #include "train/data/batch_loader.h"
@@ -27,36 +24,10 @@
 #include "train/stop_signal.h"
 #include "train/text_generator.h"
 #include "train/token_text.h"
+#include "train/train_summary.h"
 #include "train/training_data.h"
 
 namespace tessera {
-
-struct TrainSummary {
-  int64_t first_step = 0, steps = 0;  // steps done before this run, and in all
-  int64_t parameters = 0;
-  double first_loss = 0, last_loss = 0;
-  std::optional<double> held_out_loss;
-  std::vector<double> losses;  // of every step of this run
-  double seconds = 0;          // in steps
-  double tokens_per_second = 0;
-  double mfu = 0, mfu_full = 0;  // causal count, full-attention count
-  double hfu = 0;                // all that the programs run, recomputation included
-  StepSplit split = {};          // of a step, mean over steps
-  double data_seconds = 0;       // the same: waited for data
-  FlopsPerToken flops_per_token;
-  double peak_flops_per_second = 0;
-  bool peak_measured = false;
-  int64_t planned_bytes = 0, resident_bytes = 0;
-  std::string stopped_by;  // the signal, if one did
-  std::filesystem::path out;
-  std::optional<std::filesystem::path> checkpoint;  // the newest
-  int64_t saves = 0, save_bytes = 0;                // checkpoints of this run, bytes of one
-  double save_stall_seconds = 0;    // that a step waited for one, mean over checkpoints
-  double save_written_seconds = 0;  // the same: that writing took, behind the steps
-  std::string save_error;           // of the last one; empty where it was saved
-  std::string trace;                // file, if one was written
-  std::vector<std::string> warnings;
-};
 
 struct TrainerOptions {
   bool resume = false;
@@ -74,7 +45,7 @@ class Trainer {
   TrainSummary run();
 
  private:
-  void warn(const std::string& text);   // nothing where it is empty
+  void warn(const std::string& text);
   void shout(const std::string& text);  // also where a run is to be quiet
   void prepare_output();
   void make_executor();
@@ -113,7 +84,6 @@ class Trainer {
   TrainerOptions options_;
   ModelConfig model_;
   Precision precision_;
-  BatchShape shape_;
   int threads_;
   TokenText text_;
   TrainingData data_;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run went: what its last lines, its JSON and its report say.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/model_size.h"
+#include "train/metrics.h"
+
+namespace tessera {
+
+struct TrainSummary {
+  int64_t first_step = 0, steps = 0;  // steps done before this run, and in all
+  int64_t parameters = 0;
+  double first_loss = 0, last_loss = 0;
+  std::optional<double> held_out_loss;
+  std::vector<double> losses;  // of every step of this run
+  double seconds = 0;          // in steps
+  double tokens_per_second = 0;
+  double mfu = 0, mfu_full = 0;  // causal count, full-attention count
+  double hfu = 0;                // all that the programs run, recomputation included
+  StepSplit split = {};          // of a step, mean over steps
+  double data_seconds = 0;       // the same: waited for data
+  FlopsPerToken flops_per_token;
+  double peak_flops_per_second = 0;
+  bool peak_measured = false;
+  int64_t planned_bytes = 0, resident_bytes = 0;
+  std::string stopped_by;  // the signal, if one did
+  std::filesystem::path out;
+  std::optional<std::filesystem::path> checkpoint;  // the newest
+  int64_t saves = 0, save_bytes = 0;                // checkpoints of this run, bytes of one
+  double save_stall_seconds = 0;    // that a step waited for one, mean over checkpoints
+  double save_written_seconds = 0;  // the same: that writing took, behind the steps
+  std::string save_error;           // of the last one; empty where it was saved
+  std::string trace;                // file, if one was written
+  std::vector<std::string> warnings;
+};
+
+}  // namespace tessera
