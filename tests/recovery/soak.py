@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kills and stops random ranks of a supervised run for an hour, at random moments, then asks it to end. Prints the goodput: the share of
-its time that went into steps that count. Then does as many steps again with nobody disturbing them, prints their time over that of
-the disturbed ones, and checks that both runs have the same bits."""
+"""Kills and stops random ranks of a supervised run for an hour, at random moments, then asks it to end. Prints the goodput: the
+share of its time that went into steps that count. Then does as many steps again with nobody disturbing them, prints their time
+over that of the disturbed ones, and checks that both runs have the same bits."""
 import argparse
 import json
 import os
@@ -17,6 +17,7 @@ import time
 from small_run import Run, environment, last_checkpoint, steps_done, wait_until, words
 
 DEADLINE_SECONDS = 5  # after which a stopped rank is taken for hung
+LEAST_GAP_SECONDS = 2 * DEADLINE_SECONDS
 ENDLESS = 10**9  # steps: a signal ends the run
 
 
@@ -46,7 +47,9 @@ def disturb(run, mean_gap, until, chooser):
     """Returns how many ranks were killed and stopped."""
     kills = stops = 0
     while time.monotonic() < until and run.process.poll() is None:
-        time.sleep(min(chooser.expovariate(1 / mean_gap), max(0.0, until - time.monotonic())))
+        # Each one finds a run that has saved since the one before: three in a row without that are given up, as they should be.
+        gap = LEAST_GAP_SECONDS + chooser.expovariate(1 / max(0.1, mean_gap - LEAST_GAP_SECONDS))
+        time.sleep(min(gap, max(0.0, until - time.monotonic())))
         ranks = run.ranks()
         if not ranks or run.process.poll() is not None:
             continue
@@ -64,7 +67,7 @@ def await_recovery(out):
     """Behind the last disturbance: until the run has saved once more."""
     checkpoints = out / "checkpoints"
     before = set(checkpoints.iterdir()) if checkpoints.exists() else set()
-    time.sleep(2 * DEADLINE_SECONDS)
+    time.sleep(LEAST_GAP_SECONDS)
     wait_until(lambda: any(folder not in before for folder in checkpoints.glob("step-????????")), 120, step=0.1)
 
 
