@@ -29,7 +29,7 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 	@tools/test.sh $(PRESET) $(ARGS)
 
 test-all: test ## every test, every legal plan of up to eight ranks against one rank, every rank killed in every phase
-	@$(BUILD)/tests/plans/tessera_plan_tests --all --gtest_brief=1
+	@$(BUILD)/tessera_plan_tests --all --gtest_brief=1
 	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
 
 fuzz: ## half a minute of hostile input for each reader of files (ARGS goes to fuzz/run.py: ARGS='--seconds 600 config')
