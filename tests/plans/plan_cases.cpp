@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <set>
 
 #include "core/random.h"
 
@@ -97,14 +96,20 @@ std::array<int, kFactors> choices(const PlanCase& c) {
           place_in(kRecomputes, c.recompute)};
 }
 
-using Pair = std::array<int, 4>;  // factor, choice, factor, choice
+// Every pair of a case's choices, as a number of its own: factor and choice of the one, of the
+// other.
+constexpr int kPairs = kFactors * (kFactors - 1) / 2, kChoices = 16;
+using Pairs = std::array<uint32_t, kPairs>;
 
-std::vector<Pair> pairs(const PlanCase& c) {
+Pairs pairs(const PlanCase& c) {
   const std::array<int, kFactors> chosen = choices(c);
-  std::vector<Pair> found;
-  for (int i = 0; i < kFactors; ++i)
-    for (int j = i + 1; j < kFactors; ++j)
-      found.push_back({i, chosen[static_cast<size_t>(i)], j, chosen[static_cast<size_t>(j)]});
+  Pairs found{};
+  size_t at = 0;
+  for (size_t i = 0; i < kFactors; ++i)
+    for (size_t j = i + 1; j < kFactors; ++j)
+      found[at++] = static_cast<uint32_t>(
+          ((i * kFactors + j) * kChoices + static_cast<size_t>(chosen[i])) * kChoices +
+          static_cast<size_t>(chosen[j]));
   return found;
 }
 
@@ -143,24 +148,29 @@ PlanCase made_case(uint64_t n) {
   return c;
 }
 
-// Greedy: always the case that adds most pairs.
+// Greedy: always the case that adds most pairs. Every test process does this before it runs one
+// test, so it must be quick.
 std::vector<PlanCase> covering(const std::vector<PlanCase>& all) {
-  std::set<Pair> open;
+  std::vector<char> open(size_t{kFactors} * kFactors * kChoices * kChoices, 0);
+  std::vector<Pairs> pairs_of;
   for (const PlanCase& c : all)
-    for (const Pair& pair : pairs(c)) open.insert(pair);
+    for (const uint32_t pair : pairs_of.emplace_back(pairs(c))) open[pair] = 1;
   std::vector<PlanCase> chosen;
-  while (!open.empty()) {
-    const auto gain = [&](const PlanCase& c) {
-      const std::vector<Pair> own = pairs(c);
-      return std::count_if(own.begin(), own.end(), [&](const Pair& p) { return open.contains(p); });
-    };
-    const auto best =
-        std::max_element(all.begin(), all.end(),
-                         [&](const PlanCase& a, const PlanCase& b) { return gain(a) < gain(b); });
-    for (const Pair& pair : pairs(*best)) open.erase(pair);
-    chosen.push_back(*best);
+  while (true) {
+    size_t best = 0;
+    int most = 0;
+    for (size_t i = 0; i < all.size(); ++i) {
+      int gain = 0;
+      for (const uint32_t pair : pairs_of[i]) gain += open[pair];
+      if (gain > most) {
+        best = i;
+        most = gain;
+      }
+    }
+    if (most == 0) return chosen;
+    for (const uint32_t pair : pairs_of[best]) open[pair] = 0;
+    chosen.push_back(all[best]);
   }
-  return chosen;
 }
 
 Recompute recompute_of(const std::string& name) {

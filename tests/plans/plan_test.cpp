@@ -60,14 +60,15 @@ std::vector<PlanCase> plans_of_many_microbatches() {
 }
 
 void add_all(bool every_plan) {
-  add("Plan", every_plan ? all_plan_cases() : covering_plan_cases(), expect_equal_on_cpu);
-  add("Pipeline", covering_pipeline_cases(), expect_equal_on_cpu);
+  const std::vector<PlanCase> plans = covering_plan_cases(), pipelines = covering_pipeline_cases();
+  add("Plan", every_plan ? all_plan_cases() : plans, expect_equal_on_cpu);
+  add("Pipeline", pipelines, expect_equal_on_cpu);
   add("ManyMicrobatches", plans_of_many_microbatches(), expect_equal_on_cpu);
-  add("PlanMemory", covering_plan_cases(), expect_memory_to_the_byte);
-  add("PipelineMemory", covering_pipeline_cases(), expect_memory_to_the_byte);
+  add("PlanMemory", plans, expect_memory_to_the_byte);
+  add("PipelineMemory", pipelines, expect_memory_to_the_byte);
   if (device_names().size() == 1) return;
-  add("GpuPlan", covering_plan_cases(), expect_equal_on_gpu);
-  add("GpuPipeline", covering_pipeline_cases(), expect_equal_on_gpu);
+  add("GpuPlan", plans, expect_equal_on_gpu);
+  add("GpuPipeline", pipelines, expect_equal_on_gpu);
   add("GpuManyMicrobatches", plans_of_many_microbatches(), expect_equal_on_gpu);
 }
 
