@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails when a generated page or picture of docs/ is not what the binary writes; with --update rewrites them.
+# Fails when a generated page or picture of docs/ is not what the binary writes (with --update rewrites them), or when a
+# page names a file, heading, subcommand, flag or config key that is not there.
 # Usage: tools/check_docs.sh [--update] [binary]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -40,3 +41,4 @@ if [[ ${#stale[@]} -gt 0 ]]; then
   echo " help: run tools/check_docs.sh --update and commit the result" >&2
   exit 1
 fi
+python3 tools/check_pages.py "$binary"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of check_style and check_layers: each rule sees the breach it is for, and nothing else."""
+"""Tests of check_style, check_layers and check_pages: each rule sees the breach it is for, and nothing else."""
 import unittest
 
 import check_layers
+import check_pages
 import check_style
 
 
@@ -63,6 +64,42 @@ class Layers(unittest.TestCase):
 
     def test_tests_include_anything(self):
         self.assertIsNone(check_layers.problem("ops/conformance_test.cpp", "exec/executor.h"))
+
+
+class FakeBinary(check_pages.Binary):
+    """Knows `train --steps --set`, `bench` with its own `step --batch`, and the key train.seq."""
+    SAYS = {("docs", "config"): "| `train.seq` | 128 |", ("train", "--help"): "  --steps N --set KEY=VALUE",
+            ("bench", "--help"): "Subcommands:\n  step   a step", ("bench", "step", "--help"): "  --batch N"}
+
+    def ask(self, *arguments):
+        return self.SAYS.get(arguments, "")
+
+
+class Pages(unittest.TestCase):
+    def problems(self, text):
+        page = check_pages.ROOT / "README.md"
+        return [what for _, what in check_pages.problems_of(page, text, FakeBinary("tessera")) if what]
+
+    def test_a_link_leads_to_a_file_and_a_heading(self):
+        self.assertEqual(self.problems("[a](LICENSE) [b](docs/report.md#the-diagnosis) [c](https://a.b/c)"), [])
+        self.assertEqual(len(self.problems("[a](LICENCE)\n[b](docs/report.md#no-such-heading)")), 2)
+
+    def test_a_path_is_in_the_tree(self):
+        self.assertEqual(self.problems("`src/report/*_test.cpp` and `tools/lint.sh`"), [])
+        self.assertEqual(len(self.problems("`src/report/gone.cpp`")), 1)
+
+    def test_a_command_has_known_flags_and_keys(self):
+        self.assertEqual(self.problems("```\nbuild/x/tessera train --steps 3 --set train.seq=4  # --what\n```"), [])
+        self.assertEqual(len(self.problems("```\ntessera train \\\n  --stesp 3\n```")), 1)
+        self.assertEqual(len(self.problems("`tessera train --set train.sqe=4`")), 1)
+        self.assertEqual(len(self.problems("`tessera tain`")), 1)
+
+    def test_a_nested_command_has_flags_of_its_own(self):
+        self.assertEqual(self.problems("`tessera bench step --batch 4`"), [])
+        self.assertEqual(len(self.problems("`tessera bench step --steps 4`")), 1)
+
+    def test_launch_takes_the_flags_of_what_it_launches(self):
+        self.assertEqual(self.problems("`tessera launch train --steps 3`"), [])
 
 
 if __name__ == "__main__":
