@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace tessera {
 namespace {
@@ -91,8 +90,7 @@ CollectiveHeader header_of(const Collective& collective, int64_t number) {
     header.dtype = DType::Fp32;
   if (has_root(collective.kind)) header.root = collective.root;
   if (reduces(collective.kind)) header.reduction = collective.reduction;
-  const size_t length = std::min(collective.name.size(), CollectiveHeader::kNameBytes - 1);
-  std::memcpy(header.text, collective.name.data(), length);
+  collective.name.copy(header.text, CollectiveHeader::kNameBytes - 1);
   return header;
 }
 

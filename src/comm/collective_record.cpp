@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/collective_record.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 
 namespace tessera {
 
@@ -19,7 +17,7 @@ int64_t CollectiveRecord::start(const CollectiveHeader& header, std::string_view
   entry.waits_for.store(-1, std::memory_order_relaxed);
   entry.header = header;
   entry.group = {};
-  std::memcpy(entry.group.data(), group.data(), std::min(group.size(), entry.group.size() - 1));
+  group.copy(entry.group.data(), entry.group.size() - 1);
   entry.started_ns = steady_now_ns();
   entry.ended_ns.store(0, std::memory_order_release);
   return number;

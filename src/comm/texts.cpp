@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/texts.h"
 
-#include <cstring>
 #include <limits>
 
 #include "core/error.h"
@@ -49,7 +48,7 @@ std::vector<std::string> gather_texts(Communicator& group, std::string mine) {
   for (size_t from = 1; from < members; ++from) {
     if (own != 0 && own != from) continue;
     std::vector<int32_t> words = words_for(lengths[from]);
-    if (own == from) std::memcpy(words.data(), mine.data(), mine.size());
+    if (own == from) mine.copy(reinterpret_cast<char*>(words.data()), mine.size());
     Collective move =
         of_words(own == 0 ? CollectiveKind::Recv : CollectiveKind::Send, words, own != 0, own == 0);
     move.root = own == 0 ? static_cast<int>(from) : 0;
@@ -64,7 +63,7 @@ std::string share_text(Communicator& group, std::string of_first) {
   std::vector<int32_t> length{group.rank() == 0 ? length_of(of_first) : 0};
   group.run(of_words(CollectiveKind::Broadcast, length, true, true));
   std::vector<int32_t> words = words_for(length[0]);
-  if (group.rank() == 0) std::memcpy(words.data(), of_first.data(), of_first.size());
+  if (group.rank() == 0) of_first.copy(reinterpret_cast<char*>(words.data()), of_first.size());
   if (!words.empty()) group.run(of_words(CollectiveKind::Broadcast, words, true, true));
   return text_of(words, length[0]);
 }

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/stop_signal.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace tessera {
 namespace {
 
-// A signal handler can reach nothing but a global.
-volatile std::sig_atomic_t received = 0, save_asked = 0;
+// A signal handler can reach nothing but a global, and it may run in any thread of the process.
+std::atomic<int> received = 0;
+std::atomic<bool> save_asked = false;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 void on_signal(int number) {
   received = number;
   std::signal(number, SIG_DFL);
 }
 
-void on_save_signal(int /*number*/) { save_asked = 1; }
+void on_save_signal(int /*number*/) { save_asked = true; }
 
 }  // namespace
 
 StopSignal::StopSignal() {
   received = 0;
-  save_asked = 0;
+  save_asked = false;
   std::signal(SIGUSR1, on_save_signal);
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
@@ -36,11 +39,7 @@ StopSignal::~StopSignal() {
 
 bool StopSignal::requested() const { return received != 0; }
 
-bool StopSignal::take_save_request() {
-  const bool asked = save_asked != 0;
-  if (asked) save_asked = 0;
-  return asked;
-}
+bool StopSignal::take_save_request() { return save_asked.exchange(false); }
 
 const char* StopSignal::name() const {
   if (received == SIGUSR2) return "SIGUSR2";

@@ -173,8 +173,10 @@ bool LocalWorld::take(const InFlight& receive) {
   begin_touching(receive);
   move_received(receive);
   end_touching();
+  // Once it is done, another thread of this rank may return from its wait and end the receive.
+  SharedWord& senders_bell = hub_.seat(receive.channel->ranks[sender]).bell;
   receive.mailbox(receive.member).word.set(word_at(receive.header.number, Stage::Done));
-  hub_.seat(receive.channel->ranks[sender]).bell.bump();
+  senders_bell.bump();
   return true;
 }
 
