@@ -50,7 +50,13 @@ endif()
 if(TESSERA_CHECKED)
   target_compile_definitions(tessera_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
+
+# Seconds that a test may take; sanitizers slow them down about tenfold.
+set(TESSERA_TEST_SECONDS 120)
+set(TESSERA_LONG_TEST_SECONDS 600)
 if(TESSERA_SANITIZE)
+  set(TESSERA_TEST_SECONDS 1200)
+  set(TESSERA_LONG_TEST_SECONDS 6000)
   target_compile_definitions(tessera_options INTERFACE TESSERA_SANITIZED)
   target_compile_options(tessera_options INTERFACE -fsanitize=${TESSERA_SANITIZE}
                                                    -fno-omit-frame-pointer

@@ -66,7 +66,7 @@ function(tessera_finish_tests)
       TEST_FILTER ${filter}
       TEST_LIST tessera_${label}_tests
       DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS ${label} TIMEOUT 600)
+      PROPERTIES LABELS ${label} TIMEOUT ${TESSERA_LONG_TEST_SECONDS})
   endforeach()
   string(SUBSTRING "${other_labels}" 1 -1 other_labels)
   gtest_discover_tests(
@@ -74,5 +74,5 @@ function(tessera_finish_tests)
     TEST_FILTER "-${other_labels}"
     TEST_LIST tessera_unit_tests
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS unit TIMEOUT 120)
+    PROPERTIES LABELS unit TIMEOUT ${TESSERA_TEST_SECONDS})
 endfunction()

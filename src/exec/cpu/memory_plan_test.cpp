@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "exec/testing/small_run.h"
 
@@ -173,6 +174,8 @@ TEST(SlowMemoryPlan, ChunksGiveTheSameBitsPoisonedAndOnAnyNumberOfThreads) {
 }
 
 TEST(SlowMemoryPlan, TheProcessGrowsByWhatIsPlanned) {
+  if (!std::string_view(SANITIZERS).empty())
+    GTEST_SKIP() << "sanitizers (" SANITIZERS ") keep memory beside the program's";
   SmallModel model = small_model("Gpt");
   model.config = {.family = Family::Gpt,
                   .layers = 4,
