@@ -4,8 +4,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -17,7 +19,8 @@ namespace {
 constexpr std::array<std::string_view, kNumFaultPhases> kPhases{
     "load",  "forward", "collective", "backward", "update", "snapshot",
     "write", "fsync",   "rename",     "manifest", "prune",  "exit"};
-constexpr std::array<std::string_view, 6> kActions{"kill",     "stop",     "abort",
+// The last three are errors.
+constexpr std::array<std::string_view, 7> kActions{"kill",     "stop",     "abort", "hang",
                                                    "no_space", "io_error", "nan"};
 
 int64_t number(std::string_view key, std::string_view text) {
@@ -86,7 +89,7 @@ void FaultPlan::set(Fault& fault, std::string_view key, std::string_view value) 
     fault.phase = static_cast<FaultPhase>(index_of(kPhases, key, value));
   else if (key == "action") {
     const size_t action = index_of(kActions, key, value);
-    fault.action = static_cast<Action>(std::min<size_t>(action, 3));
+    fault.action = static_cast<Action>(std::min(action, static_cast<size_t>(Action::Error)));
     fault.error = value == "no_space" ? ENOSPC : value == "nan" ? EDOM : EIO;
   } else {
     throw user_error("a fault has no {}", key)
@@ -95,7 +98,7 @@ void FaultPlan::set(Fault& fault, std::string_view key, std::string_view value) 
   }
 }
 
-int FaultPlan::at(FaultPhase phase, int rank, int64_t step) {
+const FaultPlan::Fault* FaultPlan::struck(FaultPhase phase, int rank, int64_t step) {
   const std::lock_guard lock(mutex_);
   for (Fault& fault : faults_) {
     if (fault.phase != phase || (fault.rank >= 0 && fault.rank != rank) ||
@@ -106,13 +109,19 @@ int FaultPlan::at(FaultPhase phase, int rank, int64_t step) {
       fault.seen_step = step;
       fault.seen = 0;
     }
-    if (++fault.seen != fault.nth) continue;
-    if (fault.action == Action::Kill) std::raise(SIGKILL);
-    if (fault.action == Action::Stop) std::raise(SIGSTOP);
-    if (fault.action == Action::Abort) std::abort();
-    return fault.action == Action::Error ? fault.error : 0;
+    if (++fault.seen == fault.nth) return &fault;
   }
-  return 0;
+  return nullptr;
+}
+
+int FaultPlan::at(FaultPhase phase, int rank, int64_t step) {
+  const Fault* fault = struck(phase, rank, step);
+  if (!fault) return 0;
+  if (fault->action == Action::Kill) std::raise(SIGKILL);
+  if (fault->action == Action::Stop) std::raise(SIGSTOP);
+  if (fault->action == Action::Abort) std::abort();
+  while (fault->action == Action::Hang) std::this_thread::sleep_for(std::chrono::hours(1));
+  return fault->action == Action::Error ? fault->error : 0;
 }
 
 }  // namespace tessera

@@ -32,15 +32,15 @@ class FaultPlan {
  public:
   // "rank=1,phase=write,step=3,nth=2,action=kill"; several are parted by ";". Without rank or step
   // any will do; nth counts the times that one rank comes by in one step. Actions: kill, stop,
-  // abort, an error of the system for phases that call it: no_space, io_error; or nan, of
-  // the first number that an instruction reads.
+  // abort, which take the process; hang, which takes the thread; an error of the system for phases
+  // that call it: no_space, io_error; or nan, of the first number that an instruction reads.
   explicit FaultPlan(std::string_view text);
 
   // From any thread. Returns 0, or the errno that the call behind it shall fail with; EDOM: nan.
   int at(FaultPhase phase, int rank, int64_t step);
 
  private:
-  enum class Action : uint8_t { Kill, Stop, Abort, Error };
+  enum class Action : uint8_t { Kill, Stop, Abort, Hang, Error };
   struct Fault {
     int64_t rank = -1, step = -1;  // -1: any
     FaultPhase phase = FaultPhase::Load;
@@ -52,6 +52,7 @@ class FaultPlan {
   };
   static Fault parse(std::string_view text);
   static void set(Fault& fault, std::string_view key, std::string_view value);
+  const Fault* struck(FaultPhase phase, int rank, int64_t step);  // null: none
 
   std::mutex mutex_;
   std::vector<Fault> faults_;

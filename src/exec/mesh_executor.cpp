@@ -3,10 +3,17 @@
 // may touch the ranks' memory.
 #include "exec/mesh_executor.h"
 
+#include <algorithm>
+
 #include "comm/local/run_ranks.h"
 #include "program/check_program.h"
 
 namespace tessera {
+namespace {
+
+constexpr double kLongestGraceSeconds = 10;  // for ranks to end once one has failed
+
+}  // namespace
 
 MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions options)
     : LocalMesh(view_of(programs)),
@@ -21,7 +28,9 @@ MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions op
   if (options_.change_program) check_own_programs();
   runner_ = std::thread([this] {
     try {
-      run_ranks(hub_, [this](RankWorld& world) { serve(world); });
+      run_ranks(
+          hub_, [this](RankWorld& world) { serve(world); },
+          std::min(options_.deadline_seconds, kLongestGraceSeconds));
     } catch (...) {
       const std::lock_guard lock(mutex_);
       error_ = std::current_exception();
@@ -120,16 +129,16 @@ std::vector<RankTimes> MeshExecutor::rank_times() const {
   return times;
 }
 
-std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs, int threads_per_rank,
-                                            RankObserver observer) {
+std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs,
+                                            MeshExecutorOptions options) {
   if (programs.front().mesh.num_ranks() > 1)
-    return std::make_unique<MeshExecutor>(
-        std::move(programs),
-        MeshExecutorOptions{.threads = threads_per_rank, .observer = std::move(observer)});
-  CpuExecutorOptions options{.threads = threads_per_rank};
-  if (observer)
-    options.observer = [observer](const InstructionEvent& event) { observer(0, event); };
-  return std::make_unique<CpuExecutor>(std::move(programs.front()), std::move(options));
+    return std::make_unique<MeshExecutor>(std::move(programs), std::move(options));
+  CpuExecutorOptions alone{.threads = options.threads, .poison = options.poison};
+  if (options.observer)
+    alone.observer = [observer = std::move(options.observer)](const InstructionEvent& event) {
+      observer(0, event);
+    };
+  return std::make_unique<CpuExecutor>(std::move(programs.front()), std::move(alone));
 }
 
 }  // namespace tessera

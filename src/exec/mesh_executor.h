@@ -19,7 +19,9 @@ namespace tessera {
 struct MeshExecutorOptions {
   int threads = 1;  // of each rank
   bool poison = false;
-  double deadline_seconds = 120;  // of every collective
+  // Of every wait for another rank. A thread that hangs cannot be ended: it is named, and the
+  // process ends with kPeerExitStatus.
+  double deadline_seconds = 120;
   // Called on the rank's own thread.
   RankObserver observer = {};
   // Gives a rank a program of its own; the ranks' collectives are then checked against each other.
@@ -62,7 +64,7 @@ class MeshExecutor : public LocalMesh {
 };
 
 // One rank, or the mesh of a program: what runs it here.
-std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs, int threads_per_rank,
-                                            RankObserver observer = {});
+std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs,
+                                            MeshExecutorOptions options);
 
 }  // namespace tessera

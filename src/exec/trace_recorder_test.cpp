@@ -23,8 +23,8 @@ nlohmann::json trace_of(std::vector<Axis> mesh) {
           .programs;
   TraceRecorder trace(programs.front().mesh);
   const auto executor = make_cpu_executor(
-      std::move(programs), 1,
-      [&](int rank, const InstructionEvent& event) { trace.observe(rank, event); });
+      std::move(programs),
+      {.observer = [&](int rank, const InstructionEvent& event) { trace.observe(rank, event); }});
   initialise_states(*executor, 1);
   write_made_batch(*executor, 1, {.seed = 1, .vocabulary = model.config.vocabulary});
   executor->write_step("learning_rate", 1e-3);

@@ -28,7 +28,8 @@ std::unique_ptr<Executor> make_executor(const Config& config) {
                                           precision_of_config(config), HeadKind::Loss),
                               options);
   if (gpu) return make_cuda_executor(std::move(compiled.programs));
-  return make_cpu_executor(std::move(compiled.programs), per_rank);
+  return make_cpu_executor(std::move(compiled.programs),
+                           {.threads = per_rank, .deadline_seconds = config.run.deadline_seconds});
 }
 
 // Rows behind the last sample count nothing.

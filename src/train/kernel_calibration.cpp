@@ -68,8 +68,9 @@ class MadeRun {
             .programs;
     seen_.reserve(1 << 16);
     executor_ = make_cpu_executor(
-        std::move(programs), load.threads,
-        [this](int rank, const InstructionEvent& event) { observe(rank, event); });
+        std::move(programs),
+        {.threads = load.threads,
+         .observer = [this](int rank, const InstructionEvent& event) { observe(rank, event); }});
     initialise_states(*executor_, 1);
     write_random_batch(*executor_, sizes.vocabulary);
   }

@@ -34,7 +34,9 @@ std::unique_ptr<Executor> executor_of(const Config& config, std::vector<Program>
                                          *world);
   if (on_gpu) return make_fitting_cuda_executor(config, std::move(programs), std::move(observer));
   if (world) return make_cpu_job(programs, threads, *world, std::move(observer));
-  return make_cpu_executor(std::move(programs), threads, std::move(observer));
+  return make_cpu_executor(std::move(programs), {.threads = threads,
+                                                 .deadline_seconds = config.run.deadline_seconds,
+                                                 .observer = std::move(observer)});
 }
 
 }  // namespace

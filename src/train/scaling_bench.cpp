@@ -37,7 +37,7 @@ Config with_mesh(Config config, const std::vector<Axis>& mesh) {
 class Turn {
  public:
   Turn(std::vector<Program> programs, int threads_per_rank, uint64_t seed, int64_t vocabulary)
-      : executor_(make_cpu_executor(std::move(programs), threads_per_rank)) {
+      : executor_(make_cpu_executor(std::move(programs), {.threads = threads_per_rank})) {
     initialise_states(*executor_, seed);
     write_random_batch(*executor_, vocabulary);
   }

@@ -85,8 +85,8 @@ class StepBench {
       executor_ =
           make_fitting_cuda_executor(config_, std::move(compiled.programs), std::move(observer));
     } else {
-      executor_ =
-          make_cpu_executor(std::move(compiled.programs), result_.threads, std::move(observer));
+      executor_ = make_cpu_executor(std::move(compiled.programs),
+                                    {.threads = result_.threads, .observer = std::move(observer)});
     }
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
     write_random_batch(*executor_, model_.vocabulary);

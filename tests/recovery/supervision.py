@@ -66,6 +66,17 @@ def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
     assert last_checkpoint(out) == last_checkpoint(undisturbed), "other bits than those of the undisturbed run"
 
 
+def a_hanging_thread_is_named(binary, folder):
+    out = folder / "thread"
+    begin = time.monotonic()
+    done = train(binary, out, fault="rank=1,phase=collective,step=3,action=hang", more=["--set", "run.deadline_seconds=0.5"])
+    seconds = time.monotonic() - begin
+    assert done.returncode == 3, done.stderr
+    assert "no reply from rank 1 for 0.5 s" in done.stderr or "hangs on rank 1" in done.stderr, done.stderr
+    assert seconds < 5, f"after {seconds} s: {done.stderr}"
+    assert steps_done(out) == 2, steps_done(out)
+
+
 def a_stale_run_cannot_write(binary, folder):
     out = folder / "stale"
     stale = Run(words(binary, out, LONG, 2, ["--processes"]), folder / "stale.log",
@@ -124,7 +135,8 @@ def fewer_ranks_take_over(binary, folder):
 
 
 CHECKS = [a_death_is_seen_and_the_run_goes_on, nobody_is_left_when_the_supervisor_is_killed,
-          a_stopped_rank_is_named_and_the_run_recovers, a_stale_run_cannot_write, signals_save, fewer_ranks_take_over]
+          a_stopped_rank_is_named_and_the_run_recovers, a_hanging_thread_is_named,
+          a_stale_run_cannot_write, signals_save, fewer_ranks_take_over]
 
 
 def main():

@@ -25,7 +25,7 @@ SmallMachine::SmallMachine(std::vector<std::string> overrides, RankWorld* world)
   if (world)
     executor_ = make_cpu_job(compiled.programs, 1, *world);
   else
-    executor_ = make_cpu_executor(std::move(compiled.programs), 1);
+    executor_ = make_cpu_executor(std::move(compiled.programs), {});
   initialise_states(*executor_, 1);
 }
 
