@@ -10,8 +10,11 @@
 #include "checkpoint/convert.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "models/model_size.h"
 #include "train/find_checkpoint.h"
+#include "train/model_of_config.h"
 #include "train/progress.h"
+#include "train/stored_model.h"
 
 namespace tessera {
 namespace {
@@ -109,9 +112,14 @@ void run_list(const CheckpointCommand& command, bool bytes) {
 void run_show(const CheckpointCommand& command) {
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const CheckpointFacts& facts = checkpoint.facts();
+  const Config config = config_of(checkpoint);
+  const ModelConfig model = model_of_config(config);
   if (command.json) {
     nlohmann::json json = json_of({{0, checkpoint.path()}, {}, {}});
     json["step"] = facts.position.step;
+    json["model"] = preset_name(config);
+    json["family"] = name(model.family);
+    json["parameters"] = parameter_count(model);
     json["config"] = facts.config_toml;
     for (const auto& [name, tensor] : checkpoint.tensors())
       json["results"].push_back(
@@ -119,9 +127,12 @@ void run_show(const CheckpointCommand& command) {
     fmt::print("{}\n", json.dump());
     return;
   }
-  fmt::print("{}\nstep {}, next sample {}, {} tokens, seed {}, saved on mesh {}\n\n",
-             checkpoint.path().string(), facts.position.step, facts.position.next_sample,
-             facts.position.tokens, facts.seed, facts.mesh);
+  fmt::print("{}\nmodel {}: {}, {:.2f}M parameters\n", checkpoint.path().string(),
+             preset_name(config), name(model.family),
+             static_cast<double>(parameter_count(model)) / 1e6);
+  fmt::print("step {}, next sample {}, {} tokens, seed {}, saved on mesh {}\n\n",
+             facts.position.step, facts.position.next_sample, facts.position.tokens, facts.seed,
+             facts.mesh);
   for (const auto& [name, tensor] : checkpoint.tensors())
     fmt::print("{:<36} {} [{}]\n", name, tessera::name(tensor.dtype),
                fmt::join(tensor.shape, ", "));

@@ -76,7 +76,8 @@ std::string config_page() {
                           key.doc);
   page += fmt::format(
       "\n## [model]\n\n`model.preset` names one of the presets below; every field can be set over "
-      "it.\n\n| key | what it is |\n|---|---|\n");
+      "it. `custom` is none of them: every field is given, as for a model that was imported.\n\n| "
+      "key | what it is |\n|---|---|\n");
   for (const ModelField& field : model_fields())
     page += fmt::format("| `model.{}` | {} |\n", field.key, field.doc);
   page += fmt::format("\n| preset | what it is |\n|---|---|\n");

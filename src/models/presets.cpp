@@ -119,4 +119,10 @@ const Preset& find_preset(std::string_view name) {
   throw user_error("there is no model {}", name).help(fmt::format("use {}", one_of(names)));
 }
 
+std::string_view preset_of(const ModelConfig& config) {
+  for (const Preset& preset : kPresets)
+    if (resolved(preset.config) == config) return preset.name;
+  return kCustom;
+}
+
 }  // namespace tessera

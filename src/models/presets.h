@@ -16,7 +16,12 @@ struct Preset {
   BatchShape batch;  // a sensible microbatch to begin with
 };
 
+// In the place of a name: none of them, every field is given.
+inline constexpr std::string_view kCustom = "custom";
+
 std::span<const Preset> presets();
 const Preset& find_preset(std::string_view name);  // a UserError that lists the names when absent
+// The preset that a resolved config is, or kCustom.
+std::string_view preset_of(const ModelConfig& config);
 
 }  // namespace tessera

@@ -60,6 +60,13 @@ TEST(Presets, FitTheirOwnBatch) {
     EXPECT_NO_THROW(check_batch_shape(resolved(preset.config), preset.batch)) << preset.name;
 }
 
+TEST(Presets, AreKnownByTheirFields) {
+  for (const Preset& preset : presets()) EXPECT_EQ(preset_of(resolved(preset.config)), preset.name);
+  ModelConfig other = resolved(find_preset("llama3-1b").config);
+  other.context *= 2;
+  EXPECT_EQ(preset_of(other), kCustom);
+}
+
 TEST(Presets, AreListedWhenTheNameIsUnknown) {
   try {
     find_preset("gpt3");

@@ -9,7 +9,8 @@
 namespace tessera {
 
 ModelConfig model_of_config(const Config& config) {
-  ModelConfig model = find_preset(preset_name(config)).config;
+  const std::string preset = preset_name(config);
+  ModelConfig model = preset == kCustom ? ModelConfig{} : find_preset(preset).config;
   for (const auto& [key, text] : config.model)
     if (key != "preset") set_model_field(model, key, text);
   return resolved(model);
