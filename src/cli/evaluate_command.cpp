@@ -6,17 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numbers>
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "huggingface/tokenizer_files.h"
-#include "tokenizer/tokenizer_file.h"
-#include "train/data/encoded_text.h"
 #include "train/data/json_samples.h"
-#include "train/data/token_sampler.h"
 #include "train/evaluate_model.h"
 #include "train/model_of_config.h"
 #include "train/stored_model.h"
+#include "train/text_samples.h"
 #include "train/training_data.h"
 
 namespace tessera {
@@ -28,14 +26,16 @@ constexpr const char* kFooter =
     "  *.json   {\"tokens\": [[5, 9, 2], ...], \"labels\": [[9, 2, -1], ...]}: a label is the "
     "token\n"
     "           that should follow, a negative one none; without labels the next tokens\n"
-    "  else     text, read by the tokenizer.json beside the model, or as bytes\n"
+    "  else     text, a file or a folder, read by the tokenizer.json beside the model, or as "
+    "bytes:\n"
+    "           every token is a label but a file's first; the loss per byte is told too\n"
     "Examples:\n"
     "  tessera evaluate out notes.txt\n"
     "  tessera evaluate out \"shards/val_*.bin\" --samples 100 --batch 4 --mesh dp=2\n"
     "  tessera evaluate llama-3.2-1b tokens.json --precision fp32 --json";
 
 struct EvaluateCommand {
-  std::string from, data;
+  std::string from, data, tokenizer;
   RunOptions run;
   int64_t samples = 0;
   bool averaged = false;
@@ -52,19 +52,28 @@ Config config_for(const EvaluateCommand& command, const Config& trained) {
   return load_config({}, command.run.all(), base);
 }
 
-void print(const EvaluateCommand& command, const Config& config, const Evaluation& evaluation) {
-  const Mesh mesh = Mesh(config.mesh);
+// `bytes` of text are what the labels stand for; 0: not known.
+void print(const EvaluateCommand& command, const Config& config, const Evaluation& evaluation,
+           int64_t bytes) {
+  const double per_byte = bytes > 0 ? evaluation.loss * static_cast<double>(evaluation.labels) /
+                                          static_cast<double>(bytes)
+                                    : 0;
   if (command.run.json) {
-    const nlohmann::json json{{"model", command.from},
-                              {"data", command.data},
-                              {"mesh", to_string(mesh)},
-                              {"precision", config.train.precision},
-                              {"seq", config.train.seq},
-                              {"samples", evaluation.samples},
-                              {"labels", evaluation.labels},
-                              {"loss", evaluation.loss},
-                              {"perplexity", std::exp(evaluation.loss)},
-                              {"seconds", evaluation.seconds}};
+    nlohmann::json json{{"model", command.from},
+                        {"data", command.data},
+                        {"mesh", to_string(Mesh(config.mesh))},
+                        {"precision", config.train.precision},
+                        {"seq", config.train.seq},
+                        {"samples", evaluation.samples},
+                        {"labels", evaluation.labels},
+                        {"loss", evaluation.loss},
+                        {"perplexity", std::exp(evaluation.loss)},
+                        {"seconds", evaluation.seconds}};
+    if (bytes > 0) {
+      json["bytes"] = bytes;
+      json["loss_per_byte"] = per_byte;
+      json["bits_per_byte"] = per_byte / std::numbers::ln2;
+    }
     fmt::print("{}\n", json.dump());
     return;
   }
@@ -72,46 +81,52 @@ void print(const EvaluateCommand& command, const Config& config, const Evaluatio
              evaluation.loss, std::exp(evaluation.loss), evaluation.labels, evaluation.samples,
              evaluation.samples == 1 ? "" : "s", config.train.seq, config.train.precision,
              evaluation.seconds);
+  if (bytes > 0)
+    fmt::print("{:.6f} per byte ({:.4f} bits) of the {} that the labels stand for\n", per_byte,
+               per_byte / std::numbers::ln2, bytes);
 }
 
 struct Samples {
-  TrainingData data;  // what `source` reads from
+  TrainingData data;  // what a sampler reads from
   std::unique_ptr<SampleSource> source;
   int64_t count = 0, seq = 0;
+  int64_t bytes = 0;  // of text, that the labels stand for; 0: not known
 };
 
-Samples json_samples(const std::string& path, const ModelConfig& model) {
-  auto rows = std::make_unique<JsonSamples>(path, model.vocabulary);
-  Samples samples{.data = {}, .source = {}, .count = rows->samples(), .seq = rows->seq()};
+int64_t limited(const EvaluateCommand& command, size_t samples) {
+  const auto all = static_cast<int64_t>(samples);
+  return command.samples > 0 ? std::min(all, command.samples) : all;
+}
+
+Samples open_json(const EvaluateCommand& command, const ModelConfig& model) {
+  auto rows = std::make_unique<RowSamples>(json_samples(command.data, model.vocabulary));
+  Samples samples{.data = {}, .source = {}, .count = limited(command, rows->rows().size())};
+  samples.seq = rows->seq();
   samples.source = std::move(rows);
   return samples;
 }
 
-// As the model's tokenizer reads it.
-TrainingData open_text(const std::filesystem::path& tokenizer, const Config& config,
-                       const ModelConfig& model) {
-  TrainingData data;
-  data.tokens.push_back(std::make_unique<EncodedText>(config.data.path, read_tokenizer(tokenizer)));
-  const TokenSource& tokens = *data.tokens.front();
-  if (tokens.vocabulary_size() > model.vocabulary)
-    throw user_error("{} gives token {}, the model has a vocabulary of {}", tokenizer.string(),
-                     tokens.vocabulary_size() - 1, model.vocabulary)
-        .help("it is another model's tokenizer");
-  data.train = std::make_unique<TokenSampler>(tokens, TokenSamplerOptions{.seq = config.train.seq});
-  return data;
+Samples open_text(const EvaluateCommand& command, const StateSource& stored, const Config& config,
+                  const ModelConfig& model) {
+  const TokenText words(tokenizer_of(stored, command.tokenizer), model.vocabulary);
+  if (!words.is_text())
+    throw user_error("{} is text, and beside {} is no tokenizer.json", command.data,
+                     stored.path().string())
+        .help("give the model's with --tokenizer, or give token shards (*.bin)");
+  auto rows = std::make_unique<RowSamples>(text_samples(command.data, words, config.train.seq));
+  Samples samples{.data = {}, .source = {}, .count = limited(command, rows->rows().size())};
+  samples.seq = rows->seq();
+  samples.bytes = label_bytes(*rows, samples.count, words);
+  samples.source = std::move(rows);
+  return samples;
 }
 
-Samples token_samples(const StateSource& stored, const Config& config, const ModelConfig& model) {
-  const auto tokenizer = tokenizer_folder(stored.path()) / "tokenizer.json";
-  const bool text = config.data.source == "text", known = std::filesystem::exists(tokenizer);
-  if (text && !known && model.vocabulary != 256)
-    throw user_error("{} is text, and beside {} is no tokenizer.json", config.data.path,
-                     stored.path().string())
-        .help("put the model's there, or give token shards (*.bin)");
-  Samples samples{.data = {}, .source = {}, .count = 0, .seq = config.train.seq};
-  samples.data = text && known ? open_text(tokenizer, config, model)
-                               : open_training_data(config, model, DType::Fp32);
-  samples.count = (samples.data.tokens.front()->num_tokens() - 1) / samples.seq;
+Samples open_shards(const EvaluateCommand& command, const Config& config,
+                    const ModelConfig& model) {
+  Samples samples{.data = open_training_data(config, model, DType::Fp32), .source = {}};
+  samples.seq = config.train.seq;
+  samples.count = limited(
+      command, static_cast<size_t>((samples.data.tokens.front()->num_tokens() - 1) / samples.seq));
   samples.source = std::move(samples.data.train);
   return samples;
 }
@@ -122,12 +137,14 @@ void run(const EvaluateCommand& command) {
   const ModelConfig model = model_of_config(config);
   if (model.family == Family::Mlp)
     throw user_error("an mlp reads no tokens").help("evaluate a gpt, llama or qwen model");
-  Samples samples = command.data.ends_with(".json") ? json_samples(command.data, model)
-                                                    : token_samples(*stored, config, model);
+  const Samples samples = command.data.ends_with(".json") ? open_json(command, model)
+                          : config.data.source == "text"
+                              ? open_text(command, *stored, config, model)
+                              : open_shards(command, config, model);
   config.train.seq = samples.seq;
-  if (command.samples > 0) samples.count = std::min(samples.count, command.samples);
   print(command, config,
-        evaluate_model(*stored, config, *samples.source, samples.count, command.averaged));
+        evaluate_model(*stored, config, *samples.source, samples.count, command.averaged),
+        samples.bytes);
 }
 
 }  // namespace
@@ -141,6 +158,8 @@ void add_evaluate_command(CLI::App& app) {
   add_settings(*evaluate, command->run);
   add_step_forms(*evaluate, command->run);
   add_short_form(*evaluate, command->run, "--device", "run.device", "where to run, as for train");
+  evaluate->add_option("--tokenizer", command->tokenizer,
+                       "a tokenizer.json; else the one beside the model");
   evaluate->add_option("--samples", command->samples, "the first so many; 0: all")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   evaluate->add_flag("--averaged", command->averaged, "use the moving average of the weights");

@@ -30,18 +30,6 @@ struct GenerateCommand {
   bool averaged = false, json = false;
 };
 
-// The one given, the one that the run kept, the one that its config names; empty: none.
-std::filesystem::path find_tokenizer(const GenerateCommand& command, const Config& config) {
-  if (!command.tokenizer.empty()) return command.tokenizer;
-  std::filesystem::path folder = std::filesystem::absolute(command.from).lexically_normal();
-  std::error_code ignored;
-  // A run's folder, a checkpoint two below it, or a file in that.
-  for (int i = 0; i < 4; ++i, folder = folder.parent_path())
-    if (std::filesystem::exists(folder / "tokenizer.json", ignored))
-      return folder / "tokenizer.json";
-  return tokenizer_of_config(config);
-}
-
 void run(const GenerateCommand& command) {
   const auto stored = open_stored_model(command.from);
   Config config = config_of(*stored);
@@ -55,7 +43,7 @@ void run(const GenerateCommand& command) {
   if (command.prompt.empty())
     throw user_error("the prompt is empty")
         .help("give at least one character, or leave out --prompt");
-  const TokenText words(find_tokenizer(command, config), model.vocabulary);
+  const TokenText words(tokenizer_of(*stored, command.tokenizer), model.vocabulary);
   TextGenerator generator(model, precision_of_config(config).compute, config.train.seq,
                           threads_of_config(config));
   stored->load_weights(generator.executor(), command.averaged);
@@ -96,7 +84,7 @@ void add_generate_command(CLI::App& app) {
       ->required();
   generate->add_option("--prompt", command->prompt, "text to go on from");
   generate->add_option("--tokenizer", command->tokenizer,
-                       "a tokenizer.json; else the one that the run kept");
+                       "a tokenizer.json; else the one beside the model");
   generate->add_option("--tokens", command->options.tokens, "tokens to write")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   generate

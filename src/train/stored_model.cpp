@@ -2,8 +2,10 @@
 #include "train/stored_model.h"
 
 #include "huggingface/huggingface_folder.h"
+#include "huggingface/tokenizer_files.h"
 #include "models/model_field.h"
 #include "train/find_checkpoint.h"
+#include "train/token_text.h"
 
 namespace tessera {
 
@@ -14,6 +16,13 @@ std::unique_ptr<StateSource> open_stored_model(const std::string& from) {
 
 Config config_of(const StateSource& stored) {
   return parse_config(stored.facts().config_toml, "the checkpoint's config", {});
+}
+
+std::filesystem::path tokenizer_of(const StateSource& stored, const std::string& given) {
+  if (!given.empty()) return given;
+  const auto beside = tokenizer_folder(stored.path()) / "tokenizer.json";
+  std::error_code ignored;
+  return std::filesystem::exists(beside, ignored) ? beside : tokenizer_of_config(config_of(stored));
 }
 
 std::vector<std::string> model_settings(const ModelConfig& model) {

@@ -4,30 +4,13 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "files/files_below.h"
+#include "train/data/text_files.h"
 
 namespace tessera {
 
-namespace fs = std::filesystem;
-
-ByteSource::ByteSource(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) {
-    throw user_error("no file or folder {}", path.string())
-        .at("data.path")
-        .help("give a text file or a folder of them, or data.source=stories for built-in text");
-  }
-  const bool folder = fs::is_directory(path, ignored);
-  for (fs::path& file : folder ? files_below(path) : std::vector<fs::path>{path}) {
-    MappedFile mapped(std::move(file));
-    if (mapped.bytes().empty()) continue;
-    begins_.push_back(begins_.back() + static_cast<int64_t>(mapped.bytes().size()));
-    files_.push_back(std::move(mapped));
-  }
-  if (files_.empty())
-    throw user_error("{} holds no text", path.string())
-        .at("data.path")
-        .help("give a text file or a folder of them; hidden files are not read");
+ByteSource::ByteSource(const std::filesystem::path& path) : files_(open_text_files(path)) {
+  for (const MappedFile& file : files_)
+    begins_.push_back(begins_.back() + static_cast<int64_t>(file.bytes().size()));
 }
 
 void ByteSource::read(int64_t begin, std::span<int32_t> tokens,

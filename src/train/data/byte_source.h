@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as bytes (vocabulary 256): one file, or every file below a folder, sorted by path;
-// hidden entries (`.git`) are left out. A file is a document. Files are memory-mapped, so their
-// size does not count as memory.
+// Any text as bytes (vocabulary 256): one file, or every file below a folder (text_files.h). A file
+// is a document.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <numeric>
 
 #include "files/bounded_json.h"
 #include "files/mapped_file.h"
@@ -61,14 +60,17 @@ std::vector<int32_t> read_row(const Json& json, size_t row, const Bounds& bounds
 
 }  // namespace
 
-JsonSamples::JsonSamples(const std::filesystem::path& path, int64_t vocabulary) {
+RowSamples json_samples(const std::filesystem::path& path, int64_t vocabulary) {
   const Json json = read(path);
   const Json& tokens = json["tokens"];
   const bool labelled = json.contains("labels");
   if (labelled && (!json["labels"].is_array() || json["labels"].size() != tokens.size()))
     refuse(path, "labels are not as many rows as the {} of tokens", tokens.size());
+  std::vector<RowSamples::Row> rows;
+  size_t seq = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
-    Row row{.tokens = read_row(tokens[i], i, {path, "tokens", 0, vocabulary}), .labels = {}};
+    RowSamples::Row row{.tokens = read_row(tokens[i], i, {path, "tokens", 0, vocabulary}),
+                        .labels = {}};
     if (labelled) {
       row.labels = read_row(json["labels"][i], i, {path, "labels", INT32_MIN, vocabulary});
     } else {
@@ -77,24 +79,10 @@ JsonSamples::JsonSamples(const std::filesystem::path& path, int64_t vocabulary) 
     }
     if (row.labels.size() != row.tokens.size())
       refuse(path, "row {} has {} tokens and {} labels", i, row.tokens.size(), row.labels.size());
-    seq_ = std::max(seq_, static_cast<int64_t>(row.tokens.size()));
-    rows_.push_back(std::move(row));
+    seq = std::max(seq, row.tokens.size());
+    rows.push_back(std::move(row));
   }
-  for (const char* name : {"tokens", "labels", "positions", "document"})
-    fields_.push_back({.name = name, .dtype = DType::Int32, .elements = seq_});
-}
-
-void JsonSamples::fill(int64_t sample_index, Batch& batch, int64_t row) const {
-  const Row& from = rows_[static_cast<size_t>(sample_index % samples())];
-  const auto put = [&](size_t field, const std::vector<int32_t>& values, int32_t filler) {
-    const auto to = batch.row<int32_t>(field, row);
-    std::fill(std::copy(values.begin(), values.end(), to.begin()), to.end(), filler);
-  };
-  put(0, from.tokens, 0);
-  put(1, from.labels, kIgnoredLabel);
-  const auto positions = batch.row<int32_t>(2, row);
-  std::iota(positions.begin(), positions.end(), 0);
-  put(3, {}, 0);
+  return {std::move(rows), static_cast<int64_t>(seq)};
 }
 
 }  // namespace tessera

@@ -18,8 +18,9 @@ Row row_of(Batch& batch, const char* field, int64_t row) {
 
 TEST(JsonSamples, WithoutLabelsAskForTheNextTokens) {
   const TemporaryFolder folder;
-  const JsonSamples samples(folder.write("t.json", R"({"tokens": [[5, 9, 2, 7], [3, 4]]})"), 10);
-  EXPECT_EQ(samples.samples(), 2);
+  const RowSamples samples =
+      json_samples(folder.write("t.json", R"({"tokens": [[5, 9, 2, 7], [3, 4]]})"), 10);
+  EXPECT_EQ(samples.rows().size(), 2u);
   EXPECT_EQ(samples.seq(), 4);
   Batch batch(samples.fields(), 2);
   fill_batch(samples, 0, batch);
@@ -33,7 +34,7 @@ TEST(JsonSamples, WithoutLabelsAskForTheNextTokens) {
 
 TEST(JsonSamples, TakeEveryNegativeLabelForNone) {
   const TemporaryFolder folder;
-  const JsonSamples samples(
+  const RowSamples samples = json_samples(
       folder.write("t.json", R"({"tokens": [[5, 9, 2]], "labels": [[-100, 1, -1]]})"), 10);
   Batch batch(samples.fields(), 1);
   fill_batch(samples, 0, batch);
@@ -44,7 +45,7 @@ TEST(JsonSamples, RefuseWhatIsNoToken) {
   const TemporaryFolder folder;
   const auto refusal = [&](const char* json) {
     const std::string path = folder.write("t.json", json).string();
-    const std::string message = user_error_of([&] { JsonSamples(path, 10); });
+    const std::string message = user_error_of([&] { json_samples(path, 10); });
     return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
   };
   EXPECT_EQ(refusal(R"({"tokens": [[-1]]})"),

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tessera evaluate` on plain text, from end to end: the loss is that of the tokens and labels that this test works out by
+itself from the text and a small tokenizer.json, and the bytes are the text's own."""
+import argparse
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SEQ = 8
+SMALL = ("--steps 2 --save-every 2 --set model.layers=1 --set model.width=16 --set model.heads=1 --set model.kv_heads=1 "
+         f"--set model.head_size=16 --set model.mlp_size=16 --set train.batch=2 --set train.seq={SEQ} --set train.eval_every=0 "
+         "--set data.story_bytes=65536 --set run.peak_gflops=1 --json").split()
+MERGES = [("t", "h"), ("th", "e"), ("Ġ", "the"), ("c", "at")]  # the last one never applies: no merge makes "at"
+TEXT = "the cat and the other cat: the naïve one, in the middle of the night.\n" * 3
+
+
+def alphabet():
+    """GPT-2's: a printable character for each byte."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {byte: chr(byte) for byte in plain} | {byte: chr(256 + i) for i, byte in enumerate(others)}
+
+
+def write_tokenizer(path):
+    letters = alphabet()
+    vocabulary = {letters[byte]: byte for byte in range(256)} | {"at": 260}
+    vocabulary |= {first + second: 256 + i for i, (first, second) in enumerate(MERGES)}
+    path.write_text(json.dumps({
+        "version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
+        "decoder": {"type": "ByteLevel"},
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": [" ".join(merge) for merge in MERGES]}}))
+
+
+def tokens_of(text):
+    """The three merges that apply, in their order, written out on the bytes; a word begins with its space."""
+    ids = list(text.encode())
+    for pair, merged in (((ord("t"), ord("h")), 256), ((256, ord("e")), 257), ((ord(" "), 257), 258)):
+        joined = []
+        for token in ids:
+            if joined and (joined[-1], token) == pair:
+                joined[-1] = merged
+            else:
+                joined.append(token)
+        ids = joined
+    return ids
+
+
+def rows_of(ids):
+    """Every token but the first is a label once, in windows of SEQ."""
+    windows = [ids[begin:begin + SEQ + 1] for begin in range(0, len(ids) - 1, SEQ)]
+    return {"tokens": [window[:-1] for window in windows], "labels": [window[1:] for window in windows]}
+
+
+class Check:
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+
+    def tessera(self, *words):
+        done = subprocess.run([self.binary, *map(str, words)], cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"tessera {' '.join(map(str, words))}: {done.returncode}\n{done.stderr}"
+        return done.stdout
+
+    def evaluate(self, model, data, *more):
+        return json.loads(self.tessera("evaluate", model, data, "--json", *more))
+
+    def same(self, found, rows, label_bytes):
+        (self.folder / "rows.json").write_text(json.dumps(rows))
+        expected = self.evaluate("run", "rows.json")
+        labels = sum(map(len, rows["labels"]))
+        assert found["labels"] == expected["labels"] == labels, (found, expected, labels)
+        assert math.isclose(found["loss"], expected["loss"], rel_tol=1e-6), (found, expected)
+        assert found["bytes"] == label_bytes, (found, label_bytes)
+        per_byte = expected["loss"] * labels / label_bytes
+        assert math.isclose(found["loss_per_byte"], per_byte, rel_tol=1e-6), (found, per_byte)
+        assert math.isclose(found["bits_per_byte"], per_byte / math.log(2), rel_tol=1e-6), found
+        assert "bytes" not in expected, expected
+
+    def tokenizer_beside_the_model(self):
+        self.tessera("train", *SMALL, "--out", "run", "--set", "model.vocabulary=261")
+        write_tokenizer(self.folder / "run" / "tokenizer.json")
+        (self.folder / "text.txt").write_text(TEXT)
+        rows, first = rows_of(tokens_of(TEXT)), len("the")
+        assert 258 in sum(rows["labels"], []), "nothing was merged"
+        for model in ("run", "run/checkpoints/step-00000002"):
+            self.same(self.evaluate(model, "text.txt"), rows, len(TEXT.encode()) - first)
+        some = {key: values[:3] for key, values in rows.items()}
+        spelt = sum({256: 2, 257: 3, 258: 4}.get(label, 1) for label in sum(some["labels"], []))
+        self.same(self.evaluate("run", "text.txt", "--samples", 3), some, spelt)
+        self.same(self.evaluate("run", "text.txt", "--mesh", "dp=2"), rows, len(TEXT.encode()) - first)
+        (self.folder / "alone").mkdir()
+        self.tessera("checkpoint", "convert", "run", "alone/all.safetensors")
+        self.same(self.evaluate("alone/all.safetensors", "text.txt", "--tokenizer", "run/tokenizer.json"), rows,
+                  len(TEXT.encode()) - first)
+
+    def files_of_a_folder(self):
+        (self.folder / "texts").mkdir()
+        for name, text in (("a.txt", "the other"), ("b.txt", "at night")):
+            (self.folder / "texts" / name).write_text(text)
+        rows = {key: rows_of(tokens_of("the other"))[key] + rows_of(tokens_of("at night"))[key] for key in ("tokens", "labels")}
+        self.same(self.evaluate("run", "texts"), rows, len(" other") + len("t night"))
+
+    def bytes_without_a_tokenizer(self):
+        self.tessera("train", *SMALL, "--out", "bytes")
+        found = self.evaluate("bytes", "text.txt")
+        assert found["labels"] == found["bytes"] == len(TEXT.encode()) - 1, found
+        assert found["loss_per_byte"] == found["loss"], found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    binary = os.path.abspath(parser.parse_args().binary)
+    with tempfile.TemporaryDirectory() as folder:
+        check = Check(binary, pathlib.Path(folder))
+        check.tokenizer_beside_the_model()
+        check.files_of_a_folder()
+        check.bytes_without_a_tokenizer()
+    print("text has the loss of its tokens")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
