@@ -17,7 +17,8 @@ constexpr const char* kFooter =
     "FOLDER holds config.json and model.safetensors, or several of them with an index: GPT-2, "
     "Llama "
     "3\n"
-    "and Qwen 3. The weights keep their bits. The tokenizer's files come along.\n"
+    "and Qwen 3. The weights keep their bits; float16 becomes fp32, exactly. The tokenizer's files "
+    "come along.\n"
     "Examples:\n"
     "  tessera import llama-3.2-1b --out out/llama\n"
     "  tessera evaluate out/llama tokens.json\n"
@@ -32,9 +33,10 @@ void run(const ImportCommand& command) {
   const HuggingFaceFolder folder(command.from);
   const std::filesystem::path written = convert_checkpoint(folder, command.to, {});
   copy_tokenizer_files(folder.path(), tokenizer_folder(written));
-  fmt::print("{}: {}, {:.2f}M parameters in {} tensors\n", written.string(),
+  fmt::print("{}: {}, {:.2f}M parameters in {} tensors{}\n", written.string(),
              name(folder.model().family),
-             static_cast<double>(parameter_count(folder.model())) / 1e6, folder.tensors().size());
+             static_cast<double>(parameter_count(folder.model())) / 1e6, folder.tensors().size(),
+             folder.half() ? "; float16 became fp32, which holds each number as it was" : "");
 }
 
 }  // namespace

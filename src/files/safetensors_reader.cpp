@@ -79,7 +79,7 @@ std::vector<int64_t> read_sizes(const Json& tensor, const char* key, const std::
 }
 
 int64_t claimed_bytes(const SafetensorsTensor& tensor, const Complaint& complain) {
-  int64_t bytes = size_bytes(tensor.dtype);
+  int64_t bytes = tensor.half ? 2 : size_bytes(tensor.dtype);
   for (const int64_t size : tensor.shape)
     if (__builtin_mul_overflow(bytes, size, &bytes))
       complain("the shape of tensor {} overflows", tensor.name);
@@ -87,11 +87,13 @@ int64_t claimed_bytes(const SafetensorsTensor& tensor, const Complaint& complain
 }
 
 SafetensorsTensor read_tensor(const std::string& name, const Json& json,
-                              std::span<const std::byte> data, const Complaint& complain) {
+                              std::span<const std::byte> data,
+                              const SafetensorsReaderOptions& options, const Complaint& complain) {
   if (!json.is_object()) complain("tensor {} is not an object", name);
   const auto dtype = json.find("dtype");
   if (dtype == json.end() || !dtype->is_string()) complain("tensor {} has no dtype", name);
-  const auto known = dtype_from_safetensors(dtype->get<std::string>());
+  const bool half = options.takes_half && *dtype == "F16";
+  const auto known = half ? DType::Fp32 : dtype_from_safetensors(dtype->get<std::string>());
   if (!known)
     complain("tensor {} has dtype {}, known are F64, F32, BF16 and I32", name,
              dtype->get<std::string>());
@@ -99,6 +101,7 @@ SafetensorsTensor read_tensor(const std::string& name, const Json& json,
   SafetensorsTensor tensor;
   tensor.name = name;
   tensor.dtype = *known;
+  tensor.half = half;
   tensor.shape = read_sizes(json, "shape", name, complain);
   const std::vector<int64_t> offsets = read_sizes(json, "data_offsets", name, complain);
   if (offsets.size() != 2 || offsets[0] > offsets[1])
@@ -129,7 +132,9 @@ void check_cover(const std::vector<SafetensorsTensor>& tensors, std::span<const 
 
 }  // namespace
 
-SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(path) {
+SafetensorsReader::SafetensorsReader(const std::filesystem::path& path,
+                                     const SafetensorsReaderOptions& options)
+    : file_(path) {
   const Complaint complain(path);
   const std::string_view header = header_text(file_.bytes(), complain);
   header_ = file_.bytes().first(sizeof(uint64_t) + header.size());
@@ -139,7 +144,7 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(
     if (name == "__metadata__")
       metadata_ = read_metadata(value, complain);
     else
-      tensors_.push_back(read_tensor(name, value, data, complain));
+      tensors_.push_back(read_tensor(name, value, data, options, complain));
   }
   // An empty tensor shares its begin with the next one, so sizes break the tie.
   std::stable_sort(tensors_.begin(), tensors_.end(), [](const auto& a, const auto& b) {

@@ -21,13 +21,19 @@ namespace tessera {
 struct SafetensorsTensor {
   std::string name;
   DType dtype = DType::Fp32;
+  bool half = false;  // stored as F16: two bytes for each number of dtype, fp32
   std::vector<int64_t> shape;
   std::span<const std::byte> bytes;  // into the mapping; aligned to no more than a byte
 };
 
+struct SafetensorsReaderOptions {
+  bool takes_half = false;  // F16, which we never write, is not refused
+};
+
 class SafetensorsReader {
  public:
-  explicit SafetensorsReader(const std::filesystem::path& path);
+  explicit SafetensorsReader(const std::filesystem::path& path,
+                             const SafetensorsReaderOptions& options = {});
 
   // In the order of their bytes.
   const std::vector<SafetensorsTensor>& tensors() const { return tensors_; }

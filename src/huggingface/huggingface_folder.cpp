@@ -7,9 +7,11 @@
 
 #include "checkpoint/checkpoint_folder.h"
 #include "core/error.h"
+#include "core/fp16.h"
 #include "huggingface/copy_patch.h"
 #include "huggingface/model_json.h"
 #include "models/model_field.h"
+#include "models/presets.h"
 
 namespace tessera {
 namespace {
@@ -30,7 +32,7 @@ bool is_word(const ModelField& field) {
 // What a run of ours would have said of itself.
 std::string config_toml(const ModelConfig& model, DType weights) {
   constexpr int64_t kLongestWindow = 1024;
-  std::string toml = "[model]\n";
+  std::string toml = fmt::format("[model]\npreset = \"{}\"\n", preset_of(model));
   for (const ModelField& field : model_fields()) {
     const std::string text = model_field_text(model, field);
     toml += fmt::format("{} = {}\n", field.key, is_word(field) ? '"' + text + '"' : text);
@@ -63,6 +65,7 @@ HuggingFaceFolder::HuggingFaceFolder(std::filesystem::path where)
   check_nothing_else(map);
   for (const Patch& patch : map.patches) {
     const DType dtype = find(patch.theirs)->dtype;
+    half_ = half_ || find(patch.theirs)->half;
     const auto known = tensors().find(patch.ours);
     if (known != tensors().end() && known->second.dtype != dtype)
       throw user_error("{}: {} is {}, and what belongs with it {}", path().string(), patch.theirs,
@@ -81,6 +84,15 @@ const SafetensorsTensor* HuggingFaceFolder::find(const std::string& theirs) cons
   if (const SafetensorsTensor* tensor = files_.find(theirs)) return tensor;
   const std::string prefix = tensor_prefix(model_);
   return theirs.starts_with(prefix) ? files_.find(theirs.substr(prefix.size())) : nullptr;
+}
+
+// In the dtype that the tensor has here. Valid until the next call.
+std::span<const std::byte> HuggingFaceFolder::bytes_of(const std::string& theirs) const {
+  const SafetensorsTensor* tensor = find(theirs);
+  if (!tensor->half) return tensor->bytes;
+  widened_.resize(2 * tensor->bytes.size());
+  widen_halves(tensor->bytes, widened_);
+  return widened_;
 }
 
 void HuggingFaceFolder::check_tensors(const TensorMap& map) const {
@@ -119,7 +131,7 @@ void HuggingFaceFolder::for_each_overlap(const std::string& name,
     prepared_name_.clear();
     prepared_.resize(static_cast<size_t>(tensor.elements() * element_bytes));
     for (const Patch& patch : patches_.at(name))
-      copy_to_ours(patch, element_bytes, find(patch.theirs)->bytes, prepared_);
+      copy_to_ours(patch, element_bytes, bytes_of(patch.theirs), prepared_);
     prepared_name_ = name;
   }
   const std::span<const std::byte> whole = prepared_;

@@ -19,22 +19,25 @@ class HuggingFaceFolder : public StateSource {
 
   const CheckpointFacts& facts() const override { return facts_; }
   const ModelConfig& model() const { return model_; }
+  bool half() const { return half_; }  // some weights are float16 in the files
 
  private:
   void for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
                         const Overlap& f) const override;
   // As transformers would load it; null: it is not there.
   const SafetensorsTensor* find(const std::string& theirs) const;
+  std::span<const std::byte> bytes_of(const std::string& theirs) const;
   void check_tensors(const TensorMap& map) const;
   void check_nothing_else(const TensorMap& map) const;
 
   ModelConfig model_;
   WeightFiles files_;
   CheckpointFacts facts_;
+  bool half_ = false;
   std::map<std::string, std::vector<Patch>> patches_;  // by our name
   // The tensor that was asked for last: all ranks of a process want it in turn.
   mutable std::string prepared_name_;
-  mutable std::vector<std::byte> prepared_;
+  mutable std::vector<std::byte> prepared_, widened_;
 };
 
 }  // namespace tessera

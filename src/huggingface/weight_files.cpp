@@ -12,6 +12,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 4;
+constexpr SafetensorsReaderOptions kOptions{.takes_half = true};
 
 Json read_index(const std::filesystem::path& path) {
   const MappedFile file(path);
@@ -35,7 +36,7 @@ bool is_plain(const std::string& name) {
 WeightFiles::WeightFiles(const std::filesystem::path& folder) {
   if (std::filesystem::exists(folder / kOneFile)) {
     const SafetensorsReader& file =
-        files_.emplace(kOneFile, SafetensorsReader(folder / kOneFile)).first->second;
+        files_.emplace(kOneFile, SafetensorsReader(folder / kOneFile, kOptions)).first->second;
     for (const SafetensorsTensor& tensor : file.tensors()) tensors_[tensor.name] = &tensor;
     return;
   }
@@ -56,7 +57,7 @@ void WeightFiles::open_indexed(const std::filesystem::path& folder) {
     const std::string file_name = file.get<std::string>();
     auto opened = files_.find(file_name);
     if (opened == files_.end())
-      opened = files_.emplace(file_name, SafetensorsReader(folder / file_name)).first;
+      opened = files_.emplace(file_name, SafetensorsReader(folder / file_name, kOptions)).first;
     const SafetensorsTensor* tensor = opened->second.find(name);
     if (!tensor)
       throw user_error("{} says that {} lies in {}, but it does not", index.string(), name,

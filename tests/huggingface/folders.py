@@ -34,6 +34,7 @@ MODELS = {
     "llama_newer_style": (dict(LLAMA, tie_word_embeddings=True, head_dim=8, dtype="float32",
                                rope_parameters=dict(LLAMA3, rope_type="llama3", rope_theta=500000.0)), "F32", 1, False),
     "llama_unscaled": (dict(LLAMA, head_dim=10), "BF16", 1, False),
+    "llama_half": (dict(LLAMA, torch_dtype="float16"), "F16", 2, False),
     "qwen3": (dict(QWEN3, rope_theta=1000000.0, tie_word_embeddings=True, rope_scaling=None), "F32", 1, False),
     "qwen3_newer_style": (dict(QWEN3, tie_word_embeddings=False, layer_types=["full_attention"] * 2,
                                rope_parameters={"rope_type": "default", "rope_theta": 1000000.0}), "BF16", 2, False),
@@ -91,7 +92,17 @@ def values(name, count):
 def encode(numbers, dtype):
     if dtype == "F32":
         return struct.pack(f"<{len(numbers)}f", *numbers)
+    if dtype == "F16":
+        return struct.pack(f"<{len(numbers)}e", *numbers)
     return b"".join(struct.pack("<f", number)[2:] for number in numbers)  # bf16: the upper half
+
+
+def decode(data, dtype):
+    if dtype == "F16":
+        return struct.unpack(f"<{len(data) // 2}e", data)
+    if dtype == "BF16":
+        data = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
+    return struct.unpack(f"<{len(data) // 4}f", data)
 
 
 def tensors_of(name):

@@ -50,7 +50,10 @@ class Check:
     def model(self, name, expected):
         folders.write_folder(name, self.folder / name)
         self.close(self.loss(name, name), expected, f"{name}: loss of the folder")
-        self.tessera("import", name, "--out", f"{name}-run")
+        told = self.tessera("import", name, "--out", f"{name}-run")
+        self.claim(("float16 became fp32" in told) == (folders.MODELS[name][1] == "F16"), f"{name}: import says {told}")
+        shown = json.loads(self.tessera("checkpoint", "show", f"{name}-run", "--json"))
+        self.claim(shown["model"] == "custom" and name.startswith(shown["family"]), f"{name}: shown as {shown['model']}")
         self.close(self.loss(f"{name}-run", name), expected, f"{name}: loss of the import")
         self.close(self.loss(f"{name}-run", name, "--mesh", "pp=2", "--set", "train.microbatches=2"), expected,
                    f"{name}: loss of the import on pp=2")
@@ -58,8 +61,12 @@ class Check:
         self.close(self.loss(f"{name}-back", name), expected, f"{name}: loss of the export")
         self.same_bits(name)
 
+    def widened(self, dtype, shape, data):
+        """float16 comes back as float32."""
+        return ("F32", shape, folders.encode(folders.decode(data, dtype), "F32")) if dtype == "F16" else (dtype, shape, data)
+
     def same_bits(self, name):
-        before = {key: tensor for key, tensor in folders.tensors_of(name).items()}
+        before = {key: self.widened(*tensor) for key, tensor in folders.tensors_of(name).items()}
         if folders.MODELS[name][3]:
             before = {f"transformer.{key}": tensor for key, tensor in before.items()}
         after = folders.read_folder(self.folder / f"{name}-back")

@@ -2,7 +2,6 @@
 """GPT-2, Llama and Qwen 3 in plain PyTorch, in double, straight from tensors with Hugging Face's names: what its models
 compute, written from the papers. `loss` is the mean over labels that are not negative."""
 import math
-import struct
 
 import torch
 from torch.nn import functional as F
@@ -16,11 +15,8 @@ def load(name):
     tensors = {}
     prefix = "transformer." if folders.MODELS[name][0]["model_type"] == "gpt2" else "model."
     for key, (dtype, shape, data) in folders.tensors_of(name).items():
-        if dtype == "BF16":
-            data = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
-        numbers = struct.unpack(f"<{len(data) // 4}f", data)
         full = key if key.startswith(prefix) or key == "lm_head.weight" else prefix + key
-        tensors[full] = torch.tensor(numbers, dtype=torch.float64).reshape(shape)
+        tensors[full] = torch.tensor(folders.decode(data, dtype), dtype=torch.float64).reshape(shape)
     return tensors
 
 
