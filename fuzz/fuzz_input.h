@@ -50,6 +50,7 @@ class InputFolder {
   InputFolder(const InputFolder&) = delete;
   InputFolder& operator=(const InputFolder&) = delete;
 
+  const std::filesystem::path& path() const { return path_; }
   std::filesystem::path write(const char* name, std::string_view bytes) const {
     std::ofstream(path_ / name, std::ios::binary) << bytes;
     return path_ / name;

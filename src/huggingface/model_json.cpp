@@ -131,6 +131,7 @@ void read_rope(const Fields& json, ModelConfig& model) {
   if (type != "llama3")
     rope.refuse("known are default and llama3", "rope_type is {}, which is not known", type);
   model.rope_scaling_factor = rope.real("factor", 1.0);
+  if (model.rope_scaling_factor == 1.0) return;  // nothing is stretched, whatever else is said
   model.rope_low_freq_factor = rope.real("low_freq_factor", 1.0);
   model.rope_high_freq_factor = rope.real("high_freq_factor", 4.0);
   model.rope_original_context = rope.whole("original_max_position_embeddings", model.context);

@@ -62,6 +62,8 @@ TEST(ModelJson, ReadsRotationsInEitherStyle) {
   oldest["rope_scaling"]["type"] = "llama3";
   oldest["rope_scaling"].erase("rope_type");
   EXPECT_EQ(parse(oldest), parse(llama()));
+  newer["rope_parameters"]["factor"] = 1.0;
+  EXPECT_EQ(parse(newer).rope_original_context, ModelConfig{}.rope_original_context);
   const ModelConfig plain = parse(with(newer, "rope_parameters", {{"rope_type", "default"}}));
   EXPECT_EQ(plain.rope_theta, 10000.0);
   EXPECT_EQ(plain.rope_scaling_factor, 1.0);
