@@ -105,7 +105,19 @@ TEST_F(CheckpointWriterTest, WhatIsNoCheckpointDoesNotCountAsKept) {
   EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 3, 4}));
 }
 
-TEST_F(CheckpointWriterTest, PrunesNothingWhenItCannotRemoveOrVerify) {
+// The disk has taken every byte, and one of them is another.
+TEST_F(CheckpointWriterTest, PrunesNothingWhenTheNewOneDoesNotVerify) {
+  for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(machine_, options(), step).saved);
+  for (const int rank : {0, 1}) {
+    FaultPlan faults(fmt::format("phase=write,rank={},nth=4,action=rot", rank));
+    const SaveOutcome outcome = save(machine_, options(&faults), 3);
+    EXPECT_NE(outcome.error.find("does not verify"), std::string::npos) << outcome.error;
+    EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 3}));
+    EXPECT_EQ(newest_valid(folder_.path()).checkpoint->facts().position.step, 2);
+  }
+}
+
+TEST_F(CheckpointWriterTest, PrunesNothingWhenItCannotRemove) {
   for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(machine_, options(), step).saved);
   FaultPlan faults("phase=prune,action=io_error");
   const SaveOutcome outcome = save(machine_, options(&faults), 3);

@@ -19,9 +19,9 @@ namespace {
 constexpr std::array<std::string_view, kNumFaultPhases> kPhases{
     "load",  "forward", "collective", "backward", "update", "snapshot",
     "write", "fsync",   "rename",     "manifest", "prune",  "exit"};
-// The last three are errors.
-constexpr std::array<std::string_view, 7> kActions{"kill",     "stop",     "abort", "hang",
-                                                   "no_space", "io_error", "nan"};
+// The last four are errors.
+constexpr std::array<std::string_view, 8> kActions{"kill",     "stop",     "abort", "hang",
+                                                   "no_space", "io_error", "rot",   "nan"};
 
 int64_t number(std::string_view key, std::string_view text) {
   int64_t value = 0;
@@ -90,7 +90,10 @@ void FaultPlan::set(Fault& fault, std::string_view key, std::string_view value) 
   else if (key == "action") {
     const size_t action = index_of(kActions, key, value);
     fault.action = static_cast<Action>(std::min(action, static_cast<size_t>(Action::Error)));
-    fault.error = value == "no_space" ? ENOSPC : value == "nan" ? EDOM : EIO;
+    fault.error = value == "no_space" ? ENOSPC
+                  : value == "nan"    ? EDOM
+                  : value == "rot"    ? EILSEQ
+                                      : EIO;
   } else {
     throw user_error("a fault has no {}", key)
         .at("TESSERA_FAULT")

@@ -36,8 +36,9 @@ TEST(FaultPlan, SaysWhatItDoesNotUnderstand) {
   EXPECT_EQ(error("phase=writ"),
             "phase of a fault is writ, want load, forward, collective, backward, update, snapshot, "
             "write, fsync, rename, manifest, prune or exit");
-  EXPECT_EQ(error("phase=write,action=eat"),
-            "action of a fault is eat, want kill, stop, abort, hang, no_space, io_error or nan");
+  EXPECT_EQ(
+      error("phase=write,action=eat"),
+      "action of a fault is eat, want kill, stop, abort, hang, no_space, io_error, rot or nan");
   EXPECT_EQ(error("phase=write,step=x"), "step of a fault is x, want a whole number of at least 0");
   EXPECT_EQ(error("rank=1"), "the fault rank=1 has no phase");
   EXPECT_EQ(error("phase=write,when=now"), "a fault has no when");

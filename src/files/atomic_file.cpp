@@ -97,8 +97,10 @@ void AtomicFile::flush_stage() {
 void AtomicFile::put(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     // In parts, so that a failure can stand between any two of them.
-    const ssize_t count = fails(FileCall::Write)
-                              ? -1
+    const std::byte rotten = ~bytes.front();
+    const ssize_t count = fails(FileCall::Write) ? -1
+                          : std::exchange(rots_, false)
+                              ? ::write(file_, &rotten, 1)
                               : ::write(file_, bytes.data(), std::min(bytes.size(), kMostBytes));
     if (count < 0 && errno == EINTR) continue;
     // A write that was cut short leaves the next one between two blocks.
@@ -128,8 +130,12 @@ void AtomicFile::commit() {
     throw user_error("cannot sync the folder {}: {}", parent.string(), errno_text(error));
 }
 
-bool AtomicFile::fails(FileCall call) const {
-  const int error = watch_ ? watch_(call) : 0;
+bool AtomicFile::fails(FileCall call) {
+  int error = watch_ ? watch_(call) : 0;
+  if (error == EILSEQ) {
+    rots_ = true;
+    error = 0;
+  }
   if (error != 0) errno = error;
   return error != 0;
 }

@@ -16,7 +16,8 @@ namespace tessera {
 
 // The calls to the system that make a file durable, in their order.
 enum class FileCall : uint8_t { Open, Write, Fsync, Rename, SyncFolder };
-// Asked before each call: 0, or the errno that it shall fail with. For tests of failures.
+// Asked before each call: 0, or the errno that it shall fail with; EILSEQ: a write succeeds, and
+// leaves another first byte. For tests of failures.
 using FileWatch = std::function<int(FileCall)>;
 
 class AtomicFile {
@@ -33,8 +34,8 @@ class AtomicFile {
   void commit();
 
  private:
-  struct Stage;                     // where bytes wait for a whole block
-  bool fails(FileCall call) const;  // then errno says how
+  struct Stage;               // where bytes wait for a whole block
+  bool fails(FileCall call);  // then errno says how
   void put(std::span<const std::byte> bytes);
   void flush_stage();
   void leave_direct_mode() const;
@@ -44,6 +45,7 @@ class AtomicFile {
   int64_t expected_bytes_;
   FileWatch watch_;
   int64_t written_bytes_ = 0;
+  bool rots_ = false;  // what is written next
   int file_ = -1;
   std::unique_ptr<Stage> stage_;  // null where the page cache is used
 };
