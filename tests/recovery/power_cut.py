@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Power cuts: a run saves on an ext4 of its own, whose image is copied at random instants, between two of its calls to the
-system. What a copy holds after its journal is replayed is what a cut would have left: every checkpoint there is whole, and
+"""Power cuts: a run saves on an ext4 of its own, whose image is copied at random instants and right behind reports of a save,
+between two of its calls to the system. What a copy holds after its journal is replayed is what a cut would have left: every checkpoint there is whole, and
 the newest is no older than the newest that the run had reported. Needs root, for mounts; else it is skipped."""
 import argparse
 import json
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from small_run import state, wait_until
 
 SETTINGS = ["model.layers=2", "model.width=32", "model.heads=2", "model.kv_heads=2", "model.mlp_size=32", "train.batch=4",
             "train.seq=16", "train.threads=1", "data.story_bytes=65536", "train.eval_every=0", "run.peak_gflops=100",
@@ -37,14 +39,26 @@ def reported(out):
     return newest
 
 
-def cut(run, image, copy):
-    """Copies the image as it is at one moment: the run stands still, and a copy that the kernel wrote into is made again."""
+def await_report(out, run):
+    """Until the run says once more that it has saved; then nothing else has yet been made to last."""
+    with (out / "events.jsonl").open(encoding="utf-8") as events:
+        events.seek(0, os.SEEK_END)
+        while run.poll() is None and '"saved"' not in events.readline():
+            pass
+
+
+def cut(run, out, image, copy):
+    """Copies the image as it is at one moment: the run stands still, and a copy that the kernel wrote into is made again.
+    Returns the newest step that the run had reported by then."""
     run.send_signal(signal.SIGSTOP)
+    wait_until(lambda: state(run.pid) in ("T", ""), 5)
+    least = reported(out)
     while True:
         shell("cp", image, copy)
         if copy.read_bytes() == image.read_bytes():
             break
     run.send_signal(signal.SIGCONT)
+    return least
 
 
 def problem_of(binary, copy, mount, least):
@@ -90,10 +104,11 @@ def main():
         try:
             while reported(out) < 2 and run.poll() is None:
                 time.sleep(0.02)
-            for _ in range(arguments.cuts):
+            for number in range(arguments.cuts):
                 time.sleep(random.uniform(0.01, 0.2))
-                steps.append(reported(out))
-                cut(run, image, folder / "copy")
+                if number % 2 == 0:
+                    await_report(out, run)
+                steps.append(cut(run, out, image, folder / "copy"))
                 problem = problem_of(arguments.binary, folder / "copy", mount, steps[-1])
                 if problem:
                     problems.append(problem)
