@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/figure_text.h"
 #include "report/incidents.h"
 #include "train/progress.h"
 
@@ -190,11 +191,10 @@ std::string largest_loss(const RunFigures& figures) {
 Finding mfu(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "mfu", .question = "Is MFU under 30 %?"};
   if (!figures.mfu || *figures.mfu == 0) return unknown(finding, "MFU was not recorded");
-  const std::string peak =
-      record.peak_flops_per_second
-          ? fmt::format(" of {:.4g} TFLOP/s{}", *record.peak_flops_per_second / 1e12,
-                        record.peak_measured ? ", measured by a matmul" : "")
-          : "";
+  const std::string peak = record.peak_flops_per_second
+                               ? fmt::format(" of {}{}", flops_text(record.peak_flops_per_second),
+                                             record.peak_measured ? ", measured by a matmul" : "")
+                               : "";
   return judged(finding, *figures.mfu < kLittleMfu,
                 fmt::format("MFU is {}{} (little: below {})", percent(*figures.mfu), peak,
                             percent(kLittleMfu)),

@@ -20,7 +20,8 @@ constexpr const char* kStyle =
     "h1{font-size:1.6em}h2{font-size:1.2em;margin-top:1.8em}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}\n"
     "td,th{border-bottom:1px solid var(--rule);padding:4px 10px 4px 0;text-align:left;"
-    "vertical-align:top}th{font-weight:600}td:first-child{color:var(--soft)}\n"
+    "vertical-align:top}th{font-weight:600}td:first-child{color:var(--soft)}"
+    ".pairs td:first-child{width:36%}td,th{font-variant-numeric:tabular-nums}\n"
     ".note{color:var(--soft);font-size:.92em}li{margin:.5em 0}\n"
     ".problem{color:var(--bad);font-weight:600}.fine{color:var(--good);font-weight:600}"
     ".unknown{color:var(--soft);font-weight:600}\n";
@@ -28,7 +29,8 @@ constexpr const char* kStyle =
 std::string table_of(const DocumentTable& table) {
   std::string text = fmt::format("<h2>{}</h2>\n", escape_html(table.heading));
   if (!table.rows.empty()) {
-    text += "<div class=\"wide\"><table>\n";
+    text += fmt::format("<div class=\"wide\"><table{}>\n",
+                        table.columns.empty() ? " class=\"pairs\"" : "");
     if (!table.columns.empty()) {
       text += "<tr>";
       for (const std::string& column : table.columns)
@@ -54,7 +56,8 @@ std::string finding_text(const Finding& finding) {
   std::string text = fmt::format("<li><strong>{}</strong> <span class=\"{}\">{}</span>: {}.",
                                  escape_html(finding.question), style, name(finding.verdict),
                                  escape_html(finding.answer));
-  if (!finding.advice.empty()) text += fmt::format(" Try: {}.", escape_html(finding.advice));
+  if (!finding.advice.empty())
+    text += fmt::format("<br><strong>Try:</strong> {}.", escape_html(finding.advice));
   return text + "</li>\n";
 }
 
@@ -69,13 +72,13 @@ std::string to_html(const Document& document) {
       title, kStyle, plot_style());
   for (const std::string& paragraph : document.opening)
     text += fmt::format("<p>{}</p>\n", escape_html(paragraph));
-  for (const Plot& plot : document.plots) text += draw(plot);
-  for (const DocumentTable& table : document.tables) text += table_of(table);
   if (!document.findings.empty()) {
     text += "<h2>Diagnosis</h2>\n<ul>\n";
     for (const Finding& finding : document.findings) text += finding_text(finding);
     text += "</ul>\n";
   }
+  for (const Plot& plot : document.plots) text += draw(plot);
+  for (const DocumentTable& table : document.tables) text += table_of(table);
   return text + "</body></html>\n";
 }
 

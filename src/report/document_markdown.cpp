@@ -41,15 +41,15 @@ std::string table_of(const DocumentTable& table) {
 std::string to_markdown(const Document& document) {
   std::string text = fmt::format("# {}\n\n", document.title);
   for (const std::string& paragraph : document.opening) text += paragraph + "\n\n";
-  for (const DocumentTable& table : document.tables) text += table_of(table);
-  if (document.findings.empty()) return text;
-  text += "## Diagnosis\n\n";
+  if (!document.findings.empty()) text += "## Diagnosis\n\n";
   for (const Finding& finding : document.findings) {
     text +=
         fmt::format("- **{}** ({}) {}.", finding.question, name(finding.verdict), finding.answer);
     if (!finding.advice.empty()) text += fmt::format(" Try: {}.", finding.advice);
     text += "\n";
   }
+  if (!document.findings.empty()) text += "\n";
+  for (const DocumentTable& table : document.tables) text += table_of(table);
   return text;
 }
 

@@ -27,6 +27,12 @@ inline std::string rate_text(std::optional<double> per_second) {
   return fmt::format("{:.0f}", *per_second);
 }
 
+inline std::string flops_text(std::optional<double> per_second) {
+  if (!per_second) return "not recorded";
+  return *per_second < 1e12 ? fmt::format("{:.4g} GFLOP/s", *per_second / 1e9)
+                            : fmt::format("{:.4g} TFLOP/s", *per_second / 1e12);
+}
+
 inline std::string loss_text(std::optional<double> loss) {
   return loss ? fmt::format("{:.4f}", *loss) : "not recorded";
 }

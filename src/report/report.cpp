@@ -17,21 +17,27 @@ Report report_on(const std::filesystem::path& folder) {
   return report;
 }
 
-std::string to_summary(const Report& report) {
+std::vector<std::string> headlines(const Report& report) {
   const RunFigures& figures = report.figures;
-  std::string text = fmt::format(
-      "steps {} to {}: {} per step, {} tokens/s, MFU {} ({} with full attention counted), HFU {}\n",
+  std::vector<std::string> lines{fmt::format(
+      "steps {} to {}: {} per step, {} tokens/s, MFU {} ({} with full attention counted), HFU {}",
       figures.first_step, figures.last_step, seconds_text(figures.step_seconds),
       rate_text(figures.tokens_per_second), percent_text(figures.mfu),
-      percent_text(figures.mfu_full), percent_text(figures.hfu));
+      percent_text(figures.mfu_full), percent_text(figures.hfu))};
   if (figures.split) {
     const TimeSplit& split = *figures.split;
     const auto share = [&](double seconds) { return percent_text(figures.share(seconds)); };
-    text +=
-        fmt::format("time: compute {}, exposed communication {}, bubble {}, data {}, other {}\n",
-                    share(split.compute), share(split.exposed_communication), share(split.bubble),
-                    figures.data_recorded ? share(split.data) : kNotRecorded, share(split.other()));
+    lines.push_back(fmt::format(
+        "time: compute {}, exposed communication {}, bubble {}, data {}, other {}",
+        share(split.compute), share(split.exposed_communication), share(split.bubble),
+        figures.data_recorded ? share(split.data) : kNotRecorded, share(split.other())));
   }
+  return lines;
+}
+
+std::string to_summary(const Report& report) {
+  std::string text;
+  for (const std::string& line : headlines(report)) text += line + "\n";
   for (const Finding& finding : report.findings)
     if (finding.verdict == Verdict::Problem)
       text += fmt::format("{} {}.\n  try: {}\n", finding.question, finding.answer, finding.advice);

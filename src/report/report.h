@@ -21,7 +21,8 @@ Document document_of(const Report& report);
 std::vector<Plot> plots_of(const Report& report);
 // Figures that were not recorded are null.
 std::string to_json_text(const Report& report);
-std::string to_summary(const Report& report);  // a few lines for a terminal
+std::vector<std::string> headlines(const Report& report);  // speed, and where the time went
+std::string to_summary(const Report& report);              // these and the problems, for a terminal
 
 // Writes report.md, report.html and report.json beside the run and gives their paths.
 std::vector<std::filesystem::path> write_report(const Report& report);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of a report. Every figure that was not recorded says so.
+#include <algorithm>
+#include <cctype>
+
 #include "report/figure_text.h"
 #include "report/report.h"
 #include "train/progress.h"
@@ -13,20 +16,23 @@ std::string known(const std::string& text) { return text.empty() ? kNotRecorded 
 std::string bytes_text(double bytes) {
   return bytes > 0 ? short_bytes(static_cast<int64_t>(bytes)) : kNotRecorded;
 }
-std::string flops_text(std::optional<double> rate) {
-  return rate ? fmt::format("{:.4g} TFLOP/s", *rate / 1e12) : kNotRecorded;
+
+std::string ranks_text(const RunFacts& facts, bool simulated) {
+  const std::string as = simulated                ? " simulated"
+                         : facts.ranks_as.empty() ? ""
+                                                  : " as " + facts.ranks_as;
+  return fmt::format("{}{}, {} thread{} each", facts.ranks, as, facts.threads_per_rank,
+                     facts.threads_per_rank == 1 ? "" : "s");
 }
 
-Rows machine_rows(const RunFacts& facts) {
+Rows machine_rows(const RunFacts& facts, bool simulated) {
   return {
       {"device", known(facts.device)},
       {"count", facts.device_count > 0 ? fmt::format("{} {}", facts.device_count, facts.device_unit)
                                        : kNotRecorded},
       {"nodes", facts.nodes > 0 ? fmt::format("{}", facts.nodes) : kNotRecorded},
       {"interconnect", known(facts.interconnect)},
-      {"ranks",
-       fmt::format("{}{}{}, {} thread{} each", facts.ranks, facts.ranks_as.empty() ? "" : " as ",
-                   facts.ranks_as, facts.threads_per_rank, facts.threads_per_rank == 1 ? "" : "s")},
+      {"ranks", ranks_text(facts, simulated)},
       {"model", fmt::format("{}, {} parameters", facts.model,
                             rate_text(static_cast<double>(facts.parameters)))},
       {"mesh", facts.mesh}};
@@ -73,7 +79,7 @@ DocumentTable setup_table(const Report& report) {
     table.rows.insert(table.rows.end(), rows.begin(), rows.end());
   };
   if (record.facts)
-    add(machine_rows(*record.facts));
+    add(machine_rows(*record.facts, record.simulated()));
   else
     add({{"device, count, nodes, interconnect", kNotRecorded}});
   if (record.config)
@@ -106,8 +112,10 @@ DocumentTable speed_table(const Report& report) {
                    {"peak that they are shares of",
                     flops_text(record.peak_flops_per_second) +
                         (record.peak_measured ? ", measured by a matmul" : "")},
-                   {"loss", fmt::format("{} to {}, held out {}", loss_text(f.first_loss),
-                                        loss_text(f.last_loss), loss_text(f.held_out_loss))}},
+                   {"loss", record.simulated()
+                                ? "none: a simulation"
+                                : fmt::format("{} to {}, held out {}", loss_text(f.first_loss),
+                                              loss_text(f.last_loss), loss_text(f.held_out_loss))}},
           .note = f.counted_steps == f.last_step - f.first_step + 1
                       ? ""
                       : "The first step behind each start is left out of all means: it touches "
@@ -219,6 +227,13 @@ Document document_of(const Report& report) {
   if (record.simulated())
     document.opening.push_back(
         fmt::format("Nothing was executed: this is {}.", record.facts->ranks_as));
+  for (std::string line : headlines(report)) {
+    line[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(line[0])));
+    document.opening.push_back(line + ".");
+  }
+  // Problems first; each kind in the order of the rules.
+  std::stable_partition(document.findings.begin(), document.findings.end(),
+                        [](const Finding& each) { return each.verdict == Verdict::Problem; });
   for (const auto& table :
        {setup_table, speed_table, split_table, between_table, memory_table, incidents_table})
     document.tables.push_back(table(report));

@@ -80,6 +80,17 @@ TEST(Report, TheHtmlHasAPlotOfEachKindWithLabelledAxesAndNoOutsideLinks) {
   EXPECT_EQ(html.find("nan"), std::string::npos);
 }
 
+TEST(Report, BeginsWithFiguresAndProblemsAndEndsWithTables) {
+  Document document = document_of(report_of(made_run()));
+  ASSERT_EQ(document.findings.front().verdict, Verdict::Problem);
+  for (const std::string& text : {to_markdown(document), to_html(document)}) {
+    const size_t figures = text.find("per step"), finding = text.find("Diagnosis"),
+                 tables = text.find("Machine and plan");
+    EXPECT_LT(figures, finding) << text;
+    EXPECT_LT(finding, tables) << text;
+  }
+}
+
 TEST(Report, TextOfARunCannotBreakThePage) {
   RunRecord run = made_run();
   run.facts->device = "<b>|x|</b> & \"co\"";
@@ -100,6 +111,8 @@ TEST(Report, OfASimulationSaysSo) {
   EXPECT_NE(text.find("Nothing was executed: this is a simulation of cluster toy."),
             std::string::npos);
   EXPECT_NE(text.find("| data | not recorded | not recorded |"), std::string::npos);
+  EXPECT_NE(text.find("| loss | none: a simulation |"), std::string::npos);
+  EXPECT_NE(text.find("| ranks | 4 simulated, "), std::string::npos) << text;
   EXPECT_TRUE(report.failures.empty());
   EXPECT_EQ(report.figures.split->between_steps, 0);
 }
