@@ -103,7 +103,12 @@ std::string draw_panel(const TimedSchedule& timed, double top, double scale) {
   return text;
 }
 
-std::string draw_legend(std::span<const TimedSchedule> schedules, double y) {
+struct Legend {
+  std::string text;
+  double right;  // its end
+};
+
+Legend draw_legend(std::span<const TimedSchedule> schedules, double y) {
   std::set<ActionKind> kinds;
   int chunks = 1;
   for (const TimedSchedule& timed : schedules) {
@@ -113,18 +118,21 @@ std::string draw_legend(std::span<const TimedSchedule> schedules, double y) {
   }
   std::string text;
   double x = kLeft;
+  constexpr double kLetter = 7, kSwatch = 20, kGap = 24;  // a letter of the widest usual font
   const auto add = [&](const std::string& colour, const std::string& meaning) {
     text += fmt::format(R"(<rect x="{}" y="{}" width="14" height="14" rx="2" fill="{}"/>)", px(x),
                         px(y), colour);
-    text += fmt::format("<text class=\"t\" x=\"{}\" y=\"{}\">{}</text>\n", px(x + 20), px(y + 11.5),
-                        meaning);
-    x += 44 + 6.6 * static_cast<double>(meaning.size());
+    text += fmt::format("<text class=\"t\" x=\"{}\" y=\"{}\">{}</text>\n", px(x + kSwatch),
+                        px(y + 11.5), meaning);
+    x += kSwatch + kLetter * static_cast<double>(meaning.size()) + kGap;
   };
   for (const ActionKind kind : kinds) add(fill(kind, 0, 1), kMeaning[static_cast<size_t>(kind)]);
   if (chunks > 1) add(fill(ActionKind::Forward, 1, 2), "darker: later chunk");
   add("#8b949e33", "idle");
-  return text + fmt::format("<text class=\"t\" x=\"{}\" y=\"{}\">numbers: microbatches</text>\n",
-                            px(x), px(y + 11.5));
+  const std::string numbers = "numbers: microbatches";
+  text +=
+      fmt::format("<text class=\"t\" x=\"{}\" y=\"{}\">{}</text>\n", px(x), px(y + 11.5), numbers);
+  return {text, x + kLetter * static_cast<double>(numbers.size())};
 }
 
 constexpr const char* kStyle =
@@ -143,13 +151,15 @@ std::string draw_as_svg(std::span<const TimedSchedule> schedules) {
     longest = std::max(longest, timed.timing.makespan);
     bottom += height_of(timed);
   }
-  const double width = kLeft + std::max(longest * scale, kLeastWidth) + kRight;
+  const Legend legend = draw_legend(schedules, bottom);
+  const double width =
+      std::max(kLeft + std::max(longest * scale, kLeastWidth), legend.right) + kRight;
   const double height = bottom + kLegend;
   return fmt::format(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
              "height=\"{1}\">\n",
              px(width), px(height)) +
-         kStyle + panels + draw_legend(schedules, bottom) + "</svg>\n";
+         kStyle + panels + legend.text + "</svg>\n";
 }
 
 }  // namespace tessera
