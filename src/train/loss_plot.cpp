@@ -12,13 +12,20 @@ namespace {
 
 constexpr size_t kColumns = 64, kRows = 12;
 
-// The mean of each column's share of the values.
+// The mean of each column's share of the finite values; NaN where there are none.
 std::vector<double> column_means(std::span<const double> values) {
   const size_t columns = std::min(kColumns, values.size());
   std::vector<double> means(columns);
   for (size_t c = 0; c < columns; ++c) {
     const size_t begin = c * values.size() / columns, end = (c + 1) * values.size() / columns;
-    for (size_t i = begin; i < end; ++i) means[c] += values[i] / static_cast<double>(end - begin);
+    double sum = 0;
+    int64_t count = 0;
+    for (size_t i = begin; i < end; ++i)
+      if (std::isfinite(values[i])) {
+        sum += values[i];
+        ++count;
+      }
+    means[c] = count > 0 ? sum / static_cast<double>(count) : NAN;
   }
   return means;
 }
@@ -28,17 +35,23 @@ std::vector<double> column_means(std::span<const double> values) {
 std::string text_plot(std::span<const double> values, int64_t first_index) {
   if (values.size() < 2) return "";
   const std::vector<double> means = column_means(values);
-  const auto [low, high] = std::minmax_element(means.begin(), means.end());
-  const double span = std::max(*high - *low, 1e-12);
+  double low = INFINITY, high = -INFINITY;
+  for (const double mean : means) {  // fmin and fmax pass over a NaN
+    low = std::fmin(low, mean);
+    high = std::fmax(high, mean);
+  }
+  if (!(low <= high)) return "";
+  const double span = std::max(high - low, 1e-12);
   std::vector<std::string> rows(kRows, std::string(means.size(), ' '));
   for (size_t c = 0; c < means.size(); ++c) {
-    const double height = (means[c] - *low) / span * (kRows - 1);
+    if (std::isnan(means[c])) continue;
+    const double height = (means[c] - low) / span * (kRows - 1);
     rows[kRows - 1 - static_cast<size_t>(std::lround(height))][c] = '*';
   }
   std::string text;
   for (size_t r = 0; r < kRows; ++r) {
     const bool labelled = r == 0 || r == kRows - 1 || r == kRows / 2;
-    const double value = *high - span * static_cast<double>(r) / (kRows - 1);
+    const double value = high - span * static_cast<double>(r) / (kRows - 1);
     text +=
         (labelled ? fmt::format("{:>9.4f} |", value) : std::string(9, ' ') + " |") + rows[r] + "\n";
   }

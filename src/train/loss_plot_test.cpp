@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace tessera {
@@ -30,6 +31,13 @@ TEST(TextPlot, AveragesWhatFallsIntoOneColumn) {
   for (size_t i = 0; i < 100; i += 2) values[i] = 3.0;  // the first column's mean is 2
   const std::string plot = text_plot(values, 1);
   EXPECT_EQ(plot.substr(0, 13), "   2.0000 |* ");
+}
+
+TEST(TextPlot, LeavesAGapWhereALossIsNoNumber) {
+  const std::string plot = text_plot(std::vector<double>{2, NAN, 1, INFINITY}, 1);
+  EXPECT_EQ(plot.substr(0, 16), "   2.0000 |*   \n");
+  EXPECT_NE(plot.find("   1.0000 |  * \n"), std::string::npos) << plot;
+  EXPECT_EQ(text_plot(std::vector<double>{NAN, NAN}, 1), "");
 }
 
 TEST(TextPlot, DrawsNothingOfOneValue) { EXPECT_EQ(text_plot(std::vector<double>{1.0}, 1), ""); }

@@ -65,6 +65,7 @@ TEST_F(NonFinite, StopsAndNamesTheFirstTensor) {
     train("loss", "stop", "rank=1,phase=backward,step=3,nth=1,action=nan");
     FAIL() << "nothing was thrown";
   } catch (const UserError& error) {
+    EXPECT_NE(error.message().find("the loss is nan"), std::string::npos) << error.message();
     EXPECT_NE(error.message().find("the first that is not finite is the loss"), std::string::npos)
         << error.message();
   }

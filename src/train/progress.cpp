@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr double kNewStepWeight = 0.1;
-constexpr std::chrono::milliseconds kRefresh{100};
+constexpr std::chrono::milliseconds kRefresh{100}, kLongestSilence{10'000};
 
 std::string short_count(double count) {
   if (count >= 1e6) return fmt::format("{:.2f}M", count / 1e6);
@@ -56,13 +56,15 @@ void Progress::step(const StepMetrics& metrics) {
   const int64_t steps_left = options_.total_steps - metrics.step;
   const std::string line = progress_line(metrics, options_.total_steps,
                                          mean_step_seconds_ * static_cast<double>(steps_left));
-  const bool ends = steps_left == 0;
+  const bool ends = steps_left == 0 || metrics.held_out_loss.has_value();
+  const auto now = std::chrono::steady_clock::now();
+  const auto silence = now - last_shown_;  // before the first line: for ever
   if (!options_.live) {
-    const bool due = metrics.step % options_.log_every == 0 || metrics.held_out_loss || ends;
-    if (due) fmt::print(options_.stream, "{}\n", line);
+    if (metrics.step % options_.log_every != 0 && !ends && silence < kLongestSilence) return;
+    last_shown_ = now;
+    fmt::print(options_.stream, "{}\n", line);
   } else {
-    const auto now = std::chrono::steady_clock::now();
-    if (!ends && !metrics.held_out_loss && now - last_shown_ < kRefresh) return;
+    if (!ends && silence < kRefresh) return;
     last_shown_ = now;
     // Spaces wipe what a longer line left behind.
     fmt::print(options_.stream, "\r{:<{}}", line, std::max(shown_width_, line.size()));

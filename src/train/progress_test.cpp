@@ -57,9 +57,9 @@ TEST(ProgressLine, RoundsTimesAndBytesToWhatAPersonReads) {
   EXPECT_EQ(short_bytes(2'250'000'000), "2.25 GB");
 }
 
-TEST(Progress, PrintsPlainLinesEverySoManyStepsAndTheLastOne) {
-  EXPECT_EQ(shown(false, 2),
-            progress_line(metrics_of(2), 3, 2) + "\n" + progress_line(metrics_of(3), 3, 0) + "\n");
+TEST(Progress, PrintsTheFirstStepThenPlainLinesEverySoManyStepsAndTheLastOne) {
+  EXPECT_EQ(shown(false, 3),
+            progress_line(metrics_of(1), 3, 4) + "\n" + progress_line(metrics_of(3), 3, 0) + "\n");
 }
 
 TEST(Progress, RewritesOneLineOnATerminalAndLeavesTheLastStanding) {
