@@ -16,6 +16,7 @@
 #include "train/non_finite.h"
 #include "train/resident_memory.h"
 #include "train/run_executor.h"
+#include "train/run_folder.h"
 #include "train/utilisation.h"
 
 namespace tessera {
@@ -37,14 +38,25 @@ Trainer::Trainer(Config config, TrainerOptions options)
                  .live = !quiet() && is_terminal(stderr),
                  .total_steps = config_.train.steps,
                  .log_every = quiet() ? config_.train.steps + 1 : config_.train.log_every}) {
-  if (writes_files()) prepare_output();
+  summary_.out = config_.run.out;
+  const bool replaces = writes_files() && !options_.resume;
+  if (replaces)
+    refuse_old_run(summary_.out, options_.overwrite,
+                   options_.init_from ? options_.init_from->path() : "");
   make_executor();
+  // Not before it: a plan that cannot run must cost an old run nothing.
+  if (writes_files()) make_folder(summary_.out);
+  if (replaces && holds_run(summary_.out)) clear_run_folder(summary_.out);
   saver_ = std::make_unique<RunSaver>(config_, *executor_, options_.world, options_.faults);
   if (options_.resume)
     resume();
   else
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
   if (options_.init_from && !options_.resume) begin_with(*options_.init_from);
+  if (writes_files()) {
+    write_file_atomically(summary_.out / "config.toml", to_toml(config_));
+    keep_tokenizer(tokenizer_of_config(config_), summary_.out);
+  }
   summary_.first_step = position_.step;
   feeder_ = std::make_unique<BatchFeeder>(*executor_, data_.train->fields(), config_.train.batch);
   loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, position_.next_sample);
@@ -79,26 +91,6 @@ void Trainer::warn(const std::string& text) {
 void Trainer::shout(const std::string& text) {
   summary_.warnings.push_back(text);
   if (writes_files()) progress_.note(text);
-}
-
-void Trainer::prepare_output() {
-  const std::filesystem::path out = config_.run.out;
-  summary_.out = out;
-  const bool holds_run = std::filesystem::exists(out / "metrics.jsonl");
-  if (holds_run && !options_.resume && !options_.overwrite)
-    throw user_error("{} already holds a run", out.string())
-        .help(
-            "go on with --resume, choose another folder with --out, or replace it with "
-            "--overwrite");
-  make_folder(out);
-  if (holds_run && !options_.resume) {
-    std::filesystem::remove_all(out / "checkpoints");
-    std::filesystem::remove_all(tensorboard_folder());
-    for (const char* report : {"report.md", "report.html", "report.json"})
-      std::filesystem::remove(out / report);
-  }
-  write_file_atomically(out / "config.toml", to_toml(config_));
-  keep_tokenizer(tokenizer_of_config(config_), out);
 }
 
 void Trainer::resume() {
@@ -179,6 +171,8 @@ StepMetrics Trainer::step() {
 
 // All ranks come here in the same step: the loss and the norm are sums over all of them.
 void Trainer::meet_non_finite(StepMetrics& metrics) {
+  for (double* each : {&metrics.loss, &metrics.grad_norm})
+    if (std::isnan(*each)) *each = NAN;  // without a sign, which says nothing
   const std::string what = fmt::format(
       "step {}: the loss is {} and the gradient norm {}; the first that is not finite is {}",
       metrics.step, metrics.loss, metrics.grad_norm, first_non_finite(*executor_, metrics.loss));
@@ -318,7 +312,8 @@ TrainSummary Trainer::run() {
     const auto resumed_step = options_.resume ? std::optional(position_.step) : std::nullopt;
     recorder_ = std::make_unique<RunRecorder>(config_.run.out, facts_, resumed_step);
     if (config_.run.tensorboard)
-      tensorboard_ = std::make_unique<TensorboardFile>(tensorboard_folder(), resumed_step);
+      tensorboard_ =
+          std::make_unique<TensorboardFile>(summary_.out / kTensorboardFolder, resumed_step);
   }
   if (shows_samples()) show_sample(fmt::format("what it writes at step {}", position_.step));
   try {

@@ -47,7 +47,6 @@ class Trainer {
  private:
   void warn(const std::string& text);
   void shout(const std::string& text);  // also where a run is to be quiet
-  void prepare_output();
   void make_executor();
   void resume();
   void begin_with(const StateSource& weights);
@@ -74,9 +73,6 @@ class Trainer {
   bool quiet() const { return options_.quiet || !writes_files(); }
   bool due(int64_t every) const { return every > 0 && position_.step % every == 0; }
   bool on_gpu() const { return config_.run.device == "cuda"; }
-  std::filesystem::path tensorboard_folder() const {
-    return std::filesystem::path(config_.run.out) / "tensorboard";
-  }
   bool writes_text() const { return model_.family != Family::Mlp && text_.is_text(); }
 
   StopSignal stop_;  // first, so that a signal that comes early is not lost

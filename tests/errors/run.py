@@ -56,7 +56,8 @@ def run(case, binary):
         environment.update(line.split("=", 1) for line in case["env"])
         done = subprocess.run(["bash", "-c", f"\"$TESSERA\" {case['run']}"], cwd=folder, env=environment, capture_output=True,
                               text=True, timeout=120)
-        lost = [name for name, old in kept.items() if (pathlib.Path(folder) / name).read_bytes() != old]
+        files = {name: pathlib.Path(folder) / name for name in kept}
+        lost = [name for name, old in kept.items() if not files[name].exists() or files[name].read_bytes() != old]
     return done.returncode, done.stderr, lost
 
 
