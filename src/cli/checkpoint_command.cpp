@@ -46,6 +46,9 @@ struct Listed {
 // Of a run's folder all, else the one that is named; `bytes`: every byte is read.
 std::vector<Listed> list(const std::string& from, bool bytes) {
   const std::filesystem::path path = from;
+  if (!std::filesystem::exists(path))
+    throw user_error("there is no file or folder {}", from)
+        .help("give a checkpoint, or the folder that `tessera train --out` wrote");
   std::vector<StepFolder> folders = step_folders(checkpoints_of(path));
   const bool one =
       !std::filesystem::is_directory(path) || std::filesystem::exists(path / kManifestName);

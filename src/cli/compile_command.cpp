@@ -83,10 +83,10 @@ void print_collectives(const Program& program) {
   if (rows.empty()) return;
   fmt::print("\ncollectives of a step, on each of {} ranks ({}):\n", program.mesh.num_ranks(),
              to_string(program.mesh));
-  fmt::print("  {:<10} {:<15} {:<10} {:>6} {:>10}  {}\n", "routine", "op", "axes", "calls",
+  fmt::print("  {:<11} {:<15} {:<10} {:>6} {:>10}  {}\n", "routine", "op", "axes", "calls",
              "bytes in", "hidden behind kernels");
   for (const CollectiveRow& row : rows)
-    fmt::print("  {:<10} {:<15} {:<10} {:>6} {:>10}  {}\n", name(row.routine), name(row.op),
+    fmt::print("  {:<11} {:<15} {:<10} {:>6} {:>10}  {}\n", name(row.routine), name(row.op),
                row.axes, row.calls, short_bytes(row.bytes), row.hidden);
 }
 

@@ -111,14 +111,15 @@ UserError no_plan(const PlanTask& task, const SearchResult& found) {
         (nearest == nullptr || trial.simulation.peak_bytes < nearest->simulation.peak_bytes))
       nearest = &trial;
   if (nearest != nullptr)
-    return user_error("no plan for {} ranks fits: {} needs {} bytes of a rank, {} too many",
-                      task.ranks, to_string(nearest->candidate), nearest->simulation.peak_bytes,
-                      nearest->excess_bytes(task))
+    return user_error("no plan for {} ranks fits: {} needs {} of a rank, {} too many", task.ranks,
+                      to_string(nearest->candidate), short_bytes(nearest->simulation.peak_bytes),
+                      short_bytes(nearest->excess_bytes(task)))
         .help("use more ranks, or a smaller model");
   int64_t indivisible = 0;
   for (const auto& [obstacle, count] : found.indivisible) indivisible += count;
-  return user_error("no plan for {} ranks: {} do not divide, {} cannot fit in {} bytes of a rank",
-                    task.ranks, indivisible, found.too_large, task.rank_memory_bytes())
+  return user_error("no plan for {} rank{}: {} do not divide, {} cannot fit in the {} of a rank",
+                    task.ranks, task.ranks == 1 ? "" : "s", indivisible, found.too_large,
+                    short_bytes(static_cast<int64_t>(task.rank_memory_bytes())))
       .help("use other numbers of ranks and samples, powers of two at best, or a smaller model");
 }
 

@@ -55,8 +55,8 @@ void run(TokenizeCommand& command) {
     fmt::print("{}\n", json.dump());
     return;
   }
-  fmt::print("{} tokens of {} bytes in {} shards in {}", result.tokens, result.bytes, result.shards,
-             command.out);
+  fmt::print("{} tokens of {} bytes in {} shard{} in {}", result.tokens, result.bytes,
+             result.shards, result.shards == 1 ? "" : "s", command.out);
   if (result.kept_shards > 0) fmt::print(", {} of them there already", result.kept_shards);
   fmt::print(
       "\ntrain on them: --set data.path='{}/*.bin' --set data.document_end={} --set "
