@@ -42,7 +42,7 @@ echo "Eight ranks ($pipeline): two stages, each on two halves of the batch and t
 
 echo
 echo "The same programs for Llama 3 405B on 16,384 GPUs, with just enough recomputation to fit 80 GB,
-walked on the cost model of a cluster (about twenty seconds):"
+walked on the cost model of a cluster (some seconds):"
 "$tessera" simulate --cluster llama3-h100 --model llama3-405b --mesh dp=128,pp=16,tp=8 --set train.seq=8192 \
   --set train.batch=2048 --set train.microbatches=16 --set train.precision=bf16 --set plan.zero=1 \
   --set plan.schedule=interleaved_1f1b --set plan.chunks=8 --set plan.sequence_parallel=true \
