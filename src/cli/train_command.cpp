@@ -29,14 +29,14 @@ constexpr const char* kFooter =
     "out/\n"
     "  tessera train --model tiny --steps 300 --save-every 100 --out out/tiny\n"
     "  tessera train --resume --out out/tiny           go on from the newest checkpoint\n"
-    "  tessera train --set data.path=books/ --set train.seq=256\n"
+    "  tessera train --set data.path=books/ --seq 256 --batch 8\n"
     "  tessera train my.toml --set train.learning_rate=1e-3\n"
     "  tessera train --mesh dp=2,tp=2                  four ranks as threads of this process\n"
     "  tessera train --mesh cp=2 --steps 3 --trace ring.json   and open it in ui.perfetto.dev\n"
     "  mpirun -np 4 tessera train --mesh dp=2,tp=2     four ranks as processes over MPI\n"
     "  tessera train --save-every 100 --supervise      after a crash, on from the newest "
     "checkpoint\n"
-    "  tessera train --init-from out/tiny --set data.path=books/ --set train.seq=512 --out "
+    "  tessera train --init-from out/tiny --set data.path=books/ --seq 512 --out "
     "out/more\n"
     "Keys for files and --set: tessera docs config";
 
@@ -80,7 +80,17 @@ std::string_view peak_origin(const TrainSummary& summary) {
                          : "measured by a matmul";
 }
 
+void print_no_step(const TrainSummary& summary) {
+  if (!summary.stopped_by.empty())
+    fmt::print("stopped by {} at step {}, before the next one; there was nothing to save\n",
+               summary.stopped_by, summary.steps);
+  else
+    fmt::print("{} is at step {} already: nothing to do; --steps N trains on\n",
+               summary.out.string(), summary.steps);
+}
+
 void print_summary(const TrainSummary& summary) {
+  if (summary.losses.empty()) return print_no_step(summary);
   fmt::print("\n{}\n", text_plot(summary.losses, summary.first_step + 1));
   if (!summary.stopped_by.empty())
     fmt::print("stopped by {} after step {}{}\n", summary.stopped_by, summary.steps,
@@ -100,9 +110,10 @@ void print_summary(const TrainSummary& summary) {
              short_bytes(summary.resident_bytes));
   if (summary.saves > 0)
     fmt::print(
-        "{} checkpoint{} of {}: steps stood still {:.3f} s for each, written behind them in {:.3f} "
-        "s\n",
+        "{} checkpoint{} of {}{}: steps stood still {:.3f} s for each, written behind them in "
+        "{:.3f} s\n",
         summary.saves, summary.saves == 1 ? "" : "s", short_bytes(summary.save_bytes),
+        summary.failed_saves > 0 ? fmt::format(", {} of them FAILED", summary.failed_saves) : "",
         summary.save_stall_seconds, summary.save_written_seconds);
   fmt::print("outputs: {0}/metrics.jsonl, {0}/config.toml{1}\n", summary.out.string(),
              summary.checkpoint ? ", " + summary.checkpoint->string() : "");

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/stop_signal.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <string_view>
 
 namespace tessera {
 namespace {
@@ -12,9 +16,20 @@ std::atomic<int> received = 0;
 std::atomic<bool> save_asked = false;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
+// Whoever presses a key waits for a sign; in a job, ranks have another group than the terminal's.
+void tell_the_terminal() {
+  constexpr std::string_view kNotice = "\nstopping behind this step; once more ends it at once\n";
+  const int error = errno;
+  if (::tcgetpgrp(STDERR_FILENO) == ::getpgrp()) {
+    [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kNotice.data(), kNotice.size());
+  }
+  errno = error;
+}
+
 void on_signal(int number) {
   received = number;
   std::signal(number, SIG_DFL);
+  if (number == SIGINT) tell_the_terminal();
 }
 
 void on_save_signal(int /*number*/) { save_asked = true; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SIGINT, SIGTERM and SIGUSR2 (which mpirun hands on as it is) ask the run to stop after the step
-// under way, SIGUSR1 to save and go on; a second one to stop ends the process at once.
+// under way, SIGUSR1 to save and go on; a second one to stop ends the process at once, which is
+// said where somebody has pressed a key.
 #pragma once
 
 namespace tessera {

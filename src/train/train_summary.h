@@ -32,6 +32,7 @@ struct TrainSummary {
   std::filesystem::path out;
   std::optional<std::filesystem::path> checkpoint;  // the newest
   int64_t saves = 0, save_bytes = 0;                // checkpoints of this run, bytes of one
+  int64_t failed_saves = 0;                         // of those
   double save_stall_seconds = 0;    // that a step waited for one, mean over checkpoints
   double save_written_seconds = 0;  // the same: that writing took, behind the steps
   std::string save_error;           // of the last one; empty where it was saved

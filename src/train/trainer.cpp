@@ -51,13 +51,14 @@ Trainer::Trainer(Config config, TrainerOptions options)
   if (options_.resume)
     resume();
   else
-    initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
+    make_first_states();
   if (options_.init_from && !options_.resume) begin_with(*options_.init_from);
   if (writes_files()) {
     write_file_atomically(summary_.out / "config.toml", to_toml(config_));
     keep_tokenizer(tokenizer_of_config(config_), summary_.out);
   }
   summary_.first_step = position_.step;
+  save_begun_ = position_.step;  // before its first step a run has nothing to save
   feeder_ = std::make_unique<BatchFeeder>(*executor_, data_.train->fields(), config_.train.batch);
   loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, position_.next_sample);
   summary_.parameters = parameter_count(model_);
@@ -65,6 +66,14 @@ Trainer::Trainer(Config config, TrainerOptions options)
   summary_.planned_bytes = executor_->planned_bytes() + saver_->snapshot_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
+}
+
+void Trainer::make_first_states() {
+  constexpr int64_t kMany = 50'000'000;  // parameters that take seconds
+  if (const int64_t parameters = parameter_count(model_); parameters > kMany && !quiet())
+    progress_.note(fmt::format("drawing the first values of {:.0f}M parameters",
+                               static_cast<double>(parameters) / 1e6));
+  initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
 }
 
 void Trainer::make_executor() {
@@ -270,6 +279,7 @@ void Trainer::tell_saves() {
     if (outcome->fenced)
       throw UserError(outcome->error).help("one run at a time can use a folder: see --out");
     if (outcome->error.empty()) continue;
+    if (!outcome->saved) ++summary_.failed_saves;
     const std::string text = fmt::format(
         "CHECKPOINT OF STEP {} {}: {}", outcome->step,
         outcome->saved ? "NEEDS A LOOK" : "FAILED, the run goes on without it", outcome->error);

@@ -48,6 +48,7 @@ class Trainer {
   void warn(const std::string& text);
   void shout(const std::string& text);  // also where a run is to be quiet
   void make_executor();
+  void make_first_states();
   void resume();
   void begin_with(const StateSource& weights);
   StepMetrics step();

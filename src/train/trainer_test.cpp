@@ -132,6 +132,15 @@ TEST_F(TrainerTest, ThreadsDoNotChangeTheBits) {
   EXPECT_EQ(bits("two"), bits("again"));
 }
 
+TEST_F(TrainerTest, ASignalBeforeTheFirstStepSavesNothing) {
+  Trainer trainer(config("run", {"checkpoint.every=1"}), {.quiet = true});
+  std::raise(SIGTERM);
+  const TrainSummary summary = trainer.run();
+  EXPECT_EQ(summary.stopped_by, "SIGTERM");
+  EXPECT_EQ(summary.steps, 0);
+  EXPECT_FALSE(summary.checkpoint.has_value());
+}
+
 TEST_F(TrainerTest, ASignalFinishesTheStepAndSaves) {
   Trainer trainer(
       config("run", {"train.steps=100000", "checkpoint.every=1000000", "train.eval_every=0"}),
