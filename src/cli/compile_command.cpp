@@ -30,7 +30,7 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  tessera compile --model gpt2-124m --set train.batch=4 --set train.seq=256\n"
+    "  tessera compile --model gpt2-124m --batch 4 --seq 256\n"
     "  tessera compile --model tiny --dump-after build_backward        the IR after one pass\n"
     "  tessera compile --model tiny --dump-after all --dump-dir ir/    one file per pass\n"
     "  tessera compile --model tiny --program                          instructions and scripts\n"
@@ -259,6 +259,9 @@ void add_compile_command(CLI::App& app) {
       app.add_subcommand("compile", "show what the compiler makes of a model, and its memory plan");
   compile->footer(kFooter);
   add_run_options(*compile, command->run);
+  add_step_forms(*compile, command->run);
+  add_short_form(*compile, command->run, "--microbatches", "train.microbatches",
+                 "parts of the batch");
   compile->add_option("--dump-after", command->dump_after,
                       "print the IR after this pass, or after `all`");
   compile->add_option("--dump-dir", command->dump_dir,

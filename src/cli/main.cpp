@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  tessera train                              train the tiny demo model on built-in stories\n"
-    "  tessera train --model gpt2-124m --set train.batch=4 --steps 20 --out out/gpt2\n"
+    "  tessera train --model gpt2-124m --batch 4 --steps 20 --out out/gpt2\n"
     "  tessera generate out --prompt \"Once upon a time\"\n"
     "  tessera compile --model llama3-8b          where the bytes would go, without running\n"
     "  tessera verify --mesh dp=2,tp=2            prove that four ranks compute what one would\n"

@@ -8,6 +8,8 @@ namespace tessera {
 void add_train_options(CLI::App& train, TrainOptions& options) {
   add_run_options(train, options.run);
   add_short_form(train, options.run, "--steps", "train.steps", "steps to train in all");
+  add_step_forms(train, options.run);
+  add_short_form(train, options.run, "--microbatches", "train.microbatches", "parts of the batch");
   add_short_form(train, options.run, "--out", "run.out",
                  "folder for metrics, config and checkpoints");
   add_short_form(train, options.run, "--device", "run.device",
