@@ -26,7 +26,7 @@ MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions op
       ranks_(static_cast<size_t>(num_ranks())),
       waiting_(num_ranks()) {
   if (options_.change_program) check_own_programs();
-  runner_ = std::thread([this] {
+  runner_ = std::jthread([this] {
     try {
       run_ranks(
           hub_, [this](RankWorld& world) { serve(world); },
@@ -60,12 +60,9 @@ void MeshExecutor::check_own_programs() {
 }
 
 MeshExecutor::~MeshExecutor() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    task_given_.notify_all();
-  }
-  runner_.join();
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  task_given_.notify_all();
 }
 
 void MeshExecutor::serve(RankWorld& world) {

@@ -60,7 +60,7 @@ class MeshExecutor : public LocalMesh {
   int waiting_ = 0;    // ranks that have not done this round's task
   bool stopping_ = false, ended_ = false;
   std::exception_ptr error_;
-  std::thread runner_;
+  std::jthread runner_;  // last: it ends before what it uses, also where making this throws
 };
 
 // One rank, or the mesh of a program: what runs it here.

@@ -8,6 +8,7 @@
 
 #include "core/random.h"
 #include "core/widened.h"
+#include "exec/mesh_executor.h"
 #include "exec/testing/small_run.h"
 
 namespace tessera {
@@ -203,6 +204,13 @@ TEST(CpuExecutor, RefusesAMicrobatchThatIsNotThere) {
 TEST(CpuExecutor, RefusesMoreThreadsThanWorkspacesHaveRoomFor) {
   Program program = compile(small_model("Mlp").build(DType::Fp32, 2), {}).program();
   EXPECT_THROW(CpuExecutor(std::move(program), {.threads = 2}), InternalError);
+}
+
+TEST(MeshExecutor, GivesOnWhatKeepsARankFromBeginning) {
+  std::vector<Program> programs = compile(small_model("Mlp").build(DType::Fp32, 2),
+                                          {.plan = make_plan({.mesh = {{"dp", 2}}}, {})})
+                                      .programs;
+  EXPECT_THROW(MeshExecutor(std::move(programs), {.threads = 2}), InternalError);
 }
 
 TEST(CpuExecutor, ALogitsModelLeavesItsScoresToBeRead) {
