@@ -51,8 +51,12 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
   const auto around = [launcher = words_in(with)](const Mesh& mesh,
                                                   std::vector<std::string> train) {
     std::vector<std::string> all = launcher;
-    all.insert(all.end(), {launcher.front().ends_with("srun") ? "-n" : "-np",
-                           std::to_string(mesh.num_ranks()), own_path(), "train"});
+    // Unlike mpirun, srun leaves the other ranks waiting for one that has died.
+    if (launcher.front().ends_with("srun"))
+      all.insert(all.end(), {"--kill-on-bad-exit=1", "-n"});
+    else
+      all.emplace_back("-np");
+    all.insert(all.end(), {std::to_string(mesh.num_ranks()), own_path(), "train"});
     all.insert(all.end(), train.begin(), train.end());
     return all;
   };

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "checkpoint/checkpoint_folder.h"
+#include "comm/story_folder.h"
 #include "core/error.h"
 #include "mesh/fewer_ranks.h"
 #include "report/cadence.h"
@@ -113,6 +114,7 @@ void supervise_run(const SupervisedRun& run) {
       supervise({.command = command,
                  .progress = newest_step,
                  .unset_on_restart = {"TESSERA_FAULT"},
+                 .after_failure = [&] { tell_left_story(run.config.run.out); },
                  .ask_for_less = ask_for_less},
                 {.restarts = run.options.restarts, .stop_signal = run.stop_signal});
   recommend_cadence(run.config, result);

@@ -174,12 +174,20 @@ void train_as_processes(const TrainOptions& options) {
     const std::filesystem::path out = config.run.out;
     if (failure.kind == Failure::User || !std::filesystem::exists(out)) return;
     write_file_atomically(out / "failure.txt",
-                          fmt::format("{}\n{}", failure.text, tell_story(hub)));
+                          fmt::format("{}\n{}", failure.text, tell_story(stories_of(hub))));
     fmt::print(stderr, "what every rank was doing: {}\n", (out / "failure.txt").string());
   };
   constexpr double kGraceSeconds = 1;  // what is in flight is lost anyway
   run_ranks(
       hub, [&](RankWorld& world) { train(options, &world); }, kGraceSeconds, tell);
+}
+
+void train_as_mpi_rank(const TrainOptions& options) {
+  const RunConfig run = options.run.load().run;
+  run_mpi_rank([&](RankWorld& world) { train(options, &world); },
+               {.deadline_seconds = run.deadline_seconds,
+                .run_folder = run.out,
+                .told_to_end = StopSignal::told_to_end});
 }
 
 // The words behind `tessera train` that this process was started with.
@@ -214,8 +222,7 @@ void run(const TrainOptions& options) {
   if (options.supervise)
     supervise_training(options);
   else if (launched_by_mpi())
-    run_mpi_rank([&](RankWorld& world) { train(options, &world); },
-                 {.deadline_seconds = options.run.load().run.deadline_seconds});
+    train_as_mpi_rank(options);
   else if (options.processes)
     train_as_processes(options);
   else

@@ -27,13 +27,13 @@ CollectiveEntry* CollectiveRecord::find(int64_t number) {
   return count() - number <= kEntries ? &entries_[static_cast<size_t>(number % kEntries)] : nullptr;
 }
 
-void CollectiveRecord::wait_for(int64_t number, int rank, const std::atomic<uint32_t>& word,
+void CollectiveRecord::wait_for(int64_t number, int rank, const std::atomic<uint32_t>* word,
                                 uint32_t target) {
   CollectiveEntry* entry = find(number);
   if (!entry) return;
   entry->waits_since_ns = steady_now_ns();
   entry->target = target;
-  entry->word.store(&word, std::memory_order_relaxed);
+  entry->word.store(word, std::memory_order_relaxed);
   entry->waits_for.store(rank, std::memory_order_release);
 }
 
@@ -48,7 +48,7 @@ bool CollectiveRecord::waits(const CollectiveEntry& entry) {
   if (entry.ended_ns.load(std::memory_order_acquire) != 0) return false;
   if (entry.waits_for.load(std::memory_order_acquire) < 0) return false;
   const std::atomic<uint32_t>* word = entry.word.load(std::memory_order_relaxed);
-  return word && static_cast<int32_t>(word->load(std::memory_order_acquire) - entry.target) < 0;
+  return !word || static_cast<int32_t>(word->load(std::memory_order_acquire) - entry.target) < 0;
 }
 
 }  // namespace tessera

@@ -17,7 +17,8 @@ struct CollectiveEntry {
   std::array<char, 24> group;     // its name, cut to fit
   int64_t started_ns;             // of the steady clock, which processes of a machine share
   std::atomic<int64_t> ended_ns;  // 0: in flight
-  // While its rank sleeps in it: for whom, since when, and the word that would end the wait.
+  // While its rank sleeps in it: for whom, since when, and the word that would end the wait; null
+  // where ranks share no memory.
   std::atomic<int32_t> waits_for;  // -1: nobody
   int64_t waits_since_ns;
   std::atomic<const std::atomic<uint32_t>*> word;
@@ -30,7 +31,9 @@ class CollectiveRecord {
 
   // From any thread of the rank. Returns the entry's number.
   int64_t start(const CollectiveHeader& header, std::string_view group);
-  void wait_for(int64_t number, int rank, const std::atomic<uint32_t>& word, uint32_t target);
+  // Without a word it waits until it ends.
+  void wait_for(int64_t number, int rank, const std::atomic<uint32_t>* word = nullptr,
+                uint32_t target = 0);
   void end(int64_t number);
 
   int64_t count() const { return count_.load(std::memory_order_acquire); }

@@ -139,6 +139,31 @@ TEST_P(PeerFailure, ARankThatRunsAnotherCollectiveIsNamedWithBoth) {
   expect_mismatch("x fp32, max)", [](Collective& c) { c.reduction = Reduction::Max; });
 }
 
+TEST_P(PeerFailure, ARankThatSkipsAStepIsNamedAtTheFirstCollectiveThatItLeavesOut) {
+  const auto& [backend, ranks] = GetParam();
+  EXPECT_ANY_THROW(backend.each_rank(ranks, 30, [&](RankWorld& world, const Allocate& allocate) {
+    std::byte* data = allocate(32);
+    const auto in_step = world.group(all_ranks(world.size()), "dp");
+    const auto between = world.group(all_ranks(world.size()), "job");
+    world.at_step(6);
+    const Clock::time_point begin = Clock::now();
+    try {
+      if (world.rank() != kGuilty) in_step->run(all_reduce(data, 8));
+      world.at_step(7);
+      between->run(all_reduce(data, 8));
+      ADD_FAILURE() << "rank " << world.rank() << " was told nothing";
+    } catch (const PeerError& error) {
+      const std::string text = error.what();
+      EXPECT_EQ(error.guilty_rank(), kGuilty) << text;
+      EXPECT_NE(text.find("all_reduce #0 grad(w1) over dp={0,1"), std::string::npos) << text;
+      EXPECT_NE(text.find("rank 1 is at step 7 without it, but this rank is at step 6"),
+                std::string::npos)
+          << text;
+    }
+    EXPECT_LT(std::chrono::duration<double>(Clock::now() - begin).count(), 5);
+  }));
+}
+
 TEST_P(PeerFailure, ASendThatNobodyTakesNamesTheReceiver) {
   const auto& [backend, ranks] = GetParam();
   EXPECT_ANY_THROW(

@@ -17,11 +17,12 @@ namespace tessera {
 namespace {
 
 constexpr std::array<std::string_view, kNumFaultPhases> kPhases{
-    "load",  "forward", "collective", "backward", "update", "snapshot",
-    "write", "fsync",   "rename",     "manifest", "prune",  "exit"};
-// The last four are errors.
-constexpr std::array<std::string_view, 8> kActions{"kill",     "stop",     "abort", "hang",
-                                                   "no_space", "io_error", "rot",   "nan"};
+    "load",  "forward", "collective", "backward", "update", "snapshot", "write",
+    "fsync", "rename",  "manifest",   "prune",    "exit",   "step"};
+// From the fifth on they are errors.
+constexpr std::array<std::string_view, 9> kActions{"kill",     "stop", "abort", "hang", "no_space",
+                                                   "io_error", "rot",  "nan",   "skip"};
+constexpr std::array<int, 9> kErrors{0, 0, 0, 0, ENOSPC, EIO, EILSEQ, EDOM, ECANCELED};
 
 int64_t number(std::string_view key, std::string_view text) {
   int64_t value = 0;
@@ -90,10 +91,7 @@ void FaultPlan::set(Fault& fault, std::string_view key, std::string_view value) 
   else if (key == "action") {
     const size_t action = index_of(kActions, key, value);
     fault.action = static_cast<Action>(std::min(action, static_cast<size_t>(Action::Error)));
-    fault.error = value == "no_space" ? ENOSPC
-                  : value == "nan"    ? EDOM
-                  : value == "rot"    ? EILSEQ
-                                      : EIO;
+    fault.error = kErrors.at(action);
   } else {
     throw user_error("a fault has no {}", key)
         .at("TESSERA_FAULT")

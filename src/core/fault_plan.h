@@ -23,9 +23,10 @@ enum class FaultPhase : uint8_t {
   Rename,
   Manifest,
   Prune,
-  Exit
+  Exit,
+  Step
 };
-inline constexpr int kNumFaultPhases = 12;
+inline constexpr int kNumFaultPhases = 13;
 std::string_view name(FaultPhase phase);  // "load"
 
 class FaultPlan {
@@ -33,12 +34,12 @@ class FaultPlan {
   // "rank=1,phase=write,step=3,nth=2,action=kill"; several are parted by ";". Without rank or step
   // any will do; nth counts the times that one rank comes by in one step. Actions: kill, stop,
   // abort, which take the process; hang, which takes the thread; an error of the system for phases
-  // that call it: no_space, io_error; rot: what is written is not what was to be; or nan, of the
-  // first number that an instruction reads.
+  // that call it: no_space, io_error; rot: what is written is not what was to be; nan, of the first
+  // number that an instruction reads; or skip, of a whole step.
   explicit FaultPlan(std::string_view text);
 
   // From any thread. Returns 0, or the errno that the call behind it shall fail with; EDOM: nan,
-  // EILSEQ: rot.
+  // EILSEQ: rot, ECANCELED: skip.
   int at(FaultPhase phase, int rank, int64_t step);
 
  private:

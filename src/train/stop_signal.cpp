@@ -54,6 +54,8 @@ StopSignal::~StopSignal() {
 
 bool StopSignal::requested() const { return received != 0; }
 
+bool StopSignal::told_to_end() { return received == SIGTERM; }
+
 bool StopSignal::take_save_request() { return save_asked.exchange(false); }
 
 const char* StopSignal::name() const {

@@ -17,6 +17,8 @@ class StopSignal {
   bool requested() const;
   const char* name() const;  // of the signal that came
   bool take_save_request();  // once for each
+  // From any thread, whether there is one of these or not.
+  static bool told_to_end();  // by SIGTERM
 };
 
 }  // namespace tessera

@@ -93,6 +93,7 @@ SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions
                                     ending.code()) != options.final_codes.end();
     if (ending.code() == 0 || ending.asked || is_final) return ends_with(ending.code());
     ++result.failures;
+    if (supervised.after_failure) supervised.after_failure();
     const int64_t now = supervised.progress();
     stuck = now > reached ? 1 : stuck + 1;
     if (now > reached) pause = options.first_pause_seconds;

@@ -30,6 +30,7 @@ struct Supervised {
       command;                                     // of the first start, 0, and later ones
   std::function<int64_t()> progress;               // grows while there is any; -1: none yet
   std::vector<std::string> unset_on_restart = {};  // environment variables
+  std::function<void()> after_failure = {};        // before anything is started again
   // Asked instead of giving up without progress: whether later starts ask for less.
   std::function<bool()> ask_for_less = {};
 };

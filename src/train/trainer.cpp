@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/trainer.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 
@@ -47,6 +48,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
   // Not before it: a plan that cannot run must cost an old run nothing.
   if (writes_files()) make_folder(summary_.out);
   if (replaces && holds_run(summary_.out)) clear_run_folder(summary_.out);
+  if (options_.world) options_.world->at_step(0);
   saver_ = std::make_unique<RunSaver>(config_, *executor_, options_.world, options_.faults);
   if (options_.resume)
     resume();
@@ -140,6 +142,15 @@ void Trainer::fault(FaultPhase phase) {
   if (!options_.faults) return;
   for (const RankStates* rank : executor_->rank_states())
     options_.faults->at(phase, rank->rank(), position_.step);
+}
+
+// A fault on purpose: this rank alone goes on as if the step were done.
+bool Trainer::skips_step() {
+  if (!options_.world || fault_at(options_.faults, FaultPhase::Step, options_.world->rank(),
+                                  position_.step + 1) != ECANCELED)
+    return false;
+  ++position_.step;
+  return true;
 }
 
 StepMetrics Trainer::step() {
@@ -342,6 +353,7 @@ void Trainer::train_steps() {
   if (!config_.run.trace.empty())
     trace_ = std::make_unique<TraceRecorder>(executor_->program().mesh);
   for (; position_.step < config_.train.steps && goes; goes = goes_on()) {
+    if (skips_step()) continue;
     StepMetrics metrics = step();
     if (position_.step < metrics.step) continue;  // rewound
     count(metrics);

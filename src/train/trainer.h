@@ -65,6 +65,7 @@ class Trainer {
   double save();  // seconds that training stood still
   void tell_saves();
   void fault(FaultPhase phase);
+  bool skips_step();
   void write_trace();
   void show_sample(const std::string& title);
   bool shows_samples() const {

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 STEPS, EVERY, RANKS = 8, 2, 4
+LONG = 100000  # steps that nobody waits for
 MESH = "dp=2,pp=2"
 SETTINGS = ["model.layers=2", "model.width=32", "model.heads=2", "model.kv_heads=2", "model.mlp_size=32", "train.batch=4",
             "train.microbatches=2", "train.seq=16", "train.ema_decay=0.9", "train.threads=1", "data.story_bytes=65536",
@@ -30,6 +31,10 @@ def train(binary, out, fault="", more=()):
 def last_checkpoint(out, step=STEPS):
     folder = pathlib.Path(out) / "checkpoints" / f"step-{step:08}"
     return {file.name: file.read_bytes() for file in sorted(folder.glob("rank-*.safetensors"))}
+
+
+def saved_steps(out):
+    return sorted(int(folder.name[5:]) for folder in (pathlib.Path(out) / "checkpoints").glob("step-????????"))
 
 
 def children(process):

@@ -1,23 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a supervised run does with signals and with ranks that die, hang or wake up too late, each as a check of its own."""
-import argparse
 import os
-import pathlib
 import signal
-import sys
-import tempfile
 import time
-import traceback
 
-from small_run import Run, alive, children, last_checkpoint, state, steps_done, train, wait_until, words
-
-LONG = 100000  # steps that nobody waits for
+from checks import run_checks
+from small_run import LONG, Run, alive, children, last_checkpoint, saved_steps, state, steps_done, train, wait_until, words
 
 
 def ready(run, out, supervised=True, step=3, save=True):
     """Once some steps are done, and one is saved."""
-    saved = lambda: not save or list((out / "checkpoints").glob("step-????????"))
+    saved = lambda: not save or saved_steps(out)
     assert wait_until(lambda: steps_done(out) >= step and saved() and run.ranks(supervised), 30) is not None, run.text()
     return run.ranks(supervised)
 
@@ -104,7 +98,7 @@ def signals_save(binary, folder):
     run = Run(words(binary, out, LONG, 50000, ["--supervise"]), folder / "signals.log")
     try:
         ready(run, out, save=False)
-        saved = lambda: sorted(path.name for path in (out / "checkpoints").glob("step-????????"))
+        saved = lambda: saved_steps(out)
         run.process.send_signal(signal.SIGUSR1)
         assert wait_until(lambda: len(saved()) == 1, 10) is not None, f"SIGUSR1 saved {saved()}: {run.text()}"
         at = steps_done(out)
@@ -113,7 +107,7 @@ def signals_save(binary, folder):
         begin = time.monotonic()
         assert run.wait(10) == 0, run.text()
         print(f"  SIGTERM: saved and ended after {time.monotonic() - begin:.2f} s")
-        assert saved()[-1] == f"step-{steps_done(out):08}", f"{saved()} at step {steps_done(out)}"
+        assert saved()[-1] == steps_done(out), f"{saved()} at step {steps_done(out)}"
     finally:
         run.end()
 
@@ -139,25 +133,5 @@ CHECKS = [a_death_is_seen_and_the_run_goes_on, nobody_is_left_when_the_superviso
           a_stale_run_cannot_write, signals_save, fewer_ranks_take_over]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", type=pathlib.Path, required=True)
-    parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for check in CHECKS:
-            if arguments.only not in check.__name__:
-                continue
-            begin = time.monotonic()
-            try:
-                check(arguments.binary, pathlib.Path(folder))
-                print(f"{check.__name__}: holds ({time.monotonic() - begin:.1f} s)")
-            except Exception:  # whatever it is, the other checks are of interest too
-                failed += 1
-                print(f"{check.__name__}: {traceback.format_exc()}")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_checks(__doc__, CHECKS)

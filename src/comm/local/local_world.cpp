@@ -36,6 +36,16 @@ std::byte* LocalWorld::allocate(int64_t bytes) {
   return hub_.options().processes ? hub_.allocate(bytes) : nullptr;
 }
 
+void LocalWorld::at_step(int64_t step) {
+  hub_.seat(rank_).steps.begin(step);
+  step_thread_ = std::this_thread::get_id();
+}
+
+bool LocalWorld::is_ahead(int other_rank) const {
+  return step_thread_.load() == std::this_thread::get_id() &&
+         hub_.seat(other_rank).steps.begun > hub_.seat(rank_).steps.begun;
+}
+
 void LocalWorld::await(const InFlight& op, int other, Stage stage) {
   SharedWord& word = op.mailbox(other).word;
   const uint32_t target = word_at(op.header.number, stage);
@@ -44,7 +54,7 @@ void LocalWorld::await(const InFlight& op, int other, Stage stage) {
   const Clock::time_point begin = Clock::now();
   while (hub_.spins() && Clock::now() - begin < kSpin)
     if (there()) return;
-  record().wait_for(op.record, op.channel->ranks[other], word.value, target);
+  record().wait_for(op.record, op.channel->ranks[other], &word.value, target);
   double sleep = kShortestSleepSeconds;
   while (true) {
     const uint32_t seen = word.value.load(std::memory_order_acquire);
@@ -75,7 +85,7 @@ void LocalWorld::await_pair(const InFlight& op, int member, Stage stage) {
     if (hub_.spins() && Clock::now() - begin < kSpin) continue;
     if (!sleeps)
       record().wait_for(op.record, op.channel->ranks[1 - op.member],
-                        op.mailbox(1 - op.member).word.value, word_at(op.header.number, stage));
+                        &op.mailbox(1 - op.member).word.value, word_at(op.header.number, stage));
     sleeps = true;
     check_peer(op, 1 - op.member, stage, begin);
     bell.sleep_while(rung, kLongestSleepSeconds);
@@ -85,23 +95,30 @@ void LocalWorld::await_pair(const InFlight& op, int member, Stage stage) {
 void LocalWorld::check_peer(const InFlight& op, int other, Stage stage, Clock::time_point begin) {
   if (hub_.failed()) throw_stopped(op);
   const int guilty = op.channel->ranks[other];
-  // Read before the word is looked at again: an ended rank publishes nothing more.
+  // Read before the word is looked at again: what it owes here was published before, or never.
   const bool ended = hub_.seat(guilty).life.load() == Seat::Ended;
+  const bool ahead = stage == Stage::Started && is_ahead(guilty);
   if (reached(op.mailbox(other).word.value.load(), word_at(op.header.number, stage))) return;
   if (ended)
     fail(guilty,
          fmt::format("{}: rank {} has ended; {}", prefix(op), guilty, whereabouts(op, other)));
+  if (ahead)
+    fail(guilty, fmt::format("{}: {}", prefix(op),
+                             left_out_text(guilty, hub_.seat(guilty).steps.step,
+                                           hub_.seat(rank_).steps.step)));
   const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
   if (waited > hub_.options().deadline_seconds) fail_late(op, other);
 }
 
 // Who does not answer may itself be waiting for another.
 void LocalWorld::fail_late(const InFlight& op, int other) {
-  const int silent = op.channel->ranks[other], guilty = first_to_blame(hub_, silent, rank_);
+  const std::vector<RankStory> stories = stories_of(hub_);
+  const int silent = op.channel->ranks[other], guilty = first_to_blame(stories, silent, rank_);
   std::string text = fmt::format("{}: no reply from rank {} for {:.3g} s; {}", prefix(op), silent,
                                  hub_.options().deadline_seconds, whereabouts(op, other));
   if (guilty != silent)
-    text += fmt::format("; all of it hangs on rank {}, {}", guilty, doing(hub_, guilty));
+    text += fmt::format("; all of it hangs on rank {}, {}", guilty,
+                        doing(stories[static_cast<size_t>(guilty)]));
   fail(guilty, text);
 }
 

@@ -3,10 +3,12 @@
 // take, which it takes whenever it waits for anything, so that no order of waits can deadlock.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -38,7 +40,7 @@ class LocalWorld : public RankWorld {
   std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override;
   std::string_view ranks_as() const override;
   std::byte* allocate(int64_t bytes) override;
-  void at_step(int64_t step) override { hub_.seat(rank_).step = step; }
+  void at_step(int64_t step) override;
 
   LocalHub& hub() const { return hub_; }
   Staging& staging() { return staging_; }
@@ -60,6 +62,8 @@ class LocalWorld : public RankWorld {
   using Clock = std::chrono::steady_clock;
   // Throws when the run has failed, the peer has ended, or the deadline has passed.
   void check_peer(const InFlight& op, int other, Stage stage, Clock::time_point begin);
+  // Whether it has begun a later step than this thread, where this is the thread of the steps.
+  bool is_ahead(int other_rank) const;
   [[noreturn]] void fail_late(const InFlight& op, int other);
   [[noreturn]] void throw_stopped(const InFlight& op);
   [[noreturn]] void fail(int guilty_rank, const std::string& text);
@@ -74,6 +78,7 @@ class LocalWorld : public RankWorld {
   int rank_;
   Staging staging_;
   std::map<std::vector<int>, int> occurrences_;
+  std::atomic<std::thread::id> step_thread_{};  // which calls at_step
   std::mutex receives_mutex_;
   std::vector<const InFlight*> receives_;
 };

@@ -12,6 +12,7 @@
 #include "comm/collective_header.h"
 #include "comm/collective_record.h"
 #include "comm/local/futex.h"
+#include "comm/step_count.h"
 
 namespace tessera {
 
@@ -65,7 +66,7 @@ struct alignas(64) Seat {
   std::atomic<int32_t> reading{0};  // > 0 while it touches peers' memory
   SharedWord bell;                  // rung by the other end of a send or receive
   std::atomic<int32_t> process{0};  // its id
-  std::atomic<int64_t> step{-1};    // that it is at; -1: none yet
+  StepCount steps;
   CollectiveRecord record;
 };
 

@@ -160,7 +160,7 @@ TEST(RunRanks, AStoppedProcessIsNamedByThoseThatWaitForItThroughOthers) {
           if (world.rank() != 0)
             world.group({1, 2}, "last")->run({.kind = CollectiveKind::Barrier, .name = "b"});
         },
-        0.2, [&] { story = tell_story(hub); });
+        0.2, [&] { story = tell_story(stories_of(hub)); });
     FAIL() << "nothing was thrown";
   } catch (const PeerError& error) {
     EXPECT_EQ(error.guilty_rank(), 0) << error.what();

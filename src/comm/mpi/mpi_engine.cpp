@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 #include "comm/mpi/mpi_check.h"
 #include "comm/peer_error.h"
@@ -17,6 +16,10 @@ constexpr int kEagerPolls = 50;
 constexpr std::chrono::microseconds kSleep{20};
 // A peer that has ended may have taken a message that MPI still reports as under way.
 constexpr std::chrono::seconds kLateReceipt{1};
+// How often a thread without work looks for notices.
+constexpr std::chrono::milliseconds kNoticePause{100};
+// How often it is looked whom a wait is for; those that end sooner cost nothing.
+constexpr std::chrono::milliseconds kLookPause{10};
 
 }  // namespace
 
@@ -38,10 +41,19 @@ MpiEngine::~MpiEngine() {
   if (thread_.joinable()) thread_.join();
 }
 
-void MpiEngine::begin_round(double deadline_seconds) {
+void MpiEngine::begin_round(double deadline_seconds, std::function<bool()> told_to_end) {
   const std::lock_guard lock(mutex_);
   deadline_seconds_ = deadline_seconds;
+  told_to_end_ = std::move(told_to_end);
+  steps_.step = -1;
+  steps_.begun = 0;
+  step_thread_ = std::thread::id{};
   ++round_;
+}
+
+void MpiEngine::at_step(int64_t step) {
+  steps_.begin(step);
+  step_thread_ = std::this_thread::get_id();
 }
 
 void MpiEngine::submit(MpiJob& job) {
@@ -51,6 +63,8 @@ void MpiEngine::submit(MpiJob& job) {
     job.finished = false;
     job.waited_since.reset();
     job.untaken_since.reset();
+    job.looked_at = job.asked_at = Clock::now();
+    job.seen_missing = -1;
     job.error.clear();
     new_jobs_.push_back(&job);
   }
@@ -60,6 +74,7 @@ void MpiEngine::submit(MpiJob& job) {
 void MpiEngine::wait(MpiJob& job) {
   std::unique_lock lock(mutex_);
   job.waited_since = Clock::now();
+  job.in_step = step_thread_.load() == std::this_thread::get_id();
   to_ranks_.wait(lock, [&] { return job.finished || broken_; });
   if (!job.finished) std::rethrow_exception(broken_);
   job.active = false;
@@ -84,43 +99,6 @@ std::optional<MpiFailure> MpiEngine::failure() {
   return found->second;
 }
 
-void MpiEngine::announce(const std::optional<MpiFailure>& failure) {
-  {
-    const std::lock_guard lock(mutex_);
-    Notice notice{.round = round_, .rank = rank_, .failed = failure.has_value()};
-    if (failure) {
-      failures_.try_emplace(round_, *failure);
-      notice.guilty_rank = failure->guilty_rank;
-      const size_t length = std::min(failure->text.size(), sizeof(notice.text) - 1);
-      std::memcpy(notice.text, failure->text.data(), length);
-    }
-    to_announce_ = notice;
-    ended_[static_cast<size_t>(rank_)] = round_;
-  }
-  to_engine_.notify_one();
-}
-
-bool MpiEngine::everyone_announced() const {
-  return std::all_of(ended_.begin(), ended_.end(), [this](int round) { return round >= round_; });
-}
-
-void MpiEngine::await_announcements(double grace_seconds) {
-  std::unique_lock lock(mutex_);
-  listening_ = true;
-  to_engine_.notify_one();
-  std::optional<Clock::time_point> failed_at;
-  while (!to_ranks_.wait_for(lock, std::chrono::milliseconds(20),
-                             [this] { return everyone_announced() || broken_; })) {
-    if (!failures_.contains(round_)) continue;
-    if (!failed_at) failed_at = Clock::now();
-    if (std::chrono::duration<double>(Clock::now() - *failed_at).count() < grace_seconds) continue;
-    all_answer_ = false;
-    break;
-  }
-  listening_ = false;
-  if (broken_) std::rethrow_exception(broken_);
-}
-
 void MpiEngine::work() {
   try {
     start_mpi();
@@ -128,7 +106,7 @@ void MpiEngine::work() {
     while (true) {
       {
         std::unique_lock lock(mutex_);
-        to_engine_.wait(lock, [this] {
+        to_engine_.wait_for(lock, kNoticePause, [this] {
           return stop_ || listening_ || to_announce_ || !jobs_.empty() || !new_jobs_.empty();
         });
         // The others wait for this rank's last word.
@@ -171,6 +149,7 @@ void MpiEngine::start_mpi() {
   post_notice_receive();
   const std::lock_guard lock(mutex_);
   ended_.assign(static_cast<size_t>(size_), -1);
+  answers_.resize(static_cast<size_t>(size_));
   started_ = true;
   to_ranks_.notify_all();
 }
@@ -179,6 +158,8 @@ void MpiEngine::start_mpi() {
 void MpiEngine::stop_mpi() {
   if (!all_answer_) return;
   for (MpiJob* job : jobs_) job->operation.cancel();
+  for (SentNotice& sent : sent_notices_)
+    mpi_check(MPI_Request_free(&sent.request), "MPI_Request_free");
   mpi_check(MPI_Cancel(&notice_request_), "MPI_Cancel");
   mpi_check(MPI_Request_free(&notice_request_), "MPI_Request_free");
   mpi_check(MPI_Finalize(), "MPI_Finalize");
@@ -201,40 +182,8 @@ void MpiEngine::take_new_jobs() {
   for (MpiJob* job : left_behind) job->operation.cancel();
   for (; first < jobs_.size(); ++first) jobs_[first]->operation.begin();
   if (!notice) return;
-  sent_notices_.push_back(std::make_unique<Notice>(*notice));
-  for (int other = 0; other < size_; ++other) {
-    if (other == rank_) continue;
-    MPI_Request request;
-    mpi_check(MPI_Isend(sent_notices_.back().get(), sizeof(Notice), MPI_BYTE, other, notice_tag_,
-                        MPI_COMM_WORLD, &request),
-              "MPI_Isend");
-    mpi_check(MPI_Request_free(&request), "MPI_Request_free");
-  }
-}
-
-void MpiEngine::post_notice_receive() {
-  mpi_check(MPI_Irecv(&notice_in_, sizeof(Notice), MPI_BYTE, MPI_ANY_SOURCE, notice_tag_,
-                      MPI_COMM_WORLD, &notice_request_),
-            "MPI_Irecv");
-}
-
-bool MpiEngine::take_notices() {
-  bool any = false;
-  while (true) {
-    int there = 0;
-    mpi_check(MPI_Test(&notice_request_, &there, MPI_STATUS_IGNORE), "MPI_Test");
-    if (!there) return any;
-    any = true;
-    {
-      const std::lock_guard lock(mutex_);
-      ended_[static_cast<size_t>(notice_in_.rank)] = notice_in_.round;
-      if (notice_in_.failed)
-        failures_.try_emplace(notice_in_.round,
-                              MpiFailure{notice_in_.guilty_rank, notice_in_.text});
-    }
-    to_ranks_.notify_all();
-    post_notice_receive();
-  }
+  for (int other = 0; other < size_; ++other)
+    if (other != rank_) send_notice(*notice, other);
 }
 
 bool MpiEngine::advance_all() {
@@ -277,6 +226,17 @@ void MpiEngine::give_up(MpiJob& job, int guilty_rank, const std::string& text) {
   job.finished = true;
 }
 
+// Puts into the record whom the job waits for.
+MpiOperation::Missing MpiEngine::look_at_wait(MpiJob& job) {
+  job.looked_at = Clock::now();
+  const MpiOperation::Missing missing = job.operation.missing();
+  if (missing.member >= 0 && missing.member != job.seen_missing) {
+    job.seen_missing = missing.member;
+    record_.wait_for(job.record, job.operation.group().ranks[static_cast<size_t>(missing.member)]);
+  }
+  return missing;
+}
+
 // Throws when the run has failed elsewhere, a peer has ended, or the deadline has passed.
 void MpiEngine::check_peers(MpiJob& job) {
   MpiOperation& operation = job.operation;
@@ -292,6 +252,14 @@ void MpiEngine::check_peers(MpiJob& job) {
       any_ended = any_ended || (rank != rank_ && ended_[static_cast<size_t>(rank)] >= round_);
   }
   if (!since) return;
+  if (failure || Clock::now() - job.looked_at > kLookPause) {
+    const MpiOperation::Missing missing = look_at_wait(job);
+    if (!failure && missing.member >= 0) {
+      const int silent = operation.group().ranks[static_cast<size_t>(missing.member)];
+      ask(job, silent);
+      check_answer(job, missing, silent);
+    }
+  }
   if (failure)
     throw PeerError(failure->guilty_rank,
                     fmt::format("{}: stopped because rank {} failed: {}", operation.prefix(),

@@ -15,7 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "comm/collective_record.h"
 #include "comm/mpi/mpi_operation.h"
+#include "comm/step_count.h"
 
 namespace tessera {
 
@@ -29,6 +31,11 @@ struct MpiJob {
   std::optional<std::chrono::steady_clock::time_point> waited_since;
   // Only messages to a peer that has ended are under way.
   std::optional<std::chrono::steady_clock::time_point> untaken_since;
+  bool in_step = false;  // the thread of the steps waits for it
+  int64_t record = 0;    // its entry
+  // When it was last looked whom it waits for, when that one was last asked, and who it is.
+  std::chrono::steady_clock::time_point looked_at{}, asked_at{};
+  int seen_missing = -1;
   int guilty_rank = -1;  // when it failed
   std::string error;
 };
@@ -47,8 +54,11 @@ class MpiEngine {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  CollectiveRecord& record() { return record_; }
+  const StepCount& steps() const { return steps_; }
+  void at_step(int64_t step);  // by one thread, which waits for what belongs to steps
 
-  void begin_round(double deadline_seconds);
+  void begin_round(double deadline_seconds, std::function<bool()> told_to_end);
   int round() const { return round_; }
   void submit(MpiJob& job);
   void wait(MpiJob& job);  // throws PeerError
@@ -66,9 +76,17 @@ class MpiEngine {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // `Ask` is answered with the steps of the rank that gets it.
+  enum class NoticeKind : int32_t { End, Ask, Answer };
   struct Notice {
+    NoticeKind kind = NoticeKind::End;
     int32_t round = 0, rank = 0, guilty_rank = 0, failed = 0;
+    int64_t step = -1, begun = 0;
     char text[2048] = {};
+  };
+  struct SentNotice {
+    std::unique_ptr<Notice> notice;  // until it was taken
+    MPI_Request request = MPI_REQUEST_NULL;
   };
 
   void work();
@@ -81,6 +99,12 @@ class MpiEngine {
   Step advance(MpiJob& job);
   void give_up(MpiJob& job, int guilty_rank, const std::string& text);
   void check_peers(MpiJob& job);
+  MpiOperation::Missing look_at_wait(MpiJob& job);
+  void ask(MpiJob& job, int silent);
+  void check_answer(const MpiJob& job, const MpiOperation::Missing& missing, int silent);
+  void send_notice(const Notice& notice, int to);
+  void drop_taken_notices();
+  void take_notice(const Notice& notice);
   void post_notice_receive();
   bool take_notices();
   bool everyone_announced() const;
@@ -101,10 +125,20 @@ class MpiEngine {
   std::map<int, MpiFailure> failures_;  // the first of each round
   std::vector<int> ended_;              // per rank: the last round it has announced the end of
   std::optional<Notice> to_announce_;
-  std::vector<std::unique_ptr<Notice>> sent_notices_;
+  std::vector<SentNotice> sent_notices_;
   Notice notice_in_;
   MPI_Request notice_request_ = MPI_REQUEST_NULL;
   std::atomic<bool> all_answer_{true};
+  CollectiveRecord record_;
+  StepCount steps_;
+  std::atomic<std::thread::id> step_thread_{};
+  struct Answer {
+    int32_t round = -1;
+    int64_t step = -1, begun = 0;
+    std::optional<Clock::time_point> awaited_since;
+  };
+  std::vector<Answer> answers_;  // the last of each rank
+  std::function<bool()> told_to_end_;
   std::thread thread_;
 };
 

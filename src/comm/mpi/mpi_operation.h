@@ -57,6 +57,7 @@ class MpiOperation {
   // "rank 0/4: all_reduce #12 grad(w1) over tp={2,3}"
   std::string prefix() const;
   const MpiGroup& group() const { return group_; }
+  const CollectiveHeader& header() const { return header_; }
 
  private:
   enum class State { Headers, Exchange, Spread, Done };

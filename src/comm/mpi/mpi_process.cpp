@@ -8,6 +8,7 @@
 
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_engine.h"
+#include "comm/mpi/mpi_story.h"
 #include "comm/mpi/mpi_world.h"
 #include "comm/peer_error.h"
 
@@ -32,20 +33,23 @@ bool MpiProcess::all_ranks_answer() const { return engine_->all_ranks_answer(); 
 
 void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptions& options,
                      const std::function<void(const std::exception&)>& report) {
-  engine_->begin_round(options.deadline_seconds);
+  engine_->begin_round(options.deadline_seconds, options.told_to_end);
+  MpiStory story(*engine_, options);
   std::exception_ptr error;
   std::optional<MpiFailure> failure;
   try {
-    MpiWorld world(*engine_);
+    MpiWorld world(*engine_, story);
     body(world);
     failure = engine_->failure();
   } catch (const std::exception& thrown) {
     error = std::current_exception();
     failure = failure_of(thrown, rank());
     if (report) report(thrown);
+    story.gave_up(thrown);
   }
   engine_->announce(failure);
   engine_->await_announcements(options.grace_seconds);
+  story.end(failure.has_value() || engine_->failure());
   if (error) std::rethrow_exception(error);
   failure = engine_->failure();
   if (!failure) return;

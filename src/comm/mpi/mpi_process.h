@@ -3,6 +3,7 @@
 // from no_mpi.cpp where not; nothing outside this folder sees mpi.h.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -18,6 +19,10 @@ struct MpiOptions {
   double deadline_seconds = 120;  // of every wait
   // How long the other ranks may take to end after the first failure.
   double grace_seconds = 3;
+  // Of the run, shared by all ranks: where the story of a failure is told; empty: nowhere.
+  std::filesystem::path run_folder = {};
+  // Whether somebody outside has told this process to end, so that it may be killed soon.
+  std::function<bool()> told_to_end = {};
 };
 
 class MpiEngine;

@@ -61,6 +61,7 @@ Ticket MpiCommunicator::start(const Collective& collective) {
   TESSERA_CHECK(!job.active, "{}: more than {} collectives in flight; wait for some of them",
                 group_text(name(), group_->ranks), kMpiSlots);
   job.operation.prepare(collective, next_number(collective));
+  job.record = engine_.record().start(job.operation.header(), name());
   engine_.submit(job);
   return ticket;
 }
@@ -69,6 +70,7 @@ void MpiCommunicator::wait(Ticket ticket) {
   MpiJob& job = *jobs_[static_cast<size_t>(ticket % kMpiSlots)];
   TESSERA_CHECK(job.active, "{}: ticket {} is not in flight", name(), ticket);
   engine_.wait(job);
+  engine_.record().end(job.record);
 }
 
 }  // namespace tessera

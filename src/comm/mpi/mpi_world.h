@@ -9,6 +9,7 @@
 
 #include "comm/communicator.h"
 #include "comm/mpi/mpi_engine.h"
+#include "comm/mpi/mpi_story.h"
 
 namespace tessera {
 
@@ -38,16 +39,21 @@ class MpiCommunicator : public Communicator {
 
 class MpiWorld : public RankWorld {
  public:
-  explicit MpiWorld(MpiEngine& engine)
-      : engine_(engine), groups_with_(static_cast<size_t>(engine.size())) {}
+  MpiWorld(MpiEngine& engine, MpiStory& story)
+      : engine_(engine), story_(story), groups_with_(static_cast<size_t>(engine.size())) {}
 
   int rank() const override { return engine_.rank(); }
   int size() const override { return engine_.size(); }
   std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override;
   std::string_view ranks_as() const override { return "processes over MPI"; }
+  void at_step(int64_t step) override {
+    engine_.at_step(step);
+    story_.begin();
+  }
 
  private:
   MpiEngine& engine_;
+  MpiStory& story_;
   std::vector<int> groups_with_;  // per rank: groups made so far that it is in as well
 };
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/story_folder.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <vector>
+
+#include "core/error.h"
+#include "files/atomic_file.h"
+
+namespace tessera {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankStory::Wait, rank, in, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankStory, life, halted, step, waits, where, last)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StoryPart, rank, ranks, time_ms, error, guilty, bad_input, first,
+                                   story)
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGone = "left nothing: it was killed, stopped or cut off";
+
+fs::path parts_of(const fs::path& run) { return run / "story"; }
+fs::path part_file(const fs::path& run, int rank) {
+  return parts_of(run) / fmt::format("rank-{:05}.json", rank);
+}
+
+std::string as_text(const StoryPart& part) {
+  return nlohmann::json(part).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<StoryPart> read_parts(const fs::path& folder) {
+  std::vector<StoryPart> parts;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".json") continue;
+    try {
+      std::ifstream file(entry.path());
+      parts.push_back(nlohmann::json::parse(file).get<StoryPart>());
+    } catch (const nlohmann::json::exception&) {
+      // A disk that is full: the rank counts as one that has left nothing.
+    }
+  }
+  return parts;
+}
+
+// By rank.
+std::vector<RankStory> stories_of(const std::vector<StoryPart>& parts) {
+  std::vector<RankStory> stories(static_cast<size_t>(parts.front().ranks),
+                                 RankStory{.life = kGone, .halted = true});
+  for (const StoryPart& part : parts)
+    if (part.rank >= 0 && part.rank < parts.front().ranks)
+      stories[static_cast<size_t>(part.rank)] = part.story;
+  return stories;
+}
+
+// The part that tells why the job failed: of who failed first, else of who gave up, else any.
+const StoryPart& cause_in(const std::vector<StoryPart>& parts) {
+  const auto place = [](const StoryPart& part) {
+    return std::tuple(!part.first, part.error.empty(), part.time_ms, part.rank);
+  };
+  return *std::min_element(parts.begin(), parts.end(), [&](const StoryPart& a, const StoryPart& b) {
+    return place(a) < place(b);
+  });
+}
+
+std::string opening(const std::vector<StoryPart>& parts, const std::vector<RankStory>& stories) {
+  const StoryPart& cause = cause_in(parts);
+  std::string text = cause.error;
+  int silent = cause.guilty;
+  if (text.empty()) {
+    text = fmt::format("rank {} {}", cause.rank, cause.story.life);
+    const auto gone = std::find_if(stories.begin(), stories.end(),
+                                   [](const RankStory& story) { return story.halted; });
+    if (gone != stories.end()) silent = static_cast<int>(gone - stories.begin());
+  }
+  if (silent < 0 || static_cast<size_t>(silent) >= stories.size()) return text;
+  const int blamed = first_to_blame(stories, silent, cause.rank);
+  const RankStory& story = stories[static_cast<size_t>(blamed)];
+  if (blamed == cause.guilty && !story.halted) return text;
+  return fmt::format("{}; all of it hangs on rank {}, {}", text, blamed, doing(story));
+}
+
+void write_story(const fs::path& file, const std::vector<StoryPart>& parts) {
+  const std::vector<RankStory> stories = stories_of(parts);
+  try {
+    write_file_atomically(file,
+                          fmt::format("{}\n{}", opening(parts, stories), tell_story(stories)));
+    fmt::print(stderr, "what every rank was doing: {}\n", file.string());
+  } catch (const UserError& problem) {
+    fmt::print(stderr, "warning: the story of the failure is lost: {}\n", problem.message());
+  }
+}
+
+}  // namespace
+
+void open_story(const fs::path& run) {
+  tell_left_story(run);
+  std::error_code ignored;  // a run without a story is still a run
+  fs::create_directories(parts_of(run), ignored);
+}
+
+void leave_part(const fs::path& run, const StoryPart& part) {
+  std::error_code error;
+  if (!fs::is_directory(parts_of(run), error)) return;
+  try {
+    write_file_atomically(part_file(run, part.rank), as_text(part));
+  } catch (const std::exception&) {
+    // Told meanwhile, or the disk fails: what brought the rank here matters more.
+  }
+}
+
+void tell_left_story(const fs::path& run) {
+  // Whoever moves the folder away is the one that tells.
+  const fs::path mine = run / fmt::format("story.{}.tmp", getpid());
+  std::error_code error;
+  fs::rename(parts_of(run), mine, error);
+  if (error) return;
+  const std::vector<StoryPart> parts = read_parts(mine);
+  const bool worth_it = std::any_of(parts.begin(), parts.end(),
+                                    [](const StoryPart& part) { return !part.bad_input; });
+  if (worth_it) write_story(run / "failure.txt", parts);
+  fs::remove_all(mine, error);
+}
+
+void close_story(const fs::path& run) {
+  std::error_code ignored;
+  fs::remove_all(parts_of(run), ignored);
+}
+
+}  // namespace tessera

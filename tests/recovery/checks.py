@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs checks, functions of a binary and a folder, one after the other, and says which hold."""
+import argparse
+import pathlib
+import sys
+import tempfile
+import time
+import traceback
+
+
+def run_checks(description, checks, missing=""):
+    """`missing` is what the checks need and is not there; then they are skipped."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--binary", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    if missing:
+        print(f"skipped: {missing}")
+        return
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for check in checks:
+            if arguments.only not in check.__name__:
+                continue
+            begin = time.monotonic()
+            try:
+                check(arguments.binary, pathlib.Path(folder))
+                print(f"{check.__name__}: holds ({time.monotonic() - begin:.1f} s)", flush=True)
+            except Exception:  # whatever it is, the other checks are of interest too
+                failed += 1
+                print(f"{check.__name__}: {traceback.format_exc()}", flush=True)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `tessera launch` around mpirun does with ranks that die, hang or go astray and with signals, each as a check of its own."""
+import shutil
+import signal
+import subprocess
+import time
+
+from checks import run_checks
+from small_run import LONG, RANKS, Run, environment, last_checkpoint, saved_steps, steps_done, train, wait_until, words
+
+# More ranks than cores, and root, are for tests.
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
+
+
+def launch(binary, out, steps=None, every=None, more=()):
+    given = {key: value for key, value in (("steps", steps), ("every", every)) if value}
+    return [str(binary), "launch", "--with", " ".join(MPIRUN), *words(binary, out, more=more, **given)[1:]]
+
+
+def launched(binary, out, fault, more=()):
+    return subprocess.run(launch(binary, out, more=more), env=environment(fault), capture_output=True, text=True, timeout=60,
+                          check=False)
+
+
+def undisturbed(binary, folder):
+    out = folder / "undisturbed"
+    if not out.exists():
+        train(binary, out)
+    return last_checkpoint(out)
+
+
+def a_killed_rank_is_named_and_the_run_recovers(binary, folder):
+    out = folder / "killed"
+    done = launched(binary, out, "rank=1,phase=collective,step=6,action=kill")
+    assert done.returncode == 0, done.stderr
+    story = (out / "failure.txt").read_text(encoding="utf-8")
+    assert "hangs on rank 1, which left nothing: it was killed" in story.splitlines()[0], story
+    assert "waits for rank 1 in" in story and "rank 1 left nothing" in story, story
+    assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
+    assert not (out / "story").exists(), "the parts of the story are left"
+
+
+def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
+    out = folder / "stopped"
+    done = launched(binary, out, "rank=1,phase=collective,step=6,action=stop", ["--set", "run.deadline_seconds=1"])
+    assert done.returncode == 0, done.stderr
+    story = (out / "failure.txt").read_text(encoding="utf-8")
+    assert "for 1 s" in story.splitlines()[0] and "hangs on rank 1, which left nothing" in story.splitlines()[0], story
+    assert "waits for rank 1 in" in story, story
+    assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
+
+
+def signals_save(binary, folder):
+    out = folder / "signals"
+    run = Run(launch(binary, out, LONG, 50000), folder / "signals.log")
+    try:
+        assert wait_until(lambda: steps_done(out) >= 3, 30) is not None, run.text()
+        run.process.send_signal(signal.SIGUSR1)
+        assert wait_until(lambda: len(saved_steps(out)) == 1, 10) is not None, f"SIGUSR1 saved nothing: {run.text()}"
+        at = steps_done(out)
+        assert wait_until(lambda: steps_done(out) > at, 10) is not None, "the run ended with SIGUSR1"
+        run.process.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        assert run.wait(20) == 0, run.text()
+        print(f"  SIGTERM: saved and ended after {time.monotonic() - begin:.2f} s")
+        assert saved_steps(out)[-1] == steps_done(out), f"{saved_steps(out)} at step {steps_done(out)}"
+        assert "restart" not in run.text(), run.text()
+        assert not (out / "failure.txt").exists() and not (out / "story").exists(), "a story is told of a run that was stopped"
+    finally:
+        run.end()
+
+
+def a_skipped_step_is_named_at_once(binary, folder):
+    """Ranks over MPI, and ranks that share memory."""
+    fault = "rank=2,phase=step,step=6,action=skip"
+    mpi = subprocess.run([*MPIRUN, "-np", str(RANKS), *words(binary, folder / "skip_mpi")], env=environment(fault),
+                         capture_output=True, text=True, timeout=60, check=False)
+    local = train(binary, folder / "skip_local", fault, ["--processes"])
+    for done, out in ((mpi, folder / "skip_mpi"), (local, folder / "skip_local")):
+        assert done.returncode == 3, f"{done.returncode}: {done.stderr}"
+        story = (out / "failure.txt").read_text(encoding="utf-8")
+        assert "rank 2 is at step 6 without it, but this rank is at step 5" in story.splitlines()[0], story
+        assert "no reply" not in done.stderr, done.stderr
+
+
+def another_config_is_named_at_the_start(binary, folder):
+    given = words(binary, folder / "config")
+    begin = time.monotonic()
+    done = subprocess.run([*MPIRUN, "-np", "2", *given, ":", "-np", "1", *given, "--set", "train.seed=2", ":", "-np", "1", *given],
+                          env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2, f"{done.returncode}: {done.stderr}"
+    assert "rank 2 was started with another config than rank 0: [train] seed = 2, not seed = " in done.stderr, done.stderr
+    print(f"  another config: named and ended after {time.monotonic() - begin:.2f} s")
+
+
+CHECKS = [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers, signals_save,
+          a_skipped_step_is_named_at_once, another_config_is_named_at_the_start]
+
+if __name__ == "__main__":
+    run_checks(__doc__, CHECKS, "" if shutil.which("mpirun") else "mpirun is missing (tools/setup.sh mpi)")
