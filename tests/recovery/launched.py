@@ -84,18 +84,23 @@ def a_skipped_step_is_named_at_once(binary, folder):
         assert "no reply" not in done.stderr, done.stderr
 
 
-def another_config_is_named_at_the_start(binary, folder):
-    given = words(binary, folder / "config")
-    begin = time.monotonic()
-    done = subprocess.run([*MPIRUN, "-np", "2", *given, ":", "-np", "1", *given, "--set", "train.seed=2", ":", "-np", "1", *given],
-                          env=environment(), capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2, f"{done.returncode}: {done.stderr}"
-    assert "rank 2 was started with another config than rank 0: [train] seed = 2, not seed = " in done.stderr, done.stderr
-    print(f"  another config: named and ended after {time.monotonic() - begin:.2f} s")
+def another_config_or_binary_is_named_at_the_start(binary, folder):
+    given = words(binary, folder / "start")
+    other = folder / "other_tessera"
+    other.write_bytes(binary.read_bytes() + b"rebuilt")
+    other.chmod(0o755)
+    for odd, told in (([*given, "--set", "train.seed=2"],
+                       "rank 2 was started with another config than rank 0: [train] seed = 2, not seed = "),
+                      ([str(other), *given[1:]], "rank 2 runs another tessera than rank 0")):
+        begin = time.monotonic()
+        done = subprocess.run([*MPIRUN, "-np", "2", *given, ":", "-np", "1", *odd, ":", "-np", "1", *given],
+                              env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2 and told in done.stderr, f"{done.returncode}: {done.stderr}"
+        print(f"  named and ended after {time.monotonic() - begin:.2f} s: {told}...")
 
 
 CHECKS = [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers, signals_save,
-          a_skipped_step_is_named_at_once, another_config_is_named_at_the_start]
+          a_skipped_step_is_named_at_once, another_config_or_binary_is_named_at_the_start]
 
 if __name__ == "__main__":
     run_checks(__doc__, CHECKS, "" if shutil.which("mpirun") else "mpirun is missing (tools/setup.sh mpi)")

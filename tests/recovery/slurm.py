@@ -73,20 +73,29 @@ def slurm():
                 daemon.wait(20)
 
 
-def launch(binary, out, steps=LONG, every=50000):
-    return ["salloc", "-Q", "-n", str(RANKS), str(binary), "launch", *words(binary, out, steps, every)[1:]]
+def launch(binary, out, steps=LONG, every=50000, more=()):
+    return ["salloc", "-Q", "-n", str(RANKS), str(binary), "launch", *words(binary, out, steps, every, more)[1:]]
 
 
-def a_killed_rank_is_named_and_the_run_recovers(binary, folder):
-    out, whole = folder / "killed", folder / "whole"
-    done = subprocess.run(launch(binary, out, 8, 2), env=environment("rank=1,phase=collective,step=6,action=kill"),
+def recovers(binary, folder, action, more=()):
+    out, whole = folder / action, folder / "whole"
+    done = subprocess.run(launch(binary, out, 8, 2, more), env=environment(f"rank=1,phase=collective,step=6,action={action}"),
                           capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "supervisor: restart 1 of" in done.stderr, done.stderr
     story = (out / "failure.txt").read_text(encoding="utf-8")
-    assert "hangs on rank 1, which left nothing: it was killed" in story.splitlines()[0], story
+    assert "hangs on rank 1, which left nothing: it was killed, stopped" in story.splitlines()[0], story
     assert "waits for rank 1 in" in story, story
-    train(binary, whole)
+    if not whole.exists():
+        train(binary, whole)
     assert last_checkpoint(out) == last_checkpoint(whole) != {}, "other bits than those of the undisturbed run"
+
+
+def a_killed_rank_is_named_and_the_run_recovers(binary, folder):
+    recovers(binary, folder, "kill")
+
+
+def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
+    recovers(binary, folder, "stop", ["--set", "run.deadline_seconds=1"])
 
 
 def signals_of_scancel_save(binary, folder):
@@ -128,5 +137,5 @@ def missing():
 
 if __name__ == "__main__":
     with slurm() if not missing() else contextlib.nullcontext():
-        run_checks(__doc__, [a_killed_rank_is_named_and_the_run_recovers, signals_of_scancel_save,
-                             launch_hands_on_its_own_signal_to_stop], missing())
+        run_checks(__doc__, [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers,
+                             signals_of_scancel_save, launch_hands_on_its_own_signal_to_stop], missing())
