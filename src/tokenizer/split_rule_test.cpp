@@ -33,6 +33,9 @@ TEST(SplitRule, CutsAsGpt2Does) {
             (Pieces{"Hello", " world", "'s", " ", " 1234", " end", ".", "\n\n ", " x", " \n"}));
   EXPECT_EQ(split(kGpt2Rule, "we'LL don't\tgo"),
             (Pieces{"we", "'", "LL", " don", "'t", "\t", "go"}));
+  EXPECT_EQ(
+      split(kGpt2Rule, "it's I'm we're you've he'll she'd"),
+      (Pieces{"it", "'s", " I", "'m", " we", "'re", " you", "'ve", " he", "'ll", " she", "'d"}));
   EXPECT_EQ(split(kGpt2Rule, "naïve Größe 快速。½"),
             (Pieces{"naïve", " Größe", " 快速", "。", "½"}));
 }
@@ -43,6 +46,12 @@ TEST(SplitRule, CutsAsLlama3Does) {
                     " x", " \n"}));
   EXPECT_EQ(split(kLlama3Rule, "we'LL (don't)\tgo\r\n\r\n\tback"),
             (Pieces{"we", "'LL", " (", "don", "'t", ")", "\tgo", "\r\n\r\n", "\tback"}));
+}
+
+TEST(SplitRule, CutsContractionsAsLlama3DoesInAnyCase) {
+  for (const char* ending : {"'s", "'T", "'rE", "'ve", "'M", "'lL", "'d"})
+    EXPECT_EQ(split(kLlama3Rule, fmt::format("it{}x", ending)), (Pieces{"it", ending, "x"}));
+  EXPECT_EQ(split(kLlama3Rule, "it'nx"), (Pieces{"it", "'nx"}));
 }
 
 TEST(SplitRule, CutsAsQwenDoesWithEachDigitAlone) {
