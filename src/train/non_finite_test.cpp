@@ -71,6 +71,18 @@ TEST_F(NonFinite, StopsAndNamesTheFirstTensor) {
   }
 }
 
+// The loss and every gradient behind it are not finite either.
+TEST_F(NonFinite, NamesAWeightBeforeWhatFollowsFromIt) {
+  try {
+    train("weight", "stop", "rank=1,phase=update,step=3,nth=2,action=nan");
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_NE(error.message().find("step 4: the loss is"), std::string::npos) << error.message();
+    EXPECT_TRUE(error.message().ends_with("the first that is not finite is layer.0.wq"))
+        << error.message();
+  }
+}
+
 TEST_F(NonFinite, StepThatIsSkippedLeavesWeightsAndMomentsAsTheyWere) {
   const TrainSummary summary =
       train("skip", "skip", kBackward, {"checkpoint.every=1", "checkpoint.keep=9"});
