@@ -5,7 +5,8 @@
 
 #include <string_view>
 
-#include "files/atomic_file.h"
+#include "core/error.h"
+#include "files/errno_text.h"
 #include "files/mapped_file.h"
 
 namespace tessera {
@@ -18,19 +19,18 @@ bool is_line_up_to(std::string_view line, int64_t step) {
   return json["step"].get<int64_t>() <= step;
 }
 
-// A line cut short by a crash is dropped with those after the step.
-std::string lines_up_to(const std::filesystem::path& path, int64_t step) {
+// Steps ascend: what is behind the step, and a line cut short by a crash, stand at the end. Only
+// that much is read, because a run of many steps may be resumed often.
+size_t bytes_up_to(const std::filesystem::path& path, int64_t step) {
   const MappedFile file(path);
-  std::string_view rest(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-  std::string kept;
-  while (!rest.empty()) {
-    const size_t end = rest.find('\n');
-    if (end == std::string_view::npos) break;
-    const std::string_view line = rest.substr(0, end);
-    if (is_line_up_to(line, step)) kept.append(line).append("\n");
-    rest.remove_prefix(end + 1);
+  std::string_view kept(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  while (!kept.empty()) {
+    const size_t begin = kept.substr(0, kept.size() - 1).rfind('\n') + 1;  // npos + 1 is 0
+    const std::string_view line = kept.substr(begin);
+    if (line.ends_with('\n') && is_line_up_to(line, step)) break;
+    kept = kept.substr(0, begin);
   }
-  return kept;
+  return kept.size();
 }
 
 nlohmann::ordered_json json_of(const StepMetrics& m) {
@@ -64,7 +64,11 @@ nlohmann::ordered_json json_of(const StepMetrics& m) {
 // Drops from an old file what the resumed run will write again; says whether there is one.
 bool prepare(const std::filesystem::path& path, std::optional<int64_t> resumed_step) {
   const bool append = resumed_step && std::filesystem::exists(path);
-  if (append) write_file_atomically(path, lines_up_to(path, *resumed_step));
+  std::error_code error;
+  if (append) std::filesystem::resize_file(path, bytes_up_to(path, *resumed_step), error);
+  if (error)
+    throw user_error("cannot shorten {}: {}", path.string(), errno_text(error.value()))
+        .help("check its rights");
   return append;
 }
 

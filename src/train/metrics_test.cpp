@@ -80,6 +80,16 @@ TEST(MetricsWriter, DropsALineThatACrashCutShort) {
   EXPECT_EQ(read_text(path), first + to_json_line(metrics_of(6)) + "\n");
 }
 
+TEST(MetricsWriter, ReadsNoMoreOfALongRunThanItDrops) {
+  const TemporaryFolder folder;
+  const std::string kept = "what is not read\n" + to_json_line(metrics_of(1)) + "\n";
+  const auto path = folder.write("metrics.jsonl", kept + to_json_line(metrics_of(2)) + "\n");
+  MetricsWriter(path, 1).write(metrics_of(2));
+  EXPECT_EQ(read_text(path), kept + to_json_line(metrics_of(2)) + "\n");
+  MetricsWriter(path, 0).write(metrics_of(1));
+  EXPECT_EQ(read_text(path), to_json_line(metrics_of(1)) + "\n");
+}
+
 TEST(MetricsWriter, ResumesWhereNoMetricsWereWrittenBefore) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "metrics.jsonl";
