@@ -55,8 +55,8 @@ TEST(Compile, InstructionsDoNotGrowWithLayers) {
     SmallModel model = small_model("Llama");
     model.config.layers = layers;
     size_t instructions = 0;
-    for (const ProgramClass& program_class :
-         compile(model.build(DType::Fp32, 2), {}).program().classes)
+    const Compiled compiled = compile(model.build(DType::Fp32, 2), {});
+    for (const ProgramClass& program_class : compiled.program().classes)
       for (const auto& routine : program_class.routines) instructions += routine.size();
     return instructions;
   };
