@@ -3,8 +3,11 @@
 // processes on memory of their own.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "comm/local/run_ranks.h"
 #include "comm/testing/backends.h"
@@ -30,21 +33,36 @@ void as_threads(int ranks, double deadline_seconds, const Body& body) {
             {.deadline_seconds = deadline_seconds});
 }
 
+// Of a child, which its parent does not see by itself.
+struct CountedExpectations {
+  std::atomic<int>& unmet;
+  ~CountedExpectations() {
+    if (testing::Test::HasFailure()) ++unmet;
+  }
+};
+
 void run_processes(int ranks, double deadline_seconds, const Body& body, bool shared) {
   LocalHub hub({.ranks = ranks,
                 .arena_bytes = kArenaBytes,
                 .deadline_seconds = deadline_seconds,
                 .processes = true});
-  run_ranks(hub, [&](RankWorld& world) {
-    std::vector<std::unique_ptr<std::byte[]>> blocks;
-    body(world, [&](int64_t bytes) {
-      if (shared) return hub.allocate(bytes);
-      blocks.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
-      return blocks.back().get();
+  auto* unmet = new (hub.allocate(sizeof(std::atomic<int>))) std::atomic<int>(0);
+  std::exception_ptr error;
+  try {
+    run_ranks(hub, [&](RankWorld& world) {
+      const CountedExpectations counted{*unmet};
+      std::vector<std::unique_ptr<std::byte[]>> blocks;
+      body(world, [&](int64_t bytes) {
+        if (shared) return hub.allocate(bytes);
+        blocks.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
+        return blocks.back().get();
+      });
     });
-    // What a child expects, its parent does not see.
-    if (testing::Test::HasFailure()) throw std::runtime_error("an expectation does not hold");
-  });
+  } catch (...) {
+    error = std::current_exception();
+  }
+  EXPECT_EQ(unmet->load(), 0) << "ranks with expectations that do not hold, see above";
+  if (error) std::rethrow_exception(error);
 }
 
 void as_processes(int ranks, double deadline_seconds, const Body& body) {
