@@ -75,7 +75,12 @@ class Binary:
         return self.helps[words]
 
     def problems(self, command):
-        words = command.removeprefix("launch ").split()  # launch hands on what is behind it
+        command = re.sub(r"\"[^\"]*\"|'[^']*'", "quoted", command) if command.startswith("launch") else command
+        own, _, handed_on = command.partition(" train")
+        if own.startswith("launch") and handed_on:
+            yield from self.problems(own)
+            command = "train" + handed_on
+        words = command.split()
         if not self.help((words[0],)):
             yield f"there is no subcommand {words[0]}"
             return

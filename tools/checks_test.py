@@ -69,6 +69,7 @@ class Layers(unittest.TestCase):
 class FakeBinary(check_pages.Binary):
     """Knows `train --steps --set`, `bench` with its own `step --batch`, and the key train.seq."""
     SAYS = {("docs", "config"): "| `train.seq` | 128 |", ("train", "--help"): "  --steps N --set KEY=VALUE",
+            ("launch", "--help"): "  --with COMMAND",
             ("bench", "--help"): "Subcommands:\n  step   a step", ("bench", "step", "--help"): "  --batch N"}
 
     def ask(self, *arguments):
@@ -99,7 +100,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(len(self.problems("`tessera bench step --steps 4`")), 1)
 
     def test_launch_takes_the_flags_of_what_it_launches(self):
-        self.assertEqual(self.problems("`tessera launch train --steps 3`"), [])
+        self.assertEqual(self.problems("`tessera launch --with \"mpirun --bind-to none\" train --steps 3`"), [])
+        self.assertEqual(len(self.problems("`tessera launch --wiht mpirun train --stesp 3`")), 2)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=${1:-build/cuda}
 logs=${2:-${OUT:-out/gpu_check}}
+if [[ ! -x $bin/tessera ]]; then
+  echo "error: $bin/tessera is not there" >&2
+  echo " help: build it with make cuda, or give the folder that it was carried to" >&2
+  exit 2
+fi
 mkdir -p "$logs"
 export LD_LIBRARY_PATH="$bin/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64"
 rows=()

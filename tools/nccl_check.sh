@@ -8,6 +8,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 tessera=${1:-build/cuda}/tessera
 logs=${2:-${OUT:-out/nccl_check}}
+if [[ ! -x $tessera ]]; then
+  echo "error: $tessera is not there" >&2
+  echo " help: build it with make cuda, or give the folder that it was carried to" >&2
+  exit 2
+fi
 mkdir -p "$logs"
 export LD_LIBRARY_PATH="${1:-build/cuda}/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64"
 train=("$tessera" train --device cuda --overwrite --model tiny --steps 8 --set train.eval_every=0 --set train.sample_every=0)
