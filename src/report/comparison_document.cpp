@@ -50,9 +50,10 @@ DocumentTable parts_table(const Comparison& comparison) {
                       .columns = {"part of a step", "A", "B", "B - A", "explains"},
                       .rows = {}};
   for (const PartDifference& part : comparison.parts)
-    table.rows.push_back({part.part, seconds_text(part.a), seconds_text(part.b),
-                          fmt::format("{:+.3g} s", part.b - part.a),
-                          part.explains ? percent_text(part.explains) : ""});
+    table.rows.push_back(
+        {part.part, seconds_text(part.a), seconds_text(part.b),
+         fmt::format("{}{}", part.b < part.a ? "-" : "+", seconds_text(std::abs(part.b - part.a))),
+         part.explains ? percent_text(part.explains) : ""});
   if (comparison.parts.empty())
     table.note = "The parts of a step were not recorded in both.";
   else
