@@ -154,6 +154,10 @@ int64_t Manifest::bytes() const {
   return bytes;
 }
 
+std::string saved_on(const CheckpointFacts& facts) {
+  return facts.mesh == "1" ? "one rank" : "mesh " + facts.mesh;
+}
+
 std::string to_text(const Manifest& manifest) {
   const CheckpointFacts& facts = manifest.facts;
   const OrderedJson json{{"step", facts.position.step},

@@ -28,6 +28,9 @@ struct CheckpointFacts {
   std::string config_toml;
 };
 
+// "mesh dp=2", "one rank"
+std::string saved_on(const CheckpointFacts& facts);
+
 struct StoredPiece {
   std::string name;  // of the state
   DType dtype = DType::Fp32;

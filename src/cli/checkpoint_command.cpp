@@ -97,10 +97,10 @@ void print(const std::vector<Listed>& all, bool bytes, bool json) {
       continue;
     }
     const Manifest& manifest = listed.checkpoint->manifest();
-    fmt::print("{}  step {}, {} tokens, {} in {} file{}, saved on mesh {}{}\n",
+    fmt::print("{}  step {}, {} tokens, {} in {} file{}, saved on {}{}\n",
                listed.folder.path.string(), manifest.facts.position.step,
                manifest.facts.position.tokens, short_bytes(manifest.bytes()), manifest.files.size(),
-               manifest.files.size() == 1 ? "" : "s", manifest.facts.mesh,
+               manifest.files.size() == 1 ? "" : "s", saved_on(manifest.facts),
                bytes ? ": every byte as written" : "");
   }
 }
@@ -133,9 +133,8 @@ void run_show(const CheckpointCommand& command) {
   fmt::print("{}\nmodel {}: {}, {:.2f}M parameters\n", checkpoint.path().string(),
              preset_name(config), name(model.family),
              static_cast<double>(parameter_count(model)) / 1e6);
-  fmt::print("step {}, next sample {}, {} tokens, seed {}, saved on mesh {}\n\n",
-             facts.position.step, facts.position.next_sample, facts.position.tokens, facts.seed,
-             facts.mesh);
+  fmt::print("step {}, next sample {}, {} tokens, seed {}, saved on {}\n\n", facts.position.step,
+             facts.position.next_sample, facts.position.tokens, facts.seed, saved_on(facts));
   for (const auto& [name, tensor] : checkpoint.tensors())
     fmt::print("{:<36} {} [{}]\n", name, tessera::name(tensor.dtype),
                fmt::join(tensor.shape, ", "));
