@@ -45,6 +45,8 @@ Trainer::Trainer(Config config, TrainerOptions options)
     refuse_old_run(summary_.out, options_.overwrite,
                    options_.init_from ? options_.init_from->path() : "");
   make_executor();
+  if (!on_gpu() && facts_.nodes <= 1)
+    require_memory(executor_->planned_bytes(), facts_.node_memory_bytes);
   // Not before it: a plan that cannot run must cost an old run nothing.
   if (writes_files()) make_folder(summary_.out);
   if (replaces && holds_run(summary_.out)) clear_run_folder(summary_.out);
@@ -124,9 +126,9 @@ void Trainer::resume() {
                     checkpoint.facts().seed, config_.train.seed));
   summary_.checkpoint = checkpoint.path();
   if (!quiet())
-    progress_.note(fmt::format("resumed from {} at step {}, saved on mesh {}",
+    progress_.note(fmt::format("resumed from {} at step {}, saved on {}",
                                checkpoint.path().string(), position_.step,
-                               checkpoint.facts().mesh));
+                               saved_on(checkpoint.facts())));
 }
 
 // Weights alone: moments, step and data begin anew. The tokenizer goes where the weights go.
