@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "core/error.h"
+
 namespace tessera {
 
 std::vector<std::string> RunOptions::all() const {
@@ -17,10 +19,22 @@ std::vector<std::string> RunOptions::all() const {
   return all;
 }
 
-Config RunOptions::load() const { return load_config(file, all()); }
+Config RunOptions::load() const {
+  try {
+    return load_config(file, all());
+  } catch (const UserError& error) {
+    for (const auto& [key, value] : short_forms)
+      if (flags.contains(key) && error.place() == fmt::format("--set {}={}", key, value))
+        throw UserError(error.message())
+            .at(fmt::format("{} {}", flags.at(key), value))
+            .help(error.advice());
+    throw;
+  }
+}
 
 void add_short_form(CLI::App& command, RunOptions& options, const std::string& flag,
                     const std::string& key, const std::string& doc) {
+  options.flags[key] = flag;
   command
       .add_option_function<std::string>(
           flag,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +21,13 @@ struct RunOptions {
 
   Keys defaults;  // where no file is given
   std::optional<std::string> file;
-  std::vector<std::string> overrides;  // "train.steps=10"
-  Keys short_forms;                    // stronger than overrides
+  std::vector<std::string> overrides;        // "train.steps=10"
+  Keys short_forms;                          // stronger than overrides
+  std::map<std::string, std::string> flags;  // of short forms, by key: "--steps"
   bool json = false;
 
   std::vector<std::string> all() const;  // defaults, overrides, short forms, as overrides
-  Config load() const;
+  Config load() const;                   // errors name what was given: "--steps 0"
 };
 
 void add_json_flag(CLI::App& command, bool& json);
