@@ -57,20 +57,20 @@ echo
 cat <<TEXT
 
 Outputs of this run:
-  $out/metrics.jsonl     loss, gradient norm, speed and memory of every step
-  $out/config.toml       every setting; change it and give it to: $tessera train FILE
-  $out/checkpoints/      weights and optimizer state (safetensors)
-  $mesh_out/             metrics and config of the run on the mesh
-  $mesh_out/trace.json   what each rank did in its first steps: open it in https://ui.perfetto.dev
-  $pipeline_out/schedule.svg     the schedule of the pipeline, drawn
-  $pipeline_out/         the run on the 2 x 2 x 2 mesh: metrics, config, trace.json
-  $pipeline_out/report.html      its report, with plots; report.md and report.json beside it
-  $simulated_out/report.html          the same of the simulated 405B step on 16,384 GPUs
+  $out/metrics.jsonl           loss, gradient norm, speed and memory of every step
+  $out/config.toml             every setting; change it and give it to: $tessera train FILE
+  $out/checkpoints/            weights and optimizer state (safetensors)
+  $mesh_out/                   metrics and config of the run on the mesh
+  $mesh_out/trace.json         what each rank did in its first steps: open it in https://ui.perfetto.dev
+  $pipeline_out/               the run on the 2 x 2 x 2 mesh: metrics, config, trace.json
+  $pipeline_out/schedule.svg   its schedule, drawn
+  $pipeline_out/report.html    its report, with plots; report.md and report.json beside it
+  $simulated_out/report.html        the same of the simulated 405B step on 16,384 GPUs
 Go on:
   $tessera generate $out --prompt "It was a sunny day." --temperature 0.8
-  $tessera train --resume --out $out --steps 1500 --save-every 300 $out/config.toml
-  $tessera compile --model gpt2-124m      where the bytes of a larger model would go
-  $tessera report --compare $mesh_out $pipeline_out      why one is slower than the other
-  $tessera compile --mesh $mesh --dump-after localize      what each rank does
-  docs/parallelism/README.md             the kinds of parallelism, and what moves when
+  $tessera train $out/config.toml --resume --out $out --steps 1500 --save-every 300
+  $tessera compile --model gpt2-124m                          # where the bytes of a larger model would go
+  $tessera report --compare $mesh_out $pipeline_out   # why one is slower than the other
+  $tessera compile --mesh $mesh --dump-after localize     # what each rank does
+And read docs/parallelism/README.md: the kinds of parallelism, and what moves when.
 TEXT
