@@ -158,6 +158,10 @@ void check_together(const Config& config) {
                      train.microbatches)
         .at("train.microbatches")
         .help("train.batch must be a multiple of train.microbatches");
+  if (config.data.packing == "best_fit" && !config.data.document_mask)
+    throw user_error("data.packing is best_fit, but documents would see each other")
+        .at("data.packing")
+        .help("set data.document_mask=true");
   if (config.run.out.empty())
     throw user_error("run.out is empty").at("run.out").help("give a folder, such as run.out=out");
 }

@@ -28,6 +28,7 @@ struct DataConfig {
   int64_t seed = 1;
   int64_t story_bytes = 64 << 20;
   bool document_mask = false;
+  std::string packing = "in_order";
   int64_t document_end = -1;
   std::string tokenizer;  // file; empty: the one beside the shards, if any
 };

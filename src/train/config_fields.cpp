@@ -81,6 +81,9 @@ std::vector<ConfigField> data_fields(DataConfig& d) {
       {"data.seed", &d.seed, kNotNegative, "seed of the built-in stories and of made data"},
       {"data.story_bytes", &d.story_bytes, Bounds{1, 1e15}, "how much story text there is"},
       {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
+      {"data.packing", &d.packing, Choices{"in_order", "best_fit"},
+       "documents one behind the other; or whole ones together that fill a sample best, with "
+       "data.document_mask"},
       {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
        "the token that ends a document in shards without an index; -1: none"},
       {"data.tokenizer",

@@ -223,6 +223,8 @@ TEST(Config, RefusesSettingsThatDoNotGoTogether) {
   EXPECT_EQ(message_of("", {"data.source=stories", "data.path=x"}),
             "data.source is stories, which reads no data.path, but that is x");
   EXPECT_EQ(message_of("", {"run.out="}), "run.out is empty");
+  EXPECT_EQ(message_of("", {"data.packing=best_fit"}),
+            "data.packing is best_fit, but documents would see each other");
 }
 
 }  // namespace

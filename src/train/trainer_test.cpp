@@ -287,12 +287,16 @@ TEST_F(TrainerTest, AMixtureGoesOnAtItsSampleOnAnotherMesh) {
     more.insert(more.end(), shared.begin(), shared.end());
     return more;
   };
-  const TrainSummary whole = train(config("whole", with({})));
-  train(config("run", with({"train.steps=4", "checkpoint.every=4", "mesh=dp=2"})));
-  const TrainSummary rest =
-      train(config("run", with({"checkpoint.every=4", "mesh=tp=2"})), /*resume=*/true);
-  ASSERT_EQ(rest.losses.size(), 4u);
-  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(rest.losses[i], whole.losses[i + 4], 1e-9);
+  for (const std::string packing : {"in_order", "best_fit"}) {
+    const std::string packed = "data.packing=" + packing;
+    const TrainSummary whole = train(config("whole" + packing, with({packed})));
+    train(config(packing, with({packed, "train.steps=4", "checkpoint.every=4", "mesh=dp=2"})));
+    const TrainSummary rest =
+        train(config(packing, with({packed, "checkpoint.every=4", "mesh=tp=2"})), /*resume=*/true);
+    ASSERT_EQ(rest.losses.size(), 4u);
+    for (size_t i = 0; i < 4; ++i)
+      EXPECT_NEAR(rest.losses[i], whole.losses[i + 4], 1e-9) << packing;
+  }
 }
 
 TEST_F(TrainerTest, ThePartsOfAStepFitIntoItAndFollowTheMesh) {

@@ -2,6 +2,7 @@
 #include "train/training_data.h"
 
 #include "core/random.h"
+#include "train/data/best_fit_source.h"
 #include "train/data/bin_source.h"
 #include "train/data/byte_source.h"
 #include "train/data/made_regression.h"
@@ -95,6 +96,9 @@ TrainingData open_training_data(const Config& config, const ModelConfig& model, 
     return data;
   }
   data.tokens = open_tokens(config, model);
+  if (config.data.packing == "best_fit")
+    for (auto& tokens : data.tokens)
+      tokens = std::make_unique<BestFitSource>(std::move(tokens), config.train.seq);
   data.train = open_split(config, data, Split::Train);
   if (config.data.held_out > 0) data.held_out = open_split(config, data, Split::HeldOut);
   return data;
