@@ -24,22 +24,88 @@ size_t string_end(std::string_view toml, size_t begin) {
   return toml.size();
 }
 
+// Where keys and values may begin, as far as that can be told without reading them. toml++ looks
+// ahead in a value that it does not know, also over quotes, so a quote opens a string only where a
+// key or a value begins; behind any other, and where the text is no TOML, nothing is sure any more.
+class TomlPlace {
+ public:
+  bool is_sure() const { return sure_; }
+
+  // Whether the quote is one that opens a string.
+  bool opens_string() {
+    if (!fresh_) sure_ = false;
+    fresh_ = false;
+    return sure_;
+  }
+
+  // A character outside of strings and comments.
+  void pass(char c) {
+    switch (c) {
+      case ' ':
+      case '\t':
+        return;
+      case '\n':
+        sure_ = sure_ && (nested_.empty() || nested_.back() == '[');
+        return begin(nested_.empty());
+      case '=':
+        sure_ = sure_ && key_;
+        return begin(false);
+      case '.':
+        fresh_ = key_;
+        return;
+      case ',':
+        sure_ = sure_ && !nested_.empty();
+        return begin(sure_ && nested_.back() == '{');
+      case '[':
+      case '{':
+        return open(c);
+      case ']':
+      case '}':
+        fresh_ = false;
+        if (!nested_.empty()) nested_.pop_back();
+        return;
+      default:
+        fresh_ = false;
+    }
+  }
+
+ private:
+  void begin(bool key) {
+    fresh_ = true;
+    key_ = key;
+  }
+
+  void open(char bracket) {
+    sure_ = sure_ && fresh_;
+    if (key_) return;  // the header of a section
+    nested_.push_back(bracket);
+    begin(bracket == '{');
+  }
+
+  bool sure_ = true, fresh_ = true, key_ = true;  // fresh: a key or a value may begin here
+  std::string nested_;                            // brackets of values
+};
+
 }  // namespace
 
 void check_toml_characters(std::string_view toml, const std::string& origin) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   size_t i = toml.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  TomlPlace place;
   while (i < toml.size()) {
-    if (toml[i] == '#')
+    const char c = toml[i];
+    if (c == '#' && place.is_sure()) {
       i = std::min(toml.find('\n', i), toml.size());
-    else if (toml[i] == '"' || toml[i] == '\'')
+    } else if ((c == '"' || c == '\'') && place.opens_string()) {
       i = string_end(toml, i);
-    else if (static_cast<unsigned char>(toml[i]) < 0x80)
+    } else if (static_cast<unsigned char>(c) < 0x80) {
+      place.pass(c);
       ++i;
-    else
+    } else {
       throw user_error("{} is not TOML: a character outside of quotes is not ASCII", origin)
           .at(fmt::format("{}:{}", origin, 1 + std::ranges::count(toml.substr(0, i), '\n')))
           .help("put keys and texts with such characters into quotes");
+    }
   }
 }
 

@@ -187,6 +187,16 @@ TEST(Config, TakesCharactersBeyondAsciiInQuotesAndCommentsAlone) {
   EXPECT_EQ(report_of("[run]\n\u00e9 = 1\n"),
             "error: run.toml is not TOML: a character outside of quotes is not ASCII\n"
             "   at: run.toml:2\n help: put keys and texts with such characters into quotes\n");
+  EXPECT_EQ(parse("data.mixture.\"\u00e9\" = 1\ndata.mixture.'\u00e8'=2 # \u00e9\n").data.mixture,
+            (std::vector<std::pair<std::string, double>>{{"\u00e9", 1}, {"\u00e8", 2}}));
+  EXPECT_EQ(parse("plan = {dims = {tp = [\"a\", # \u00e9\n 'b']}}\nrun.out=\"\u00e9\"").run.out,
+            "\u00e9");
+  // toml++ would look ahead over such a quote: found by the fuzzer.
+  for (const char* value : {"+\"\u03da", "a=\"\u03da", "a[\"\u03da", "[1, a=\"\u03da", "1.\"\u03da",
+                            "a,\"\u03da", "'a'\"\u03da", "+\"a\"\nb = \"\u03da\""})
+    EXPECT_EQ(message_of(fmt::format("[run]\nout = {}\"\n", value)),
+              "run.toml is not TOML: a character outside of quotes is not ASCII")
+        << value;
   EXPECT_EQ(message_of("[\uFE7Fin]\n"),
             "run.toml is not TOML: a character outside of quotes is not ASCII");
 }
