@@ -169,6 +169,16 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   return plan;
 }
 
+namespace {
+
+std::string_view without_blanks_around(std::string_view text) {
+  const size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+}  // namespace
+
 std::vector<Axis> parse_mesh(std::string_view text) {
   std::vector<Axis> axes;
   const auto fail = [&] {
@@ -181,8 +191,8 @@ std::vector<Axis> parse_mesh(std::string_view text) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos) fail();
-    Axis axis{std::string(entry.substr(0, equals)), 0};
-    const std::string_view number = entry.substr(equals + 1);
+    Axis axis{std::string(without_blanks_around(entry.substr(0, equals))), 0};
+    const std::string_view number = without_blanks_around(entry.substr(equals + 1));
     const auto [last, error] =
         std::from_chars(number.data(), number.data() + number.size(), axis.size);
     if (error != std::errc() || last != number.data() + number.size()) fail();

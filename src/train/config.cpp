@@ -229,7 +229,8 @@ std::string to_toml(const Config& config) {
     text += fmt::format("{} = {}\n", toml_key(key), toml_value(*find_model_setting(config, key)));
   }
   if (!config.mesh.empty()) text += "\n[mesh]\n";
-  for (const Axis& axis : config.mesh) text += fmt::format("{} = {}\n", axis.name, axis.size);
+  for (const Axis& axis : config.mesh)
+    text += fmt::format("{} = {}\n", toml_key(axis.name), axis.size);
   std::string section = "model";
   for (const ConfigField& field : config_fields(copy)) {
     const size_t dot = field.key.find('.');

@@ -97,6 +97,9 @@ TEST(Config, PrintsKeysOfAnyTextThatReadBack) {
   EXPECT_EQ(again.model, config.model);
   EXPECT_EQ(*find_model_setting(again, "\"b\".txt"), "3");
   EXPECT_EQ(again.plan_dims, config.plan_dims);
+  const Config odd = parse("", {"mesh= dp = 2 ,a b=3"});
+  EXPECT_EQ(odd.mesh[0].name, "dp");
+  EXPECT_EQ(to_toml(parse(to_toml(odd))), to_toml(odd));
 }
 
 TEST(Config, PrintsEveryKeySoThatChangedDefaultsDoNotChangeASavedRun) {
