@@ -8,18 +8,25 @@
 namespace tessera {
 namespace {
 
-// The end of the string whose opening quote stands at `begin`.
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
+// The end of the string whose opening quote stands at `begin`. A character beyond ASCII behind a
+// backslash, or behind the blanks that it joins lines over, is met by toml++ as if it stood
+// outside.
 size_t string_end(std::string_view toml, size_t begin) {
   const char quote = toml[begin];
   const std::string_view triple = quote == '"' ? R"(""")" : "'''";
   const bool many_lines = toml.substr(begin).starts_with(triple);
   for (size_t i = begin + (many_lines ? 3 : 1); i < toml.size(); ++i) {
-    if (quote == '"' && toml[i] == '\\')
+    if (quote == '"' && toml[i] == '\\') {
+      const size_t next = std::min(toml.find_first_not_of(" \t\r\n", i + 1), toml.size());
+      if (next < toml.size() && !is_ascii(toml[next])) return next;
       ++i;
-    else if (many_lines ? toml.substr(i).starts_with(triple) : toml[i] == quote)
+    } else if (many_lines ? toml.substr(i).starts_with(triple) : toml[i] == quote) {
       return i + (many_lines ? 3 : 1);
-    else if (!many_lines && toml[i] == '\n')
+    } else if (!many_lines && toml[i] == '\n') {
       return i;
+    }
   }
   return toml.size();
 }
@@ -98,7 +105,7 @@ void check_toml_characters(std::string_view toml, const std::string& origin) {
       i = std::min(toml.find('\n', i), toml.size());
     } else if ((c == '"' || c == '\'') && place.opens_string()) {
       i = string_end(toml, i);
-    } else if (static_cast<unsigned char>(c) < 0x80) {
+    } else if (is_ascii(c)) {
       place.pass(c);
       ++i;
     } else {

@@ -195,8 +195,9 @@ TEST(Config, TakesCharactersBeyondAsciiInQuotesAndCommentsAlone) {
   EXPECT_EQ(parse("plan = {dims = {tp = [\"a\", # \u00e9\n 'b']}}\nrun.out=\"\u00e9\"").run.out,
             "\u00e9");
   // toml++ would look ahead over such a quote: found by the fuzzer.
-  for (const char* value : {"+\"\u03da", "a=\"\u03da", "a[\"\u03da", "[1, a=\"\u03da", "1.\"\u03da",
-                            "a,\"\u03da", "'a'\"\u03da", "+\"a\"\nb = \"\u03da\""})
+  for (const char* value :
+       {"+\"\u03da", "a=\"\u03da", "a[\"\u03da", "[1, a=\"\u03da", "1.\"\u03da", "a,\"\u03da",
+        "'a'\"\u03da", "\"\"\"a\\\u01c7\"\"", "\"\"\"a\\\n \u01c7\"\"", "+\"a\"\nb = \"\u03da\""})
     EXPECT_EQ(message_of(fmt::format("[run]\nout = {}\"\n", value)),
               "run.toml is not TOML: a character outside of quotes is not ASCII")
         << value;
