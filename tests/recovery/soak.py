@@ -35,12 +35,15 @@ def seconds_per_step(binary, folder):
 
 
 def seconds_in_steps(out):
-    """Of the steps that the run stands on at its end, each counted once, and of its halts for checkpoints."""
-    last = {}
+    """From the end of each step to that of the next, over the steps that the run stands on at its end. What a start takes until its
+    first step is left out; so are steps that a later start did again: they are no longer in the file."""
+    seconds, before = 0, None
     for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
         step = json.loads(line)
-        last[step["step"]] = step["step_seconds"] + step.get("checkpoint_stall_seconds", 0)
-    return sum(last.values())
+        goes_on = before is not None and step["elapsed_seconds"] > before["elapsed_seconds"]
+        seconds += step["elapsed_seconds"] - before["elapsed_seconds"] if goes_on else step["step_seconds"]
+        before = step
+    return seconds
 
 
 def disturb(run, mean_gap, until, chooser):
