@@ -29,7 +29,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(recompute(plan, profile));
   pipeline.add(use_fp8(plan));  // 8-bit operands, if asked for
   // Fewer, larger kernels.
-  pipeline.add(fuse());  // bias, activation and sum join their matmul, where no sum is pending
+  pipeline.add(fuse());  // bias, activation, sum, GELU's gradient join a matmul, if not pending
   pipeline.add(join_norm_gradients());  // with what comes along the residual connection
   // States at rest.
   pipeline.add(build_update(optimizer, plan));  // gathers, reductions, norm, update

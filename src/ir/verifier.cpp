@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/gradient_phase.h"
 #include "ir/verify_blocks.h"
 
 namespace tessera {
@@ -64,15 +65,13 @@ void verify_types(const BlockClass& block_class) {
 // A later phase may read what an earlier one wrote, never the other way round.
 void verify_phases(const BlockClass& block_class) {
   const Graph& graph = block_class.graph;
-  const auto backward = [](Phase phase) {
-    return phase == Phase::InputGrad || phase == Phase::WeightGrad;
-  };
   for (const Node& node : graph.nodes())
     for (const ValueId operand : node.operands) {
       const NodeId producer = graph.value(operand).producer;
       if (producer == kNone) continue;
       const Phase earlier = graph.node(producer).phase;
-      const bool fits = earlier <= node.phase || (backward(earlier) && backward(node.phase));
+      const bool fits =
+          earlier <= node.phase || (makes_gradients(earlier) && makes_gradients(node.phase));
       TESSERA_CHECK(fits, "class {}: {} ({}) reads %{} of {}", block_class.name, name(node.op),
                     name(node.phase), graph.value(operand).name, name(earlier));
       TESSERA_CHECK(earlier != Phase::Evaluate || node.phase == Phase::Evaluate,

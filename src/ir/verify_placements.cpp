@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/emit.h"
+#include "ir/gradient_phase.h"
 
 namespace tessera {
 namespace {
@@ -14,7 +15,7 @@ using Kind = AxisPlacement::Kind;
 
 bool is_checked(Phase phase) {
   return phase == Phase::Begin || phase == Phase::Forward || phase == Phase::Evaluate ||
-         phase == Phase::Recompute || phase == Phase::InputGrad || phase == Phase::WeightGrad;
+         phase == Phase::Recompute || makes_gradients(phase);
 }
 
 class ClassPlacements {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
+#include "ir/gradient_phase.h"
 #include "models/build_model.h"
 #include "sim/routine_seconds.h"
 
@@ -28,8 +29,7 @@ Compiled compile_few_layers(const PlanTask& task, const Candidate& few, int valu
 }
 
 bool in_forward_or_backward(Phase phase) {
-  return phase == Phase::Forward || phase == Phase::Recompute || phase == Phase::InputGrad ||
-         phase == Phase::WeightGrad;
+  return phase == Phase::Forward || phase == Phase::Recompute || makes_gradients(phase);
 }
 
 int64_t scratch_of(const Graph& graph) {

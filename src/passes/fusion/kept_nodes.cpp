@@ -11,9 +11,10 @@ KeptNodes::KeptNodes(Graph& graph)
       readers_(graph.readers()),
       makers_(static_cast<size_t>(graph.num_values()), kNone) {}
 
-void KeptNodes::keep(const Node& node) {
+Node& KeptNodes::keep(const Node& node) {
   nodes_.push_back(node);
   give_results(static_cast<int>(nodes_.size()) - 1, node.results);
+  return nodes_.back();
 }
 
 void KeptNodes::give_results(int index, std::vector<ValueId> results) {

@@ -14,7 +14,7 @@ class KeptNodes {
  public:
   explicit KeptNodes(Graph& graph);
 
-  void keep(const Node& node);
+  Node& keep(const Node& node);
   // The kept node that makes a value; kNone: an input. A later one of two has the larger index.
   int maker_of(ValueId value) const { return makers_[static_cast<size_t>(value)]; }
   Node& operator[](int index) { return nodes_[static_cast<size_t>(index)]; }

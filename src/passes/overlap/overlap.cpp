@@ -8,15 +8,14 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/gradient_phase.h"
 #include "ir/verify_placements.h"
 
 namespace tessera {
 namespace {
 
 bool is_forward(Phase phase) { return phase == Phase::Forward || phase == Phase::Evaluate; }
-bool is_backward(Phase phase) {
-  return phase == Phase::Recompute || phase == Phase::InputGrad || phase == Phase::WeightGrad;
-}
+bool is_backward(Phase phase) { return phase == Phase::Recompute || makes_gradients(phase); }
 
 class ClassOverlap {
  public:

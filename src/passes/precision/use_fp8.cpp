@@ -7,6 +7,7 @@
 #include <map>
 
 #include "ir/emit.h"
+#include "ir/gradient_phase.h"
 
 namespace tessera {
 namespace {
@@ -20,8 +21,7 @@ bool is_layer(const Graph& graph) {
 bool is_gradient(const Graph& graph, ValueId value) {
   if (const GraphInput* input = graph.input_of(value))
     return input->kind == InputKind::OutputGradient;
-  const Phase phase = graph.node(graph.value(value).producer).phase;
-  return phase == Phase::InputGrad || phase == Phase::WeightGrad;
+  return makes_gradients(graph.node(graph.value(value).producer).phase);
 }
 
 class Fp8Layer {

@@ -3,12 +3,11 @@
 #include <map>
 
 #include "ir/emit.h"
+#include "ir/gradient_phase.h"
 #include "passes/recompute/recompute.h"
 
 namespace tessera {
 namespace {
-
-bool is_backward(Phase phase) { return phase == Phase::InputGrad || phase == Phase::WeightGrad; }
 
 class Rebuild {
  public:
@@ -23,7 +22,7 @@ class Rebuild {
     const std::vector<Node> nodes = graph_.nodes();
     for (const Node& node : nodes) {
       Node own = node;
-      if (is_backward(node.phase))
+      if (makes_gradients(node.phase))
         for (ValueId& operand : own.operands) operand = available(operand);
       order_.push_back(std::move(own));
     }
@@ -64,7 +63,7 @@ class Rebuild {
 std::set<ValueId> kept_values(const Graph& graph) {
   std::set<ValueId> kept;
   for (const Node& node : graph.nodes())
-    if (is_backward(node.phase))
+    if (makes_gradients(node.phase))
       for (const ValueId operand : node.operands) {
         const NodeId producer = graph.value(operand).producer;
         if (producer != kNone && graph.node(producer).phase == Phase::Forward) kept.insert(operand);
