@@ -44,6 +44,19 @@ TEST(KnownValues, Gelu) {
                   0.34571400982514394, 1.954597694087775});
 }
 
+TEST(KnownValues, GradientOfGeluBehindAProduct) {
+  const auto two = given(DType::Fp64, {{"batch", 1}, {"k", 1}}, {2});
+  const auto ones = given(DType::Fp64, {{"k", 1}, {"d", 6}}, {1, 1, 1, 1, 1, 1});
+  const auto pre = given(DType::Fp64, {{"batch", 1}, {"d", 6}}, kX);
+  expect_numbers(run(OpKind::matmul_epilogue, {two, ones, pre}, {{"activation", "gelu_grad"}})[0],
+                 {-0.02389129440836784, -0.1666309411753727, 0.609253290232728, 1.0,
+                  1.7349902493123257, 2.170463602156394});
+  expect_numbers(
+      run(OpKind::matmul_epilogue, {two, ones, pre}, {{"activation", "gelu_tanh_grad"}})[0],
+      {-0.023168333261939296, -0.16592816769156504, 0.6092918096978791, 1.0, 1.7347398070692848,
+       2.1721985132472366});
+}
+
 TEST(KnownValues, Swiglu) {
   expect_numbers(run(OpKind::swiglu, {given(DType::Fp64, {{"gate_up", 2}, {"mlp", 3}}, kX)})[0],
                  {0.0, -0.13447071068499755, -0.21891174955710097});

@@ -41,6 +41,15 @@ TEST(OpErrors, NameTheAttributeAndWhatItMayBe) {
             "moving_average: decay = 1.5 is not between 0 and 1");
 }
 
+TEST(OpErrors, SayWhatTheGradientOfAnActivationNeeds) {
+  const TensorType w{DType::Fp32, {{"d", 8}, {"e", 4}}}, bias{DType::Fp32, {{"e", 4}}};
+  const Attributes gradient{{"activation", "gelu_grad"}};
+  EXPECT_EQ(error_of(OpKind::matmul_epilogue, {kX, w}, gradient),
+            "matmul_epilogue: gelu_grad is of x, w and pre alone");
+  EXPECT_EQ(error_of(OpKind::matmul_epilogue, {kX, w, bias}, gradient),
+            "matmul_epilogue: bias_or_pre must be fp32[batch=2, seq=3, e=4], is fp32[e=4]");
+}
+
 TEST(OpErrors, SayWhichDimIsWrong) {
   EXPECT_EQ(error_of(OpKind::swiglu, {kX}),
             "swiglu: h fp32[batch=2, seq=3, d=8] lacks gate_up=2 just outside its innermost dim");

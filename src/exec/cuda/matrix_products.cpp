@@ -60,7 +60,11 @@ std::optional<cublasLtEpilogue_t> epilogue_of(const DeviceProduct& p) {
       if (p.result_dtype != DType::Bf16) return std::nullopt;
       if (p.before) return p.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
       return p.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case EpilogueActivation::GeluTanhGrad:
+      if (p.result_dtype != DType::Bf16) return std::nullopt;
+      return CUBLASLT_EPILOGUE_DGELU;
     case EpilogueActivation::Gelu:
+    case EpilogueActivation::GeluGrad:
       return std::nullopt;
   }
   return std::nullopt;

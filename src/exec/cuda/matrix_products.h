@@ -25,7 +25,7 @@ struct DeviceMatrix {
 
 // C[m, n] = A[m, k] B[k, n], or C += A B; a and b are of one dtype, sums of bf16 are kept in fp32.
 // Operands of fp8 lie in rows of k (b is transposed), in sizes that 16 divides, not both e5m2.
-// With an epilogue C = activation(A B + bias), or addend + A B + bias.
+// With an epilogue C = activation(A B + bias), addend + A B + bias, or A B times a slope.
 struct DeviceProduct {
   int64_t m, n, k;
   DType dtype, result_dtype;
@@ -35,7 +35,7 @@ struct DeviceProduct {
   bool accumulate = false;
   const void* bias = nullptr;  // [n], of result_dtype
   EpilogueActivation activation = EpilogueActivation::None;
-  void* before = nullptr;        // as c: gets what the activation is applied to
+  void* before = nullptr;        // as c: gets what the activation is applied to; read for a slope
   const void* addend = nullptr;  // as c, elsewhere; c is then not added to
 };
 

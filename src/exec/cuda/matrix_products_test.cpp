@@ -163,6 +163,46 @@ TEST_F(GpuProducts, RaggedSizesMatchTheHost) {
         }
 }
 
+double slope_of_gelu_tanh(double x) {
+  constexpr double kScale = 0.79788456080286535588, kCubic = 0.044715;
+  const double t = std::tanh(kScale * (x + kCubic * x * x * x));
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * kScale * (1 + 3 * kCubic * x * x);
+}
+
+TEST_F(GpuProducts, TakeTheSlopeOfGeluAlongInBf16Alone) {
+  constexpr int64_t kM = 128, kN = 256, kK = 64;
+  const auto a = made_values(kM * kK, 1), b = made_values(kN * kK, 2), x = made_values(kM * kN, 3);
+  const DeviceMemory first(kM * kK * 4), second(kN * kK * 4), before(kM * kN * 4), c(kM * kN * 4);
+  first.fill(std::as_bytes(std::span(a)));
+  second.fill(std::as_bytes(std::span(b)));
+  before.fill(std::as_bytes(std::span(x)));
+  MatrixProducts products{AlgorithmFile(fresh_file("slope"))};
+  const DeviceStream stream;
+  DeviceProduct product{.m = kM,
+                        .n = kN,
+                        .k = kK,
+                        .dtype = DType::Bf16,
+                        .result_dtype = DType::Bf16,
+                        .a = {first.data(), kK},
+                        .b = {second.data(), kK, true},
+                        .c = c.data(),
+                        .c_stride = kN,
+                        .activation = EpilogueActivation::GeluTanhGrad,
+                        .before = before.data()};
+  ASSERT_TRUE(products.try_enqueue(product, stream.get()));
+  stream.wait();
+  std::vector<Bf16> got(kM * kN);
+  check_cuda(cudaMemcpy(got.data(), c.data(), got.size() * 2, cudaMemcpyDeviceToHost), "read");
+  for (size_t i = 0; i < got.size(); ++i) {
+    double sum = 0;
+    for (size_t p = 0; p < kK; ++p) sum += load(a[i / kN * kK + p]) * load(b[i % kN * kK + p]);
+    const double expected = sum * slope_of_gelu_tanh(load(x[i]));
+    ASSERT_NEAR(load(got[i]), expected, 1e-4 + std::abs(expected) / 128) << "element " << i;
+  }
+  product.dtype = product.result_dtype = DType::Fp32;
+  EXPECT_FALSE(products.try_enqueue(product, stream.get()));
+}
+
 struct Fp8Operand {
   std::vector<uint8_t> bytes;
   std::vector<double> values;

@@ -57,4 +57,13 @@ struct GeluTanh {
   }
 };
 
+// The gradient of an activation at x, given that of its value.
+template <typename Activation>
+struct TimesSlope {
+  template <typename A>
+  TESSERA_INLINE static A apply(A x, A dy) {
+    return Activation::slope(x) * dy;
+  }
+};
+
 }  // namespace tessera

@@ -55,4 +55,13 @@ struct DeviceGeluTanh {
   }
 };
 
+// The gradient of an activation at x, given that of its value.
+template <typename Activation>
+struct DeviceTimesSlope {
+  template <typename A>
+  __device__ static A apply(A x, A dy) {
+    return Activation::slope(x) * dy;
+  }
+};
+
 }  // namespace tessera

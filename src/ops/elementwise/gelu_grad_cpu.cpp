@@ -4,23 +4,12 @@
 #include "ops/elementwise/pointwise_cpu.h"
 
 namespace tessera {
-namespace {
-
-template <typename Activation>
-struct Backward {
-  template <typename A>
-  TESSERA_INLINE static A apply(A x, A dy) {
-    return Activation::slope(x) * dy;
-  }
-};
-
-}  // namespace
 
 void gelu_grad_cpu(const CpuCall& call) {
   if (call.attributes.word("approximation") == "tanh")
-    run_pointwise<Backward<GeluTanh>>(call);
+    run_pointwise<TimesSlope<GeluTanh>>(call);
   else
-    run_pointwise<Backward<GeluExact>>(call);
+    run_pointwise<TimesSlope<GeluExact>>(call);
 }
 
 }  // namespace tessera

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul_epilogue(x, w, bias, addend): y = activation(matmul(x, w) + bias), and the value before
-// the activation where the backward reads it; or, without one, addend + (matmul(x, w) + bias). Made
-// by fuse, after the gradients; on the CPU bits as without fusion.
+// the activation where the backward reads it; or, without one, addend + (matmul(x, w) + bias). With
+// gelu_grad matmul_epilogue(x, w, pre): y = matmul(x, w) times the slope of gelu at that value.
+// Made by fuse, after the gradients; on the CPU bits as without fusion.
 #include "ops/matmul/contraction.h"
 #include "ops/matmul/epilogue_activation.h"
 
@@ -11,24 +12,33 @@ namespace {
 std::vector<TensorType> infer_types(const OpCall& call) {
   const DType dtype = call.operand(0).dtype;
   const TensorType y{dtype, require_contraction(call)};
-  const std::string& activation = call.attributes.word("activation");
-  call.require(find_activation(activation).has_value(),
-               "activation = {} is not one of none, relu, gelu, gelu_tanh", activation);
+  const std::string& word = call.attributes.word("activation");
+  const auto activation = find_activation(word);
+  call.require(activation.has_value(),
+               "activation = {} is not one of none, relu, gelu, gelu_tanh, gelu_grad, "
+               "gelu_tanh_grad",
+               word);
+  if (is_gradient(*activation)) {
+    call.require(call.operands.size() == 3 && call.attributes.integer("keep_pre") == 0,
+                 "{} is of x, w and pre alone", word);
+    require_type(call, 2, y);
+    return {y};
+  }
   if (call.operands.size() > 2) require_bias(call, 2, y);
   if (call.operands.size() > 3) {
     require_type(call, 3, y);
-    call.require(activation == "none", "an addend comes after {}: give it to add", activation);
+    call.require(word == "none", "an addend comes after {}: give it to add", word);
   }
   if (call.attributes.integer("keep_pre") == 0) return {y};
   return {y, y};
 }
 
-// An activation counts as one operation, as does what is added.
+// An activation or a slope counts as one operation, as does what is added or multiplied.
 Cost cost(const OpCall& call) {
   const Contraction c = contraction_of(call.operand(0), call.operand(1));
   const bool activates = call.attributes.word("activation") != "none";
-  const auto added = static_cast<int64_t>(call.operands.size()) - 2;
-  const int64_t after = (activates ? 1 : 0) + added;
+  const auto more = static_cast<int64_t>(call.operands.size()) - 2;
+  const int64_t after = (activates ? 1 : 0) + more;
   return cost_of(call, 2 * c.m * c.n * c.k + after * c.m * c.n);
 }
 
@@ -37,8 +47,9 @@ Cost cost(const OpCall& call) {
 const OpDef& matmul_epilogue_def() {
   static const OpDef def{
       .name = "matmul_epilogue",
-      .summary = "matmul, then bias and activation or a sum while the result is in the cache",
-      .operands = {{"x"}, {"w"}, {"bias", true}, {"addend", true}},
+      .summary =
+          "matmul, then bias and activation, a sum or a slope while the result is in the cache",
+      .operands = {{"x"}, {"w"}, {"bias_or_pre", true}, {"addend", true}},
       .results = {"y", "pre"},
       .attributes = {{"activation", "none"}, {"keep_pre", int64_t{0}}},
       .infer_types = infer_types,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every finished tile of the product gets its bias and activation from the core that made it. Each
-// step is rounded to the dtype as if it were an op of its own.
+// Every finished tile of the product gets its bias and activation, or the slope that it is
+// multiplied by, from the core that made it. Each step is rounded to the dtype as if it were an op
+// of its own.
 #include "ops/elementwise/activations_cpu.h"
 #include "ops/matmul/epilogue_activation.h"
 #include "ops/matmul/finished_rows_cpu.h"
@@ -41,6 +42,24 @@ void multiply(const CpuCall& call) {
   gemm(g, call.threads, call.workspace);
 }
 
+template <typename Activation, typename T>
+TESSERA_SIMD void times_slope(T* y, const T* pre, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = store<T>(TimesSlope<Activation>::apply(load(pre[i]), load(y[i])));
+}
+
+template <typename Activation, typename T>
+void multiply_gradient(const CpuCall& call) {
+  const T* pre = call.operand(2).as<T>();
+  Gemm<T, T, T> g = product_of<T, T>(call, call.result(0));
+  const FinishedRows epilogue(g.n, [&](int64_t at, int64_t, int64_t count) {
+    times_slope<Activation>(g.c + at, pre + at, count);
+  });
+  g.tile_done = &epilogue;
+  gemm(g, call.threads, call.workspace);
+}
+
 }  // namespace
 
 void matmul_epilogue_cpu(const CpuCall& call) {
@@ -56,6 +75,10 @@ void matmul_epilogue_cpu(const CpuCall& call) {
         return multiply<GeluExact, T>(call);
       case EpilogueActivation::GeluTanh:
         return multiply<GeluTanh, T>(call);
+      case EpilogueActivation::GeluGrad:
+        return multiply_gradient<GeluExact, T>(call);
+      case EpilogueActivation::GeluTanhGrad:
+        return multiply_gradient<GeluTanh, T>(call);
     }
   });
 }

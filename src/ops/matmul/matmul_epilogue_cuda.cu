@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bias, activation and addend inside the product where cuBLASLt has them; else in a pass of their
-// own, in which each step is rounded to the dtype as if it were an op.
+// Bias, activation, its gradient and addend inside the product where cuBLASLt has them; else in a
+// pass of their own, in which each step is rounded to the dtype as if it were an op.
 #include "exec/cuda/kernel_launch.h"
 #include "ops/elementwise/activations_cuda.h"
+#include "ops/elementwise/pointwise_cuda.h"
 #include "ops/matmul/product_cuda.h"
 
 namespace tessera {
@@ -34,11 +35,22 @@ void finish(const CudaCall& call, const TensorRef& pre, int64_t cols) {
   });
 }
 
+template <typename Activation>
+void finish_gradient(const CudaCall& call) {
+  const TensorRef y = call.result(0), pre = call.operand(2);
+  dispatch_float(y.type->dtype, [&]<typename T>() {
+    launch_pointwise<true, false>(
+        call, DeviceTimesSlope<Activation>{}, static_cast<const T*>(pre.as<T>()),
+        static_cast<const T*>(y.as<T>()), y.as<T>(), y.type->num_elements());
+  });
+}
+
 bool enqueue_as_one(const CudaCall& call, EpilogueActivation activation) {
   DeviceProduct product = product_of(call, call.result(0));
-  product.bias = call.operand(2).data;
+  const bool gradient = is_gradient(activation);
+  if (!gradient) product.bias = call.operand(2).data;
   product.activation = activation;
-  product.before = call.result(1).data;
+  product.before = gradient ? call.operand(2).data : call.result(1).data;
   product.addend = call.operand(3).data;
   return call.products.try_enqueue(product, call.stream);
 }
@@ -60,6 +72,10 @@ void matmul_epilogue_cuda(const CudaCall& call) {
       return finish<DeviceGeluExact>(call, pre, product.n);
     case EpilogueActivation::GeluTanh:
       return finish<DeviceGeluTanh>(call, pre, product.n);
+    case EpilogueActivation::GeluGrad:
+      return finish_gradient<DeviceGeluExact>(call);
+    case EpilogueActivation::GeluTanhGrad:
+      return finish_gradient<DeviceGeluTanh>(call);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns: bias_add(matmul(x, w), b), relu|gelu(matmul...) and add(y, matmul...). The value before
-// the activation stays a result where the backward reads it; a matmul whose own result has another
-// reader is left alone.
+// Patterns: bias_add(matmul(x, w), b), relu|gelu(matmul...), add(y, matmul...) and gelu_grad(pre,
+// matmul(x, w)). The value before the activation stays a result where the backward reads it; a
+// matmul whose own result has another reader is left alone.
 #include "passes/fusion/fuse.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@ class ClassFusion {
 
   int64_t run() {
     for (const Node& node : graph_.nodes())
-      if (!try_bias(node) && !try_activation(node) && !try_add(node)) kept_.keep(node);
+      if (!try_bias(node) && !try_activation(node) && !try_gelu_grad(node) && !try_add(node))
+        kept_.keep(node);
     kept_.rebuild();
     return fused_;
   }
@@ -96,13 +97,37 @@ class ClassFusion {
     return true;
   }
 
+  // The product that makes `value` goes to where the operand that it gets is known: the node's
+  // place.
+  Node& move_to(const Node& node, ValueId value, ValueId operand) {
+    const int index = kept_.maker_of(value);
+    kept_.drop(index);
+    Node moved = kept_[index];
+    moved.operands.push_back(operand);
+    moved.results = node.results;
+    ++fused_;
+    return kept_.keep(moved);
+  }
+
+  bool try_gelu_grad(const Node& node) {
+    if (node.op != OpKind::gelu_grad) return false;
+    const ValueId dy = node.operands[1];
+    if (!plain_matmul(dy, node.phase) || !kept_.read_once(dy) || dy == node.operands[0])
+      return false;
+    Node& product = move_to(node, dy, node.operands[0]);
+    const bool tanh = node.attributes.word("approximation") == "tanh";
+    product.op = OpKind::matmul_epilogue;
+    product.attributes =
+        complete_attributes(product.op, {{"activation", tanh ? "gelu_tanh_grad" : "gelu_grad"}});
+    return true;
+  }
+
   bool adds_up(ValueId value) const {
     return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
                        [&](const GraphOutput& o) { return o.value == value && o.accumulates; });
   }
 
-  // The product goes to where its addend is known: the sum's place. Sums that are pending over
-  // ranks stay what they are.
+  // Sums that are pending over ranks stay what they are.
   bool try_add(const Node& node) {
     if (node.op != OpKind::add || node.operands[0] == node.operands[1] || adds_up(node.results[0]))
       return false;
@@ -112,12 +137,7 @@ class ClassFusion {
       if (!product) product = plain_matmul(own, node.phase);
       if (!product || !kept_.read_once(own) || !partial_axes(graph_.value(own).placement).empty())
         continue;
-      kept_.drop(kept_.maker_of(own));
-      Node sum = *product;
-      sum.operands.push_back(node.operands[1 - i]);
-      sum.results = node.results;
-      kept_.keep(sum);
-      ++fused_;
+      move_to(node, own, node.operands[1 - i]);
       return true;
     }
     return false;
@@ -132,7 +152,7 @@ class ClassFusion {
 
 Pass fuse() {
   return {.name = "fuse",
-          .summary = "joins bias, activation and sum to the matmul before them",
+          .summary = "joins bias, activation, sum and GELU's gradient to the matmul before them",
           .requires_form = Form::Maths,
           .ensures_form = Form::Maths,
           .run = [](Module& module) {
