@@ -27,6 +27,7 @@ struct Tensors {
 template <typename A>
 struct StepScalars {
   bool finite;  // the gradient's norm; else nothing changes
+  A beta1, beta2, epsilon;
   A gradient_scale, decay, step_size, inv_root_bias2;
   int64_t before, decayed;  // elements of earlier shards, and of this one that decay
   uint32_t step;
@@ -38,6 +39,9 @@ __device__ StepScalars<A> step_scalars(const Constants& k, const Tensors<S, Copy
   const double rate = *t.learning_rate, step = *t.step, norm = sqrt(*t.norm_squares);
   const int64_t before = t.shard ? *t.shard * count : int64_t{0};
   return {.finite = isfinite(norm),
+          .beta1 = static_cast<A>(k.beta1),
+          .beta2 = static_cast<A>(k.beta2),
+          .epsilon = static_cast<A>(k.epsilon),
           .gradient_scale =
               static_cast<A>(k.clip_norm > 0 ? min(1.0, k.clip_norm / (norm + 1e-6)) : 1.0),
           .decay = static_cast<A>(1 - rate * k.weight_decay),
@@ -48,11 +52,15 @@ __device__ StepScalars<A> step_scalars(const Constants& k, const Tensors<S, Copy
           .step = static_cast<uint32_t>(step)};
 }
 
-// By the GPU's own root and division, to about 1e-6, where the result is rounded to bf16.
+// By the GPU's own root and division, to about 1e-6, where the result is rounded to bf16. Numbers
+// below 1e-38 count as 0.
 __device__ inline float quick_step(float m1, float m2, float inv_root_bias2, float epsilon) {
-  float deviation;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(deviation) : "f"(m2));
-  return __fdividef(m1, deviation * inv_root_bias2 + epsilon);
+  float deviation, step;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(deviation) : "f"(m2));
+  asm("div.approx.ftz.f32 %0, %1, %2;"
+      : "=f"(step)
+      : "f"(m1), "f"(deviation * inv_root_bias2 + epsilon));
+  return step;
 }
 
 // Where a shard does not begin with a word's first element.
@@ -75,12 +83,40 @@ __device__ inline void draw_words(uint64_t seed, uint64_t first, uint32_t step,
   }
 }
 
+// rounded_by_chance for all; where all are known to be finite none is asked for that.
+template <int N>
+__device__ inline Elements<Bf16, N> round_all(const float (&values)[N], const uint32_t (&words)[N],
+                                              int tensor, bool all_finite) {
+  Elements<Bf16, N> rounded;
+  if (N % 2 == 0 && all_finite) {
+    auto* pairs = reinterpret_cast<uint32_t*>(rounded.values);
+#pragma unroll
+    for (int j = 0; j + 1 < N; j += 2)
+      pairs[j / 2] = __byte_perm(__float_as_uint(values[j]) + draw_of(words[j], tensor),
+                                 __float_as_uint(values[j + 1]) + draw_of(words[j + 1], tensor),
+                                 0x7632);  // the upper halves of both
+  } else {
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+      rounded.values[j].bits =
+          rounded_by_chance(__float_as_uint(values[j]), draw_of(words[j], tensor));
+  }
+  return rounded;
+}
+
 // N elements at i, all of which exist.
 template <int N, typename S, typename Copy>
 struct Update {
   using A = Accumulator<S>;
   static constexpr bool kByChance = std::is_same_v<S, Bf16>;
   Elements<S, N> w, g, m, v;
+
+  __device__ static void run(const Constants& k, const StepScalars<A>& s, const Tensors<S, Copy>& t,
+                             int64_t i) {
+    Update update;
+    update.load(t, i);
+    update.step_and_store(k, s, t, i);
+  }
 
   __device__ void load(const Tensors<S, Copy>& t, int64_t i) {
     w = load_elements<N>(t.weights + i);
@@ -91,38 +127,51 @@ struct Update {
 
   __device__ void step_and_store(const Constants& k, const StepScalars<A>& s,
                                  const Tensors<S, Copy>& t, int64_t i) {
-    const A beta1 = static_cast<A>(k.beta1), beta2 = static_cast<A>(k.beta2);
-    const A rest1 = 1 - beta1, rest2 = 1 - beta2, epsilon = static_cast<A>(k.epsilon);
-    const int decayed = static_cast<int>(min(max(s.decayed - i, int64_t{0}), int64_t{N}));
     A weights[N];
-    uint32_t words[N] = {};
-    if constexpr (kByChance) draw_words(k.seed, static_cast<uint64_t>(s.before + i), s.step, words);
+    if (s.finite) {
+      step(k, s, i, weights);
+    } else {
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-      if (!s.finite) {
-        weights[j] = widen(w.values[j]);
-        continue;
-      }
-      const A gradient = widen(g.values[j]) * s.gradient_scale;
-      const A m1 = beta1 * widen(m.values[j]) + rest1 * gradient;
-      const A m2 = beta2 * widen(v.values[j]) + rest2 * gradient * gradient;
-      const A kept = widen(w.values[j]) * (j < decayed ? s.decay : A{1});
-      if constexpr (kByChance) {
-        weights[j] = kept - s.step_size * quick_step(m1, m2, s.inv_root_bias2, epsilon);
-        m.values[j].bits = rounded_by_chance(__float_as_uint(m1), draw_of(words[j], 1));
-        v.values[j].bits = rounded_by_chance(__float_as_uint(m2), draw_of(words[j], 2));
-        w.values[j].bits = rounded_by_chance(__float_as_uint(weights[j]), draw_of(words[j], 0));
-      } else {
-        weights[j] = kept - s.step_size * (m1 / (sqrt(m2) * s.inv_root_bias2 + epsilon));
-        m.values[j] = m1;
-        v.values[j] = m2;
-        w.values[j] = weights[j];
-      }
+      for (int j = 0; j < N; ++j) weights[j] = widen(w.values[j]);
     }
     store_elements(t.new_weights + i, w);
     store_elements(t.new_moment1 + i, m);
     store_elements(t.new_moment2 + i, v);
     if (t.copy) store_elements(t.copy + i, copy_of(weights));
+  }
+
+  __device__ void step(const Constants& k, const StepScalars<A>& s, int64_t i, A (&weights)[N]) {
+    const int decayed = static_cast<int>(min(max(s.decayed - i, int64_t{0}), int64_t{N}));
+    A moments1[N], moments2[N], magnitudes = 0;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const A gradient = widen(g.values[j]) * s.gradient_scale;
+      const A m1 = s.beta1 * widen(m.values[j]) + (1 - s.beta1) * gradient;
+      const A m2 = s.beta2 * widen(v.values[j]) + (1 - s.beta2) * gradient * gradient;
+      const A kept = widen(w.values[j]) * (j < decayed ? s.decay : A{1});
+      if constexpr (kByChance)
+        weights[j] = kept - s.step_size * quick_step(m1, m2, s.inv_root_bias2, s.epsilon);
+      else
+        weights[j] = kept - s.step_size * (m1 / (sqrt(m2) * s.inv_root_bias2 + s.epsilon));
+      moments1[j] = m1;
+      moments2[j] = m2;
+      magnitudes += fabs(weights[j]) + m2;  // an m1 that is not finite shows in the weight
+    }
+    if constexpr (kByChance) {
+      uint32_t words[N] = {};
+      draw_words(k.seed, static_cast<uint64_t>(s.before + i), s.step, words);
+      const bool all_finite = isfinite(magnitudes);
+      w = round_all(weights, words, 0, all_finite);
+      m = round_all(moments1, words, 1, all_finite);
+      v = round_all(moments2, words, 2, all_finite);
+    } else {
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        w.values[j] = weights[j];
+        m.values[j] = moments1[j];
+        v.values[j] = moments2[j];
+      }
+    }
   }
 
   __device__ static Elements<Copy, N> copy_of(const A (&weights)[N]) {
@@ -132,30 +181,20 @@ struct Update {
   }
 };
 
-constexpr int kPieces = 2;  // of kThreads accesses that a block has under way
-
-// The elements are on their way while one thread works out the scalars for its block.
+// A block goes over many elements: to work out the scalars takes its one thread as long as all of
+// them take to move a few. Four blocks share a multiprocessor.
 template <typename S, typename Copy>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     adamw_kernel(Constants k, Tensors<S, Copy> t, int64_t count) {
   constexpr int N = kElements<S>;
   __shared__ StepScalars<Accumulator<S>> scalars;
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kPieces * kThreads + threadIdx.x;
-  const auto at = [&](int piece) { return (first + piece * kThreads) * N; };
-  Update<N, S, Copy> updates[kPieces];
-#pragma unroll
-  for (int p = 0; p < kPieces; ++p)
-    if (at(p) + N <= count) updates[p].load(t, at(p));
   if (threadIdx.x == 0) scalars = step_scalars<Accumulator<S>>(k, t, count);
   __syncthreads();
-#pragma unroll
-  for (int p = 0; p < kPieces; ++p)
-    if (at(p) + N <= count) updates[p].step_and_store(k, scalars, t, at(p));
-  if (blockIdx.x + 1 < gridDim.x || threadIdx.x >= count % N) return;
-  const int64_t i = count / N * N + threadIdx.x;
-  Update<1, S, Copy> last;
-  last.load(t, i);
-  last.step_and_store(k, scalars, t, i);
+  const int64_t packs = count / N;
+  for (int64_t pack = first_index(); pack < packs; pack += index_stride())
+    Update<N, S, Copy>::run(k, scalars, t, pack * N);
+  const int64_t rest = packs * N + first_index();
+  if (rest < count) Update<1, S, Copy>::run(k, scalars, t, rest);
 }
 
 template <typename S, typename Copy>
@@ -182,9 +221,8 @@ void run_adamw(const CudaCall& call) {
                                  .new_moment2 = call.result(2).as<S>(),
                                  .copy = copy ? copy.as<Copy>() : nullptr};
   const int64_t count = call.result(0).type->num_elements();
-  const int64_t per_block = int64_t{kPieces} * kThreads * kElements<S>;
-  launch(call, {.blocks = std::max(1u, blocks_for(count, per_block)), .threads = kThreads},
-         adamw_kernel<S, Copy>, constants, tensors, count);
+  launch(call, grid_for(std::max<int64_t>(count / kElements<S>, 1)), adamw_kernel<S, Copy>,
+         constants, tensors, count);
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ constexpr uint16_t rounded_by_chance(uint32_t float_bits, uint32_t random) {
 
 // What elements 4 * four to 4 * four + 3 of a buffer draw in one step: element i takes word i % 4.
 constexpr PhiloxWords rounding_draws(uint64_t seed, uint64_t four, uint32_t step) {
-  return philox_words({{static_cast<uint32_t>(four), static_cast<uint32_t>(four >> 32), step,
-                        0x726f756eu}},  // "roun": no other stream has this purpose
-                      static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  return philox_words<7>({{static_cast<uint32_t>(four), static_cast<uint32_t>(four >> 32), step,
+                           0x726f756eu}},  // "roun": no other stream has this purpose
+                         static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
 constexpr uint32_t rounding_word(uint64_t seed, uint64_t element, uint32_t step) {
   const PhiloxWords draws = rounding_draws(seed, element / 4, step);
