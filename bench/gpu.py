@@ -25,7 +25,7 @@ RUNS = {
 }
 PEER_PRECISIONS = ("bf16", "pure_bf16")
 COLUMNS = ["run", "tokens/s", "MFU %", "step s", "first step s", "planned GB", "on GPU GB", "over plan %",
-           "peer tokens/s", "peer GB", "peer start s", "ours / peer"]
+           "peer tokens/s", "peer GB", "peer on GPU GB", "peer start s", "ours / peer"]
 
 
 def parse_arguments():
@@ -118,7 +118,8 @@ def row_of(result, libraries):
             figure(own, "step_seconds", "{:.4f}"), figure(own, "first_step_seconds", "{:.1f}"),
             figure(own, "peak_bytes", "{:.2f}", 1e9), figure(own, "device_bytes", "{:.2f}", 1e9),
             over_plan(own, libraries), figure(other, "tokens_per_second", "{:.0f}"),
-            figure(other, "peak_bytes", "{:.2f}", 1e9), figure(other, "seconds_before_steady", "{:.1f}"), ratio]
+            figure(other, "peak_bytes", "{:.2f}", 1e9), figure(other, "device_bytes", "{:.2f}", 1e9),
+            figure(other, "seconds_before_steady", "{:.1f}"), ratio]
 
 
 def main():

@@ -3,7 +3,7 @@
 """The peer on a GPU: a training step of GPT-2 or Llama 3 in PyTorch with torch.compile, scaled-dot-product attention,
 fused AdamW and clipping, the same maths as `tessera bench step --device cuda`. bf16: autocast over fp32 weights;
 pure_bf16: weights, gradients and moments in bf16. Prints one JSON object, with the seconds before the first steady
-step and the peak of memory."""
+step, the peak of what tensors took and what the driver says is in use at the end."""
 import argparse
 import json
 import statistics
@@ -173,12 +173,13 @@ def main():
         torch.cuda.synchronize()
         seconds.append(time.perf_counter() - begin)
     median = statistics.median(seconds)
+    free, total = torch.cuda.mem_get_info()
     print(json.dumps({
         "peer": f"PyTorch {torch.__version__}", "model": arguments.model, "batch": arguments.batch,
         "seq": arguments.seq, "precision": arguments.precision, "step_seconds": median, "all_step_seconds": seconds,
         "tokens_per_second": arguments.batch * arguments.seq / median, "loss": loss.item(),
         "seconds_before_steady": before, "peak_bytes": torch.cuda.max_memory_allocated(),
-        "reserved_bytes": torch.cuda.max_memory_reserved()}))
+        "device_bytes": total - free}))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ ldd "$bin/tessera" | grep 'not found'
 
 tests=$bin/tessera_cuda_tests
 check kernels 100 "$tests" --gtest_brief=1 --gtest_filter='GpuConformance*:GpuKernels*:GpuMemory*:GpuCollectives*:GpuHub*'
-check in_place_20_times 60 "$tests" --gtest_brief=1 --gtest_repeat=20 --gtest_filter='*InPlaceChangesNothing*'
+check in_place_20_times 240 "$tests" --gtest_brief=1 --gtest_repeat=20 --gtest_filter='*InPlaceChangesNothing*'
 check small_models 90 "$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels*:GpuAttentionInTraining*'
 check parity_with_pytorch 90 python3 -B tests/parity/oracle.py "$bin/tessera_parity" --device cuda
 check nccl_and_faults 60 "$tests" --gtest_brief=1 --gtest_filter='GpuNccl*:GpuFault*'

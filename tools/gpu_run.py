@@ -16,6 +16,8 @@ from pathlib import Path
 from loss_curves import write_csv, write_svg
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+from gpu import say  # noqa: E402
 PEERS = {"PyTorch": "bf16", "PyTorch tf32": "tf32"}
 LAST = 50  # steps that a final training loss is the mean of
 COLUMNS = ["run", "loss, first", f"mean of last {LAST}", "held out", "tokens/s", "seconds"]
@@ -37,10 +39,6 @@ def parse_arguments():
     parser.add_argument("--peer-options", nargs="*", default=[], help="of bench/peer_torch_train.py, without --")
     parser.add_argument("--seconds", type=int, default=150, help="most that one run may take")
     return parser.parse_args()
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 def call(command, seconds, log):

@@ -29,7 +29,9 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera bench kernels --device cuda --model gpt2-124m --batch 64 --seq 1024\n"
     "  tessera bench kernels --device cuda --model llama3-1b --batch 8 --seq 4096 --only "
-    "rope,adamw";
+    "rope,adamw\n"
+    "  tessera bench kernels --device cuda --model llama3-8b --batch 2 --seq 4096 --precision "
+    "pure_bf16 --warm 0.5";
 
 std::vector<std::string> op_names() {
   std::vector<std::string> names;
@@ -40,6 +42,7 @@ std::vector<std::string> op_names() {
 struct BenchKernels {
   RunOptions run;
   std::vector<std::string> only;
+  double warm_seconds = 0;
 };
 
 struct Rates {
@@ -108,7 +111,8 @@ void run(const BenchKernels& command) {
       compile(build_model(model, microbatch_shape(config, model), precision, HeadKind::Loss),
               training_options(config, plan_of_config(config, model), 1));
   const Rates rates{measure_cuda_copy_rate(), measure_cuda_matmul_rate(precision.compute)};
-  std::vector<KernelTime> times = time_cuda_kernels(compiled.program(), "train_step", wanted);
+  std::vector<KernelTime> times =
+      time_cuda_kernels(compiled.program(), "train_step", wanted, command.warm_seconds);
   std::ranges::stable_sort(times, std::greater{},
                            [](const KernelTime& each) { return each.calls * each.seconds; });
   if (command.run.json)
@@ -136,6 +140,10 @@ void add_bench_kernels(CLI::App& bench) {
   kernels->add_option("--only", command->only, "ops to measure; all where none is named")
       ->delimiter(',')
       ->check(CLI::IsMember(op_names()));
+  kernels
+      ->add_option("--warm", command->warm_seconds,
+                   "seconds that each kernel runs first, so that the GPU's power limit shows")
+      ->check(CLI::Range(0.0, 60.0));
   kernels->callback([command] { run(*command); });
 }
 

@@ -24,9 +24,10 @@ struct KernelTime {
 
 // Calls alike in op, attributes, types and accumulation are one row. Operands are no model's, and
 // lie apart, so that a call finds nothing in the cache; batches are plain causal ones. `wanted`
-// picks ops.
+// picks ops. Each one runs for `warm_seconds` first: a power limit takes tenths of one to show.
 std::vector<KernelTime> time_cuda_kernels(const Program& program, std::string_view script,
-                                          const std::function<bool(OpKind)>& wanted);
+                                          const std::function<bool(OpKind)>& wanted,
+                                          double warm_seconds = 0);
 
 // Bytes per second, read and written, of a large copy within the GPU's memory.
 double measure_cuda_copy_rate();

@@ -48,7 +48,8 @@ std::vector<double> gpu_matmul_seconds(std::span<const GpuMatmul> /*matmuls*/) {
 double measure_cuda_matmul_rate(DType /*dtype*/) { throw no_cuda(); }
 
 std::vector<KernelTime> time_cuda_kernels(const Program& /*program*/, std::string_view /*script*/,
-                                          const std::function<bool(OpKind)>& /*wanted*/) {
+                                          const std::function<bool(OpKind)>& /*wanted*/,
+                                          double /*warm_seconds*/) {
   throw no_cuda();
 }
 

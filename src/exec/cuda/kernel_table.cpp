@@ -5,6 +5,7 @@
 
 #include "exec/cuda/cuda_call.h"
 #include "ops/attention/attention_cuda.h"
+#include "ops/loss/logit_chunks_cuda.h"
 
 namespace tessera {
 
@@ -17,11 +18,7 @@ namespace tessera {
   WORKSPACE(embedding_grad)        \
   WORKSPACE(layer_norm_grad)       \
   WORKSPACE(reduce_to)             \
-  WORKSPACE(rms_norm_grad)         \
-  WORKSPACE(output_loss)           \
-  WORKSPACE(output_loss_grad)      \
-  WORKSPACE(output_stats)          \
-  WORKSPACE(sharded_loss_grad)
+  WORKSPACE(rms_norm_grad)
 
 #define OWN_WORKSPACE(name) int64_t name##_cuda_workspace_bytes(const OpCall&);
 CUDA_WORKSPACES(OWN_WORKSPACE)
@@ -60,6 +57,11 @@ int64_t cuda_workspace_bytes(const OpCall& call) {
     return name##_cuda_workspace_bytes(call);
     CUDA_WORKSPACES(OWN_WORKSPACE)
 #undef OWN_WORKSPACE
+    case OpKind::output_loss:
+    case OpKind::output_loss_grad:
+    case OpKind::output_stats:
+    case OpKind::sharded_loss_grad:
+      return LogitChunks(call.operand(0), call.operand(1)).workspace_bytes;
     default:
       break;
   }

@@ -24,25 +24,29 @@ constexpr int kRounds = 5;
 
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-// Floats between 0.25 and 1.25; integers below 1000, small ones often, as words of a text are. The
-// first is 0: a rank's index.
+// Floats of both signs below one in size, or between 0.25 and 1.25; integers below 1000, small ones
+// often, as words of a text are. The first is 0: a rank's index.
 template <typename T>
-T made_value(double u) {
+T made_value(double u, bool of_both_signs) {
   if constexpr (std::is_same_v<T, int32_t>)
     return static_cast<int32_t>(1000 * u * u);
   else
-    return store<T>(static_cast<Accumulator<T>>(0.25 + u));
+    return store<T>(static_cast<Accumulator<T>>(of_both_signs ? 2 * u - 1 : 0.25 + u));
 }
 
 template <typename T>
-std::vector<std::byte> pattern_of() {
+std::vector<std::byte> pattern_of(bool of_both_signs) {
   const RandomStream stream(1, "kernel_times");
   std::vector<std::byte> bytes(static_cast<size_t>(kPatternElements) * sizeof(T));
   auto* values = reinterpret_cast<T*>(bytes.data());
   for (int64_t i = 0; i < kPatternElements; ++i)
-    values[i] = made_value<T>(i == 0 ? 0 : stream.uniform(static_cast<uint64_t>(i)));
+    values[i] = made_value<T>(i == 0 ? 0 : stream.uniform(static_cast<uint64_t>(i)), of_both_signs);
   return bytes;
 }
+
+// By way of the GPU's power limit products of numbers of one sign are faster than those of data. An
+// optimizer's second moments and sum of squares have one.
+bool takes_both_signs(OpKind op) { return op != OpKind::adamw; }
 
 struct CallTypes {
   OpKind op;
@@ -54,6 +58,8 @@ struct CallTypes {
 
 class KernelTimer {
  public:
+  explicit KernelTimer(double warm_seconds) : warm_seconds_(warm_seconds) {}
+
   double seconds(const CallTypes& types) {
     const std::vector<int64_t> places = places_of(types);
     size_t free_bytes = 0, all_bytes = 0;
@@ -74,10 +80,13 @@ class KernelTimer {
     graph.record(stream_, [&] {
       for (int64_t i = 0; i < repeats; ++i) enqueue(i);
     });
+    const auto round = [&] { return time([&] { graph.launch(stream_); }); };
+    double warmed = round();
+    while (warmed < warm_seconds_) warmed += round();
     std::vector<double> rounds;
-    for (int i = 0; i <= kRounds; ++i) rounds.push_back(time([&] { graph.launch(stream_); }));
-    std::sort(rounds.begin() + 1, rounds.end());  // the first one warms up
-    return rounds[1 + kRounds / 2] / static_cast<double>(repeats);
+    for (int i = 0; i < kRounds; ++i) rounds.push_back(round());
+    std::ranges::sort(rounds);
+    return rounds[kRounds / 2] / static_cast<double>(repeats);
   }
 
  private:
@@ -102,13 +111,13 @@ class KernelTimer {
     return std::max(timer_.seconds(), 1e-7);
   }
 
-  const DeviceMemory& pattern(DType dtype) {
-    std::unique_ptr<DeviceMemory>& made = patterns_[dtype];
+  const DeviceMemory& pattern(DType dtype, bool of_both_signs) {
+    std::unique_ptr<DeviceMemory>& made = patterns_[{dtype, of_both_signs}];
     if (made) return *made;
-    const std::vector<std::byte> bytes = dtype == DType::Int32  ? pattern_of<int32_t>()
-                                         : dtype == DType::Bf16 ? pattern_of<Bf16>()
-                                         : dtype == DType::Fp32 ? pattern_of<float>()
-                                                                : pattern_of<double>();
+    const std::vector<std::byte> bytes = dtype == DType::Int32  ? pattern_of<int32_t>(of_both_signs)
+                                         : dtype == DType::Bf16 ? pattern_of<Bf16>(of_both_signs)
+                                         : dtype == DType::Fp32 ? pattern_of<float>(of_both_signs)
+                                                                : pattern_of<double>(of_both_signs);
     made = std::make_unique<DeviceMemory>(static_cast<int64_t>(bytes.size()));
     made->fill(bytes);
     return *made;
@@ -116,7 +125,7 @@ class KernelTimer {
 
   void fill(const CallTypes& types, const std::vector<int64_t>& places, std::byte* to) {
     for (size_t i = 0; i < types.operands.size(); ++i) {
-      const DeviceMemory& from = pattern(types.operands[i].dtype);
+      const DeviceMemory& from = pattern(types.operands[i].dtype, takes_both_signs(types.op));
       const int64_t bytes = types.operands[i].bytes();
       for (int64_t at = 0; at < bytes; at += from.bytes())
         check_cuda(cudaMemcpyAsync(to + places[i] + at, from.data(),
@@ -150,7 +159,8 @@ class KernelTimer {
   DeviceTimer timer_;
   MatrixProducts products_;
   CausalAttention attention_;
-  std::map<DType, std::unique_ptr<DeviceMemory>> patterns_;
+  std::map<std::pair<DType, bool>, std::unique_ptr<DeviceMemory>> patterns_;
+  double warm_seconds_;
 };
 
 Cost cost_of(const CallTypes& types) {
@@ -201,9 +211,10 @@ std::vector<Counted> distinct_calls(const Program& program, const Script& script
 }  // namespace
 
 std::vector<KernelTime> time_cuda_kernels(const Program& program, std::string_view script,
-                                          const std::function<bool(OpKind)>& wanted) {
+                                          const std::function<bool(OpKind)>& wanted,
+                                          double warm_seconds) {
   gpu_facts();  // or says that there is none
-  KernelTimer timer;
+  KernelTimer timer(warm_seconds);
   std::vector<KernelTime> times;
   for (const Counted& each : distinct_calls(program, program.script(script), wanted))
     times.push_back({.op = each.types.op,

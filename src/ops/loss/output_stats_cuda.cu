@@ -31,10 +31,6 @@ __global__ void __launch_bounds__(1024)
 
 }  // namespace
 
-int64_t output_stats_cuda_workspace_bytes(const OpCall& call) {
-  return LogitChunks(call.operand(0), call.operand(1)).workspace_bytes;
-}
-
 void output_stats_cuda(const CudaCall& call) {
   const LogitChunks s(*call.operand(0).type, *call.operand(1).type);
   const int32_t *labels = call.operand(2).as<int32_t>(), *shard = call.operand(3).as<int32_t>();

@@ -44,10 +44,6 @@ void run(const CudaCall& call, const LogitChunks& s) {
 
 }  // namespace
 
-int64_t sharded_loss_grad_cuda_workspace_bytes(const OpCall& call) {
-  return LogitChunks(call.operand(0), call.operand(1)).workspace_bytes;
-}
-
 void sharded_loss_grad_cuda(const CudaCall& call) {
   const LogitChunks s(*call.operand(0).type, *call.operand(1).type);
   dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { run<T>(call, s); });
