@@ -13,7 +13,6 @@
 #include "comm/local/run_ranks.h"
 #include "comm/local/story.h"
 #include "comm/mpi/mpi_process.h"
-#include "files/atomic_file.h"
 #include "train/continued_config.h"
 #include "train/loss_plot.h"
 #include "train/same_start.h"
@@ -122,26 +121,34 @@ void print_summary(const TrainSummary& summary) {
     fmt::print("trace: {} (open it in https://ui.perfetto.dev)\n", summary.trace);
 }
 
-// As all ranks of the mesh, or, in a job, as one of them.
-void train(const TrainOptions& options, RankWorld* world) {
-  std::unique_ptr<StateSource> first;
+struct Beginning {
   Config config;
-  if (options.init_from.empty()) {
-    config = options.run.load();
-  } else {
-    first = open_stored_model(options.init_from);
-    ContinuedConfig continued = continued_config(*first, options.run.file, options.run.all());
-    config = std::move(continued.config);
-    if (!continued.note.empty() && !options.run.json && (!world || world->rank() == 0))
-      fmt::print(stderr, "{}\n", continued.note);
-  }
+  std::string note;
+  std::unique_ptr<StateSource> weights;  // null: random ones
+};
+
+Beginning beginning_of(const TrainOptions& options) {
+  if (options.init_from.empty())
+    return {.config = options.run.load(), .note = {}, .weights = nullptr};
+  auto stored = open_stored_model(options.init_from);
+  ContinuedConfig continued = continued_config(*stored, options.run.file, options.run.all());
+  return {.config = std::move(continued.config),
+          .note = std::move(continued.note),
+          .weights = std::move(stored)};
+}
+
+// As all ranks of the mesh, or, in a job, as one of them.
+void train(const TrainOptions& options, const Beginning& beginning, RankWorld* world) {
+  Config config = beginning.config;
+  if (!beginning.note.empty() && !options.run.json && (!world || world->rank() == 0))
+    fmt::print(stderr, "{}\n", beginning.note);
   if (world && config.mesh.empty()) config.mesh = {{"dp", world->size()}};
   if (world) require_same_start(*world, start_facts(to_toml(config)));
   std::optional<FaultPlan> faults;
   if (const char* text = std::getenv("TESSERA_FAULT")) faults.emplace(text);
   Trainer trainer(std::move(config), {.resume = options.resume,
                                       .overwrite = options.overwrite,
-                                      .init_from = first.get(),
+                                      .init_from = beginning.weights.get(),
                                       .quiet = options.run.json,
                                       .world = world,
                                       .faults = faults ? &*faults : nullptr});
@@ -157,10 +164,10 @@ void train(const TrainOptions& options, RankWorld* world) {
 }
 
 // The ranks of the mesh as processes of this machine, so that one can die alone.
-void train_as_processes(const TrainOptions& options) {
-  const Config config = options.run.load();
+void train_as_processes(const TrainOptions& options, const Beginning& beginning) {
+  const Config& config = beginning.config;
   const int ranks = Mesh(config.mesh).num_ranks();
-  if (ranks == 1) return train(options, nullptr);
+  if (ranks == 1) return train(options, beginning, nullptr);
   if (config.run.device != "cpu")
     throw user_error("--processes is for ranks on the CPU, not on {}", config.run.device)
         .help("leave it out");
@@ -169,22 +176,15 @@ void train_as_processes(const TrainOptions& options) {
                 .arena_bytes = static_cast<int64_t>(installed_memory_bytes()),
                 .deadline_seconds = config.run.deadline_seconds,
                 .processes = true});
-  const auto tell = [&] {
-    const Failure& failure = hub.failure();
-    const std::filesystem::path out = config.run.out;
-    if (failure.kind == Failure::User || !std::filesystem::exists(out)) return;
-    write_file_atomically(out / "failure.txt",
-                          fmt::format("{}\n{}", failure.text, tell_story(stories_of(hub))));
-    fmt::print(stderr, "what every rank was doing: {}\n", (out / "failure.txt").string());
-  };
   constexpr double kGraceSeconds = 1;  // what is in flight is lost anyway
   run_ranks(
-      hub, [&](RankWorld& world) { train(options, &world); }, kGraceSeconds, tell);
+      hub, [&](RankWorld& world) { train(options, beginning, &world); }, kGraceSeconds,
+      [&] { tell_failure(hub, config.run.out); });
 }
 
-void train_as_mpi_rank(const TrainOptions& options) {
-  const RunConfig run = options.run.load().run;
-  run_mpi_rank([&](RankWorld& world) { train(options, &world); },
+void train_as_mpi_rank(const TrainOptions& options, const Beginning& beginning) {
+  const RunConfig& run = beginning.config.run;
+  run_mpi_rank([&](RankWorld& world) { train(options, beginning, &world); },
                {.deadline_seconds = run.deadline_seconds,
                 .run_folder = run.out,
                 .told_to_end = StopSignal::told_to_end});
@@ -219,14 +219,14 @@ void supervise_training(const TrainOptions& options) {
 }
 
 void run(const TrainOptions& options) {
-  if (options.supervise)
-    supervise_training(options);
-  else if (launched_by_mpi())
-    train_as_mpi_rank(options);
+  if (options.supervise) return supervise_training(options);
+  const Beginning beginning = beginning_of(options);
+  if (launched_by_mpi())
+    train_as_mpi_rank(options, beginning);
   else if (options.processes)
-    train_as_processes(options);
+    train_as_processes(options, beginning);
   else
-    train(options, nullptr);
+    train(options, beginning, nullptr);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/seconds_since.h"
+#include "core/start_threads.h"
 
 namespace tessera {
 namespace {
@@ -150,18 +151,16 @@ double copy_bytes_per_second(int threads) {
   constexpr int kTimes = 8;
   std::barrier together(threads);
   std::vector<double> seconds(static_cast<size_t>(threads));
-  std::vector<std::thread> workers;
-  for (int worker = 0; worker < threads; ++worker)
-    workers.emplace_back([&, worker] {
-      const auto from = std::make_unique<std::byte[]>(kBytes);
-      const auto to = std::make_unique<std::byte[]>(kBytes);
-      copy_block(to.get(), from.get(), kBytes);
-      together.arrive_and_wait();
-      const Clock::time_point begin = Clock::now();
-      for (int i = 0; i < kTimes; ++i) copy_block(to.get(), from.get(), kBytes);
-      together.arrive_and_wait();
-      seconds[static_cast<size_t>(worker)] = seconds_since(begin);
-    });
+  std::vector<std::thread> workers = start_threads(threads, [&](int worker) {
+    const auto from = std::make_unique<std::byte[]>(kBytes);
+    const auto to = std::make_unique<std::byte[]>(kBytes);
+    copy_block(to.get(), from.get(), kBytes);
+    together.arrive_and_wait();
+    const Clock::time_point begin = Clock::now();
+    for (int i = 0; i < kTimes; ++i) copy_block(to.get(), from.get(), kBytes);
+    together.arrive_and_wait();
+    seconds[static_cast<size_t>(worker)] = seconds_since(begin);
+  });
   for (std::thread& worker : workers) worker.join();
   const double slowest = *std::max_element(seconds.begin(), seconds.end());
   return 2.0 * kBytes * kTimes * threads / slowest;

@@ -6,11 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <vector>
 
-#include "core/error.h"
+#include "comm/failure_file.h"
 #include "files/atomic_file.h"
 
 namespace tessera {
@@ -87,17 +86,6 @@ std::string opening(const std::vector<StoryPart>& parts, const std::vector<RankS
   return fmt::format("{}; all of it hangs on rank {}, {}", text, blamed, doing(story));
 }
 
-void write_story(const fs::path& file, const std::vector<StoryPart>& parts) {
-  const std::vector<RankStory> stories = stories_of(parts);
-  try {
-    write_file_atomically(file,
-                          fmt::format("{}\n{}", opening(parts, stories), tell_story(stories)));
-    fmt::print(stderr, "what every rank was doing: {}\n", file.string());
-  } catch (const UserError& problem) {
-    fmt::print(stderr, "warning: the story of the failure is lost: {}\n", problem.message());
-  }
-}
-
 }  // namespace
 
 void open_story(const fs::path& run) {
@@ -125,7 +113,10 @@ void tell_left_story(const fs::path& run) {
   const std::vector<StoryPart> parts = read_parts(mine);
   const bool worth_it = std::any_of(parts.begin(), parts.end(),
                                     [](const StoryPart& part) { return !part.bad_input; });
-  if (worth_it) write_story(run / "failure.txt", parts);
+  if (worth_it) {
+    const std::vector<RankStory> stories = stories_of(parts);
+    write_failure_file(run, opening(parts, stories), stories);
+  }
   fs::remove_all(mine, error);
 }
 

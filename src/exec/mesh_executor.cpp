@@ -30,7 +30,10 @@ MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions op
     try {
       run_ranks(
           hub_, [this](RankWorld& world) { serve(world); },
-          std::min(options_.deadline_seconds, kLongestGraceSeconds));
+          std::min(options_.deadline_seconds, kLongestGraceSeconds),
+          [this] {
+            if (options_.on_failure) options_.on_failure(hub_);
+          });
     } catch (...) {
       const std::lock_guard lock(mutex_);
       error_ = std::current_exception();
@@ -118,6 +121,13 @@ void MeshExecutor::on_all(const Task& task) {
 
 void MeshExecutor::run(std::string_view script) {
   on_all([&](CpuExecutor& rank) { rank.run(script); });
+}
+
+// The story of a failure tells the steps that are done.
+void MeshExecutor::write_step(std::string_view name, double value) {
+  if (name == "step")
+    for (int r = 0; r < num_ranks(); ++r) hub_.seat(r).steps.begin(static_cast<int64_t>(value) - 1);
+  LocalMesh::write_step(name, value);
 }
 
 std::vector<RankTimes> MeshExecutor::rank_times() const {

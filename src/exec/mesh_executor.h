@@ -22,6 +22,8 @@ struct MeshExecutorOptions {
   // Of every wait for another rank. A thread that hangs cannot be ended: it is named, and the
   // process ends with kPeerExitStatus.
   double deadline_seconds = 120;
+  // Called once, when a rank has failed.
+  std::function<void(const LocalHub&)> on_failure = {};
   // Called on the rank's own thread.
   RankObserver observer = {};
   // Gives a rank a program of its own; the ranks' collectives are then checked against each other.
@@ -35,6 +37,7 @@ class MeshExecutor : public LocalMesh {
   ~MeshExecutor() override;
 
   void run(std::string_view script) override;
+  void write_step(std::string_view name, double value) override;
   std::vector<RankTimes> rank_times() const override;
 
   CpuExecutor& rank(int rank) const override { return *ranks_[static_cast<size_t>(rank)]; }

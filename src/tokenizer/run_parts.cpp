@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/start_threads.h"
+
 namespace tessera {
 
 int threads_or_cores(int threads) {
@@ -27,11 +29,10 @@ void run_parts(size_t parts, int threads, const std::function<void(size_t, size_
       next = parts;
     }
   };
-  std::vector<std::jthread> others;
-  for (size_t i = 1; i < static_cast<size_t>(threads_or_cores(threads)); ++i)
-    others.emplace_back(run, i);
+  std::vector<std::thread> others =
+      start_threads(threads_or_cores(threads) - 1, [&](int i) { run(static_cast<size_t>(i) + 1); });
   run(0);
-  others.clear();  // waits for them
+  for (std::thread& other : others) other.join();
   if (error) std::rethrow_exception(error);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/run_executor.h"
 
+#include "comm/local/story.h"
 #include "comm/machines.h"
 #include "exec/gpu_matmul.h"
 #include "exec/job_executor.h"
@@ -34,9 +35,12 @@ std::unique_ptr<Executor> executor_of(const Config& config, std::vector<Program>
                                          *world);
   if (on_gpu) return make_fitting_cuda_executor(config, std::move(programs), std::move(observer));
   if (world) return make_cpu_job(programs, threads, *world, std::move(observer));
-  return make_cpu_executor(std::move(programs), {.threads = threads,
-                                                 .deadline_seconds = config.run.deadline_seconds,
-                                                 .observer = std::move(observer)});
+  return make_cpu_executor(
+      std::move(programs),
+      {.threads = threads,
+       .deadline_seconds = config.run.deadline_seconds,
+       .on_failure = [run = config.run.out](const LocalHub& hub) { tell_failure(hub, run); },
+       .observer = std::move(observer)});
 }
 
 }  // namespace

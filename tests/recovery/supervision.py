@@ -69,6 +69,10 @@ def a_hanging_thread_is_named(binary, folder):
     assert "no reply from rank 1 for 0.5 s" in done.stderr or "hangs on rank 1" in done.stderr, done.stderr
     assert seconds < 5, f"after {seconds} s: {done.stderr}"
     assert steps_done(out) == 2, steps_done(out)
+    story = (out / "failure.txt").read_text(encoding="utf-8")
+    assert story.splitlines()[0] in done.stderr, f"{story} is not about {done.stderr}"
+    assert "waits for rank 1 in" in story and "rank 1 waits for nobody" in story, story
+    assert "rank 1 runs, at step 2\n" in story, story
 
 
 def a_stale_run_cannot_write(binary, folder):

@@ -19,6 +19,7 @@
 
 #include "comm/peer_error.h"
 #include "core/blocked_signals.h"
+#include "core/start_threads.h"
 
 namespace tessera {
 namespace {
@@ -81,21 +82,26 @@ class Threads {
       : hub_(hub),
         errors_(static_cast<size_t>(hub.options().ranks)),
         running_(hub.options().ranks) {
-    for (int rank = 0; rank < hub.options().ranks; ++rank)
-      threads_.emplace_back([this, rank, &body] {
-        const std::exception_ptr error = run_rank(hub_, rank, body);
-        const std::lock_guard lock(mutex_);
-        errors_[static_cast<size_t>(rank)] = error;
-        --running_;
-        ended_.notify_one();
-      });
+    threads_ = start_threads(running_, [this, &body](int rank) {
+      const std::exception_ptr error = run_rank(hub_, rank, body);
+      const std::lock_guard lock(mutex_);
+      errors_[static_cast<size_t>(rank)] = error;
+      --running_;
+      ended_.notify_one();
+    });
   }
 
-  void join(double grace_seconds) {
+  void join(double grace_seconds, const std::function<void()>& on_failure) {
     Clock::time_point failed_at{};
+    const auto fails = [&] { return hub_.failed() && failed_at == Clock::time_point{}; };
     std::unique_lock lock(mutex_);
-    while (!ended_.wait_for(lock, std::chrono::milliseconds(100), [this] { return running_ == 0; }))
+    while (true) {
+      ended_.wait_for(lock, std::chrono::milliseconds(100),
+                      [&] { return running_ == 0 || fails(); });
+      if (fails() && on_failure) on_failure();
+      if (running_ == 0) break;
       if (grace_is_over(hub_, failed_at, grace_seconds)) leave_stuck();
+    }
     lock.unlock();
     for (std::thread& thread : threads_) thread.join();
     if (!hub_.failed()) return;
@@ -212,7 +218,7 @@ void run_ranks(LocalHub& hub, const std::function<void(RankWorld&)>& body, doubl
   if (hub.options().processes)
     Processes(hub, body).join(grace_seconds, on_failure);
   else
-    Threads(hub, body).join(grace_seconds);
+    Threads(hub, body).join(grace_seconds, on_failure);
 }
 
 void run_ranks(int ranks, const std::function<void(RankWorld&)>& body,

@@ -26,7 +26,7 @@ struct RunRanksOptions {
 void run_ranks(int ranks, const std::function<void(RankWorld&)>& body,
                const RunRanksOptions& options = {});
 // The same with a hub of one's own, whose memory the body may allocate from.
-// `on_failure`, where ranks are processes, is called once, while they may still be looked at.
+// `on_failure` is called once, while the ranks may still be looked at.
 void run_ranks(LocalHub& hub, const std::function<void(RankWorld&)>& body,
                double grace_seconds = 10, const std::function<void()>& on_failure = {});
 

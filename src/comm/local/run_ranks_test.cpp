@@ -174,6 +174,26 @@ TEST(RunRanks, AStoppedProcessIsNamedByThoseThatWaitForItThroughOthers) {
     EXPECT_NE(story.find(line), std::string::npos) << line << " is not in:\n" << story;
 }
 
+TEST(RunRanks, TheStoryOfThreadsIsToldOnceWithWhoGaveUpAndWhoIsSilent) {
+  LocalHub hub({.ranks = 2, .deadline_seconds = 0.2});
+  std::vector<std::string> stories;
+  EXPECT_THROW(
+      run_ranks(
+          hub,
+          [&](RankWorld& world) {
+            while (world.rank() == 1 && !hub.failed())
+              std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            if (world.rank() == 0)
+              world.group({0, 1}, "all")->run({.kind = CollectiveKind::Barrier, .name = "end"});
+          },
+          10, [&] { stories.push_back(tell_story(stories_of(hub))); }),
+      PeerError);
+  ASSERT_EQ(stories.size(), 1u);
+  for (const char* line : {"rank 0 waits for rank 1 in barrier #0 end over all",
+                           "rank 1 waits for nobody", "rank 0 gave up"})
+    EXPECT_NE(stories[0].find(line), std::string::npos) << line << " is not in:\n" << stories[0];
+}
+
 TEST(LocalHub, SaysHowManyCollectivesMayBeInFlight) {
   EXPECT_THROW(run_ranks(1,
                          [](RankWorld& world) {

@@ -3,6 +3,8 @@
 
 #include <fstream>
 
+#include "comm/failure_file.h"
+
 namespace tessera {
 namespace {
 
@@ -37,8 +39,17 @@ std::vector<RankStory> stories_of(const LocalHub& hub) {
       story.life = "has ended";
     else if (hub.options().processes)
       look_at_process(story, seat.process, guilty < 0 || rank == guilty);
+    else if (seat.life == Seat::Failed)
+      story.life = "gave up";
   }
   return stories;
+}
+
+void tell_failure(const LocalHub& hub, const std::filesystem::path& run) {
+  const Failure& failure = hub.failure();
+  std::error_code ignored;
+  if (failure.kind == Failure::User || !std::filesystem::exists(run, ignored)) return;
+  write_failure_file(run, failure.text, stories_of(hub));
 }
 
 }  // namespace tessera

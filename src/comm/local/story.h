@@ -3,6 +3,7 @@
 // is stopped or dead has its part in it.
 #pragma once
 
+#include <filesystem>
 #include <vector>
 
 #include "comm/local/local_hub.h"
@@ -12,5 +13,7 @@ namespace tessera {
 
 // By rank.
 std::vector<RankStory> stories_of(const LocalHub& hub);
+// Into failure.txt of the run's folder; nothing before there is one, or where the user erred.
+void tell_failure(const LocalHub& hub, const std::filesystem::path& run);
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/start_threads.h"
 #include "exec/cpu/simd.h"
 
 namespace tessera {
@@ -19,8 +20,7 @@ constexpr int64_t kSpinsBeforeYield = 1000;
 
 ThreadPool::ThreadPool(int threads) {
   spin_ = threads <= static_cast<int>(std::thread::hardware_concurrency());
-  for (int worker = 1; worker < threads; ++worker)
-    workers_.emplace_back([this, worker] { work(worker); });
+  workers_ = start_threads(threads - 1, [this](int i) { work(i + 1); });
 }
 
 ThreadPool::~ThreadPool() {
