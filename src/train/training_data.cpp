@@ -98,7 +98,8 @@ TrainingData open_training_data(const Config& config, const ModelConfig& model, 
   data.tokens = open_tokens(config, model);
   if (config.data.packing == "best_fit")
     for (auto& tokens : data.tokens)
-      tokens = std::make_unique<BestFitSource>(std::move(tokens), config.train.seq);
+      tokens = std::make_unique<BestFitSource>(std::move(tokens), config.train.seq,
+                                               config.data.held_out);
   data.train = open_split(config, data, Split::Train);
   if (config.data.held_out > 0) data.held_out = open_split(config, data, Split::HeldOut);
   return data;

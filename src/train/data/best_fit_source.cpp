@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "train/data/token_sampler.h"
 
 namespace tessera {
 namespace {
@@ -13,9 +14,16 @@ constexpr int64_t kChunk = 1 << 16;  // tokens read at a time
 
 }  // namespace
 
-BestFitSource::BestFitSource(std::unique_ptr<TokenSource> source, int64_t seq)
+BestFitSource::BestFitSource(std::unique_ptr<TokenSource> source, int64_t seq, double held_out)
     : source_(std::move(source)), seq_(seq) {
-  pack(find_pieces());
+  std::vector<Piece> pieces = find_pieces();
+  const int64_t all = source_->num_tokens();
+  const int64_t border = all - held_out_tokens(all, held_out, seq);
+  const auto last = std::partition_point(pieces.begin(), pieces.end(),
+                                         [&](const Piece& piece) { return piece.begin < border; });
+  pack({pieces.begin(), last});
+  if (held_out > 0) held_out_begin_ = static_cast<int64_t>(windows_.size()) * seq;
+  pack({last, pieces.end()});
 }
 
 std::vector<BestFitSource::Piece> BestFitSource::find_pieces() const {
@@ -35,7 +43,7 @@ std::vector<BestFitSource::Piece> BestFitSource::find_pieces() const {
   return pieces;
 }
 
-void BestFitSource::pack(std::vector<Piece> pieces) {
+void BestFitSource::pack(std::span<Piece> pieces) {
   std::stable_sort(pieces.begin(), pieces.end(),
                    [](const Piece& a, const Piece& b) { return a.length > b.length; });
   std::map<int64_t, std::vector<size_t>> by_room;  // windows that have some

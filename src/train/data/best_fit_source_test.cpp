@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/random.h"
@@ -20,6 +21,7 @@ class Documents : public TokenSource {
       tokens_ += length;
     }
   }
+  bool is_first(int64_t at) const { return begins_.contains(at); }
   int64_t num_tokens() const override { return tokens_; }
   int64_t vocabulary_size() const override { return tokens_ + 1; }
   void read(int64_t begin, std::span<int32_t> tokens, std::span<uint8_t> opens) const override {
@@ -71,13 +73,17 @@ TEST(BestFit, CutsWhatIsLongerThanAWindowAndFillsRoomWithTokensThatHaveNoLabel) 
   EXPECT_EQ(next, (std::map<int32_t, int32_t>{{1, 2}, {2, 3}, {3, 4}, {5, 6}}));
 }
 
-TEST(BestFit, HasEveryTokenOnceNoDocumentCutAndLittleRoomLeft) {
+std::vector<int64_t> many_lengths() {
   const RandomStream random(7, "lengths");
   std::vector<int64_t> lengths;
   for (uint64_t i = 0; i < 3000; ++i)
     lengths.push_back(1 + static_cast<int64_t>(random.bits(i) % 60));
+  return lengths;
+}
+
+TEST(BestFit, HasEveryTokenOnceNoDocumentCutAndLittleRoomLeft) {
   constexpr int64_t kSeq = 64;
-  const BestFitSource source(std::make_unique<Documents>(lengths), kSeq);
+  const BestFitSource source(std::make_unique<Documents>(many_lengths()), kSeq);
   const Read all = read_all(source);
   std::vector<int> seen(static_cast<size_t>(source.vocabulary_size()));
   int64_t opened = 0, filled = 0;
@@ -91,6 +97,47 @@ TEST(BestFit, HasEveryTokenOnceNoDocumentCutAndLittleRoomLeft) {
   for (size_t token = 1; token < seen.size(); ++token) ASSERT_EQ(seen[token], 1) << token;
   EXPECT_EQ(opened, 3000);
   EXPECT_LT(filled, source.num_tokens() / 100);
+}
+
+// The tokens of a split in the order of the source, those that fill room up left out.
+std::vector<int32_t> tokens_of(const BestFitSource& source, int64_t seq, Split split) {
+  const TokenSampler sampler(source,
+                             {.seq = seq, .held_out = 0.1, .document_mask = true, .split = split});
+  std::vector<int32_t> all;
+  std::vector<int32_t> tokens(static_cast<size_t>(seq));
+  std::vector<int32_t> labels(tokens), positions(tokens), document(tokens);
+  for (int64_t i = 0; i < sampler.samples_per_epoch(); ++i) {
+    sampler.fill(i, TokenSample{tokens, labels, positions, document});
+    for (size_t j = 0; j < tokens.size(); ++j) {
+      if (tokens[j] == 0) continue;
+      all.push_back(tokens[j]);
+      EXPECT_TRUE(labels[j] == kIgnoredLabel || labels[j] == tokens[j] + 1);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(BestFit, HoldsOutTheLastDocumentsWholeAndNoOthers) {
+  constexpr int64_t kSeq = 64;
+  auto documents = std::make_unique<Documents>(many_lengths());
+  const Documents& documents_in = *documents;
+  const int64_t all = documents->num_tokens();
+  const BestFitSource source(std::move(documents), kSeq, 0.1);
+  ASSERT_TRUE(source.held_out_begin());
+  const Read packed = read_all(source);
+  for (auto at = static_cast<size_t>(*source.held_out_begin()); at < packed.tokens.size();
+       at += kSeq)
+    EXPECT_EQ(packed.opens[at], 1) << at;
+  std::vector<int32_t> trained = tokens_of(source, kSeq, Split::Train);
+  const std::vector<int32_t> held_out = tokens_of(source, kSeq, Split::HeldOut);
+  ASSERT_FALSE(held_out.empty());
+  EXPECT_TRUE(documents_in.is_first(held_out.front() - 1)) << held_out.front();
+  EXPECT_NEAR(static_cast<double>(held_out.size()), 0.1 * static_cast<double>(all), 60);
+  trained.insert(trained.end(), held_out.begin(), held_out.end());
+  ASSERT_EQ(trained.size(), static_cast<size_t>(all));
+  for (size_t i = 0; i < trained.size(); ++i)
+    ASSERT_EQ(trained[i], static_cast<int32_t>(i + 1)) << "in both, or in the wrong one";
 }
 
 TEST(BestFit, ReadsTheSameInAnyPieces) {

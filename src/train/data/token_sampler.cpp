@@ -8,23 +8,23 @@
 #include "core/random.h"
 
 namespace tessera {
-namespace {
 
-int64_t held_out_tokens(int64_t tokens, const TokenSamplerOptions& options) {
-  if (options.held_out <= 0) return 0;
-  const auto share = std::llround(static_cast<double>(tokens) * options.held_out);
-  return std::max<int64_t>(share, options.seq + 1);
+int64_t held_out_tokens(int64_t tokens, double share, int64_t seq) {
+  if (share <= 0) return 0;
+  return std::max<int64_t>(std::llround(static_cast<double>(tokens) * share), seq + 1);
 }
-
-}  // namespace
 
 TokenSampler::TokenSampler(const TokenSource& source, TokenSamplerOptions options)
     : source_(source), options_(options) {
   TESSERA_CHECK(options.seq > 0 && options.held_out >= 0 && options.held_out < 1);
-  const int64_t held_out = held_out_tokens(source.num_tokens(), options);
-  const int64_t train = source.num_tokens() - held_out;
+  const std::optional<int64_t> border = source.held_out_begin();
+  const int64_t held_out =
+      border ? source.num_tokens() - *border
+             : held_out_tokens(source.num_tokens(), options.held_out, options.seq);
+  // What opens a document is no label, so the last window of training may end with it.
+  const int64_t train = source.num_tokens() - held_out + (border ? 1 : 0);
   const bool training = options.split == Split::Train;
-  begin_ = training ? 0 : train;
+  begin_ = training ? 0 : source.num_tokens() - held_out;
   // A window needs one token more than seq; it shares that token with the window after it.
   samples_ = std::max<int64_t>(0, (training ? train : held_out) - 1) / options.seq;
   if (train < options.seq + 1) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace tessera {
@@ -19,6 +20,9 @@ class TokenSource {
   // a document, else 0. Both spans have one size, or `opens_document` is empty.
   virtual void read(int64_t begin, std::span<int32_t> tokens,
                     std::span<uint8_t> opens_document) const = 0;
+
+  // First of the held-out tokens, where the source itself holds some out: it opens a document.
+  virtual std::optional<int64_t> held_out_begin() const { return {}; }
 };
 
 }  // namespace tessera
