@@ -146,7 +146,15 @@ void run_convert(const CheckpointCommand& command) {
   if (!command.weights.empty()) options.weights = dtype_from_name(command.weights);
   if (options.averaged && !options.weights)
     throw user_error("--averaged is about weights alone").help("add --weights fp32");
-  const auto written = convert_checkpoint(find_checkpoint(command.from), command.to, options);
+  const Checkpoint checkpoint = find_checkpoint(command.from);
+  const auto written = convert_checkpoint(checkpoint, command.to, options);
+  if (command.json) {
+    const nlohmann::json json{{"checkpoint", checkpoint.path().string()},
+                              {"step", checkpoint.facts().position.step},
+                              {"out", written.string()}};
+    fmt::print("{}\n", json.dump());
+    return;
+  }
   fmt::print("{}\n", written.string());
 }
 
@@ -171,13 +179,13 @@ void add_checkpoint_command(CLI::App& app) {
   verify->callback([command] { run_list(*command, true); });
   CLI::App* show = add_action(*checkpoint, *command, "show", "position, tensors and config");
   show->callback([command] { run_show(*command); });
-  for (CLI::App* action : {ls, verify, show}) add_json_flag(*action, command->json);
   CLI::App* convert = add_action(*checkpoint, *command, "convert", "write it in another form");
   convert->add_option("to", command->to, "a .safetensors file, or the folder of a run")->required();
   convert->add_option("--weights", command->weights, "weights alone, in this dtype")
       ->check(CLI::IsMember({"fp32", "bf16", "fp64"}));
   convert->add_flag("--averaged", command->averaged, "the moving average of the weights");
   convert->callback([command] { run_convert(*command); });
+  for (CLI::App* action : {ls, verify, show, convert}) add_json_flag(*action, command->json);
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "cli/commands.h"
+#include "cli/progress_bar.h"
 #include "cli/run_options.h"
 #include "train/data/json_samples.h"
 #include "train/evaluate_model.h"
@@ -142,9 +143,13 @@ void run(const EvaluateCommand& command) {
                               ? open_text(command, *stored, config, model)
                               : open_shards(command, config, model);
   config.train.seq = samples.seq;
-  print(command, config,
-        evaluate_model(*stored, config, *samples.source, samples.count, command.averaged),
-        samples.bytes);
+  Evaluation evaluation;
+  {
+    ProgressBar bar("samples", samples.count, false);
+    evaluation = evaluate_model(*stored, config, *samples.source, samples.count, command.averaged,
+                                [&](int64_t done) { bar.show(done); });
+  }
+  print(command, config, evaluation, samples.bytes);
 }
 
 }  // namespace

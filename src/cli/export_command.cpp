@@ -2,10 +2,12 @@
 // tessera export: a checkpoint becomes a folder that transformers loads.
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "core/byte_size.h"
 #include "huggingface/export_folder.h"
 #include "huggingface/tokenizer_files.h"
@@ -28,7 +30,7 @@ constexpr const char* kFooter =
 
 struct ExportCommand {
   std::string from, to, dtype, shard_size = "5GB";
-  bool averaged = false;
+  bool averaged = false, json = false;
 };
 
 void run(const ExportCommand& command) {
@@ -39,6 +41,16 @@ void run(const ExportCommand& command) {
                      .averaged = command.averaged,
                      .shard_bytes = parse_byte_size(command.shard_size)});
   const auto copied = copy_tokenizer_files(tokenizer_folder(checkpoint.path()), command.to);
+  if (command.json) {
+    const nlohmann::json json{{"checkpoint", checkpoint.path().string()},
+                              {"out", command.to},
+                              {"bytes", summary.bytes},
+                              {"tensors", summary.tensors},
+                              {"files", summary.files},
+                              {"copied", copied}};
+    fmt::print("{}\n", json.dump());
+    return;
+  }
   fmt::print("{}: {} in {} tensors and {} file{}{}\n", command.to, short_bytes(summary.bytes),
              summary.tensors, summary.files, summary.files == 1 ? "" : "s",
              copied.empty() ? "" : fmt::format(", with {}", fmt::join(copied, ", ")));
@@ -57,6 +69,7 @@ void add_export_command(CLI::App& app) {
       ->check(CLI::IsMember({"fp32", "bf16"}));
   subcommand->add_option("--shard-size", command->shard_size, "a file holds no more");
   subcommand->add_flag("--averaged", command->averaged, "the moving average of the weights");
+  add_json_flag(*subcommand, command->json);
   subcommand->callback([command] { run(*command); });
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera import: a folder of Hugging Face's becomes a checkpoint.
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 
 #include "checkpoint/convert.h"
 #include "cli/commands.h"
+#include "cli/run_options.h"
 #include "huggingface/huggingface_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "models/model_size.h"
@@ -27,15 +29,24 @@ constexpr const char* kFooter =
 
 struct ImportCommand {
   std::string from, to;
+  bool json = false;
 };
 
 void run(const ImportCommand& command) {
   const HuggingFaceFolder folder(command.from);
   const std::filesystem::path written = convert_checkpoint(folder, command.to, {});
-  copy_tokenizer_files(folder.path(), tokenizer_folder(written));
+  const auto copied = copy_tokenizer_files(folder.path(), tokenizer_folder(written));
+  const int64_t parameters = parameter_count(folder.model());
+  if (command.json) {
+    const nlohmann::json json{{"out", written.string()},  {"family", name(folder.model().family)},
+                              {"parameters", parameters}, {"tensors", folder.tensors().size()},
+                              {"float16", folder.half()}, {"copied", copied}};
+    fmt::print("{}\n", json.dump());
+    return;
+  }
   fmt::print("{}: {}, {:.2f}M parameters in {} tensors{}\n", written.string(),
-             name(folder.model().family),
-             static_cast<double>(parameter_count(folder.model())) / 1e6, folder.tensors().size(),
+             name(folder.model().family), static_cast<double>(parameters) / 1e6,
+             folder.tensors().size(),
              folder.half() ? "; float16 became fp32, which holds each number as it was" : "");
 }
 
@@ -48,6 +59,7 @@ void add_import_command(CLI::App& app) {
   subcommand->add_option("folder", command->from, "the folder of the model")->required();
   subcommand->add_option("--out", command->to, "a folder, as of a run, or a .safetensors file")
       ->required();
+  add_json_flag(*subcommand, command->json);
   subcommand->callback([command] { run(*command); });
 }
 

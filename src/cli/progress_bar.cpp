@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kWidth = 24;
-constexpr std::chrono::milliseconds kLive{100}, kPlain{5000};
+constexpr std::chrono::milliseconds kQuiet{2000}, kLive{100}, kPlain{5000};
 
 }  // namespace
 
@@ -36,17 +36,18 @@ ProgressBar::ProgressBar(std::string label, int64_t total, bool is_bytes)
       total_(total),
       is_bytes_(is_bytes),
       live_(is_terminal(stderr)),
-      begin_(Clock::now()),
-      last_shown_(begin_) {}
+      begin_(Clock::now()) {}
 
 ProgressBar::~ProgressBar() {
-  if (live_) fmt::print(stderr, "\n");
+  if (live_ && shown_) fmt::print(stderr, "\n");
 }
 
 void ProgressBar::show(int64_t done) {
   const auto now = Clock::now();
+  if (now - begin_ < kQuiet) return;
   const bool ends = done == total_;
-  if (!ends && now - last_shown_ < (live_ ? kLive : kPlain)) return;
+  if (shown_ && !ends && now - last_shown_ < (live_ ? kLive : kPlain)) return;
+  shown_ = true;
   last_shown_ = now;
   const std::string line = bar_line(label_, done, total_, seconds_since(begin_), is_bytes_);
   if (live_)

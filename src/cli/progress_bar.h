@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far a piece of work is: a bar that rewrites itself on a terminal, a line now and then
-// elsewhere. On standard error.
+// elsewhere. On standard error. Work that ends within two seconds shows nothing.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class ProgressBar {
   using Clock = std::chrono::steady_clock;
   std::string label_;
   int64_t total_;
-  bool is_bytes_, live_;
+  bool is_bytes_, live_, shown_ = false;
   Clock::time_point begin_, last_shown_;
 };
 

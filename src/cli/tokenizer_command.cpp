@@ -101,7 +101,11 @@ void decode(const TokenizerCommand& command) {
     at = behind;
   }
   const std::string bytes = tokenizer.decode(ids);
-  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  if (command.json)  // part of a character becomes U+FFFD
+    fmt::print("{}\n", nlohmann::json{{"text", bytes}}.dump(
+                           -1, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
 }
 
 CLI::App* add(CLI::App& parent, const char* name, const char* what,
@@ -132,6 +136,7 @@ void add_tokenizer_command(CLI::App& app) {
   add_json_flag(*encoded, command->json);
   CLI::App* decoded = add(*tokenizer, "decode", "token numbers to text", decode, command);
   decoded->add_option("file", command->file, "token numbers; -: standard input");
+  add_json_flag(*decoded, command->json);
 }
 
 }  // namespace tessera

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/evaluate_model.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "core/seconds_since.h"
 #include "exec/device_executor.h"
 #include "exec/mesh_executor.h"
 #include "models/build_model.h"
-#include "train/batch_feeder.h"
-#include "train/data/token_sampler.h"
 #include "train/model_of_config.h"
+#include "train/sample_losses.h"
 #include "train/training_options.h"
 
 namespace tessera {
@@ -32,37 +30,21 @@ std::unique_ptr<Executor> make_executor(const Config& config) {
                            {.threads = per_rank, .deadline_seconds = config.run.deadline_seconds});
 }
 
-// Rows behind the last sample count nothing.
-void fill_rows(const SampleSource& source, int64_t first, int64_t end, Batch& batch) {
-  fill_batch(source, first, batch);
-  const size_t labels = batch.field_index("labels");
-  for (int64_t row = std::max<int64_t>(0, end - first); row < batch.num_samples(); ++row)
-    std::ranges::fill(batch.row<int32_t>(labels, row), kIgnoredLabel);
-}
-
 }  // namespace
 
 Evaluation evaluate_model(const StateSource& stored, const Config& config,
-                          const SampleSource& source, int64_t samples, bool averaged) {
+                          const SampleSource& source, int64_t samples, bool averaged,
+                          const std::function<void(int64_t)>& progress) {
   const auto begin = std::chrono::steady_clock::now();
   const std::unique_ptr<Executor> executor = make_executor(config);
   stored.load_weights(*executor, averaged);
   BatchFeeder feeder(*executor, source.fields(), config.train.batch);
-  Batch batch(source.fields(), config.train.batch);
-  Evaluation evaluation{.samples = samples};
-  double sum = 0, labels = 0;
-  for (int64_t first = 0; first < evaluation.samples; first += config.train.batch) {
-    fill_rows(source, first, evaluation.samples, batch);
-    feeder.feed(batch);
-    executor->run("evaluate");
-    const double count = executor->read_step("label_count");
-    sum += executor->read_step("loss") * count;
-    labels += count;
-  }
-  evaluation.labels = static_cast<int64_t>(labels);
-  evaluation.loss = labels > 0 ? sum / labels : 0;
-  evaluation.seconds = seconds_since(begin);
-  return evaluation;
+  const SampleLosses found =
+      sample_losses(*executor, feeder, source, samples, config.train.batch, progress);
+  return {.loss = found.loss,
+          .samples = samples,
+          .labels = found.labels,
+          .seconds = seconds_since(begin)};
 }
 
 }  // namespace tessera

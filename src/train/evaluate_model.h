@@ -2,6 +2,8 @@
 // The loss of a stored model on given samples: the mean over their labels.
 #pragma once
 
+#include <functional>
+
 #include "checkpoint/state_source.h"
 #include "train/config.h"
 #include "train/data/batch.h"
@@ -14,8 +16,10 @@ struct Evaluation {
   double seconds = 0;
 };
 
-// Runs as `config` says: precision, batch, mesh, device. On the first `samples` of the source.
+// Runs as `config` says: precision, batch, mesh, device. On the first `samples` of the source;
+// `progress` hears after every batch how many are done.
 Evaluation evaluate_model(const StateSource& stored, const Config& config,
-                          const SampleSource& source, int64_t samples, bool averaged);
+                          const SampleSource& source, int64_t samples, bool averaged,
+                          const std::function<void(int64_t)>& progress = {});
 
 }  // namespace tessera

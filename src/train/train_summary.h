@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/manifest.h"
 #include "models/model_size.h"
 #include "train/metrics.h"
 
@@ -39,5 +40,11 @@ struct TrainSummary {
   std::string trace;                // file, if one was written
   std::vector<std::string> warnings;
 };
+
+// Adds to the sums that finish_summary divides.
+void count_step(TrainSummary& summary, const StepMetrics& metrics);
+// At the end, once: means and rates. `hardware_flops`: of a step, as the programs run it.
+void finish_summary(TrainSummary& summary, const CheckpointPosition& position,
+                    double hardware_flops);
 
 }  // namespace tessera

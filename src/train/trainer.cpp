@@ -18,6 +18,7 @@
 #include "train/resident_memory.h"
 #include "train/run_executor.h"
 #include "train/run_folder.h"
+#include "train/sample_losses.h"
 #include "train/utilisation.h"
 
 namespace tessera {
@@ -256,17 +257,8 @@ void Trainer::measure_peak(const StepMetrics& metrics) {
 }
 
 double Trainer::held_out_loss() {
-  Batch batch(data_.held_out->fields(), config_.train.batch);
-  double loss = 0, labels = 0;
-  for (int64_t i = 0; i < config_.train.eval_batches; ++i) {
-    fill_batch(*data_.held_out, i * config_.train.batch, batch);
-    feeder_->feed(batch);
-    executor_->run("evaluate");
-    const double count = executor_->read_step("label_count");
-    loss += executor_->read_step("loss") * count;
-    labels += count;
-  }
-  return labels > 0 ? loss / labels : 0;
+  const int64_t samples = config_.train.eval_batches * config_.train.batch;
+  return sample_losses(*executor_, *feeder_, *data_.held_out, samples, config_.train.batch).loss;
 }
 
 double Trainer::save() {
@@ -345,7 +337,7 @@ TrainSummary Trainer::run() {
     if (recorder_) recorder_->failed(position_.step, error.what());
     throw;
   }
-  summarise();
+  finish_summary(summary_, position_, facts_.hardware_flops);
   return summary_;
 }
 
@@ -358,7 +350,7 @@ void Trainer::train_steps() {
     if (skips_step()) continue;
     StepMetrics metrics = step();
     if (position_.step < metrics.step) continue;  // rewound
-    count(metrics);
+    count_step(summary_, metrics);
     behind_step(metrics);
   }
   progress_.finish();
@@ -400,38 +392,6 @@ void Trainer::behind_step(StepMetrics& metrics) {
   if (!quiet()) progress_.step(metrics);
   if (shows_samples() && (due(config_.train.sample_every) || last))
     show_sample(fmt::format("what it writes at step {}", position_.step));
-}
-
-void Trainer::count(const StepMetrics& metrics) {
-  if (position_.step == summary_.first_step + 1) summary_.first_loss = metrics.loss;
-  summary_.last_loss = metrics.loss;
-  summary_.losses.push_back(metrics.loss);
-  summary_.seconds += metrics.step_seconds;
-  summary_.data_seconds += metrics.data_seconds;
-  summary_.split += metrics.split;
-}
-
-void Trainer::summarise() {
-  summary_.steps = position_.step;
-  const auto done = static_cast<double>(position_.step - summary_.first_step);
-  const double peak = summary_.peak_flops_per_second;
-  const double tokens_per_step =
-      done > 0 ? static_cast<double>(position_.tokens) / static_cast<double>(position_.step) : 0;
-  summary_.tokens_per_second = summary_.seconds > 0 ? done * tokens_per_step / summary_.seconds : 0;
-  summary_.mfu =
-      model_flops_utilisation(summary_.flops_per_token.causal, summary_.tokens_per_second, peak);
-  summary_.mfu_full =
-      model_flops_utilisation(summary_.flops_per_token.full, summary_.tokens_per_second, peak);
-  if (done > 0) {
-    summary_.hfu = hardware_flops_utilisation(facts_.hardware_flops, summary_.seconds / done, peak);
-    summary_.data_seconds /= done;
-    summary_.split /= done;
-  }
-  if (summary_.saves > 0) {
-    summary_.save_stall_seconds /= static_cast<double>(summary_.saves);
-    summary_.save_written_seconds /= static_cast<double>(summary_.saves);
-  }
-  summary_.resident_bytes = peak_resident_bytes();
 }
 
 }  // namespace tessera

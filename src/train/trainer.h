@@ -59,8 +59,6 @@ class Trainer {
   void train_steps();
   bool goes_on();  // after what the ranks have agreed on between two steps
   void behind_step(StepMetrics& metrics);
-  void count(const StepMetrics& metrics);
-  void summarise();
   double held_out_loss();
   double save();  // seconds that training stood still
   void tell_saves();

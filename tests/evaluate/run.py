@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`tessera evaluate` on plain text, from end to end: the loss is that of the tokens and labels that this test works out by
-itself from the text and a small tokenizer.json, and the bytes are the text's own."""
+itself from the text and a small tokenizer.json, and the bytes are the text's own. What takes longer shows how far it is."""
 import argparse
 import json
 import math
@@ -64,10 +64,10 @@ class Check:
     def tessera(self, *words):
         done = subprocess.run([self.binary, *map(str, words)], cwd=self.folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"tessera {' '.join(map(str, words))}: {done.returncode}\n{done.stderr}"
-        return done.stdout
+        return done
 
     def evaluate(self, model, data, *more):
-        return json.loads(self.tessera("evaluate", model, data, "--json", *more))
+        return json.loads(self.tessera("evaluate", model, data, "--json", *more).stdout)
 
     def same(self, found, rows, label_bytes):
         (self.folder / "rows.json").write_text(json.dumps(rows))
@@ -111,6 +111,18 @@ class Check:
         assert found["labels"] == found["bytes"] == len(TEXT.encode()) - 1, found
         assert found["loss_per_byte"] == found["loss"], found
 
+    def progress_behind_two_seconds(self):
+        """On as many samples as take so long on this machine."""
+        seconds, samples = 0, 64
+        while seconds < 2:
+            samples *= 4
+            (self.folder / "many.json").write_text(json.dumps({"tokens": [[1, 2, 3]] * samples}))
+            done = self.tessera("evaluate", "run", "many.json", "--json", "--batch", 1)
+            seconds = json.loads(done.stdout)["seconds"]  # nothing but JSON is there
+            assert seconds >= 1.9 or not done.stderr, f"after {seconds} s: {done.stderr}"
+        last = done.stderr.splitlines()[-1:]
+        assert last and last[0].startswith("samples") and f"100%  {samples}  " in last[0], f"after {seconds} s: {done.stderr}"
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
@@ -121,6 +133,7 @@ def main():
         check.tokenizer_beside_the_model()
         check.files_of_a_folder()
         check.bytes_without_a_tokenizer()
+        check.progress_behind_two_seconds()
     print("text has the loss of its tokens")
     return 0
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/train_summary.h"
+
+#include "train/resident_memory.h"
+#include "train/utilisation.h"
+
+namespace tessera {
+
+void count_step(TrainSummary& summary, const StepMetrics& metrics) {
+  if (metrics.step == summary.first_step + 1) summary.first_loss = metrics.loss;
+  summary.last_loss = metrics.loss;
+  summary.losses.push_back(metrics.loss);
+  summary.seconds += metrics.step_seconds;
+  summary.data_seconds += metrics.data_seconds;
+  summary.split += metrics.split;
+}
+
+void finish_summary(TrainSummary& summary, const CheckpointPosition& position,
+                    double hardware_flops) {
+  summary.steps = position.step;
+  const auto done = static_cast<double>(position.step - summary.first_step);
+  const double peak = summary.peak_flops_per_second;
+  const double tokens_per_step =
+      done > 0 ? static_cast<double>(position.tokens) / static_cast<double>(position.step) : 0;
+  summary.tokens_per_second = summary.seconds > 0 ? done * tokens_per_step / summary.seconds : 0;
+  summary.mfu =
+      model_flops_utilisation(summary.flops_per_token.causal, summary.tokens_per_second, peak);
+  summary.mfu_full =
+      model_flops_utilisation(summary.flops_per_token.full, summary.tokens_per_second, peak);
+  if (done > 0) {
+    summary.hfu = hardware_flops_utilisation(hardware_flops, summary.seconds / done, peak);
+    summary.data_seconds /= done;
+    summary.split /= done;
+  }
+  if (summary.saves > 0) {
+    summary.save_stall_seconds /= static_cast<double>(summary.saves);
+    summary.save_written_seconds /= static_cast<double>(summary.saves);
+  }
+  summary.resident_bytes = peak_resident_bytes();
+}
+
+}  // namespace tessera
