@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
                     .report(),
                 2);
   } catch (const tessera::UserError& error) {
-    return fail(error.report(), 2);
+    return fail(error.report(), tessera::kUserExitStatus);
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(tessera::user_error("cannot reach {}: {}", error.path1().string(),
                                     tessera::errno_text(error.code().value()))

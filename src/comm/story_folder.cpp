@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "comm/failure_file.h"
+#include "core/seconds_since.h"
 #include "files/atomic_file.h"
 
 namespace tessera {
@@ -23,9 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kLongestTellingSeconds = 10;  // on a disk that has to be waited for
 constexpr const char* kGone = "left nothing: it was killed, stopped or cut off";
 
 fs::path parts_of(const fs::path& run) { return run / "story"; }
+fs::path being_told(const fs::path& run) { return run / "story.tmp"; }
 fs::path part_file(const fs::path& run, int rank) {
   return parts_of(run) / fmt::format("rank-{:05}.json", rank);
 }
@@ -86,6 +91,28 @@ std::string opening(const std::vector<StoryPart>& parts, const std::vector<RankS
   return fmt::format("{}; all of it hangs on rank {}, {}", text, blamed, doing(story));
 }
 
+// Whether this process is the one to tell: the one that moves the folder away.
+bool begin_to_tell(const fs::path& run) {
+  std::error_code error;
+  fs::rename(parts_of(run), being_told(run), error);
+  return !error;
+}
+
+void tell(const fs::path& run) {
+  const std::vector<StoryPart> parts = read_parts(being_told(run));
+  const bool worth_it = std::any_of(parts.begin(), parts.end(),
+                                    [](const StoryPart& part) { return !part.bad_input; });
+  if (worth_it) {
+    const std::vector<RankStory> stories = stories_of(parts);
+    write_failure_file(run, opening(parts, stories), stories);
+  }
+  // At once, since a part of the story would make another one.
+  const fs::path told = run / fmt::format("story.{}.tmp", getpid());
+  std::error_code ignored;
+  fs::rename(being_told(run), told, ignored);
+  fs::remove_all(told, ignored);
+}
+
 }  // namespace
 
 void open_story(const fs::path& run) {
@@ -105,19 +132,17 @@ void leave_part(const fs::path& run, const StoryPart& part) {
 }
 
 void tell_left_story(const fs::path& run) {
-  // Whoever moves the folder away is the one that tells.
-  const fs::path mine = run / fmt::format("story.{}.tmp", getpid());
-  std::error_code error;
-  fs::rename(parts_of(run), mine, error);
-  if (error) return;
-  const std::vector<StoryPart> parts = read_parts(mine);
-  const bool worth_it = std::any_of(parts.begin(), parts.end(),
-                                    [](const StoryPart& part) { return !part.bad_input; });
-  if (worth_it) {
-    const std::vector<RankStory> stories = stories_of(parts);
-    write_failure_file(run, opening(parts, stories), stories);
-  }
-  fs::remove_all(mine, error);
+  std::error_code ignored;
+  if (fs::exists(being_told(run), ignored)) tell(run);
+  if (begin_to_tell(run)) tell(run);
+}
+
+void tell_story_together(const fs::path& run) {
+  if (begin_to_tell(run)) return tell(run);
+  std::error_code ignored;
+  const auto begin = std::chrono::steady_clock::now();
+  while (fs::exists(being_told(run), ignored) && seconds_since(begin) < kLongestTellingSeconds)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 void close_story(const fs::path& run) {

@@ -26,9 +26,13 @@ struct StoryPart {
 void open_story(const std::filesystem::path& run);
 // Again and again, where there is more to say. Without the folder nothing is left.
 void leave_part(const std::filesystem::path& run, const StoryPart& part);
-// Tells the story, says so on stderr, and removes the folder. Nothing where there are no parts, all
-// of them ended for bad input, or another process is telling it.
+// Tells the story, says so on stderr, and removes the folder. Nothing where there are no parts, or
+// all of them ended for bad input. For whoever is left when all ranks have ended: it also tells
+// what a rank had begun to tell when it was killed.
 void tell_left_story(const std::filesystem::path& run);
+// The same by one of several ranks that are about to end: the first tells, and the others return
+// when it is told, since the end of one may be the end of all.
+void tell_story_together(const std::filesystem::path& run);
 void close_story(const std::filesystem::path& run);  // all is well
 
 }  // namespace tessera

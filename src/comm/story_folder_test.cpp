@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "core/testing/temporary_folder.h"
 
 namespace tessera {
@@ -73,6 +77,29 @@ TEST_F(StoryFolder, IsToldAtTheNextStartWhereNobodyElseCould) {
   open_story(run_);
   EXPECT_NE(first_line().find("hangs on rank 1"), std::string::npos) << told();
   EXPECT_TRUE(std::filesystem::is_empty(run_ / "story"));
+}
+
+TEST_F(StoryFolder, IsToldByWhoeverIsLeftWhereTheRankThatToldItWasKilled) {
+  leave_part(run_, waiting(0, 1));
+  std::filesystem::rename(run_ / "story", run_ / "story.tmp");  // as that rank had done
+  tell_left_story(run_);
+  EXPECT_NE(first_line().find("hangs on rank 1"), std::string::npos) << told();
+  EXPECT_FALSE(std::filesystem::exists(run_ / "story.tmp"));
+}
+
+TEST_F(StoryFolder, RanksThatComeSecondWaitUntilItIsTold) {
+  leave_part(run_, waiting(0, 1));
+  std::filesystem::rename(run_ / "story", run_ / "story.tmp");
+  std::atomic<bool> over = false;
+  std::thread first([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    over = true;
+    tell_left_story(run_);
+  });
+  tell_story_together(run_);
+  EXPECT_TRUE(over);
+  first.join();
+  EXPECT_NE(first_line().find("hangs on rank 1"), std::string::npos) << told();
 }
 
 TEST_F(StoryFolder, DoesNotTellOfBadInputOrOfARunThatEndedWell) {

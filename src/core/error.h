@@ -11,6 +11,8 @@
 
 namespace tessera {
 
+inline constexpr int kUserExitStatus = 2;  // of a program that ends with a UserError
+
 // The user asked for something impossible. Text is lower case, with the numbers, in the user's own
 // names.
 class UserError : public std::exception {

@@ -43,6 +43,7 @@ struct MpiJob {
 struct MpiFailure {
   int guilty_rank;
   std::string text;
+  bool bad_input = false;  // what the ranks were given is wrong, not a rank
 };
 
 class MpiEngine {
@@ -80,7 +81,7 @@ class MpiEngine {
   enum class NoticeKind : int32_t { End, Ask, Answer };
   struct Notice {
     NoticeKind kind = NoticeKind::End;
-    int32_t round = 0, rank = 0, guilty_rank = 0, failed = 0;
+    int32_t round = 0, rank = 0, guilty_rank = 0, failed = 0, bad_input = 0;
     int64_t step = -1, begun = 0;
     char text[2048] = {};
   };

@@ -25,6 +25,7 @@ void MpiEngine::announce(const std::optional<MpiFailure>& failure) {
     if (failure) {
       failures_.try_emplace(round_, *failure);
       notice.guilty_rank = failure->guilty_rank;
+      notice.bad_input = failure->bad_input;
       const size_t length = std::min(failure->text.size(), sizeof(notice.text) - 1);
       std::memcpy(notice.text, failure->text.data(), length);
     }
@@ -106,7 +107,8 @@ void MpiEngine::take_notice(const Notice& notice) {
     const std::lock_guard lock(mutex_);
     ended_[static_cast<size_t>(notice.rank)] = notice.round;
     if (notice.failed)
-      failures_.try_emplace(notice.round, MpiFailure{notice.guilty_rank, notice.text});
+      failures_.try_emplace(notice.round,
+                            MpiFailure{notice.guilty_rank, notice.text, notice.bad_input != 0});
   }
   to_ranks_.notify_all();
 }

@@ -15,10 +15,12 @@
 namespace tessera {
 namespace {
 
-// What the others are told of an exception of this rank.
-MpiFailure failure_of(const std::exception& error, int rank) {
+// What the others are told of an exception of this rank; `known` is what this one was told before.
+MpiFailure failure_of(const std::exception& error, int rank,
+                      const std::optional<MpiFailure>& known) {
   const auto* peer = dynamic_cast<const PeerError*>(&error);
-  return {peer ? peer->guilty_rank() : rank, error.what()};
+  return {peer ? peer->guilty_rank() : rank, error.what(),
+          dynamic_cast<const UserError*>(&error) != nullptr || (known && known->bad_input)};
 }
 
 }  // namespace
@@ -30,6 +32,11 @@ MpiProcess::~MpiProcess() = default;
 int MpiProcess::rank() const { return engine_->rank(); }
 int MpiProcess::size() const { return engine_->size(); }
 bool MpiProcess::all_ranks_answer() const { return engine_->all_ranks_answer(); }
+
+bool MpiProcess::had_bad_input() const {
+  const std::optional<MpiFailure> failure = engine_->failure();
+  return failure && failure->bad_input;
+}
 
 void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptions& options,
                      const std::function<void(const std::exception&)>& report) {
@@ -43,7 +50,7 @@ void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptio
     failure = engine_->failure();
   } catch (const std::exception& thrown) {
     error = std::current_exception();
-    failure = failure_of(thrown, rank());
+    failure = failure_of(thrown, rank(), engine_->failure());
     if (report) report(thrown);
     story.gave_up(thrown);
   }
@@ -61,10 +68,8 @@ void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptio
 }
 
 void run_mpi_rank(const std::function<void(RankWorld&)>& body, const MpiOptions& options) {
-  int status = 0;
-  const auto report = [&](const std::exception& error) {
+  const auto report = [](const std::exception& error) {
     const auto* user = dynamic_cast<const UserError*>(&error);
-    status = user ? 2 : kPeerExitStatus;
     const std::string text = user ? user->report() : fmt::format("error: {}\n", error.what());
     std::fputs(text.c_str(), stderr);
     std::fflush(nullptr);
@@ -73,7 +78,9 @@ void run_mpi_rank(const std::function<void(RankWorld&)>& body, const MpiOptions&
   try {
     process->run(body, options, report);
   } catch (const std::exception&) {
-    // Reported above; mpirun ends whatever rank does not answer.
+    // Reported above. Of the ranks' codes mpirun passes on the first, so they must be the same.
+    const int status = process->had_bad_input() ? kUserExitStatus : kPeerExitStatus;
+    // mpirun ends whatever rank does not answer.
     if (process->all_ranks_answer()) process.reset();
     std::_Exit(status);
   }

@@ -43,6 +43,8 @@ class MpiProcess {
            const std::function<void(const std::exception&)>& report = {});
   // False once a rank was left behind: MPI cannot be ended in order then.
   bool all_ranks_answer() const;
+  // Whether the round failed by what its ranks were given, whichever of them found that out.
+  bool had_bad_input() const;
 
  private:
   std::unique_ptr<MpiEngine> engine_;

@@ -67,7 +67,8 @@ void MpiStory::leave(const std::string& life, const std::exception* error) {
     const std::optional<MpiFailure> known = engine_.failure();
     part.error = error->what();
     part.guilty = peer ? peer->guilty_rank() : part.rank;
-    part.bad_input = dynamic_cast<const UserError*>(error) != nullptr;
+    part.bad_input =
+        dynamic_cast<const UserError*>(error) != nullptr || (known && known->bad_input);
     part.first = !known || known->text == part.error;
     gave_up_ = true;
   }
@@ -78,8 +79,8 @@ void MpiStory::end(bool failed) {
   const std::lock_guard lock(mutex_);
   if (!begun_) return;
   if (!failed && engine_.rank() == 0) close_story(run_);
-  // Before this rank ends: mpirun then wakes up those that are stopped.
-  if (failed) tell_left_story(run_);
+  // Before this rank ends: mpirun then wakes up those that are stopped, and kills the others.
+  if (failed) tell_story_together(run_);
 }
 
 }  // namespace tessera

@@ -18,6 +18,7 @@ int MpiProcess::size() const { return 1; }
 void MpiProcess::run(const std::function<void(RankWorld&)>& /*body*/, const MpiOptions& /*options*/,
                      const std::function<void(const std::exception&)>& /*report*/) {}
 bool MpiProcess::all_ranks_answer() const { return true; }
+bool MpiProcess::had_bad_input() const { return false; }
 
 void run_mpi_rank(const std::function<void(RankWorld&)>& /*body*/, const MpiOptions& /*options*/) {
   const MpiProcess process;
