@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench calibrate: measures this machine into a cluster file.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -76,23 +75,21 @@ void run(const BenchCalibrate& command) {
 
 }  // namespace
 
-void add_bench_calibrate(CLI::App& bench) {
+void add_bench_calibrate(Command bench) {
   auto command = std::make_shared<BenchCalibrate>();
-  CLI::App* calibrate =
+  const Command calibrate =
       bench.add_subcommand("calibrate", "measure this machine into a cluster file");
-  calibrate->footer(kFooter);
-  calibrate->add_option("--out", command->out, "the file to write")
-      ->type_name("FILE")
-      ->capture_default_str();
-  calibrate->add_option("--name", command->name, "of the cluster; default: the file's");
-  calibrate->add_option("--device", command->device, "what to measure")
-      ->check(CLI::IsMember(known_devices()))
-      ->capture_default_str();
-  calibrate->add_option("--threads", command->threads, "cores that ranks share; 0: all")
-      ->check(CLI::NonNegativeNumber);
-  calibrate->add_flag("--quick", command->quick, "small sizes alone: seconds, for a first look");
-  add_json_flag(*calibrate, command->json);
-  calibrate->callback([command] { run(*command); });
+  calibrate.footer(kFooter);
+  calibrate.add_option("--out", command->out, "the file to write").type_name("FILE").show_default();
+  calibrate.add_option("--name", command->name, "of the cluster; default: the file's");
+  calibrate.add_option("--device", command->device, "what to measure")
+      .one_of(known_devices())
+      .show_default();
+  calibrate.add_option("--threads", command->threads, "cores that ranks share; 0: all")
+      .not_negative();
+  calibrate.add_flag("--quick", command->quick, "small sizes alone: seconds, for a first look");
+  add_json_flag(calibrate, command->json);
+  calibrate.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench collectives: time and bandwidth of each collective, in the table of nccl-tests,
 // beside the machine's copy bandwidth.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -182,32 +181,32 @@ void run(const BenchCollectives& command) {
 
 }  // namespace
 
-void add_bench_collectives(CLI::App& bench) {
+void add_bench_collectives(Command bench) {
   auto command = std::make_shared<BenchCollectives>();
-  CLI::App* collectives =
+  const Command collectives =
       bench.add_subcommand("collectives", "time and bandwidth of each collective");
-  collectives->footer(kFooter);
-  collectives->add_option("--ranks", command->ranks, "how many ranks; with MPI, mpirun says")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  collectives->add_option("--backend", command->backend, "local or mpi; default: as it was started")
-      ->check(CLI::IsMember({"local", "mpi"}));
+  collectives.footer(kFooter);
+  collectives.add_option("--ranks", command->ranks, "how many ranks; with MPI, mpirun says")
+      .range(1, 256)
+      .show_default();
+  collectives.add_option("--backend", command->backend, "local or mpi; default: as it was started")
+      .one_of({"local", "mpi"});
   std::vector<std::string> kinds;
   for (const CollectiveKind kind : chosen_kinds({})) kinds.emplace_back(name(kind));
-  collectives->add_option("--kinds", command->kinds, "which collectives; default: all")
-      ->delimiter(',')
-      ->check(CLI::IsMember(kinds));
-  collectives->add_option("--sizes", command->sizes, "bytes of a rank's largest buffer")
-      ->delimiter(',')
-      ->capture_default_str();
-  collectives->add_option("--dtype", command->dtype, "fp32, bf16, fp64 or int32")
-      ->check(CLI::IsMember({"fp32", "bf16", "fp64", "int32"}))
-      ->capture_default_str();
-  collectives->add_option("--reduction", command->reduction, "sum, mean, min or max")
-      ->check(CLI::IsMember({"sum", "mean", "min", "max"}))
-      ->capture_default_str();
-  add_json_flag(*collectives, command->json);
-  collectives->callback([command] { run(*command); });
+  collectives.add_option("--kinds", command->kinds, "which collectives; default: all")
+      .delimiter(',')
+      .one_of(kinds);
+  collectives.add_option("--sizes", command->sizes, "bytes of a rank's largest buffer")
+      .delimiter(',')
+      .show_default();
+  collectives.add_option("--dtype", command->dtype, "fp32, bf16, fp64 or int32")
+      .one_of({"fp32", "bf16", "fp64", "int32"})
+      .show_default();
+  collectives.add_option("--reduction", command->reduction, "sum, mean, min or max")
+      .one_of({"sum", "mean", "min", "max"})
+      .show_default();
+  add_json_flag(collectives, command->json);
+  collectives.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench step: a training step's seconds beside the least it could take.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -165,31 +164,31 @@ void run(const BenchCommand& command) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app) {
+void add_bench_command(Command app) {
   auto command = std::make_shared<BenchCommand>();
-  CLI::App* bench = app.add_subcommand("bench", "measure speed");
-  bench->require_subcommand(1);
-  add_bench_calibrate(*bench);
-  bench->footer(kExamples);
-  add_bench_collectives(*bench);
-  add_bench_kernels(*bench);
-  add_bench_matmul(*bench);
-  add_bench_scaling(*bench);
-  add_bench_tokenizer(*bench);
-  CLI::App* step = bench->add_subcommand("step", "a training step beside the least it could take");
-  step->footer(kFooter);
-  add_run_options(*step, command->run);
-  add_step_forms(*step, command->run);
-  add_short_form(*step, command->run, "--microbatches", "train.microbatches", "parts of the batch");
-  add_short_form(*step, command->run, "--threads", "train.threads", "threads; 0: all cores");
-  add_short_form(*step, command->run, "--device", "run.device", "where to run, as for train");
-  step->add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")
-      ->check(CLI::NonNegativeNumber);
-  CLI::Option* profile = step->add_flag(
-      "--profile", command->profile, "also show seconds per kind of op, and the floor's matmuls");
-  step->add_flag("--by-shape", command->by_shape, "tell shapes apart in the profile")
-      ->needs(profile);
-  step->callback([command] { run(*command); });
+  const Command bench = app.add_subcommand("bench", "measure speed");
+  bench.require_subcommand();
+  add_bench_calibrate(bench);
+  bench.footer(kExamples);
+  add_bench_collectives(bench);
+  add_bench_kernels(bench);
+  add_bench_matmul(bench);
+  add_bench_scaling(bench);
+  add_bench_tokenizer(bench);
+  const Command step =
+      bench.add_subcommand("step", "a training step beside the least it could take");
+  step.footer(kFooter);
+  add_run_options(step, command->run);
+  add_step_forms(step, command->run);
+  add_short_form(step, command->run, "--microbatches", "train.microbatches", "parts of the batch");
+  add_short_form(step, command->run, "--threads", "train.threads", "threads; 0: all cores");
+  add_short_form(step, command->run, "--device", "run.device", "where to run, as for train");
+  step.add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")
+      .not_negative();
+  const Option profile = step.add_flag("--profile", command->profile,
+                                       "also show seconds per kind of op, and the floor's matmuls");
+  step.add_flag("--by-shape", command->by_shape, "tell shapes apart in the profile").needs(profile);
+  step.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

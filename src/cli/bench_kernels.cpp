@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench kernels: every kernel of a training step by itself, beside the least it could take.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -123,28 +122,28 @@ void run(const BenchKernels& command) {
 
 }  // namespace
 
-void add_bench_kernels(CLI::App& bench) {
+void add_bench_kernels(Command bench) {
   auto command = std::make_shared<BenchKernels>();
-  CLI::App* kernels =
+  const Command kernels =
       bench.add_subcommand("kernels", "each kernel of a step beside the least it could take");
-  kernels->footer(kFooter);
+  kernels.footer(kFooter);
   command->run.defaults = {{"model.preset", "gpt2-124m"},
                            {"train.batch", "64"},
                            {"train.seq", "1024"},
                            {"train.precision", "bf16"}};
-  add_run_options(*kernels, command->run);
-  add_step_forms(*kernels, command->run);
-  add_short_form(*kernels, command->run, "--microbatches", "train.microbatches",
+  add_run_options(kernels, command->run);
+  add_step_forms(kernels, command->run);
+  add_short_form(kernels, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
-  add_short_form(*kernels, command->run, "--device", "run.device", "cuda");
-  kernels->add_option("--only", command->only, "ops to measure; all where none is named")
-      ->delimiter(',')
-      ->check(CLI::IsMember(op_names()));
+  add_short_form(kernels, command->run, "--device", "run.device", "cuda");
+  kernels.add_option("--only", command->only, "ops to measure; all where none is named")
+      .delimiter(',')
+      .one_of(op_names());
   kernels
-      ->add_option("--warm", command->warm_seconds,
-                   "seconds that each kernel runs first, so that the GPU's power limit shows")
-      ->check(CLI::Range(0.0, 60.0));
-  kernels->callback([command] { run(*command); });
+      .add_option("--warm", command->warm_seconds,
+                  "seconds that each kernel runs first, so that the GPU's power limit shows")
+      .range(0.0, 60.0);
+  kernels.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench matmul: our matrix product beside OpenBLAS's, as shares of the cores' peak.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -137,32 +136,32 @@ void run(const BenchMatmul& command) {
 
 }  // namespace
 
-void add_bench_matmul(CLI::App& bench) {
+void add_bench_matmul(Command bench) {
   auto command = std::make_shared<BenchMatmul>();
-  CLI::App* matmul =
+  const Command matmul =
       bench.add_subcommand("matmul", "matrix products by size, as shares of the peak");
-  matmul->footer(kFooter);
+  matmul.footer(kFooter);
   command->run.defaults = {
       {"model.preset", "gpt2-124m"}, {"train.batch", "1"}, {"train.seq", "1024"}};
-  add_run_options(*matmul, command->run);
-  add_short_form(*matmul, command->run, "--batch", "train.batch", "samples");
-  add_short_form(*matmul, command->run, "--seq", "train.seq", "tokens per sample");
-  add_short_form(*matmul, command->run, "--threads", "train.threads", "threads; 0: all cores");
-  add_short_form(*matmul, command->run, "--device", "run.device", "what to measure, as for train");
-  matmul->add_option("--sizes", command->sizes, "sides of the squares")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 32768))
-      ->capture_default_str();
-  matmul->add_option("--dtypes", command->dtypes, "some of fp32, bf16 and, on a GPU, fp8")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"fp32", "bf16", "fp8"}))
-      ->capture_default_str();
-  matmul->add_option("--rounds", command->rounds, "all products one after the other, so many times")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  matmul->callback([command, matmul] {
-    command->sizes_given = matmul->count("--sizes") > 0;
-    command->dtypes_given = matmul->count("--dtypes") > 0;
+  add_run_options(matmul, command->run);
+  add_short_form(matmul, command->run, "--batch", "train.batch", "samples");
+  add_short_form(matmul, command->run, "--seq", "train.seq", "tokens per sample");
+  add_short_form(matmul, command->run, "--threads", "train.threads", "threads; 0: all cores");
+  add_short_form(matmul, command->run, "--device", "run.device", "what to measure, as for train");
+  matmul.add_option("--sizes", command->sizes, "sides of the squares")
+      .delimiter(',')
+      .range(1, 32768)
+      .show_default();
+  matmul.add_option("--dtypes", command->dtypes, "some of fp32, bf16 and, on a GPU, fp8")
+      .delimiter(',')
+      .one_of({"fp32", "bf16", "fp8"})
+      .show_default();
+  matmul.add_option("--rounds", command->rounds, "all products one after the other, so many times")
+      .positive()
+      .show_default();
+  matmul.on_run([command, matmul] {
+    command->sizes_given = matmul.given("--sizes");
+    command->dtypes_given = matmul.given("--dtypes");
     run(*command);
   });
 }

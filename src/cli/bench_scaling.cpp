@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench scaling: measured against ideal speed-up of a training step over meshes.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -103,26 +102,26 @@ void run(const BenchScaling& command) {
 
 }  // namespace
 
-void add_bench_scaling(CLI::App& bench) {
+void add_bench_scaling(Command bench) {
   auto command = std::make_shared<BenchScaling>();
-  CLI::App* scaling = bench.add_subcommand("scaling", "a training step's speed-up over meshes");
-  scaling->footer(kFooter);
-  add_run_options(*scaling, command->run);
-  add_step_forms(*scaling, command->run, "samples per step over all ranks");
-  add_short_form(*scaling, command->run, "--microbatches", "train.microbatches",
+  const Command scaling = bench.add_subcommand("scaling", "a training step's speed-up over meshes");
+  scaling.footer(kFooter);
+  add_run_options(scaling, command->run);
+  add_step_forms(scaling, command->run, "samples per step over all ranks");
+  add_short_form(scaling, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
-  add_short_form(*scaling, command->run, "--threads", "train.threads",
+  add_short_form(scaling, command->run, "--threads", "train.threads",
                  "threads that the ranks share; 0: all cores");
   scaling
-      ->add_option("--meshes", command->meshes,
-                   "meshes between semicolons; default: dp = 2, 4, 8 while threads and batch allow")
-      ->type_name("MESHES");
-  scaling->add_option("--steps", command->steps, "steps per turn; 0: about five seconds of them")
-      ->check(CLI::NonNegativeNumber);
-  scaling->add_option("--rounds", command->rounds, "all meshes one after the other, so many times")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  scaling->callback([command] { run(*command); });
+      .add_option("--meshes", command->meshes,
+                  "meshes between semicolons; default: dp = 2, 4, 8 while threads and batch allow")
+      .type_name("MESHES");
+  scaling.add_option("--steps", command->steps, "steps per turn; 0: about five seconds of them")
+      .not_negative();
+  scaling.add_option("--rounds", command->rounds, "all meshes one after the other, so many times")
+      .positive()
+      .show_default();
+  scaling.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

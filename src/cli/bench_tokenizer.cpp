@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench tokenizer: megabytes of text per second that one core turns into tokens, and back.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -78,16 +77,16 @@ void run(const BenchTokenizer& command) {
 
 }  // namespace
 
-void add_bench_tokenizer(CLI::App& bench) {
+void add_bench_tokenizer(Command bench) {
   auto command = std::make_shared<BenchTokenizer>();
-  CLI::App* app = bench.add_subcommand("tokenizer", "megabytes per second of one core");
-  app->footer(kFooter);
-  app->add_option("tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one")
-      ->required();
-  app->add_option("text", command->text, "a text file")->required();
-  app->add_option("--rounds", command->rounds, "times to measure")->check(CLI::Range(1, 1000));
-  add_json_flag(*app, command->json);
-  app->callback([command] { run(*command); });
+  const Command app = bench.add_subcommand("tokenizer", "megabytes per second of one core");
+  app.footer(kFooter);
+  app.add_option("tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one")
+      .required();
+  app.add_option("text", command->text, "a text file").required();
+  app.add_option("--rounds", command->rounds, "times to measure").range(1, 1000);
+  add_json_flag(app, command->json);
+  app.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

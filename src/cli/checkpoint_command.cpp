@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera checkpoint: what a run has saved: listed, verified, shown, converted.
-#include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -109,7 +108,7 @@ void run_list(const CheckpointCommand& command, bool bytes) {
   const std::vector<Listed> all = list(command.from, bytes);
   print(all, bytes, command.json);
   for (const Listed& listed : all)
-    if (bytes && !listed.problem.empty()) throw CLI::RuntimeError(1);
+    if (bytes && !listed.problem.empty()) throw ExitStatus(1);
 }
 
 void run_show(const CheckpointCommand& command) {
@@ -158,34 +157,33 @@ void run_convert(const CheckpointCommand& command) {
   fmt::print("{}\n", written.string());
 }
 
-CLI::App* add_action(CLI::App& app, CheckpointCommand& command, const char* name, const char* doc) {
-  CLI::App* action = app.add_subcommand(name, doc);
-  action->add_option("from", command.from, "a checkpoint, or the output folder of a run")
-      ->required();
+Command add_action(Command app, CheckpointCommand& command, const char* name, const char* doc) {
+  const Command action = app.add_subcommand(name, doc);
+  action.add_option("from", command.from, "a checkpoint, or the output folder of a run").required();
   return action;
 }
 
 }  // namespace
 
-void add_checkpoint_command(CLI::App& app) {
+void add_checkpoint_command(Command app) {
   auto command = std::make_shared<CheckpointCommand>();
-  CLI::App* checkpoint = app.add_subcommand("checkpoint", "what a run has saved");
-  checkpoint->footer(kFooter);
-  checkpoint->require_subcommand(1);
-  CLI::App* ls = add_action(*checkpoint, *command, "ls", "list a run's checkpoints");
-  ls->callback([command] { run_list(*command, false); });
-  CLI::App* verify =
-      add_action(*checkpoint, *command, "verify", "read every byte; exit 1 if wrong");
-  verify->callback([command] { run_list(*command, true); });
-  CLI::App* show = add_action(*checkpoint, *command, "show", "position, tensors and config");
-  show->callback([command] { run_show(*command); });
-  CLI::App* convert = add_action(*checkpoint, *command, "convert", "write it in another form");
-  convert->add_option("to", command->to, "a .safetensors file, or the folder of a run")->required();
-  convert->add_option("--weights", command->weights, "weights alone, in this dtype")
-      ->check(CLI::IsMember({"fp32", "bf16", "fp64"}));
-  convert->add_flag("--averaged", command->averaged, "the moving average of the weights");
-  convert->callback([command] { run_convert(*command); });
-  for (CLI::App* action : {ls, verify, show, convert}) add_json_flag(*action, command->json);
+  const Command checkpoint = app.add_subcommand("checkpoint", "what a run has saved");
+  checkpoint.footer(kFooter);
+  checkpoint.require_subcommand();
+  const Command ls = add_action(checkpoint, *command, "ls", "list a run's checkpoints");
+  ls.on_run([command] { run_list(*command, false); });
+  const Command verify =
+      add_action(checkpoint, *command, "verify", "read every byte; exit 1 if wrong");
+  verify.on_run([command] { run_list(*command, true); });
+  const Command show = add_action(checkpoint, *command, "show", "position, tensors and config");
+  show.on_run([command] { run_show(*command); });
+  const Command convert = add_action(checkpoint, *command, "convert", "write it in another form");
+  convert.add_option("to", command->to, "a .safetensors file, or the folder of a run").required();
+  convert.add_option("--weights", command->weights, "weights alone, in this dtype")
+      .one_of({"fp32", "bf16", "fp64"});
+  convert.add_flag("--averaged", command->averaged, "the moving average of the weights");
+  convert.on_run([command] { run_convert(*command); });
+  for (const Command action : {ls, verify, show, convert}) add_json_flag(action, command->json);
 }
 
 }  // namespace tessera

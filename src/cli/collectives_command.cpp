@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera collectives: what each collective does to a small tensor, before and after.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -182,19 +181,19 @@ void run(const CollectivesCommand& command) {
 
 }  // namespace
 
-void add_collectives_command(CLI::App& app) {
+void add_collectives_command(Command app) {
   auto command = std::make_shared<CollectivesCommand>();
-  CLI::App* collectives =
+  const Command collectives =
       app.add_subcommand("collectives", "what each collective does to a small tensor");
-  collectives->footer(kFooter);
-  collectives->add_option("--ranks", command->ranks, "how many ranks, as threads")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  collectives->add_option("--reduction", command->reduction, "sum, mean, min or max")
-      ->check(CLI::IsMember({"sum", "mean", "min", "max"}))
-      ->capture_default_str();
-  add_json_flag(*collectives, command->json);
-  collectives->callback([command] { run(*command); });
+  collectives.footer(kFooter);
+  collectives.add_option("--ranks", command->ranks, "how many ranks, as threads")
+      .range(1, 64)
+      .show_default();
+  collectives.add_option("--reduction", command->reduction, "sum, mean, min or max")
+      .one_of({"sum", "mean", "min", "max"})
+      .show_default();
+  add_json_flag(collectives, command->json);
+  collectives.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

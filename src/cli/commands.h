@@ -2,38 +2,36 @@
 // The subcommands: each adds itself, with its options, examples and callback, to the application.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "cli/command_line.h"
 
 namespace tessera {
 
-void add_train_command(CLI::App& app);
-void add_generate_command(CLI::App& app);
-void add_checkpoint_command(CLI::App& app);
-void add_evaluate_command(CLI::App& app);
-void add_import_command(CLI::App& app);
-void add_export_command(CLI::App& app);
-void add_compile_command(CLI::App& app);
-void add_verify_command(CLI::App& app);
-void add_simulate_command(CLI::App& app);
-void add_plan_command(CLI::App& app);
-void add_report_command(CLI::App& app);
-void add_bench_command(CLI::App& app);
+void add_train_command(Command app);
+void add_generate_command(Command app);
+void add_checkpoint_command(Command app);
+void add_evaluate_command(Command app);
+void add_import_command(Command app);
+void add_export_command(Command app);
+void add_compile_command(Command app);
+void add_verify_command(Command app);
+void add_simulate_command(Command app);
+void add_plan_command(Command app);
+void add_report_command(Command app);
+void add_bench_command(Command app);
 // Subcommands of bench.
-void add_bench_calibrate(CLI::App& bench);
-void add_bench_collectives(CLI::App& bench);
-void add_bench_kernels(CLI::App& bench);
-void add_bench_matmul(CLI::App& bench);
-void add_bench_scaling(CLI::App& bench);
-void add_bench_tokenizer(CLI::App& bench);
-void add_collectives_command(CLI::App& app);
-void add_schedule_command(CLI::App& app);
-void add_tokenize_command(CLI::App& app);
-void add_tokenizer_command(CLI::App& app);
-void add_tokenizer_train(CLI::App& tokenizer);
-void add_topology_command(CLI::App& app);
-void add_launch_command(CLI::App& app);
-void add_docs_command(CLI::App& app);
+void add_bench_calibrate(Command bench);
+void add_bench_collectives(Command bench);
+void add_bench_kernels(Command bench);
+void add_bench_matmul(Command bench);
+void add_bench_scaling(Command bench);
+void add_bench_tokenizer(Command bench);
+void add_collectives_command(Command app);
+void add_schedule_command(Command app);
+void add_tokenize_command(Command app);
+void add_tokenizer_command(Command app);
+void add_tokenizer_train(Command tokenizer);
+void add_topology_command(Command app);
+void add_launch_command(Command app);
+void add_docs_command(Command app);
 
 }  // namespace tessera

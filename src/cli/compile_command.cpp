@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera compile: what the compiler makes of a model, without running it: passes, IR, Program, and
 // where the bytes go.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -253,26 +252,26 @@ void run(const CompileCommand& command) {
 
 }  // namespace
 
-void add_compile_command(CLI::App& app) {
+void add_compile_command(Command app) {
   auto command = std::make_shared<CompileCommand>();
-  CLI::App* compile =
+  const Command compile =
       app.add_subcommand("compile", "show what the compiler makes of a model, and its memory plan");
-  compile->footer(kFooter);
-  add_run_options(*compile, command->run);
-  add_step_forms(*compile, command->run);
-  add_short_form(*compile, command->run, "--microbatches", "train.microbatches",
+  compile.footer(kFooter);
+  add_run_options(compile, command->run);
+  add_step_forms(compile, command->run);
+  add_short_form(compile, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
-  compile->add_option("--dump-after", command->dump_after,
-                      "print the IR after this pass, or after `all`");
-  compile->add_option("--dump-dir", command->dump_dir,
-                      "write dumps into this folder, as 01_build_backward.ir");
-  compile->add_option("--stop-after", command->stop_after, "run no pass behind this one");
-  compile->add_option("--disable-pass", command->disabled, "leave out this pass")->take_all();
-  compile->add_flag("--print-pipeline", command->print_pipeline, "list the passes and stop");
-  compile->add_flag("--program", command->program, "print the Program");
-  compile->add_option("--memory", command->memory,
-                      "say which model of the family is the largest that fits, such as 24GB");
-  compile->callback([command] { run(*command); });
+  compile.add_option("--dump-after", command->dump_after,
+                     "print the IR after this pass, or after `all`");
+  compile.add_option("--dump-dir", command->dump_dir,
+                     "write dumps into this folder, as 01_build_backward.ir");
+  compile.add_option("--stop-after", command->stop_after, "run no pass behind this one");
+  compile.add_option("--disable-pass", command->disabled, "leave out this pass").take_all();
+  compile.add_flag("--print-pipeline", command->print_pipeline, "list the passes and stop");
+  compile.add_flag("--program", command->program, "print the Program");
+  compile.add_option("--memory", command->memory,
+                     "say which model of the family is the largest that fits, such as 24GB");
+  compile.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

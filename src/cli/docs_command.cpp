@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera docs: the generated pages (docs/ops.md, docs/passes.md, docs/config.md), from the
 // declarations themselves.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -88,17 +87,17 @@ std::string config_page() {
 
 }  // namespace
 
-void add_docs_command(CLI::App& app) {
-  CLI::App* docs = app.add_subcommand("docs", "print a generated page: ops, passes or config");
-  docs->footer("Examples:\n  tessera docs ops > docs/ops.md\n  tessera docs config --json");
-  docs->require_subcommand(1);
+void add_docs_command(Command app) {
+  const Command docs = app.add_subcommand("docs", "print a generated page: ops, passes or config");
+  docs.footer("Examples:\n  tessera docs ops > docs/ops.md\n  tessera docs config --json");
+  docs.require_subcommand();
   const auto add_page = [docs](const char* page, const char* summary, std::string (*text)()) {
-    CLI::App* command = docs->add_subcommand(page, summary);
+    const Command command = docs.add_subcommand(page, summary);
     auto json = std::make_shared<bool>(false);
-    command->footer(fmt::format(
+    command.footer(fmt::format(
         "Examples:\n  tessera docs {0} > docs/{0}.md\n  tessera docs {0} --json", page));
-    add_json_flag(*command, *json);
-    command->callback([=] {
+    add_json_flag(command, *json);
+    command.on_run([=] {
       if (*json)
         fmt::print("{}\n", nlohmann::json{{"page", page}, {"markdown", text()}}.dump());
       else

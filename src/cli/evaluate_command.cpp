@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera evaluate: the loss of a stored model on given tokens and labels.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -154,21 +153,22 @@ void run(const EvaluateCommand& command) {
 
 }  // namespace
 
-void add_evaluate_command(CLI::App& app) {
+void add_evaluate_command(Command app) {
   auto command = std::make_shared<EvaluateCommand>();
-  CLI::App* evaluate = app.add_subcommand("evaluate", "the loss of a stored model on given data");
-  evaluate->footer(kFooter);
-  evaluate->add_option("model", command->from, "what to evaluate")->required();
-  evaluate->add_option("data", command->data, "what on")->required();
-  add_settings(*evaluate, command->run);
-  add_step_forms(*evaluate, command->run);
-  add_short_form(*evaluate, command->run, "--device", "run.device", "where to run, as for train");
-  evaluate->add_option("--tokenizer", command->tokenizer,
-                       "a tokenizer.json; else the one beside the model");
-  evaluate->add_option("--samples", command->samples, "the first so many; 0: all")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
-  evaluate->add_flag("--averaged", command->averaged, "use the moving average of the weights");
-  evaluate->callback([command] { run(*command); });
+  const Command evaluate =
+      app.add_subcommand("evaluate", "the loss of a stored model on given data");
+  evaluate.footer(kFooter);
+  evaluate.add_option("model", command->from, "what to evaluate").required();
+  evaluate.add_option("data", command->data, "what on").required();
+  add_settings(evaluate, command->run);
+  add_step_forms(evaluate, command->run);
+  add_short_form(evaluate, command->run, "--device", "run.device", "where to run, as for train");
+  evaluate.add_option("--tokenizer", command->tokenizer,
+                      "a tokenizer.json; else the one beside the model");
+  evaluate.add_option("--samples", command->samples, "the first so many; 0: all")
+      .range(int64_t{0}, int64_t{1} << 40);
+  evaluate.add_flag("--averaged", command->averaged, "use the moving average of the weights");
+  evaluate.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

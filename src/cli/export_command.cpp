@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera export: a checkpoint becomes a folder that transformers loads.
-#include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -58,19 +57,20 @@ void run(const ExportCommand& command) {
 
 }  // namespace
 
-void add_export_command(CLI::App& app) {
+void add_export_command(Command app) {
   auto command = std::make_shared<ExportCommand>();
-  CLI::App* subcommand = app.add_subcommand("export", "a checkpoint as a model of Hugging Face's");
-  subcommand->footer(kFooter);
-  subcommand->add_option("checkpoint", command->from, "a checkpoint, or the output folder of a run")
-      ->required();
-  subcommand->add_option("--out", command->to, "the new folder")->required();
-  subcommand->add_option("--dtype", command->dtype, "of the weights; else as they are stored")
-      ->check(CLI::IsMember({"fp32", "bf16"}));
-  subcommand->add_option("--shard-size", command->shard_size, "a file holds no more");
-  subcommand->add_flag("--averaged", command->averaged, "the moving average of the weights");
-  add_json_flag(*subcommand, command->json);
-  subcommand->callback([command] { run(*command); });
+  const Command subcommand =
+      app.add_subcommand("export", "a checkpoint as a model of Hugging Face's");
+  subcommand.footer(kFooter);
+  subcommand.add_option("checkpoint", command->from, "a checkpoint, or the output folder of a run")
+      .required();
+  subcommand.add_option("--out", command->to, "the new folder").required();
+  subcommand.add_option("--dtype", command->dtype, "of the weights; else as they are stored")
+      .one_of({"fp32", "bf16"});
+  subcommand.add_option("--shard-size", command->shard_size, "a file holds no more");
+  subcommand.add_flag("--averaged", command->averaged, "the moving average of the weights");
+  add_json_flag(subcommand, command->json);
+  subcommand.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

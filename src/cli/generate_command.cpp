@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera generate: text from a checkpoint.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -74,33 +73,33 @@ void run(const GenerateCommand& command) {
 
 }  // namespace
 
-void add_generate_command(CLI::App& app) {
+void add_generate_command(Command app) {
   auto command = std::make_shared<GenerateCommand>();
-  CLI::App* generate = app.add_subcommand("generate", "write text with a trained model");
-  generate->footer(kFooter);
+  const Command generate = app.add_subcommand("generate", "write text with a trained model");
+  generate.footer(kFooter);
   generate
-      ->add_option("checkpoint", command->from,
-                   "a checkpoint, the output folder of a run, or a model of Hugging Face's")
-      ->required();
-  generate->add_option("--prompt", command->prompt, "text to go on from");
-  generate->add_option("--tokenizer", command->tokenizer,
-                       "a tokenizer.json; else the one beside the model");
-  generate->add_option("--tokens", command->options.tokens, "tokens to write")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+      .add_option("checkpoint", command->from,
+                  "a checkpoint, the output folder of a run, or a model of Hugging Face's")
+      .required();
+  generate.add_option("--prompt", command->prompt, "text to go on from");
+  generate.add_option("--tokenizer", command->tokenizer,
+                      "a tokenizer.json; else the one beside the model");
+  generate.add_option("--tokens", command->options.tokens, "tokens to write")
+      .range(int64_t{1}, int64_t{1} << 20);
   generate
-      ->add_option("--temperature", command->options.temperature,
-                   "0 takes the likeliest token, 1 draws as the model thinks")
-      ->check(CLI::Range(0.0, 100.0));
+      .add_option("--temperature", command->options.temperature,
+                  "0 takes the likeliest token, 1 draws as the model thinks")
+      .range(0.0, 100.0);
   generate
-      ->add_option("--top-k", command->options.top_k,
-                   "draw among the k likeliest tokens; 0: among all")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30));
-  generate->add_option("--seed", command->options.seed, "seed of the draws");
-  generate->add_option("--threads", command->threads, "threads; 0: as many as cores")
-      ->check(CLI::Range(int64_t{0}, int64_t{1024}));
-  generate->add_flag("--averaged", command->averaged, "use the moving average of the weights");
-  add_json_flag(*generate, command->json);
-  generate->callback([command] { run(*command); });
+      .add_option("--top-k", command->options.top_k,
+                  "draw among the k likeliest tokens; 0: among all")
+      .range(int64_t{0}, int64_t{1} << 30);
+  generate.add_option("--seed", command->options.seed, "seed of the draws");
+  generate.add_option("--threads", command->threads, "threads; 0: as many as cores")
+      .range(int64_t{0}, int64_t{1024});
+  generate.add_flag("--averaged", command->averaged, "use the moving average of the weights");
+  add_json_flag(generate, command->json);
+  generate.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera import: a folder of Hugging Face's becomes a checkpoint.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -52,15 +51,16 @@ void run(const ImportCommand& command) {
 
 }  // namespace
 
-void add_import_command(CLI::App& app) {
+void add_import_command(Command app) {
   auto command = std::make_shared<ImportCommand>();
-  CLI::App* subcommand = app.add_subcommand("import", "a model of Hugging Face's as a checkpoint");
-  subcommand->footer(kFooter);
-  subcommand->add_option("folder", command->from, "the folder of the model")->required();
-  subcommand->add_option("--out", command->to, "a folder, as of a run, or a .safetensors file")
-      ->required();
-  add_json_flag(*subcommand, command->json);
-  subcommand->callback([command] { run(*command); });
+  const Command subcommand =
+      app.add_subcommand("import", "a model of Hugging Face's as a checkpoint");
+  subcommand.footer(kFooter);
+  subcommand.add_option("folder", command->from, "the folder of the model").required();
+  subcommand.add_option("--out", command->to, "a folder, as of a run, or a .safetensors file")
+      .required();
+  add_json_flag(subcommand, command->json);
+  subcommand.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera launch: a training job under mpirun or srun, started again when it fails.
-#include <CLI/CLI.hpp>
-
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -39,11 +37,10 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
                      words.empty() ? "nothing" : words.front())
         .help("tessera launch train --mesh dp=2 --save-every 50");
   words.erase(words.begin());
-  CLI::App app;
   TrainOptions options;
-  add_train_options(app, options);
-  std::vector<std::string> reversed(words.rbegin(), words.rend());
-  app.parse(reversed);
+  CommandLine line("tessera train", "train a model");
+  add_train_options(line.root(), options);
+  if (!line.run(words)) return;  // it was asked for help
   if (options.supervise || options.processes)
     throw user_error("launch supervises the job itself").help("leave out --supervise, --processes");
   std::string with = command.with;
@@ -70,16 +67,16 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
 
 }  // namespace
 
-void add_launch_command(CLI::App& app) {
+void add_launch_command(Command app) {
   auto command = std::make_shared<LaunchCommand>();
-  CLI::App* launch_app =
+  const Command launch_app =
       app.add_subcommand("launch", "train under mpirun or srun, and again after a failure");
-  launch_app->footer(kFooter);
-  launch_app->add_option("--with", command->with, "mpirun or srun, with options of theirs")
-      ->type_name("COMMAND");
-  add_restart_options(*launch_app, command->restarts, "");
-  launch_app->prefix_command();
-  launch_app->callback([command, launch_app] { launch(*command, launch_app->remaining()); });
+  launch_app.footer(kFooter);
+  launch_app.add_option("--with", command->with, "mpirun or srun, with options of theirs")
+      .type_name("COMMAND");
+  add_restart_options(launch_app, command->restarts, "");
+  launch_app.keep_rest();
+  launch_app.on_run([command, launch_app] { launch(*command, launch_app.rest()); });
 }
 
 }  // namespace tessera

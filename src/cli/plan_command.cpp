@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera plan: which mesh, microbatches, recomputation, schedule and zero train a model fastest on
 // a cluster, found in the simulator.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -265,30 +264,30 @@ void run(PlanCommand& command) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& app) {
+void add_plan_command(Command app) {
   auto command = std::make_shared<PlanCommand>();
-  CLI::App* plan = app.add_subcommand("plan", "the fastest way to train a model on a cluster");
-  plan->footer(kFooter);
-  add_run_options(*plan, command->run);
-  add_step_forms(*plan, command->run);
-  plan->add_option("--ranks", command->ranks, "ranks to use; default: those of the config's mesh")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("N");
-  plan->add_option("--cluster", command->cluster,
-                   fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
-                               one_of(cluster_names())))
-      ->type_name("NAME|FILE");
-  plan->add_option("--out", command->out, "write the best plan as a config")->type_name("FILE");
-  plan->add_option("--why-not", command->why_not,
-                   "explain why this plan lost: pp=8,tp=8,zero=1,microbatch=2,recompute=block,"
-                   "schedule=zb_h1")
-      ->type_name("KNOBS")
-      ->take_all();
-  plan->add_option("--trials", command->trials, "simulate at most so many plans")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("N")
-      ->capture_default_str();
-  plan->callback([command] { run(*command); });
+  const Command plan = app.add_subcommand("plan", "the fastest way to train a model on a cluster");
+  plan.footer(kFooter);
+  add_run_options(plan, command->run);
+  add_step_forms(plan, command->run);
+  plan.add_option("--ranks", command->ranks, "ranks to use; default: those of the config's mesh")
+      .range(1, 1 << 20)
+      .type_name("N");
+  plan.add_option("--cluster", command->cluster,
+                  fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
+                              one_of(cluster_names())))
+      .type_name("NAME|FILE");
+  plan.add_option("--out", command->out, "write the best plan as a config").type_name("FILE");
+  plan.add_option("--why-not", command->why_not,
+                  "explain why this plan lost: pp=8,tp=8,zero=1,microbatch=2,recompute=block,"
+                  "schedule=zb_h1")
+      .type_name("KNOBS")
+      .take_all();
+  plan.add_option("--trials", command->trials, "simulate at most so many plans")
+      .range(1, 1 << 20)
+      .type_name("N")
+      .show_default();
+  plan.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

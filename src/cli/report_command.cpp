@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera report: what a run or a simulation took, what it was spent on, and what to try.
-#include <CLI/CLI.hpp>
-
 #include <memory>
 
 #include "cli/commands.h"
@@ -66,21 +64,20 @@ void run(const ReportCommand& command) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app) {
+void add_report_command(Command app) {
   auto command = std::make_shared<ReportCommand>();
-  CLI::App* report = app.add_subcommand("report", "what a run took, and what to try");
-  report->footer(kFooter);
-  report->add_option("folder", command->folder, "of a run, or of a simulation")
-      ->type_name("FOLDER");
-  CLI::Option* compared =
-      report->add_option("--compare", command->compared, "explain the difference of two runs")
-          ->expected(2)
-          ->type_name("FOLDER");
-  report->add_option("--out", command->out, "also write the comparison to a file (.md or .html)")
-      ->type_name("FILE")
-      ->needs(compared);
-  add_json_flag(*report, command->json);
-  report->callback([command] { run(*command); });
+  const Command report = app.add_subcommand("report", "what a run took, and what to try");
+  report.footer(kFooter);
+  report.add_option("folder", command->folder, "of a run, or of a simulation").type_name("FOLDER");
+  const Option compared =
+      report.add_option("--compare", command->compared, "explain the difference of two runs")
+          .values(2)
+          .type_name("FOLDER");
+  report.add_option("--out", command->out, "also write the comparison to a file (.md or .html)")
+      .type_name("FILE")
+      .needs(compared);
+  add_json_flag(report, command->json);
+  report.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

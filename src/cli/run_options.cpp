@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_options.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -32,43 +31,43 @@ Config RunOptions::load() const {
   }
 }
 
-void add_short_form(CLI::App& command, RunOptions& options, const std::string& flag,
+void add_short_form(Command command, RunOptions& options, const std::string& flag,
                     const std::string& key, const std::string& doc) {
   options.flags[key] = flag;
   command
-      .add_option_function<std::string>(
+      .add_option_function(
           flag,
           [&options, key](const std::string& value) {
             options.short_forms.emplace_back(key, value);
           },
           doc + " (" + key + ")")
-      ->type_name("VALUE");
+      .type_name("VALUE");
 }
 
-void add_step_forms(CLI::App& command, RunOptions& options, const std::string& batch_doc) {
+void add_step_forms(Command command, RunOptions& options, const std::string& batch_doc) {
   add_short_form(command, options, "--batch", "train.batch", batch_doc);
   add_short_form(command, options, "--seq", "train.seq", "tokens per sample");
   add_short_form(command, options, "--precision", "train.precision",
                  "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
 }
 
-void add_json_flag(CLI::App& command, bool& json) {
+void add_json_flag(Command command, bool& json) {
   command.add_flag("--json", json,
                    "print one JSON object on standard output and nothing else there");
 }
 
-void add_settings(CLI::App& command, RunOptions& options) {
+void add_settings(Command command, RunOptions& options) {
   command
       .add_option("--set", options.overrides,
                   "set one key of the config, over the file: --set train.seq=64")
-      ->type_name("KEY=VALUE")
-      ->take_all();
+      .type_name("KEY=VALUE")
+      .take_all();
   add_short_form(command, options, "--mesh", "mesh", "ranks by axis: dp=2,fsdp=2,cp=1,tp=2");
   add_json_flag(command, options.json);
 }
 
-void add_run_options(CLI::App& command, RunOptions& options) {
-  command.add_option("config", options.file, "config file (TOML)")->type_name("FILE");
+void add_run_options(Command command, RunOptions& options) {
+  command.add_option("config", options.file, "config file (TOML)").type_name("FILE");
   add_settings(command, options);
   add_short_form(command, options, "--model", "model.preset",
                  "model preset, such as tiny or gpt2-124m");

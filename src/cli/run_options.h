@@ -8,11 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "train/config.h"
-
-namespace CLI {
-class App;
-}
 
 namespace tessera {
 
@@ -30,17 +27,17 @@ struct RunOptions {
   Config load() const;                   // errors name what was given: "--steps 0"
 };
 
-void add_json_flag(CLI::App& command, bool& json);
+void add_json_flag(Command command, bool& json);
 // Adds --set, --mesh and --json.
-void add_settings(CLI::App& command, RunOptions& options);
+void add_settings(Command command, RunOptions& options);
 // Adds the config file, --set, --model, --seed and --json. `options` must live as long as the
 // application.
-void add_run_options(CLI::App& command, RunOptions& options);
+void add_run_options(Command command, RunOptions& options);
 // Adds --batch, --seq and --precision: what a step is.
-void add_step_forms(CLI::App& command, RunOptions& options,
+void add_step_forms(Command command, RunOptions& options,
                     const std::string& batch_doc = "samples per step");
 // Adds a short form: `--steps 10` for `--set train.steps=10`.
-void add_short_form(CLI::App& command, RunOptions& options, const std::string& flag,
+void add_short_form(Command command, RunOptions& options, const std::string& flag,
                     const std::string& key, const std::string& doc);
 
 }  // namespace tessera

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera schedule: pipeline schedules drawn as text, SVG and trace, with bubble and peak
 // activations, one or several side by side.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <sys/ioctl.h>
 
@@ -190,31 +189,31 @@ std::string kinds_text() {
 
 }  // namespace
 
-void add_schedule_command(CLI::App& app) {
+void add_schedule_command(Command app) {
   auto command = std::make_shared<ScheduleCommand>();
-  CLI::App* schedule =
+  const Command schedule =
       app.add_subcommand("schedule", "draw pipeline schedules, with bubble and peak activations");
-  schedule->footer(kFooter);
-  schedule->add_option("--kind", command->kinds, "one or several of " + kinds_text() + ", custom")
-      ->delimiter(',')
-      ->capture_default_str();
-  schedule->add_option("--stages", command->stages, "ranks of the pipeline")->capture_default_str();
-  schedule->add_option(
+  schedule.footer(kFooter);
+  schedule.add_option("--kind", command->kinds, "one or several of " + kinds_text() + ", custom")
+      .delimiter(',')
+      .show_default();
+  schedule.add_option("--stages", command->stages, "ranks of the pipeline").show_default();
+  schedule.add_option(
       "--chunks", command->chunks,
       "stages per rank; 2 unless given; zb_v has always 2, gpipe, 1f1b and zb_h* always 1");
-  schedule->add_option("--microbatches", command->microbatches, "per step")->capture_default_str();
+  schedule.add_option("--microbatches", command->microbatches, "per step").show_default();
   schedule
-      ->add_option("--costs", command->costs,
-                   "forward, input gradient, weight gradient of one rank's stages")
-      ->delimiter(',')
-      ->capture_default_str();
-  schedule->add_option("--actions", command->actions_path,
-                       "CSV of actions per rank for custom, as PyTorch's pipelining writes it");
-  schedule->add_option("--svg", command->svg_path, "write a picture");
-  schedule->add_option("--trace", command->trace_path, "write a trace for ui.perfetto.dev");
-  schedule->add_option("--csv", command->csv_path, "write the actions per rank as CSV");
-  add_json_flag(*schedule, command->json);
-  schedule->callback([command] { run(*command); });
+      .add_option("--costs", command->costs,
+                  "forward, input gradient, weight gradient of one rank's stages")
+      .delimiter(',')
+      .show_default();
+  schedule.add_option("--actions", command->actions_path,
+                      "CSV of actions per rank for custom, as PyTorch's pipelining writes it");
+  schedule.add_option("--svg", command->svg_path, "write a picture");
+  schedule.add_option("--trace", command->trace_path, "write a trace for ui.perfetto.dev");
+  schedule.add_option("--csv", command->csv_path, "write the actions per rank as CSV");
+  add_json_flag(schedule, command->json);
+  schedule.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

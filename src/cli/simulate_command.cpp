@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera simulate: how long a training step would take on a cluster, without running it.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <charconv>
@@ -180,33 +179,33 @@ void run(const SimulateCommand& command) {
 
 }  // namespace
 
-void add_simulate_command(CLI::App& app) {
+void add_simulate_command(Command app) {
   auto command = std::make_shared<SimulateCommand>();
-  CLI::App* simulate =
+  const Command simulate =
       app.add_subcommand("simulate", "how long a training step would take on a cluster");
-  simulate->footer(kFooter);
-  add_run_options(*simulate, command->run);
-  add_step_forms(*simulate, command->run);
-  add_short_form(*simulate, command->run, "--microbatches", "train.microbatches",
+  simulate.footer(kFooter);
+  add_run_options(simulate, command->run);
+  add_step_forms(simulate, command->run);
+  add_short_form(simulate, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
   simulate
-      ->add_option("--cluster", command->cluster,
-                   fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
-                               one_of(cluster_names())))
-      ->type_name("NAME|FILE");
-  CLI::Option* unit_cost =
+      .add_option("--cluster", command->cluster,
+                  fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
+                              one_of(cluster_names())))
+      .type_name("NAME|FILE");
+  const Option unit_cost =
       simulate
-          ->add_option("--unit-cost", command->unit_cost,
-                       "seconds of a microbatch's forward, input gradient and weight gradient on a "
-                       "rank; all else is free")
-          ->type_name("F,B,W");
-  simulate->add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
-      ->type_name("FILE");
+          .add_option("--unit-cost", command->unit_cost,
+                      "seconds of a microbatch's forward, input gradient and weight gradient on a "
+                      "rank; all else is free")
+          .type_name("F,B,W");
+  simulate.add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
+      .type_name("FILE");
   simulate
-      ->add_option("--out", command->out, "write a record of the step, for `tessera report FOLDER`")
-      ->type_name("FOLDER")
-      ->excludes(unit_cost);
-  simulate->callback([command] { run(*command); });
+      .add_option("--out", command->out, "write a record of the step, for `tessera report FOLDER`")
+      .type_name("FOLDER")
+      .excludes(unit_cost);
+  simulate.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

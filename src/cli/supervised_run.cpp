@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/supervised_run.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -65,14 +64,13 @@ void recommend_cadence(const Config& config, const SupervisorResult& result) {
 
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-void add_restart_options(CLI::App& command, RestartOptions& options, const std::string& when) {
-  command.add_option("--restarts", options.restarts, when + "at most so many")
-      ->check(CLI::Range(0, 1000000));
+void add_restart_options(Command command, RestartOptions& options, const std::string& when) {
+  command.add_option("--restarts", options.restarts, when + "at most so many").range(0, 1000000);
   command
       .add_option("--least-ranks", options.least_ranks,
                   when + "instead of giving up, go on with fewer ranks, but not below N")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
+      .type_name("N")
+      .range(0, 1000000);
 }
 
 void supervise_run(const SupervisedRun& run) {
@@ -118,7 +116,7 @@ void supervise_run(const SupervisedRun& run) {
                  .ask_for_less = ask_for_less},
                 {.restarts = run.options.restarts, .stop_signal = run.stop_signal});
   recommend_cadence(run.config, result);
-  if (result.code != 0) throw CLI::RuntimeError(result.code);
+  if (result.code != 0) throw ExitStatus(result.code);
 }
 
 }  // namespace tessera

@@ -7,12 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "mesh/mesh.h"
 #include "train/config.h"
-
-namespace CLI {
-class App;
-}
 
 namespace tessera {
 
@@ -20,7 +17,7 @@ struct RestartOptions {
   int restarts = 10;
   int least_ranks = 0;  // 0: always all
 };
-void add_restart_options(CLI::App& command, RestartOptions& options, const std::string& when);
+void add_restart_options(Command command, RestartOptions& options, const std::string& when);
 
 struct SupervisedRun {
   Config config;
@@ -31,7 +28,7 @@ struct SupervisedRun {
   int stop_signal = 0;  // what a signal to stop is handed on as; 0: as it came
 };
 
-// Ends with CLI::RuntimeError where the run does not end well.
+// Ends with ExitStatus where the run does not end well.
 void supervise_run(const SupervisedRun& run);
 
 // This program's file.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera tokenize: text to token shards that training reads.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -66,24 +65,24 @@ void run(TokenizeCommand& command) {
 
 }  // namespace
 
-void add_tokenize_command(CLI::App& app) {
+void add_tokenize_command(Command app) {
   auto command = std::make_shared<TokenizeCommand>();
-  CLI::App* tokenize = app.add_subcommand("tokenize", "text to token shards for training");
-  tokenize->footer(kFooter);
-  tokenize->add_option("paths", command->options.paths, "text files, .jsonl files, folders")
-      ->required();
-  tokenize->add_option("--tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one");
-  tokenize->add_option("--out", command->out, "folder for the shards");
-  tokenize->add_option("--end", command->options.document_end,
-                       "the added token that ends documents; else the tokenizer's own");
-  tokenize->add_flag("--around", command->options.around,
-                     "also the special tokens that the tokenizer puts around a text");
-  tokenize->add_option("--shard-mb", command->shard_megabytes, "megabytes of text per shard")
-      ->check(CLI::Range(int64_t{1}, int64_t{4000}));
-  tokenize->add_option("--threads", command->options.threads, "threads; 0: as many as cores")
-      ->check(CLI::Range(0, 1024));
-  add_json_flag(*tokenize, command->json);
-  tokenize->callback([command] { run(*command); });
+  const Command tokenize = app.add_subcommand("tokenize", "text to token shards for training");
+  tokenize.footer(kFooter);
+  tokenize.add_option("paths", command->options.paths, "text files, .jsonl files, folders")
+      .required();
+  tokenize.add_option("--tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one");
+  tokenize.add_option("--out", command->out, "folder for the shards");
+  tokenize.add_option("--end", command->options.document_end,
+                      "the added token that ends documents; else the tokenizer's own");
+  tokenize.add_flag("--around", command->options.around,
+                    "also the special tokens that the tokenizer puts around a text");
+  tokenize.add_option("--shard-mb", command->shard_megabytes, "megabytes of text per shard")
+      .range(int64_t{1}, int64_t{4000});
+  tokenize.add_option("--threads", command->options.threads, "threads; 0: as many as cores")
+      .range(0, 1024);
+  add_json_flag(tokenize, command->json);
+  tokenize.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera tokenizer: what a tokenizer.json holds; text to tokens and back.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <charconv>
@@ -108,35 +107,35 @@ void decode(const TokenizerCommand& command) {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
 }
 
-CLI::App* add(CLI::App& parent, const char* name, const char* what,
-              void (*run)(const TokenizerCommand&),
-              const std::shared_ptr<TokenizerCommand>& command) {
-  CLI::App* app = parent.add_subcommand(name, what);
-  app->footer(kFooter);
-  app->add_option("tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one")
-      ->required();
-  app->callback([command, run] { run(*command); });
+Command add(Command parent, const char* name, const char* what,
+            void (*run)(const TokenizerCommand&),
+            const std::shared_ptr<TokenizerCommand>& command) {
+  const Command app = parent.add_subcommand(name, what);
+  app.footer(kFooter);
+  app.add_option("tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one")
+      .required();
+  app.on_run([command, run] { run(*command); });
   return app;
 }
 
 }  // namespace
 
-void add_tokenizer_command(CLI::App& app) {
+void add_tokenizer_command(Command app) {
   auto command = std::make_shared<TokenizerCommand>();
-  CLI::App* tokenizer = app.add_subcommand("tokenizer", "text to tokens and back");
-  tokenizer->footer(kFooter);
-  tokenizer->require_subcommand(1);
-  add_tokenizer_train(*tokenizer);
-  CLI::App* shown = add(*tokenizer, "show", "what a tokenizer holds", show, command);
-  add_json_flag(*shown, command->json);
-  CLI::App* encoded = add(*tokenizer, "encode", "text to token numbers", encode, command);
-  encoded->add_option("file", command->file, "text; -: standard input");
-  encoded->add_flag("--around", command->around,
-                    "also the special tokens that the tokenizer puts around a text");
-  add_json_flag(*encoded, command->json);
-  CLI::App* decoded = add(*tokenizer, "decode", "token numbers to text", decode, command);
-  decoded->add_option("file", command->file, "token numbers; -: standard input");
-  add_json_flag(*decoded, command->json);
+  const Command tokenizer = app.add_subcommand("tokenizer", "text to tokens and back");
+  tokenizer.footer(kFooter);
+  tokenizer.require_subcommand();
+  add_tokenizer_train(tokenizer);
+  const Command shown = add(tokenizer, "show", "what a tokenizer holds", show, command);
+  add_json_flag(shown, command->json);
+  const Command encoded = add(tokenizer, "encode", "text to token numbers", encode, command);
+  encoded.add_option("file", command->file, "text; -: standard input");
+  encoded.add_flag("--around", command->around,
+                   "also the special tokens that the tokenizer puts around a text");
+  add_json_flag(encoded, command->json);
+  const Command decoded = add(tokenizer, "decode", "token numbers to text", decode, command);
+  decoded.add_option("file", command->file, "token numbers; -: standard input");
+  add_json_flag(decoded, command->json);
 }
 
 }  // namespace tessera

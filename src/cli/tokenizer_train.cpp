@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera tokenizer train: a byte-level BPE vocabulary from text.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <map>
@@ -86,22 +85,21 @@ void run(const TrainTokenizer& command) {
 
 }  // namespace
 
-void add_tokenizer_train(CLI::App& tokenizer) {
+void add_tokenizer_train(Command tokenizer) {
   auto command = std::make_shared<TrainTokenizer>();
-  CLI::App* app = tokenizer.add_subcommand("train", "learn a vocabulary from text");
-  app->footer(kFooter);
-  app->add_option("paths", command->paths, "text files, .jsonl files, folders")->required();
-  app->add_option("--vocab", command->vocabulary, "tokens of the vocabulary")
-      ->required()
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
-  app->add_option("--out", command->out, "file to write");
-  app->add_option("--like", command->like, "whose rule splits text into words")
-      ->check(CLI::IsMember({"gpt2", "llama3", "qwen"}));
-  app->add_option("--special", command->special, "special tokens; the first ends documents");
-  app->add_option("--threads", command->threads, "threads; 0: as many as cores")
-      ->check(CLI::Range(0, 1024));
-  add_json_flag(*app, command->json);
-  app->callback([command] { run(*command); });
+  const Command app = tokenizer.add_subcommand("train", "learn a vocabulary from text");
+  app.footer(kFooter);
+  app.add_option("paths", command->paths, "text files, .jsonl files, folders").required();
+  app.add_option("--vocab", command->vocabulary, "tokens of the vocabulary")
+      .required()
+      .range(int64_t{1}, int64_t{1} << 20);
+  app.add_option("--out", command->out, "file to write");
+  app.add_option("--like", command->like, "whose rule splits text into words")
+      .one_of({"gpt2", "llama3", "qwen"});
+  app.add_option("--special", command->special, "special tokens; the first ends documents");
+  app.add_option("--threads", command->threads, "threads; 0: as many as cores").range(0, 1024);
+  add_json_flag(app, command->json);
+  app.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera topology: NUMA nodes, GPUs and network cards of this machine, and the links between them.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -85,13 +84,13 @@ nlohmann::json to_json(const Topology& topology) {
 
 }  // namespace
 
-void add_topology_command(CLI::App& app) {
+void add_topology_command(Command app) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* topology =
+  const Command topology =
       app.add_subcommand("topology", "show this machine's GPUs, network cards and NUMA nodes");
-  topology->footer(kFooter);
-  add_json_flag(*topology, *json);
-  topology->callback([json] {
+  topology.footer(kFooter);
+  add_json_flag(topology, *json);
+  topology.on_run([json] {
     const Topology found = machine_topology();
     if (*json)
       fmt::print("{}\n", to_json(found).dump());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera train: trains the model that a config describes, and says how it went.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -231,12 +230,12 @@ void run(const TrainOptions& options) {
 
 }  // namespace
 
-void add_train_command(CLI::App& app) {
+void add_train_command(Command app) {
   auto options = std::make_shared<TrainOptions>();
-  CLI::App* train = app.add_subcommand("train", "train a model");
-  train->footer(kFooter);
-  add_train_options(*train, *options);
-  train->callback([options] { run(*options); });
+  const Command train = app.add_subcommand("train", "train a model");
+  train.footer(kFooter);
+  add_train_options(train, *options);
+  train.on_run([options] { run(*options); });
 }
 
 }  // namespace tessera

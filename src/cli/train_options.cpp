@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train_options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace tessera {
 
-void add_train_options(CLI::App& train, TrainOptions& options) {
+void add_train_options(Command train, TrainOptions& options) {
   add_run_options(train, options.run);
   add_short_form(train, options.run, "--steps", "train.steps", "steps to train in all");
   add_step_forms(train, options.run);

@@ -15,6 +15,6 @@ struct TrainOptions {
 };
 
 // `options` must live as long as the application.
-void add_train_options(CLI::App& train, TrainOptions& options);
+void add_train_options(Command train, TrainOptions& options);
 
 }  // namespace tessera

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera verify: does this plan compute what one rank would?
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -118,24 +117,25 @@ void run(const VerifyCommand& command) {
     fmt::print("{}\n", to_json(report).dump());
   else
     print_report(request, report);
-  if (!report.equal()) throw CLI::RuntimeError(1);
+  if (!report.equal()) throw ExitStatus(1);
 }
 
 }  // namespace
 
-void add_verify_command(CLI::App& app) {
+void add_verify_command(Command app) {
   auto command = std::make_shared<VerifyCommand>();
-  CLI::App* verify = app.add_subcommand("verify", "prove that a plan computes what one rank would");
-  verify->footer(kFooter);
-  add_run_options(*verify, command->run);
-  add_short_form(*verify, command->run, "--device", "run.device", "where to run, as for train");
-  verify->add_option("--steps", command->steps, "steps to run")->check(CLI::Range(1, 1000));
-  verify->add_option("--precision", command->precision, "fp64, fp32 or bf16");
-  verify->add_flag("--shrink", command->shrink,
-                   "a small model of the same family that the plan fits alike");
-  verify->add_flag("--show-ranks", command->show_ranks,
-                   "each rank's own loss and the digest of its parameters");
-  verify->callback([command] { run(*command); });
+  const Command verify =
+      app.add_subcommand("verify", "prove that a plan computes what one rank would");
+  verify.footer(kFooter);
+  add_run_options(verify, command->run);
+  add_short_form(verify, command->run, "--device", "run.device", "where to run, as for train");
+  verify.add_option("--steps", command->steps, "steps to run").range(1, 1000);
+  verify.add_option("--precision", command->precision, "fp64, fp32 or bf16");
+  verify.add_flag("--shrink", command->shrink,
+                  "a small model of the same family that the plan fits alike");
+  verify.add_flag("--show-ranks", command->show_ranks,
+                  "each rank's own loss and the digest of its parameters");
+  verify.on_run([command] { run(*command); });
 }
 
 }  // namespace tessera

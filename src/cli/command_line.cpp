@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <optional>
+
+#include "core/error.h"
+#include "core/nearest_name.h"
+
+namespace tessera {
+namespace {
+
+std::vector<std::string> subcommands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+struct Asked {
+  const CLI::App* app;
+  std::string words;  // "tessera bench step"
+};
+
+// What was asked for. CLI11 knows only that a subcommand is missing; this says which one was
+// misspelt.
+Asked asked_for(const CLI::App& app, const std::vector<std::string>& words) {
+  Asked asked{&app, app.get_name()};
+  for (const std::string& word : words) {
+    const std::vector<std::string> names = subcommands_of(*asked.app);
+    if (names.empty() || word.starts_with('-')) break;
+    if (std::ranges::find(names, word) == names.end()) {
+      const std::string nearest = nearest_name(word, names);
+      throw user_error("there is no subcommand {}{}", word,
+                       nearest.empty() ? "" : ": did you mean " + nearest + "?")
+          .help("see " + asked.words + " --help");
+    }
+    asked.app = asked.app->get_subcommand(word);
+    asked.words += fmt::format(" {}", word);
+  }
+  return asked;
+}
+
+std::string lower_first(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+// What CLI11 says, and the flag that is nearest to one that the command does not have.
+std::string problem_of(const CLI::ParseError& error, const CLI::App& command) {
+  std::string text = lower_first(error.what());
+  const size_t flag = text.find("--");
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || flag == std::string::npos)
+    return text;
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::string given = text.substr(flag, text.find_first_of(" =", flag) - flag);
+  const std::string nearest = nearest_name(given, names);
+  return nearest.empty() ? text : fmt::format("{}: did you mean {}?", text, nearest);
+}
+
+}  // namespace
+
+Option Option::required() const {
+  option_->required();
+  return *this;
+}
+
+Option Option::type_name(const std::string& name) const {
+  option_->type_name(name);
+  return *this;
+}
+
+Option Option::show_default() const {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option Option::delimiter(char between) const {
+  option_->delimiter(between);
+  return *this;
+}
+
+Option Option::take_all() const {
+  option_->take_all();
+  return *this;
+}
+
+Option Option::values(int count) const {
+  option_->expected(count);
+  return *this;
+}
+
+Option Option::one_of(std::vector<std::string> names) const {
+  option_->check(CLI::IsMember(std::move(names)));
+  return *this;
+}
+
+template <typename T>
+Option Option::range(T least, T most) const {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+template Option Option::range(int, int) const;
+template Option Option::range(int64_t, int64_t) const;
+template Option Option::range(double, double) const;
+
+Option Option::not_negative() const {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option Option::positive() const {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Option Option::needs(Option other) const {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Option Option::excludes(Option other) const {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Command Command::add_subcommand(const std::string& name, const std::string& doc) const {
+  return Command(*app_->add_subcommand(name, doc));
+}
+
+void Command::require_subcommand() const { app_->require_subcommand(1); }
+
+void Command::footer(const std::string& text) const { app_->footer(text); }
+
+void Command::version_flag(const std::string& version) const {
+  app_->set_version_flag("--version", version);
+}
+
+template <typename T>
+Option Command::add_option(const std::string& name, T& value, const std::string& doc) const {
+  return Option(*app_->add_option(name, value, doc));
+}
+template Option Command::add_option(const std::string&, std::string&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::optional<std::string>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<std::string>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&, int&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::optional<int>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&, int64_t&, const std::string&) const;
+template Option Command::add_option(const std::string&, uint64_t&, const std::string&) const;
+template Option Command::add_option(const std::string&, double&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<int64_t>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<double>&,
+                                    const std::string&) const;
+
+Option Command::add_option_function(const std::string& name,
+                                    std::function<void(const std::string&)> set,
+                                    const std::string& doc) const {
+  return Option(*app_->add_option_function<std::string>(name, std::move(set), doc));
+}
+
+Option Command::add_flag(const std::string& name, bool& value, const std::string& doc) const {
+  return Option(*app_->add_flag(name, value, doc));
+}
+
+bool Command::given(const std::string& name) const { return app_->count(name) > 0; }
+
+void Command::keep_rest() const { app_->prefix_command(); }
+
+std::vector<std::string> Command::rest() const { return app_->remaining(); }
+
+void Command::on_run(std::function<void()> run) const { app_->callback(std::move(run)); }
+
+CommandLine::CommandLine(const std::string& name, const std::string& doc)
+    : app_(std::make_unique<CLI::App>(doc, name)) {}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::root() { return Command(*app_); }
+
+bool CommandLine::run(std::vector<std::string> words) {
+  const Asked asked = asked_for(*app_, words);
+  std::ranges::reverse(words);  // CLI11 takes them from the end
+  try {
+    app_->parse(words);
+    return true;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0)
+      throw UserError(problem_of(error, *asked.app)).help("see " + asked.words + " --help");
+    app_->exit(error);  // --help, --version
+    return false;
+  }
+}
+
+}  // namespace tessera
