@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +12,6 @@
 
 #include "comm/failure_file.h"
 #include "core/seconds_since.h"
-#include "files/atomic_file.h"
 
 namespace tessera {
 
@@ -31,6 +29,7 @@ constexpr const char* kGone = "left nothing: it was killed, stopped or cut off";
 
 fs::path parts_of(const fs::path& run) { return run / "story"; }
 fs::path being_told(const fs::path& run) { return run / "story.tmp"; }
+fs::path told(const fs::path& run) { return run / "story.old"; }
 fs::path part_file(const fs::path& run, int rank) {
   return parts_of(run) / fmt::format("rank-{:05}.json", rank);
 }
@@ -107,10 +106,10 @@ void tell(const fs::path& run) {
     write_failure_file(run, opening(parts, stories), stories);
   }
   // At once, since a part of the story would make another one.
-  const fs::path told = run / fmt::format("story.{}.tmp", getpid());
   std::error_code ignored;
-  fs::rename(being_told(run), told, ignored);
-  fs::remove_all(told, ignored);
+  fs::remove_all(told(run), ignored);
+  fs::rename(being_told(run), told(run), ignored);
+  fs::remove_all(told(run), ignored);
 }
 
 }  // namespace
@@ -124,15 +123,19 @@ void open_story(const fs::path& run) {
 void leave_part(const fs::path& run, const StoryPart& part) {
   std::error_code error;
   if (!fs::is_directory(parts_of(run), error)) return;
-  try {
-    write_file_atomically(part_file(run, part.rank), as_text(part));
-  } catch (const std::exception&) {
-    // Told meanwhile, or the disk fails: what brought the rank here matters more.
-  }
+  // Not flushed to disk: that may take longer than this process has left. Without room for it, or
+  // with the story told meanwhile, what brought the rank here matters more.
+  const fs::path file = part_file(run, part.rank);
+  const fs::path partial = file.string() + ".tmp";
+  std::ofstream stream(partial);
+  stream << as_text(part);
+  stream.close();
+  if (stream) fs::rename(partial, file, error);
 }
 
 void tell_left_story(const fs::path& run) {
   std::error_code ignored;
+  fs::remove_all(told(run), ignored);
   if (fs::exists(being_told(run), ignored)) tell(run);
   if (begin_to_tell(run)) tell(run);
 }

@@ -51,6 +51,19 @@ def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
     assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
 
 
+def a_rank_that_is_stopped_when_nobody_waits_for_it_is_named(binary, folder):
+    """At its end, behind its last collective: over MPI, and with ranks that share memory."""
+    fault, more = "rank=3,phase=exit,step=8,action=stop", ["--set", "run.deadline_seconds=1"]
+    mpi = launched(binary, folder / "end_mpi", fault, more)
+    local = train(binary, folder / "end_local", fault, [*more, "--supervise"])
+    for done, out, told in ((mpi, folder / "end_mpi", "rank 3 failed: it does not end, and gives no sign of life for 1 s"),
+                            (local, folder / "end_local", "rank 3 was stopped by a signal")):
+        assert done.returncode == 0, done.stderr
+        story = (out / "failure.txt").read_text(encoding="utf-8")
+        assert told in story.splitlines()[0] and told in done.stderr, story
+        assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
+
+
 def signals_save(binary, folder):
     out = folder / "signals"
     run = Run(launch(binary, out, LONG, 50000), folder / "signals.log")
@@ -99,7 +112,8 @@ def another_config_or_binary_is_named_at_the_start(binary, folder):
         print(f"  named and ended after {time.monotonic() - begin:.2f} s: {told}...")
 
 
-CHECKS = [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers, signals_save,
+CHECKS = [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers,
+          a_rank_that_is_stopped_when_nobody_waits_for_it_is_named, signals_save,
           a_skipped_step_is_named_at_once, another_config_or_binary_is_named_at_the_start]
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -130,6 +131,7 @@ class Threads {
 
 class Processes {
   static constexpr double kPollSeconds = 0.005;
+  static constexpr double kCollectivesFirstSeconds = 1;
 
  public:
   Processes(LocalHub& hub, const std::function<void(RankWorld&)>& body) : hub_(hub) {
@@ -181,18 +183,22 @@ class Processes {
       if (child > 0) kill(child, signal);
   }
 
-  // Returns how many still run; a child that died of a signal could not tell the others itself.
+  // Returns how many still run; a child that died of a signal, or is stopped while nobody waits for
+  // it, could not tell the others itself.
   int reap() {
     int running = 0;
     for (size_t rank = 0; rank < children_.size(); ++rank) {
       if (children_[rank] <= 0) continue;
+      const int id = static_cast<int>(rank);
       int status = 0;
-      if (waitpid(children_[rank], &status, WNOHANG) == 0) {
+      const pid_t changed = waitpid(children_[rank], &status, WNOHANG | WUNTRACED | WCONTINUED);
+      if (changed == 0 || WIFSTOPPED(status) || WIFCONTINUED(status)) {
         ++running;
+        if (changed != 0) stopped_at_[id] = WIFSTOPPED(status) ? Clock::now() : Clock::time_point{};
+        fail_if_stopped_for_long(id);
         continue;
       }
       children_[rank] = 0;
-      const int id = static_cast<int>(rank);
       if (WIFSIGNALED(status))
         hub_.fail(id, id, Failure::Peer,
                   fmt::format("rank {} was ended by signal {} ({})", rank, WTERMSIG(status),
@@ -204,11 +210,22 @@ class Processes {
     return running;
   }
 
+  // Those that wait for it in a collective come first: they can say in which.
+  void fail_if_stopped_for_long(int rank) {
+    const Clock::time_point since = stopped_at_[rank];
+    if (since == Clock::time_point{} || hub_.failed()) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - since).count();
+    if (seconds > hub_.options().deadline_seconds + kCollectivesFirstSeconds)
+      hub_.fail(rank, rank, Failure::Peer,
+                fmt::format("rank {} was stopped by a signal {:.3g} s ago", rank, seconds));
+  }
+
   LocalHub& hub_;
   // They ask the run for something: handed on to every rank, and not acted upon here.
   const BlockedSignals signals_{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
   pid_t group_ = 0;
   std::vector<pid_t> children_;
+  std::map<int, Clock::time_point> stopped_at_;  // by rank; zero: it runs
 };
 
 }  // namespace

@@ -103,6 +103,7 @@ class MpiEngine {
   MpiOperation::Missing look_at_wait(MpiJob& job);
   void ask(MpiJob& job, int silent);
   void check_answer(const MpiJob& job, const MpiOperation::Missing& missing, int silent);
+  void ask_who_has_not_ended();
   void send_notice(const Notice& notice, int to);
   void drop_taken_notices();
   void take_notice(const Notice& notice);
@@ -138,7 +139,8 @@ class MpiEngine {
     int64_t step = -1, begun = 0;
     std::optional<Clock::time_point> awaited_since;
   };
-  std::vector<Answer> answers_;  // the last of each rank
+  std::vector<Answer> answers_;           // the last of each rank
+  Clock::time_point asked_for_end_at_{};  // when those that have not ended were last asked
   std::function<bool()> told_to_end_;
   std::thread thread_;
 };

@@ -122,6 +122,33 @@ void MpiEngine::ask(MpiJob& job, int silent) {
   send_notice({.kind = NoticeKind::Ask, .round = round_, .rank = rank_}, silent);
 }
 
+// While this rank waits for the others to end. Those that live answer, whatever keeps them.
+void MpiEngine::ask_who_has_not_ended() {
+  const Clock::time_point now = Clock::now();
+  if (now - asked_for_end_at_ < kAskPause) return;
+  asked_for_end_at_ = now;
+  std::vector<int> late;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!listening_ || failures_.contains(round_)) return;
+    for (int other = 0; other < size_; ++other)
+      if (ended_[static_cast<size_t>(other)] < round_) late.push_back(other);
+  }
+  for (const int rank : late) {
+    Answer& answer = answers_[static_cast<size_t>(rank)];
+    if (!answer.awaited_since) answer.awaited_since = now;
+    if (std::chrono::duration<double>(now - *answer.awaited_since).count() > deadline_seconds_) {
+      const std::lock_guard lock(mutex_);
+      failures_.try_emplace(
+          round_, MpiFailure{rank, fmt::format("it does not end, and gives no sign of life for "
+                                               "{:.3g} s",
+                                               deadline_seconds_)});
+      return;
+    }
+    send_notice({.kind = NoticeKind::Ask, .round = round_, .rank = rank_}, rank);
+  }
+}
+
 // Throws when it has gone on to a later step, or gives no answer although all are to end.
 void MpiEngine::check_answer(const MpiJob& job, const MpiOperation::Missing& missing, int silent) {
   const Answer& answer = answers_[static_cast<size_t>(silent)];

@@ -56,15 +56,17 @@ void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptio
   }
   engine_->announce(failure);
   engine_->await_announcements(options.grace_seconds);
-  story.end(failure.has_value() || engine_->failure());
-  if (error) std::rethrow_exception(error);
   failure = engine_->failure();
-  if (!failure) return;
-  const PeerError stopped(failure->guilty_rank,
-                          fmt::format("rank {}/{}: ended, but rank {} failed: {}", rank(), size(),
-                                      failure->guilty_rank, failure->text));
-  if (report) report(stopped);
-  throw PeerError(stopped);
+  if (failure && !error) {
+    const PeerError stopped(failure->guilty_rank,
+                            fmt::format("rank {}/{}: ended, but rank {} failed: {}", rank(), size(),
+                                        failure->guilty_rank, failure->text));
+    error = std::make_exception_ptr(stopped);
+    if (report) report(stopped);
+    story.gave_up(stopped);
+  }
+  story.end(failure.has_value());
+  if (error) std::rethrow_exception(error);
 }
 
 void run_mpi_rank(const std::function<void(RankWorld&)>& body, const MpiOptions& options) {
