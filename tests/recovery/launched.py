@@ -51,13 +51,13 @@ def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
     assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
 
 
-def a_rank_that_is_stopped_when_nobody_waits_for_it_is_named(binary, folder):
-    """At its end, behind its last collective: over MPI, and with ranks that share memory."""
-    fault, more = "rank=3,phase=exit,step=8,action=stop", ["--set", "run.deadline_seconds=1"]
-    mpi = launched(binary, folder / "end_mpi", fault, more)
-    local = train(binary, folder / "end_local", fault, [*more, "--supervise"])
-    for done, out, told in ((mpi, folder / "end_mpi", "rank 3 failed: it does not end, and gives no sign of life for 1 s"),
-                            (local, folder / "end_local", "rank 3 was stopped by a signal")):
+def a_rank_that_does_not_end_is_named(binary, folder):
+    """Behind its last collective nobody waits for it in one: over MPI, and with ranks that share memory."""
+    fault, more = "rank=3,phase=exit,step=8,action=", ["--set", "run.deadline_seconds=1"]
+    mpi = launched(binary, folder / "end_mpi", fault + "stop", more)
+    local = train(binary, folder / "end_local", fault + "hang", [*more, "--supervise"])
+    for done, out, told in ((mpi, folder / "end_mpi", "rank 3 failed: it does not end, 1 s after this one"),
+                            (local, folder / "end_local", "rank 3 does not end, 1 s after the first that did")):
         assert done.returncode == 0, done.stderr
         story = (out / "failure.txt").read_text(encoding="utf-8")
         assert told in story.splitlines()[0] and told in done.stderr, story
@@ -113,7 +113,7 @@ def another_config_or_binary_is_named_at_the_start(binary, folder):
 
 
 CHECKS = [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers,
-          a_rank_that_is_stopped_when_nobody_waits_for_it_is_named, signals_save,
+          a_rank_that_does_not_end_is_named, signals_save,
           a_skipped_step_is_named_at_once, another_config_or_binary_is_named_at_the_start]
 
 if __name__ == "__main__":

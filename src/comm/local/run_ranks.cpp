@@ -14,12 +14,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "comm/peer_error.h"
 #include "core/blocked_signals.h"
+#include "core/seconds_since.h"
 #include "core/start_threads.h"
 
 namespace tessera {
@@ -77,17 +79,40 @@ bool grace_is_over(const LocalHub& hub, Clock::time_point& failed_at, double gra
   return std::chrono::duration<double>(Clock::now() - failed_at).count() > grace_seconds;
 }
 
+// What ranks do together is done when the first has ended well: the others must follow.
+class LastRanks {
+ public:
+  explicit LastRanks(LocalHub& hub) : hub_(hub) {}
+
+  void look(const std::vector<bool>& running) {
+    const auto late = std::find(running.begin(), running.end(), true);
+    if (hub_.failed() || late == running.end()) return;
+    if (std::find(running.begin(), running.end(), false) == running.end()) return;
+    if (!first_end_) first_end_ = Clock::now();
+    const double deadline = hub_.options().deadline_seconds;
+    if (seconds_since(*first_end_) < deadline) return;
+    const int rank = static_cast<int>(late - running.begin());
+    hub_.fail(
+        rank, rank, Failure::Peer,
+        fmt::format("rank {} does not end, {:.3g} s after the first that did", rank, deadline));
+  }
+
+ private:
+  LocalHub& hub_;
+  std::optional<Clock::time_point> first_end_;
+};
+
 class Threads {
  public:
   Threads(LocalHub& hub, const std::function<void(RankWorld&)>& body)
       : hub_(hub),
         errors_(static_cast<size_t>(hub.options().ranks)),
-        running_(hub.options().ranks) {
-    threads_ = start_threads(running_, [this, &body](int rank) {
+        running_(static_cast<size_t>(hub.options().ranks), true) {
+    threads_ = start_threads(hub.options().ranks, [this, &body](int rank) {
       const std::exception_ptr error = run_rank(hub_, rank, body);
       const std::lock_guard lock(mutex_);
       errors_[static_cast<size_t>(rank)] = error;
-      --running_;
+      running_[static_cast<size_t>(rank)] = false;
       ended_.notify_one();
     });
   }
@@ -95,12 +120,16 @@ class Threads {
   void join(double grace_seconds, const std::function<void()>& on_failure) {
     Clock::time_point failed_at{};
     const auto fails = [&] { return hub_.failed() && failed_at == Clock::time_point{}; };
+    const auto all_ended = [this] {
+      return std::find(running_.begin(), running_.end(), true) == running_.end();
+    };
+    LastRanks last(hub_);
     std::unique_lock lock(mutex_);
     while (true) {
-      ended_.wait_for(lock, std::chrono::milliseconds(100),
-                      [&] { return running_ == 0 || fails(); });
+      ended_.wait_for(lock, std::chrono::milliseconds(100), [&] { return all_ended() || fails(); });
+      last.look(running_);
       if (fails() && on_failure) on_failure();
-      if (running_ == 0) break;
+      if (all_ended()) break;
       if (grace_is_over(hub_, failed_at, grace_seconds)) leave_stuck();
     }
     lock.unlock();
@@ -123,7 +152,7 @@ class Threads {
 
   LocalHub& hub_;
   std::vector<std::exception_ptr> errors_;
-  int running_;
+  std::vector<bool> running_;  // by rank
   std::mutex mutex_;
   std::condition_variable ended_;
   std::vector<std::thread> threads_;
@@ -131,7 +160,6 @@ class Threads {
 
 class Processes {
   static constexpr double kPollSeconds = 0.005;
-  static constexpr double kCollectivesFirstSeconds = 1;
 
  public:
   Processes(LocalHub& hub, const std::function<void(RankWorld&)>& body) : hub_(hub) {
@@ -157,7 +185,9 @@ class Processes {
 
   void join(double grace_seconds, const std::function<void()>& on_failure) {
     Clock::time_point failed_at{};
+    LastRanks last(hub_);
     while (reap() > 0) {
+      last.look(running());
       if (hub_.failed() && failed_at == Clock::time_point{} && on_failure) on_failure();
       if (grace_is_over(hub_, failed_at, grace_seconds)) signal_all(SIGKILL);
       if (const int signal = signals_.next_within(kPollSeconds); signal != 0) signal_all(signal);
@@ -183,22 +213,24 @@ class Processes {
       if (child > 0) kill(child, signal);
   }
 
-  // Returns how many still run; a child that died of a signal, or is stopped while nobody waits for
-  // it, could not tell the others itself.
+  std::vector<bool> running() const {
+    std::vector<bool> running;
+    for (const pid_t child : children_) running.push_back(child > 0);
+    return running;
+  }
+
+  // Returns how many still run; a child that died of a signal could not tell the others itself.
   int reap() {
     int running = 0;
     for (size_t rank = 0; rank < children_.size(); ++rank) {
       if (children_[rank] <= 0) continue;
-      const int id = static_cast<int>(rank);
       int status = 0;
-      const pid_t changed = waitpid(children_[rank], &status, WNOHANG | WUNTRACED | WCONTINUED);
-      if (changed == 0 || WIFSTOPPED(status) || WIFCONTINUED(status)) {
+      if (waitpid(children_[rank], &status, WNOHANG) == 0) {
         ++running;
-        if (changed != 0) stopped_at_[id] = WIFSTOPPED(status) ? Clock::now() : Clock::time_point{};
-        fail_if_stopped_for_long(id);
         continue;
       }
       children_[rank] = 0;
+      const int id = static_cast<int>(rank);
       if (WIFSIGNALED(status))
         hub_.fail(id, id, Failure::Peer,
                   fmt::format("rank {} was ended by signal {} ({})", rank, WTERMSIG(status),
@@ -210,22 +242,11 @@ class Processes {
     return running;
   }
 
-  // Those that wait for it in a collective come first: they can say in which.
-  void fail_if_stopped_for_long(int rank) {
-    const Clock::time_point since = stopped_at_[rank];
-    if (since == Clock::time_point{} || hub_.failed()) return;
-    const double seconds = std::chrono::duration<double>(Clock::now() - since).count();
-    if (seconds > hub_.options().deadline_seconds + kCollectivesFirstSeconds)
-      hub_.fail(rank, rank, Failure::Peer,
-                fmt::format("rank {} was stopped by a signal {:.3g} s ago", rank, seconds));
-  }
-
   LocalHub& hub_;
   // They ask the run for something: handed on to every rank, and not acted upon here.
   const BlockedSignals signals_{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
   pid_t group_ = 0;
   std::vector<pid_t> children_;
-  std::map<int, Clock::time_point> stopped_at_;  // by rank; zero: it runs
 };
 
 }  // namespace

@@ -88,6 +88,28 @@ TEST(RunRanksDeathTest, AThreadThatNeverEndsTakesTheProcessWithItAndIsNamed) {
               "rank 0/2: barrier #0 end over all=.0,1.: no reply from rank 1");
 }
 
+void never_end_as_rank_1(RankWorld& world) {
+  while (world.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+TEST(RunRanks, AProcessThatDoesNotFollowTheOthersToTheirEndIsNamed) {
+  try {
+    run_ranks(3, never_end_as_rank_1,
+              {.processes = true, .deadline_seconds = 0.2, .grace_seconds = 0.1});
+    FAIL() << "nothing was thrown";
+  } catch (const PeerError& error) {
+    EXPECT_EQ(error.guilty_rank(), 1);
+    EXPECT_STREQ(error.what(), "rank 1 does not end, 0.2 s after the first that did");
+  }
+}
+
+TEST(RunRanksDeathTest, AThreadThatDoesNotFollowTheOthersToTheirEndIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run_ranks(3, never_end_as_rank_1, {.deadline_seconds = 0.2, .grace_seconds = 0.1}),
+              testing::ExitedWithCode(kPeerExitStatus),
+              "rank 1 does not end, 0.2 s after the first");
+}
+
 TEST(RunRanks, SixtyFourThreadsShareAFewCores) {
   run_ranks(64, [](RankWorld& world) {
     std::vector<float> data(5000, static_cast<float>(world.rank()));

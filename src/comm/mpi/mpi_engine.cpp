@@ -132,7 +132,6 @@ bool MpiEngine::pass() {
   const std::lock_guard lock(pass_);
   take_new_jobs();
   const bool noticed = take_notices();
-  ask_who_has_not_ended();
   return advance_all() || noticed;
 }
 

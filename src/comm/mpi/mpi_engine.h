@@ -71,7 +71,7 @@ class MpiEngine {
   // Tells all ranks that this one has ended its round, or why it failed.
   void announce(const std::optional<MpiFailure>& failure);
   // Waits until all ranks have announced the end of this round; not longer than `grace_seconds`
-  // once one has failed.
+  // once one has failed, which is also one that takes longer than the deadline to follow this rank.
   void await_announcements(double grace_seconds);
   bool all_ranks_answer() const { return all_answer_; }
 
@@ -103,13 +103,13 @@ class MpiEngine {
   MpiOperation::Missing look_at_wait(MpiJob& job);
   void ask(MpiJob& job, int silent);
   void check_answer(const MpiJob& job, const MpiOperation::Missing& missing, int silent);
-  void ask_who_has_not_ended();
   void send_notice(const Notice& notice, int to);
   void drop_taken_notices();
   void take_notice(const Notice& notice);
   void post_notice_receive();
   bool take_notices();
   bool everyone_announced() const;
+  int first_that_has_not_announced() const;
 
   int rank_ = 0, size_ = 1, notice_tag_ = 0;
   std::mutex pass_;  // held while the thread looks at its jobs; taken before the other
@@ -139,8 +139,7 @@ class MpiEngine {
     int64_t step = -1, begun = 0;
     std::optional<Clock::time_point> awaited_since;
   };
-  std::vector<Answer> answers_;           // the last of each rank
-  Clock::time_point asked_for_end_at_{};  // when those that have not ended were last asked
+  std::vector<Answer> answers_;  // the last of each rank
   std::function<bool()> told_to_end_;
   std::thread thread_;
 };

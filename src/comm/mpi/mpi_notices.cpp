@@ -7,6 +7,7 @@
 #include "comm/mpi/mpi_check.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/peer_error.h"
+#include "core/seconds_since.h"
 
 namespace tessera {
 namespace {
@@ -35,20 +36,29 @@ void MpiEngine::announce(const std::optional<MpiFailure>& failure) {
   to_engine_.notify_one();
 }
 
-bool MpiEngine::everyone_announced() const {
-  return std::all_of(ended_.begin(), ended_.end(), [this](int round) { return round >= round_; });
+int MpiEngine::first_that_has_not_announced() const {
+  const auto late =
+      std::find_if(ended_.begin(), ended_.end(), [this](int round) { return round < round_; });
+  return static_cast<int>(late - ended_.begin());
 }
+
+bool MpiEngine::everyone_announced() const { return first_that_has_not_announced() == size_; }
 
 void MpiEngine::await_announcements(double grace_seconds) {
   std::unique_lock lock(mutex_);
   listening_ = true;
   to_engine_.notify_one();
+  const Clock::time_point begin = Clock::now();
   std::optional<Clock::time_point> failed_at;
   while (!to_ranks_.wait_for(lock, std::chrono::milliseconds(20),
                              [this] { return everyone_announced() || broken_; })) {
+    if (!failures_.contains(round_) && seconds_since(begin) > deadline_seconds_)
+      failures_.emplace(round_, MpiFailure{first_that_has_not_announced(),
+                                           fmt::format("it does not end, {:.3g} s after this one",
+                                                       deadline_seconds_)});
     if (!failures_.contains(round_)) continue;
     if (!failed_at) failed_at = Clock::now();
-    if (std::chrono::duration<double>(Clock::now() - *failed_at).count() < grace_seconds) continue;
+    if (seconds_since(*failed_at) < grace_seconds) continue;
     all_answer_ = false;
     break;
   }
@@ -120,33 +130,6 @@ void MpiEngine::ask(MpiJob& job, int silent) {
   Answer& answer = answers_[static_cast<size_t>(silent)];
   if (!answer.awaited_since) answer.awaited_since = job.asked_at;
   send_notice({.kind = NoticeKind::Ask, .round = round_, .rank = rank_}, silent);
-}
-
-// While this rank waits for the others to end. Those that live answer, whatever keeps them.
-void MpiEngine::ask_who_has_not_ended() {
-  const Clock::time_point now = Clock::now();
-  if (now - asked_for_end_at_ < kAskPause) return;
-  asked_for_end_at_ = now;
-  std::vector<int> late;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!listening_ || failures_.contains(round_)) return;
-    for (int other = 0; other < size_; ++other)
-      if (ended_[static_cast<size_t>(other)] < round_) late.push_back(other);
-  }
-  for (const int rank : late) {
-    Answer& answer = answers_[static_cast<size_t>(rank)];
-    if (!answer.awaited_since) answer.awaited_since = now;
-    if (std::chrono::duration<double>(now - *answer.awaited_since).count() > deadline_seconds_) {
-      const std::lock_guard lock(mutex_);
-      failures_.try_emplace(
-          round_, MpiFailure{rank, fmt::format("it does not end, and gives no sign of life for "
-                                               "{:.3g} s",
-                                               deadline_seconds_)});
-      return;
-    }
-    send_notice({.kind = NoticeKind::Ask, .round = round_, .rank = rank_}, rank);
-  }
 }
 
 // Throws when it has gone on to a later step, or gives no answer although all are to end.
