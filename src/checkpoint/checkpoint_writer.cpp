@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "checkpoint/shard_file.h"
+#include "comm/peer_error.h"
 #include "comm/texts.h"
 #include "files/errno_text.h"
 #include "files/make_folder.h"
@@ -23,11 +24,14 @@ FaultPhase phase_of(FileCall call) {
   return call == FileCall::Rename ? FaultPhase::Rename : FaultPhase::Fsync;
 }
 
-// What `act` throws, as text; empty: nothing.
+// What `act` throws, as text; empty: nothing. A rank that is gone is not what a save can do
+// without.
 template <typename F>
 std::string error_of(F&& act) {
   try {
     act();
+  } catch (const PeerError&) {
+    throw;
   } catch (const std::exception& error) {
     const std::string text = error.what();
     return text.empty() ? "unknown error" : text;

@@ -51,7 +51,7 @@ class CheckpointWriter {
   double save(const CheckpointFacts& facts);
   // What became of a save, once; nothing while none has ended.
   std::optional<SaveOutcome> take_outcome();
-  void finish();  // waits for the last one
+  void finish();  // waits for the last one; throws PeerError, as both above, where a rank was lost
 
  private:
   SaveOutcome write(const CheckpointFacts& facts);

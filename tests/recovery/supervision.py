@@ -60,6 +60,14 @@ def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
     assert last_checkpoint(out) == last_checkpoint(undisturbed), "other bits than those of the undisturbed run"
 
 
+def a_rank_that_is_lost_in_the_last_save_is_no_lack_of_room(binary, folder):
+    done = train(binary, folder / "last_save", fault="rank=1,phase=rename,step=8,action=stop",
+                 more=["--supervise", "--set", "run.deadline_seconds=1"])
+    assert done.returncode == 0 and "supervisor: restart 1" in done.stderr, done.stderr
+    assert "no reply from rank 1 for 1 s" in done.stderr, done.stderr
+    assert "CHECKPOINT OF STEP" not in done.stderr and "make room" not in done.stderr, done.stderr
+
+
 def a_hanging_thread_is_named(binary, folder):
     out = folder / "thread"
     begin = time.monotonic()
@@ -133,7 +141,8 @@ def fewer_ranks_take_over(binary, folder):
 
 
 CHECKS = [a_death_is_seen_and_the_run_goes_on, nobody_is_left_when_the_supervisor_is_killed,
-          a_stopped_rank_is_named_and_the_run_recovers, a_hanging_thread_is_named,
+          a_stopped_rank_is_named_and_the_run_recovers, a_rank_that_is_lost_in_the_last_save_is_no_lack_of_room,
+          a_hanging_thread_is_named,
           a_stale_run_cannot_write, signals_save, fewer_ranks_take_over]
 
 
