@@ -15,6 +15,7 @@
 #include "train/continued_config.h"
 #include "train/loss_plot.h"
 #include "train/same_start.h"
+#include "train/stop_signal.h"
 #include "train/stored_model.h"
 #include "train/trainer.h"
 
@@ -183,6 +184,7 @@ void train_as_processes(const TrainOptions& options, const Beginning& beginning)
 
 void train_as_mpi_rank(const TrainOptions& options, const Beginning& beginning) {
   const RunConfig& run = beginning.config.run;
+  const StopSignal until_all_have_ended;  // a rank that is told to end has a story to leave
   run_mpi_rank([&](RankWorld& world) { train(options, beginning, &world); },
                {.deadline_seconds = run.deadline_seconds,
                 .run_folder = run.out,

@@ -14,6 +14,7 @@ namespace {
 // A signal handler can reach nothing but a global, and it may run in any thread of the process.
 std::atomic<int> received = 0;
 std::atomic<bool> save_asked = false;
+std::atomic<int> holders = 0;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 // Whoever presses a key waits for a sign; in a job, ranks have another group than the terminal's.
@@ -37,6 +38,7 @@ void on_save_signal(int /*number*/) { save_asked = true; }
 }  // namespace
 
 StopSignal::StopSignal() {
+  if (holders++ > 0) return;
   received = 0;
   save_asked = false;
   std::signal(SIGUSR1, on_save_signal);
@@ -46,6 +48,7 @@ StopSignal::StopSignal() {
 }
 
 StopSignal::~StopSignal() {
+  if (--holders > 0) return;
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGUSR1, SIG_DFL);

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// Installs the handlers for its lifetime; one at a time.
+// Installs the handlers for its lifetime; several share them, and know of the same signals.
 class StopSignal {
  public:
   StopSignal();

@@ -31,14 +31,16 @@ def undisturbed(binary, folder):
 
 
 def a_killed_rank_is_named_and_the_run_recovers(binary, folder):
-    out = folder / "killed"
-    done = launched(binary, out, "rank=1,phase=collective,step=6,action=kill")
-    assert done.returncode == 0, done.stderr
-    story = (out / "failure.txt").read_text(encoding="utf-8")
-    assert "hangs on rank 1, which left nothing: it was killed" in story.splitlines()[0], story
-    assert "waits for rank 1 in" in story and "rank 1 left nothing" in story, story
-    assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
-    assert not (out / "story").exists(), "the parts of the story are left"
+    """In a step, where others wait for it in a collective, and at its end, where they wait for it alone."""
+    for phase, step, waits in (("collective", 6, "waits for rank 1 in"), ("exit", 8, "waits for nobody")):
+        out = folder / f"killed_{phase}"
+        done = launched(binary, out, f"rank=1,phase={phase},step={step},action=kill")
+        assert done.returncode == 0, done.stderr
+        story = (out / "failure.txt").read_text(encoding="utf-8")
+        assert "hangs on rank 1, which left nothing: it was killed" in story.splitlines()[0], story
+        assert waits in story and "rank 1 left nothing" in story, story
+        assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
+        assert not list(out.glob("story*")), "parts of the story are left"
 
 
 def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
