@@ -28,9 +28,10 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh $(PRESET) $(ARGS)
 
-test-all: test ## every test, every legal plan of up to eight ranks against one rank, every rank killed in every phase
+test-all: test ## every test, every legal plan of up to eight ranks against one rank, every rank killed in every phase, random faults
 	@$(BUILD)/tessera_plan_tests --all --gtest_brief=1
 	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
+	@python3 tests/recovery/random_faults.py --binary $(BUILD)/tessera --load
 
 fuzz: ## half a minute of hostile input for each reader of files (ARGS goes to fuzz/run.py: ARGS='--seconds 600 config')
 	@tools/setup.sh build fuzz
