@@ -202,9 +202,7 @@ void add_bench_collectives(Command bench) {
   collectives.add_option("--dtype", command->dtype, "fp32, bf16, fp64 or int32")
       .one_of({"fp32", "bf16", "fp64", "int32"})
       .show_default();
-  collectives.add_option("--reduction", command->reduction, "sum, mean, min or max")
-      .one_of({"sum", "mean", "min", "max"})
-      .show_default();
+  add_reduction_option(collectives, command->reduction);
   add_json_flag(collectives, command->json);
   collectives.on_run([command] { run(*command); });
 }

@@ -189,9 +189,7 @@ void add_collectives_command(Command app) {
   collectives.add_option("--ranks", command->ranks, "how many ranks, as threads")
       .range(1, 64)
       .show_default();
-  collectives.add_option("--reduction", command->reduction, "sum, mean, min or max")
-      .one_of({"sum", "mean", "min", "max"})
-      .show_default();
+  add_reduction_option(collectives, command->reduction);
   add_json_flag(collectives, command->json);
   collectives.on_run([command] { run(*command); });
 }

@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
                                     tessera::errno_text(error.code().value()))
                     .help("check the path and its rights")
                     .report(),
-                2);
+                tessera::kUserExitStatus);
   } catch (const tessera::PeerError& error) {
     return fail(fmt::format("error: {}\n", error.what()), tessera::kPeerExitStatus);
   } catch (const std::exception& error) {

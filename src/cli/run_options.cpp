@@ -56,6 +56,12 @@ void add_json_flag(Command command, bool& json) {
                    "print one JSON object on standard output and nothing else there");
 }
 
+void add_reduction_option(Command command, std::string& reduction) {
+  command.add_option("--reduction", reduction, "sum, mean, min or max")
+      .one_of({"sum", "mean", "min", "max"})
+      .show_default();
+}
+
 void add_settings(Command command, RunOptions& options) {
   command
       .add_option("--set", options.overrides,

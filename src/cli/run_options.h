@@ -28,6 +28,7 @@ struct RunOptions {
 };
 
 void add_json_flag(Command command, bool& json);
+void add_reduction_option(Command command, std::string& reduction);
 // Adds --set, --mesh and --json.
 void add_settings(Command command, RunOptions& options);
 // Adds the config file, --set, --model, --seed and --json. `options` must live as long as the

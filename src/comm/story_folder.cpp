@@ -107,7 +107,6 @@ void tell(const fs::path& run) {
   }
   // At once, since a part of the story would make another one.
   std::error_code ignored;
-  fs::remove_all(told(run), ignored);
   fs::rename(being_told(run), told(run), ignored);
   fs::remove_all(told(run), ignored);
 }

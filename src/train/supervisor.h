@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
+
 namespace tessera {
 
 inline constexpr int kGaveUpExitStatus = 4;      // every restart was used
@@ -20,7 +22,7 @@ struct SupervisorOptions {
   double first_pause_seconds = 0.5;   // doubled after each failure without progress
   double longest_pause_seconds = 30;
   // Exit codes of the command that no restart would change: bad input.
-  std::vector<int> final_codes = {2};
+  std::vector<int> final_codes = {kUserExitStatus};
   int stop_signal = 0;  // what SIGINT and SIGTERM are handed on as; 0: as they came
   std::FILE* log = stderr;
 };

@@ -79,6 +79,10 @@ bool grace_is_over(const LocalHub& hub, Clock::time_point& failed_at, double gra
   return std::chrono::duration<double>(Clock::now() - failed_at).count() > grace_seconds;
 }
 
+bool any_runs(const std::vector<bool>& running) {
+  return std::find(running.begin(), running.end(), true) != running.end();
+}
+
 // What ranks do together is done when the first has ended well: the others must follow.
 class LastRanks {
  public:
@@ -120,16 +124,14 @@ class Threads {
   void join(double grace_seconds, const std::function<void()>& on_failure) {
     Clock::time_point failed_at{};
     const auto fails = [&] { return hub_.failed() && failed_at == Clock::time_point{}; };
-    const auto all_ended = [this] {
-      return std::find(running_.begin(), running_.end(), true) == running_.end();
-    };
     LastRanks last(hub_);
     std::unique_lock lock(mutex_);
     while (true) {
-      ended_.wait_for(lock, std::chrono::milliseconds(100), [&] { return all_ended() || fails(); });
+      ended_.wait_for(lock, std::chrono::milliseconds(100),
+                      [&] { return !any_runs(running_) || fails(); });
       last.look(running_);
       if (fails() && on_failure) on_failure();
-      if (all_ended()) break;
+      if (!any_runs(running_)) break;
       if (grace_is_over(hub_, failed_at, grace_seconds)) leave_stuck();
     }
     lock.unlock();
@@ -186,8 +188,8 @@ class Processes {
   void join(double grace_seconds, const std::function<void()>& on_failure) {
     Clock::time_point failed_at{};
     LastRanks last(hub_);
-    while (reap() > 0) {
-      last.look(running());
+    for (std::vector<bool> running = reap(); any_runs(running); running = reap()) {
+      last.look(running);
       if (hub_.failed() && failed_at == Clock::time_point{} && on_failure) on_failure();
       if (grace_is_over(hub_, failed_at, grace_seconds)) signal_all(SIGKILL);
       if (const int signal = signals_.next_within(kPollSeconds); signal != 0) signal_all(signal);
@@ -213,20 +215,15 @@ class Processes {
       if (child > 0) kill(child, signal);
   }
 
-  std::vector<bool> running() const {
-    std::vector<bool> running;
-    for (const pid_t child : children_) running.push_back(child > 0);
-    return running;
-  }
-
-  // Returns how many still run; a child that died of a signal could not tell the others itself.
-  int reap() {
-    int running = 0;
+  // Returns which still run, by rank; a child that died of a signal could not tell the others
+  // itself.
+  std::vector<bool> reap() {
+    std::vector<bool> running(children_.size(), false);
     for (size_t rank = 0; rank < children_.size(); ++rank) {
       if (children_[rank] <= 0) continue;
       int status = 0;
       if (waitpid(children_[rank], &status, WNOHANG) == 0) {
-        ++running;
+        running[rank] = true;
         continue;
       }
       children_[rank] = 0;

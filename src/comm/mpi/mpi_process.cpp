@@ -52,7 +52,7 @@ void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptio
     error = std::current_exception();
     failure = failure_of(thrown, rank(), engine_->failure());
     if (report) report(thrown);
-    story.gave_up(thrown);
+    story.gave_up(*failure);
   }
   engine_->announce(failure);
   engine_->await_announcements(options.grace_seconds);
@@ -63,7 +63,7 @@ void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptio
                                         failure->guilty_rank, failure->text));
     error = std::make_exception_ptr(stopped);
     if (report) report(stopped);
-    story.gave_up(stopped);
+    story.gave_up({failure->guilty_rank, stopped.what(), failure->bad_input});
   }
   story.end(failure.has_value());
   if (error) std::rethrow_exception(error);

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 
-#include "comm/peer_error.h"
 #include "comm/story_folder.h"
 
 namespace tessera {
@@ -52,9 +51,9 @@ void MpiStory::watch(const std::stop_token& stop) {
   }
 }
 
-void MpiStory::gave_up(const std::exception& error) { leave("gave up", &error); }
+void MpiStory::gave_up(const MpiFailure& why) { leave("gave up", &why); }
 
-void MpiStory::leave(const std::string& life, const std::exception* error) {
+void MpiStory::leave(const std::string& life, const MpiFailure* why) {
   const std::lock_guard lock(mutex_);
   if (!begun_ || gave_up_) return;
   StoryPart part{.rank = engine_.rank(),
@@ -62,14 +61,12 @@ void MpiStory::leave(const std::string& life, const std::exception* error) {
                  .time_ms = now_ms(),
                  .story = story_of(engine_.record(), engine_.steps().step)};
   part.story.life = fmt::format("{} (process {})", life, getpid());
-  if (error) {
-    const auto* peer = dynamic_cast<const PeerError*>(error);
+  if (why) {
     const std::optional<MpiFailure> known = engine_.failure();
-    part.error = error->what();
-    part.guilty = peer ? peer->guilty_rank() : part.rank;
-    part.bad_input =
-        dynamic_cast<const UserError*>(error) != nullptr || (known && known->bad_input);
-    part.first = !known || known->text == part.error;
+    part.error = why->text;
+    part.guilty = why->guilty_rank;
+    part.bad_input = why->bad_input;
+    part.first = !known || known->text == why->text;
     gave_up_ = true;
   }
   leave_part(run_, part);

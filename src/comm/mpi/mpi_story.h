@@ -26,13 +26,13 @@ class MpiStory {
 
   void begin();  // from here on there is a story to tell
   // Before the others learn of it.
-  void gave_up(const std::exception& error);
+  void gave_up(const MpiFailure& why);
   // Once all have left their parts that can.
   void end(bool failed);
 
  private:
   void watch(const std::stop_token& stop);
-  void leave(const std::string& life, const std::exception* error);
+  void leave(const std::string& life, const MpiFailure* why);
 
   MpiEngine& engine_;
   const std::filesystem::path run_;  // empty: nowhere
