@@ -90,6 +90,17 @@ TEST(Config, PrintsTomlThatReadsBackToTheSameText) {
   EXPECT_NE(text.find("\nlearning_rate = 3.0\n"), std::string::npos) << text;
 }
 
+// TOML would give these numbers back in other words: found by the fuzzer.
+TEST(Config, PrintsModelSettingsThatReadBackToTheSameText) {
+  for (const std::string text :
+       {"-0", "-0.0", "1e5", "1E5", "1.50", "1e400", "007", ".5", "1 # 2"}) {
+    const Config config = parse("", {"model.rope_theta=" + text});
+    EXPECT_EQ(parse(to_toml(config)).model, config.model) << to_toml(config);
+  }
+  const Config zero = parse("[model]\nrope_theta = -0e32\n");
+  EXPECT_EQ(parse(to_toml(zero)).model, zero.model) << to_toml(zero);
+}
+
 // The models refuse such keys, but only after the config is read: found by the fuzzer.
 TEST(Config, PrintsKeysOfAnyTextThatReadBack) {
   const Config config = parse("[model]\n'\"b\".txt' = 3\n'' = 4\n[plan.dims]\n'a b' = 'mlp'\n");

@@ -60,17 +60,16 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
   }
 }
 
+// A number or a boolean that TOML reads back to the same text. It does not where a zero leads or a
+// point lacks digits, and gives "-0", "1e5" and "1.50" back in other words.
 bool is_plain_value(const std::string& text) {
-  if (text == "true" || text == "false") return true;
   double number = 0;
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, number);
-  if (text.empty() || result.ec != std::errc{} || result.ptr != end || !std::isfinite(number))
-    return false;
-  // TOML wants digits on both sides of a point, and none in front of a leading zero.
+  const bool is_number = result.ec == std::errc{} && result.ptr == end && std::isfinite(number);
+  if (!is_number && text != "true" && text != "false") return false;
   try {
-    (void)toml::parse("x = " + text);
-    return true;
+    return text_of("x", *toml::parse("x = " + text).get("x"), "") == text;
   } catch (const toml::parse_error&) {
     return false;
   }
