@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpKind -> OpDef and names, made from the one list. A missing definition is a link error that
+// OpKind -> OpDef, made from the one list. A missing definition is a link error that
 // names it.
 #include <array>
 
@@ -18,21 +18,6 @@ const OpDef& op_def(OpKind op) {
 #undef OP
   };
   return *table.at(static_cast<size_t>(op));
-}
-
-std::string_view name(OpKind op) {
-  static constexpr std::array<std::string_view, kNumOps> names{
-#define OP(name, folder) #name,
-#include "ops/op_list.def"
-#undef OP
-  };
-  return names.at(static_cast<size_t>(op));
-}
-
-std::optional<OpKind> op_from_name(std::string_view text) {
-  for (int i = 0; i < kNumOps; ++i)
-    if (name(static_cast<OpKind>(i)) == text) return static_cast<OpKind>(i);
-  return std::nullopt;
 }
 
 }  // namespace tessera

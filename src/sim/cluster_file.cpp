@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/one_of.h"
@@ -12,6 +13,9 @@
 
 namespace tessera {
 namespace {
+
+// No figure of a cluster lies outside; times and sizes made of those inside are finite.
+constexpr double kLeast = 1e-18, kMost = 1e18;
 
 constexpr std::array<std::string_view, 4> kAlgorithms{"fastest", "ring", "tree", "hierarchical"};
 
@@ -38,9 +42,9 @@ class Section {
   }
   double number(const toml::node& node, std::string_view key) const {
     const auto value = node.value<double>();
-    if (!node.is_number() || !value || !(*value >= 0))
-      fail(node, fmt::format("{} is not a number of 0 or more", key));
-    return *value;
+    if (!node.is_number() || !value || !(*value >= 0 && *value <= kMost))
+      fail(node, fmt::format("{} is not a number from 0 to {}", key, kMost));
+    return std::abs(*value);  // of -0, too
   }
   int count(std::string_view key, int fallback) {
     const toml::node* node = find(key);
@@ -59,7 +63,7 @@ class Section {
   Figure figure(std::string_view key) { return figure(need(key), key); }
   Figure positive(std::string_view key) {
     Figure read = figure(key);
-    if (read.value <= 0) fail(need(key), fmt::format("{} is {}: it must be above 0", key, 0));
+    check_positive(need(key), key, read.value);
     return read;
   }
   Figure figure(std::string_view key, Figure fallback) {
@@ -74,6 +78,10 @@ class Section {
       fail(node, fmt::format("{} has no value and source", key),
            fmt::format("write {} = {{ value = 1e9, source = \"assumed\" }}", key));
     return {number(*value, key), source->as_string()->get()};
+  }
+
+  void check_positive(const toml::node& node, std::string_view what, double number) const {
+    if (number < kLeast) fail(node, fmt::format("{} is {}: it must be above 0", what, number));
   }
 
   // Rows of `columns` numbers each.
@@ -129,8 +137,8 @@ Device read_device(const toml::table& table, const std::string& origin) {
         section.fail(node, fmt::format("peak_flops.{}: there is no such dtype", key.str()),
                      "use fp32, bf16 or fp64");
       device.peak_flops.emplace_back(*dtype, section.figure(node, key.str()));
-      if (device.peak_flops.back().second.value <= 0)
-        section.fail(node, fmt::format("peak_flops.{} is 0", key.str()));
+      section.check_positive(node, fmt::format("peak_flops.{}", key.str()),
+                             device.peak_flops.back().second.value);
     }
   if (device.peak_flops.empty()) section.fail(peaks, "peak_flops names no dtype");
   section.done();
@@ -159,7 +167,7 @@ EfficiencyTable read_efficiency(Section& section) {
   const toml::node& op = section.need("op");
   check_op(section, op, table.op);
   for (const auto& row : section.rows("points", 4)) {
-    if (row[3] <= 0) section.fail(op, fmt::format("an efficiency of {} is {}", table.op, row[3]));
+    section.check_positive(op, fmt::format("an efficiency of {}", table.op), row[3]);
     table.points.push_back({{row[0], row[1], row[2]}, row[3]});
   }
   return table;
@@ -172,7 +180,7 @@ CollectiveTable read_collective(Section& section) {
                         .points = {}};
   check_op(section, section.need("op"), table.op);
   for (const auto& row : section.rows("points", 2)) table.points.emplace_back(row[0], row[1]);
-  std::sort(table.points.begin(), table.points.end());
+  std::ranges::stable_sort(table.points, {}, &std::pair<double, double>::first);
   return table;
 }
 

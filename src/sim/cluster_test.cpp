@@ -70,6 +70,29 @@ TEST(Cluster, AFigureWithoutASourceIsRefused) {
               "memory_bytes has no value and source at toy.toml:11");
 }
 
+// A rank of 1e300 bytes had less than none, and steps of endless seconds took 0.
+TEST(Cluster, FiguresBeyondAllClustersAreRefused) {
+  const std::string figure = "memory_bytes = { value = 1e+09, source = \"toy\" }";
+  for (const std::string value : {"inf", "nan", "1e300", "-1", "true"})
+    EXPECT_EQ(refusal(replaced(to_toml(toy_cluster()), figure,
+                               "memory_bytes = { value = " + value + ", source = \"toy\" }")),
+              "memory_bytes is not a number from 0 to 1e+18 at toy.toml:11");
+  for (const std::string value : {"0", "-0.0", "1e-300"})
+    EXPECT_EQ(refusal(replaced(to_toml(toy_cluster()), figure,
+                               "memory_bytes = { value = " + value + ", source = \"toy\" }"))
+                  .find("memory_bytes is "),
+              0U)
+        << value;
+}
+
+TEST(Cluster, NamesOfAnyTextReadBack) {
+  Cluster cluster = toy_cluster();
+  cluster.name = cluster.device.name = cluster.levels[0].name = "a \"b\" \\ c\n\u00e9";
+  cluster.efficiencies[0].source = cluster.device.memory_bytes.source = "read \"here\"";
+  cluster.collectives = {{"all_reduce", 2, "\"", {{8, 0.5}}}};
+  EXPECT_EQ(to_toml(parse_cluster(to_toml(cluster), "toy.toml")), to_toml(cluster));
+}
+
 TEST(Cluster, AMisspeltKeyIsRefused) {
   EXPECT_EQ(refusal(replaced(to_toml(toy_cluster()), "launch_seconds", "lunch_seconds")),
             "[device] has no launch_seconds at toy.toml:9");

@@ -2,17 +2,18 @@
 // A cluster as the text that parse_cluster reads.
 #include <fmt/format.h>
 
+#include "files/toml_text.h"
 #include "sim/cluster.h"
 
 namespace tessera {
 namespace {
 
 std::string text_of(const Figure& figure) {
-  return fmt::format("{{ value = {:.6g}, source = \"{}\" }}", figure.value, figure.source);
+  return fmt::format("{{ value = {:.6g}, source = {} }}", figure.value, toml_string(figure.source));
 }
 
 std::string text_of(const Device& device) {
-  std::string text = fmt::format("\n[device]\nname = \"{}\"\n", device.name);
+  std::string text = fmt::format("\n[device]\nname = {}\n", toml_string(device.name));
   if (device.cores > 0) text += fmt::format("cores = {}\n", device.cores);
   text += fmt::format("memory_bytes = {}\nmemory_bandwidth = {}\n", text_of(device.memory_bytes),
                       text_of(device.memory_bandwidth));
@@ -26,17 +27,17 @@ std::string text_of(const Device& device) {
 
 std::string text_of(const Level& level) {
   return fmt::format(
-      "\n[[level]]\nname = \"{}\"\nranks = {}\nbandwidth = {}\nlatency_seconds = {}\n"
+      "\n[[level]]\nname = {}\nranks = {}\nbandwidth = {}\nlatency_seconds = {}\n"
       "oversubscription = {}\n",
-      level.name, level.ranks, text_of(level.bandwidth), text_of(level.latency_seconds),
-      text_of(level.oversubscription));
+      toml_string(level.name), level.ranks, text_of(level.bandwidth),
+      text_of(level.latency_seconds), text_of(level.oversubscription));
 }
 
 std::string text_of(const EfficiencyTable& table) {
-  std::string text = fmt::format("\n[[efficiency]]\nop = \"{}\"\n", table.op);
+  std::string text = fmt::format("\n[[efficiency]]\nop = {}\n", toml_string(table.op));
   if (table.threads > 0) text += fmt::format("threads = {}\n", table.threads);
   if (table.busy_ranks > 0) text += fmt::format("busy_ranks = {}\n", table.busy_ranks);
-  text += fmt::format("source = \"{}\"\npoints = [\n", table.source);
+  text += fmt::format("source = {}\npoints = [\n", toml_string(table.source));
   for (const EfficiencyPoint& point : table.points)
     text += fmt::format("  [{:.6g}, {:.6g}, {:.6g}, {:.4g}],\n", point.size[0], point.size[1],
                         point.size[2], point.efficiency);
@@ -44,9 +45,8 @@ std::string text_of(const EfficiencyTable& table) {
 }
 
 std::string text_of(const CollectiveTable& table) {
-  std::string text =
-      fmt::format("\n[[collective]]\nop = \"{}\"\nranks = {}\nsource = \"{}\"\npoints = [\n",
-                  table.op, table.ranks, table.source);
+  std::string text = fmt::format("\n[[collective]]\nop = {}\nranks = {}\nsource = {}\npoints = [\n",
+                                 toml_string(table.op), table.ranks, toml_string(table.source));
   for (const auto& [bytes, seconds] : table.points)
     text += fmt::format("  [{:.6g}, {:.4g}],\n", bytes, seconds);
   return text + "]\n";
@@ -70,9 +70,9 @@ std::string_view name(CollectiveAlgorithm algorithm) {
 
 std::string to_toml(const Cluster& cluster) {
   std::string text = fmt::format(
-      "# SPDX-License-Identifier: Apache-2.0\nname = \"{}\"\n"
+      "# SPDX-License-Identifier: Apache-2.0\nname = {}\n"
       "calibrated = {}\n",
-      cluster.name, cluster.calibrated);
+      toml_string(cluster.name), cluster.calibrated);
   text += fmt::format("\n[rules]\nalgorithm = \"{}\"\nmoves_in_wait = {}\n",
                       name(cluster.algorithm), cluster.moves_in_wait);
   text += text_of(cluster.device);

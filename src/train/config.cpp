@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/nearest_name.h"
 #include "files/mapped_file.h"
+#include "files/toml_text.h"
 #include "mesh/known_axes.h"
 #include "mesh/plan.h"
 #include "train/config_fields.h"

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "files/toml_characters.h"
+#include "files/toml_text.h"
 
 namespace tessera {
 namespace {
@@ -97,26 +98,6 @@ ConfigValue value_from_override(const std::string& assignment) {
         .at("--set " + assignment)
         .help("for example --set train.steps=100");
   return {assignment.substr(0, equals), assignment.substr(equals + 1), "--set " + assignment};
-}
-
-std::string toml_string(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      quoted.append("\\").push_back(c);
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
-    else
-      quoted.push_back(c);
-  }
-  return quoted + "\"";
-}
-
-std::string toml_key(const std::string& name) {
-  constexpr std::string_view kBare =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-  const bool bare = !name.empty() && name.find_first_not_of(kBare) == std::string::npos;
-  return bare ? name : toml_string(name);
 }
 
 std::string toml_value(const std::string& text) {

@@ -19,11 +19,8 @@ struct ConfigValue {
 std::vector<ConfigValue> values_from_toml(std::string_view toml, const std::string& origin);
 ConfigValue value_from_override(const std::string& assignment);
 
-// `name` as a TOML key: in quotes where it holds more than letters, digits, '_' and '-'.
-std::string toml_key(const std::string& name);
 // `text` as a TOML value that reads back to it: a number or a boolean as it stands, all else
 // quoted.
 std::string toml_value(const std::string& text);
-std::string toml_string(const std::string& text);
 
 }  // namespace tessera
