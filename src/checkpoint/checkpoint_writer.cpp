@@ -2,11 +2,13 @@
 #include "checkpoint/checkpoint_writer.h"
 
 #include <chrono>
-#include <thread>
+#include <system_error>
 
 #include "checkpoint/shard_file.h"
 #include "comm/peer_error.h"
 #include "comm/texts.h"
+#include "core/run_parts.h"
+#include "core/seconds_since.h"
 #include "files/errno_text.h"
 #include "files/make_folder.h"
 
@@ -14,10 +16,6 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 FaultPhase phase_of(FileCall call) {
   if (call == FileCall::Open || call == FileCall::Write) return FaultPhase::Write;
@@ -71,7 +69,13 @@ double CheckpointWriter::save(const CheckpointFacts& facts) {
   for (const RankShare& share : snapshot_.shares())
     fault_at(options_.faults, FaultPhase::Snapshot, share.rank, facts.position.step);
   snapshot_.take(options_.threads);
-  writing_ = std::async(std::launch::async, [this, facts] { return write(facts); });
+  const auto write_it = [this, facts] { return write(facts); };
+  try {
+    writing_ = std::async(std::launch::async, write_it);
+  } catch (const std::system_error&) {  // no thread to be had: training stands still for it
+    writing_ = std::async(std::launch::deferred, write_it);
+    writing_.wait();
+  }
   return seconds_since(begin);
 }
 
@@ -145,7 +149,7 @@ std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& fa
   const std::vector<RankShare>& shares = snapshot_.shares();
   std::vector<StoredFile> files(shares.size());
   std::vector<std::string> errors(shares.size());
-  const auto write_one = [&](size_t i) {
+  const auto write_one = [&](size_t i, size_t) {
     errors[i] = error_of([&] {
       files[i] = write_shard(
           folder, shares[i].rank, pieces_of(shares[i]),
@@ -153,11 +157,7 @@ std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& fa
           watch(shares[i].rank, step));
     });
   };
-  {
-    std::vector<std::jthread> others;
-    for (size_t i = 1; i < shares.size(); ++i) others.emplace_back(write_one, i);
-    write_one(0);
-  }
+  run_parts(shares.size(), static_cast<int>(shares.size()), write_one);
   for (const std::string& text : errors)
     if (!text.empty()) throw UserError(text);
   return files;

@@ -2,8 +2,8 @@
 #include "checkpoint/snapshot.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
+
+#include "core/run_parts.h"
 
 namespace tessera {
 namespace {
@@ -42,17 +42,10 @@ void Snapshot::plan_copies(const RankStates& from, const RankShare& share) {
 }
 
 void Snapshot::take(int threads) {
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < copies_.size(); i = next++) {
-      const Copy& copy = copies_[i];
-      copy.from->read_states(copy.offset,
-                             {arena_.data() + copy.to, static_cast<size_t>(copy.bytes)});
-    }
-  };
-  std::vector<std::jthread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
+  run_parts(copies_.size(), threads, [&](size_t part, size_t) {
+    const Copy& copy = copies_[part];
+    copy.from->read_states(copy.offset, {arena_.data() + copy.to, static_cast<size_t>(copy.bytes)});
+  });
 }
 
 std::span<const std::byte> Snapshot::bytes_of(const RankShare& share, size_t piece) const {

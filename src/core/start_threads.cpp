@@ -2,11 +2,15 @@
 #include "core/start_threads.h"
 
 #include <future>
-#include <system_error>
-
-#include "core/error.h"
 
 namespace tessera {
+
+UserError refused_threads(int wanted, size_t begun) {
+  return user_error("of {} more threads the system starts {}", wanted, begun)
+      .help(
+          "use fewer threads (train.threads, --threads) or ranks, or allow more: ulimit -u and "
+          "-v, pids.max of the control group");
+}
 
 std::vector<std::thread> start_threads(int count, const std::function<void(int)>& body) {
   std::vector<std::thread> threads;
@@ -21,10 +25,7 @@ std::vector<std::thread> start_threads(int count, const std::function<void(int)>
     all.set_value(false);
     for (std::thread& thread : threads) thread.join();
     if (!dynamic_cast<const std::system_error*>(&error)) throw;
-    throw user_error("of {} more threads the system starts {}", count, threads.size())
-        .help(
-            "use fewer threads (train.threads, --threads) or ranks, or allow more: ulimit -u and "
-            "-v, pids.max of the control group");
+    throw refused_threads(count, threads.size());
   }
   all.set_value(true);
   return threads;

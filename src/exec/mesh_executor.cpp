@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "comm/local/run_ranks.h"
+#include "core/start_threads.h"
 #include "program/check_program.h"
 
 namespace tessera {
@@ -26,7 +27,7 @@ MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions op
       ranks_(static_cast<size_t>(num_ranks())),
       waiting_(num_ranks()) {
   if (options_.change_program) check_own_programs();
-  runner_ = std::jthread([this] {
+  runner_ = start_thread<std::jthread>([this] {
     try {
       run_ranks(
           hub_, [this](RankWorld& world) { serve(world); },

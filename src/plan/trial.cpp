@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/trial.h"
 
-#include <atomic>
-#include <future>
-
 #include "compiler/compile.h"
 #include "core/error.h"
+#include "core/run_parts.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 
@@ -81,16 +79,8 @@ Trial try_candidate(const PlanTask& task, const Attempt& attempt) {
 std::vector<Trial> try_candidates(const PlanTask& task, std::span<const Attempt> attempts,
                                   int threads) {
   std::vector<Trial> trials(attempts.size());
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < attempts.size(); i = next++)
-      trials[i] = try_candidate(task, attempts[i]);
-  };
-  std::vector<std::future<void>> others;
-  for (int thread = 1; thread < threads; ++thread)
-    others.push_back(std::async(std::launch::async, work));
-  work();
-  for (std::future<void>& other : others) other.get();
+  run_parts(attempts.size(), threads,
+            [&](size_t i, size_t) { trials[i] = try_candidate(task, attempts[i]); });
   return trials;
 }
 

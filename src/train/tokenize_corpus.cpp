@@ -8,13 +8,13 @@
 #include <mutex>
 
 #include "core/error.h"
+#include "core/run_parts.h"
 #include "files/atomic_file.h"
 #include "files/digest.h"
 #include "files/make_folder.h"
 #include "files/mapped_file.h"
 #include "tokenizer/corpus.h"
 #include "tokenizer/encoder.h"
-#include "tokenizer/run_parts.h"
 #include "tokenizer/tokenizer_file.h"
 #include "train/data/token_shard.h"
 #include "train/data/token_shard_writer.h"

@@ -6,6 +6,7 @@
 
 #include "comm/mpi/mpi_check.h"
 #include "comm/peer_error.h"
+#include "core/start_threads.h"
 
 namespace tessera {
 namespace {
@@ -23,7 +24,7 @@ constexpr std::chrono::milliseconds kLookPause{10};
 
 }  // namespace
 
-MpiEngine::MpiEngine() : thread_([this] { work(); }) {
+MpiEngine::MpiEngine() : thread_(start_thread([this] { work(); })) {
   std::unique_lock lock(mutex_);
   to_ranks_.wait(lock, [this] { return started_ || broken_; });
   if (!broken_) return;

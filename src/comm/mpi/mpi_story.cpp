@@ -7,6 +7,7 @@
 #include <condition_variable>
 
 #include "comm/story_folder.h"
+#include "core/start_threads.h"
 
 namespace tessera {
 namespace {
@@ -28,7 +29,7 @@ MpiStory::MpiStory(MpiEngine& engine, const MpiOptions& options)
     : engine_(engine),
       run_(options.run_folder),
       told_to_end_(options.told_to_end),
-      watch_([this](const std::stop_token& stop) { watch(stop); }) {}
+      watch_(start_thread<std::jthread>([this](const std::stop_token& stop) { watch(stop); })) {}
 
 void MpiStory::begin() {
   const std::lock_guard lock(mutex_);

@@ -1,39 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the system starts only a few threads: address space for their stacks is what it is denied
-// here, because a limit of processes is none for root.
+// Where the system starts only a few threads.
 #include <gtest/gtest.h>
-#include <pthread.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <vector>
 
 #include "comm/local/local_hub.h"
 #include "comm/local/run_ranks.h"
 #include "core/error.h"
+#include "core/run_parts.h"
 #include "core/start_threads.h"
+#include "core/testing/few_threads.h"
 #include "exec/cpu/thread_pool.h"
 
 namespace tessera {
 namespace {
 
 constexpr const char* kRefused = "of 63 more threads the system starts [1-5]\n help: use fewer";
-
-// Room for the stacks of about three more.
-void allow_few_threads() {
-  pthread_attr_t attributes;
-  size_t stack_bytes = 0, pages = 0;
-  pthread_attr_init(&attributes);
-  pthread_attr_getstacksize(&attributes, &stack_bytes);
-  pthread_attr_destroy(&attributes);
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t bytes = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + stack_bytes * 7 / 2;
-  const rlimit limit{bytes, bytes};
-  if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(1);
-}
 
 // Ends well if it throws what the user is told, which is printed.
 template <typename Work>
@@ -60,7 +45,7 @@ TEST(StartThreads, RunsEachBodyOnce) {
 
 TEST_F(RefusedThreadsDeathTest, RunNoBodyAtAll) {
   EXPECT_EXIT(expect_refusal([] {
-                allow_few_threads();
+                leave_room_for_stacks(3.5);
                 start_threads(63, [](int) { std::_Exit(2); });
               }),
               testing::ExitedWithCode(0), kRefused);
@@ -68,16 +53,35 @@ TEST_F(RefusedThreadsDeathTest, RunNoBodyAtAll) {
 
 TEST_F(RefusedThreadsDeathTest, OfAPoolAreTheUsersToAllow) {
   EXPECT_EXIT(expect_refusal([] {
-                allow_few_threads();
+                leave_room_for_stacks(3.5);
                 const ThreadPool pool(64);
               }),
               testing::ExitedWithCode(0), kRefused);
 }
 
+TEST_F(RefusedThreadsDeathTest, LeaveTheWorkToThoseThatAreThere) {
+  EXPECT_EXIT(
+      {
+        std::vector<int> done(1000);
+        leave_room_for_stacks(3.5);
+        run_parts(done.size(), 64, [&](size_t part, size_t) { ++done[part]; });
+        std::_Exit(done == std::vector<int>(1000, 1) ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(RefusedThreadsDeathTest, ThatAreSingleAreTheUsersToAllow) {
+  EXPECT_EXIT(expect_refusal([] {
+                leave_room_for_stacks(0.5);
+                start_thread([] { std::_Exit(2); }).join();
+              }),
+              testing::ExitedWithCode(0), "of 1 more threads the system starts 0\n help: ");
+}
+
 TEST_F(RefusedThreadsDeathTest, OfRanksAreTheUsersToAllow) {
   EXPECT_EXIT(expect_refusal([] {
                 LocalHub hub({.ranks = 63});
-                allow_few_threads();
+                leave_room_for_stacks(3.5);
                 run_ranks(hub, [](RankWorld&) { std::_Exit(2); });
               }),
               testing::ExitedWithCode(0), kRefused);

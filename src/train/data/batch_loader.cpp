@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "core/start_threads.h"
+
 namespace tessera {
 namespace {
 
@@ -14,7 +16,7 @@ BatchLoader::BatchLoader(const SampleSource& source, int64_t samples_per_batch,
                          int64_t first_sample)
     : source_(source), first_sample_(first_sample) {
   for (int64_t i = 0; i < kBatches; ++i) ring_.emplace_back(source.fields(), samples_per_batch);
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread([this] { run(); });
 }
 
 BatchLoader::~BatchLoader() {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tokenizer/run_parts.h"
+#include "core/run_parts.h"
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
-
-#include "core/start_threads.h"
 
 namespace tessera {
 
@@ -29,10 +28,14 @@ void run_parts(size_t parts, int threads, const std::function<void(size_t, size_
       next = parts;
     }
   };
-  std::vector<std::thread> others =
-      start_threads(threads_or_cores(threads) - 1, [&](int i) { run(static_cast<size_t>(i) + 1); });
+  const size_t most = std::min(parts, static_cast<size_t>(threads_or_cores(threads)));
+  std::vector<std::jthread> others;
+  try {
+    for (size_t thread = 1; thread < most; ++thread) others.emplace_back(run, thread);
+  } catch (const std::system_error&) {
+  }
   run(0);
-  for (std::thread& other : others) other.join();
+  others.clear();
   if (error) std::rethrow_exception(error);
 }
 
