@@ -27,7 +27,7 @@ struct ScalingRow {
   double ideal = 0;               // speed_up when every thread has a core and nothing else costs
   double efficiency = 0;          // speed_up over ideal
   int64_t bytes_per_rank = 0;     // planned
-  double loss = 0;                // of the last step
+  double loss = 0;                // of the second step: the same on every mesh
 
   int ranks() const { return mesh.num_ranks(); }
 };
