@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,14 @@ void may_refuse(F&& read) {
     read();
   } catch (const UserError&) {
   }
+}
+
+// What `read` takes, `print` gives as a text that reads back to the same one and is not refused.
+template <typename Read, typename Print>
+void must_read_back(std::string_view text, Read&& read, Print&& print) {
+  std::optional<std::string> printed;
+  may_refuse([&] { printed = print(read(text)); });
+  if (printed) must(print(read(*printed)) == *printed, "what is printed reads back");
 }
 
 // A folder in memory for files that are read through their path; each input replaces them.

@@ -11,13 +11,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;
   const std::string_view covered = text_of(data, size);
   may_refuse([&] { parse_manifest(covered, "input"); });
-  may_refuse([&] {
-    Digest digest;
-    digest.add(std::as_bytes(std::span(covered.data(), covered.size())));
-    std::string text = R"({"format":"tessera-checkpoint-2","digest":")" + digest.text();
-    const Manifest manifest = parse_manifest(text.append(covered), "input");
-    const std::string printed = to_text(manifest);
-    must(to_text(parse_manifest(printed, "printed")) == printed, "a manifest reads back");
-  });
+  Digest digest;
+  digest.add(std::as_bytes(std::span(covered.data(), covered.size())));
+  const std::string head = R"({"format":"tessera-checkpoint-2","digest":")" + digest.text();
+  must_read_back(
+      head + std::string(covered),
+      [](std::string_view text) { return parse_manifest(text, "input"); },
+      [](const Manifest& manifest) { return to_text(manifest); });
   return 0;
 }
