@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ["src", "tests", "bench", "examples", "fuzz", "tools", "cmake"]
-CPP = {".h", ".cpp", ".cu", ".def"}
+CPP = {".h", ".c", ".cpp", ".cu", ".def"}
 SCRIPTS = {".py", ".sh", ".cmake"}
 WARN_LINES, MAX_LINES, MAX_FUNCTION_LINES, MAX_HEAD_LINES = 400, 500, 60, 4
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
