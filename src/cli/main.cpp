@@ -11,6 +11,7 @@
 #include "comm/peer_error.h"
 #include "core/error.h"
 #include "files/errno_text.h"
+#include "train/stop_signal.h"
 
 namespace {
 
@@ -43,6 +44,7 @@ void finish_output() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tessera::StopSignal::hold_until_handled();
   tessera::CommandLine line("tessera",
                             "tessera trains large transformers: one program for any machine");
   const tessera::Command app = line.root();

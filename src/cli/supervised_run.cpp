@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "comm/story_folder.h"
 #include "core/error.h"
+#include "core/say.h"
 #include "mesh/fewer_ranks.h"
 #include "report/cadence.h"
 #include "report/figures.h"
@@ -50,11 +51,11 @@ void recommend_cadence(const Config& config, const SupervisorResult& result) {
                           .step_seconds = step,
                           .seconds_between_failures = result.seconds / result.failures};
     const Cadence best = best_cadence(costs);
-    fmt::print(stderr,
-               "supervisor: {} failure{} in {:.0f} s, {:.3g} s of standing still for a checkpoint: "
-               "--save-every {} loses least, about {:.1f} %\n",
-               result.failures, result.failures == 1 ? "" : "s", result.seconds,
-               costs.stall_seconds, best.steps, 100 * best.lost_share);
+    say(stderr,
+        "supervisor: {} failure{} in {:.0f} s, {:.3g} s of standing still for a checkpoint: "
+        "--save-every {} loses least, about {:.1f} %\n",
+        result.failures, result.failures == 1 ? "" : "s", result.seconds, costs.stall_seconds,
+        best.steps, 100 * best.lost_share);
   } catch (const UserError&) {
     // Advice alone: without a record there is none.
   }
@@ -101,8 +102,8 @@ void supervise_run(const SupervisedRun& run) {
     const std::optional<Mesh> smaller = fewer_ranks(mesh);
     if (run.options.least_ranks == 0 || !smaller || smaller->num_ranks() < run.options.least_ranks)
       return false;
-    fmt::print(stderr, "supervisor: on with {} ranks instead of {}: mesh {}\n",
-               smaller->num_ranks(), mesh.num_ranks(), to_string(*smaller));
+    say(stderr, "supervisor: on with {} ranks instead of {}: mesh {}\n", smaller->num_ranks(),
+        mesh.num_ranks(), to_string(*smaller));
     mesh = *smaller;
     fewer = true;
     return true;

@@ -184,7 +184,6 @@ void train_as_processes(const TrainOptions& options, const Beginning& beginning)
 
 void train_as_mpi_rank(const TrainOptions& options, const Beginning& beginning) {
   const RunConfig& run = beginning.config.run;
-  const StopSignal until_all_have_ended;  // a rank that is told to end has a story to leave
   run_mpi_rank([&](RankWorld& world) { train(options, beginning, &world); },
                {.deadline_seconds = run.deadline_seconds,
                 .run_folder = run.out,
@@ -221,6 +220,9 @@ void supervise_training(const TrainOptions& options) {
 
 void run(const TrainOptions& options) {
   if (options.supervise) return supervise_training(options);
+  // From the first moment, when there is nothing to save, to the last, when a rank that is told to
+  // end has a story to leave.
+  const StopSignal signals;
   const Beginning beginning = beginning_of(options);
   if (launched_by_mpi())
     train_as_mpi_rank(options, beginning);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "core/say.h"
 #include "files/atomic_file.h"
 
 namespace tessera {
@@ -15,9 +16,9 @@ void write_failure_file(const std::filesystem::path& run, std::string_view cause
   const std::filesystem::path file = run / "failure.txt";
   try {
     write_file_atomically(file, fmt::format("{}\n{}", cause, tell_story(ranks)));
-    fmt::print(stderr, "what every rank was doing: {}\n", file.string());
+    say(stderr, "what every rank was doing: {}\n", file.string());
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "warning: the story of the failure is lost: {}\n", problem.what());
+    say(stderr, "warning: the story of the failure is lost: {}\n", problem.what());
   }
 }
 

@@ -9,7 +9,13 @@ namespace tessera {
 
 BlockedSignals::BlockedSignals(std::initializer_list<int> signals) {
   sigemptyset(&set_);
-  for (const int signal : signals) sigaddset(&set_, signal);
+  struct sigaction now {};
+  for (const int signal : signals) {
+    // What nohup has switched off would be waited for all the same.
+    const bool off =
+        signal == SIGHUP && ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+    if (!off) sigaddset(&set_, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &set_, &before_);
 }
 

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-// Blocked in this thread, and in those that it starts, for the life of this.
+// Blocked in this thread, and in those that it starts, for the life of this. SIGHUP is left alone
+// where it is ignored (nohup).
 class BlockedSignals {
  public:
   explicit BlockedSignals(std::initializer_list<int> signals);

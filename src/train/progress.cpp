@@ -8,6 +8,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/say.h"
+
 namespace tessera {
 namespace {
 
@@ -62,12 +64,12 @@ void Progress::step(const StepMetrics& metrics) {
   if (!options_.live) {
     if (metrics.step % options_.log_every != 0 && !ends && silence < kLongestSilence) return;
     last_shown_ = now;
-    fmt::print(options_.stream, "{}\n", line);
+    say(options_.stream, "{}\n", line);
   } else {
     if (!ends && silence < kRefresh) return;
     last_shown_ = now;
     // Spaces wipe what a longer line left behind.
-    fmt::print(options_.stream, "\r{:<{}}", line, std::max(shown_width_, line.size()));
+    say(options_.stream, "\r{:<{}}", line, std::max(shown_width_, line.size()));
     shown_width_ = line.size();
     if (metrics.held_out_loss) finish();
   }
@@ -75,18 +77,18 @@ void Progress::step(const StepMetrics& metrics) {
 }
 
 void Progress::clear_line() {
-  if (shown_width_ > 0) fmt::print(options_.stream, "\r{:<{}}\r", "", shown_width_);
+  if (shown_width_ > 0) say(options_.stream, "\r{:<{}}\r", "", shown_width_);
   shown_width_ = 0;
 }
 
 void Progress::note(std::string_view text) {
   clear_line();
-  fmt::print(options_.stream, "{}\n", text);
+  say(options_.stream, "{}\n", text);
   std::fflush(options_.stream);
 }
 
 void Progress::finish() {
-  if (shown_width_ > 0) fmt::print(options_.stream, "\n");
+  if (shown_width_ > 0) say(options_.stream, "\n");
   shown_width_ = 0;
   std::fflush(options_.stream);
 }

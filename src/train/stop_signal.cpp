@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -15,6 +16,7 @@ namespace {
 std::atomic<int> received = 0;
 std::atomic<bool> save_asked = false;
 std::atomic<int> holders = 0;
+sigset_t mask_before;  // of the thread that made the first holder
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 // Whoever presses a key waits for a sign; in a job, ranks have another group than the terminal's.
@@ -35,24 +37,45 @@ void on_signal(int number) {
 
 void on_save_signal(int /*number*/) { save_asked = true; }
 
+constexpr std::array kToStop{SIGINT, SIGTERM, SIGUSR2, SIGHUP};
+
+bool is_ignored(int number) {
+  struct sigaction now {};
+  return ::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+sigset_t held_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigaddset(&set, SIGUSR2);
+  return set;
+}
+
 }  // namespace
+
+void StopSignal::hold_until_handled() {
+  const sigset_t held = held_signals();
+  pthread_sigmask(SIG_BLOCK, &held, nullptr);
+}
 
 StopSignal::StopSignal() {
   if (holders++ > 0) return;
   received = 0;
   save_asked = false;
   std::signal(SIGUSR1, on_save_signal);
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  std::signal(SIGUSR2, on_signal);
+  for (const int number : kToStop)
+    if (number != SIGHUP || !is_ignored(number)) std::signal(number, on_signal);
+  const sigset_t held = held_signals();
+  pthread_sigmask(SIG_UNBLOCK, &held, &mask_before);
 }
 
 StopSignal::~StopSignal() {
   if (--holders > 0) return;
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
   std::signal(SIGUSR1, SIG_DFL);
-  std::signal(SIGUSR2, SIG_DFL);
+  for (const int number : kToStop)
+    if (!is_ignored(number)) std::signal(number, SIG_DFL);
 }
 
 bool StopSignal::requested() const { return received != 0; }
@@ -63,6 +86,7 @@ bool StopSignal::take_save_request() { return save_asked.exchange(false); }
 
 const char* StopSignal::name() const {
   if (received == SIGUSR2) return "SIGUSR2";
+  if (received == SIGHUP) return "SIGHUP";
   return received == SIGTERM ? "SIGTERM" : "SIGINT";
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT, SIGTERM and SIGUSR2 (which mpirun hands on as it is) ask the run to stop after the step
-// under way, SIGUSR1 to save and go on; a second one to stop ends the process at once, which is
-// said where somebody has pressed a key.
+// SIGINT, SIGTERM, SIGHUP (the terminal is gone) and SIGUSR2 (which mpirun hands on as it is) ask
+// the run to stop after the step under way, SIGUSR1 to save and go on; a second one to stop ends
+// the process at once, which is said where somebody has pressed a key. Whoever starts with SIGHUP
+// ignored (nohup) goes on ignoring it.
 #pragma once
 
 namespace tessera {
@@ -13,6 +14,10 @@ class StopSignal {
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
+
+  // For the first line of main: SIGUSR1 and SIGUSR2, which would end a process that does not handle
+  // them yet, wait for the first of these.
+  static void hold_until_handled();
 
   bool requested() const;
   const char* name() const;  // of the signal that came

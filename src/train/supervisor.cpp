@@ -13,6 +13,7 @@
 
 #include "core/blocked_signals.h"
 #include "core/error.h"
+#include "core/say.h"
 #include "core/seconds_since.h"
 
 namespace tessera {
@@ -32,8 +33,12 @@ struct Ending {
   }
 };
 
+bool asks_to_stop(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGUSR2;
+}
+
 pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& unset,
-            const BlockedSignals& signals) {
+            const BlockedSignals& signals, bool launcher) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -47,6 +52,10 @@ pid_t start(const std::vector<std::string>& command, const std::vector<std::stri
   setpgid(0, 0);  // a terminal's signals come through the supervisor alone
   for (const std::string& variable : unset) unsetenv(variable.c_str());
   signals.restore();
+  // A tessera begins with signals held and answers them later; a launcher would never hear them.
+  sigset_t none;
+  sigemptyset(&none);
+  if (launcher) pthread_sigmask(SIG_SETMASK, &none, nullptr);
   execvp(arguments.front(), arguments.data());
   _exit(127);
 }
@@ -73,7 +82,7 @@ Ending await(pid_t child, const BlockedSignals& signals, int stop_signal) {
 }  // namespace
 
 SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions& options) {
-  const BlockedSignals signals{SIGCHLD, SIGINT, SIGTERM, SIGUSR1};
+  const BlockedSignals signals{SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
   SupervisorResult result;
   int64_t reached = supervised.progress();
   int stuck = 0;  // failures in a row without progress
@@ -84,9 +93,9 @@ SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions
   };
   for (int starts = 0;; ++starts) {
     const auto begin = std::chrono::steady_clock::now();
-    const pid_t child =
-        start(supervised.command(starts),
-              starts > 0 ? supervised.unset_on_restart : std::vector<std::string>{}, signals);
+    const pid_t child = start(supervised.command(starts),
+                              starts > 0 ? supervised.unset_on_restart : std::vector<std::string>{},
+                              signals, options.stop_signal != 0);
     const Ending ending = await(child, signals, options.stop_signal);
     result.seconds += seconds_since(begin);
     const bool is_final = std::find(options.final_codes.begin(), options.final_codes.end(),
@@ -98,24 +107,23 @@ SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions
     stuck = now > reached ? 1 : stuck + 1;
     if (now > reached) pause = options.first_pause_seconds;
     reached = std::max(reached, now);
-    fmt::print(options.log, "supervisor: the run {}; its newest checkpoint is {}\n", ending.text(),
-               reached < 0 ? "none" : fmt::format("of step {}", reached));
+    say(options.log, "supervisor: the run {}; its newest checkpoint is {}\n", ending.text(),
+        reached < 0 ? "none" : fmt::format("of step {}", reached));
     if (stuck >= options.failures_without_progress) {
       if (!supervised.ask_for_less || !supervised.ask_for_less()) {
-        fmt::print(options.log, "supervisor: {} failures without a new checkpoint: given up\n",
-                   stuck);
+        say(options.log, "supervisor: {} failures without a new checkpoint: given up\n", stuck);
         return ends_with(kNoProgressExitStatus);
       }
       stuck = 0;
     }
     if (starts == options.restarts) {
-      fmt::print(options.log, "supervisor: {} restarts used up: given up\n", starts);
+      say(options.log, "supervisor: {} restarts used up: given up\n", starts);
       return ends_with(kGaveUpExitStatus);
     }
-    fmt::print(options.log, "supervisor: restart {} of {} in {:.1f} s\n", starts + 1,
-               options.restarts, pause);
+    say(options.log, "supervisor: restart {} of {} in {:.1f} s\n", starts + 1, options.restarts,
+        pause);
     std::fflush(options.log);
-    if (const int signal = signals.next_within(pause); signal == SIGINT || signal == SIGTERM)
+    if (const int signal = signals.next_within(pause); asks_to_stop(signal))
       return ends_with(128 + signal);
     pause = std::min(2 * pause, options.longest_pause_seconds);
   }

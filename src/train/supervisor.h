@@ -23,7 +23,7 @@ struct SupervisorOptions {
   double longest_pause_seconds = 30;
   // Exit codes of the command that no restart would change: bad input.
   std::vector<int> final_codes = {kUserExitStatus};
-  int stop_signal = 0;  // what SIGINT and SIGTERM are handed on as; 0: as they came
+  int stop_signal = 0;  // what signals to stop are handed on as; 0: as they came
   std::FILE* log = stderr;
 };
 
@@ -43,8 +43,8 @@ struct SupervisorResult {
   double seconds = 0;  // that the command ran, all starts together
 };
 
-// Signals to stop (SIGINT, SIGTERM) go on to the command, which is then not started again; SIGUSR1
-// goes on as it is. Call it before there are other threads.
+// Signals to stop (SIGINT, SIGTERM, SIGHUP, SIGUSR2) go on to the command, which is then not
+// started again; SIGUSR1 goes on as it is. Call it before there are other threads.
 SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions& options);
 
 }  // namespace tessera

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a supervised run does with signals and with ranks that die, hang or wake up too late, each as a check of its own."""
 import os
+import pty
 import signal
+import subprocess
 import time
 
 from checks import run_checks
-from small_run import LONG, Run, alive, children, last_checkpoint, saved_steps, state, steps_done, train, wait_until, words
+from small_run import LONG, Run, alive, children, environment, last_checkpoint, saved_steps, state, steps_done, train, wait_until, words
 
 
 def ready(run, out, supervised=True, step=3, save=True):
@@ -124,6 +126,53 @@ def signals_save(binary, folder):
         run.end()
 
 
+def a_terminal_that_is_gone_saves(binary, folder):
+    """As an ssh that breaks off: SIGHUP, and nobody takes what is printed. Under nohup it goes on."""
+    out = folder / "hangup"
+    command = [word for word in words(binary, out, LONG, 50000, ["--supervise"]) if word != "--json"]
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(command[0], command)
+    os.set_blocking(terminal, False)
+
+    def steps():
+        try:
+            os.read(terminal, 1 << 16)
+        except BlockingIOError:
+            pass
+        return steps_done(out)
+
+    assert wait_until(lambda: steps() >= 3, 30) is not None, "no step was done"
+    os.close(terminal)
+    ended = wait_until(lambda: os.waitpid(process, os.WNOHANG)[0] == process, 20)
+    if ended is None:
+        os.kill(process, signal.SIGKILL)
+    assert ended is not None, "it does not end"
+    assert saved_steps(out) == [steps_done(out)], f"saved {saved_steps(out)} at step {steps_done(out)}"
+    run = Run(["nohup", *words(binary, folder / "nohup", LONG, 50000, ["--supervise"])], folder / "nohup.log")
+    try:
+        assert wait_until(lambda: steps_done(folder / "nohup") >= 3, 30) is not None, run.text()
+        run.process.send_signal(signal.SIGHUP)
+        at = steps_done(folder / "nohup")
+        assert wait_until(lambda: steps_done(folder / "nohup") > at + 20, 30) is not None, "the run ended with SIGHUP"
+    finally:
+        run.end()
+
+
+def a_signal_before_the_first_moment_is_answered(binary, folder):
+    """To stop, sent before the program has begun: it ends as one that is told to stop, not by the signal."""
+    def asked_already():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+        os.kill(os.getpid(), signal.SIGUSR2)
+
+    for name, more in (("alone", []), ("processes", ["--processes"]), ("supervised", ["--supervise"])):
+        out = folder / f"early_{name}"
+        done = subprocess.run(words(binary, out, LONG, 50000, more), env=environment(), capture_output=True, text=True,
+                              timeout=60, check=False, preexec_fn=asked_already)
+        assert done.returncode == 0, f"{name}: {done.returncode} {done.stderr}"
+        assert steps_done(out) == 0, f"{name}: it went on to step {steps_done(out)}"
+
+
 def fewer_ranks_take_over(binary, folder):
     out = folder / "fewer"
     run = Run(words(binary, out, LONG, 50000, ["--supervise", "--least-ranks", "2"]), folder / "fewer.log")
@@ -143,7 +192,8 @@ def fewer_ranks_take_over(binary, folder):
 CHECKS = [a_death_is_seen_and_the_run_goes_on, nobody_is_left_when_the_supervisor_is_killed,
           a_stopped_rank_is_named_and_the_run_recovers, a_rank_that_is_lost_in_the_last_save_is_no_lack_of_room,
           a_hanging_thread_is_named,
-          a_stale_run_cannot_write, signals_save, fewer_ranks_take_over]
+          a_stale_run_cannot_write, signals_save, a_terminal_that_is_gone_saves,
+          a_signal_before_the_first_moment_is_answered, fewer_ranks_take_over]
 
 
 if __name__ == "__main__":

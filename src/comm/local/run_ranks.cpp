@@ -241,7 +241,7 @@ class Processes {
 
   LocalHub& hub_;
   // They ask the run for something: handed on to every rank, and not acted upon here.
-  const BlockedSignals signals_{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+  const BlockedSignals signals_{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
   pid_t group_ = 0;
   std::vector<pid_t> children_;
 };
