@@ -3,15 +3,21 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <sstream>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/train_options.h"
 #include "core/error.h"
+#include "core/find_program.h"
+#include "core/shell_words.h"
 
 namespace tessera {
 namespace {
 
+constexpr const char* kHowToGetALauncher =
+    "install Open MPI (on Debian: apt-get install openmpi-bin), load your cluster's module, or "
+    "name "
+    "another one: --with /path/to/mpirun. On this machine alone, train --supervise needs none";
 constexpr const char* kFooter =
     "Examples:\n"
     "  tessera launch train --mesh dp=2,tp=2 --save-every 50 --out out/job\n"
@@ -20,14 +26,22 @@ constexpr const char* kFooter =
     "In a Slurm job it uses srun, elsewhere mpirun.";
 
 struct LaunchCommand {
-  std::string with;
+  std::optional<std::string> with;
   RestartOptions restarts;
 };
 
-std::vector<std::string> words_in(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+// The program to start the ranks with, and options of it.
+std::vector<std::string> launcher_of(const LaunchCommand& command) {
+  const bool in_slurm = std::getenv("SLURM_JOB_ID") != nullptr;
+  const std::string with = !command.with ? (in_slurm ? "srun" : "mpirun") : *command.with;
+  std::vector<std::string> words = shell_words(with, "--with");
+  if (words.empty() || words.front().empty())
+    throw user_error("--with names no program").help("--with \"mpirun --hostfile hosts\"");
+  if (!find_program(words.front()))
+    throw user_error("there is no program {} to start the ranks with", words.front())
+        .help(words.front() == "mpirun" || words.front() == "srun"
+                  ? kHowToGetALauncher
+                  : "write its path, or add its folder to PATH");
   return words;
 }
 
@@ -43,10 +57,8 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
   if (!line.run(words)) return;  // it was asked for help
   if (options.supervise || options.processes)
     throw user_error("launch supervises the job itself").help("leave out --supervise, --processes");
-  std::string with = command.with;
-  if (with.empty()) with = std::getenv("SLURM_JOB_ID") ? "srun" : "mpirun";
-  const auto around = [launcher = words_in(with)](const Mesh& mesh,
-                                                  std::vector<std::string> train) {
+  const auto around = [launcher = launcher_of(command)](const Mesh& mesh,
+                                                        std::vector<std::string> train) {
     std::vector<std::string> all = launcher;
     // Unlike mpirun, srun leaves the other ranks waiting for one that has died.
     if (launcher.front().ends_with("srun"))
@@ -62,6 +74,7 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
                  .words = std::move(words),
                  .command = around,
                  .options = command.restarts,
+                 .is_launched = true,
                  .stop_signal = SIGUSR2});
 }
 

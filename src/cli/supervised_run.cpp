@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "checkpoint/checkpoint_folder.h"
+#include "cli/start_signs.h"
 #include "comm/story_folder.h"
 #include "core/error.h"
 #include "core/say.h"
@@ -16,6 +18,9 @@
 
 namespace tessera {
 namespace {
+
+// mpirun waits for a second before it kills, and a busy machine takes its time.
+constexpr double kLeastSecondsToEnd = 10;
 
 // "--mesh dp=2" and "--mesh=dp=2".
 void erase_option(std::vector<std::string>& words, const std::string& option) {
@@ -66,7 +71,14 @@ void recommend_cadence(const Config& config, const SupervisorResult& result) {
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 void add_restart_options(Command command, RestartOptions& options, const std::string& when) {
-  command.add_option("--restarts", options.restarts, when + "at most so many").range(0, 1000000);
+  command.add_option("--restarts", options.restarts, when + "at most N restarts")
+      .type_name("N")
+      .range(0, 1000000);
+  command
+      .add_option("--patience", options.patience_seconds,
+                  when + "give up after this long without a new checkpoint, and 3 failures")
+      .type_name("SECONDS")
+      .range(0, 1000000);
   command
       .add_option("--least-ranks", options.least_ranks,
                   when + "instead of giving up, go on with fewer ranks, but not below N")
@@ -81,8 +93,10 @@ void supervise_run(const SupervisedRun& run) {
   const std::filesystem::path checkpoints = checkpoints_of(run.config.run.out);
   Mesh mesh(run.config.mesh);
   bool fewer = false;
+  StartSigns signs(run.config.run.out);
   const auto command = [&](int start) {
     std::vector<std::string> words = run.words;
+    signs.before_start();
     if (start > 0) {
       std::erase(words, "--resume");
       std::erase(words, "--overwrite");
@@ -113,9 +127,15 @@ void supervise_run(const SupervisedRun& run) {
       supervise({.command = command,
                  .progress = newest_step,
                  .unset_on_restart = {"TESSERA_FAULT"},
+                 .began = [&](int code) { return !run.is_launched || signs.began(code); },
+                 .over = [&](int process) { return signs.over(process); },
+                 .after_end = [&] { signs.clean_up(); },
                  .after_failure = [&] { tell_left_story(run.config.run.out); },
                  .ask_for_less = ask_for_less},
-                {.restarts = run.options.restarts, .stop_signal = run.stop_signal});
+                {.restarts = run.options.restarts,
+                 .patience_seconds = run.options.patience_seconds,
+                 .seconds_to_end = std::max(run.config.run.deadline_seconds, kLeastSecondsToEnd),
+                 .stop_signal = run.stop_signal});
   recommend_cadence(run.config, result);
   if (result.code != 0) throw ExitStatus(result.code);
 }

@@ -14,8 +14,9 @@
 namespace tessera {
 
 struct RestartOptions {
-  int restarts = 10;
-  int least_ranks = 0;  // 0: always all
+  int restarts = 100;
+  double patience_seconds = 300;  // before giving up without progress
+  int least_ranks = 0;            // 0: always all
 };
 void add_restart_options(Command command, RestartOptions& options, const std::string& when);
 
@@ -25,7 +26,8 @@ struct SupervisedRun {
   // The command around words behind `tessera train`, on a mesh.
   std::function<std::vector<std::string>(const Mesh& mesh, std::vector<std::string> words)> command;
   RestartOptions options;
-  int stop_signal = 0;  // what a signal to stop is handed on as; 0: as it came
+  bool is_launched = false;  // the ranks are those of another program, which may start none
+  int stop_signal = 0;       // what a signal to stop is handed on as; 0: as it came
 };
 
 // Ends with ExitStatus where the run does not end well.

@@ -2,131 +2,147 @@
 #include "train/supervisor.h"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstring>
+#include <filesystem>
+#include <optional>
 
 #include "core/blocked_signals.h"
 #include "core/error.h"
 #include "core/say.h"
 #include "core/seconds_since.h"
+#include "train/watched_command.h"
 
 namespace tessera {
 namespace {
 
-struct Ending {
-  int status = 0;
-  bool asked = false;  // by a signal to stop
+class Supervisor {
+ public:
+  Supervisor(const Supervised& supervised, const SupervisorOptions& options)
+      : supervised_(supervised),
+        options_(options),
+        reached_(supervised.progress()),
+        pause_(options.first_pause_seconds) {}
 
-  bool by_signal() const { return WIFSIGNALED(status); }
-  int code() const { return by_signal() ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
-  std::string text() const {
-    if (by_signal())
-      return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
-                         strsignal(WTERMSIG(status)));
-    return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  SupervisorResult run() {
+    for (int starts = 0; !code_; ++starts) {
+      const CommandEnd end = start(starts);
+      if (code_) break;
+      if (supervised_.began && !supervised_.began(end.code()))
+        count_missing_launch(end);
+      else
+        count_failure(end);
+      if (!code_) rest();
+    }
+    result_.code = *code_;
+    return result_;
   }
+
+ private:
+  CommandEnd start(int starts) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<std::string> words = supervised_.command(starts);
+    program_ = std::filesystem::path(words.front()).filename().string();
+    const pid_t process =
+        start_command(words, starts > 0 ? supervised_.unset_on_restart : std::vector<std::string>{},
+                      signals_, options_.stop_signal != 0);
+    const CommandEnd end = watch_command(process, signals_,
+                                         {.stop_signal = options_.stop_signal,
+                                          .over = supervised_.over,
+                                          .seconds_to_end = options_.seconds_to_end});
+    result_.seconds += seconds_since(begin);
+    if (supervised_.after_end) supervised_.after_end();
+    const std::vector<int>& last = options_.final_codes;
+    const bool is_final = std::find(last.begin(), last.end(), end.code()) != last.end();
+    if (end.code() == 0 || end.asked != 0 || is_final) code_ = end.code();
+    return end;
+  }
+
+  // The run was not even begun: only time counts.
+  void count_missing_launch(const CommandEnd& end) {
+    if (!trouble_since_) trouble_since_ = std::chrono::steady_clock::now();
+    const double patience = options_.patience_seconds - seconds_since(*trouble_since_);
+    say(options_.log, "supervisor: {} {} before any rank had begun\n", program_, end.text());
+    if (patience <= 0 && !asks_for_less()) {
+      say(options_.log, "supervisor: {} has started no rank for {:.0f} s: given up\n", program_,
+          seconds_since(*trouble_since_));
+      code_ = kNoProgressExitStatus;
+      return;
+    }
+    say(options_.log, "supervisor: it is tried again in {:.1f} s, for {:.0f} s more\n", pause_,
+        std::max(0.0, patience));
+  }
+
+  void count_failure(const CommandEnd& end) {
+    ++result_.failures;
+    if (supervised_.after_failure) supervised_.after_failure();
+    look_for_progress();
+    ++failures_in_a_row_;
+    say(options_.log, "supervisor: the run {}; its newest checkpoint is {}\n", end.text(),
+        reached_ < 0 ? "none" : fmt::format("of step {}", reached_));
+    const bool hopeless = failures_in_a_row_ >= options_.failures_without_progress &&
+                          seconds_since(*trouble_since_) >= options_.patience_seconds;
+    if (hopeless && !asks_for_less()) {
+      say(options_.log, "supervisor: {} failures without a new checkpoint in {:.0f} s: given up\n",
+          failures_in_a_row_, seconds_since(*trouble_since_));
+      code_ = kNoProgressExitStatus;
+    } else if (restarts_ == options_.restarts) {
+      say(options_.log, "supervisor: {} restarts used up: given up\n", restarts_);
+      code_ = kGaveUpExitStatus;
+    } else {
+      say(options_.log, "supervisor: restart {} of {} in {:.1f} s\n", ++restarts_,
+          options_.restarts, pause_);
+    }
+  }
+
+  void look_for_progress() {
+    const int64_t now = supervised_.progress();
+    if (now > reached_) forget_trouble();
+    reached_ = std::max(reached_, now);
+    if (!trouble_since_) trouble_since_ = std::chrono::steady_clock::now();
+  }
+
+  bool asks_for_less() {
+    if (!supervised_.ask_for_less || !supervised_.ask_for_less()) return false;
+    forget_trouble();
+    return true;
+  }
+
+  void forget_trouble() {
+    failures_in_a_row_ = 0;
+    trouble_since_.reset();
+    pause_ = options_.first_pause_seconds;
+  }
+
+  void rest() {
+    std::fflush(options_.log);
+    const auto begin = std::chrono::steady_clock::now();
+    for (double left = pause_; left > 0 && !code_; left = pause_ - seconds_since(begin)) {
+      const int signal = signals_.next_within(left);
+      if (asks_to_stop(signal)) code_ = 128 + signal;
+    }
+    pause_ = std::min(2 * pause_, options_.longest_pause_seconds);
+  }
+
+  const BlockedSignals signals_{SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+  const Supervised& supervised_;
+  const SupervisorOptions& options_;
+  SupervisorResult result_;
+  std::optional<int> code_;  // once it is over
+  std::string program_;      // of the last start
+  int restarts_ = 0;
+  int64_t reached_;
+  int failures_in_a_row_ = 0;                                           // without progress
+  std::optional<std::chrono::steady_clock::time_point> trouble_since_;  // the first of them
+  double pause_;
 };
-
-bool asks_to_stop(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGUSR2;
-}
-
-pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& unset,
-            const BlockedSignals& signals, bool launcher) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) throw user_error("cannot start {}: the system gives no process", command.front());
-  if (child > 0) return child;
-  // It must not outlive its supervisor, whatever happens to that one.
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  setpgid(0, 0);  // a terminal's signals come through the supervisor alone
-  for (const std::string& variable : unset) unsetenv(variable.c_str());
-  signals.restore();
-  // A tessera begins with signals held and answers them later; a launcher would never hear them.
-  sigset_t none;
-  sigemptyset(&none);
-  if (launcher) pthread_sigmask(SIG_SETMASK, &none, nullptr);
-  execvp(arguments.front(), arguments.data());
-  _exit(127);
-}
-
-Ending await(pid_t child, const BlockedSignals& signals, int stop_signal) {
-  Ending ending;
-  while (true) {
-    const int signal = signals.next();
-    if (signal == SIGUSR1) {
-      kill(child, signal);
-      continue;
-    }
-    if (signal != SIGCHLD) {
-      ending.asked = true;
-      kill(child, stop_signal == 0 ? signal : stop_signal);
-      continue;
-    }
-    if (waitpid(child, &ending.status, WNOHANG) == child) break;
-  }
-  kill(-child, SIGKILL);  // whatever it may have left of its group
-  return ending;
-}
 
 }  // namespace
 
 SupervisorResult supervise(const Supervised& supervised, const SupervisorOptions& options) {
-  const BlockedSignals signals{SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-  SupervisorResult result;
-  int64_t reached = supervised.progress();
-  int stuck = 0;  // failures in a row without progress
-  double pause = options.first_pause_seconds;
-  const auto ends_with = [&](int code) {
-    result.code = code;
-    return result;
-  };
-  for (int starts = 0;; ++starts) {
-    const auto begin = std::chrono::steady_clock::now();
-    const pid_t child = start(supervised.command(starts),
-                              starts > 0 ? supervised.unset_on_restart : std::vector<std::string>{},
-                              signals, options.stop_signal != 0);
-    const Ending ending = await(child, signals, options.stop_signal);
-    result.seconds += seconds_since(begin);
-    const bool is_final = std::find(options.final_codes.begin(), options.final_codes.end(),
-                                    ending.code()) != options.final_codes.end();
-    if (ending.code() == 0 || ending.asked || is_final) return ends_with(ending.code());
-    ++result.failures;
-    if (supervised.after_failure) supervised.after_failure();
-    const int64_t now = supervised.progress();
-    stuck = now > reached ? 1 : stuck + 1;
-    if (now > reached) pause = options.first_pause_seconds;
-    reached = std::max(reached, now);
-    say(options.log, "supervisor: the run {}; its newest checkpoint is {}\n", ending.text(),
-        reached < 0 ? "none" : fmt::format("of step {}", reached));
-    if (stuck >= options.failures_without_progress) {
-      if (!supervised.ask_for_less || !supervised.ask_for_less()) {
-        say(options.log, "supervisor: {} failures without a new checkpoint: given up\n", stuck);
-        return ends_with(kNoProgressExitStatus);
-      }
-      stuck = 0;
-    }
-    if (starts == options.restarts) {
-      say(options.log, "supervisor: {} restarts used up: given up\n", starts);
-      return ends_with(kGaveUpExitStatus);
-    }
-    say(options.log, "supervisor: restart {} of {} in {:.1f} s\n", starts + 1, options.restarts,
-        pause);
-    std::fflush(options.log);
-    if (const int signal = signals.next_within(pause); asks_to_stop(signal))
-      return ends_with(128 + signal);
-    pause = std::min(2 * pause, options.longest_pause_seconds);
-  }
+  return Supervisor(supervised, options).run();
 }
 
 }  // namespace tessera

@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `tessera launch` around mpirun does with ranks that die, hang or go astray and with signals, each as a check of its own."""
+import os
+import pathlib
 import shutil
 import signal
 import subprocess
 import time
 
 from checks import run_checks
-from small_run import LONG, RANKS, Run, environment, last_checkpoint, saved_steps, steps_done, train, wait_until, words
+from small_run import (LONG, RANKS, Run, alive, children, environment, last_checkpoint, saved_steps, steps_done, train,
+                       wait_until, words)
 
 # More ranks than cores, and root, are for tests.
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 
 
-def launch(binary, out, steps=None, every=None, more=()):
+def launch(binary, out, steps=None, every=None, more=(), launcher=MPIRUN):
     given = {key: value for key, value in (("steps", steps), ("every", every)) if value}
-    return [str(binary), "launch", "--with", " ".join(MPIRUN), *words(binary, out, more=more, **given)[1:]]
+    return [str(binary), "launch", "--with", " ".join(launcher), *words(binary, out, more=more, **given)[1:]]
 
 
 def launched(binary, out, fault, more=()):
@@ -64,6 +67,73 @@ def a_rank_that_does_not_end_is_named(binary, folder):
         story = (out / "failure.txt").read_text(encoding="utf-8")
         assert told in story.splitlines()[0] and told in done.stderr, story
         assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
+
+
+def launcher_of(run, ranks=RANKS):
+    """The process of mpirun, once its ranks are there."""
+    under_way = lambda: any(len(children(process)) == ranks for process in children(run.process.pid))
+    assert wait_until(under_way, 30) is not None, run.text()
+    return children(run.process.pid)[0]
+
+
+def a_launcher_that_does_not_end_is_killed(binary, folder):
+    """mpirun is stopped: it neither sees that a rank dies nor ends when the others have told so and ended."""
+    out = folder / "launcher_stopped"
+    run = Run(launch(binary, out, LONG, 1000, ["--set", "run.deadline_seconds=1"]), folder / "launcher_stopped.log")
+    try:
+        mpirun = launcher_of(run)
+        assert wait_until(lambda: steps_done(out) >= 3, 30) is not None, run.text()
+        os.kill(mpirun, signal.SIGSTOP)
+        os.kill(children(mpirun)[1], signal.SIGKILL)
+        assert wait_until(lambda: "restart 1 of" in run.text(), 60) is not None, run.text()
+        assert "did not end by itself when its ranks had, and was killed" in run.text(), run.text()
+        story = (out / "failure.txt").read_text(encoding="utf-8")
+        assert "rank 1" in story.splitlines()[0], story
+        assert not alive(mpirun)
+        again = launcher_of(run)
+        assert again != mpirun
+        os.kill(again, signal.SIGSTOP)  # nor does it hand on a signal now
+        run.process.send_signal(signal.SIGTERM)
+        time.sleep(1.5)
+        ranks = children(again)
+        run.process.send_signal(signal.SIGTERM)
+        assert run.wait(20) == 128 + signal.SIGTERM, run.text()
+        assert not any(alive(process) for process in [again, *ranks]), "a second signal left processes"
+    finally:
+        run.end()
+
+
+def a_launcher_that_starts_nothing_is_no_failure_of_the_run(binary, folder):
+    """As ORTE and srun do while a switch or a node is away: it is tried again, and told in words."""
+    out, starts, script = folder / "outage", folder / "outage.starts", folder / "flaky_mpirun"
+    script.write_text(f"""#!/bin/sh
+echo x >> {starts}
+test $(wc -l < {starts}) -gt 3 || {{ echo "ORTE was unable to reliably start one or more daemons." >&2; exit 1; }}
+exec {" ".join(MPIRUN)} "$@"
+""", encoding="utf-8")
+    script.chmod(0o755)
+    command = launch(binary, out, launcher=[str(script)])
+    done = subprocess.run([*command[:2], "--restarts", "0", *command[2:]], env=environment(), capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("flaky_mpirun ended with exit code 1 before any rank had begun") == 3, done.stderr
+    assert "restart" not in done.stderr and last_checkpoint(out) == undisturbed(binary, folder), done.stderr
+
+
+def a_killed_mpirun_leaves_no_shared_memory(binary, folder):
+    out = folder / "segments"
+    run = Run(launch(binary, out, LONG, 1000), folder / "segments.log")
+    mapped = lambda process: {line.split()[-1] for line in pathlib.Path(f"/proc/{process}/maps").read_text().splitlines()
+                              if "/dev/shm/vader_segment." in line}
+    try:
+        mpirun = launcher_of(run)
+        assert wait_until(lambda: steps_done(out) >= 3, 30) is not None, run.text()
+        segments = mapped(children(mpirun)[0])
+        os.kill(mpirun, signal.SIGKILL)
+        assert wait_until(lambda: "restart 1 of" in run.text(), 30) is not None, run.text()
+        assert segments and not any(os.path.exists(segment) for segment in segments), f"left: {segments}"
+    finally:
+        run.end()
 
 
 def signals_save(binary, folder):
@@ -115,7 +185,8 @@ def another_config_or_binary_is_named_at_the_start(binary, folder):
 
 
 CHECKS = [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers,
-          a_rank_that_does_not_end_is_named, signals_save,
+          a_rank_that_does_not_end_is_named, a_launcher_that_does_not_end_is_killed,
+          a_launcher_that_starts_nothing_is_no_failure_of_the_run, a_killed_mpirun_leaves_no_shared_memory, signals_save,
           a_skipped_step_is_named_at_once, another_config_or_binary_is_named_at_the_start]
 
 if __name__ == "__main__":

@@ -175,7 +175,7 @@ def a_signal_before_the_first_moment_is_answered(binary, folder):
 
 def fewer_ranks_take_over(binary, folder):
     out = folder / "fewer"
-    run = Run(words(binary, out, LONG, 50000, ["--supervise", "--least-ranks", "2"]), folder / "fewer.log")
+    run = Run(words(binary, out, LONG, 50000, ["--supervise", "--least-ranks", "2", "--patience", "0"]), folder / "fewer.log")
     try:
         deadline = time.monotonic() + 40
         while "on with 2 ranks instead of 4: mesh pp=2" not in run.text():

@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/local/story.h"
 
-#include <fstream>
-
 #include "comm/failure_file.h"
+#include "core/process_tree.h"
 
 namespace tessera {
 namespace {
-
-// As the system sees it: 'T' is stopped, 'Z' dead; 0 where that is not known.
-char process_state(int process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text;
-  std::getline(file, text);
-  const size_t end = text.rfind(')');
-  return end != std::string::npos && end + 2 < text.size() ? text[end + 2] : '\0';
-}
 
 void look_at_process(RankStory& story, int process, bool by_itself) {
   const char state = process_state(process);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a program lies, looked for as execvp() does.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+// A name with a slash is a path; others are looked for in the folders of PATH.
+std::optional<std::filesystem::path> find_program(const std::string& name);
+
+}  // namespace tessera

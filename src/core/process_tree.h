@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes of this machine as /proc shows them: who started whom, and who is alive. What is gone
+// meanwhile has no children, no name and no state.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+// 'T' is stopped, 'Z' dead but not yet waited for; 0 where there is none.
+char process_state(pid_t process);
+std::string process_name(pid_t process);  // the first 15 bytes of its program's
+std::vector<pid_t> children_of(pid_t process);
+std::vector<pid_t> descendants_of(pid_t process);
+
+}  // namespace tessera
