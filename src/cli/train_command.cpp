@@ -14,6 +14,7 @@
 #include "comm/mpi/mpi_process.h"
 #include "train/continued_config.h"
 #include "train/loss_plot.h"
+#include "train/resume_changes.h"
 #include "train/same_start.h"
 #include "train/stop_signal.h"
 #include "train/stored_model.h"
@@ -150,6 +151,7 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
                                       .overwrite = options.overwrite,
                                       .init_from = beginning.weights.get(),
                                       .quiet = options.run.json,
+                                      .accepted_changes = options.accepted_changes,
                                       .world = world,
                                       .faults = faults ? &*faults : nullptr});
   const TrainSummary summary = trainer.run();
@@ -219,6 +221,7 @@ void supervise_training(const TrainOptions& options) {
 }
 
 void run(const TrainOptions& options) {
+  check_accepted_names(options.accepted_changes);
   if (options.supervise) return supervise_training(options);
   // From the first moment, when there is nothing to save, to the last, when a rank that is told to
   // end has a story to leave.

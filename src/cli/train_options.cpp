@@ -18,6 +18,13 @@ void add_train_options(Command train, TrainOptions& options) {
                  "write a trace of the first steps, for ui.perfetto.dev");
   train.add_flag("--resume", options.resume,
                  "go on from the newest checkpoint of the output folder that is whole");
+  train
+      .add_option("--accept-changes", options.accepted_changes,
+                  "with --resume: keys that may differ from the checkpoint's, such as "
+                  "train.learning_rate,data.path")
+      .type_name("KEYS")
+      .delimiter(',')
+      .take_all();
   train.add_option("--init-from", options.init_from,
                    "begin with the weights of a checkpoint, a run or a model of Hugging Face's");
   train.add_flag("--overwrite", options.overwrite, "replace an old run in the output folder");

@@ -10,6 +10,7 @@ namespace tessera {
 struct TrainOptions {
   RunOptions run;
   std::string init_from;
+  std::vector<std::string> accepted_changes;  // keys, for --resume
   bool resume = false, overwrite = false, supervise = false, processes = false;
   RestartOptions restarts;
 };

@@ -16,6 +16,7 @@
 #include "train/model_of_config.h"
 #include "train/non_finite.h"
 #include "train/resident_memory.h"
+#include "train/resume_changes.h"
 #include "train/run_executor.h"
 #include "train/run_folder.h"
 #include "train/sample_losses.h"
@@ -30,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 Trainer::Trainer(Config config, TrainerOptions options)
     : config_(std::move(config)),
-      options_(options),
+      options_(std::move(options)),
       model_(model_of_config(config_)),
       precision_(precision_of_config(config_)),
       threads_(threads_of_config(config_)),
@@ -117,14 +118,10 @@ void Trainer::resume() {
                      folder.string())
         .help("start without --resume, and save with --save-every N");
   const Checkpoint& checkpoint = *newest.checkpoint;
+  accept_changes(checkpoint.facts());
   fault(FaultPhase::Load);
   checkpoint.load_states(*executor_);
   position_ = checkpoint.facts().position;
-  if (checkpoint.facts().seed != config_.train.seed)
-    warn(
-        fmt::format("saved with train.seed = {}, but goes on with {}: the data come in another "
-                    "order",
-                    checkpoint.facts().seed, config_.train.seed));
   summary_.checkpoint = checkpoint.path();
   if (!quiet())
     progress_.note(fmt::format("resumed from {} at step {}, saved on {}",
@@ -132,11 +129,22 @@ void Trainer::resume() {
                                saved_on(checkpoint.facts())));
 }
 
+void Trainer::accept_changes(const CheckpointFacts& saved) {
+  const std::vector<ConfigChange> changes = resume_changes(saved, config_);
+  require_accepted(changes, options_.accepted_changes);
+  std::vector<ConfigChange> accepted, free;
+  for (const ConfigChange& change : changes)
+    (change.changes_numbers ? accepted : free).push_back(change);
+  if (!accepted.empty()) warn(fmt::format("goes on with changes: {}", to_text(accepted)));
+  if (!free.empty() && !quiet())
+    progress_.note(fmt::format("changed since the checkpoint: {}", to_text(free)));
+}
+
 // Weights alone: moments, step and data begin anew. The tokenizer goes where the weights go.
 void Trainer::begin_with(const StateSource& weights) {
   weights.load_weights(*executor_, /*averaged=*/false);
   if (!writes_files()) return;
-  copy_tokenizer_files(tokenizer_folder(weights.path()), config_.run.out);
+  TokenizerFiles(tokenizer_folder(weights.path())).copy_to(config_.run.out);
   if (!quiet())
     progress_.note(fmt::format("begins with the weights of {}", weights.path().string()));
 }

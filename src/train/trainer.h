@@ -34,6 +34,8 @@ struct TrainerOptions {
   bool overwrite = false;                  // an old run in the output folder may be replaced
   const StateSource* init_from = nullptr;  // first weights; null: random ones
   bool quiet = false;                      // no progress
+  // Keys of the config that may differ from those that the checkpoint was saved with.
+  std::vector<std::string> accepted_changes = {};
   RankWorld* world = nullptr;  // this process is one rank of a job; null: it runs all ranks
   FaultPlan* faults = nullptr;
 };
@@ -50,6 +52,7 @@ class Trainer {
   void make_executor();
   void make_first_states();
   void resume();
+  void accept_changes(const CheckpointFacts& saved);
   void begin_with(const StateSource& weights);
   StepMetrics step();
   void meet_non_finite(StepMetrics& metrics);

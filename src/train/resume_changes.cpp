@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/resume_changes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/nearest_name.h"
+#include "models/model_field.h"
+#include "train/config_fields.h"
+#include "train/model_of_config.h"
+
+namespace tessera {
+namespace {
+
+// The numbers of a run do not follow from these. A key that is not listed may not change unseen.
+constexpr std::array<std::string_view, 4> kFreeSections{"checkpoint.", "mesh", "plan.", "run."};
+constexpr std::array<std::string_view, 10> kFreeKeys{
+    "train.steps",        "train.microbatches",  "train.eval_every", "train.eval_batches",
+    "train.sample_every", "train.log_every",     "train.threads",    "train.on_non_finite",
+    "data.tokenizer",     "model.init_deviation"};
+
+struct Setting {
+  std::string key, text;
+};
+
+bool may_change(std::string_view key) {
+  return std::find(kFreeKeys.begin(), kFreeKeys.end(), key) != kFreeKeys.end() ||
+         std::any_of(kFreeSections.begin(), kFreeSections.end(),
+                     [&](std::string_view section) { return key.starts_with(section); });
+}
+
+std::vector<Setting> settings_of(Config config) {
+  std::vector<Setting> settings;
+  const ModelConfig model = model_of_config(config);
+  for (const ModelField& field : model_fields())
+    settings.push_back({fmt::format("model.{}", field.key), model_field_text(model, field)});
+  for (const ConfigField& field : config_fields(config))
+    settings.push_back({std::string(field.key), field_text(field)});
+  std::string mixture;
+  for (const auto& [path, weight] : config.data.mixture)
+    mixture += fmt::format("{}{} = {}", mixture.empty() ? "" : ", ", path, weight);
+  settings.push_back({"data.mixture", mixture});
+  settings.push_back({"mesh", config.mesh.empty() ? "1" : to_string(Mesh(config.mesh))});
+  return settings;
+}
+
+std::string shown(const std::string& text) { return text.empty() ? "empty" : text; }
+
+bool accepts(std::span<const std::string> accepted, const std::string& key) {
+  return std::any_of(accepted.begin(), accepted.end(), [&](const std::string& name) {
+    return key == name || key.starts_with(name + ".");
+  });
+}
+
+}  // namespace
+
+std::vector<ConfigChange> resume_changes(const CheckpointFacts& saved, const Config& now) {
+  const Config before = parse_config(saved.config_toml, "the checkpoint's config", {});
+  const std::vector<Setting> old_settings = settings_of(before), new_settings = settings_of(now);
+  std::vector<ConfigChange> changes;
+  for (size_t i = 0; i < new_settings.size(); ++i) {
+    const auto& [key, text] = new_settings[i];
+    const bool known = saved.position.step > 0 || key.starts_with("model.");
+    if (known && text != old_settings[i].text)
+      changes.push_back({key, old_settings[i].text, text, !may_change(key)});
+  }
+  return changes;
+}
+
+void require_accepted(std::span<const ConfigChange> changes,
+                      std::span<const std::string> accepted) {
+  std::vector<ConfigChange> refused;
+  for (const ConfigChange& change : changes)
+    if (change.changes_numbers && !accepts(accepted, change.key)) refused.push_back(change);
+  if (refused.empty()) return;
+  std::string keys;
+  for (const ConfigChange& change : refused) keys += (keys.empty() ? "" : ",") + change.key;
+  throw user_error("the checkpoint was saved with other settings: {}", to_text(refused))
+      .help(fmt::format("give the same settings (config.toml in the output folder has them), or "
+                        "accept the change with --accept-changes {}",
+                        keys));
+}
+
+void check_accepted_names(std::span<const std::string> accepted) {
+  Config config;
+  std::vector<std::string> known;
+  for (const Setting& setting : settings_of(config)) known.push_back(setting.key);
+  for (const char* section : {"model", "data", "train"}) known.emplace_back(section);
+  for (const std::string& name : accepted) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = nearest_name(name, known);
+    throw user_error("{} is no key of the config{}", name,
+                     near.empty() ? "" : ": did you mean " + near + "?")
+        .at("--accept-changes " + name)
+        .help("name keys with commas, such as train.learning_rate,data.path, or a section");
+  }
+}
+
+std::string to_text(std::span<const ConfigChange> changes) {
+  std::string text;
+  for (const ConfigChange& change : changes)
+    text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", change.key, shown(change.before),
+                        shown(change.now));
+  return text;
+}
+
+}  // namespace tessera
