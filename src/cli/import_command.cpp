@@ -33,8 +33,9 @@ struct ImportCommand {
 
 void run(const ImportCommand& command) {
   const HuggingFaceFolder folder(command.from);
+  const TokenizerFiles beside(folder.path());  // before anything is written
   const std::filesystem::path written = convert_checkpoint(folder, command.to, {});
-  const auto copied = copy_tokenizer_files(folder.path(), tokenizer_folder(written));
+  const auto copied = beside.copy_to(tokenizer_folder(written));
   const int64_t parameters = parameter_count(folder.model());
   if (command.json) {
     const nlohmann::json json{{"out", written.string()},  {"family", name(folder.model().family)},

@@ -10,7 +10,10 @@
 
 namespace tessera {
 
-// What is wrong with the text ("is nested more than 3 deep"); empty where `json` holds it.
+// What is wrong with the text ("is nested more than 3 deep"); empty where nothing is.
+std::string check_bounded_json(std::string_view text, int max_depth);
+
+// The same; where nothing is wrong, `json` holds it.
 std::string parse_bounded_json(std::string_view text, int max_depth, nlohmann::json& json);
 
 }  // namespace tessera

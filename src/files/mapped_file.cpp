@@ -23,7 +23,8 @@ UserError cannot_read(const std::filesystem::path& path, const std::string& reas
 }  // namespace
 
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
-  const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a named pipe would wait here for a writer.
+  const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) throw cannot_read(path_, errno_text(errno)).help("check the path and its rights");
   struct stat status {};
   const bool known = ::fstat(file, &status) == 0;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cstring>
 
@@ -202,6 +203,24 @@ TEST_F(Safetensors, RefusesTensorsThatOverlapLeaveGapsOrShareAName) {
                             R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                             4),
             "its header names a twice");
+}
+
+// Quadratic time would take longer than a test may.
+TEST_F(Safetensors, ReadsAHundredThousandTensorsAtOnce) {
+  constexpr int kTensors = 100'000;
+  std::string json;
+  for (int i = 0; i < kTensors; ++i)
+    json += fmt::format(R"({}"t{}":{{"dtype":"F32","shape":[1],"data_offsets":[{},{}]}})",
+                        i == 0 ? "{" : ",", i, 4 * i, 4 * i + 4);
+  const auto path = folder_.write("many.safetensors", file_bytes(json + "}", 4 * kTensors));
+  EXPECT_EQ(SafetensorsReader(path).tensors().size(), size_t{kTensors});
+}
+
+TEST_F(Safetensors, ANamedPipeIsRefusedInsteadOfWaitedFor) {
+  const auto path = folder_.path() / "pipe.safetensors";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(user_error_of([&] { SafetensorsReader reader(path); }),
+            fmt::format("cannot read {}: not a regular file", path.string()));
 }
 
 TEST_F(Safetensors, SaysThatATensorIsMissing) {

@@ -1,22 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "huggingface/tokenizer_files.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
 #include "files/atomic_file.h"
-#include "files/mapped_file.h"
+#include "files/bounded_json.h"
 
 namespace tessera {
+namespace {
 
-std::vector<std::string> copy_tokenizer_files(const std::filesystem::path& from,
-                                              const std::filesystem::path& to) {
-  std::vector<std::string> copied;
+constexpr int kMaxDepth = 64;
+
+// The folder itself. In a cache of Hugging Face's a snapshot is a folder of links to blobs beside
+// the snapshots.
+std::filesystem::path tree_around(const std::filesystem::path& folder) {
+  const std::filesystem::path whole = std::filesystem::canonical(folder);
+  const std::filesystem::path around = whole.parent_path();
+  return around.filename() == "snapshots" ? around.parent_path() : whole;
+}
+
+void require_inside(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  const std::filesystem::path target = std::filesystem::canonical(file), tree = tree_around(folder);
+  if (std::mismatch(tree.begin(), tree.end(), target.begin(), target.end()).first == tree.end())
+    return;
+  throw user_error("{} is a link that leads out of the model's folder", file.string())
+      .help("if it belongs to the model, put a copy of the file in place of the link");
+}
+
+// Two words a line, after a first line that may name the version.
+bool is_list_of_merges(std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const bool merge = std::ranges::count(line, ' ') == 1 && line.front() != ' ' &&
+                       line.back() != ' ' && line.back() != '\r';
+    if (!line.empty() && !merge && !line.starts_with("#version")) return false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return true;
+}
+
+void require_kind(const MappedFile& file) {
+  const std::string_view text{reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size()};
+  const bool merges = file.path().extension() == ".txt";
+  const std::string wrong = !merges                   ? check_bounded_json(text, kMaxDepth)
+                            : is_list_of_merges(text) ? ""
+                                                      : "is not a list of merges, two words a line";
+  if (!wrong.empty())
+    throw user_error("{} {}", file.path().string(), wrong)
+        .help("it would be copied with the model: mend it or remove it");
+}
+
+}  // namespace
+
+TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder) {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
                            "vocab.json", "merges.txt", "generation_config.json"}) {
-    if (!std::filesystem::exists(from / name) || std::filesystem::exists(to / name)) continue;
-    const MappedFile file(from / name);
+    if (!std::filesystem::exists(folder / name)) continue;
+    require_inside(folder / name, folder);
+    files_.emplace_back(name, folder / name);
+    require_kind(files_.back().second);
+  }
+}
+
+std::vector<std::string> TokenizerFiles::copy_to(const std::filesystem::path& to) const {
+  std::vector<std::string> copied;
+  for (const auto& [name, file] : files_) {
+    if (std::filesystem::exists(to / name)) continue;
     AtomicFile copy(to / name, static_cast<int64_t>(file.bytes().size()));
     copy.write(file.bytes());
     copy.commit();
-    copied.emplace_back(name);
+    copied.push_back(name);
   }
   return copied;
 }
