@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/one_of.h"
-#include "files/toml_characters.h"
+#include "files/safe_toml.h"
 #include "ir/op_kind.h"
 #include "sim/cluster.h"
 
@@ -253,7 +253,7 @@ Cluster read(const toml::table& table, const std::string& origin) {
 
 Cluster parse_cluster(std::string_view toml, const std::string& origin) {
   try {
-    check_toml_characters(toml, origin);
+    require_safe_toml(toml, origin);
     const toml::table table = toml::parse(toml, origin);
     return read(table, origin);
   } catch (const toml::parse_error& error) {

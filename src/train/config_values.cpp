@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "files/toml_characters.h"
+#include "files/safe_toml.h"
 #include "files/toml_text.h"
 
 namespace tessera {
@@ -80,7 +80,7 @@ bool is_plain_value(const std::string& text) {
 
 std::vector<ConfigValue> values_from_toml(std::string_view toml, const std::string& origin) {
   std::vector<ConfigValue> values;
-  check_toml_characters(toml, origin);
+  require_safe_toml(toml, origin);
   try {
     flatten(toml::parse(toml, origin), "", origin, values);
   } catch (const toml::parse_error& error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/toml_characters.h"
+#include "files/safe_toml.h"
 
 #include <algorithm>
 
@@ -7,6 +7,13 @@
 
 namespace tessera {
 namespace {
+
+constexpr int kMaxKeyParts = 16;
+constexpr std::string_view kBetweenKeys = "\n=,[{";
+
+std::string line_of(std::string_view toml, size_t i, const std::string& origin) {
+  return fmt::format("{}:{}", origin, 1 + std::ranges::count(toml.substr(0, i), '\n'));
+}
 
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
@@ -45,8 +52,14 @@ class TomlPlace {
     return sure_;
   }
 
+  // Parts of the key that stands here, as far as it is read.
+  int key_parts() const { return key_parts_; }
+
   // A character outside of strings and comments.
   void pass(char c) {
+    key_parts_ = c == '.'                                    ? key_parts_ + 1
+                 : kBetweenKeys.find(c) != kBetweenKeys.npos ? 1
+                                                             : key_parts_;
     switch (c) {
       case ' ':
       case '\t':
@@ -91,11 +104,12 @@ class TomlPlace {
 
   bool sure_ = true, fresh_ = true, key_ = true;  // fresh: a key or a value may begin here
   std::string nested_;                            // brackets of values
+  int key_parts_ = 1;
 };
 
 }  // namespace
 
-void check_toml_characters(std::string_view toml, const std::string& origin) {
+void require_safe_toml(std::string_view toml, const std::string& origin) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   size_t i = toml.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   TomlPlace place;
@@ -108,9 +122,13 @@ void check_toml_characters(std::string_view toml, const std::string& origin) {
     } else if (is_ascii(c)) {
       place.pass(c);
       ++i;
+      if (place.key_parts() > kMaxKeyParts)
+        throw user_error("{} has a key of more than {} parts", origin, kMaxKeyParts)
+            .at(line_of(toml, i, origin))
+            .help("write sections as [train] and values as steps = 100, texts in quotes");
     } else {
       throw user_error("{} is not TOML: a character outside of quotes is not ASCII", origin)
-          .at(fmt::format("{}:{}", origin, 1 + std::ranges::count(toml.substr(0, i), '\n')))
+          .at(line_of(toml, i, origin))
           .help("put keys and texts with such characters into quotes");
     }
   }
