@@ -5,13 +5,16 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "comm/local/run_ranks.h"
 #include "comm/peer_error.h"
 #include "core/error.h"
 #include "files/errno_text.h"
+#include "tokenizer/utf8.h"
 #include "train/stop_signal.h"
+#include "train/token_text.h"
 
 namespace {
 
@@ -39,6 +42,16 @@ void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw tessera::user_error("cannot write the output: {}", tessera::errno_text(errno))
         .help("what was printed is not all there; free some space or print it elsewhere");
+}
+
+// Words end up in configs, manifests and records, which are JSON and TOML: a path of other bytes
+// would be found out by the first checkpoint that cannot be written.
+void require_utf8(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (tessera::valid_prefix(word) != word.size())
+      throw tessera::user_error("not UTF-8 text: {}", tessera::printable(word))
+          .at("the command line")
+          .help("rename the file or folder, or give it by a link with a name in UTF-8");
 }
 
 }  // namespace
@@ -71,7 +84,9 @@ int main(int argc, char** argv) {
   tessera::add_topology_command(app);
   tessera::add_docs_command(app);
   try {
-    line.run({argv + 1, argv + argc});
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    require_utf8(words);
+    line.run(words);
     finish_output();
     return 0;
   } catch (const tessera::ExitStatus& end) {

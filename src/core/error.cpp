@@ -2,11 +2,22 @@
 #include "core/error.h"
 
 namespace tessera {
+namespace {
+
+// What a person reads of a value that fills screens: its begin and its end.
+std::string readable(const std::string& text) {
+  constexpr size_t kMost = 2000, kBegin = 1500, kEnd = 300;
+  if (text.size() <= kMost) return text;
+  return fmt::format("{} ... ({} characters) ... {}", text.substr(0, kBegin),
+                     text.size() - kBegin - kEnd, text.substr(text.size() - kEnd));
+}
+
+}  // namespace
 
 std::string UserError::report() const {
-  std::string text = "error: " + message_ + "\n";
-  if (!place_.empty()) text += "   at: " + place_ + "\n";
-  if (!advice_.empty()) text += " help: " + advice_ + "\n";
+  std::string text = "error: " + readable(message_) + "\n";
+  if (!place_.empty()) text += "   at: " + readable(place_) + "\n";
+  if (!advice_.empty()) text += " help: " + readable(advice_) + "\n";
   return text;
 }
 

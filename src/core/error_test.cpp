@@ -15,6 +15,13 @@ TEST(UserError, LeavesOutALineThatWasNotGiven) {
   EXPECT_EQ(UserError("no such file").report(), "error: no such file\n");
 }
 
+TEST(UserError, ShowsTheBeginAndTheEndOfTextThatFillsScreens) {
+  const std::string report = user_error("unknown key {}!", std::string(100'000, 'x')).report();
+  EXPECT_LT(report.size(), 2000u);
+  EXPECT_TRUE(report.starts_with("error: unknown key xxx")) << report;
+  EXPECT_TRUE(report.ends_with("xxx!\n")) << report;
+}
+
 TEST(Check, NamesTheExpressionAndTheDetail) {
   try {
     TESSERA_CHECK(1 + 1 == 3, "got {}", 2);

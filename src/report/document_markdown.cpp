@@ -7,10 +7,17 @@
 namespace tessera {
 namespace {
 
+// Text that may come from anybody's folder: no tag of it is one in Markdown either.
+std::string plain(const std::string& text) {
+  std::string safe;
+  for (const char c : text) safe += c == '<' ? "&lt;" : std::string(1, c);
+  return safe;
+}
+
 // A bar would end the cell.
 std::string cell(const std::string& text) {
   std::string safe;
-  for (const char c : text) {
+  for (const char c : plain(text)) {
     if (c == '|') safe += '\\';
     safe += c == '\n' ? ' ' : c;
   }
@@ -24,7 +31,7 @@ std::string line_of(const std::vector<std::string>& cells) {
 }
 
 std::string table_of(const DocumentTable& table) {
-  std::string text = fmt::format("## {}\n\n", table.heading);
+  std::string text = fmt::format("## {}\n\n", plain(table.heading));
   if (!table.rows.empty()) {
     const size_t columns = table.rows.front().size();
     text += line_of(table.columns.empty() ? std::vector<std::string>(columns) : table.columns);
@@ -32,20 +39,20 @@ std::string table_of(const DocumentTable& table) {
     for (const std::vector<std::string>& row : table.rows) text += line_of(row);
     text += "\n";
   }
-  if (!table.note.empty()) text += table.note + "\n\n";
+  if (!table.note.empty()) text += plain(table.note) + "\n\n";
   return text;
 }
 
 }  // namespace
 
 std::string to_markdown(const Document& document) {
-  std::string text = fmt::format("# {}\n\n", document.title);
-  for (const std::string& paragraph : document.opening) text += paragraph + "\n\n";
+  std::string text = fmt::format("# {}\n\n", plain(document.title));
+  for (const std::string& paragraph : document.opening) text += plain(paragraph) + "\n\n";
   if (!document.findings.empty()) text += "## Diagnosis\n\n";
   for (const Finding& finding : document.findings) {
-    text +=
-        fmt::format("- **{}** ({}) {}.", finding.question, name(finding.verdict), finding.answer);
-    if (!finding.advice.empty()) text += fmt::format(" Try: {}.", finding.advice);
+    text += fmt::format("- **{}** ({}) {}.", plain(finding.question), name(finding.verdict),
+                        plain(finding.answer));
+    if (!finding.advice.empty()) text += fmt::format(" Try: {}.", plain(finding.advice));
     text += "\n";
   }
   if (!document.findings.empty()) text += "\n";

@@ -97,7 +97,7 @@ TEST(Report, TextOfARunCannotBreakThePage) {
   const Document document = document_of(report_of(run));
   EXPECT_NE(to_html(document).find("&lt;b&gt;|x|&lt;/b&gt; &amp; &quot;co&quot;"),
             std::string::npos);
-  EXPECT_NE(to_markdown(document).find("<b>\\|x\\|</b>"), std::string::npos);
+  EXPECT_NE(to_markdown(document).find("&lt;b>\\|x\\|&lt;/b>"), std::string::npos);
 }
 
 TEST(Report, OfASimulationSaysSo) {

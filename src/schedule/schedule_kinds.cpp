@@ -26,7 +26,7 @@ constexpr ScheduleKind kKinds[] = {
 };
 
 // Tables beyond this are a slip of the keyboard, not a plan.
-constexpr int64_t kMostActions = int64_t{1} << 26;
+constexpr int64_t kMostActions = int64_t{1} << 20;
 
 void check_sizes(const ScheduleKind& kind, int ranks, int chunks, int microbatches) {
   const std::pair<const char*, int> sizes[] = {

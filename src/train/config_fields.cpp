@@ -16,6 +16,7 @@ constexpr double kAny = 1e18;
 constexpr Bounds kPositive{1, kAny};
 constexpr Bounds kNotNegative{0, kAny};
 constexpr Bounds kFraction{0, 1};
+constexpr Bounds kMicrobatches{1, 16384};  // a script lists each: more take minutes to compile
 constexpr Bounds kBelowOne{0, 0.999999999};
 
 std::string without_underscores(std::string_view text) {
@@ -97,7 +98,7 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
   return {
       {"train.steps", &t.steps, kPositive, "optimizer updates"},
       {"train.batch", &t.batch, kPositive, "samples per step"},
-      {"train.microbatches", &t.microbatches, kPositive, "parts a step's batch is run in"},
+      {"train.microbatches", &t.microbatches, kMicrobatches, "parts a step's batch is run in"},
       {"train.seq", &t.seq, kPositive, "tokens per sample"},
       {"train.seed", &t.seed, kNotNegative, "seed of first weights and data order"},
       {"train.learning_rate", &t.learning_rate, kNotNegative, "the highest learning rate"},
