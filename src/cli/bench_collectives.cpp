@@ -63,7 +63,8 @@ std::vector<CollectiveKind> chosen_kinds(const BenchCollectives& command) {
 Work work_of(const BenchCollectives& command) {
   Work work;
   std::vector<int64_t> sizes;
-  for (const std::string& size : command.sizes) sizes.push_back(parse_byte_size(size));
+  for (const std::string& size : command.sizes)
+    sizes.push_back(parse_byte_size(size, "--sizes " + size));
   for (const CollectiveKind kind : chosen_kinds(command))
     for (const int64_t size : sizes) {
       work.items.push_back({.kind = kind,

@@ -229,8 +229,9 @@ void run(const CompileCommand& command) {
     return;
   }
   check_dump_name(command, pipeline);
-  const int64_t memory =
-      command.memory.empty() ? 0 : parse_byte_size(command.memory);  // 0: not asked
+  const int64_t memory = command.memory.empty()
+                             ? 0  // not asked
+                             : parse_byte_size(command.memory, "--memory " + command.memory);
   const Compiled compiled = compile_step(build_model(model, microbatch_shape(config, model),
                                                      precision_of_config(config), HeadKind::Loss),
                                          config, options);

@@ -35,11 +35,11 @@ struct ExportCommand {
 void run(const ExportCommand& command) {
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const TokenizerFiles beside(tokenizer_folder(checkpoint.path()));  // before anything is written
-  const ExportSummary summary =
-      export_folder(checkpoint, model_of_config(config_of(checkpoint)), command.to,
-                    {.dtype = dtype_from_name(command.dtype),
-                     .averaged = command.averaged,
-                     .shard_bytes = parse_byte_size(command.shard_size)});
+  const ExportSummary summary = export_folder(
+      checkpoint, model_of_config(config_of(checkpoint)), command.to,
+      {.dtype = dtype_from_name(command.dtype),
+       .averaged = command.averaged,
+       .shard_bytes = parse_byte_size(command.shard_size, "--shard-size " + command.shard_size)});
   const auto copied = beside.copy_to(command.to);
   if (command.json) {
     const nlohmann::json json{{"checkpoint", checkpoint.path().string()},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/byte_size.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -9,24 +11,48 @@
 #include "core/error.h"
 
 namespace tessera {
+namespace {
 
-int64_t parse_byte_size(const std::string& text) {
-  static constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{
-      {{"", 1.0},
-       {"B", 1.0},
-       {"KB", 1e3},
-       {"MB", 1e6},
-       {"GB", 1e9},
-       {"TB", 1e12},
-       {"KiB", 1024.0},
-       {"MiB", 1048576.0},
-       {"GiB", 1073741824.0}}};
+constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{{{"b", 1.0},
+                                                                     {"kb", 1e3},
+                                                                     {"mb", 1e6},
+                                                                     {"gb", 1e9},
+                                                                     {"tb", 1e12},
+                                                                     {"kib", 1024.0},
+                                                                     {"mib", 1048576.0},
+                                                                     {"gib", 1073741824.0},
+                                                                     {"tib", 1099511627776.0}}};
+constexpr double kMost = 1e18;
+
+// In small letters, without the blanks around it.
+std::string unit_of(std::string_view text) {
+  std::string unit;
+  for (const char letter : text)
+    unit += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
+  unit.erase(unit.find_last_not_of(' ') + 1);
+  return unit;
+}
+
+}  // namespace
+
+int64_t parse_byte_size(const std::string& text, const std::string& place) {
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && number > 0)
-    for (const auto& [unit, bytes] : kUnits)
-      if (unit == std::string_view(end)) return static_cast<int64_t>(number * bytes);
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error == std::errc() && number > 0) {
+    const std::string unit = unit_of(std::string_view(end, last));
+    if (unit.empty())
+      throw user_error("{} of what?", text)
+          .at(place)
+          .help(fmt::format("write {0}GB or {0}GiB, or {0}B for bytes",
+                            std::string_view(text.data(), end)));
+    for (const auto& [known, bytes] : kUnits)
+      if (unit == known && number * bytes >= 1 && number * bytes <= kMost)
+        return static_cast<int64_t>(number * bytes);
+  }
   throw user_error("{} is not a size", text)
+      .at(place)
       .help("write a number and a unit, such as 24GB, 512MB or 1.5GiB");
 }
 

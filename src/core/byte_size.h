@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte sizes as people write them: 24GB, 512MB, 1.5GiB, 4096.
+// Byte sizes as people write them: 24GB, 512 MB, 1.5gib. Always with a unit: 80 is not 80GB.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 namespace tessera {
 
-int64_t parse_byte_size(const std::string& text);
+// A UserError at `place` where it is none.
+int64_t parse_byte_size(const std::string& text, const std::string& place);
 
 }  // namespace tessera

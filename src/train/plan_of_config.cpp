@@ -95,7 +95,8 @@ Plan plan_of_config(const Config& config, const ModelConfig& model) {
 
 DeviceProfile profile_of_config(const Config& config, int threads_per_rank) {
   return {.threads = threads_per_rank,
-          .memory_bytes = config.plan.memory.empty() ? 0 : parse_byte_size(config.plan.memory)};
+          .memory_bytes =
+              config.plan.memory.empty() ? 0 : parse_byte_size(config.plan.memory, "plan.memory")};
 }
 
 int threads_per_rank(int threads, const Plan& plan) {
