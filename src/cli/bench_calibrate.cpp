@@ -53,7 +53,7 @@ void run(const BenchCalibrate& command) {
   size_t points = 0;
   for (const EfficiencyTable& table : cluster.efficiencies) points += table.points.size();
   const Device& device = cluster.device;
-  const double peak = device.peak(gpu ? DType::Bf16 : DType::Fp32);
+  const double peak = device.peak(gpu ? Arithmetic::Bf16 : Arithmetic::Fp32);
   if (command.json)
     fmt::print("{}\n", nlohmann::json{{"file", out.string()},
                                       {"device", device.name},

@@ -40,6 +40,7 @@ std::string missing_gpu();
 struct GpuFacts {
   std::string name;
   double memory_bytes = 0;
+  bool has_fp8 = false;  // its tensor cores multiply 8-bit floats
 };
 
 // Of the one that runs programs. A UserError where there is none.

@@ -19,7 +19,7 @@ Compiled compile_few_layers(const PlanTask& task, const Candidate& few, int valu
   const BatchShape shape{.batch = few.microbatch * few.dp * few.fsdp, .seq = task.seq};
   CompileOptions options{.training = true,
                          .optimizer = task.optimizer,
-                         .plan = plan_of(few, model),
+                         .plan = plan_of(few, model, task.precision),
                          .profile = {.threads = task.threads_per_rank()},
                          .microbatches = few.pp,
                          .check = false};

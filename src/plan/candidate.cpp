@@ -112,16 +112,18 @@ std::vector<Axis> mesh_of(const Candidate& candidate) {
   return axes;
 }
 
-Plan plan_of(const Candidate& candidate, const ModelConfig& model) {
+Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision) {
   const bool mlp = model.family == Family::Mlp;
-  return make_plan({.mesh = mesh_of(candidate),
-                    .zero = candidate.zero,
-                    .sequence_parallel = candidate.tp > 1,
-                    .context = candidate.context,
-                    .schedule = candidate.schedule,
-                    .chunks = candidate.chunks,
-                    .recompute = {.kind = candidate.recompute, .every = candidate.every}},
-                   {.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads});
+  Plan plan = make_plan({.mesh = mesh_of(candidate),
+                         .zero = candidate.zero,
+                         .sequence_parallel = candidate.tp > 1,
+                         .context = candidate.context,
+                         .schedule = candidate.schedule,
+                         .chunks = candidate.chunks,
+                         .recompute = {.kind = candidate.recompute, .every = candidate.every}},
+                        {.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads});
+  plan.fp8 = precision.fp8;
+  return plan;
 }
 
 std::string to_string(const Candidate& candidate) {

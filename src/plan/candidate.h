@@ -48,7 +48,7 @@ struct Candidate {
 
 // The axes above 1, from the outermost: neighbours share tp.
 std::vector<Axis> mesh_of(const Candidate& candidate);
-Plan plan_of(const Candidate& candidate, const ModelConfig& model);
+Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision);
 // "none", "attention", "fit", "block" or "every", as in a config.
 std::string_view recompute_name(const Candidate& candidate);
 

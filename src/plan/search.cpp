@@ -149,6 +149,7 @@ class Search {
 }  // namespace
 
 SearchResult search(const PlanTask& task, const SearchOptions& options) {
+  check_precision(task.cluster, task.precision);
   Search search(task, options);
   search.follow_recipe();
   search.enumerate_all();

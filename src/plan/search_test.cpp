@@ -79,5 +79,15 @@ TEST(Search, GivesTheSameForAnyNumberOfThreads) {
     EXPECT_EQ(one.ranked[i].candidate, three.ranked[i].candidate);
 }
 
+TEST(Search, AnFp8TaskIsSimulatedInFp8) {
+  PlanTask task = preset_task("llama3-8b", 8, 8, 8192);
+  const Attempt attempt{.candidate = {.fsdp = 8, .zero = 3, .recompute = RecomputeKind::Blocks}};
+  const Trial bf16 = try_candidate(task, attempt);
+  task.precision = Precision(DType::Bf16, false, true);
+  const Trial fp8 = try_candidate(task, attempt);
+  ASSERT_TRUE(bf16.fits && fp8.fits);
+  EXPECT_GT(bf16.simulation.step_seconds, 1.1 * fp8.simulation.step_seconds);
+}
+
 }  // namespace
 }  // namespace tessera

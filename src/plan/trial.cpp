@@ -20,7 +20,7 @@ struct Compiler {
     CompileOptions options{
         .training = true,
         .optimizer = task.optimizer,
-        .plan = plan_of(candidate, task.model),
+        .plan = plan_of(candidate, task.model, task.precision),
         .profile = {.threads = task.threads_per_rank(), .memory_bytes = task.rank_memory_bytes()},
         .microbatches = microbatches,
         .check = false};
@@ -69,7 +69,7 @@ Trial try_candidate(const PlanTask& task, const Attempt& attempt) {
     const double flops =
         flops_per_token(task.model, task.seq).causal * static_cast<double>(task.tokens());
     trial.simulation = simulate(compiled.programs, task.cluster,
-                                {.model_flops = flops, .precision = task.precision.compute});
+                                {.model_flops = flops, .precision = task.precision});
   } catch (const UserError& error) {
     trial.refused = error.message();
   }

@@ -30,7 +30,8 @@ std::string links_of(const Cluster& cluster, int ranks) {
 }
 
 double total_peak(const RunFacts& facts, const Cluster& cluster, DType precision) {
-  return KernelCost(cluster, {facts.threads_per_rank, facts.ranks}).total_peak(precision);
+  return KernelCost(cluster, {facts.threads_per_rank, facts.ranks})
+      .total_peak(arithmetic_of(precision));
 }
 
 bool holds_trained_run(const std::filesystem::path& folder) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cluster.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,16 +12,44 @@
 
 namespace tessera {
 
-double Device::peak(DType dtype) const {
-  const auto find = [&](DType wanted) -> const Figure* {
-    for (const auto& [known, figure] : peak_flops)
-      if (known == wanted) return &figure;
-    return nullptr;
-  };
-  for (const DType wanted : {dtype, accumulator_of(dtype), DType::Fp32, DType::Fp64})
-    if (const Figure* figure = find(wanted)) return figure->value;
+namespace {
+
+const Figure* find_peak(const Device& device, Arithmetic arithmetic) {
+  for (const auto& [known, figure] : device.peak_flops)
+    if (known == arithmetic) return &figure;
+  return nullptr;
+}
+
+std::vector<Arithmetic> needed_peaks(const Device& device, Precision precision) {
+  if (device.cores > 0) return {arithmetic_of(accumulator_of(precision.compute))};
+  std::vector<Arithmetic> needed{arithmetic_of(precision.compute)};
+  if (precision.fp8) needed.insert(needed.begin(), Arithmetic::Fp8);
+  return needed;
+}
+
+}  // namespace
+
+double Device::peak(Arithmetic arithmetic) const {
+  for (int wide = static_cast<int>(arithmetic); wide >= 0; --wide)
+    if (const Figure* figure = find_peak(*this, static_cast<Arithmetic>(wide)))
+      return figure->value;
   TESSERA_CHECK(!peak_flops.empty(), "device {} has no peak", name);
-  return peak_flops.front().second.value;
+  return std::ranges::min_element(peak_flops, {}, [](const auto& peak) { return peak.first; })
+      ->second.value;
+}
+
+void check_precision(const Cluster& cluster, Precision precision) {
+  const Device& device = cluster.device;
+  for (const Arithmetic needed : needed_peaks(device, precision)) {
+    if (find_peak(device, needed)) continue;
+    std::vector<std::string> known;
+    for (const auto& [arithmetic, figure] : device.peak_flops) known.emplace_back(name(arithmetic));
+    throw user_error("{} of cluster {} has no peak_flops.{}, which precision {} multiplies in",
+                     device.name, cluster.name, name(needed), name(precision))
+        .at("train.precision")
+        .help(
+            fmt::format("use {}, whose peaks the cluster has, or another cluster", one_of(known)));
+  }
 }
 
 std::vector<std::string> cluster_names() {

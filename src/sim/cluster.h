@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/dtype.h"
+#include "core/precision.h"
+#include "sim/arithmetic.h"
 
 namespace tessera {
 
@@ -24,13 +25,14 @@ struct Device {
   std::string name;
   // Cores that all ranks share, one thread each; 0: every rank has a device of its own.
   int cores = 0;
-  std::vector<std::pair<DType, Figure>> peak_flops = {};  // per second; of one core where cores > 0
-  Figure memory_bytes = {}, memory_bandwidth = {};        // bytes, bytes per second
-  Figure launch_seconds = {};                             // of every kernel
+  std::vector<std::pair<Arithmetic, Figure>> peak_flops = {};  // per second; of a core, if any
+  Figure memory_bytes = {}, memory_bandwidth = {};             // bytes, bytes per second
+  Figure launch_seconds = {};                                  // of every kernel
   Figure overlap_slowdown = {};  // time added to a kernel, as a share of its overlap with transfers
 
-  // A dtype without a figure of its own has that of the nearest wider one.
-  double peak(DType dtype) const;
+  // What has no figure of its own has that of the nearest wider arithmetic, else of the widest: it
+  // is then no matmul's (check_precision), and bytes alone decide.
+  double peak(Arithmetic arithmetic) const;
 };
 
 // Units of a level hold `ranks` ranks each; ranks fill them in order.
@@ -87,6 +89,12 @@ std::vector<std::string> cluster_names();
 std::string default_cluster_name(int ranks);
 
 Cluster parse_cluster(std::string_view toml, const std::string& origin);
+// A file with every key, each with a comment, to begin an own one with.
+std::string_view cluster_template();
 std::string to_toml(const Cluster& cluster);
+
+// A UserError that names the precisions that the device has, where it has no peak for this one.
+// Cores multiply bf16 and fp8 in fp32.
+void check_precision(const Cluster& cluster, Precision precision);
 
 }  // namespace tessera

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cluster files: read strictly, so that a misspelt key or a figure without a source is refused.
+// What is missing is told of all at once.
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/nearest_name.h"
 #include "files/safe_toml.h"
 #include "ir/op_kind.h"
 #include "sim/cluster.h"
@@ -19,26 +20,66 @@ constexpr double kLeast = 1e-18, kMost = 1e18;
 
 constexpr std::array<std::string_view, 4> kAlgorithms{"fastest", "ring", "tree", "hierarchical"};
 
-// One table of the file; every key must be asked for.
+constexpr const char* kTemplateHelp = "`tessera docs cluster` prints a file with every key";
+
+// Keys that the file lacks, by section.
+class MissingKeys {
+ public:
+  void add(const std::string& section, uint32_t line, std::string_view key) {
+    if (sections_.empty() || sections_.back().title != section)
+      sections_.push_back({section, line, std::string(key)});
+    else
+      sections_.back().keys += fmt::format(", {}", key);
+  }
+
+  void refuse(const std::string& origin) const {
+    if (sections_.empty()) return;
+    std::string message;
+    for (const MissingOfSection& each : sections_)
+      message += fmt::format("{}{} has no {}", message.empty() ? "" : "; ", each.title, each.keys);
+    const uint32_t line = sections_.front().line;
+    throw UserError(message)
+        .at(line == 0 ? origin : fmt::format("{}:{}", origin, line))
+        .help(kTemplateHelp);
+  }
+
+ private:
+  struct MissingOfSection {
+    std::string title;
+    uint32_t line;
+    std::string keys;
+  };
+  std::vector<MissingOfSection> sections_;
+};
+
+// What all sections of one file share.
+struct FileContext {
+  const std::string& origin;
+  MissingKeys missing = {};
+};
+
+// One table of the file; every key must be asked for. What is missing is noted, and stands for
+// something that is accepted.
 class Section {
  public:
-  Section(const toml::table& table, std::string name, const std::string& origin)
-      : table_(table), name_(std::move(name)), origin_(origin) {}
+  Section(const toml::table& table, std::string title, FileContext& file)
+      : table_(table), title_(std::move(title)), file_(file) {}
 
   const toml::node* find(std::string_view key) {
     asked_.emplace_back(key);
     return table_.get(key);
   }
-  const toml::node& need(std::string_view key) {
+  const toml::node* need(std::string_view key) {
     const toml::node* node = find(key);
-    if (node == nullptr) fail(table_, fmt::format("{} has no {}", title(), key));
-    return *node;
+    if (node == nullptr) file_.missing.add(title_, table_.source().begin.line, key);
+    return node;
   }
 
   std::string text(std::string_view key) {
-    const toml::node& node = need(key);
-    if (!node.is_string()) fail(node, fmt::format("{} is not a text", key));
-    return node.as_string()->get();
+    const toml::node* node = need(key);
+    if (node == nullptr) return "";
+    if (!node->is_string()) fail(*node, fmt::format("{} is not a text", key));
+    return node->as_string()->get();
   }
   double number(const toml::node& node, std::string_view key) const {
     const auto value = node.value<double>();
@@ -46,24 +87,24 @@ class Section {
       fail(node, fmt::format("{} is not a number from 0 to {}", key, kMost));
     return std::abs(*value);  // of -0, too
   }
-  int count(std::string_view key, int fallback) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return fallback;
-    const auto value = node->value_exact<int64_t>();
-    if (!value || *value < 0 || *value > 1 << 24)
-      fail(*node, fmt::format("{} is not a whole number from 0 to {}", key, 1 << 24));
-    return static_cast<int>(*value);
-  }
+  int count(std::string_view key) { return count(need(key), key, 1); }
+  int count(std::string_view key, int fallback) { return count(find(key), key, fallback); }
   bool flag(std::string_view key) {
-    const toml::node& node = need(key);
-    if (!node.is_boolean()) fail(node, fmt::format("{} is not true or false", key));
-    return node.as_boolean()->get();
+    const toml::node* node = need(key);
+    if (node == nullptr) return false;
+    if (!node->is_boolean()) fail(*node, fmt::format("{} is not true or false", key));
+    return node->as_boolean()->get();
   }
 
-  Figure figure(std::string_view key) { return figure(need(key), key); }
+  Figure figure(std::string_view key) {
+    const toml::node* node = need(key);
+    return node ? figure(*node, key) : Figure{};
+  }
   Figure positive(std::string_view key) {
-    Figure read = figure(key);
-    check_positive(need(key), key, read.value);
+    const toml::node* node = need(key);
+    if (node == nullptr) return {};
+    Figure read = figure(*node, key);
+    check_positive(*node, key, read.value);
     return read;
   }
   Figure figure(std::string_view key, Figure fallback) {
@@ -86,42 +127,54 @@ class Section {
 
   // Rows of `columns` numbers each.
   std::vector<std::vector<double>> rows(std::string_view key, size_t columns) {
-    const toml::node& node = need(key);
+    const toml::node* node = need(key);
     std::vector<std::vector<double>> rows;
-    if (const toml::array* array = node.as_array())
+    if (node == nullptr) return rows;
+    if (const toml::array* array = node->as_array())
       for (const toml::node& row : *array) {
         const toml::array* cells = row.as_array();
         if (cells == nullptr || cells->size() != columns)
-          fail(row, fmt::format("a point of {} has not {} numbers", title(), columns));
+          fail(row, fmt::format("a point of {} has not {} numbers", title_, columns));
         rows.emplace_back();
         for (const toml::node& cell : *cells) rows.back().push_back(number(cell, key));
       }
-    if (rows.empty()) fail(node, fmt::format("{} has no points", title()));
+    if (rows.empty()) fail(*node, fmt::format("{} has no points", title_));
     return rows;
   }
 
   void done() const {
-    for (const auto& [key, node] : table_)
-      if (std::find(asked_.begin(), asked_.end(), key.str()) == asked_.end())
-        fail(node, fmt::format("unknown key {} in {}", key.str(), title()));
+    for (const auto& [key, node] : table_) {
+      if (std::find(asked_.begin(), asked_.end(), key.str()) != asked_.end()) continue;
+      const std::string near = nearest_name(key.str(), asked_);
+      fail(node, fmt::format("unknown key {} in {}", key.str(), title_),
+           near.empty() ? kTemplateHelp : fmt::format("did you mean {}?", near));
+    }
   }
 
   [[noreturn]] void fail(const toml::node& node, const std::string& message,
-                         const std::string& help = "see docs/simulator.md") const {
-    throw UserError(message).at(fmt::format("{}:{}", origin_, node.source().begin.line)).help(help);
+                         const std::string& help = kTemplateHelp) const {
+    throw UserError(message)
+        .at(fmt::format("{}:{}", file_.origin, node.source().begin.line))
+        .help(help);
   }
 
  private:
-  std::string title() const { return name_.empty() ? "the file" : "[" + name_ + "]"; }
+  int count(const toml::node* node, std::string_view key, int fallback) const {
+    if (node == nullptr) return fallback;
+    const auto value = node->value_exact<int64_t>();
+    if (!value || *value < 0 || *value > 1 << 24)
+      fail(*node, fmt::format("{} is not a whole number from 0 to {}", key, 1 << 24));
+    return static_cast<int>(*value);
+  }
 
   const toml::table& table_;
-  std::string name_;
-  const std::string& origin_;
+  std::string title_;
+  FileContext& file_;
   std::vector<std::string> asked_;
 };
 
-Device read_device(const toml::table& table, const std::string& origin) {
-  Section section(table, "device", origin);
+Device read_device(const toml::table& table, FileContext& file) {
+  Section section(table, "[device]", file);
   Device device{.name = section.text("name"),
                 .cores = section.count("cores", 0),
                 .peak_flops = {},
@@ -129,56 +182,62 @@ Device read_device(const toml::table& table, const std::string& origin) {
                 .memory_bandwidth = section.positive("memory_bandwidth"),
                 .launch_seconds = section.figure("launch_seconds"),
                 .overlap_slowdown = section.figure("overlap_slowdown", {0, "none"})};
-  const toml::node& peaks = section.need("peak_flops");
-  if (const toml::table* inner = peaks.as_table())
+  const toml::node* peaks = section.need("peak_flops");
+  if (const toml::table* inner = peaks ? peaks->as_table() : nullptr)
     for (const auto& [key, node] : *inner) {
-      const auto dtype = dtype_from_name(key.str());
-      if (!dtype || !is_float(*dtype))
-        section.fail(node, fmt::format("peak_flops.{}: there is no such dtype", key.str()),
-                     "use fp32, bf16 or fp64");
-      device.peak_flops.emplace_back(*dtype, section.figure(node, key.str()));
+      const auto arithmetic = arithmetic_from_name(key.str());
+      if (!arithmetic)
+        section.fail(node, fmt::format("peak_flops.{}: there is no such arithmetic", key.str()),
+                     "use fp8, bf16, fp32 or fp64");
+      device.peak_flops.emplace_back(*arithmetic, section.figure(node, key.str()));
       section.check_positive(node, fmt::format("peak_flops.{}", key.str()),
                              device.peak_flops.back().second.value);
     }
-  if (device.peak_flops.empty()) section.fail(peaks, "peak_flops names no dtype");
+  if (peaks != nullptr && device.peak_flops.empty())
+    section.fail(*peaks, "peak_flops is empty", "give those of fp8, bf16, fp32 or fp64");
   section.done();
   return device;
 }
 
 Level read_level(Section& section) {
-  return {.name = section.text("name"),
-          .ranks = section.count("ranks", 0),
-          .bandwidth = section.positive("bandwidth"),
-          .latency_seconds = section.figure("latency_seconds"),
-          .oversubscription = section.figure("oversubscription", {1, "none"})};
+  Level level{.name = section.text("name"),
+              .ranks = section.count("ranks"),
+              .bandwidth = section.positive("bandwidth"),
+              .latency_seconds = section.figure("latency_seconds"),
+              .oversubscription = section.figure("oversubscription", {1, "none"})};
+  if (level.oversubscription.value < 1)
+    section.fail(*section.find("oversubscription"),
+                 fmt::format("level {}: oversubscription is {}: it must be 1 or more", level.name,
+                             level.oversubscription.value));
+  return level;
 }
 
-void check_op(const Section& section, const toml::node& node, const std::string& op) {
-  if (op != "other" && !op_from_name(op))
-    section.fail(node, fmt::format("there is no op {}", op), "`tessera docs ops` lists them");
+std::string read_op(Section& section) {
+  const std::string op = section.text("op");
+  if (const toml::node* node = section.find("op"); node && op != "other" && !op_from_name(op))
+    section.fail(*node, fmt::format("there is no op {}", op), "`tessera docs ops` lists them");
+  return op;
 }
 
 EfficiencyTable read_efficiency(Section& section) {
-  EfficiencyTable table{.op = section.text("op"),
+  EfficiencyTable table{.op = read_op(section),
                         .threads = section.count("threads", 0),
                         .busy_ranks = section.count("busy_ranks", 0),
                         .source = section.text("source"),
                         .points = {}};
-  const toml::node& op = section.need("op");
-  check_op(section, op, table.op);
   for (const auto& row : section.rows("points", 4)) {
-    section.check_positive(op, fmt::format("an efficiency of {}", table.op), row[3]);
+    section.check_positive(*section.find("points"), fmt::format("an efficiency of {}", table.op),
+                           row[3]);
     table.points.push_back({{row[0], row[1], row[2]}, row[3]});
   }
   return table;
 }
 
 CollectiveTable read_collective(Section& section) {
-  CollectiveTable table{.op = section.text("op"),
+  CollectiveTable table{.op = read_op(section),
                         .ranks = section.count("ranks", 2),
                         .source = section.text("source"),
                         .points = {}};
-  check_op(section, section.need("op"), table.op);
   for (const auto& row : section.rows("points", 2)) table.points.emplace_back(row[0], row[1]);
   std::ranges::stable_sort(table.points, {}, &std::pair<double, double>::first);
   return table;
@@ -186,66 +245,71 @@ CollectiveTable read_collective(Section& section) {
 
 // Every table of the array [[name]].
 template <typename Read>
-auto read_all(Section& file, const std::string& name, const std::string& origin, Read read) {
-  std::vector<decltype(read(file))> all;
-  const toml::node* node = file.find(name);
+auto read_all(Section& top, const std::string& name, FileContext& file, Read read) {
+  std::vector<decltype(read(top))> all;
+  const toml::node* node = top.find(name);
   const toml::array* array = node ? node->as_array() : nullptr;
-  if (node != nullptr && array == nullptr) file.fail(*node, fmt::format("write [[{}]]", name));
+  if (node != nullptr && array == nullptr) top.fail(*node, fmt::format("write [[{}]]", name));
   if (array == nullptr) return all;
   for (const toml::node& each : *array) {
-    if (!each.is_table()) file.fail(each, fmt::format("write [[{}]]", name));
-    Section section(*each.as_table(), name, origin);
+    if (!each.is_table()) top.fail(each, fmt::format("write [[{}]]", name));
+    Section section(*each.as_table(),
+                    fmt::format("the [[{}]] of line {}", name, each.source().begin.line), file);
     all.push_back(read(section));
     section.done();
   }
   return all;
 }
 
-void read_rules(const toml::table& table, const std::string& origin, Cluster& cluster) {
-  Section section(table, "rules", origin);
+void read_rules(const toml::table& table, FileContext& file, Cluster& cluster) {
+  Section section(table, "[rules]", file);
   const std::string algorithm = section.text("algorithm");
-  const auto known = std::find(kAlgorithms.begin(), kAlgorithms.end(), algorithm);
-  if (known == kAlgorithms.end())
-    section.fail(section.need("algorithm"), fmt::format("there is no algorithm {}", algorithm),
-                 "use fastest, ring, tree or hierarchical");
-  cluster.algorithm = static_cast<CollectiveAlgorithm>(known - kAlgorithms.begin());
+  if (const toml::node* node = section.find("algorithm")) {
+    const auto known = std::find(kAlgorithms.begin(), kAlgorithms.end(), algorithm);
+    if (known == kAlgorithms.end())
+      section.fail(*node, fmt::format("there is no algorithm {}", algorithm),
+                   "use fastest, ring, tree or hierarchical");
+    cluster.algorithm = static_cast<CollectiveAlgorithm>(known - kAlgorithms.begin());
+  }
   cluster.moves_in_wait = section.flag("moves_in_wait");
   section.done();
 }
 
-void check_levels(Section& file, const toml::table& table, const std::vector<Level>& levels) {
-  if (levels.empty()) file.fail(table, "the file has no [[level]]");
+// `array` holds the levels' tables.
+void check_nesting(const Section& top, const toml::array& array, const std::vector<Level>& levels) {
   for (size_t i = 0; i < levels.size(); ++i) {
     const int inner = i == 0 ? 1 : levels[i - 1].ranks;
     if (levels[i].ranks < inner || levels[i].ranks % inner != 0)
-      file.fail(table, fmt::format("level {} has {} ranks: not a multiple of the {} of the level "
-                                   "inside it",
-                                   levels[i].name, levels[i].ranks, inner));
-    if (levels[i].oversubscription.value < 1)
-      file.fail(table, fmt::format("level {}: oversubscription is {}: it must be 1 or more",
-                                   levels[i].name, levels[i].oversubscription.value));
+      top.fail(*array.get(i)->as_table()->get("ranks"),
+               fmt::format("level {} has {} ranks: not a multiple of the {} of the level inside it",
+                           levels[i].name, levels[i].ranks, inner),
+               "levels stand from the inside: a node, then what holds several of them");
   }
 }
 
 Cluster read(const toml::table& table, const std::string& origin) {
-  Section file(table, "", origin);
-  Cluster cluster{.name = file.text("name"), .calibrated = file.flag("calibrated")};
+  FileContext file{.origin = origin};
+  Section top(table, "the file", file);
+  Cluster cluster{.name = top.text("name"), .calibrated = top.flag("calibrated")};
+  const toml::table empty;  // what is absent is read as this, so that its keys are told of
   const auto inner = [&](std::string_view name) -> const toml::table& {
-    const toml::node& node = file.need(name);
-    if (!node.is_table()) file.fail(node, fmt::format("{} is not a table", name));
-    return *node.as_table();
+    const toml::node* node = top.find(name);
+    if (node == nullptr) return empty;
+    if (!node->is_table()) top.fail(*node, fmt::format("{} is not a table", name));
+    return *node->as_table();
   };
-  cluster.device = read_device(inner("device"), origin);
-  read_rules(inner("rules"), origin, cluster);
-  cluster.levels = read_all(file, "level", origin, read_level);
-  cluster.efficiencies = read_all(file, "efficiency", origin, read_efficiency);
-  cluster.collectives = read_all(file, "collective", origin, read_collective);
-  file.done();
-  check_levels(file, table, cluster.levels);
+  cluster.device = read_device(inner("device"), file);
+  read_rules(inner("rules"), file, cluster);
+  cluster.levels = read_all(top, "level", file, read_level);
+  cluster.efficiencies = read_all(top, "efficiency", file, read_efficiency);
+  cluster.collectives = read_all(top, "collective", file, read_collective);
+  top.done();
+  if (cluster.levels.empty()) file.missing.add("the file", 0, "[[level]]");
   const auto is_other = [](const EfficiencyTable& each) { return each.op == "other"; };
   if (std::none_of(cluster.efficiencies.begin(), cluster.efficiencies.end(), is_other))
-    file.fail(table, "the file has no [[efficiency]] of op = \"other\"",
-              "ops without a table of their own need one");
+    file.missing.add("the file", 0, "[[efficiency]] of op = \"other\", for ops without their own");
+  file.missing.refuse(origin);
+  check_nesting(top, *top.find("level")->as_array(), cluster.levels);
   return cluster;
 }
 
@@ -259,7 +323,7 @@ Cluster parse_cluster(std::string_view toml, const std::string& origin) {
   } catch (const toml::parse_error& error) {
     throw user_error("{} is not TOML: {}", origin, error.description())
         .at(fmt::format("{}:{}:{}", origin, error.source().begin.line, error.source().begin.column))
-        .help("clusters/llama3-h100.toml is an example");
+        .help(kTemplateHelp);
   }
 }
 

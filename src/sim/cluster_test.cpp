@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "core/error.h"
 #include "sim/named_clusters.h"
 #include "sim/testing/toy_cluster.h"
@@ -34,7 +36,7 @@ TEST(Cluster, EveryNamedFileReadsAndHasItsOwnName) {
 TEST(Cluster, TheLlama3ClusterHasThePublishedNetwork) {
   const Cluster cluster = load_cluster("llama3-h100");
   ASSERT_EQ(cluster.levels.size(), 4U);
-  EXPECT_DOUBLE_EQ(cluster.device.peak(DType::Bf16), 989.4e12);
+  EXPECT_DOUBLE_EQ(cluster.device.peak(Arithmetic::Bf16), 989.4e12);
   EXPECT_EQ(cluster.levels[0].ranks, 8);
   EXPECT_EQ(cluster.levels[1].ranks, 16);
   EXPECT_EQ(cluster.levels[2].ranks, 3072);
@@ -95,18 +97,83 @@ TEST(Cluster, NamesOfAnyTextReadBack) {
 
 TEST(Cluster, AMisspeltKeyIsRefused) {
   EXPECT_EQ(refusal(replaced(to_toml(toy_cluster()), "launch_seconds", "lunch_seconds")),
-            "[device] has no launch_seconds at toy.toml:9");
+            "unknown key lunch_seconds in [device] at toy.toml:13");
   EXPECT_EQ(refusal(to_toml(toy_cluster()) + "\n[levels]\n"),
             "unknown key levels in the file at toy.toml:33");
 }
 
-TEST(Cluster, LevelsMustNest) {
-  EXPECT_EQ(refusal(replaced(to_toml(toy_nodes()), "ranks = 16", "ranks = 6")),
-            "level all has 6 ranks: not a multiple of the 4 of the level inside it at toy.toml:1");
+TEST(Cluster, KeysThatAreMissingAreToldOfAllAtOnce) {
+  EXPECT_EQ(refusal("name = \"mine\"\n[device]\nname = \"x\"\n[[level]]\nname = \"node\"\n"),
+            "the file has no calibrated; [device] has no memory_bytes, memory_bandwidth, "
+            "launch_seconds, peak_flops; [rules] has no algorithm, moves_in_wait; the [[level]] of "
+            "line 4 has no ranks, bandwidth, latency_seconds; the file has no [[efficiency]] of "
+            "op = \"other\", for ops without their own at toy.toml:1");
+  EXPECT_EQ(refusal(replaced(to_toml(toy_cluster()), "[[level]]", "[[collective]]\n[[level]]"))
+                .find("the [[collective]] of line "),
+            0U);
 }
 
-TEST(Cluster, ADtypeWithoutAPeakHasThatOfFp32) {
-  EXPECT_DOUBLE_EQ(toy_cluster().device.peak(DType::Bf16), 1e9);
+TEST(Cluster, TheTemplateReadsAndNamesEveryKey) {
+  const std::string text(cluster_template());
+  EXPECT_EQ(parse_cluster(text, "template").levels.size(), 2U);
+  Cluster whole = toy_cluster();
+  whole.device.cores = 2;
+  whole.collectives = {{"all_reduce", 2, "toy", {{8, 0.5}}}};
+  whole.efficiencies.push_back({"matmul", 2, 1, "toy", {{{8, 16, 32}, 0.5}}});
+  for (const Arithmetic each : {Arithmetic::Bf16, Arithmetic::Fp8})
+    whole.device.peak_flops.push_back({each, {1e9, "toy"}});
+  std::istringstream lines(to_toml(whole));
+  for (std::string line; std::getline(lines, line);) {
+    const std::string key = line.substr(0, line.find(" = "));
+    EXPECT_NE(text.find(key == line ? "" : key + " = "), std::string::npos) << line;
+  }
+}
+
+TEST(Cluster, LevelsMustNest) {
+  EXPECT_EQ(refusal(replaced(to_toml(toy_nodes()), "ranks = 16", "ranks = 6")),
+            "level all has 6 ranks: not a multiple of the 4 of the level inside it at toy.toml:28");
+}
+
+TEST(Cluster, ArithmeticWithoutAPeakHasThatOfTheNearestWider) {
+  Device device = toy_cluster().device;
+  EXPECT_DOUBLE_EQ(device.peak(Arithmetic::Fp8), 1e9);
+  EXPECT_DOUBLE_EQ(device.peak(Arithmetic::Fp64), 1e9);
+  device.peak_flops.push_back({Arithmetic::Bf16, {2e9, "toy"}});
+  EXPECT_DOUBLE_EQ(device.peak(Arithmetic::Fp8), 2e9);
+  EXPECT_DOUBLE_EQ(device.peak(Arithmetic::Fp32), 1e9);
+}
+
+std::string precision_refusal(const Cluster& cluster, const std::string& precision) {
+  try {
+    check_precision(cluster, precision_from_name(precision).value());
+  } catch (const UserError& error) {
+    return error.message() + "; " + error.advice();
+  }
+  return "accepted";
+}
+
+TEST(Cluster, APrecisionWithoutAPeakIsRefusedByName) {
+  const Cluster a100 = load_cluster("dgx-a100");
+  EXPECT_EQ(precision_refusal(a100, "pure_fp8"),
+            "A100 SXM4 80 GB of cluster dgx-a100 has no peak_flops.fp8, which precision pure_fp8 "
+            "multiplies in; use bf16, fp32 or fp64, whose peaks the cluster has, or another "
+            "cluster");
+  for (const std::string has : {"bf16", "pure_bf16", "fp32", "fp64"})
+    EXPECT_EQ(precision_refusal(a100, has), "accepted");
+  Cluster narrow = toy_cluster();
+  narrow.device.peak_flops = {{Arithmetic::Bf16, {1e9, "toy"}}};
+  EXPECT_EQ(precision_refusal(narrow, "fp32"),
+            "toy device of cluster toy has no peak_flops.fp32, which precision fp32 multiplies in; "
+            "use bf16, whose peaks the cluster has, or another cluster");
+}
+
+// They round to narrower numbers, and multiply those in fp32.
+TEST(Cluster, CoresWithAPeakOfFp32HaveEveryPrecisionButFp64) {
+  Cluster cores = toy_cluster();
+  cores.device.cores = 2;
+  for (const std::string has : {"fp32", "bf16", "pure_bf16", "fp8", "pure_fp8"})
+    EXPECT_EQ(precision_refusal(cores, has), "accepted");
+  EXPECT_NE(precision_refusal(cores, "fp64"), "accepted");
 }
 
 }  // namespace

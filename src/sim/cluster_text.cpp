@@ -20,8 +20,8 @@ std::string text_of(const Device& device) {
   text += fmt::format("launch_seconds = {}\noverlap_slowdown = {}\n",
                       text_of(device.launch_seconds), text_of(device.overlap_slowdown));
   text += "\n[device.peak_flops]\n";
-  for (const auto& [dtype, figure] : device.peak_flops)
-    text += fmt::format("{} = {}\n", name(dtype), text_of(figure));
+  for (const auto& [arithmetic, figure] : device.peak_flops)
+    text += fmt::format("{} = {}\n", name(arithmetic), text_of(figure));
   return text;
 }
 

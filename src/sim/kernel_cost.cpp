@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "core/error.h"
-#include "ops/matmul/contraction.h"
+#include "ops/matmul/fp8_operands.h"
 
 namespace tessera {
 namespace {
@@ -18,10 +18,12 @@ Cost cost_of_call(const OpCall& call) {
                   : Cost{.flops = 0, .bytes = bytes_of(call.operands) + bytes_of(call.results)};
 }
 
-DType compute_dtype(const OpCall& call) {
+Arithmetic arithmetic_of(const OpCall& call) {
+  if (call.op == OpKind::matmul_fp8 && multiplies_in_fp8(call.operand(0), call.operand(1)))
+    return Arithmetic::Fp8;
   for (const TensorType& operand : call.operands)
-    if (is_float(operand.dtype)) return operand.dtype;
-  return DType::Fp32;
+    if (is_float(operand.dtype)) return tessera::arithmetic_of(operand.dtype);
+  return Arithmetic::Fp32;
 }
 
 }  // namespace
@@ -70,22 +72,28 @@ KernelCost::KernelCost(const Cluster& cluster, RankLoad load) : cluster_(cluster
   if (load.ranks == 1) time_share_ = 1;  // its own threads alone: in the tables
 }
 
-double KernelCost::rank_peak(DType dtype) const {
+double KernelCost::rank_peak(Arithmetic arithmetic) const {
   const Device& device = cluster_.device;
   const int cores = device.cores == 0 ? 1 : std::min(load_.threads, device.cores);
-  return device.peak(dtype) * cores;
+  return device.peak(arithmetic) * cores;
 }
 
-double KernelCost::total_peak(DType dtype) const {
+double KernelCost::total_peak(Arithmetic arithmetic) const {
   const Device& device = cluster_.device;
-  if (device.cores == 0) return device.peak(dtype) * load_.ranks;
-  return device.peak(dtype) * std::min(device.cores, load_.ranks * load_.threads);
+  if (device.cores == 0) return device.peak(arithmetic) * load_.ranks;
+  return device.peak(arithmetic) * std::min(device.cores, load_.ranks * load_.threads);
 }
 
 double KernelCost::roofline_seconds(const OpCall& call) const {
   const Cost cost = cost_of_call(call);
-  return std::max(static_cast<double>(cost.flops) / rank_peak(compute_dtype(call)),
-                  static_cast<double>(cost.bytes) / cluster_.device.memory_bandwidth.value);
+  const double flop_seconds = static_cast<double>(cost.flops) / rank_peak(arithmetic_of(call));
+  const auto byte_seconds = [&](int64_t bytes) {
+    return static_cast<double>(bytes) / cluster_.device.memory_bandwidth.value;
+  };
+  if (call.op != OpKind::matmul_fp8) return std::max(flop_seconds, byte_seconds(cost.bytes));
+  const Fp8Traffic traffic = fp8_traffic(call);
+  return byte_seconds(traffic.rounding_bytes) +
+         std::max(flop_seconds, byte_seconds(traffic.product_bytes));
 }
 
 // The table whose threads, then ranks at work, are nearest to ours. A matmul that something joined

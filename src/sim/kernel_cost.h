@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a kernel takes on a device: the roofline of the op's own cost rule, over the efficiency
-// that the cluster file gives for its size, plus the launch.
+// that the cluster file gives for its size, plus the launch. Products in fp8 round their operands
+// first, which adds to the roofline.
 #pragma once
 
 #include "ir/op_def.h"
@@ -26,9 +27,9 @@ class KernelCost {
   // The same at the device's peaks.
   double roofline_seconds(const OpCall& call) const;
   // Flops per second of one rank at most.
-  double rank_peak(DType dtype) const;
+  double rank_peak(Arithmetic arithmetic) const;
   // Of all ranks together.
-  double total_peak(DType dtype) const;
+  double total_peak(Arithmetic arithmetic) const;
 
  private:
   double efficiency(const OpCall& call) const;

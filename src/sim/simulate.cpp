@@ -33,6 +33,7 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
   TESSERA_CHECK(!programs.empty());
   const Mesh& mesh = programs.front().mesh;
   check_size(mesh, cluster);
+  if (!options.unit_cost) check_precision(cluster, options.precision);
   std::vector<std::unique_ptr<RankWalk>> walks;
   for (const Program& program : programs)
     walks.push_back(std::make_unique<RankWalk>(program, cluster, options));
@@ -60,7 +61,8 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
   const KernelCost kernels(cluster, {programs.front().threads, mesh.num_ranks()});
   if (simulation.step_seconds > 0)
     simulation.mfu =
-        options.model_flops / (simulation.step_seconds * kernels.total_peak(options.precision));
+        options.model_flops /
+        (simulation.step_seconds * kernels.total_peak(arithmetic_of(options.precision.compute)));
   return simulation;
 }
 

@@ -21,8 +21,8 @@ struct UnitCost {
 struct SimulateOptions {
   std::string script = "train_step";
   std::optional<UnitCost> unit_cost = {};
-  double model_flops = 0;  // of the script over all ranks; 0: no mfu
-  DType precision = DType::Fp32;
+  double model_flops = 0;    // of the script over all ranks; 0: no mfu
+  Precision precision = {};  // mfu is of the peak of its dtype, in fp8 too
   bool keep_slices = false;
 };
 

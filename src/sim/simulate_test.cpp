@@ -7,6 +7,8 @@
 #include "compiler/compile.h"
 #include "core/error.h"
 #include "exec/testing/small_models.h"
+#include "models/build_model.h"
+#include "models/presets.h"
 #include "sim/testing/toy_cluster.h"
 
 namespace tessera {
@@ -185,6 +187,32 @@ TEST(Simulate, MfuIsTheShareOfAllPeaks) {
   const Simulation simulation =
       simulate(ToyProgram({{"dp", 2}}).kernel().get(), toy_cluster(), {.model_flops = 0.6e9});
   EXPECT_DOUBLE_EQ(simulation.mfu, 0.6e9 / (1.2 * 2e9));
+}
+
+// Llama 3 8B, 2 x 4096, as docs/performance.md has it.
+double measured_step_seconds(const Cluster& cluster, Precision precision) {
+  Plan plan = make_plan({.mesh = {}, .recompute = {.kind = RecomputeKind::Cheap}}, {});
+  plan.fp8 = precision.fp8;
+  const Compiled compiled =
+      compile(build_model(resolved(find_preset("llama3-8b").config), {.batch = 2, .seq = 4096},
+                          precision, HeadKind::Loss),
+              {.training = true, .plan = plan});
+  return tessera::simulate(compiled.programs, cluster, {.precision = precision}).step_seconds;
+}
+
+TEST(Simulate, Fp8IsAsMuchFasterThanBf16AsOnTheH200) {
+  constexpr double kMeasured = 1.32;
+  const Cluster h200 = load_cluster("h200");
+  const double bf16 = measured_step_seconds(h200, {DType::Bf16, true, false});
+  const double fp8 = measured_step_seconds(h200, {DType::Bf16, true, true});
+  EXPECT_NEAR(bf16 / fp8, kMeasured, 0.05);
+}
+
+TEST(Simulate, APrecisionThatTheClusterLacksIsRefused) {
+  const Program program = ToyProgram({}).kernel().get();
+  EXPECT_THROW(simulate(program, load_cluster("dgx-a100"),
+                        {.precision = Precision(DType::Bf16, false, true)}),
+               UserError);
 }
 
 TEST(Simulate, AMeshLargerThanTheClusterIsRefused) {

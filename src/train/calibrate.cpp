@@ -23,8 +23,8 @@ Device measured_device(int cores) {
   const std::string processor = known.empty() ? "CPU" : known;
   return {.name = fmt::format("{}, {} core{}", processor, cores, cores == 1 ? "" : "s"),
           .cores = cores,
-          .peak_flops = {{DType::Fp32, {peak, source}},
-                         {DType::Fp64, {peak / 2, "half of fp32: vectors hold half as many"}}},
+          .peak_flops = {{Arithmetic::Fp32, {peak, source}},
+                         {Arithmetic::Fp64, {peak / 2, "half of fp32: vectors hold half as many"}}},
           .memory_bytes = {installed_memory_bytes(), "the operating system"},
           .memory_bandwidth = {copy_bytes_per_second(cores), source},
           .launch_seconds = {},

@@ -19,7 +19,7 @@ struct CalibrateOptions {
 };
 
 Cluster calibrate(const CalibrateOptions& options);
-// In bf16. A UserError where there is no GPU.
+// In bf16, and the products of fp8 where the GPU has it. A UserError where there is no GPU.
 Cluster calibrate_gpu(const CalibrateOptions& options);
 
 }  // namespace tessera

@@ -17,7 +17,7 @@ const Cluster& measured() {
 TEST(Calibrate, GivesAFileThatReadsBack) {
   EXPECT_TRUE(measured().calibrated);
   EXPECT_EQ(measured().device.cores, 1);
-  EXPECT_GT(measured().device.peak(DType::Fp32), 0);
+  EXPECT_GT(measured().device.peak(Arithmetic::Fp32), 0);
   const std::string text = to_toml(measured());
   EXPECT_EQ(to_toml(parse_cluster(text, "here.toml")), text);
 }

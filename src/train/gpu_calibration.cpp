@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel of made-up models by itself on the GPU, and their whole steps, into a cluster of one
-// GPU. In a step a large model's kernels take longer than by themselves, because the GPU is warmer,
-// a small one's less, because they find data in the cache: they are stretched alike to fill it.
+// Every kernel of made-up models by itself on the GPU, and their whole steps, in bf16 and, where
+// the GPU has it, in fp8, into a cluster of one GPU. In a step a large model's kernels take longer
+// than by themselves, because the GPU is warmer, a small one's less, because they find data in the
+// cache: they are stretched alike to fill it.
 #include <array>
 #include <chrono>
+#include <functional>
 #include <numeric>
 
 #include "compiler/compile.h"
@@ -16,6 +18,7 @@
 #include "train/efficiency_samples.h"
 #include "train/made_model.h"
 #include "train/model_of_config.h"
+#include "train/plan_of_config.h"
 #include "train/random_batch.h"
 #include "train/step_floor.h"
 #include "train/training_options.h"
@@ -71,7 +74,7 @@ TimedModel timed(const MadeModel& made, Precision precision) {
   const ModelConfig model = model_of_config(config);
   Compiled compiled =
       compile(build_model(model, microbatch_shape(config, model), precision, HeadKind::Loss),
-              training_options(config, {}, 1));
+              training_options(config, plan_of_config(config, model), 1));
   TimedModel result{
       .kernels = time_cuda_kernels(compiled.program(), "train_step", [](OpKind) { return true; })};
   std::erase_if(result.kernels, [](const KernelTime& each) { return each.seconds == 0; });
@@ -82,17 +85,33 @@ TimedModel timed(const MadeModel& made, Precision precision) {
   return result;
 }
 
-Device measured_gpu() {
-  const GpuFacts facts = gpu_facts();
+double fp8_matmul_rate() {
+  constexpr int64_t kSize = 8192;
+  const GpuMatmul square{.shape = {.m = kSize, .n = kSize, .k = kSize}, .fp8 = true};
+  return square.shape.flops() / gpu_matmul_seconds({&square, 1}).front();
+}
+
+Device measured_gpu(const GpuFacts& facts) {
   Device device{.name = facts.name,
                 .memory_bytes = {facts.memory_bytes, "the driver"},
                 .memory_bandwidth = {measure_cuda_copy_rate(), "measured, a copy of 1 GiB"},
                 .launch_seconds = {0, "within the kernels' seconds"},
                 .overlap_slowdown = {0.1, "assumed"}};
+  const std::string source = "measured, a large matmul";
+  if (facts.has_fp8) device.peak_flops.push_back({Arithmetic::Fp8, {fp8_matmul_rate(), source}});
   for (const DType dtype : {DType::Bf16, DType::Fp32, DType::Fp64})
-    device.peak_flops.emplace_back(
-        dtype, Figure{measure_cuda_matmul_rate(dtype), "measured, a large matmul"});
+    device.peak_flops.push_back({arithmetic_of(dtype), {measure_cuda_matmul_rate(dtype), source}});
   return device;
+}
+
+// Kernels by themselves, stretched to fill the step. In fp8 only its products are new.
+void add_samples(const TimedModel& model, const KernelCost& kernels,
+                 const std::function<bool(OpKind)>& wanted, EfficiencySamples& samples) {
+  const double stretch = model.step_seconds / model.kernel_seconds();
+  for (const KernelTime& each : model.kernels)
+    if (wanted(each.op))
+      samples.add(kernels, {each.op, each.attributes, each.operands, each.results},
+                  stretch * each.seconds);
 }
 
 }  // namespace
@@ -102,7 +121,8 @@ Cluster calibrate_gpu(const CalibrateOptions& options) {
     if (options.progress) options.progress(text);
   };
   say("peaks of the GPU");
-  Cluster cluster{.name = options.name, .calibrated = true, .device = measured_gpu()};
+  const GpuFacts facts = gpu_facts();
+  Cluster cluster{.name = options.name, .calibrated = true, .device = measured_gpu(facts)};
   cluster.levels = {{.name = "gpu",
                      .ranks = 1,
                      .bandwidth = {cluster.device.memory_bandwidth.value, "one GPU: not used"},
@@ -112,12 +132,15 @@ Cluster calibrate_gpu(const CalibrateOptions& options) {
   const size_t count = options.quick ? kQuickModels : kMadeModels.size();
   for (size_t i = 0; i < count; ++i) {
     say(fmt::format("kernels of model {} of {}", i + 1, count));
-    const TimedModel model = timed(kMadeModels[i], DType::Bf16);
-    const double stretch = model.step_seconds / model.kernel_seconds();
-    say(fmt::format("  a step takes {:.3f} times its kernels", stretch));
-    for (const KernelTime& each : model.kernels)
-      samples.add(kernels, {each.op, each.attributes, each.operands, each.results},
-                  stretch * each.seconds);
+    const auto measure = [&](Precision precision, const std::function<bool(OpKind)>& wanted) {
+      const TimedModel model = timed(kMadeModels[i], precision);
+      say(fmt::format("  a step in {} takes {:.3f} times its kernels", name(precision),
+                      model.step_seconds / model.kernel_seconds()));
+      add_samples(model, kernels, wanted, samples);
+    };
+    measure(DType::Bf16, [](OpKind) { return true; });
+    if (facts.has_fp8)
+      measure({DType::Bf16, false, true}, [](OpKind op) { return op == OpKind::matmul_fp8; });
   }
   samples.add_tables({.threads = 0, .ranks = 0}, cluster.efficiencies);
   cluster.efficiencies.push_back(other_table(cluster.efficiencies));

@@ -35,7 +35,10 @@ GpuFacts gpu_facts() {
   int gpu = 0;
   check_cuda(cudaGetDevice(&gpu), "ask which GPU runs programs");
   check_cuda(cudaGetDeviceProperties(&properties, gpu), "ask what the GPU is");
-  return {properties.name, static_cast<double>(properties.totalGlobalMem)};
+  constexpr int kFirstWithFp8 = 89;
+  return {.name = properties.name,
+          .memory_bytes = static_cast<double>(properties.totalGlobalMem),
+          .has_fp8 = 10 * properties.major + properties.minor >= kFirstWithFp8};
 }
 
 std::vector<GpuPlace> gpu_places() {

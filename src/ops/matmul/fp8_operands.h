@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/fp8.h"
+#include "ir/op_def.h"
 #include "ops/matmul/contraction.h"
 
 namespace tessera {
@@ -22,6 +23,30 @@ inline LargestEntryPlace place_of_largest_entry(const Attributes& attributes, si
   return {
       .known = w_known,
       .place = (w_known ? size_t{2} : size_t{1}) + (x_known == w_known ? size_t{1} : size_t{0})};
+}
+
+// GPUs multiply 8-bit numbers of these sizes. Elsewhere the product is that of what rounding
+// leaves, in the operands' own dtype.
+inline bool multiplies_in_fp8(const TensorType& x, const TensorType& w) {
+  const Contraction c = contraction_of(x, w);
+  return x.dtype == DType::Bf16 && c.m % 16 == 0 && c.n % 16 == 0 && c.k % 16 == 0;
+}
+
+// What moves, first to round the operands and then to multiply them.
+struct Fp8Traffic {
+  int64_t rounding_bytes = 0, product_bytes = 0;
+};
+inline Fp8Traffic fp8_traffic(const OpCall& call) {
+  const int64_t shrinks =
+      multiplies_in_fp8(call.operand(0), call.operand(1)) ? size_bytes(call.operand(0).dtype) : 1;
+  Fp8Traffic traffic{.product_bytes = call.results.front().bytes()};
+  for (const size_t i : {0, 1}) {
+    const int64_t read = call.operand(i).bytes(), rounded = read / shrinks;
+    const bool known = place_of_largest_entry(call.attributes, i).known;
+    traffic.rounding_bytes += (known ? read : 2 * read) + rounded;
+    traffic.product_bytes += rounded;
+  }
+  return traffic;
 }
 
 struct Fp8Workspace {

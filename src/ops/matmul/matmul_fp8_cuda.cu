@@ -156,7 +156,7 @@ void matmul_fp8_cuda(const CudaCall& call) {
   const Operand x_operand = operand_of(call, 0, "x_format");
   const Operand w_operand = operand_of(call, 1, "w_format");
   DeviceProduct product = product_of(call, call.result(0));
-  if (x.type->dtype == DType::Bf16 && c.m % 16 == 0 && c.n % 16 == 0 && c.k % 16 == 0) {
+  if (multiplies_in_fp8(*x.type, *w.type)) {
     product.a = as_bytes(call, x_operand, c.x_outermost ? c.k : c.m, c.x_outermost, c.k, scales,
                          reinterpret_cast<uint8_t*>(begin + places.x));
     product.b = as_bytes(call, w_operand, c.w_outermost ? c.k : c.n, c.w_outermost, c.k,

@@ -12,7 +12,7 @@ inline Cluster toy_cluster() {
   Cluster cluster{.name = "toy", .calibrated = false};
   cluster.device = {.name = "toy device",
                     .cores = 0,
-                    .peak_flops = {{DType::Fp32, {1e9, "toy"}}},
+                    .peak_flops = {{Arithmetic::Fp32, {1e9, "toy"}}},
                     .memory_bytes = {1e9, "toy"},
                     .memory_bandwidth = {1000, "toy"},
                     .launch_seconds = {0, "toy"},

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device multiplies in, each with a peak of its own: the keys of a cluster file's
+// [device.peak_flops]. Fp8 is no dtype of tensors: matmul_fp8 rounds its operands to it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/dtype.h"
+
+namespace tessera {
+
+// From the widest.
+enum class Arithmetic : uint8_t { Fp64, Fp32, Bf16, Fp8 };
+inline constexpr int kNumArithmetics = 4;
+
+std::string_view name(Arithmetic arithmetic);  // "fp8"
+std::optional<Arithmetic> arithmetic_from_name(std::string_view text);
+Arithmetic arithmetic_of(DType dtype);  // of a float
+
+}  // namespace tessera

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `tessera docs cluster` prints. It reads as a cluster file (a test does so), with figures of
+// nodes of eight H100.
+#include "sim/cluster.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kTemplate =
+    R"toml(# A cluster for `tessera simulate --cluster FILE` and `tessera plan --cluster FILE`.
+# Every figure is { value = ..., source = "..." }: a publication, "measured" or "assumed". Units are bytes, seconds and
+# flops per second, without prefixes: 450 GB/s is 450e9.
+name = "my-cluster"
+calibrated = false   # true in files that `tessera bench calibrate` writes
+
+[rules]
+algorithm = "fastest"   # of collectives: fastest, ring, tree or hierarchical
+moves_in_wait = false   # true where ranks are threads that move bytes themselves while they wait
+
+[device]
+name = "H100 SXM5 80 GB"
+# cores = 2             # only for ranks that are threads of one machine and share its cores
+memory_bytes = { value = 80e9, source = "datasheet" }
+memory_bandwidth = { value = 3.35e12, source = "datasheet" }
+launch_seconds = { value = 4e-6, source = "assumed" }     # of every kernel
+overlap_slowdown = { value = 0.1, source = "assumed" }    # optional: added to a kernel beside a transfer, as a share
+
+# Flops per second, dense, of one device (of one core where there are cores). A precision without a line here is
+# refused: give fp8, bf16, fp32 and fp64 as far as the device has them.
+[device.peak_flops]
+fp8 = { value = 1978.9e12, source = "datasheet" }
+bf16 = { value = 989.4e12, source = "datasheet" }
+fp32 = { value = 66.9e12, source = "datasheet" }
+
+# Levels of the network, from the inside. `ranks` are those of one unit of the level, a multiple of those of the level
+# before; bandwidth is what one rank can send through the level, one way.
+[[level]]
+name = "node"
+ranks = 8
+bandwidth = { value = 450e9, source = "datasheet: 900 GB/s, both directions together" }
+latency_seconds = { value = 3e-6, source = "assumed" }
+
+[[level]]
+name = "cluster"
+ranks = 256
+bandwidth = { value = 50e9, source = "one 400 Gb/s adapter per GPU" }
+latency_seconds = { value = 8e-6, source = "assumed" }
+oversubscription = { value = 1, source = "full fat tree" }   # optional: bandwidth is divided by it
+
+# The share of max(flops / peak, bytes / bandwidth) that kernels reach. Of matmuls: rows [m, n, k, share]; of other ops:
+# [flops, bytes, innermost size, share]. matmul_epilogue and matmul_fp8 are read like matmul unless they have their own.
+[[efficiency]]
+op = "matmul"
+source = "assumed"
+points = [
+  [256, 256, 256, 0.05],
+  [1024, 1024, 1024, 0.35],
+  [4096, 4096, 4096, 0.68],
+  [8192, 8192, 8192, 0.72],
+]
+
+[[efficiency]]
+op = "attention"
+source = "assumed"
+points = [[1, 1, 0, 0.5]]
+
+[[efficiency]]
+op = "attention_grad"
+source = "assumed"
+points = [[1, 1, 0, 0.4]]
+
+# Needed: every op without a table of its own.
+[[efficiency]]
+op = "other"
+# threads = 1      # of a rank, and
+# busy_ranks = 1   # ranks at work at once, where ranks share cores; absent: any
+source = "assumed"
+points = [[1, 1, 0, 0.8]]
+
+# Optional: measured seconds of a collective by bytes of a rank's largest buffer, instead of the links' figures.
+# [[collective]]
+# op = "all_reduce"
+# ranks = 8
+# source = "measured"
+# points = [[65536, 3e-5], [1e9, 4.1e-3]]
+)toml";
+
+}  // namespace
+
+std::string_view cluster_template() { return kTemplate; }
+
+}  // namespace tessera
