@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera docs: the generated pages (docs/ops.md, docs/passes.md, docs/config.md), from the
-// declarations themselves.
+// declarations themselves, and the template of a cluster file.
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include "ir/op_def.h"
 #include "models/model_field.h"
 #include "models/presets.h"
+#include "sim/cluster.h"
 #include "train/config.h"
 
 namespace tessera {
@@ -85,21 +86,27 @@ std::string config_page() {
   return page;
 }
 
+std::string cluster_page() { return std::string(cluster_template()); }
+
 }  // namespace
 
 void add_docs_command(Command app) {
-  const Command docs = app.add_subcommand("docs", "print a generated page: ops, passes or config");
-  docs.footer("Examples:\n  tessera docs ops > docs/ops.md\n  tessera docs config --json");
+  const Command docs =
+      app.add_subcommand("docs", "print a generated page, or the template of a cluster file");
+  docs.footer(
+      "Examples:\n  tessera docs ops > docs/ops.md\n  tessera docs config --json\n"
+      "  tessera docs cluster > my-cluster.toml");
   docs.require_subcommand();
-  const auto add_page = [docs](const char* page, const char* summary, std::string (*text)()) {
+  const auto add_page = [docs](const char* page, const char* summary, std::string (*text)(),
+                               const char* file = "docs/{}.md", const char* format = "markdown") {
     const Command command = docs.add_subcommand(page, summary);
     auto json = std::make_shared<bool>(false);
-    command.footer(fmt::format(
-        "Examples:\n  tessera docs {0} > docs/{0}.md\n  tessera docs {0} --json", page));
+    command.footer(fmt::format("Examples:\n  tessera docs {0} > {1}\n  tessera docs {0} --json",
+                               page, fmt::format(fmt::runtime(file), page)));
     add_json_flag(command, *json);
     command.on_run([=] {
       if (*json)
-        fmt::print("{}\n", nlohmann::json{{"page", page}, {"markdown", text()}}.dump());
+        fmt::print("{}\n", nlohmann::json{{"page", page}, {format, text()}}.dump());
       else
         fmt::print("{}", text());
     });
@@ -107,6 +114,8 @@ void add_docs_command(Command app) {
   add_page("ops", "every op and what it declares", ops_page);
   add_page("passes", "the compiler's passes, in order", passes_page);
   add_page("config", "every key of a config", config_page);
+  add_page("cluster", "a cluster file with every key, to begin an own one with", cluster_page,
+           "my-cluster.toml", "toml");
 }
 
 }  // namespace tessera

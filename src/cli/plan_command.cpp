@@ -7,12 +7,13 @@
 #include <chrono>
 #include <memory>
 
+#include "cli/cluster_option.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "core/one_of.h"
 #include "files/atomic_file.h"
 #include "plan/search.h"
 #include "plan/why_not.h"
+#include "sim/cluster_warnings.h"
 #include "train/model_of_config.h"
 #include "train/optimizer_of_config.h"
 #include "train/progress.h"
@@ -81,7 +82,7 @@ Config config_of(Config config, const PlanTask& task, const Candidate& candidate
   plan.stages.clear();
   plan.recompute = recompute_name(candidate);
   plan.recompute_every = candidate.every;
-  plan.memory = fmt::format("{}", task.rank_memory_bytes());
+  plan.memory = fmt::format("{}B", task.rank_memory_bytes());
   return config;
 }
 
@@ -95,8 +96,8 @@ SearchResult search_with_progress(const PlanTask& task, size_t trials) {
     if (Clock::now() - shown < between) return;
     shown = Clock::now();
     any = true;
-    fmt::print(stderr, "{}{} plans considered, {} simulated, best mfu {:.3f}{}", live ? "\r" : "",
-               at.considered, at.simulated, at.best_mfu, live ? " " : "\n");
+    fmt::print(stderr, "{}{} plans considered, {} simulated, best mfu {}{}", live ? "\r" : "",
+               at.considered, at.simulated, share_text(at.best_mfu), live ? " " : "\n");
   };
   SearchResult found = search(task, {.most_trials = trials, .progress = show});
   if (live && any) fmt::print(stderr, "\n");
@@ -183,8 +184,8 @@ nlohmann::json to_json(const Config& config, const PlanTask& task, const SearchR
 
 void print_row(const std::string& place, const Trial& trial) {
   const Simulation& simulation = trial.simulation;
-  fmt::print("{:>6} {:>9.4g} {:>6.3f} {:>8} {:>9.3g} {:>8.3g}  {}\n", place,
-             simulation.step_seconds, simulation.mfu, short_bytes(simulation.peak_bytes),
+  fmt::print("{:>6} {:>9.4g} {:>6} {:>8} {:>9.3g} {:>8.3g}  {}\n", place, simulation.step_seconds,
+             share_text(simulation.mfu), short_bytes(simulation.peak_bytes),
              simulation.exposed_communication_seconds, simulation.bubble_seconds,
              to_string(trial.candidate));
 }
@@ -241,8 +242,11 @@ void run(PlanCommand& command) {
   const Config config = load(command);
   const PlanTask task = task_of(command, config);
   check_questions(command.why_not);
+  print_warnings(unlikely_figures(task.cluster));
   const SearchResult found = search_with_progress(task, command.trials);
   if (found.ranked.empty()) throw no_plan(task, found);
+  print_warnings(
+      tensor_parallelism_across_nodes(task.cluster, Mesh(mesh_of(found.ranked.front().candidate))));
   std::vector<WhyNot> reasons;
   for (const std::string& text : command.why_not)
     reasons.push_back(why_not(task, found.ranked, text));
@@ -273,10 +277,7 @@ void add_plan_command(Command app) {
   plan.add_option("--ranks", command->ranks, "ranks to use; default: those of the config's mesh")
       .range(1, 1 << 20)
       .type_name("N");
-  plan.add_option("--cluster", command->cluster,
-                  fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
-                              one_of(cluster_names())))
-      .type_name("NAME|FILE");
+  add_cluster_option(plan, command->cluster);
   plan.add_option("--out", command->out, "write the best plan as a config").type_name("FILE");
   plan.add_option("--why-not", command->why_not,
                   "explain why this plan lost: pp=8,tp=8,zero=1,microbatch=2,recompute=block,"

@@ -5,14 +5,15 @@
 #include <charconv>
 #include <memory>
 
+#include "cli/cluster_option.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "compiler/compile.h"
-#include "core/one_of.h"
 #include "files/atomic_file.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "report/record_simulation.h"
+#include "sim/cluster_warnings.h"
 #include "sim/simulate.h"
 #include "train/model_of_config.h"
 #include "train/plan_of_config.h"
@@ -136,9 +137,9 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
   const OtherUtilisation other = other_utilisation(facts, simulation);
   if (command.unit_cost.empty())
     fmt::print(
-        "mfu                            {:.3f} ({:.3f} with full attention counted)\n"
-        "hfu                            {:.3f} (all flops that the programs run)\n",
-        simulation.mfu, other.mfu_full, other.hfu);
+        "mfu                            {} ({} with full attention counted)\n"
+        "hfu                            {} (all flops that the programs run)\n",
+        share_text(simulation.mfu), share_text(other.mfu_full), share_text(other.hfu));
   fmt::print("exposed_communication_seconds  {:.6g}\n", simulation.exposed_communication_seconds);
   fmt::print("bubble_seconds                 {:.6g}\n", simulation.bubble_seconds);
   fmt::print("peak_bytes                     {} ({}), {} {}\n", simulation.peak_bytes,
@@ -163,8 +164,12 @@ void run(const SimulateCommand& command) {
   const SimulateOptions options{
       .unit_cost = unit_cost_of(command.unit_cost),
       .model_flops = flops_per_token(model, config.train.seq).causal * static_cast<double>(tokens),
-      .precision = precision_of_config(config).compute,
+      .precision = precision_of_config(config),
       .keep_slices = !command.trace.empty()};
+  if (!options.unit_cost) {
+    print_warnings(unlikely_figures(cluster));
+    print_warnings(tensor_parallelism_across_nodes(cluster, Mesh(config.mesh)));
+  }
   const Compiled compiled = compiled_step(config, model, cluster);
   const Simulation simulation = simulate(compiled.programs, cluster, options);
   const RunFacts facts = simulated_facts(config, model, compiled, cluster, simulation);
@@ -188,11 +193,7 @@ void add_simulate_command(Command app) {
   add_step_forms(simulate, command->run);
   add_short_form(simulate, command->run, "--microbatches", "train.microbatches",
                  "parts of the batch");
-  simulate
-      .add_option("--cluster", command->cluster,
-                  fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
-                              one_of(cluster_names())))
-      .type_name("NAME|FILE");
+  add_cluster_option(simulate, command->cluster);
   const Option unit_cost =
       simulate
           .add_option("--unit-cost", command->unit_cost,
