@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, bench, fuzz); does nothing when all are there.
-# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [bench] [fuzz]
+# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, hosts, bench, fuzz); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [hosts] [bench] [fuzz]
 set -euo pipefail
 
 packages_for() {
@@ -12,11 +12,12 @@ packages_for() {
     lint) echo clang-format clang-tidy python3 ;;
     oracle) echo python3 python3-numpy python3-torch ;;
     mpi) echo openmpi-bin libopenmpi-dev ;;
+    hosts) echo iproute2 util-linux slurm-wlm munge python3 ;;
     bench) echo libgloo-dev ;;
     fuzz) echo clang libclang-rt-dev python3 ;;
     *)
       echo "error: no such purpose: $1" >&2
-      echo " help: use any of build, test, lint, oracle, mpi, bench, fuzz" >&2
+      echo " help: use any of build, test, lint, oracle, mpi, hosts, bench, fuzz" >&2
       exit 2
       ;;
   esac

@@ -16,6 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr int kOwnBugExitStatus = 70;
+constexpr int kLastSignal = 64;
 
 bool is_alive(int process) {
   const char state = process_state(process);
@@ -40,8 +41,10 @@ void StartSigns::before_start() {
 }
 
 bool StartSigns::began(int code) const {
-  // A launcher hands on what a rank ended with; its own troubles are small numbers.
-  if (code == kPeerExitStatus || code == kOwnBugExitStatus || code > 128) return true;
+  // A launcher hands on what a rank ended with. Its own troubles are other numbers: 1, or 255 from
+  // an ssh that reaches nobody.
+  const bool by_signal = code > 128 && code <= 128 + kLastSignal;
+  if (code == kPeerExitStatus || code == kOwnBugExitStatus || by_signal) return true;
   std::error_code none;
   return ranks_were_here_ || traces() != before_ || std::filesystem::exists(run_ / "story", none);
 }

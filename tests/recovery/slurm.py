@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `tessera launch` does in jobs of a Slurm of one node, which this script starts for itself and ends. Needs root and Debian's
-slurm-wlm and munge; else it is skipped. Not among the tests of CI."""
+"""What `tessera launch` does in jobs of a Slurm of three nodes, which this script starts for itself and ends: ranks that are killed or
+stopped on another node, a node that is cut off, signals. Nodes are network namespaces: needs root and Debian's slurm-wlm and munge."""
 import contextlib
 import os
 import pathlib
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 
+import network_hosts
 from checks import run_checks
+from network_hosts import SUBNET, hosts
 from small_run import LONG, RANKS, Run, environment, last_checkpoint, saved_steps, steps_done, train, wait_until, words
 
 PROGRAMS = ["munged", "slurmctld", "slurmd", "srun", "salloc", "scancel"]
-CONFIG = """ClusterName=one
-SlurmctldHost={host}
+CONFIG = """ClusterName=three
+SlurmctldHost=host0
 SlurmctldPort=16817
 SlurmdPort=16818
 MpiDefault=pmix
@@ -27,81 +28,128 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={own}/munge.socket
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={own}/slurmd.pid
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={own}/spool
+TmpFS={own}
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd-%n.log
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 SlurmdParameters=config_overrides
-NodeName={host} CPUs={ranks} State=UNKNOWN
+SlurmdTimeout=60
+TCPTimeout=2
+MessageTimeout=5
+ReturnToService=2
+{nodes}
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
+# Ranks of different nodes have the network alone between them.
+MPI = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": SUBNET, "PMIX_MCA_psec": "native"}
+
+
+def configure(folder, found):
+    (folder / "state").mkdir()
+    key = folder / "munge.key"
+    key.write_bytes(secrets.token_bytes(128))
+    key.chmod(0o400)
+    nodes = "\n".join(f"NodeName={host.name} NodeAddr={host.address} CPUs=2 State=UNKNOWN" for host in found)
+    (folder / "slurm.conf").write_text(CONFIG.format(folder=folder, own=found[0].own, nodes=nodes), encoding="utf-8")
+    os.environ.update(MPI, SLURM_CONF=str(folder / "slurm.conf"))
+    return key
 
 
 @contextlib.contextmanager
 def slurm():
-    """One node with as many cores as there are ranks, whatever the machine has."""
-    with tempfile.TemporaryDirectory() as temporary:
+    """Three nodes of two cores each, whatever the machine has; gives their hosts."""
+    with hosts(3) as found, tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         folder.chmod(0o755)  # the socket of munged must be reached
-        (folder / "state").mkdir()
-        (folder / "spool").mkdir()
-        key = folder / "munge.key"
-        key.write_bytes(secrets.token_bytes(128))
-        key.chmod(0o400)
-        config = folder / "slurm.conf"
-        config.write_text(CONFIG.format(host=socket.gethostname().split(".")[0], folder=folder, ranks=RANKS), encoding="utf-8")
-        os.environ["SLURM_CONF"] = str(config)
-        daemons = [["munged", "--foreground", "--force", f"--key-file={key}", f"--socket={folder}/munge.socket",
-                    f"--pid-file={folder}/munge.pid", f"--seed-file={folder}/munge.seed", f"--log-file={folder}/munge.log"],
-                   ["slurmctld", "-D", "-f", config], ["slurmd", "-D", "-f", config]]
+        key = configure(folder, found)
+        own = found[0].own
+        munge = ["munged", "--foreground", "--force", f"--key-file={key}", f"--socket={own}/munge.socket",
+                 f"--pid-file={own}/munge.pid", f"--seed-file={own}/munge.seed", f"--log-file={own}/munge.log"]
+        daemons = [*((host, munge) for host in found), (found[0], ["slurmctld", "-D"]),
+                   *((host, ["slurmd", "-D", "-N", host.name]) for host in found)]
         started = []
         try:
-            for daemon in daemons:
-                started.append(subprocess.Popen([str(word) for word in daemon], stdout=subprocess.DEVNULL,
-                                                stderr=subprocess.DEVNULL))
-            idle = lambda: "idle" in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False).stdout
-            assert wait_until(idle, 20, 0.2) is not None, (folder / "slurmctld.log").read_text(encoding="utf-8")
-            yield
+            for host, daemon in daemons:
+                started.append(host.start(daemon, folder / "daemons.log"))
+            told = lambda: subprocess.run(found[0].command(["sinfo", "-h", "-o", "%T %D"]), capture_output=True, text=True, check=False)
+            assert wait_until(lambda: "idle 3" in told().stdout, 30, 0.2) is not None, (folder / "slurmctld.log").read_text()
+            yield found
         finally:
             for daemon in reversed(started):
                 daemon.terminate()
+            for daemon in started:
                 daemon.wait(20)
 
 
-def launch(binary, out, steps=LONG, every=50000, more=()):
-    return ["salloc", "-Q", "-n", str(RANKS), str(binary), "launch", *words(binary, out, steps, every, more)[1:]]
+def launch(found, binary, out, steps=LONG, every=50000, more=()):
+    """Two ranks on the first node, and one on each other."""
+    return found[0].command(["salloc", "-Q", "--no-kill", "--exclusive", "-N3", "-n", str(RANKS), str(binary.resolve()), "launch",
+                             *words(binary, out, steps, every, more)[1:]])
 
 
-def recovers(binary, folder, action, more=()):
-    out, whole = folder / action, folder / "whole"
-    done = subprocess.run(launch(binary, out, 8, 2, more), env=environment(f"rank=1,phase=collective,step=6,action={action}"),
+def has_the_bits_of_one_machine(binary, folder, out):
+    if not (folder / "whole").exists():
+        train(binary, folder / "whole")
+    assert last_checkpoint(out) == last_checkpoint(folder / "whole") != {}, "other bits than those of one machine"
+
+
+def a_run_has_the_bits_of_one_machine(found, binary, folder):
+    done = subprocess.run(launch(found, binary, folder / "clean", 8, 2), env=environment(), capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0 and "supervisor:" not in done.stderr, done.stderr
+    has_the_bits_of_one_machine(binary, folder, folder / "clean")
+
+
+def recovers(found, binary, folder, action, more=()):
+    """Rank 2 is the one of the second node."""
+    out = folder / action
+    done = subprocess.run(launch(found, binary, out, 8, 2, more), env=environment(f"rank=2,phase=collective,step=6,action={action}"),
                           capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "supervisor: restart 1 of" in done.stderr, done.stderr
     story = (out / "failure.txt").read_text(encoding="utf-8")
-    assert "hangs on rank 1, which left nothing: it was killed, stopped" in story.splitlines()[0], story
-    assert "waits for rank 1 in" in story, story
-    if not whole.exists():
-        train(binary, whole)
-    assert last_checkpoint(out) == last_checkpoint(whole) != {}, "other bits than those of the undisturbed run"
+    assert "hangs on rank 2, which left nothing: it was killed, stopped" in story.splitlines()[0], story
+    assert "waits for rank 2 in" in story, story
+    has_the_bits_of_one_machine(binary, folder, out)
 
 
-def a_killed_rank_is_named_and_the_run_recovers(binary, folder):
-    recovers(binary, folder, "kill")
+def a_killed_rank_of_another_node_is_named_and_the_run_recovers(found, binary, folder):
+    recovers(found, binary, folder, "kill")
 
 
-def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
-    recovers(binary, folder, "stop", ["--set", "run.deadline_seconds=1"])
+def a_stopped_rank_of_another_node_is_named_and_the_run_recovers(found, binary, folder):
+    recovers(found, binary, folder, "stop", ["--set", "run.deadline_seconds=1"])
 
 
-def signals_of_scancel_save(binary, folder):
+def a_node_that_is_cut_off_is_named_and_the_run_recovers(found, binary, folder):
+    """While it is away srun waits for it; the job keeps it when it is back in time, with --no-kill in any case."""
+    out = folder / "cut"
+    run = Run(launch(found, binary, out, every=5, more=["--set", "run.deadline_seconds=2"]), folder / "cut.log")
+    try:
+        assert wait_until(lambda: steps_done(out) >= 6, 30) is not None, run.text()
+        found[2].cut()
+        assert wait_until(lambda: (out / "failure.txt").exists(), 30) is not None, run.text()
+        assert "rank 3" in (out / "failure.txt").read_text(encoding="utf-8").splitlines()[0], run.text()
+        assert wait_until(lambda: "restart 1 of" in run.text(), 60) is not None, run.text()
+        found[2].mend()
+        at = steps_done(out)
+        assert wait_until(lambda: steps_done(out) > at + 5, 120, 0.1) is not None, run.text()
+        run.process.send_signal(signal.SIGTERM)
+        run.wait(30)
+    finally:
+        found[2].mend()
+        run.end()
+
+
+def signals_of_scancel_save(found, binary, folder):
     out = folder / "signals"
-    run = Run(launch(binary, out), folder / "signals.log")
-    cancel = lambda name: subprocess.run(["scancel", f"--signal={name}", "--user=root"], check=True)
+    run = Run(launch(found, binary, out), folder / "signals.log")
+    cancel = lambda name: subprocess.run(found[0].command(["scancel", f"--signal={name}", "--user=root"]), check=True)
     try:
         assert wait_until(lambda: steps_done(out) >= 3, 30) is not None, run.text()
         cancel("USR1")
@@ -116,9 +164,9 @@ def signals_of_scancel_save(binary, folder):
         run.end()
 
 
-def launch_hands_on_its_own_signal_to_stop(binary, folder):
+def launch_hands_on_its_own_signal_to_stop(found, binary, folder):
     out = folder / "stopped"
-    run = Run(launch(binary, out), folder / "stopped.log")
+    run = Run(launch(found, binary, out), folder / "stopped.log")
     try:
         assert wait_until(lambda: steps_done(out) >= 3, 30) is not None, run.text()
         run.process.send_signal(signal.SIGTERM)  # salloc hands it on
@@ -128,14 +176,23 @@ def launch_hands_on_its_own_signal_to_stop(binary, folder):
         run.end()
 
 
+CHECKS = [a_run_has_the_bits_of_one_machine, a_killed_rank_of_another_node_is_named_and_the_run_recovers,
+          a_stopped_rank_of_another_node_is_named_and_the_run_recovers, signals_of_scancel_save,
+          launch_hands_on_its_own_signal_to_stop, a_node_that_is_cut_off_is_named_and_the_run_recovers]
+
+
 def missing():
-    if os.geteuid() != 0:
-        return "a Slurm of one's own needs root"
     lacking = [program for program in PROGRAMS if not shutil.which(program)]
-    return f"{', '.join(lacking)} missing (apt-get install slurm-wlm munge)" if lacking else ""
+    return network_hosts.missing() or (f"{', '.join(lacking)} missing (tools/setup.sh hosts)" if lacking else "")
+
+
+def on(found, check):
+    bound = lambda binary, folder: check(found, binary, folder)
+    bound.__name__ = check.__name__
+    return bound
 
 
 if __name__ == "__main__":
-    with slurm() if not missing() else contextlib.nullcontext():
-        run_checks(__doc__, [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers,
-                             signals_of_scancel_save, launch_hands_on_its_own_signal_to_stop], missing())
+    lacking = missing()
+    with contextlib.nullcontext() if lacking else slurm() as nodes:
+        run_checks(__doc__, [on(nodes, check) for check in CHECKS], lacking)

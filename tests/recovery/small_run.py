@@ -23,8 +23,8 @@ def environment(fault=""):
     return {**kept, "TESSERA_FAULT": fault} if fault else kept
 
 
-def train(binary, out, fault="", more=()):
-    return subprocess.run(words(binary, out, more=more), env=environment(fault), capture_output=True, text=True, timeout=120,
+def train(binary, out, fault="", more=(), steps=STEPS):
+    return subprocess.run(words(binary, out, steps, more=more), env=environment(fault), capture_output=True, text=True, timeout=120,
                           check=False)
 
 
