@@ -6,15 +6,12 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/shard_file.h"
 #include "checkpoint/single_file.h"
-#include "files/mapped_file.h"
 
 namespace tessera {
 
 Checkpoint::Checkpoint(std::filesystem::path where) : StateSource(std::move(where)) {
   if (std::filesystem::is_directory(path())) {
-    const MappedFile file(path() / kManifestName);
-    manifest_ = parse_manifest(
-        {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, file.path());
+    manifest_ = read_manifest(path());
     readers_.resize(manifest_.files.size());
   } else {
     readers_.push_back(std::make_unique<SafetensorsReader>(path()));

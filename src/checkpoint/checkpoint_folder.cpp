@@ -12,6 +12,7 @@
 #include "checkpoint/manifest.h"
 #include "core/error.h"
 #include "files/errno_text.h"
+#include "files/list_folder.h"
 #include "files/mapped_file.h"
 
 namespace tessera {
@@ -35,23 +36,6 @@ int rename_step(const std::filesystem::path& partial, const std::filesystem::pat
   return ::rename(partial.c_str(), step.c_str()) == 0 ? 0 : errno;
 }
 
-// A manifest, and every file of its size: enough to count, not to trust.
-bool looks_whole(const std::filesystem::path& step) {
-  try {
-    const MappedFile file(step / kManifestName);
-    const Manifest manifest = parse_manifest(
-        {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, file.path());
-    for (const StoredFile& shard : manifest.files) {
-      std::error_code error;
-      const auto bytes = std::filesystem::file_size(step / shard.name, error);
-      if (error || static_cast<int64_t>(bytes) != shard.bytes) return false;
-    }
-    return true;
-  } catch (const UserError&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 std::filesystem::path checkpoints_of(const std::filesystem::path& out) {
@@ -69,17 +53,35 @@ std::filesystem::path partial_folder(const std::filesystem::path& checkpoints, i
   return folder += kPartial;
 }
 
+UserError folder_is_gone(const std::filesystem::path& folder) {
+  return user_error("{} is no longer the folder that this run began in: it is gone or empty",
+                    folder.string())
+      .help("was it deleted or moved, or its disk unmounted?");
+}
+
+void make_partial_folder(const std::filesystem::path& partial) {
+  std::error_code error;
+  std::filesystem::create_directory(partial, error);
+  if (error == std::errc::no_such_file_or_directory) throw folder_is_gone(partial.parent_path());
+  if (error)
+    throw user_error("cannot make the folder {}: {}", partial.string(), errno_text(error.value()))
+        .help("see that its disk is there and has room");
+}
+
+std::optional<int64_t> step_of_name(const std::filesystem::path& folder) {
+  const std::string name = folder.filename().string();
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  int64_t step = 0;
+  const char* end = name.data() + name.size();
+  const auto [read, wrong] = std::from_chars(name.data() + kPrefix.size(), end, step);
+  if (wrong != std::errc() || read != end || step < 0) return std::nullopt;
+  return step;
+}
+
 std::vector<StepFolder> step_folders(const std::filesystem::path& checkpoints) {
   std::vector<StepFolder> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(checkpoints, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
-    int64_t step = 0;
-    const char* end = name.data() + name.size();
-    const auto [read, wrong] = std::from_chars(name.data() + kPrefix.size(), end, step);
-    if (wrong == std::errc() && read == end) found.push_back({step, entry.path()});
-  }
+  for (const std::filesystem::path& entry : list_folder(checkpoints))
+    if (const std::optional<int64_t> step = step_of_name(entry)) found.push_back({*step, entry});
   std::sort(found.begin(), found.end(),
             [](const StepFolder& a, const StepFolder& b) { return a.step < b.step; });
   return found;
@@ -109,28 +111,51 @@ bool commit_step(const std::filesystem::path& checkpoints, int64_t step, const C
 }
 
 void remove_partials(const std::filesystem::path& checkpoints) {
-  std::error_code error;
-  std::vector<std::filesystem::path> partials;
-  for (const auto& entry : std::filesystem::directory_iterator(checkpoints, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix) && name.ends_with(kPartial)) partials.push_back(entry.path());
+  std::error_code ignored;
+  for (const std::filesystem::path& entry : list_folder(checkpoints)) {
+    const std::string name = entry.filename().string();
+    if (name.starts_with(kPrefix) && name.ends_with(kPartial))
+      std::filesystem::remove_all(entry, ignored);
   }
-  for (const auto& partial : partials) std::filesystem::remove_all(partial, error);
 }
 
-std::vector<StepFolder> prunable(const std::filesystem::path& checkpoints,
-                                 const Retention& retention) {
-  std::vector<StepFolder> all = step_folders(checkpoints), gone;
-  int64_t kept = 0;
-  for (size_t i = all.size(); i-- > 0;) {
-    if (kept >= retention.keep) {
-      const bool stays = retention.keep_every > 0 && all[i].step % retention.keep_every == 0;
-      if (!stays) gone.push_back(all[i]);
-    } else if (looks_whole(all[i].path)) {
-      ++kept;
+Manifest read_manifest(const std::filesystem::path& step) {
+  const MappedFile file(step / kManifestName);
+  Manifest manifest = parse_manifest(
+      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, file.path());
+  const std::optional<int64_t> named = step_of_name(step);
+  const int64_t is = manifest.facts.position.step;
+  if (named && *named != is)
+    throw user_error("{} is named as step {}, but its manifest is of step {}", step.string(),
+                     *named, is)
+        .help(fmt::format("rename it to {}, or give it a name of its own",
+                          step_folder("", is).string()));
+  return manifest;
+}
+
+std::vector<int64_t> steps_of_run(const std::filesystem::path& checkpoints,
+                                  const std::string& run) {
+  std::vector<int64_t> steps;
+  for (const StepFolder& folder : step_folders(checkpoints)) {
+    try {
+      const Manifest manifest = read_manifest(folder.path);
+      if (!run.empty() && manifest.facts.run == run) steps.push_back(folder.step);
+    } catch (const UserError&) {
+      // Whose it is cannot be known: nobody's here.
     }
   }
-  return gone;
+  return steps;
+}
+
+std::filesystem::path set_aside(const StepFolder& step) {
+  constexpr int kMost = 1000;
+  for (int nth = 1; nth <= kMost; ++nth) {
+    std::filesystem::path aside = step.path;
+    aside += nth == 1 ? ".aside" : fmt::format(".aside-{}", nth);
+    if (::rename(step.path.c_str(), aside.c_str()) == 0) return aside;
+    if (errno != EEXIST && errno != ENOTEMPTY) break;
+  }
+  throw user_error("cannot set {} aside: {}", step.path.string(), errno_text(errno));
 }
 
 void hide_step(const StepFolder& step) {
@@ -139,6 +164,7 @@ void hide_step(const StepFolder& step) {
   std::error_code error;
   std::filesystem::remove_all(partial, error);
   std::filesystem::rename(step.path, partial, error);
+  if (error == std::errc::no_such_file_or_directory) return;  // somebody has removed it
   if (error) throw user_error("cannot remove {}: {}", step.path.string(), error.message());
 }
 

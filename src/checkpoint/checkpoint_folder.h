@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "checkpoint/generation.h"
+#include "checkpoint/manifest.h"
+#include "core/error.h"
 #include "files/atomic_file.h"
 
 namespace tessera {
@@ -22,11 +25,19 @@ std::filesystem::path step_folder(const std::filesystem::path& checkpoints, int6
 std::filesystem::path partial_folder(const std::filesystem::path& checkpoints, int64_t step,
                                      int64_t generation = 0);
 
+// Makes it, but no folder around it: where that one is gone, so are the run's checkpoints, and what
+// stands in its place may be a bare mount point.
+void make_partial_folder(const std::filesystem::path& partial);
+UserError folder_is_gone(const std::filesystem::path& folder);
+
 struct StepFolder {
   int64_t step = 0;
   std::filesystem::path path;
 };
-// Oldest first; their contents are not looked at.
+// Of a folder that is named as a step's is.
+std::optional<int64_t> step_of_name(const std::filesystem::path& folder);
+// Oldest first; their contents are not looked at. A StorageError where the folder cannot be listed:
+// none is only what is not there.
 std::vector<StepFolder> step_folders(const std::filesystem::path& checkpoints);
 
 struct Commit {
@@ -42,14 +53,15 @@ bool commit_step(const std::filesystem::path& checkpoints, int64_t step, const C
 // What a crash has left.
 void remove_partials(const std::filesystem::path& checkpoints);
 
-struct Retention {
-  int64_t keep = 2;        // the newest ones
-  int64_t keep_every = 0;  // and those of every so many steps; 0: none
-};
-// Steps that may go once the newest one is known to be good. Folders that are no whole checkpoints
-// do not count as kept.
-std::vector<StepFolder> prunable(const std::filesystem::path& checkpoints,
-                                 const Retention& retention);
+// Of a step's folder. A UserError where it is no whole manifest, or is of another step than the
+// folder's name says: a copy must not pass for newer than it is.
+Manifest read_manifest(const std::filesystem::path& step);
+// Steps whose manifests carry the id of a run; their other files are not looked at.
+std::vector<int64_t> steps_of_run(const std::filesystem::path& checkpoints, const std::string& run);
+
+// Takes a folder its name, so that it is nobody's checkpoint, and no byte of it: `step-N.aside`.
+// Returns what it is named now.
+std::filesystem::path set_aside(const StepFolder& step);
 // Removed in two steps, so that a crash leaves no checkpoint with half of its files: first it loses
 // its name, then its files.
 void hide_step(const StepFolder& step);

@@ -10,7 +10,6 @@
 #include "core/run_parts.h"
 #include "core/seconds_since.h"
 #include "files/errno_text.h"
-#include "files/make_folder.h"
 
 namespace tessera {
 namespace {
@@ -61,6 +60,12 @@ FileWatch CheckpointWriter::watch(int rank, int64_t step, std::optional<FaultPha
   return [faults = options_.faults, rank, step, always](FileCall call) {
     return faults->at(always.value_or(phase_of(call)), rank, step);
   };
+}
+
+void CheckpointWriter::go_on_from(int64_t step) {
+  if (!leads()) return;
+  own_.go_on_from(step, steps_of_run(options_.folder, options_.run));
+  went_on_from_ = step;
 }
 
 double CheckpointWriter::save(const CheckpointFacts& facts) {
@@ -145,7 +150,7 @@ SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
 std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& facts) {
   const int64_t step = facts.position.step;
   const std::filesystem::path folder = partial(step);
-  make_folder(folder, "see that its disk is there and has room");
+  make_partial_folder(folder);
   const std::vector<RankShare>& shares = snapshot_.shares();
   std::vector<StoredFile> files(shares.size());
   std::vector<std::string> errors(shares.size());
@@ -171,40 +176,58 @@ void CheckpointWriter::write_manifest(const CheckpointFacts& facts,
   const int64_t step = facts.position.step;
   write_file_atomically(partial(step) / kManifestName, to_text(manifest),
                         watch(0, step, FaultPhase::Manifest));
+  set_others_aside(outcome);
   if (!commit_step(
           options_.folder, step,
           {.watch = watch(0, step), .generation = options_.generation, .fence = options_.fence}))
     throw_stale(outcome);
+  own_.wrote(step);
   outcome.bytes = manifest.bytes();
+}
+
+void CheckpointWriter::set_others_aside(SaveOutcome& outcome) {
+  if (!went_on_from_ && !std::filesystem::exists(outcome.path)) return;
+  const int64_t below = went_on_from_.value_or(outcome.step - 1);
+  const auto set_all_aside = [&] {
+    for (const StepFolder& folder : step_folders(options_.folder))
+      if (folder.step > below && !own_.has(folder.step)) outcome.aside.push_back(set_aside(folder));
+  };
+  if (!options_.fence)
+    set_all_aside();
+  else if (!options_.fence->while_newest(set_all_aside))
+    throw_stale(outcome);
+  went_on_from_.reset();
 }
 
 // Older ones go only once every byte of this one has been read back.
 void CheckpointWriter::verify_then_prune(const std::vector<StoredFile>& own, SaveOutcome& outcome) {
-  std::vector<StepFolder> old;
-  // A folder that cannot be listed must not keep the others waiting.
-  const std::string unlisted = error_of([&] {
-    if (leads()) old = prunable(options_.folder, options_.retention);
-  });
+  std::vector<int64_t> old;
+  if (leads()) old = own_.prunable(options_.retention);
   std::string due = old.empty() ? "" : "due";
   if (options_.peers) due = share_text(*options_.peers, std::move(due));
-  if (!unlisted.empty()) throw UserError(unlisted);
   if (due.empty()) return;
   const std::string error = first_error(error_of([&] {
     for (const StoredFile& file : own) verify_shard(outcome.path, file);
   }));
-  if (!error.empty())
+  if (!error.empty()) {
+    own_.does_not_verify(outcome.step);
     throw user_error("saved, but it does not verify: {}; no older one is pruned", error);
-  others_come_by(FaultPhase::Prune, outcome.step);
-  for (const StepFolder& step : old) {
-    const int fault = fault_at(options_.faults, FaultPhase::Prune, 0, outcome.step);
-    if (fault != 0) throw user_error("cannot remove {}: {}", step.path.string(), errno_text(fault));
-    const auto hide = [&] { hide_step(step); };
-    if (!options_.fence)
-      hide();
-    else if (!options_.fence->while_newest(hide))
-      throw_stale(outcome);
-    remove_hidden(step);
   }
+  others_come_by(FaultPhase::Prune, outcome.step);
+  for (const int64_t step : old) prune(step, outcome);
+}
+
+void CheckpointWriter::prune(int64_t step, SaveOutcome& outcome) {
+  const StepFolder old{step, step_folder(options_.folder, step)};
+  const int fault = fault_at(options_.faults, FaultPhase::Prune, 0, outcome.step);
+  if (fault != 0) throw user_error("cannot remove {}: {}", old.path.string(), errno_text(fault));
+  const auto hide = [&] { hide_step(old); };
+  if (!options_.fence)
+    hide();
+  else if (!options_.fence->while_newest(hide))
+    throw_stale(outcome);
+  remove_hidden(old);
+  own_.removed(step);
 }
 
 }  // namespace tessera

@@ -10,6 +10,8 @@
 namespace tessera {
 namespace {
 
+constexpr const char *kRun = "0123456789abcdef", *kOtherRun = "fedcba9876543210";
+
 class CheckpointWriterTest : public testing::Test {
  protected:
   CheckpointWriterOptions options(FaultPlan* faults = nullptr) const {
@@ -91,48 +93,90 @@ TEST_F(CheckpointWriterTest, FailsAtAnyCallAndLeavesTheOldCheckpointAndNoTrace) 
 TEST_F(CheckpointWriterTest, KeepsTheNewestAndEveryMth) {
   CheckpointWriterOptions keeps = options();
   keeps.retention = {.keep = 2, .keep_every = 3};
-  for (int step = 1; step <= 8; ++step) ASSERT_EQ(save(machine_, keeps, step).error, "");
+  CheckpointWriter writer(machine_.executor().rank_states(), keeps);
+  for (int step = 1; step <= 8; ++step) ASSERT_EQ(save(writer, step).error, "");
   EXPECT_EQ(steps(), (std::vector<int64_t>{3, 6, 7, 8}));
 }
 
-TEST_F(CheckpointWriterTest, WhatIsNoCheckpointDoesNotCountAsKept) {
-  for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(machine_, options(), step).saved);
-  std::filesystem::resize_file(step_folder(folder_.path(), 2) / "rank-00000.safetensors", 9);
-  ASSERT_EQ(save(machine_, options(), 3).error, "");
-  EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 3}));
-  std::filesystem::remove(step_folder(folder_.path(), 3) / kManifestName);
-  ASSERT_EQ(save(machine_, options(), 4).error, "");
-  EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 3, 4}));
+TEST_F(CheckpointWriterTest, PrunesWhatAnEarlierStartOfItsRunHasSavedAndNothingOfOthers) {
+  for (const auto& [step, run] : std::map<int64_t, std::string>{
+           {1, ""}, {2, kOtherRun}, {3, kRun}, {4, kRun}, {5, kRun}, {700, kOtherRun}})
+    ASSERT_TRUE(save(machine_, options(), step, run).saved);
+  CheckpointWriterOptions mine = options();
+  mine.run = kRun;
+  CheckpointWriter writer(machine_.executor().rank_states(), mine);
+  writer.go_on_from(5);
+  EXPECT_EQ(save(writer, 6, kRun).aside, std::vector{folder_.path() / "step-00000700.aside"});
+  EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 5, 6}));
+  for (int step = 7; step <= 9; ++step) ASSERT_EQ(save(writer, step, kRun).error, "");
+  EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 8, 9}));
+}
+
+// Recovery has found the newest one rotten and gone on from an older one.
+TEST_F(CheckpointWriterTest, KeepsWhatItWritesBelowARottenCheckpoint) {
+  for (const int64_t step : {50, 100}) ASSERT_TRUE(save(machine_, options(), step, kRun).saved);
+  CheckpointWriterOptions mine = options();
+  mine.run = kRun;
+  mine.retention = {.keep = 1, .keep_every = 50};
+  CheckpointWriter writer(machine_.executor().rank_states(), mine);
+  writer.go_on_from(50);
+  for (const int64_t step : {60, 70, 80}) {
+    const SaveOutcome outcome = save(writer, step, kRun);
+    EXPECT_EQ(outcome.error, "");
+    EXPECT_TRUE(std::filesystem::exists(outcome.path / kManifestName));
+    EXPECT_EQ(steps(), (std::vector<int64_t>{50, step}));
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "step-00000100.aside" / kManifestName));
+}
+
+TEST_F(CheckpointWriterTest, PrunesWithoutReadingWhatIsToGo) {
+  CheckpointWriter writer(machine_.executor().rank_states(), options());
+  for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(writer, step).saved);
+  std::filesystem::remove(step_folder(folder_.path(), 1) / kManifestName);
+  ASSERT_EQ(save(writer, 3).error, "");
+  EXPECT_EQ(steps(), (std::vector<int64_t>{2, 3}));
 }
 
 // The disk has taken every byte, and one of them is another.
 TEST_F(CheckpointWriterTest, PrunesNothingWhenTheNewOneDoesNotVerify) {
-  for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(machine_, options(), step).saved);
   for (const int rank : {0, 1}) {
-    FaultPlan faults(fmt::format("phase=write,rank={},nth=4,action=rot", rank));
-    const SaveOutcome outcome = save(machine_, options(&faults), 3);
+    const TemporaryFolder folder;
+    FaultPlan faults(fmt::format("phase=write,step=3,rank={},nth=4,action=rot", rank));
+    CheckpointWriterOptions rotting = options(&faults);
+    rotting.folder = folder.path();
+    CheckpointWriter writer(machine_.executor().rank_states(), rotting);
+    for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(writer, step).saved);
+    const SaveOutcome outcome = save(writer, 3);
     EXPECT_NE(outcome.error.find("does not verify"), std::string::npos) << outcome.error;
-    EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 3}));
-    EXPECT_EQ(newest_valid(folder_.path()).checkpoint->facts().position.step, 2);
+    EXPECT_EQ(step_folders(folder.path()).size(), 3u);
+    EXPECT_EQ(newest_valid(folder.path()).checkpoint->facts().position.step, 2);
+    EXPECT_EQ(save(writer, 4).error, "");
+    EXPECT_EQ(step_folders(folder.path()).size(), 3u) << "2, the rotten 3, and 4";
   }
 }
 
 TEST_F(CheckpointWriterTest, PrunesNothingWhenItCannotRemove) {
-  for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(machine_, options(), step).saved);
   FaultPlan faults("phase=prune,action=io_error");
-  const SaveOutcome outcome = save(machine_, options(&faults), 3);
+  CheckpointWriter writer(machine_.executor().rank_states(), options(&faults));
+  for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(writer, step).saved);
+  const SaveOutcome outcome = save(writer, 3);
   EXPECT_TRUE(outcome.saved);
   EXPECT_NE(outcome.error.find("cannot remove"), std::string::npos);
   EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 3}));
 }
 
-TEST_F(CheckpointWriterTest, ReplacesABadCheckpointOfTheSameStep) {
-  ASSERT_TRUE(save(machine_, options(), 1).saved);
-  std::filesystem::resize_file(step_folder(folder_.path(), 1) / "rank-00001.safetensors", 100);
-  EXPECT_FALSE(newest_valid(folder_.path()).checkpoint.has_value());
-  ASSERT_TRUE(save(machine_, options(), 1).saved);
-  EXPECT_TRUE(newest_valid(folder_.path()).checkpoint.has_value());
-  EXPECT_EQ(partials(), 0);
+TEST_F(CheckpointWriterTest, SetsAsideWhatStandsInItsPlace) {
+  for (const char* aside : {"step-00000001.aside", "step-00000001.aside-2"}) {
+    ASSERT_TRUE(save(machine_, options(), 1).saved);
+    std::filesystem::resize_file(step_folder(folder_.path(), 1) / "rank-00001.safetensors", 100);
+    EXPECT_FALSE(newest_valid(folder_.path()).checkpoint.has_value());
+    const SaveOutcome outcome = save(machine_, options(), 1);
+    ASSERT_TRUE(outcome.saved);
+    EXPECT_EQ(outcome.aside, std::vector{folder_.path() / aside});
+    EXPECT_TRUE(newest_valid(folder_.path()).checkpoint.has_value());
+    EXPECT_EQ(partials(), 0);
+    std::filesystem::remove_all(outcome.path);
+  }
 }
 
 TEST_F(CheckpointWriterTest, RemovesWhatACrashHasLeft) {
@@ -148,6 +192,26 @@ TEST_F(CheckpointWriterTest, TakesTheMemoryThatThePlanSays) {
   const Snapshot snapshot(machine_.executor().rank_states());
   EXPECT_GE(snapshot.bytes(), snapshot_bytes(machine_.executor().program()));
   EXPECT_LT(snapshot.bytes(), snapshot_bytes(machine_.executor().program()) * 21 / 20);
+}
+
+TEST_F(CheckpointWriterTest, SaysThatTheFolderIsGoneAndMakesNoOtherInItsPlace) {
+  const std::filesystem::path checkpoints = folder_.path() / "run" / "checkpoints";
+  const Generation generation(checkpoints);
+  const CheckpointWriterOptions mine{
+      .folder = checkpoints, .generation = generation.number(), .fence = &generation};
+  CheckpointWriter writer(machine_.executor().rank_states(), mine);
+  std::filesystem::remove_all(folder_.path() / "run");
+  for (const bool bare : {false, true}) {
+    if (bare) std::filesystem::create_directories(checkpoints);  // as an unmounted disk leaves it
+    const SaveOutcome outcome = save(writer, 1);
+    EXPECT_FALSE(outcome.saved);
+    EXPECT_FALSE(outcome.fenced);
+    EXPECT_NE(outcome.error.find("is no longer the folder that this run began in"),
+              std::string::npos)
+        << outcome.error;
+    EXPECT_EQ(std::filesystem::exists(checkpoints), bare);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(checkpoints));
 }
 
 TEST_F(CheckpointWriterTest, OfAStaleGenerationChangesNothing) {

@@ -45,6 +45,8 @@ Chosen choose(const StateSource& from, const ConvertOptions& options) {
 
 }  // namespace
 
+bool to_one_file(const std::filesystem::path& to) { return to.extension() == ".safetensors"; }
+
 std::filesystem::path convert_checkpoint(const StateSource& from, const std::filesystem::path& to,
                                          const ConvertOptions& options) {
   const Chosen chosen = choose(from, options);
@@ -56,7 +58,7 @@ std::filesystem::path convert_checkpoint(const StateSource& from, const std::fil
     convert_elements(from.tensors().at(chosen.origins[i]).dtype, whole, piece.dtype, bytes);
     return std::span<const std::byte>(bytes);
   };
-  if (to.extension() == ".safetensors") {
+  if (to_one_file(to)) {
     write_single_file(to, from.facts(), chosen.pieces, bytes_of);
     return to;
   }
@@ -65,6 +67,7 @@ std::filesystem::path convert_checkpoint(const StateSource& from, const std::fil
   const std::filesystem::path partial = partial_folder(folder, step);
   make_folder(partial, "choose another place for it");
   Manifest manifest{.facts = from.facts()};
+  manifest.facts.run.clear();  // a copy is not of that run's folder
   manifest.files.push_back(write_shard(partial, 0, chosen.pieces, bytes_of));
   write_file_atomically(partial / kManifestName, to_text(manifest));
   commit_step(folder, step);

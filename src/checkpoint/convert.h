@@ -15,6 +15,9 @@ struct ConvertOptions {
   bool averaged = false;  // the moving average instead of the weights
 };
 
+// Whether `to` names one file, and no folder.
+bool to_one_file(const std::filesystem::path& to);
+
 // To one file where `to` ends with .safetensors, else into the checkpoints of the run's folder
 // `to`. Returns what was written.
 std::filesystem::path convert_checkpoint(const StateSource& from, const std::filesystem::path& to,

@@ -8,6 +8,7 @@
 #include "checkpoint/testing/small_machine.h"
 #include "core/random.h"
 #include "core/testing/temporary_folder.h"
+#include "files/storage_error.h"
 
 namespace tessera {
 namespace {
@@ -101,6 +102,23 @@ TEST_F(CheckpointDamage, AShardOfAnotherStepIsFound) {
     EXPECT_EQ(found_step(), 1) << files_[i];
     overwrite(files_[i], whole_[i]);
   }
+}
+
+TEST_F(CheckpointDamage, ACopyUnderTheNameOfAnotherStepIsNotTakenForIt) {
+  std::filesystem::copy(step_folder(folder_.path(), 1), step_folder(folder_.path(), 99999999));
+  std::vector<std::string> skipped;
+  EXPECT_EQ(found_step(&skipped), 2);
+  ASSERT_EQ(skipped.size(), 1u);
+  EXPECT_NE(skipped[0].find("is named as step 99999999, but its manifest is of step 1"),
+            std::string::npos)
+      << skipped[0];
+}
+
+TEST_F(CheckpointDamage, OfAFolderThatCannotBeListedIsNoEmptyFolder) {
+  EXPECT_THROW(newest_valid(folder_.path() / "step-00000001" / kManifestName), StorageError);
+  std::filesystem::create_directory_symlink("checkpoints", folder_.path() / "checkpoints");
+  EXPECT_THROW(newest_valid(folder_.path() / "checkpoints"), StorageError);
+  EXPECT_THROW(remove_partials(folder_.path() / "checkpoints"), StorageError);
 }
 
 TEST_F(CheckpointDamage, OfAllOfThemLeavesNone) {

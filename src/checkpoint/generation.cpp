@@ -12,6 +12,7 @@
 #include <random>
 #include <thread>
 
+#include "checkpoint/checkpoint_folder.h"
 #include "core/error.h"
 #include "files/errno_text.h"
 
@@ -20,11 +21,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The file, open and locked for its lifetime.
+// The file, open and locked for its lifetime. `create` is O_CREAT where there may be none yet, or
+// 0.
 class LockedFile {
  public:
-  LockedFile(const std::filesystem::path& path, double patience_seconds)
-      : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  LockedFile(const std::filesystem::path& path, double patience_seconds, int create)
+      : path_(path), file_(::open(path.c_str(), O_RDWR | O_CLOEXEC | create, 0644)) {
+    if (file_ < 0 && errno == ENOENT && create == 0) throw folder_is_gone(path.parent_path());
     if (file_ < 0) fail("cannot open", errno);
     const auto limit = Clock::now() + std::chrono::duration<double>(patience_seconds);
     while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
@@ -78,7 +81,7 @@ Generation::Generation(const std::filesystem::path& checkpoints, double patience
     : path_(checkpoints / "generation"), patience_seconds_(patience_seconds) {
   std::error_code error;
   std::filesystem::create_directories(checkpoints, error);
-  const LockedFile file(path_, patience_seconds);
+  const LockedFile file(path_, patience_seconds, O_CREAT);
   std::random_device random;
   token_ = (uint64_t{random()} << 32) | random();
   number_ = file.read().number + 1;
@@ -86,7 +89,7 @@ Generation::Generation(const std::filesystem::path& checkpoints, double patience
 }
 
 bool Generation::while_newest(const std::function<void()>& act) const {
-  const LockedFile file(path_, patience_seconds_);
+  const LockedFile file(path_, patience_seconds_, 0);
   const LockedFile::Content now = file.read();
   if (now.number != number_ || now.token != token_) return false;
   act();

@@ -17,7 +17,8 @@ class Generation {
   explicit Generation(const std::filesystem::path& checkpoints, double patience_seconds = 10);
 
   int64_t number() const { return number_; }
-  // Does `act` while nobody can take over. False, without it, where somebody has.
+  // Does `act` while nobody can take over. False, without it, where somebody has; a UserError where
+  // the folder is gone.
   bool while_newest(const std::function<void()>& act) const;
 
  private:

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/testing/temporary_folder.h"
+#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {
@@ -22,11 +23,14 @@ TEST(Generation, OfTheLastStartMayWriteAndNoOther) {
   EXPECT_TRUE(written);
 }
 
-TEST(Generation, IsLostWithItsFile) {
+TEST(Generation, IsLostWithItsFileAndSaysThatTheFolderIsGone) {
   const TemporaryFolder folder;
   const Generation first(folder.path());
   std::filesystem::remove(folder.path() / "generation");
-  EXPECT_FALSE(first.while_newest([] {}));
+  EXPECT_EQ(user_error_of([&] { first.while_newest([] {}); }),
+            folder.path().string() +
+                " is no longer the folder that this run began in: it is gone or empty");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "generation"));
   const Generation again(folder.path());  // of the same number
   EXPECT_EQ(again.number(), first.number());
   EXPECT_FALSE(first.while_newest([] {}));

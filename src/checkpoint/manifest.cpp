@@ -3,6 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
+#include "checkpoint/run_identity.h"
 #include "files/bounded_json.h"
 #include "files/digest.h"
 
@@ -137,13 +140,22 @@ Manifest read_manifest(std::string_view text) {
   Json json;
   const std::string wrong = parse_bounded_json(text, kMaxDepth, json);
   if (!wrong.empty()) throw Unfit{wrong};
-  return {.facts = {.position = {.step = number_field(json, "step"),
-                                 .next_sample = number_field(json, "next_sample"),
-                                 .tokens = number_field(json, "tokens")},
-                    .seed = number_field(json, "seed"),
-                    .mesh = text_field(json, "mesh"),
-                    .config_toml = text_field(json, "config")},
-          .files = read_files(list_field(json, "files"))};
+  Manifest manifest{.facts = {.position = {.step = number_field(json, "step"),
+                                           .next_sample = number_field(json, "next_sample"),
+                                           .tokens = number_field(json, "tokens")},
+                              .seed = number_field(json, "seed"),
+                              .mesh = text_field(json, "mesh"),
+                              .config_toml = text_field(json, "config")},
+                    .files = read_files(list_field(json, "files"))};
+  // Those of imports, conversions and earlier versions have none.
+  if (json.contains("run")) manifest.facts.run = text_field(json, "run");
+  if (!manifest.facts.run.empty() && !is_run_id(manifest.facts.run))
+    throw Unfit{"has a run that is not 16 hexadecimal digits"};
+  // A rank may own nothing, but not all of them.
+  if (std::all_of(manifest.files.begin(), manifest.files.end(),
+                  [](const StoredFile& file) { return file.pieces.empty(); }))
+    throw Unfit{"names no tensor: there is nothing to load"};
+  return manifest;
 }
 
 }  // namespace
@@ -160,13 +172,14 @@ std::string saved_on(const CheckpointFacts& facts) {
 
 std::string to_text(const Manifest& manifest) {
   const CheckpointFacts& facts = manifest.facts;
-  const OrderedJson json{{"step", facts.position.step},
-                         {"next_sample", facts.position.next_sample},
-                         {"tokens", facts.position.tokens},
-                         {"seed", facts.seed},
-                         {"mesh", facts.mesh},
-                         {"config", facts.config_toml},
-                         {"files", json_of(manifest.files)}};
+  OrderedJson json{{"step", facts.position.step},
+                   {"next_sample", facts.position.next_sample},
+                   {"tokens", facts.position.tokens},
+                   {"seed", facts.seed},
+                   {"mesh", facts.mesh},
+                   {"config", facts.config_toml}};
+  if (!facts.run.empty()) json["run"] = facts.run;
+  json["files"] = json_of(manifest.files);
   const std::string covered = "\"," + json.dump().substr(1) + "\n";
   return std::string(kHead) + digest_of(covered) + covered;
 }

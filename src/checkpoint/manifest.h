@@ -26,6 +26,7 @@ struct CheckpointFacts {
   int64_t seed = 0;  // all random numbers follow from it and an index
   std::string mesh;  // that it was saved on; "1" for one rank
   std::string config_toml;
+  std::string run = {};  // the id of the run that saved it; empty: none is known
 };
 
 // "mesh dp=2", "one rank"

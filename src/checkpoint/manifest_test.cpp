@@ -45,6 +45,16 @@ TEST(Manifest, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.bytes(), 100);
 }
 
+TEST(Manifest, CarriesTheRunThatWroteItWhereOneIsKnown) {
+  EXPECT_EQ(parse_manifest(to_text(small()), "m").facts.run, "");
+  Manifest of_run = small();
+  of_run.facts.run = "0123456789abcdef";
+  EXPECT_EQ(parse_manifest(to_text(of_run), "m").facts.run, "0123456789abcdef");
+  of_run.facts.run = "\033[31m";
+  EXPECT_EQ(user_error_of([&] { parse_manifest(to_text(of_run), "m"); }),
+            "the manifest m has a run that is not 16 hexadecimal digits");
+}
+
 TEST(Manifest, EveryChangedByteIsRefused) {
   const std::string whole = to_text(small());
   for (size_t i = 0; i < whole.size(); ++i)
@@ -65,6 +75,8 @@ TEST(Manifest, RefusesWhatSomebodyWroteOnPurpose) {
             "the manifest m has a step that is not a whole number of at least 0");
   EXPECT_EQ(error_of_body("\"step\":1}"), "the manifest m has no next_sample");
   EXPECT_EQ(error_of_body(body_with("3")), "the manifest m has a files that is not a list");
+  for (const std::string& nothing : {body_with("[]"), file("a", "[]")})
+    EXPECT_EQ(error_of_body(nothing), "the manifest m names no tensor: there is nothing to load");
   for (const char* name : {"../x", "/etc/passwd", ".hidden", "", "a/b"})
     EXPECT_EQ(error_of_body(file(name, "[]")), "the manifest m names a file outside of its folder");
   EXPECT_EQ(error_of_body(file("a", R"([{"name":"w","dtype":"fp31"}])")),

@@ -25,9 +25,17 @@ std::string names_in(const std::filesystem::path& checkpoints) {
   return names;
 }
 
+void refuse_of_others(const Checkpoint& checkpoint, const RunIdentity& run) {
+  const CheckpointFacts& facts = checkpoint.facts();
+  if (run.may_go_on_from(facts)) return;
+  throw user_error("{} is not of this run: it carries {}, not {}", checkpoint.path().string(),
+                   facts.run.empty() ? "no run id" : "the run id " + facts.run, run.id);
+}
+
 }  // namespace
 
-NewestValid newest_valid(const std::filesystem::path& checkpoints, Communicator* peers) {
+NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIdentity* run,
+                         Communicator* peers) {
   NewestValid newest;
   std::string names = names_in(checkpoints);
   if (peers) names = share_text(*peers, std::move(names));
@@ -40,6 +48,7 @@ NewestValid newest_valid(const std::filesystem::path& checkpoints, Communicator*
     std::optional<Checkpoint> candidate;
     try {
       candidate.emplace(path);
+      if (run) refuse_of_others(*candidate, *run);
       candidate->verify(part, parts);
     } catch (const UserError& wrong) {
       error = wrong.message();

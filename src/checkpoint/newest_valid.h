@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/run_identity.h"
 #include "comm/communicator.h"
 
 namespace tessera {
@@ -16,7 +17,9 @@ struct NewestValid {
   std::vector<std::string> skipped;  // what is wrong with each newer one
 };
 
-// The processes of a job share the reading and agree; null: there is one.
-NewestValid newest_valid(const std::filesystem::path& checkpoints, Communicator* peers = nullptr);
+// Of those that `run` may go on from; null: of all. The processes of a job share the reading and
+// agree; null: there is one.
+NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIdentity* run = nullptr,
+                         Communicator* peers = nullptr);
 
 }  // namespace tessera

@@ -11,6 +11,7 @@
 #include "cli/run_options.h"
 #include "models/model_size.h"
 #include "train/find_checkpoint.h"
+#include "train/free_place.h"
 #include "train/model_of_config.h"
 #include "train/progress.h"
 #include "train/stored_model.h"
@@ -33,7 +34,7 @@ constexpr const char* kFooter =
 
 struct CheckpointCommand {
   std::string from, to, weights;
-  bool averaged = false, json = false;
+  bool averaged = false, overwrite = false, json = false;
 };
 
 struct Listed {
@@ -145,6 +146,10 @@ void run_convert(const CheckpointCommand& command) {
   if (!command.weights.empty()) options.weights = dtype_from_name(command.weights);
   if (options.averaged && !options.weights)
     throw user_error("--averaged is about weights alone").help("add --weights fp32");
+  if (to_one_file(command.to))
+    require_free_file(command.to, command.overwrite);
+  else
+    require_free_folder(command.to, command.overwrite);
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const auto written = convert_checkpoint(checkpoint, command.to, options);
   if (command.json) {
@@ -182,6 +187,7 @@ void add_checkpoint_command(Command app) {
   convert.add_option("--weights", command->weights, "weights alone, in this dtype")
       .one_of({"fp32", "bf16", "fp64"});
   convert.add_flag("--averaged", command->averaged, "the moving average of the weights");
+  convert.add_flag("--overwrite", command->overwrite, "replace what is there");
   convert.on_run([command] { run_convert(*command); });
   for (const Command action : {ls, verify, show, convert}) add_json_flag(action, command->json);
 }

@@ -11,6 +11,7 @@
 #include "huggingface/export_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "train/find_checkpoint.h"
+#include "train/free_place.h"
 #include "train/model_of_config.h"
 #include "train/progress.h"
 #include "train/stored_model.h"
@@ -33,6 +34,7 @@ struct ExportCommand {
 };
 
 void run(const ExportCommand& command) {
+  require_free_folder(command.to, /*overwrite=*/false);
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const TokenizerFiles beside(tokenizer_folder(checkpoint.path()));  // before anything is written
   const ExportSummary summary = export_folder(

@@ -10,6 +10,7 @@
 #include "huggingface/huggingface_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "models/model_size.h"
+#include "train/free_place.h"
 
 namespace tessera {
 namespace {
@@ -34,6 +35,10 @@ struct ImportCommand {
 void run(const ImportCommand& command) {
   const HuggingFaceFolder folder(command.from);
   const TokenizerFiles beside(folder.path());  // before anything is written
+  if (to_one_file(command.to))
+    require_free_file(command.to, /*overwrite=*/false);
+  else
+    require_free_folder(command.to, /*overwrite=*/false);
   const std::filesystem::path written = convert_checkpoint(folder, command.to, {});
   const auto copied = beside.copy_to(tokenizer_folder(written));
   const int64_t parameters = parameter_count(folder.model());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line. Exit codes: 0 done, 1 a check did not hold, 2 the user's mistake, 3 a rank died
-// or is late, 70 our own bug.
+// The command line. Exit codes: 0 done, 1 a check did not hold, 2 the user's mistake, 3 a rank
+// died, is late or could not read its disk, 70 our own bug.
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include "comm/peer_error.h"
 #include "core/error.h"
 #include "files/errno_text.h"
+#include "files/storage_error.h"
 #include "tokenizer/utf8.h"
 #include "train/stop_signal.h"
 #include "train/token_text.h"
@@ -35,6 +38,12 @@ constexpr const char* kFooter =
 int fail(const std::string& text, int code) {
   std::fputs(text.c_str(), stderr);
   return code;
+}
+
+// The system's trouble, not that of the path that was given.
+bool is_outage(const std::error_code& error) {
+  constexpr std::array kOutages{EIO, ESTALE, EMFILE, ENFILE, ENOMEM, ETIMEDOUT, ENOTCONN};
+  return std::find(kOutages.begin(), kOutages.end(), error.value()) != kOutages.end();
 }
 
 // What was printed may be lost only now: on a full disk, say.
@@ -91,6 +100,8 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const tessera::ExitStatus& end) {
     return end.status();
+  } catch (const tessera::StorageError& error) {
+    return fail(error.report(), tessera::kPeerExitStatus);
   } catch (const tessera::UserError& error) {
     return fail(error.report(), tessera::kUserExitStatus);
   } catch (const std::filesystem::filesystem_error& error) {
@@ -98,7 +109,7 @@ int main(int argc, char** argv) {
                                     tessera::errno_text(error.code().value()))
                     .help("check the path and its rights")
                     .report(),
-                tessera::kUserExitStatus);
+                is_outage(error.code()) ? tessera::kPeerExitStatus : tessera::kUserExitStatus);
   } catch (const tessera::PeerError& error) {
     return fail(fmt::format("error: {}\n", error.what()), tessera::kPeerExitStatus);
   } catch (const std::exception& error) {

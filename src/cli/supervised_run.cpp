@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "checkpoint/checkpoint_folder.h"
 #include "cli/start_signs.h"
+#include "cli/supervised_folder.h"
 #include "comm/story_folder.h"
 #include "core/error.h"
 #include "core/say.h"
+#include "files/storage_error.h"
 #include "mesh/fewer_ranks.h"
 #include "report/cadence.h"
 #include "report/figures.h"
@@ -21,6 +22,7 @@ namespace {
 
 // mpirun waits for a second before it kills, and a busy machine takes its time.
 constexpr double kLeastSecondsToEnd = 10;
+constexpr int kLostFolderExitStatus = 6;
 
 // "--mesh dp=2" and "--mesh=dp=2".
 void erase_option(std::vector<std::string>& words, const std::string& option) {
@@ -66,6 +68,17 @@ void recommend_cadence(const Config& config, const SupervisorResult& result) {
   }
 }
 
+// What `supervised` returns. Where the folder of its run can no longer be read, that is said, and
+// ends the program.
+SupervisorResult unless_folder_is_lost(const std::function<SupervisorResult()>& supervised) {
+  try {
+    return supervised();
+  } catch (const StorageError& lost) {
+    say(stderr, "{}", lost.report());
+    throw ExitStatus(kLostFolderExitStatus);
+  }
+}
+
 }  // namespace
 
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
@@ -90,28 +103,29 @@ void supervise_run(const SupervisedRun& run) {
   if (run.config.checkpoint.every == 0)
     throw user_error("a failed run is started again from its checkpoints, but none are saved")
         .help("add --save-every N");
-  const std::filesystem::path checkpoints = checkpoints_of(run.config.run.out);
+  const bool resumes = std::find(run.words.begin(), run.words.end(), "--resume") != run.words.end();
+  SupervisedFolder folder(run.config.run.out, resumes, run.options.patience_seconds);
   Mesh mesh(run.config.mesh);
   bool fewer = false;
   StartSigns signs(run.config.run.out);
   const auto command = [&](int start) {
     std::vector<std::string> words = run.words;
-    signs.before_start();
-    if (start > 0) {
+    words.insert(words.end(), {"--run-id", folder.run_id()});
+    // Nothing is ever replaced by a restart: what began goes on, what did not begins as first
+    // asked.
+    if (const auto found = folder.look(); start > 0 && found.begun) {
       std::erase(words, "--resume");
       std::erase(words, "--overwrite");
-      words.emplace_back(step_folders(checkpoints).empty() ? "--overwrite" : "--resume");
+      if (found.newest_step >= 0) words.emplace_back("--resume");
     }
+    signs.before_start();
     if (fewer) {
       erase_option(words, "--mesh");
       words.insert(words.end(), {"--mesh", mesh.num_ranks() > 1 ? to_string(mesh) : "dp=1"});
     }
     return run.command(mesh, std::move(words));
   };
-  const auto newest_step = [&] {
-    const std::vector<StepFolder> steps = step_folders(checkpoints);
-    return steps.empty() ? -1 : steps.back().step;
-  };
+  const auto newest_step = [&] { return folder.look().newest_step; };
   const auto ask_for_less = [&] {
     const std::optional<Mesh> smaller = fewer_ranks(mesh);
     if (run.options.least_ranks == 0 || !smaller || smaller->num_ranks() < run.options.least_ranks)
@@ -123,19 +137,21 @@ void supervise_run(const SupervisedRun& run) {
     return true;
   };
   // A fault on purpose strikes the first start alone, or it would strike for ever.
-  const SupervisorResult result =
-      supervise({.command = command,
-                 .progress = newest_step,
-                 .unset_on_restart = {"TESSERA_FAULT"},
-                 .began = [&](int code) { return !run.is_launched || signs.began(code); },
-                 .over = [&](int process) { return signs.over(process); },
-                 .after_end = [&] { signs.clean_up(); },
-                 .after_failure = [&] { tell_left_story(run.config.run.out); },
-                 .ask_for_less = ask_for_less},
-                {.restarts = run.options.restarts,
-                 .patience_seconds = run.options.patience_seconds,
-                 .seconds_to_end = std::max(run.config.run.deadline_seconds, kLeastSecondsToEnd),
-                 .stop_signal = run.stop_signal});
+  const auto result = unless_folder_is_lost([&] {
+    return supervise(
+        {.command = command,
+         .progress = newest_step,
+         .unset_on_restart = {"TESSERA_FAULT"},
+         .began = [&](int code) { return !run.is_launched || signs.began(code); },
+         .over = [&](int process) { return signs.over(process); },
+         .after_end = [&] { signs.clean_up(); },
+         .after_failure = [&] { tell_left_story(run.config.run.out); },
+         .ask_for_less = ask_for_less},
+        {.restarts = run.options.restarts,
+         .patience_seconds = run.options.patience_seconds,
+         .seconds_to_end = std::max(run.config.run.deadline_seconds, kLeastSecondsToEnd),
+         .stop_signal = run.stop_signal});
+  });
   recommend_cadence(run.config, result);
   if (result.code != 0) throw ExitStatus(result.code);
 }

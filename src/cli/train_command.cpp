@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 
+#include "checkpoint/run_identity.h"
 #include "cli/commands.h"
 #include "cli/train_options.h"
 #include "comm/local/run_ranks.h"
@@ -149,6 +150,7 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
   if (const char* text = std::getenv("TESSERA_FAULT")) faults.emplace(text);
   Trainer trainer(std::move(config), {.resume = options.resume,
                                       .overwrite = options.overwrite,
+                                      .run_id = options.run_id,
                                       .init_from = beginning.weights.get(),
                                       .quiet = options.run.json,
                                       .accepted_changes = options.accepted_changes,
@@ -222,6 +224,9 @@ void supervise_training(const TrainOptions& options) {
 
 void run(const TrainOptions& options) {
   check_accepted_names(options.accepted_changes);
+  if (!options.run_id.empty() && !is_run_id(options.run_id))
+    throw user_error("--run-id {} is not 16 hexadecimal digits", options.run_id)
+        .help("leave it out: a run draws its id");
   if (options.supervise) return supervise_training(options);
   // From the first moment, when there is nothing to save, to the last, when a rank that is told to
   // end has a story to leave.

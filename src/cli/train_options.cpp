@@ -28,6 +28,11 @@ void add_train_options(Command train, TrainOptions& options) {
   train.add_option("--init-from", options.init_from,
                    "begin with the weights of a checkpoint, a run or a model of Hugging Face's");
   train.add_flag("--overwrite", options.overwrite, "replace an old run in the output folder");
+  train
+      .add_option("--run-id", options.run_id,
+                  "the id of this run, by which a restart tells its folder from another's; a "
+                  "supervisor gives it")
+      .type_name("ID");
   train.add_flag("--processes", options.processes,
                  "ranks as processes of this machine, not as threads; --supervise does so too");
   train.add_flag("--supervise", options.supervise,

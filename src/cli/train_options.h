@@ -9,7 +9,7 @@ namespace tessera {
 
 struct TrainOptions {
   RunOptions run;
-  std::string init_from;
+  std::string init_from, run_id;
   std::vector<std::string> accepted_changes;  // keys, for --resume
   bool resume = false, overwrite = false, supervise = false, processes = false;
   RestartOptions restarts;

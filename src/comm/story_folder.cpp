@@ -12,6 +12,8 @@
 
 #include "comm/failure_file.h"
 #include "core/seconds_since.h"
+#include "files/list_folder.h"
+#include "files/storage_error.h"
 
 namespace tessera {
 
@@ -40,11 +42,10 @@ std::string as_text(const StoryPart& part) {
 
 std::vector<StoryPart> read_parts(const fs::path& folder) {
   std::vector<StoryPart> parts;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".json") continue;
+  for (const fs::path& entry : list_folder(folder)) {
+    if (entry.extension() != ".json") continue;
     try {
-      std::ifstream file(entry.path());
+      std::ifstream file(entry);
       parts.push_back(nlohmann::json::parse(file).get<StoryPart>());
     } catch (const nlohmann::json::exception&) {
       // A disk that is full: the rank counts as one that has left nothing.
@@ -98,7 +99,12 @@ bool begin_to_tell(const fs::path& run) {
 }
 
 void tell(const fs::path& run) {
-  const std::vector<StoryPart> parts = read_parts(being_told(run));
+  std::vector<StoryPart> parts;
+  try {
+    parts = read_parts(being_told(run));
+  } catch (const StorageError&) {
+    return;  // they stay, and the next start tells them
+  }
   const bool worth_it = std::any_of(parts.begin(), parts.end(),
                                     [](const StoryPart& part) { return !part.bad_input; });
   if (worth_it) {

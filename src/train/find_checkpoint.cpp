@@ -13,7 +13,8 @@ Checkpoint find_checkpoint(const std::string& from) {
     checkpoint.verify();
     return checkpoint;
   }
-  NewestValid newest = newest_valid(checkpoints_of(path));
+  const std::optional<RunIdentity> run = read_run_identity(path);
+  NewestValid newest = newest_valid(checkpoints_of(path), run ? &*run : nullptr);
   for (const std::string& skipped : newest.skipped)
     fmt::print(stderr, "warning: a checkpoint is left out: {}\n", skipped);
   if (!newest.checkpoint)

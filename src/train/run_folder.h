@@ -4,18 +4,38 @@
 // been.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 namespace tessera {
 
-// Whether a run has left its metrics there.
+// Whether a run has begun there: it has a record or an id.
+bool begun_in(const std::filesystem::path& out);
+// The same, or checkpoints lie there: a run's own or what was imported.
 bool holds_run(const std::filesystem::path& out);
 
-// `first_weights` is what the new run begins with; empty: nothing. It must outlive the old run.
-void refuse_old_run(const std::filesystem::path& out, bool overwrite,
-                    const std::filesystem::path& first_weights);
+// The last step that the run's record says was saved; nothing: none.
+std::optional<int64_t> last_recorded_save(const std::filesystem::path& out);
 
-// Checkpoints, reports and plots of the run that is replaced.
+struct NewRun {
+  std::filesystem::path out;
+  std::string run_id = {};  // that it has by its supervisor's word; empty: it has none yet
+  bool overwrite = false;   // an old run may be replaced
+  std::filesystem::path first_weights = {};  // what it begins with; empty: nothing
+};
+// FailedStart: an earlier start of this same run, which has saved nothing. Its record goes on, and
+// nothing is removed.
+enum class OldRun : uint8_t { None, FailedStart, Replaced };
+// What a run that does not resume finds in its folder. Refuses a run that it may not replace.
+OldRun find_old_run(const NewRun& run);
+
+// Refuses a folder without a checkpoint to resume from; for the supervisor's restart of a run
+// that is a StorageError, because there was one a moment ago.
+void require_checkpoints(const std::filesystem::path& out, const std::string& run_id);
+
+// Checkpoints, records, reports and plots of the run that is replaced.
 void clear_run_folder(const std::filesystem::path& out);
 
 inline constexpr const char* kTensorboardFolder = "tensorboard";

@@ -6,32 +6,69 @@
 
 namespace tessera {
 
-RunSaver::RunSaver(const Config& config, Executor& executor, RankWorld* world, FaultPlan* faults)
-    : folder_(checkpoints_of(config.run.out)),
+RunSaver::RunSaver(const Config& config, Executor& executor, RankWorld* world, FaultPlan* faults,
+                   const RunStart& start)
+    : out_(config.run.out),
+      folder_(checkpoints_of(out_)),
       executor_(executor),
       facts_{.position = {},
              .seed = config.train.seed,
              .mesh = to_string(executor.program().mesh),
              .config_toml = to_toml(config)},
       peers_(world ? world->everyone("checkpoints") : nullptr) {
-  if (config.checkpoint.every == 0) return;
-  if (!peers_ || peers_->rank() == 0) {
+  identify(start);
+  if (config.checkpoint.every > 0) make_writer(config, faults);
+}
+
+// The first process knows the folder; the others hear of it.
+void RunSaver::identify(const RunStart& start) {
+  std::string told;
+  if (leads()) {
+    new_id_ = start.run_id.empty() ? draw_run_id() : start.run_id;
+    if (start.resume) identity_ = read_run_identity(out_).value_or(RunIdentity{});
+    if (!start.resume) write_run_identity(out_, identity_ = {.id = new_id_});
+    told = fmt::format("{},{},{}", new_id_, identity_.id, identity_.adopted_step.value_or(-1));
+  }
+  if (!peers_) return;
+  const std::string text = share_text(*peers_, std::move(told));
+  const size_t first = text.find(','), second = text.rfind(',');
+  new_id_ = text.substr(0, first);
+  identity_.id = text.substr(first + 1, second - first - 1);
+  const int64_t adopted = std::stoll(text.substr(second + 1));
+  if (adopted >= 0) identity_.adopted_step = adopted;
+}
+
+void RunSaver::make_writer(const Config& config, FaultPlan* faults) {
+  if (leads()) {
     generation_ = std::make_unique<Generation>(folder_);
     remove_partials(folder_);
   }
   std::string number = generation_ ? std::to_string(generation_->number()) : "";
   if (peers_) number = share_text(*peers_, std::move(number));
   writer_ = std::make_unique<CheckpointWriter>(
-      executor.rank_states(),
+      executor_.rank_states(),
       CheckpointWriterOptions{
           .folder = folder_,
           .retention = {.keep = config.checkpoint.keep, .keep_every = config.checkpoint.keep_every},
           // A GPU gives its memory through one stream.
           .threads = config.run.device == "cpu" ? threads_of_config(config) : 1,
           .peers = peers_.get(),
+          .run = identity_.id.empty() ? new_id_ : identity_.id,
           .generation = std::stoll(number),
           .fence = generation_.get(),
           .faults = faults});
+}
+
+NewestValid RunSaver::newest() const {
+  return newest_valid(folder_, identity_.id.empty() ? nullptr : &identity_, peers_.get());
+}
+
+bool RunSaver::go_on_from(int64_t step) {
+  const bool adopts = identity_.id.empty();
+  if (adopts) identity_ = {.id = new_id_, .adopted_step = step};
+  if (adopts && leads()) write_run_identity(out_, identity_);
+  if (writer_) writer_->go_on_from(step);
+  return adopts;
 }
 
 int64_t RunSaver::snapshot_bytes() const {
@@ -40,6 +77,7 @@ int64_t RunSaver::snapshot_bytes() const {
 
 double RunSaver::save(const CheckpointPosition& position) {
   facts_.position = position;
+  facts_.run = identity_.id;
   return writer_->save(facts_);
 }
 

@@ -11,12 +11,23 @@
 
 namespace tessera {
 
+struct RunStart {
+  bool resume = false;
+  std::string run_id = {};  // that a new run shall have; empty: one is drawn
+};
+
 class RunSaver {
  public:
-  // All processes of a job make theirs together; a null world: there is one.
-  RunSaver(const Config& config, Executor& executor, RankWorld* world, FaultPlan* faults);
+  // All processes of a job make theirs together; a null world: there is one. A run that does not
+  // resume becomes the one whose folder it is.
+  RunSaver(const Config& config, Executor& executor, RankWorld* world, FaultPlan* faults,
+           const RunStart& start);
 
-  NewestValid newest() const { return newest_valid(folder_, peers_.get()); }
+  // Of this run; in a folder that is no run's yet, of all that lie there.
+  NewestValid newest() const;
+  // Whether what the run now goes on from was nobody's, and the folder has become this run's.
+  bool go_on_from(int64_t step);
+  const std::string& run_id() const { return identity_.id; }
   // Of all ranks; 0 where the run saves nothing.
   int64_t snapshot_bytes() const;
   // Seconds that training stands still.
@@ -25,10 +36,16 @@ class RunSaver {
   void finish();
 
  private:
-  std::filesystem::path folder_;
+  bool leads() const { return !peers_ || peers_->rank() == 0; }
+  void identify(const RunStart& start);
+  void make_writer(const Config& config, FaultPlan* faults);
+
+  std::filesystem::path out_, folder_;
   Executor& executor_;
   CheckpointFacts facts_;
   std::unique_ptr<Communicator> peers_;
+  RunIdentity identity_;                      // without an id where the folder has none yet
+  std::string new_id_;                        // that it would then get
   std::unique_ptr<Generation> generation_;    // of the first process
   std::unique_ptr<CheckpointWriter> writer_;  // null where the run saves nothing
 };

@@ -99,8 +99,9 @@ class Supervisor {
 
   void look_for_progress() {
     const int64_t now = supervised_.progress();
-    if (now > reached_) forget_trouble();
-    reached_ = std::max(reached_, now);
+    // Less is progress, too: a run that had to go back to an older checkpoint has saved again.
+    if (now != reached_) forget_trouble();
+    reached_ = now;
     if (!trouble_since_) trouble_since_ = std::chrono::steady_clock::now();
   }
 

@@ -35,7 +35,7 @@ struct SupervisorOptions {
 struct Supervised {
   std::function<std::vector<std::string>(int start)>
       command;                                     // of the first start, 0, and later ones
-  std::function<int64_t()> progress;               // grows while there is any; -1: none yet
+  std::function<int64_t()> progress;               // changes when there is any; -1: none yet
   std::vector<std::string> unset_on_restart = {};  // environment variables
   // Whether the run itself began in the start that ended with this code; else what failed is the
   // program that was to launch it, which is no failure of the run. Empty: always.

@@ -42,18 +42,26 @@ Trainer::Trainer(Config config, TrainerOptions options)
                  .total_steps = config_.train.steps,
                  .log_every = quiet() ? config_.train.steps + 1 : config_.train.log_every}) {
   summary_.out = config_.run.out;
-  const bool replaces = writes_files() && !options_.resume;
-  if (replaces)
-    refuse_old_run(summary_.out, options_.overwrite,
-                   options_.init_from ? options_.init_from->path() : "");
+  const bool begins = writes_files() && !options_.resume;
+  OldRun old = OldRun::None;
+  if (begins)
+    old = find_old_run({.out = summary_.out,
+                        .run_id = options_.run_id,
+                        .overwrite = options_.overwrite,
+                        .first_weights = options_.init_from ? options_.init_from->path() : ""});
+  else if (writes_files())
+    require_checkpoints(summary_.out, options_.run_id);
+  continues_record_ = options_.resume || old == OldRun::FailedStart;
   make_executor();
   if (!on_gpu() && facts_.nodes <= 1)
     require_memory(executor_->planned_bytes(), facts_.node_memory_bytes);
   // Not before it: a plan that cannot run must cost an old run nothing.
-  if (writes_files()) make_folder(summary_.out);
-  if (replaces && holds_run(summary_.out)) clear_run_folder(summary_.out);
+  if (begins) make_folder(summary_.out);
+  if (old == OldRun::Replaced) clear_run_folder(summary_.out);
   if (options_.world) options_.world->at_step(0);
-  saver_ = std::make_unique<RunSaver>(config_, *executor_, options_.world, options_.faults);
+  saver_ =
+      std::make_unique<RunSaver>(config_, *executor_, options_.world, options_.faults,
+                                 RunStart{.resume = options_.resume, .run_id = options_.run_id});
   if (options_.resume)
     resume();
   else
@@ -109,20 +117,24 @@ void Trainer::shout(const std::string& text) {
 }
 
 void Trainer::resume() {
-  const std::filesystem::path folder = checkpoints_of(config_.run.out);
   const NewestValid newest = saver_->newest();
   for (const std::string& skipped : newest.skipped)
     shout(fmt::format("warning: a checkpoint is left out: {}", skipped));
   if (!newest.checkpoint)
-    throw user_error("there is no {}checkpoint in {}", newest.skipped.empty() ? "" : "valid ",
-                     folder.string())
-        .help("start without --resume, and save with --save-every N");
+    throw user_error("there is no valid checkpoint of this run in {}",
+                     checkpoints_of(config_.run.out).string())
+        .help("take the weights of another one with --init-from, or begin anew with --overwrite");
   const Checkpoint& checkpoint = *newest.checkpoint;
   accept_changes(checkpoint.facts());
   fault(FaultPhase::Load);
   checkpoint.load_states(*executor_);
   position_ = checkpoint.facts().position;
   summary_.checkpoint = checkpoint.path();
+  if (saver_->go_on_from(position_.step) && !quiet())
+    progress_.note(
+        fmt::format("{} was of no run: it is now that of run {}, which never removes what it did "
+                    "not write itself",
+                    config_.run.out, saver_->run_id()));
   if (!quiet())
     progress_.note(fmt::format("resumed from {} at step {}, saved on {}",
                                checkpoint.path().string(), position_.step,
@@ -239,6 +251,7 @@ void Trainer::rewind(const std::string& why) {
   newest.checkpoint->load_states(*executor_);
   position_ = newest.checkpoint->facts().position;
   position_.next_sample = next_sample;
+  saver_->go_on_from(to);
   loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, next_sample);
   save_begun_ = to;
   if (recorder_) recorder_ = std::make_unique<RunRecorder>(config_.run.out, facts_, position_.step);
@@ -288,6 +301,9 @@ void Trainer::tell_saves() {
       summary_.checkpoint = outcome->path;
       summary_.save_bytes = outcome->bytes;
     }
+    for (const std::filesystem::path& aside : outcome->aside)
+      shout(fmt::format("warning: {} is not of this run's present history, and was set aside",
+                        aside.string()));
     if (recorder_) recorder_->saved(*outcome);
     if (outcome->fenced)
       throw UserError(outcome->error).help("one run at a time can use a folder: see --out");
@@ -332,7 +348,7 @@ void Trainer::show_sample(const std::string& title) {
 
 TrainSummary Trainer::run() {
   if (writes_files()) {
-    const auto resumed_step = options_.resume ? std::optional(position_.step) : std::nullopt;
+    const auto resumed_step = continues_record_ ? std::optional(position_.step) : std::nullopt;
     recorder_ = std::make_unique<RunRecorder>(config_.run.out, facts_, resumed_step);
     if (config_.run.tensorboard)
       tensorboard_ =

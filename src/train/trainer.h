@@ -32,6 +32,7 @@ namespace tessera {
 struct TrainerOptions {
   bool resume = false;
   bool overwrite = false;                  // an old run in the output folder may be replaced
+  std::string run_id = {};                 // by the supervisor's word; empty: one is drawn
   const StateSource* init_from = nullptr;  // first weights; null: random ones
   bool quiet = false;                      // no progress
   // Keys of the config that may differ from those that the checkpoint was saved with.
@@ -98,6 +99,7 @@ class Trainer {
   Progress progress_;
   CheckpointPosition position_;
   TrainSummary summary_;
+  bool continues_record_ = false;      // of an earlier start, instead of beginning one
   std::optional<int64_t> save_begun_;  // the step of the last one
   int rewinds_ = 0;                    // in a row, to the checkpoint of step rewound_to_
   int64_t rewound_to_ = -1;

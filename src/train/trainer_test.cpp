@@ -186,9 +186,11 @@ TEST_F(TrainerTest, GoesOnFromAnOlderCheckpointWhereTheNewestIsBrokenAndSaysSo) 
   std::filesystem::resize_file(checkpoint_of("run", 8) / "rank-00000.safetensors", 1000);
   const TrainSummary resumed = train(run, /*resume=*/true);
   EXPECT_EQ(resumed.first_step, 6);
-  ASSERT_EQ(resumed.warnings.size(), 1u);
+  ASSERT_EQ(resumed.warnings.size(), 2u);
   EXPECT_NE(resumed.warnings[0].find("step-00000008/rank-00000.safetensors"), std::string::npos)
       << resumed.warnings[0];
+  EXPECT_NE(resumed.warnings[1].find("step-00000008.aside"), std::string::npos)
+      << resumed.warnings[1];
   Checkpoint(checkpoint_of("run", 8)).verify();
 }
 

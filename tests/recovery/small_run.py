@@ -70,10 +70,10 @@ def wait_until(holds, seconds, step=0.005):
 class Run:
     """A run under way, with its standard error in a file."""
 
-    def __init__(self, command, log, fault=""):
+    def __init__(self, command, log, fault="", env=None):
         self.log = pathlib.Path(log)
         with self.log.open("w", encoding="utf-8") as stream:
-            self.process = subprocess.Popen(command, env=environment(fault), stdout=subprocess.DEVNULL, stderr=stream)
+            self.process = subprocess.Popen(command, env=env or environment(fault), stdout=subprocess.DEVNULL, stderr=stream)
 
     def ranks(self, supervised=True):
         """The processes of all ranks, by rank; none while some are missing."""

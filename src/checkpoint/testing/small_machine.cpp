@@ -55,11 +55,19 @@ CheckpointFacts facts_at(int64_t step) {
           .config_toml = "# of a test\n"};
 }
 
-SaveOutcome save(SmallMachine& machine, const CheckpointWriterOptions& options, int64_t step) {
-  CheckpointWriter writer(machine.executor().rank_states(), options);
-  writer.save(facts_at(step));
+SaveOutcome save(CheckpointWriter& writer, int64_t step, const std::string& run) {
+  CheckpointFacts facts = facts_at(step);
+  facts.run = run;
+  writer.save(facts);
   writer.finish();
   return *writer.take_outcome();
+}
+
+SaveOutcome save(SmallMachine& machine, const CheckpointWriterOptions& options, int64_t step,
+                 const std::string& run) {
+  std::filesystem::create_directories(options.folder);
+  CheckpointWriter writer(machine.executor().rank_states(), options);
+  return save(writer, step, run);
 }
 
 }  // namespace tessera

@@ -28,7 +28,10 @@ class SmallMachine {
 };
 
 CheckpointFacts facts_at(int64_t step);
-// Saves and waits; what became of it.
-SaveOutcome save(SmallMachine& machine, const CheckpointWriterOptions& options, int64_t step);
+// Saves as a run, and waits; what became of it.
+SaveOutcome save(CheckpointWriter& writer, int64_t step, const std::string& run = "");
+// The same by a writer of its own, which knows of no other checkpoint.
+SaveOutcome save(SmallMachine& machine, const CheckpointWriterOptions& options, int64_t step,
+                 const std::string& run = "");
 
 }  // namespace tessera

@@ -23,6 +23,7 @@
 #include "core/blocked_signals.h"
 #include "core/seconds_since.h"
 #include "core/start_threads.h"
+#include "files/storage_error.h"
 
 namespace tessera {
 namespace {
@@ -35,6 +36,8 @@ void put_on_board(LocalHub& hub, int rank, const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const PeerError& peer) {
     hub.fail(rank, peer.guilty_rank(), Failure::Peer, peer.what());
+  } catch (const StorageError& storage) {
+    hub.fail(rank, rank, Failure::Peer, fmt::format("rank {}: {}", rank, storage.what()));
   } catch (const UserError& user) {
     const std::string zero(1, '\0');
     hub.fail(rank, rank, Failure::User,

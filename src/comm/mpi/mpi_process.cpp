@@ -11,6 +11,7 @@
 #include "comm/mpi/mpi_story.h"
 #include "comm/mpi/mpi_world.h"
 #include "comm/peer_error.h"
+#include "files/storage_error.h"
 
 namespace tessera {
 namespace {
@@ -19,8 +20,10 @@ namespace {
 MpiFailure failure_of(const std::exception& error, int rank,
                       const std::optional<MpiFailure>& known) {
   const auto* peer = dynamic_cast<const PeerError*>(&error);
+  const bool bad_input = dynamic_cast<const UserError*>(&error) != nullptr &&
+                         dynamic_cast<const StorageError*>(&error) == nullptr;
   return {peer ? peer->guilty_rank() : rank, error.what(),
-          dynamic_cast<const UserError*>(&error) != nullptr || (known && known->bad_input)};
+          bad_input || (known && known->bad_input)};
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/run_identity.h"
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <random>
+
+#include "files/atomic_file.h"
+#include "files/errno_text.h"
+#include "files/storage_error.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kIdDigits = 16;
+constexpr size_t kMostBytes = 4096;
+
+// Nothing where there is no such file.
+std::optional<std::string> read_small_file(const std::filesystem::path& path) {
+  const auto fail = [&](int error) {
+    return StorageError(fmt::format("cannot read {}: {}", path.string(), errno_text(error)),
+                        "check its rights, and that its disk is mounted and answers");
+  };
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  if (file < 0) throw fail(errno);
+  std::array<char, kMostBytes> bytes{};
+  const ssize_t count = ::read(file, bytes.data(), bytes.size());
+  const int error = errno;
+  ::close(file);
+  if (count < 0) throw fail(error);
+  return std::string(bytes.data(), static_cast<size_t>(count));
+}
+
+}  // namespace
+
+bool RunIdentity::may_go_on_from(const CheckpointFacts& facts) const {
+  return facts.run == id || (adopted_step && facts.position.step <= *adopted_step);
+}
+
+std::string draw_run_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+bool is_run_id(std::string_view text) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return text.size() == kIdDigits && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+std::optional<RunIdentity> read_run_identity(const std::filesystem::path& out) {
+  const std::filesystem::path path = out / kRunFileName;
+  const std::optional<std::string> text = read_small_file(path);
+  if (!text) return std::nullopt;
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const auto unfit = [&] {
+    return user_error("{} does not name a run", path.string())
+        .help("remove it, and go on with --resume: the run then gets a new id");
+  };
+  if (!json.is_object() || !json.contains("run") || !json["run"].is_string()) throw unfit();
+  RunIdentity identity{.id = json["run"].get<std::string>()};
+  if (!is_run_id(identity.id)) throw unfit();
+  if (json.contains("adopted_step")) {
+    if (!json["adopted_step"].is_number_integer()) throw unfit();
+    identity.adopted_step = json["adopted_step"].get<int64_t>();
+  }
+  return identity;
+}
+
+void write_run_identity(const std::filesystem::path& out, const RunIdentity& identity) {
+  nlohmann::ordered_json json{{"run", identity.id}};
+  if (identity.adopted_step) json["adopted_step"] = *identity.adopted_step;
+  write_file_atomically(out / kRunFileName, json.dump() + "\n");
+}
+
+}  // namespace tessera

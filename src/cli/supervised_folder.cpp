@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervised_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "checkpoint/checkpoint_folder.h"
+#include "checkpoint/run_identity.h"
+#include "cli/command_line.h"
+#include "core/say.h"
+#include "core/seconds_since.h"
+#include "files/errno_text.h"
+#include "files/make_folder.h"
+#include "files/storage_error.h"
+#include "train/run_folder.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kAdvice =
+    "check that its disk is mounted; nothing was deleted, and --resume goes on from the newest "
+    "checkpoint";
+
+// A supervisor blocks the signals that ask it to end, and looks for them while it waits.
+void end_if_asked() {
+  sigset_t pending;
+  sigpending(&pending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (sigismember(&pending, signal) == 1) throw ExitStatus(128 + signal);
+}
+
+void wait_for(double seconds) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (seconds_since(begin) < seconds) {
+    end_if_asked();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+}  // namespace
+
+SupervisedFolder::SupervisedFolder(std::filesystem::path out, bool resumes, double patience_seconds)
+    : out_(std::move(out)), patience_seconds_(patience_seconds) {
+  if (resumes)
+    require_checkpoints(out_, /*run_id=*/"");
+  else
+    make_folder(out_);
+  first_place_ = place();
+  const std::optional<RunIdentity> identity = read_run_identity(out_);
+  if (identity) first_run_ = identity->id;
+  run_id_ = resumes && identity ? identity->id : draw_run_id();
+}
+
+SupervisedFolder::Place SupervisedFolder::place() const {
+  struct stat status {};
+  if (::stat(out_.c_str(), &status) != 0)
+    throw StorageError(
+        fmt::format("cannot reach {}: {}{}", out_.string(), errno_text(errno), last_seen()),
+        kAdvice);
+  return {status.st_dev, status.st_ino};
+}
+
+std::string SupervisedFolder::last_seen() const {
+  if (newest_seen_ < 0) return "";
+  return fmt::format("; the newest checkpoint seen there was of step {}", newest_seen_);
+}
+
+int64_t SupervisedFolder::newest_step(const RunIdentity& identity) const {
+  const std::vector<StepFolder> folders = step_folders(checkpoints_of(out_));
+  for (size_t i = folders.size(); i-- > 0;) {
+    try {
+      if (identity.may_go_on_from(read_manifest(folders[i].path).facts)) return folders[i].step;
+    } catch (const UserError&) {
+      // No whole manifest: the run says what is wrong with it when it resumes.
+    }
+  }
+  return -1;
+}
+
+SupervisedFolder::Found SupervisedFolder::look_once() {
+  const bool same_place = place() == first_place_;
+  const std::optional<RunIdentity> identity = read_run_identity(out_);
+  const std::string run = identity ? identity->id : "";
+  if (run != run_id_ && run == first_run_ && same_place) return {};
+  if (run != run_id_)
+    throw StorageError(
+        fmt::format("{} is not the folder that this run began in: {}{}", out_.string(),
+                    identity ? "it belongs to run " + run : "it has no run.json", last_seen()),
+        kAdvice);
+  const int64_t newest = newest_step(*identity);
+  newest_seen_ = std::max({newest_seen_, newest, last_recorded_save(out_).value_or(-1)});
+  if (newest < 0 && newest_seen_ >= 0)
+    throw StorageError(fmt::format("no checkpoint of this run can be found in {}, but step {} was "
+                                   "saved there",
+                                   checkpoints_of(out_).string(), newest_seen_),
+                       kAdvice);
+  return {.begun = true, .newest_step = newest};
+}
+
+SupervisedFolder::Found SupervisedFolder::look() {
+  constexpr double kFirstPauseSeconds = 0.1, kLongestPauseSeconds = 5;
+  const auto begin = std::chrono::steady_clock::now();
+  for (double pause = kFirstPauseSeconds;; pause = std::min(2 * pause, kLongestPauseSeconds)) {
+    try {
+      return look_once();
+    } catch (const StorageError& error) {
+      const double left = patience_seconds_ - seconds_since(begin);
+      if (left <= 0) throw;
+      if (pause == kFirstPauseSeconds)
+        say(stderr, "supervisor: {}; looking again for {:.3g} s\n", error.message(), left);
+    }
+    wait_for(pause);
+  }
+}
+
+}  // namespace tessera

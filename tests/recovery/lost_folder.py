@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a supervised run does when its folder cannot be listed, vanishes or loses its checkpoints: it waits or ends, it deletes
+nothing, and it never takes what it cannot see for not there."""
+import errno
+import json
+import os
+import shutil
+import signal
+
+import errno_faults
+from checks import run_checks
+from small_run import LONG, Run, environment, saved_steps, steps_done, wait_until, words
+
+LOST = 6  # the exit code of a supervisor whose run's folder is lost
+KEPT = ["--set", "checkpoint.keep=1000"]
+
+
+class Supervised(Run):
+    """Ready once it has saved; with faults that can be switched on."""
+
+    def __init__(self, binary, out, every=2, more=()):
+        self.faults = errno_faults.ErrnoFaults(out.parent)
+        self.faults.clear()
+        command = words(binary, out, LONG, every, ["--supervise", *KEPT, *more])
+        super().__init__(command, out.with_suffix(".log"), env=self.faults.environment(environment()))
+        saved = lambda: saved_steps(out) if every < LONG else steps_done(out) >= 2
+        assert wait_until(lambda: saved() and self.ranks(), 60) is not None, self.text()
+
+    def kill_a_rank(self):
+        os.kill(self.ranks()[1], signal.SIGKILL)
+
+    def says(self, text, seconds=60):
+        assert wait_until(lambda: text in self.text(), seconds) is not None, f"{text!r} is not in: {self.text()}"
+
+
+def goes_on(run, out):
+    now = steps_done(out)
+    assert wait_until(lambda: steps_done(out) > now + 2, 60) is not None, run.text()
+
+
+def events(out, kind):
+    lines = (out / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
+def a_listing_that_fails_in_the_supervisor_is_waited_for(binary, folder):
+    out = folder / "hiccup"
+    run = Supervised(binary, out)
+    try:
+        before = saved_steps(out)
+        run.faults.set("opendir", "checkpoints", errno.EIO, who="supervisor")
+        run.kill_a_rank()
+        run.says("cannot list")
+        run.faults.clear()
+        run.says("restart 1 of")
+        goes_on(run, out)
+        assert saved_steps(out)[:len(before)] == before, f"{before} became {saved_steps(out)}"
+        assert events(out, "start")[-1]["step"] >= before[-1], run.text()
+    finally:
+        run.end()
+
+
+def a_listing_that_fails_for_long_ends_the_run_and_deletes_nothing(binary, folder):
+    out = folder / "outage"
+    run = Supervised(binary, out, more=["--patience", "2"])
+    try:
+        run.faults.set("opendir", "checkpoints", errno.ESTALE, who="supervisor")
+        run.kill_a_rank()
+        assert run.wait(60) == LOST, run.text()
+        assert "error: cannot list" in run.text() and "restart 1" not in run.text(), run.text()
+        assert saved_steps(out)[0] == 2, saved_steps(out)
+    finally:
+        run.end()
+
+
+def a_listing_that_fails_in_a_rank_is_tried_again(binary, folder):
+    out = folder / "rank"
+    run = Supervised(binary, out)
+    try:
+        before = saved_steps(out)
+        run.faults.set("opendir", "checkpoints", errno.EIO, who="children")
+        run.kill_a_rank()
+        run.says("rank 0: cannot list")
+        run.faults.clear()
+        run.says("restart 2 of")
+        goes_on(run, out)
+        assert saved_steps(out)[:len(before)] == before, f"{before} became {saved_steps(out)}"
+    finally:
+        run.end()
+
+
+def a_folder_that_vanishes_is_waited_for_and_nothing_is_written_in_its_place(binary, folder):
+    out, away = folder / "mount", folder / "unmounted"
+    run = Supervised(binary, out)
+    try:
+        out.rename(away)
+        out.mkdir()  # the bare mount point
+        run.says("is no longer the folder that this run began in")
+        assert "a newer start" not in run.text(), run.text()
+        run.kill_a_rank()
+        run.says("is not the folder that this run began in: it has no run.json")
+        left = sorted(entry.name for entry in out.iterdir())
+        assert not {"checkpoints", "metrics.jsonl", "run.json"} & set(left), left
+        shutil.rmtree(out)
+        away.rename(out)
+        before = saved_steps(out)
+        run.says("restart 1 of")
+        goes_on(run, out)
+        assert saved_steps(out)[:len(before)] == before, f"{before} became {saved_steps(out)}"
+    finally:
+        run.end()
+
+
+def a_run_whose_checkpoints_are_gone_is_not_begun_anew(binary, folder):
+    out = folder / "gone"
+    run = Supervised(binary, out, more=["--patience", "2"])
+    try:
+        assert wait_until(lambda: events(out, "saved"), 60) is not None, run.text()
+        os.kill(run.ranks()[0], signal.SIGSTOP)  # it may not save once more
+        for step in saved_steps(out):
+            shutil.rmtree(out / "checkpoints" / f"step-{step:08}")
+        run.kill_a_rank()
+        assert run.wait(60) == LOST, run.text()
+        assert "no checkpoint of this run can be found in" in run.text() and "was saved there" in run.text(), run.text()
+        assert "restart 1" not in run.text(), run.text()
+    finally:
+        run.end()
+
+
+def a_restart_before_the_first_save_begins_again_without_replacing_anything(binary, folder):
+    out = folder / "early"
+    run = Supervised(binary, out, every=LONG)
+    try:
+        identity = (out / "run.json").read_text(encoding="utf-8")
+        run.kill_a_rank()
+        run.says("restart 1 of")
+        assert wait_until(lambda: len(events(out, "start")) == 2, 60) is not None, run.text()
+        goes_on(run, out)
+        assert (out / "run.json").read_text(encoding="utf-8") == identity
+        assert "--overwrite" not in run.text()
+    finally:
+        run.end()
+
+
+CHECKS = [a_listing_that_fails_in_the_supervisor_is_waited_for, a_listing_that_fails_for_long_ends_the_run_and_deletes_nothing,
+          a_listing_that_fails_in_a_rank_is_tried_again,
+          a_folder_that_vanishes_is_waited_for_and_nothing_is_written_in_its_place,
+          a_run_whose_checkpoints_are_gone_is_not_begun_anew,
+          a_restart_before_the_first_save_begins_again_without_replacing_anything]
+
+
+if __name__ == "__main__":
+    run_checks(__doc__, CHECKS, errno_faults.missing())
