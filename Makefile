@@ -28,10 +28,16 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh $(PRESET) $(ARGS)
 
-test-all: test ## every test, every legal plan of up to eight ranks against one rank, every rank killed in every phase, random faults
+test-all: test ## every test, every legal plan of up to eight ranks against one rank, every rank killed in every phase, hosts, Slurm, random faults
 	@$(BUILD)/tessera_plan_tests --all --gtest_brief=1
 	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
-	@python3 tests/recovery/random_faults.py --binary $(BUILD)/tessera --load
+	@tools/setup.sh mpi hosts
+	@python3 tests/recovery/over_hosts.py --binary $(BUILD)/tessera
+	@python3 tests/recovery/slurm.py --binary $(BUILD)/tessera
+	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend supervise --count 300
+	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend launch --count 30 --load
+	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend hosts --count 10
+	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend slurm --count 5
 
 fuzz: ## half a minute of hostile input for each reader of files (ARGS goes to fuzz/run.py: ARGS='--seconds 600 config')
 	@tools/setup.sh build fuzz

@@ -41,7 +41,7 @@ def result(faults, call, path, who):
     path.write_bytes(b"some bytes")
     for made in path.parent.glob("file3"):
         made.rmdir()
-    return subprocess.run([sys.executable, "-c", SCRIPT.format(call=CALLS[call]), path, who], env=faults.environment(),
+    return subprocess.run([sys.executable, "-ISc", SCRIPT.format(call=CALLS[call]), path, who], env=faults.environment(),
                           check=False).returncode
 
 

@@ -96,9 +96,15 @@ def kill_all(found):
         time.sleep(0.02)
 
 
+def end_once(number, _):
+    signal.signal(number, signal.SIG_IGN)  # it may come twice, and what is to be cleared away must be
+    sys.exit(128 + number)
+
+
 @contextlib.contextmanager
 def hosts(count):
-    """That many hosts, each with a daemon that runs what others send it."""
+    """That many hosts, each with a daemon that runs what others send it. They go when the test is asked to stop, too."""
+    signal.signal(signal.SIGTERM, end_once)
     prefix = f"tessera{os.getpid()}"
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)

@@ -46,6 +46,7 @@ ReturnToService=2
 {nodes}
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
+SALLOC = ["salloc", "-Q", "--no-kill", "--exclusive", "-N3", "-n", str(RANKS)]
 # Ranks of different nodes have the network alone between them.
 MPI = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": SUBNET, "PMIX_MCA_psec": "native"}
 
@@ -89,8 +90,7 @@ def slurm():
 
 def launch(found, binary, out, steps=LONG, every=50000, more=()):
     """Two ranks on the first node, and one on each other."""
-    return found[0].command(["salloc", "-Q", "--no-kill", "--exclusive", "-N3", "-n", str(RANKS), str(binary.resolve()), "launch",
-                             *words(binary, out, steps, every, more)[1:]])
+    return found[0].command([*SALLOC, str(binary.resolve()), "launch", *words(binary, out, steps, every, more)[1:]])
 
 
 def has_the_bits_of_one_machine(binary, folder, out):

@@ -13,8 +13,8 @@ SETTINGS = ["model.layers=2", "model.width=32", "model.heads=2", "model.kv_heads
             "train.eval_every=0", "run.peak_gflops=100"]
 
 
-def words(binary, out, steps=STEPS, every=EVERY, more=()):
-    return [str(binary), "train", "--mesh", MESH, "--steps", str(steps), "--save-every", str(every), "--out", str(out),
+def words(binary, out, steps=STEPS, every=EVERY, more=(), mesh=MESH):
+    return [str(binary), "train", "--mesh", mesh, "--steps", str(steps), "--save-every", str(every), "--out", str(out),
             *(word for setting in SETTINGS for word in ("--set", setting)), "--json", *more]
 
 
@@ -43,6 +43,20 @@ def children(process):
         return [int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     except OSError:
         return []
+
+
+def descendants(process):
+    found = children(process)
+    for child in found:
+        found.extend(children(child))
+    return found
+
+
+def process_name(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def state(process):
