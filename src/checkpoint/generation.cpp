@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -20,6 +21,21 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+struct Content {
+  int64_t number = 0;
+  uint64_t token = 0;
+};
+
+// Nothing where the file cannot be read, or holds something else.
+std::optional<Content> content_of(int file) {
+  std::array<char, 64> text{};
+  Content content;
+  if (::pread(file, text.data(), text.size() - 1, 0) <= 0 ||
+      std::sscanf(text.data(), "%ld %lx", &content.number, &content.token) != 2)
+    return std::nullopt;
+  return content;
+}
 
 // The file, open and locked for its lifetime. `create` is O_CREAT where there may be none yet, or
 // 0.
@@ -46,18 +62,8 @@ class LockedFile {
   LockedFile(const LockedFile&) = delete;
   LockedFile& operator=(const LockedFile&) = delete;
 
-  struct Content {
-    int64_t number = 0;
-    uint64_t token = 0;
-  };
-  Content read() const {
-    std::array<char, 64> text{};
-    Content content;
-    if (::pread(file_, text.data(), text.size() - 1, 0) > 0)
-      // Whatever cannot be read is no number that anybody has.
-      std::sscanf(text.data(), "%ld %lx", &content.number, &content.token);
-    return content;
-  }
+  // Whatever cannot be read is no number that anybody has.
+  Content read() const { return content_of(file_).value_or(Content{}); }
   void write(const Content& content) const {
     const std::string text = fmt::format("{:020} {:016x}\n", content.number, content.token);
     if (::pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
@@ -90,10 +96,18 @@ Generation::Generation(const std::filesystem::path& checkpoints, double patience
 
 bool Generation::while_newest(const std::function<void()>& act) const {
   const LockedFile file(path_, patience_seconds_, 0);
-  const LockedFile::Content now = file.read();
+  const Content now = file.read();
   if (now.number != number_ || now.token != token_) return false;
   act();
   return true;
+}
+
+bool Generation::taken_over() const {
+  const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const std::optional<Content> now = content_of(file);
+  ::close(file);
+  return now && (now->number != number_ || now->token != token_);
 }
 
 }  // namespace tessera

@@ -20,6 +20,8 @@ class Generation {
   // Does `act` while nobody can take over. False, without it, where somebody has; a UserError where
   // the folder is gone.
   bool while_newest(const std::function<void()>& act) const;
+  // Whether somebody has, as far as the file can be read; without a lock, for many times a second.
+  bool taken_over() const;
 
  private:
   std::filesystem::path path_;

@@ -12,6 +12,7 @@
 
 #include "comm/failure_file.h"
 #include "core/seconds_since.h"
+#include "files/fresh_file.h"
 #include "files/list_folder.h"
 #include "files/storage_error.h"
 
@@ -132,10 +133,12 @@ void leave_part(const fs::path& run, const StoryPart& part) {
   // with the story told meanwhile, what brought the rank here matters more.
   const fs::path file = part_file(run, part.rank);
   const fs::path partial = file.string() + ".tmp";
-  std::ofstream stream(partial);
-  stream << as_text(part);
-  stream.close();
-  if (stream) fs::rename(partial, file, error);
+  const std::string text = as_text(part);
+  const int stream = open_fresh_file(partial);
+  if (stream < 0) return;
+  const bool whole = ::write(stream, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(stream);
+  if (whole) fs::rename(partial, file, error);
 }
 
 void tell_left_story(const fs::path& run) {

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "files/errno_text.h"
+#include "files/fresh_file.h"
 
 namespace tessera {
 namespace {
@@ -48,13 +49,12 @@ AtomicFile::AtomicFile(std::filesystem::path path, int64_t expected_bytes, FileW
       expected_bytes_(expected_bytes),
       watch_(std::move(watch)) {
   partial_ += ".tmp";
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
   if (!fails(FileCall::Open)) {
     const bool large = expected_bytes >= kDirectFrom;
-    if (large) file_ = ::open(partial_.c_str(), flags | O_DIRECT, 0644);
+    if (large) file_ = open_fresh_file(partial_, O_DIRECT);
     if (file_ >= 0) stage_ = std::make_unique<Stage>();
     // Not every file system can do that.
-    if (file_ < 0 && (!large || errno == EINVAL)) file_ = ::open(partial_.c_str(), flags, 0644);
+    if (file_ < 0 && (!large || errno == EINVAL)) file_ = open_fresh_file(partial_);
   }
   if (file_ < 0) {
     throw user_error("cannot write {}: {}", path_.string(), errno_text(errno))

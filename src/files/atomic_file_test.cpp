@@ -10,6 +10,8 @@
 #include <fstream>
 #include <vector>
 
+#include "core/testing/temporary_folder.h"
+
 namespace tessera {
 namespace {
 
@@ -48,6 +50,22 @@ TEST_F(AtomicFileTest, LargeFilesHoldTheirBytesWhereverWritesAndTheEndFall) {
     std::filesystem::remove(path_);
     EXPECT_FALSE(std::filesystem::exists(partial_));
   }
+}
+
+TEST_F(AtomicFileTest, WritesThroughNoLinkAndOverNothingThatACrashHasLeft) {
+  const std::filesystem::path other = path_.string() + ".other";
+  for (const bool link : {true, false}) {
+    write_file_atomically(other, "somebody's");
+    if (link)
+      std::filesystem::create_symlink(other, partial_);
+    else
+      std::filesystem::create_hard_link(other, partial_);
+    write_file_atomically(path_, "ours");
+    EXPECT_EQ(read_text(other), "somebody's") << link;
+    EXPECT_EQ(read_text(path_), "ours");
+    EXPECT_FALSE(std::filesystem::is_symlink(path_));
+  }
+  std::filesystem::remove(other);
 }
 
 TEST_F(AtomicFileTest, AWriteOfALargeFileThatFailsLeavesNothing) {

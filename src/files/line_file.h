@@ -5,19 +5,26 @@
 #include <string>
 #include <utility>
 
-#include "files/append_file.h"
+#include "files/record_file.h"
 
 namespace tessera {
 
+// Whether what was written up to this line, newline included, is kept.
+using KeepsLine = std::function<bool(std::string_view line)>;
+
 class LineFile {
  public:
-  // A new file, or behind an old one's lines.
-  LineFile(std::filesystem::path path, bool append) : file_(std::move(path), append) {}
+  // A new file; or, resumed, behind the last line of an old one that `keeps` says yes to. A line
+  // that a crash cut short is never kept.
+  LineFile(
+      const std::filesystem::path& path, bool resumed, Warn warn = {},
+      const KeepsLine& keeps = [](std::string_view) { return true; });
 
   void write(std::string line) { file_.write(std::move(line) + '\n'); }  // without the newline
+  std::string losses() const { return file_.losses(); }
 
  private:
-  AppendFile file_;
+  RecordFile file_;
 };
 
 }  // namespace tessera

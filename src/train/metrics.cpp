@@ -4,33 +4,17 @@
 #include <nlohmann/json.hpp>
 
 #include <string_view>
-
-#include "core/error.h"
-#include "files/errno_text.h"
-#include "files/mapped_file.h"
+#include <utility>
 
 namespace tessera {
 namespace {
 
+// Steps ascend: what is behind the step stands at the end.
 bool is_line_up_to(std::string_view line, int64_t step) {
   const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
   if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer())
     return false;
   return json["step"].get<int64_t>() <= step;
-}
-
-// Steps ascend: what is behind the step, and a line cut short by a crash, stand at the end. Only
-// that much is read, because a run of many steps may be resumed often.
-size_t bytes_up_to(const std::filesystem::path& path, int64_t step) {
-  const MappedFile file(path);
-  std::string_view kept(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-  while (!kept.empty()) {
-    const size_t begin = kept.substr(0, kept.size() - 1).rfind('\n') + 1;  // npos + 1 is 0
-    const std::string_view line = kept.substr(begin);
-    if (line.ends_with('\n') && is_line_up_to(line, step)) break;
-    kept = kept.substr(0, begin);
-  }
-  return kept.size();
 }
 
 nlohmann::ordered_json json_of(const StepMetrics& m) {
@@ -61,17 +45,6 @@ nlohmann::ordered_json json_of(const StepMetrics& m) {
   return json;
 }
 
-// Drops from an old file what the resumed run will write again; says whether there is one.
-bool prepare(const std::filesystem::path& path, std::optional<int64_t> resumed_step) {
-  const bool append = resumed_step && std::filesystem::exists(path);
-  std::error_code error;
-  if (append) std::filesystem::resize_file(path, bytes_up_to(path, *resumed_step), error);
-  if (error)
-    throw user_error("cannot shorten {}: {}", path.string(), errno_text(error.value()))
-        .help("check its rights");
-  return append;
-}
-
 }  // namespace
 
 std::string to_json_line(const StepMetrics& metrics) {
@@ -87,7 +60,9 @@ std::vector<Scalar> scalars_of(const StepMetrics& metrics) {
   return scalars;
 }
 
-MetricsWriter::MetricsWriter(const std::filesystem::path& path, std::optional<int64_t> resumed_step)
-    : file_(path, prepare(path, resumed_step)) {}
+MetricsWriter::MetricsWriter(const std::filesystem::path& path, std::optional<int64_t> resumed_step,
+                             Warn warn)
+    : file_(path, resumed_step.has_value(), std::move(warn),
+            [&](std::string_view line) { return is_line_up_to(line, *resumed_step); }) {}
 
 }  // namespace tessera

@@ -45,9 +45,10 @@ class MetricsWriter {
   // Begins a new file; `resumed_step` instead keeps an old one's lines up to that step and goes on
   // behind them.
   explicit MetricsWriter(const std::filesystem::path& path,
-                         std::optional<int64_t> resumed_step = std::nullopt);
+                         std::optional<int64_t> resumed_step = std::nullopt, Warn warn = {});
 
   void write(const StepMetrics& metrics) { file_.write(to_json_line(metrics)); }
+  std::string losses() const { return file_.losses(); }
 
  private:
   LineFile file_;

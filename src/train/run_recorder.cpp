@@ -10,9 +10,9 @@ namespace tessera {
 using Json = nlohmann::ordered_json;
 
 RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
-                         std::optional<int64_t> resumed_step)
-    : metrics_(folder / "metrics.jsonl", resumed_step),
-      events_(folder / "events.jsonl", resumed_step.has_value()) {
+                         std::optional<int64_t> resumed_step, const Warn& warn)
+    : metrics_(folder / "metrics.jsonl", resumed_step, warn),
+      events_(folder / "events.jsonl", resumed_step.has_value(), warn) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   events_.write(Json{{"event", "start"},
                      {"step", resumed_step.value_or(0)},
@@ -56,6 +56,13 @@ void RunRecorder::ended(int64_t step, const std::string& stopped_by) {
   Json json{{"event", "end"}, {"step", step}, {"elapsed_seconds", elapsed_seconds()}};
   if (!stopped_by.empty()) json["stopped_by"] = stopped_by;
   events_.write(json.dump());
+}
+
+std::vector<std::string> RunRecorder::losses() const {
+  std::vector<std::string> losses;
+  for (std::string each : {metrics_.losses(), events_.losses()})
+    if (!each.empty()) losses.push_back(std::move(each));
+  return losses;
 }
 
 }  // namespace tessera

@@ -15,8 +15,9 @@ namespace tessera {
 class RunRecorder {
  public:
   // Begins a new record, or goes on with an old one behind `resumed_step`.
+  // Told where something cannot be recorded; without `warn` that is a UserError.
   RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
-              std::optional<int64_t> resumed_step);
+              std::optional<int64_t> resumed_step, const Warn& warn = {});
 
   double elapsed_seconds() const;
   void step(const StepMetrics& metrics) { metrics_.write(metrics); }
@@ -27,6 +28,7 @@ class RunRecorder {
   void saved(const SaveOutcome& outcome);
   void failed(int64_t step, const std::string& text);
   void ended(int64_t step, const std::string& stopped_by);
+  std::vector<std::string> losses() const;  // what could not be recorded; mostly nothing
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

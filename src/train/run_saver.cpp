@@ -16,6 +16,7 @@ RunSaver::RunSaver(const Config& config, Executor& executor, RankWorld* world, F
              .mesh = to_string(executor.program().mesh),
              .config_toml = to_toml(config)},
       peers_(world ? world->everyone("checkpoints") : nullptr) {
+  if (leads()) generation_ = std::make_unique<Generation>(folder_);
   identify(start);
   if (config.checkpoint.every > 0) make_writer(config, faults);
 }
@@ -26,7 +27,7 @@ void RunSaver::identify(const RunStart& start) {
   if (leads()) {
     new_id_ = start.run_id.empty() ? draw_run_id() : start.run_id;
     if (start.resume) identity_ = read_run_identity(out_).value_or(RunIdentity{});
-    if (!start.resume) write_run_identity(out_, identity_ = {.id = new_id_});
+    if (!start.resume) take_identity({.id = new_id_});
     told = fmt::format("{},{},{}", new_id_, identity_.id, identity_.adopted_step.value_or(-1));
   }
   if (!peers_) return;
@@ -39,10 +40,7 @@ void RunSaver::identify(const RunStart& start) {
 }
 
 void RunSaver::make_writer(const Config& config, FaultPlan* faults) {
-  if (leads()) {
-    generation_ = std::make_unique<Generation>(folder_);
-    remove_partials(folder_);
-  }
+  if (leads()) remove_partials(folder_);
   std::string number = generation_ ? std::to_string(generation_->number()) : "";
   if (peers_) number = share_text(*peers_, std::move(number));
   writer_ = std::make_unique<CheckpointWriter>(
@@ -65,10 +63,32 @@ NewestValid RunSaver::newest() const {
 
 bool RunSaver::go_on_from(int64_t step) {
   const bool adopts = identity_.id.empty();
-  if (adopts) identity_ = {.id = new_id_, .adopted_step = step};
-  if (adopts && leads()) write_run_identity(out_, identity_);
+  if (adopts) take_identity({.id = new_id_, .adopted_step = step});
   if (writer_) writer_->go_on_from(step);
   return adopts;
+}
+
+// The folder becomes this run's.
+void RunSaver::take_identity(const RunIdentity& identity) {
+  identity_ = identity;
+  if (leads()) while_newest([&] { write_run_identity(out_, identity_); });
+}
+
+void RunSaver::while_newest(const std::function<void()>& act) const {
+  if (!generation_)
+    act();
+  else if (!generation_->while_newest(act))
+    throw_taken_over();
+}
+
+void RunSaver::require_newest() const {
+  if (generation_ && generation_->taken_over()) throw_taken_over();
+}
+
+void RunSaver::throw_taken_over() const {
+  throw user_error("a newer start of this run has taken over {}; this one, the {}., may not write",
+                   folder_.parent_path().string(), generation_->number())
+      .help("one run at a time can use a folder: see --out");
 }
 
 int64_t RunSaver::snapshot_bytes() const {

@@ -28,6 +28,9 @@ class RunSaver {
   // Whether what the run now goes on from was nobody's, and the folder has become this run's.
   bool go_on_from(int64_t step);
   const std::string& run_id() const { return identity_.id; }
+  // Does `act` while no newer start of the run can take over; a UserError where one has.
+  void while_newest(const std::function<void()>& act) const;
+  void require_newest() const;  // the same error; costs a read
   // Of all ranks; 0 where the run saves nothing.
   int64_t snapshot_bytes() const;
   // Seconds that training stands still.
@@ -38,7 +41,9 @@ class RunSaver {
  private:
   bool leads() const { return !peers_ || peers_->rank() == 0; }
   void identify(const RunStart& start);
+  void take_identity(const RunIdentity& identity);
   void make_writer(const Config& config, FaultPlan* faults);
+  [[noreturn]] void throw_taken_over() const;
 
   std::filesystem::path out_, folder_;
   Executor& executor_;

@@ -100,8 +100,9 @@ std::filesystem::path new_file(const std::filesystem::path& folder) {
 }  // namespace
 
 TensorboardFile::TensorboardFile(const std::filesystem::path& folder,
-                                 std::optional<int64_t> resumed_step)
-    : file_(new_file(folder), /*append=*/false) {
+                                 std::optional<int64_t> resumed_step, Warn warn)
+    : file_(new_file(folder),
+            {.kept_bytes = resumed_step ? std::optional(0) : std::nullopt, .warn = warn}) {
   file_.write(record_of(version_event()));
   if (resumed_step) file_.write(record_of(start_event(*resumed_step + 1)));
 }

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "files/append_file.h"
+#include "files/record_file.h"
 
 namespace tessera {
 
@@ -22,12 +22,14 @@ class TensorboardFile {
  public:
   // Makes the folder. A run that goes on behind `resumed_step` tells readers to drop what files of
   // earlier starts say of later steps.
-  TensorboardFile(const std::filesystem::path& folder, std::optional<int64_t> resumed_step);
+  TensorboardFile(const std::filesystem::path& folder, std::optional<int64_t> resumed_step,
+                  Warn warn = {});
 
   void write(int64_t step, std::span<const Scalar> scalars);
+  std::string losses() const { return file_.losses(); }
 
  private:
-  AppendFile file_;
+  RecordFile file_;
 };
 
 }  // namespace tessera

@@ -67,10 +67,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
   else
     make_first_states();
   if (options_.init_from && !options_.resume) begin_with(*options_.init_from);
-  if (writes_files()) {
-    write_file_atomically(summary_.out / "config.toml", to_toml(config_));
-    keep_tokenizer(tokenizer_of_config(config_), summary_.out);
-  }
+  if (writes_files()) keep_side_files();
   summary_.first_step = position_.step;
   save_begun_ = position_.step;  // before its first step a run has nothing to save
   feeder_ = std::make_unique<BatchFeeder>(*executor_, data_.train->fields(), config_.train.batch);
@@ -80,6 +77,39 @@ Trainer::Trainer(Config config, TrainerOptions options)
   summary_.planned_bytes = executor_->planned_bytes() + saver_->snapshot_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
+}
+
+// A run that is resumed can do without them: it has those of its first start.
+void Trainer::keep_side_files() {
+  try {
+    saver_->while_newest([&] {
+      write_file_atomically(summary_.out / "config.toml", to_toml(config_));
+      keep_tokenizer(tokenizer_of_config(config_), summary_.out);
+    });
+  } catch (const UserError& error) {
+    saver_->require_newest();
+    if (!options_.resume) throw;
+    shout(fmt::format("warning: {}", error.message()));
+  }
+}
+
+// The record of an older start of this run is replaced, so that it can write no more to this one.
+void Trainer::begin_record(std::optional<int64_t> resumed_step) {
+  const Warn told = [this](const std::string& text) { shout("warning: " + text); };
+  saver_->while_newest([&] {
+    recorder_ = std::make_unique<RunRecorder>(config_.run.out, facts_, resumed_step, told);
+    if (config_.run.tensorboard && !tensorboard_)
+      tensorboard_ =
+          std::make_unique<TensorboardFile>(summary_.out / kTensorboardFolder, resumed_step, told);
+  });
+}
+
+void Trainer::tell_losses() {
+  if (!recorder_) return;
+  std::vector<std::string> losses = recorder_->losses();
+  if (tensorboard_) losses.push_back(tensorboard_->losses());
+  for (const std::string& text : losses)
+    if (!text.empty()) shout("warning: " + text);
 }
 
 void Trainer::make_first_states() {
@@ -254,7 +284,7 @@ void Trainer::rewind(const std::string& why) {
   saver_->go_on_from(to);
   loader_ = std::make_unique<BatchLoader>(*data_.train, config_.train.batch, next_sample);
   save_begun_ = to;
-  if (recorder_) recorder_ = std::make_unique<RunRecorder>(config_.run.out, facts_, position_.step);
+  if (recorder_) begin_record(position_.step);
   shout(fmt::format("warning: {}; back to step {}, on with the data behind", why, to));
 }
 
@@ -318,14 +348,16 @@ void Trainer::tell_saves() {
 
 void Trainer::write_trace() {
   trace_->stop();
-  if (!options_.world) {
-    write_file_atomically(config_.run.trace, trace_->to_json());
-  } else {
-    const std::vector<std::string> events =
-        executor_->gather(trace_->events(options_.world->rank()));
-    if (writes_files()) write_file_atomically(config_.run.trace, trace_json(events));
+  std::vector<std::string> events;
+  if (options_.world) events = executor_->gather(trace_->events(options_.world->rank()));
+  try {
+    if (writes_files())
+      write_file_atomically(config_.run.trace,
+                            options_.world ? trace_json(events) : trace_->to_json());
+    summary_.trace = config_.run.trace;
+  } catch (const UserError& error) {
+    shout(fmt::format("warning: there is no trace: {}", error.message()));
   }
-  summary_.trace = config_.run.trace;
   if (!options_.faults) executor_->stop_observing();
 }
 
@@ -347,13 +379,8 @@ void Trainer::show_sample(const std::string& title) {
 }
 
 TrainSummary Trainer::run() {
-  if (writes_files()) {
-    const auto resumed_step = continues_record_ ? std::optional(position_.step) : std::nullopt;
-    recorder_ = std::make_unique<RunRecorder>(config_.run.out, facts_, resumed_step);
-    if (config_.run.tensorboard)
-      tensorboard_ =
-          std::make_unique<TensorboardFile>(summary_.out / kTensorboardFolder, resumed_step);
-  }
+  if (writes_files())
+    begin_record(continues_record_ ? std::optional(position_.step) : std::nullopt);
   if (shows_samples()) show_sample(fmt::format("what it writes at step {}", position_.step));
   try {
     train_steps();
@@ -383,6 +410,7 @@ void Trainer::train_steps() {
   tell_saves();
   fault(FaultPhase::Exit);
   if (recorder_) recorder_->ended(position_.step, summary_.stopped_by);
+  tell_losses();
 }
 
 bool Trainer::goes_on() {
@@ -396,6 +424,7 @@ bool Trainer::goes_on() {
 
 // What is not part of the step: traces, held-out losses, progress, samples, checkpoints.
 void Trainer::behind_step(StepMetrics& metrics) {
+  saver_->require_newest();
   const bool last = position_.step == config_.train.steps;
   if (trace_ && trace_->recording() &&
       (last || position_.step - summary_.first_step == config_.run.trace_steps))

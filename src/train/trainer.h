@@ -69,6 +69,9 @@ class Trainer {
   void fault(FaultPhase phase);
   bool skips_step();
   void write_trace();
+  void keep_side_files();
+  void begin_record(std::optional<int64_t> resumed_step);
+  void tell_losses();
   void show_sample(const std::string& title);
   bool shows_samples() const {
     return config_.train.sample_every > 0 && writes_text() && !options_.quiet;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/record_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "files/errno_text.h"
+#include "files/fresh_file.h"
+
+namespace tessera {
+namespace {
+
+UserError cannot_write(const std::filesystem::path& path, int error) {
+  return user_error("cannot write {}: {}", path.string(), errno_text(error))
+      .help("free some space or choose another folder with run.out");
+}
+
+// The bytes that could be written before the first error.
+size_t put(int file, std::string_view bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) errno = ENOSPC;
+    if (count <= 0) break;
+    done += static_cast<size_t>(count);
+  }
+  return done;
+}
+
+bool copy(const std::filesystem::path& from, int64_t bytes, int to) {
+  const int file = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  std::vector<char> buffer(size_t{1} << 20);
+  bool good = file >= 0;
+  for (int64_t done = 0; good && done < bytes;) {
+    const size_t wanted = std::min(buffer.size(), static_cast<size_t>(bytes - done));
+    const ssize_t count = ::pread(file, buffer.data(), wanted, done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) errno = EIO;  // it has become shorter
+    good = count > 0 &&
+           put(to, {buffer.data(), static_cast<size_t>(count)}) == static_cast<size_t>(count);
+    done += count;
+  }
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  errno = error;
+  return good;
+}
+
+// Nothing there, or a file that may be replaced: no device, no link to elsewhere.
+bool replaceable(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+RecordFile::RecordFile(std::filesystem::path path, RecordFileOptions options)
+    : path_(std::move(path)), options_(std::move(options)) {
+  if (!replaceable(path_)) {
+    open_old();
+    return;
+  }
+  if (take_place(options_.kept_bytes.value_or(0))) return;
+  const int error = errno;
+  if (!options_.kept_bytes || !options_.warn) throw cannot_write(path_, error);
+  options_.warn(fmt::format("cannot write {} anew: {}; the run goes on with the old file",
+                            path_.string(), errno_text(error)));
+  open_old();
+  // What is behind the kept bytes is written again.
+  if (file_ >= 0 && ::ftruncate(file_, *options_.kept_bytes) != 0) complain(errno);
+}
+
+RecordFile::~RecordFile() {
+  if (file_ < 0) return;
+  put(file_, rest_);
+  ::close(file_);
+}
+
+bool RecordFile::take_place(int64_t kept_bytes) {
+  std::filesystem::path partial = path_;
+  partial += ".tmp";
+  const int file = open_fresh_file(partial, O_APPEND);
+  if (file < 0) return false;
+  // Not before it is on disk: a power cut must not take the old one, too.
+  const bool kept = kept_bytes == 0 || (copy(path_, kept_bytes, file) && ::fsync(file) == 0);
+  if (kept && ::rename(partial.c_str(), path_.c_str()) == 0) {
+    file_ = file;
+    return true;
+  }
+  const int error = errno;
+  ::close(file);
+  ::unlink(partial.c_str());
+  errno = error;
+  return false;
+}
+
+void RecordFile::open_old() {
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
+
+void RecordFile::write(std::string_view record) {
+  if (!write_rest()) {
+    ++dropped_;
+    return;
+  }
+  rest_ = record;
+  if (write_rest() || rest_.size() < record.size()) return;
+  rest_.clear();
+  ++dropped_;
+}
+
+bool RecordFile::write_rest() {
+  if (file_ < 0) open_old();
+  const size_t done = file_ < 0 ? 0 : put(file_, rest_);
+  if (done < rest_.size() || file_ < 0) complain(errno);
+  rest_.erase(0, done);
+  return rest_.empty() && file_ >= 0;
+}
+
+void RecordFile::complain(int error) {
+  if (!options_.warn) throw cannot_write(path_, error);
+  if (!std::exchange(warned_, true))
+    options_.warn(
+        fmt::format("cannot write {}: {}; the run goes on, and what it would record there is "
+                    "dropped until it can be written again",
+                    path_.string(), errno_text(error)));
+}
+
+std::string RecordFile::losses() const {
+  if (dropped_ == 0) return "";
+  return fmt::format("{} record{} of {} could not be written and {} lost", dropped_,
+                     dropped_ == 1 ? "" : "s", path_.string(), dropped_ == 1 ? "is" : "are");
+}
+
+}  // namespace tessera
