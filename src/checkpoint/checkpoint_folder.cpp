@@ -12,8 +12,8 @@
 #include "checkpoint/manifest.h"
 #include "core/error.h"
 #include "files/errno_text.h"
+#include "files/file_reader.h"
 #include "files/list_folder.h"
-#include "files/mapped_file.h"
 
 namespace tessera {
 namespace {
@@ -120,9 +120,8 @@ void remove_partials(const std::filesystem::path& checkpoints) {
 }
 
 Manifest read_manifest(const std::filesystem::path& step) {
-  const MappedFile file(step / kManifestName);
-  Manifest manifest = parse_manifest(
-      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, file.path());
+  const std::filesystem::path file = step / kManifestName;
+  Manifest manifest = parse_manifest(read_whole_file(file), file);
   const std::optional<int64_t> named = step_of_name(step);
   const int64_t is = manifest.facts.position.step;
   if (named && *named != is)

@@ -15,6 +15,13 @@ std::string digest_of(std::span<const std::byte> bytes) {
   return digest.text();
 }
 
+std::string stored_digest(const SafetensorsReader& reader, const SafetensorsTensor& tensor,
+                          const FileReader& file) {
+  Digest digest;
+  add_stored(digest, reader, tensor, file);
+  return digest.text();
+}
+
 template <typename... Args>
 UserError corrupt(const std::filesystem::path& path, fmt::format_string<Args...> format,
                   Args&&... args) {
@@ -24,6 +31,16 @@ UserError corrupt(const std::filesystem::path& path, fmt::format_string<Args...>
 }
 
 }  // namespace
+
+void add_stored(Digest& digest, const SafetensorsReader& reader, const SafetensorsTensor& tensor,
+                const FileReader& file) {
+  std::vector<std::byte> buffer;
+  digest.add(tensor.bytes.size(), [&](size_t begin, size_t count) {
+    buffer.resize(count);
+    file.read(reader.offset_of(tensor) + static_cast<int64_t>(begin), buffer);
+    return std::span<const std::byte>(buffer);
+  });
+}
 
 StoredFile write_shard(const std::filesystem::path& folder, int rank,
                        std::vector<StoredPiece> pieces, const PieceBytes& bytes_of,
@@ -61,8 +78,9 @@ SafetensorsReader open_shard(const std::filesystem::path& folder, const StoredFi
 
 void verify_shard(const std::filesystem::path& folder, const StoredFile& file) {
   const SafetensorsReader reader = open_shard(folder, file);
+  const FileReader bytes(reader.path());
   for (const StoredPiece& piece : file.pieces) {
-    const std::string found = digest_of(reader.get(piece.name).bytes);
+    const std::string found = stored_digest(reader, reader.get(piece.name), bytes);
     if (found != piece.digest)
       throw corrupt(reader.path(), "{} gives digest {}, it was written with {}", piece.name, found,
                     piece.digest);

@@ -11,6 +11,8 @@
 
 #include "checkpoint/manifest.h"
 #include "files/atomic_file.h"
+#include "files/digest.h"
+#include "files/file_reader.h"
 #include "files/safetensors_reader.h"
 
 namespace tessera {
@@ -25,6 +27,9 @@ StoredFile write_shard(const std::filesystem::path& folder, int rank,
 
 // Opens a file and checks its size and header; a UserError names what differs.
 SafetensorsReader open_shard(const std::filesystem::path& folder, const StoredFile& file);
+// The bytes of a tensor as the disk gives them, by calls: what it does not give is a UserError.
+void add_stored(Digest& digest, const SafetensorsReader& reader, const SafetensorsTensor& tensor,
+                const FileReader& file);
 // And every tensor's bytes.
 void verify_shard(const std::filesystem::path& folder, const StoredFile& file);
 

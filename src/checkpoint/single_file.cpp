@@ -54,7 +54,8 @@ Manifest manifest_of_single_file(const SafetensorsReader& reader) {
 
 void verify_single_file(const SafetensorsReader& reader) {
   Digest digest;
-  for (const SafetensorsTensor& tensor : reader.tensors()) digest.add(tensor.bytes);
+  const FileReader file(reader.path());
+  for (const SafetensorsTensor& tensor : reader.tensors()) add_stored(digest, reader, tensor, file);
   if (digest.text() != metadata(reader, "digest"))
     throw user_error("{} is corrupt: its bytes give digest {}, it was written with {}",
                      reader.path().string(), digest.text(), metadata(reader, "digest"))

@@ -14,6 +14,7 @@
 #include "comm/peer_error.h"
 #include "core/error.h"
 #include "files/errno_text.h"
+#include "files/mapping_fault.h"
 #include "files/storage_error.h"
 #include "tokenizer/utf8.h"
 #include "train/stop_signal.h"
@@ -67,6 +68,7 @@ void require_utf8(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   tessera::StopSignal::hold_until_handled();
+  tessera::explain_mapping_faults(tessera::kPeerExitStatus);
   tessera::CommandLine line("tessera",
                             "tessera trains large transformers: one program for any machine");
   const tessera::Command app = line.root();

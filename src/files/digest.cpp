@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -18,20 +19,28 @@ uint64_t mix(uint64_t hash, uint64_t word) {
 
 // Eight independent chains, so that the multiplications overlap; each step is a bijection of its
 // chain, so one changed word always changes the digest.
-void Digest::add(std::span<const std::byte> bytes) {
-  constexpr size_t kLanes = 8, kStride = kLanes * sizeof(uint64_t);
+void Digest::add(size_t bytes, const Part& part) {
+  constexpr size_t kLanes = 8, kStride = kLanes * sizeof(uint64_t), kPartBytes = 1 << 20;
+  static_assert(kPartBytes % kStride == 0);  // only the last part has bytes left over
   std::array<uint64_t, kLanes> lanes;
   for (size_t l = 0; l < kLanes; ++l) lanes[l] = mix(state_, l);
-  size_t i = 0;
-  for (; i + kStride <= bytes.size(); i += kStride)
-    for (size_t l = 0; l < kLanes; ++l) {
-      uint64_t word;
-      std::memcpy(&word, bytes.data() + i + l * sizeof word, sizeof word);
-      lanes[l] = mix(lanes[l], word);
-    }
+  std::span<const std::byte> rest;
+  for (size_t begin = 0; begin < bytes; begin += kPartBytes) {
+    rest = part(begin, std::min(kPartBytes, bytes - begin));
+    for (; rest.size() >= kStride; rest = rest.subspan(kStride))
+      for (size_t l = 0; l < kLanes; ++l) {
+        uint64_t word;
+        std::memcpy(&word, rest.data() + l * sizeof word, sizeof word);
+        lanes[l] = mix(lanes[l], word);
+      }
+  }
   for (const uint64_t lane : lanes) state_ = mix(state_, lane);
-  for (; i < bytes.size(); ++i) state_ = mix(state_, static_cast<uint64_t>(bytes[i]));
-  state_ = mix(state_, bytes.size());
+  for (const std::byte byte : rest) state_ = mix(state_, static_cast<uint64_t>(byte));
+  state_ = mix(state_, bytes);
+}
+
+void Digest::add(std::span<const std::byte> bytes) {
+  add(bytes.size(), [&](size_t begin, size_t count) { return bytes.subspan(begin, count); });
 }
 
 std::string Digest::text() const { return fmt::format("{:016x}", state_); }

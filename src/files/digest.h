@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -13,6 +14,9 @@ namespace tessera {
 class Digest {
  public:
   void add(std::span<const std::byte> bytes);
+  // The same, where not all bytes are there at once; each part is asked for once, in their order.
+  using Part = std::function<std::span<const std::byte>(size_t begin, size_t count)>;
+  void add(size_t bytes, const Part& part);
   std::string text() const;  // 16 hex digits
 
  private:

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/error.h"
 #include "files/errno_text.h"
+#include "files/storage_error.h"
 
 namespace tessera {
 
@@ -35,10 +35,11 @@ void FileReader::read(int64_t offset, std::span<std::byte> to) const {
     const ssize_t count = ::pread(file_, to.data(), to.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0)
-      throw user_error(
-          "cannot read {} at byte {}: {}", path_.string(), offset,
-          count < 0 ? errno_text(errno) : fmt::format("it ends there, and had {} bytes", bytes_))
-          .help("its disk may be failing: look at dmesg, and use another copy of the file");
+      throw StorageError(
+          fmt::format("cannot read {} at byte {}: {}", path_.string(), offset,
+                      count < 0 ? errno_text(errno)
+                                : fmt::format("it ends there, and had {} bytes", bytes_)),
+          "its disk may be failing: look at dmesg, and use another copy of the file");
     offset += count;
     to = to.subspan(static_cast<size_t>(count));
   }

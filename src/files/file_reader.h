@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is read by calls to the system, not through memory: bytes that the disk does not give
-// are a UserError that names the file and the byte, where a mapped file would end the process.
+// are a StorageError that names the file and the byte, where a mapped file would end the process.
 #pragma once
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "files/bounded_json.h"
+#include "files/file_reader.h"
 #include "files/safetensors_dtype.h"
 
 namespace tessera {
@@ -36,14 +37,18 @@ class Complaint {
   std::string path_;
 };
 
-std::string_view header_text(std::span<const std::byte> file, const Complaint& complain) {
+// With its length before it.
+std::string read_header(const FileReader& file, const Complaint& complain) {
   uint64_t length = 0;
-  if (file.size() < sizeof(length)) complain("it has {} bytes, a header needs 8", file.size());
-  std::memcpy(&length, file.data(), sizeof(length));
+  const auto bytes = static_cast<uint64_t>(file.bytes());
+  if (bytes < sizeof(length)) complain("it has {} bytes, a header needs 8", bytes);
+  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxHeaderBytes) complain("its header claims {} bytes", length);
-  if (length > file.size() - sizeof(length))
-    complain("its header claims {} bytes, {} follow", length, file.size() - sizeof(length));
-  return {reinterpret_cast<const char*>(file.data()) + sizeof(length), static_cast<size_t>(length)};
+  if (length > bytes - sizeof(length))
+    complain("its header claims {} bytes, {} follow", length, bytes - sizeof(length));
+  std::string header(sizeof(length) + length, '\0');
+  file.read(0, std::as_writable_bytes(std::span(header)));
+  return header;
 }
 
 Json parse_header(std::string_view text, const Complaint& complain) {
@@ -136,10 +141,10 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path,
                                      const SafetensorsReaderOptions& options)
     : file_(path) {
   const Complaint complain(path);
-  const std::string_view header = header_text(file_.bytes(), complain);
-  header_ = file_.bytes().first(sizeof(uint64_t) + header.size());
+  header_ = read_header(FileReader(path), complain);
+  if (header_.size() > file_.bytes().size()) complain("it changes while it is read");
   const auto data = file_.bytes().subspan(header_.size());
-  const Json json = parse_header(header, complain);
+  const Json json = parse_header(std::string_view(header_).substr(sizeof(uint64_t)), complain);
   for (const auto& [name, value] : json.items()) {
     if (name == "__metadata__")
       metadata_ = read_metadata(value, complain);

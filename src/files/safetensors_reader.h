@@ -41,12 +41,18 @@ class SafetensorsReader {
   const SafetensorsTensor& get(std::string_view name) const;   // a UserError when absent
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::filesystem::path& path() const { return file_.path(); }
-  std::span<const std::byte> header() const { return header_; }  // its length included
+  std::span<const std::byte> header() const {  // its length included
+    return std::as_bytes(std::span(header_));
+  }
+  // Where a tensor's bytes begin in the file.
+  int64_t offset_of(const SafetensorsTensor& tensor) const {
+    return tensor.bytes.data() - file_.bytes().data();
+  }
   int64_t file_bytes() const { return static_cast<int64_t>(file_.bytes().size()); }
 
  private:
   MappedFile file_;
-  std::span<const std::byte> header_;
+  std::string header_;
   std::vector<SafetensorsTensor> tensors_;
   std::map<std::string, size_t, std::less<>> index_;
   std::map<std::string, std::string> metadata_;
