@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/checkpoint_writer.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <system_error>
+#include <thread>
 
 #include "checkpoint/shard_file.h"
 #include "comm/peer_error.h"
@@ -44,6 +49,30 @@ std::vector<StoredPiece> pieces_of(const RankShare& share) {
                       .shape = shape_of(owned.state->type),
                       .piece = owned.piece});
   return pieces;
+}
+
+// -1: none.
+int64_t bytes_now(const std::filesystem::path& path) {
+  // Opened, since a network file system may remember what a file was like before.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  struct stat status {};
+  const int64_t bytes = ::fstat(file, &status) == 0 ? status.st_size : -1;
+  ::close(file);
+  return bytes;
+}
+
+// What a rank says of its file must be what the first process finds: their folders may differ.
+void await_file(const std::filesystem::path& path, int64_t bytes, double patience_seconds) {
+  const auto begin = Clock::now();
+  for (int64_t now = bytes_now(path); now != bytes; now = bytes_now(path)) {
+    if (seconds_since(begin) >= patience_seconds)
+      throw user_error(
+          "{} {}; its rank has written {} bytes of that name: do all ranks see the same "
+          "folder?",
+          path.string(), now < 0 ? "is not there" : fmt::format("has {} bytes", now), bytes);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 }  // namespace
@@ -174,6 +203,8 @@ void CheckpointWriter::write_manifest(const CheckpointFacts& facts,
   for (const std::string& text : files)
     for (StoredFile& file : parse_files(text)) manifest.files.push_back(std::move(file));
   const int64_t step = facts.position.step;
+  for (const StoredFile& file : manifest.files)
+    await_file(partial(step) / file.name, file.bytes, options_.patience_seconds);
   write_file_atomically(partial(step) / kManifestName, to_text(manifest),
                         watch(0, step, FaultPhase::Manifest));
   set_others_aside(outcome);

@@ -28,6 +28,7 @@ struct CheckpointWriterOptions {
   int64_t generation = 0;             // of the run; the first process has it
   const Generation* fence = nullptr;  // what it must still be when something is made to last
   FaultPlan* faults = nullptr;
+  double patience_seconds = 5;  // until the first process must see what others have written
 };
 
 struct SaveOutcome {

@@ -5,6 +5,7 @@
 
 #include "checkpoint/newest_valid.h"
 #include "checkpoint/testing/small_machine.h"
+#include "comm/local/run_ranks.h"
 #include "core/testing/temporary_folder.h"
 
 namespace tessera {
@@ -227,6 +228,26 @@ TEST_F(CheckpointWriterTest, OfAStaleGenerationChangesNothing) {
   EXPECT_FALSE(outcome.saved);
   EXPECT_TRUE(outcome.fenced);
   EXPECT_EQ(step_folders(folder_.path()).size(), 1u);
+}
+
+// As on machines of which each has a disk of its own.
+TEST(CheckpointWriter, SavesNothingWhereRanksSeeDifferentFolders) {
+  const TemporaryFolder folder, elsewhere;
+  run_ranks(2, [&](RankWorld& world) {
+    SmallMachine machine({"mesh=dp=2", "model.layers=1"}, &world);
+    const auto peers = world.everyone("checkpoints");
+    const SaveOutcome outcome =
+        save(machine,
+             {.folder = world.rank() == 0 ? folder.path() : elsewhere.path(),
+              .peers = peers.get(),
+              .patience_seconds = 0},
+             1);
+    EXPECT_FALSE(outcome.saved);
+    EXPECT_NE(outcome.error.find("rank-00001.safetensors is not there"), std::string::npos)
+        << outcome.error;
+    EXPECT_NE(outcome.error.find("do all ranks see the same folder?"), std::string::npos);
+  });
+  EXPECT_TRUE(step_folders(folder.path()).empty());
 }
 
 }  // namespace

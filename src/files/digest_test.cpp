@@ -30,7 +30,8 @@ TEST(Digest, NoticesEverySingleFlippedBit) {
 // Files of years ago have it.
 TEST(Digest, StaysWhatItWas) {
   std::vector<std::byte> bytes((3 << 20) + 77);
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
   EXPECT_EQ(digest_of(bytes), "ed9f926f9b5177da");
   EXPECT_EQ(digest_of({}), "7d7dcc2b9a650cc6");
 }

@@ -20,6 +20,7 @@
 #include "train/run_executor.h"
 #include "train/run_folder.h"
 #include "train/sample_losses.h"
+#include "train/shared_folder.h"
 #include "train/utilisation.h"
 
 namespace tessera {
@@ -57,6 +58,8 @@ Trainer::Trainer(Config config, TrainerOptions options)
     require_memory(executor_->planned_bytes(), facts_.node_memory_bytes);
   // Not before it: a plan that cannot run must cost an old run nothing.
   if (begins) make_folder(summary_.out);
+  if (options_.world && (config_.checkpoint.every > 0 || options_.resume))
+    require_shared_folder(*options_.world, summary_.out);
   if (old == OldRun::Replaced) clear_run_folder(summary_.out);
   if (options_.world) options_.world->at_step(0);
   saver_ =
