@@ -32,7 +32,7 @@ std::optional<Content> content_of(int file) {
   std::array<char, 64> text{};
   Content content;
   if (::pread(file, text.data(), text.size() - 1, 0) <= 0 ||
-      std::sscanf(text.data(), "%ld %lx", &content.number, &content.token) != 2)
+      std::sscanf(text.data(), "%ld %lx", &content.number, &content.token) < 1)
     return std::nullopt;
   return content;
 }

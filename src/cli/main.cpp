@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -69,6 +70,7 @@ void require_utf8(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   tessera::StopSignal::hold_until_handled();
   tessera::explain_mapping_faults(tessera::kPeerExitStatus);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at the limit of ulimit -f is an error of that write
   tessera::CommandLine line("tessera",
                             "tessera trains large transformers: one program for any machine");
   const tessera::Command app = line.root();

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from checks import run_checks
+from checks import LeftOut, run_checks
 from small_run import (LONG, RANKS, Run, alive, children, environment, last_checkpoint, saved_steps, steps_done, train,
                        wait_until, words)
 
@@ -184,10 +184,31 @@ def another_config_or_binary_is_named_at_the_start(binary, folder):
         print(f"  named and ended after {time.monotonic() - begin:.2f} s: {told}...")
 
 
+def ranks_without_a_shared_folder_are_named_before_the_first_step(binary, folder):
+    """As on machines of which each has a disk of its own: two ranks have another file system where the run's folder is."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+        raise LeftOut("a file system for one rank alone needs root, for unshare -m")
+    parent = folder / "unshared"
+    parent.mkdir()
+    wrapper = folder / "wrapper.sh"
+    wrapper.write_text(f'''case $OMPI_COMM_WORLD_RANK in
+  1|3) exec unshare -m sh -c 'mount -t tmpfs none {parent} && mkdir {parent}/run && exec "$@"' sh "$@" ;;
+esac
+exec "$@"
+''', encoding="utf-8")
+    done = subprocess.run([*MPIRUN, "-np", str(RANKS), "sh", str(wrapper), *words(binary, parent / "run")], env=environment(),
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2, f"{done.returncode}: {done.stdout} {done.stderr}"
+    assert f"{parent / 'run'} is not one folder for all ranks" in done.stderr, done.stderr
+    assert "ranks 1, 3 (on " in done.stderr, done.stderr
+    assert steps_done(parent / "run") == 0 and not saved_steps(parent / "run"), "it has begun to train"
+
+
 CHECKS = [a_killed_rank_is_named_and_the_run_recovers, a_stopped_rank_is_named_and_the_run_recovers,
           a_rank_that_does_not_end_is_named, a_launcher_that_does_not_end_is_killed,
           a_launcher_that_starts_nothing_is_no_failure_of_the_run, a_killed_mpirun_leaves_no_shared_memory, signals_save,
-          a_skipped_step_is_named_at_once, another_config_or_binary_is_named_at_the_start]
+          a_skipped_step_is_named_at_once, another_config_or_binary_is_named_at_the_start,
+          ranks_without_a_shared_folder_are_named_before_the_first_step]
 
 if __name__ == "__main__":
     run_checks(__doc__, CHECKS, "" if shutil.which("mpirun") else "mpirun is missing (tools/setup.sh mpi)")
