@@ -25,7 +25,8 @@ constexpr const char* kFooter =
     "  *.bin    token shards\n"
     "  *.json   {\"tokens\": [[5, 9, 2], ...], \"labels\": [[9, 2, -1], ...]}: a label is the "
     "token\n"
-    "           that should follow, a negative one none; without labels the next tokens\n"
+    "           that should follow, a negative one none; without labels the next tokens.\n"
+    "           A row is a sample; with --seq N a longer one is read in windows of N\n"
     "  else     text, a file or a folder, read by the tokenizer.json beside the model, or as "
     "bytes:\n"
     "           every token is a label but a file's first; the loss per byte is told too\n"
@@ -68,7 +69,8 @@ void print(const EvaluateCommand& command, const Config& config, const Evaluatio
                         {"labels", evaluation.labels},
                         {"loss", evaluation.loss},
                         {"perplexity", std::exp(evaluation.loss)},
-                        {"seconds", evaluation.seconds}};
+                        {"seconds", evaluation.seconds},
+                        {"planned_bytes", evaluation.planned_bytes}};
     if (bytes > 0) {
       json["bytes"] = bytes;
       json["loss_per_byte"] = per_byte;
@@ -98,8 +100,10 @@ int64_t limited(const EvaluateCommand& command, size_t samples) {
   return command.samples > 0 ? std::min(all, command.samples) : all;
 }
 
-Samples open_json(const EvaluateCommand& command, const ModelConfig& model) {
-  auto rows = std::make_unique<RowSamples>(json_samples(command.data, model.vocabulary));
+// Rows have a length of their own, unless one is asked for.
+Samples open_json(const EvaluateCommand& command, const Config& config, const ModelConfig& model) {
+  const int64_t seq = command.run.sets("train.seq") ? config.train.seq : 0;
+  auto rows = std::make_unique<RowSamples>(json_samples(command.data, model.vocabulary, seq));
   Samples samples{.data = {}, .source = {}, .count = limited(command, rows->rows().size())};
   samples.seq = rows->seq();
   samples.source = std::move(rows);
@@ -137,7 +141,7 @@ void run(const EvaluateCommand& command) {
   const ModelConfig model = model_of_config(config);
   if (model.family == Family::Mlp)
     throw user_error("an mlp reads no tokens").help("evaluate a gpt, llama or qwen model");
-  const Samples samples = command.data.ends_with(".json") ? open_json(command, model)
+  const Samples samples = command.data.ends_with(".json") ? open_json(command, config, model)
                           : config.data.source == "text"
                               ? open_text(command, *stored, config, model)
                               : open_shards(command, config, model);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace tessera {
@@ -16,6 +18,12 @@ std::vector<std::string> RunOptions::all() const {
   all.insert(all.end(), overrides.begin(), overrides.end());
   set(short_forms);
   return all;
+}
+
+bool RunOptions::sets(const std::string& key) const {
+  const std::vector<std::string> settings = all();
+  return std::any_of(settings.begin(), settings.end(),
+                     [&](const std::string& setting) { return setting.starts_with(key + "="); });
 }
 
 Config RunOptions::load() const {

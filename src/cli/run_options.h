@@ -23,8 +23,9 @@ struct RunOptions {
   std::map<std::string, std::string> flags;  // of short forms, by key: "--steps"
   bool json = false;
 
-  std::vector<std::string> all() const;  // defaults, overrides, short forms, as overrides
-  Config load() const;                   // errors name what was given: "--steps 0"
+  std::vector<std::string> all() const;     // defaults, overrides, short forms, as overrides
+  Config load() const;                      // errors name what was given: "--steps 0"
+  bool sets(const std::string& key) const;  // by a flag or --set
 };
 
 void add_json_flag(Command command, bool& json);

@@ -60,7 +60,7 @@ Compiled compile_as_planned(Module module, const CompileOptions& options) {
   const PassPipeline pipeline =
       options.training
           ? training_pipeline(options.optimizer, options.plan, options.profile, compiled.schedule)
-          : inference_pipeline(options.profile);
+          : inference_pipeline(options.plan, options.profile, compiled.schedule);
   compiled.passes = pipeline.run(compiled.module, options.pipeline);
   if (compiled.module.form != Form::Planned) return compiled;
   compiled.programs = programs_of(compiled, options, true);
@@ -133,6 +133,11 @@ int least_values(int all, const std::function<bool(int)>& fits) {
 }
 
 Compiled compile(Module module, const CompileOptions& options) {
+  if (!options.training && options.plan.recompute.kind != RecomputeKind::None) {
+    CompileOptions forward = options;
+    forward.plan.recompute = {};  // no backward reads what would be rebuilt
+    return compile_as_planned(std::move(module), forward);
+  }
   if (options.plan.recompute.kind == RecomputeKind::Fit) return compile_to_fit(module, options);
   return compile_as_planned(std::move(module), options);
 }

@@ -11,7 +11,7 @@
 namespace tessera {
 
 struct CompileOptions {
-  bool training = true;  // false: forward only (generation)
+  bool training = true;  // false: forward only (generation, evaluation)
   OptimizerOptions optimizer = {};
   Plan plan = {};  // how the step is spread over ranks; by default there is one
   DeviceProfile profile = {};

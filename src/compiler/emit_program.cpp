@@ -233,6 +233,13 @@ Module part_of(const Module& module, const Schedule& schedule, int rank) {
   return part;
 }
 
+bool trains(const Module& module) {
+  return std::any_of(module.classes.begin(), module.classes.end(),
+                     [](const BlockClass& block_class) {
+                       return block_class.graph.find_output(OutputKind::Gradient) != nullptr;
+                     });
+}
+
 // The norm is summed over all stages.
 void require_trained(const Module& part, int rank) {
   if (part.stages == 1) return;
@@ -308,7 +315,7 @@ Program emit_program(const Module& whole, const Schedule& schedule,
                      const EmitProgramOptions& options) {
   TESSERA_CHECK(whole.form == Form::Planned);
   const Module module = part_of(whole, schedule, rank);
-  require_trained(module, rank);
+  if (trains(whole)) require_trained(module, rank);
   Program program;
   program.name = module.name;
   program.microbatches = schedule.microbatches;

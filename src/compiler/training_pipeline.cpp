@@ -5,6 +5,7 @@
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/join_norm_gradients.h"
 #include "passes/gradient/build_backward.h"
+#include "passes/gradient/build_forward.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/overlap/overlap.h"
 #include "passes/pipeline/assign_stages.h"
@@ -39,9 +40,16 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   return pipeline;                     // compile() then emits the Program
 }
 
-PassPipeline inference_pipeline(const DeviceProfile& profile) {
+PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
+                                const Schedule& schedule) {
   PassPipeline pipeline(Form::Maths);
+  pipeline.add(assign_stages(plan, schedule, profile));
+  pipeline.add(propagate_placements(plan));
+  pipeline.add(localize(plan));
+  pipeline.add(use_fp8(plan));
   pipeline.add(fuse());
+  pipeline.add(build_forward(plan));
+  pipeline.add(overlap());
   pipeline.add(plan_memory(profile));
   return pipeline;
 }

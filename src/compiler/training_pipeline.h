@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two lists of passes: to train, and to run forward alone.
+// The two lists of passes: to train, and to run forward alone (generation, evaluation).
 #pragma once
 
 #include "compiler/pass_pipeline.h"
@@ -11,6 +11,7 @@ namespace tessera {
 
 PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& plan,
                                const DeviceProfile& profile, const Schedule& schedule = {});
-PassPipeline inference_pipeline(const DeviceProfile& profile);
+PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
+                                const Schedule& schedule = {});
 
 }  // namespace tessera

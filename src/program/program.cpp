@@ -101,7 +101,8 @@ const std::string& group_name(const Instruction& instruction, const ScriptCall& 
 int gathers_per_step(const Program& program) {
   if (program.pipeline_axis < 0) return 0;
   std::vector<int> gathers(program.blocks.size());
-  for (const ScriptCall& call : program.script("train_step").calls)
+  // The step's script, or evaluate's where nothing is trained.
+  for (const ScriptCall& call : program.scripts.front().calls)
     if (call.routine == RoutineKind::Gather) ++gathers[static_cast<size_t>(call.block)];
   return gathers.empty() ? 0 : *std::max_element(gathers.begin(), gathers.end());
 }

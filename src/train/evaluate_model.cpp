@@ -14,14 +14,14 @@
 namespace tessera {
 namespace {
 
-// One rank runs the forward alone; a mesh the forward of its training step.
+// The forward alone: nothing of a training step is compiled or held.
 std::unique_ptr<Executor> make_executor(const Config& config) {
   const ModelConfig model = model_of_config(config);
   const Plan plan = plan_of_config(config, model);
   const bool gpu = config.run.device == "cuda";
   const int per_rank = gpu ? 1 : threads_per_rank(threads_of_config(config), plan);
   CompileOptions options = training_options(config, plan, per_rank);
-  options.training = plan.mesh.num_ranks() > 1;
+  options.training = false;
   Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
                                           precision_of_config(config), HeadKind::Loss),
                               options);
@@ -44,7 +44,8 @@ Evaluation evaluate_model(const StateSource& stored, const Config& config,
   return {.loss = found.loss,
           .samples = samples,
           .labels = found.labels,
-          .seconds = seconds_since(begin)};
+          .seconds = seconds_since(begin),
+          .planned_bytes = executor->planned_bytes()};
 }
 
 }  // namespace tessera

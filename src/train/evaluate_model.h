@@ -14,6 +14,7 @@ struct Evaluation {
   double loss = 0;
   int64_t samples = 0, labels = 0;
   double seconds = 0;
+  int64_t planned_bytes = 0;  // of all ranks
 };
 
 // Runs as `config` says: precision, batch, mesh, device. On the first `samples` of the source;

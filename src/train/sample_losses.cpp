@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "train/data/token_sampler.h"
 
 namespace tessera {
@@ -33,7 +34,10 @@ SampleLosses sample_losses(Executor& executor, BatchFeeder& feeder, const Sample
     labels += count;
     if (progress) progress(std::min(samples, first + batch_samples));
   }
-  return {.loss = labels > 0 ? sum / labels : 0, .labels = static_cast<int64_t>(labels)};
+  if (labels == 0)
+    throw user_error("none of the {} samples has a label", samples)
+        .help("a label is a token that follows another one of its document");
+  return {.loss = sum / labels, .labels = static_cast<int64_t>(labels)};
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -51,9 +52,9 @@ def tokens_of(text):
     return ids
 
 
-def rows_of(ids):
-    """Every token but the first is a label once, in windows of SEQ."""
-    windows = [ids[begin:begin + SEQ + 1] for begin in range(0, len(ids) - 1, SEQ)]
+def rows_of(ids, seq=SEQ):
+    """Every token but the first is a label once, in windows of `seq`."""
+    windows = [ids[begin:begin + seq + 1] for begin in range(0, len(ids) - 1, seq)]
     return {"tokens": [window[:-1] for window in windows], "labels": [window[1:] for window in windows]}
 
 
@@ -111,6 +112,27 @@ class Check:
         assert found["labels"] == found["bytes"] == len(TEXT.encode()) - 1, found
         assert found["loss_per_byte"] == found["loss"], found
 
+    def windows_of_the_length_asked_for(self):
+        """Of text, of rows and of shards: a shorter window is less context, so another loss."""
+        ids = tokens_of(TEXT)
+        ids = ids[:1 + (len(ids) - 1) // 4 * 4]  # shards have no window that is not full
+        (self.folder / "row.json").write_text(json.dumps({"tokens": [ids]}))
+        (self.folder / "ids.bin").write_bytes(struct.pack("<256i", 20240520, 1, len(ids), *[0] * 253)
+                                              + struct.pack(f"<{len(ids)}H", *ids))
+        (self.folder / "windows.json").write_text(json.dumps(rows_of(ids, 4)))
+        expected = self.evaluate("run", "windows.json")
+        assert expected["seq"] == 4 and expected["labels"] == len(ids) - 1, expected
+        text = self.evaluate("run", "text.txt", "--seq", 4)
+        self.same(text, rows_of(tokens_of(TEXT), 4), len(TEXT.encode()) - len("the"))
+        for data in ("row.json", "ids.bin"):
+            for asked in (("--seq", 4), ("--set", "train.seq=4")):
+                found = self.evaluate("run", data, *asked)
+                for key in ("seq", "samples", "labels"):
+                    assert found[key] == expected[key], (data, asked, found, expected)
+                assert math.isclose(found["loss"], expected["loss"], rel_tol=1e-6), (data, asked, found, expected)
+            longer = self.evaluate("run", data, "--seq", 8)
+            assert not math.isclose(longer["loss"], expected["loss"], rel_tol=1e-5), (data, longer, expected)
+
     def progress_behind_two_seconds(self):
         """On as many samples as take so long on this machine."""
         seconds, samples = 0, 64
@@ -133,6 +155,7 @@ def main():
         check.tokenizer_beside_the_model()
         check.files_of_a_folder()
         check.bytes_without_a_tokenizer()
+        check.windows_of_the_length_asked_for()
         check.progress_behind_two_seconds()
     print("text has the loss of its tokens")
     return 0

@@ -9,7 +9,9 @@
 
 #include "ir/emit.h"
 #include "ir/rank_index.h"
+#include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"
+#include "passes/gradient/step_totals.h"
 
 namespace tessera {
 namespace {
@@ -38,9 +40,9 @@ class BundleUpdate {
   }
 
   void add_gather() {
-    if (!sharded_ || plan_.zero < 3) return;
-    return_flat(weights_, gathered(weights_at_rest_, Phase::Gather, true));
-    return_flat(weights_, awaited(weights_, weights_at_rest_, Phase::Await));
+    if (sharded_ && plan_.zero == 3)
+      gather_bundle(graph_, bundle_.bundle, axes_word({plan_.shard_axis}), weights_at_rest_,
+                    weights_);
   }
 
   // Starts in the phase Reduce, is waited for in Settle. The padding is cleared first: sums over
@@ -138,15 +140,8 @@ class BundleUpdate {
         .front();
   }
 
-  // Whole for what routines use, one rank's part for what rests.
   ValueId add_flat(FlatRole role, DType dtype) {
-    const bool whole = role == FlatRole::Weights || role == FlatRole::Gradient;
-    const int64_t elements = bundle_.bundle.elements / (whole ? 1 : bundle_.bundle.shards);
-    return graph_.add_input({.kind = InputKind::Flat,
-                             .value = kNone,
-                             .state = {},
-                             .flat = FlatSpec{.bundle = bundle_.bundle.name, .role = role}},
-                            named(name(role)), {dtype, {{"flat", elements}}});
+    return tessera::add_flat(graph_, bundle_.bundle, role, dtype);
   }
 
   ValueId step(const std::string& step_name) {
@@ -157,19 +152,7 @@ class BundleUpdate {
   }
 
   void return_flat(ValueId buffer, ValueId next, bool accumulates = false) {
-    graph_.add_output({.kind = OutputKind::Flat,
-                       .value = next,
-                       .target = graph_.value(buffer).name,
-                       .accumulates = accumulates});
-  }
-
-  ValueId gathered(ValueId shard, Phase phase, bool async = false) {
-    return emit_one(OpKind::all_gather, {shard},
-                    {{"axes", axes_word({plan_.shard_axis})},
-                     {"ranks", int64_t{bundle_.bundle.shards}},
-                     {"async", int64_t{async}},
-                     {"dim", "flat"}},
-                    phase, "gathered");
+    tessera::return_flat(graph_, buffer, next, accumulates);
   }
 
   ValueId scattered(ValueId sum, bool async) {
@@ -190,9 +173,7 @@ class BundleUpdate {
   }
 
   ValueId awaited(ValueId buffer, ValueId source, Phase phase) {
-    std::vector<ValueId> operands{buffer};
-    if (source != kNone) operands.push_back(source);
-    return emit_one(OpKind::wait, std::move(operands), {}, phase, "there");
+    return await_flat(graph_, bundle_.bundle, buffer, source, phase);
   }
 
   bool in_another_dtype() const {
@@ -243,7 +224,8 @@ class BundleUpdate {
 
   void publish(ValueId next) {
     if (weights_at_rest_ != kNone) return return_flat(weights_at_rest_, next);
-    return_flat(weights_, gathered(next, Phase::Update));
+    return_flat(weights_, all_gathered(graph_, bundle_.bundle, axes_word({plan_.shard_axis}), next,
+                                       Phase::Update));
   }
 
   Graph& graph_;
@@ -293,67 +275,11 @@ void require_owners_gradients(const Module& module) {
     }
 }
 
-// Step values that are sums over ranks: totalled when the last block has added its part.
-class Totals {
- public:
-  Totals(const Plan& plan, std::string name, int stage)
-      : plan_(plan), name_(std::move(name)), stage_(stage) {}
-
-  void add(const std::string& step, AxisIds axes, Phase phase) {
-    if (axes.empty()) return;
-    const ValueId value = graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}},
-                                           step, scalar(DType::Fp64));
-    const ValueId total = emit(graph_, OpKind::all_reduce, {value},
-                               {.attributes = {{"axes", plan_.mesh.word(axes)},
-                                               {"ranks", int64_t{plan_.mesh.size(axes)}}},
-                                .phase = phase,
-                                .name = step + ".total"})
-                              .front();
-    graph_.add_output(
-        {.kind = OutputKind::Step, .value = total, .target = step, .accumulates = false});
-  }
-
-  void append_to(Module& module) {
-    if (graph_.num_nodes() == 0) return;
-    module.classes.push_back({.name = name_, .graph = std::move(graph_)});
-    module.blocks.push_back({.name = name_,
-                             .class_index = static_cast<int>(module.classes.size()) - 1,
-                             .ties = {},
-                             .stage = stage_});
-  }
-
- private:
-  const Plan& plan_;
-  std::string name_;
-  int stage_;
-  Graph graph_;
-};
-
-AxisIds pending_of_step(const Module& module, std::string_view step) {
-  std::set<int> axes;
-  for (const BlockClass& block_class : module.classes)
-    for (const GraphOutput& output : block_class.graph.outputs())
-      if (output.kind == OutputKind::Step && output.target == step)
-        for (const int axis : partial_axes(block_class.graph.value(output.value).placement))
-          axes.insert(axis);
-  return {axes.begin(), axes.end()};
-}
-
-std::set<std::string> step_outputs(const Module& module) {
-  std::set<std::string> names;
-  for (const BlockClass& block_class : module.classes)
-    for (const GraphOutput& output : block_class.graph.outputs())
-      if (output.kind == OutputKind::Step) names.insert(output.target);
-  return names;
-}
-
 PassCounts run(Module& module, const OptimizerOptions& options, const Plan& plan) {
   require_owners_gradients(module);
   // The last stage has the loss; every stage has a share of the norm.
-  Totals totals(plan, "totals", module.stages - 1), norm_total(plan, "norm_total", kEveryStage);
-  for (const std::string& step : step_outputs(module))
-    totals.add(step, pending_of_step(module, step),
-               step == "label_count" ? Phase::Count : Phase::Report);
+  StepTotals totals = totals_of_forward(module, plan);
+  StepTotals norm_total(plan, "norm_total", kEveryStage);
   std::vector<BundleUpdate> updates;
   std::set<int> split;
   int64_t parameters = 0, bundles = 0;

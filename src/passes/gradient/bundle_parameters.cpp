@@ -15,14 +15,14 @@ AxisIds split_axes(const Placement& placement) {
   return axes;
 }
 
-struct Trained {
+struct Member {
   const GraphInput* input;
   const Value* parameter;
   AxisIds pending, split;
 };
 
-std::vector<Trained> trained_parameters(const Graph& graph) {
-  std::vector<Trained> found;
+std::vector<Member> trained_parameters(const Graph& graph) {
+  std::vector<Member> found;
   for (const GraphOutput& output : graph.outputs()) {
     if (output.kind != OutputKind::Gradient) continue;
     const GraphInput* input = graph.find_input(InputKind::State, output.target);
@@ -35,18 +35,60 @@ std::vector<Trained> trained_parameters(const Graph& graph) {
   }
   // Those that decay come first, so that one number tells them apart.
   std::stable_partition(found.begin(), found.end(),
-                        [](const Trained& t) { return t.input->state->decay; });
+                        [](const Member& t) { return t.input->state->decay; });
   return found;
 }
 
-void append(BundlePlan& plan, const Trained& trained) {
+std::vector<Member> owned_parameters(const Graph& graph) {
+  std::vector<Member> found;
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind != InputKind::State || input.state->tied) continue;
+    const Value& parameter = graph.value(input.value);
+    found.push_back({.input = &input,
+                     .parameter = &parameter,
+                     .pending = {},
+                     .split = split_axes(parameter.placement)});
+  }
+  return found;
+}
+
+void append(BundlePlan& plan, const Member& member) {
   Bundle& bundle = plan.bundle;
   bundle.elements = round_up(bundle.elements, kFlatAlignment);
-  bundle.parameters.push_back(trained.parameter->name);
+  bundle.parameters.push_back(member.parameter->name);
   bundle.begins.push_back(bundle.elements);
-  plan.sizes.push_back(trained.parameter->type.num_elements());
+  plan.sizes.push_back(member.parameter->type.num_elements());
   bundle.elements += plan.sizes.back();
-  if (trained.input->state->decay) plan.decayed = bundle.elements;
+  if (member.input->state->decay) plan.decayed = bundle.elements;
+}
+
+std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& plan) {
+  std::vector<BundlePlan> bundles;
+  for (const Member& member : members) {
+    auto found = std::find_if(bundles.begin(), bundles.end(), [&](const BundlePlan& b) {
+      return b.pending == member.pending && b.split == member.split &&
+             b.joined == member.input->state->joined && b.dtype == member.parameter->type.dtype;
+    });
+    if (found == bundles.end()) {
+      BundlePlan fresh;
+      fresh.bundle.name = fmt::format("bundle{}", bundles.size());
+      fresh.dtype = member.parameter->type.dtype;
+      fresh.kept = kept_dtype(*member.input->state, fresh.dtype);
+      fresh.pending = member.pending;
+      fresh.split = member.split;
+      fresh.joined = member.input->state->joined;
+      fresh.replica = member.input->state->replica;
+      bundles.push_back(std::move(fresh));
+      found = bundles.end() - 1;
+    }
+    append(*found, member);
+  }
+  for (BundlePlan& b : bundles) {
+    const auto shards = plan.shard_axis < 0 ? 1 : plan.mesh.size(plan.shard_axis);
+    b.bundle.shards = shards;
+    b.bundle.elements = round_up(b.bundle.elements, kFlatAlignment * shards);
+  }
+  return bundles;
 }
 
 }  // namespace
@@ -62,32 +104,11 @@ std::string BundlePlan::gaps() const {
 }
 
 std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const Plan& plan) {
-  std::vector<BundlePlan> bundles;
-  for (const Trained& trained : trained_parameters(block_class.graph)) {
-    auto found = std::find_if(bundles.begin(), bundles.end(), [&](const BundlePlan& b) {
-      return b.pending == trained.pending && b.split == trained.split &&
-             b.joined == trained.input->state->joined && b.dtype == trained.parameter->type.dtype;
-    });
-    if (found == bundles.end()) {
-      BundlePlan fresh;
-      fresh.bundle.name = fmt::format("bundle{}", bundles.size());
-      fresh.dtype = trained.parameter->type.dtype;
-      fresh.kept = kept_dtype(*trained.input->state, fresh.dtype);
-      fresh.pending = trained.pending;
-      fresh.split = trained.split;
-      fresh.joined = trained.input->state->joined;
-      fresh.replica = trained.input->state->replica;
-      bundles.push_back(std::move(fresh));
-      found = bundles.end() - 1;
-    }
-    append(*found, trained);
-  }
-  for (BundlePlan& b : bundles) {
-    const auto shards = plan.shard_axis < 0 ? 1 : plan.mesh.size(plan.shard_axis);
-    b.bundle.shards = shards;
-    b.bundle.elements = round_up(b.bundle.elements, kFlatAlignment * shards);
-  }
-  return bundles;
+  return bundle(trained_parameters(block_class.graph), plan);
+}
+
+std::vector<BundlePlan> bundle_weights(const BlockClass& block_class, const Plan& plan) {
+  return bundle(owned_parameters(block_class.graph), plan);
 }
 
 }  // namespace tessera

@@ -24,5 +24,7 @@ struct BundlePlan {
 
 // Of the parameters that the class owns and trains.
 std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const Plan& plan);
+// Of all that the class owns, where nothing is trained.
+std::vector<BundlePlan> bundle_weights(const BlockClass& block_class, const Plan& plan);
 
 }  // namespace tessera

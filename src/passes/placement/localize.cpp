@@ -222,7 +222,7 @@ Pass localize(Plan plan) {
           .summary =
               "gives each rank its local sizes, collectives where placements change, and the "
               "hops of ops that split a dim by talking",
-          .requires_form = Form::Step,
+          .requires_form = Form::Maths,
           .ensures_form = Form::Local,
           .run = [plan = std::move(plan)](Module& module) {
             int64_t reshards = 0;

@@ -87,8 +87,8 @@ Pass propagate_placements(Plan plan) {
   return {
       .name = "propagate_placements",
       .summary = "gives every value its placement: which axis splits which dim, or a pending sum",
-      .requires_form = Form::Step,
-      .ensures_form = Form::Step,
+      .requires_form = Form::Maths,
+      .ensures_form = Form::Maths,
       .run = [plan = std::move(plan)](Module& module) {
         module.mesh = plan.mesh;
         if (plan.single()) return PassCounts{{"values_placed", 0}};

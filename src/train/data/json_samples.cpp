@@ -58,16 +58,29 @@ std::vector<int32_t> read_row(const Json& json, size_t row, const Bounds& bounds
   return numbers;
 }
 
+// The first window stays whatever its labels are, so that every row is a sample.
+void add_windows(const RowSamples::Row& row, int64_t seq, std::vector<RowSamples::Row>& rows) {
+  const auto length = static_cast<int64_t>(row.tokens.size());
+  for (int64_t begin = 0; begin < length; begin += seq) {
+    const int64_t end = std::min(length, begin + seq);
+    RowSamples::Row window{.tokens = {row.tokens.begin() + begin, row.tokens.begin() + end},
+                           .labels = {row.labels.begin() + begin, row.labels.begin() + end}};
+    const bool labelled =
+        std::ranges::any_of(window.labels, [](int32_t label) { return label != kIgnoredLabel; });
+    if (begin == 0 || labelled) rows.push_back(std::move(window));
+  }
+}
+
 }  // namespace
 
-RowSamples json_samples(const std::filesystem::path& path, int64_t vocabulary) {
+RowSamples json_samples(const std::filesystem::path& path, int64_t vocabulary, int64_t seq) {
   const Json json = read(path);
   const Json& tokens = json["tokens"];
   const bool labelled = json.contains("labels");
   if (labelled && (!json["labels"].is_array() || json["labels"].size() != tokens.size()))
     refuse(path, "labels are not as many rows as the {} of tokens", tokens.size());
   std::vector<RowSamples::Row> rows;
-  size_t seq = 0;
+  size_t longest = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     RowSamples::Row row{.tokens = read_row(tokens[i], i, {path, "tokens", 0, vocabulary}),
                         .labels = {}};
@@ -79,10 +92,13 @@ RowSamples json_samples(const std::filesystem::path& path, int64_t vocabulary) {
     }
     if (row.labels.size() != row.tokens.size())
       refuse(path, "row {} has {} tokens and {} labels", i, row.tokens.size(), row.labels.size());
-    seq = std::max(seq, row.tokens.size());
-    rows.push_back(std::move(row));
+    longest = std::max(longest, row.tokens.size());
+    if (seq > 0)
+      add_windows(row, seq, rows);
+    else
+      rows.push_back(std::move(row));
   }
-  return {std::move(rows), static_cast<int64_t>(seq)};
+  return {std::move(rows), seq > 0 ? seq : static_cast<int64_t>(longest)};
 }
 
 }  // namespace tessera

@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-// As long as the longest row. Tokens and labels must be below `vocabulary`.
-RowSamples json_samples(const std::filesystem::path& path, int64_t vocabulary);
+// Samples of `seq` tokens: a longer row is read in windows one behind the other. 0: as long as the
+// longest row. Tokens and labels must be below `vocabulary`.
+RowSamples json_samples(const std::filesystem::path& path, int64_t vocabulary, int64_t seq = 0);
 
 }  // namespace tessera

@@ -41,6 +41,22 @@ TEST(JsonSamples, TakeEveryNegativeLabelForNone) {
   EXPECT_EQ(row_of(batch, "labels", 0), Row({-1, 1, -1}));
 }
 
+TEST(JsonSamples, OfAGivenLengthAreWindowsOfLongerRows) {
+  const TemporaryFolder folder;
+  const RowSamples samples =
+      json_samples(folder.write("t.json", R"({"tokens": [[5, 9, 2, 7, 1], [3, 4]]})"), 10, 2);
+  EXPECT_EQ(samples.seq(), 2);
+  ASSERT_EQ(samples.rows().size(), 3u);  // the fifth token of the first row has no label
+  Batch batch(samples.fields(), 3);
+  fill_batch(samples, 0, batch);
+  EXPECT_EQ(row_of(batch, "tokens", 0), Row({5, 9}));
+  EXPECT_EQ(row_of(batch, "labels", 0), Row({9, 2}));
+  EXPECT_EQ(row_of(batch, "tokens", 1), Row({2, 7}));
+  EXPECT_EQ(row_of(batch, "labels", 1), Row({7, 1}));
+  EXPECT_EQ(row_of(batch, "tokens", 2), Row({3, 4}));
+  EXPECT_EQ(row_of(batch, "labels", 2), Row({4, -1}));
+}
+
 TEST(JsonSamples, RefuseWhatIsNoToken) {
   const TemporaryFolder folder;
   const auto refusal = [&](const char* json) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/gradient/build_forward.h"
+
+#include "passes/gradient/bundle_flats.h"
+#include "passes/gradient/bundle_parameters.h"
+#include "passes/gradient/step_totals.h"
+
+namespace tessera {
+namespace {
+
+// Weights that rest whole need no bundle: each parameter lies by itself.
+int64_t gather_sharded_weights(Module& module, const Plan& plan) {
+  if (plan.zero < 3 || plan.shard_axis < 0 || plan.mesh.size(plan.shard_axis) == 1) return 0;
+  int64_t bundles = 0;
+  for (BlockClass& block_class : module.classes)
+    for (const BundlePlan& found : bundle_weights(block_class, plan)) {
+      Graph& graph = block_class.graph;
+      block_class.bundles.push_back(found.bundle);
+      const ValueId whole = add_flat(graph, found.bundle, FlatRole::Weights, found.dtype);
+      const ValueId shard = add_flat(graph, found.bundle, FlatRole::WeightsShard, found.dtype);
+      gather_bundle(graph, found.bundle, plan.mesh.word({plan.shard_axis}), shard, whole);
+      ++bundles;
+    }
+  return bundles;
+}
+
+}  // namespace
+
+Pass build_forward(Plan plan) {
+  return {.name = "build_forward",
+          .summary = "adds what a forward alone needs on several ranks: gathers of weights, totals",
+          .requires_form = Form::Local,
+          .ensures_form = Form::Local,
+          .run = [plan = std::move(plan)](Module& module) {
+            StepTotals totals = totals_of_forward(module, plan);
+            const int64_t bundles = gather_sharded_weights(module, plan);
+            totals.append_to(module);
+            return PassCounts{{"gathered bundles", bundles}};
+          }};
+}
+
+}  // namespace tessera

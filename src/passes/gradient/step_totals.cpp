@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/gradient/step_totals.h"
+
+#include <set>
+
+#include "ir/emit.h"
+
+namespace tessera {
+namespace {
+
+AxisIds pending_of_step(const Module& module, std::string_view step) {
+  std::set<int> axes;
+  for (const BlockClass& block_class : module.classes)
+    for (const GraphOutput& output : block_class.graph.outputs())
+      if (output.kind == OutputKind::Step && output.target == step)
+        for (const int axis : partial_axes(block_class.graph.value(output.value).placement))
+          axes.insert(axis);
+  return {axes.begin(), axes.end()};
+}
+
+std::set<std::string> step_outputs(const Module& module) {
+  std::set<std::string> names;
+  for (const BlockClass& block_class : module.classes)
+    for (const GraphOutput& output : block_class.graph.outputs())
+      if (output.kind == OutputKind::Step) names.insert(output.target);
+  return names;
+}
+
+}  // namespace
+
+void StepTotals::add(const std::string& step, const AxisIds& axes, Phase phase) {
+  if (axes.empty()) return;
+  const ValueId value = graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}},
+                                         step, scalar(DType::Fp64));
+  const ValueId total = emit(graph_, OpKind::all_reduce, {value},
+                             {.attributes = {{"axes", plan_.mesh.word(axes)},
+                                             {"ranks", int64_t{plan_.mesh.size(axes)}}},
+                              .phase = phase,
+                              .name = step + ".total"})
+                            .front();
+  graph_.add_output(
+      {.kind = OutputKind::Step, .value = total, .target = step, .accumulates = false});
+}
+
+void StepTotals::append_to(Module& module) {
+  if (graph_.num_nodes() == 0) return;
+  module.classes.push_back({.name = name_, .graph = std::move(graph_)});
+  module.blocks.push_back({.name = name_,
+                           .class_index = static_cast<int>(module.classes.size()) - 1,
+                           .ties = {},
+                           .stage = stage_});
+}
+
+StepTotals totals_of_forward(const Module& module, const Plan& plan) {
+  StepTotals totals(plan, "totals", module.stages - 1);
+  for (const std::string& step : step_outputs(module))
+    totals.add(step, pending_of_step(module, step),
+               step == "label_count" ? Phase::Count : Phase::Report);
+  return totals;
+}
+
+}  // namespace tessera

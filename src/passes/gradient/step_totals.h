@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Step values that are sums over ranks: totalled, in a block of their own, when the last block has
+// added its part.
+#pragma once
+
+#include "ir/module.h"
+#include "mesh/plan.h"
+
+namespace tessera {
+
+class StepTotals {
+ public:
+  // `plan` must outlive it.
+  StepTotals(const Plan& plan, std::string name, int stage)
+      : plan_(plan), name_(std::move(name)), stage_(stage) {}
+
+  void add(const std::string& step, const AxisIds& axes, Phase phase);
+  void append_to(Module& module);
+
+ private:
+  const Plan& plan_;
+  std::string name_;
+  int stage_;
+  Graph graph_;
+};
+
+// Of what the forward gives: the loss and the number of labels, which the last stage has.
+StepTotals totals_of_forward(const Module& module, const Plan& plan);
+
+}  // namespace tessera
