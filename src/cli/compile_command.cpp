@@ -33,7 +33,9 @@ constexpr const char* kFooter =
     "  tessera compile --model tiny --dump-after build_backward        the IR after one pass\n"
     "  tessera compile --model tiny --dump-after all --dump-dir ir/    one file per pass\n"
     "  tessera compile --model tiny --program                          instructions and scripts\n"
-    "  tessera compile --model llama3-8b --memory 80GB                 the largest llama that fits";
+    "  tessera compile --model llama3-8b --memory 80GB                 the largest llama that "
+    "fits\n"
+    "  tessera compile --model llama3-8b --mesh fsdp=8 --memory 80GB   on each of eight ranks";
 
 struct CompileCommand {
   RunOptions run;
@@ -168,13 +170,20 @@ void print_report(const Compiled& compiled, int64_t parameters, int64_t snapshot
   print_collectives(program);
 }
 
-void print_fits(const std::vector<FamilyMember>& members, int64_t memory) {
-  fmt::print("\nin {} with this batch, sequence length and precision:\n", short_bytes(memory));
+void print_fits(const std::vector<FamilyMember>& members, const Mesh& mesh, int64_t memory) {
+  const std::string ranks = mesh.num_ranks() == 1 ? std::string()
+                                                  : fmt::format(" of each of {} ranks ({})",
+                                                                mesh.num_ranks(), to_string(mesh));
+  fmt::print("\nin {}{}, with this batch, sequence length and precision:\n", short_bytes(memory),
+             ranks);
   const FamilyMember* largest = nullptr;
   for (const FamilyMember& member : members) {
-    const bool fits = member.peak_bytes <= memory;
-    fmt::print("  {:<14} {:>10}  {}\n", member.preset, short_bytes(member.peak_bytes),
-               fits ? "fits" : "does not fit");
+    const bool fits = member.fits(memory);
+    fmt::print("  {:<14} {:>10}  {}\n", member.preset,
+               member.refusal.empty() ? short_bytes(member.peak_bytes) : "",
+               fits                     ? "fits"
+               : member.refusal.empty() ? "does not fit"
+                                        : member.refusal);
     if (fits) largest = &member;
   }
   fmt::print("the largest that fits: {}\n", largest ? largest->preset : "none");
@@ -241,14 +250,14 @@ void run(const CompileCommand& command) {
     nlohmann::json json = to_json(compiled, parameters, snapshot);
     if (memory > 0)
       for (const FamilyMember& member : family_members(config))
-        if (member.peak_bytes <= memory) json["largest_that_fits"] = member.preset;
+        if (member.fits(memory)) json["largest_that_fits"] = member.preset;
     fmt::print("{}\n", json.dump());
     return;
   }
   if (command.program)
     for (const Program& program : compiled.programs) fmt::print("{}\n", print(program));
   print_report(compiled, parameters, snapshot);
-  if (memory > 0) print_fits(family_members(config), memory);
+  if (memory > 0) print_fits(family_members(config), plan.mesh, memory);
 }
 
 }  // namespace
@@ -271,7 +280,8 @@ void add_compile_command(Command app) {
   compile.add_flag("--print-pipeline", command->print_pipeline, "list the passes and stop");
   compile.add_flag("--program", command->program, "print the Program");
   compile.add_option("--memory", command->memory,
-                     "say which model of the family is the largest that fits, such as 24GB");
+                     "say which model of the family is the largest that fits into this memory of "
+                     "each rank, such as 24GB");
   compile.on_run([command] { run(*command); });
 }
 

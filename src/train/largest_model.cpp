@@ -6,27 +6,45 @@
 #include "compiler/compile.h"
 #include "models/build_model.h"
 #include "models/presets.h"
+#include "train/compile_step.h"
 #include "train/model_of_config.h"
 #include "train/training_options.h"
 
 namespace tessera {
 
+namespace {
+
+FamilyMember member_of(const Preset& preset, const Config& config) {
+  const ModelConfig model = resolved(preset.config);
+  FamilyMember member{.preset = std::string(preset.name)};
+  try {
+    const Plan plan = plan_of_config(config, model);
+    CompileOptions options =
+        training_options(config, plan, threads_per_rank(threads_of_config(config), plan));
+    options.check = false;  // nobody runs them
+    const Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
+                                                  precision_of_config(config), HeadKind::Loss),
+                                      options);
+    member.peak_bytes =
+        most_bytes(compiled.programs) + snapshot_bytes_of_rank(config, compiled.programs);
+  } catch (const UserError& error) {
+    member.refusal = error.message();
+  }
+  return member;
+}
+
+}  // namespace
+
 std::vector<FamilyMember> family_members(const Config& config) {
   const Family family = model_of_config(config).family;
   std::vector<FamilyMember> members;
-  for (const Preset& preset : presets()) {
-    if (preset.config.family != family) continue;
-    const ModelConfig model = resolved(preset.config);
-    if (config.train.seq > model.context && family != Family::Mlp) continue;
-    const Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
-                                                  precision_of_config(config), HeadKind::Loss),
-                                      training_options(config, {}, threads_of_config(config)));
-    members.push_back(
-        {.preset = std::string(preset.name), .peak_bytes = compiled.program().peak_bytes()});
-  }
-  std::sort(members.begin(), members.end(), [](const FamilyMember& a, const FamilyMember& b) {
-    return a.peak_bytes < b.peak_bytes;
-  });
+  for (const Preset& preset : presets())
+    if (preset.config.family == family) members.push_back(member_of(preset, config));
+  std::stable_sort(members.begin(), members.end(),
+                   [](const FamilyMember& a, const FamilyMember& b) {
+                     return std::pair(!a.refusal.empty(), a.peak_bytes) <
+                            std::pair(!b.refusal.empty(), b.peak_bytes);
+                   });
   return members;
 }
 
