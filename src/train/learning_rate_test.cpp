@@ -59,5 +59,26 @@ TEST(LearningRate, HasAWarmupLongerThanTheRun) {
   EXPECT_DOUBLE_EQ(learning_rate_at(train, 4), 1);
 }
 
+// 110 steps of which the last 55 are to decay, and a warm-up of 90.
+TEST(LearningRate, OfWsdDecaysFromThePeakWhereTheWarmupReachesIntoTheDecay) {
+  TrainConfig train = settings("wsd");
+  train.warmup_steps = 90;
+  EXPECT_DOUBLE_EQ(learning_rate_at(train, 89), 2);
+  EXPECT_DOUBLE_EQ(learning_rate_at(train, 90), 2);
+  EXPECT_DOUBLE_EQ(learning_rate_at(train, 100), 2 * (0.1 + 0.9 * 0.5));
+  EXPECT_DOUBLE_EQ(learning_rate_at(train, 110), 0.2);
+}
+
+TEST(LearningRate, IsNotedToStayLowWhereTheWarmupIsLongerThanTheRun) {
+  TrainConfig train = settings("cosine");
+  EXPECT_EQ(warmup_note(train), "");
+  train.steps = train.warmup_steps;
+  EXPECT_EQ(warmup_note(train), "");
+  train.steps = 5;
+  EXPECT_EQ(warmup_note(train),
+            "note: train.warmup_steps is 10, and the run has 5 steps: its learning rate rises to 1 "
+            "and never reaches 2");
+}
+
 }  // namespace
 }  // namespace tessera

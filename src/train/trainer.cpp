@@ -135,7 +135,8 @@ void Trainer::make_executor() {
       make_run_executor(config_, model_, threads_, options_.world, std::move(observer));
   executor_ = std::move(made.executor);
   facts_ = std::move(made.facts);
-  if (!made.note.empty() && !quiet()) progress_.note(made.note);
+  for (const std::string& note : {made.note, warmup_note(config_.train)})
+    if (!note.empty() && !quiet()) progress_.note(note);
   for (const std::string& warning : made.warnings) warn(warning);
 }
 

@@ -82,6 +82,16 @@ TEST_F(TrainerTest, LossFalls) {
   EXPECT_LT(*summary.held_out_loss, summary.first_loss - 1.0);
 }
 
+TEST_F(TrainerTest, NotesAWarmupLongerThanTheRun) {
+  const auto said = [&](const char* run, const char* warmup) {
+    testing::internal::CaptureStderr();
+    const Trainer trainer(config(run, {warmup}), {.resume = false, .overwrite = false});
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said("short", "train.warmup_steps=8"), "");
+  EXPECT_TRUE(said("long", "train.warmup_steps=9").starts_with("note: train.warmup_steps is 9"));
+}
+
 TEST_F(TrainerTest, MetricsHaveEveryFieldOfEveryStep) {
   train(config("run"));
   const auto lines = numbers("run");
