@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "mesh/plan.h"
+#include "train/plan_of_config.h"
 #include "train/progress.h"
 #include "train/scaling_bench.h"
 
@@ -28,7 +29,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera bench scaling --model gpt2-124m --batch 4 --seq 256\n"
     "  tessera bench scaling --model gpt2-124m --batch 4 --seq 256 --meshes \"dp=2;tp=2;cp=2\"\n"
-    "  tessera bench scaling --batch 8 --meshes \"fsdp=2;fsdp=4\" --set plan.zero=3 --json";
+    "  tessera bench scaling --batch 8 --meshes \"fsdp=2;fsdp=4\" --json";
 
 struct BenchScaling {
   RunOptions run;
@@ -50,18 +51,23 @@ std::vector<std::vector<Axis>> chosen_meshes(const BenchScaling& command, const 
   return meshes.empty() && command.meshes.empty() ? default_scaling_meshes(config) : meshes;
 }
 
+int zero_on(Config config, const Mesh& mesh) {
+  config.mesh = mesh.axes();
+  return mesh.num_ranks() == 1 ? 0 : zero_of_config(config);
+}
+
 nlohmann::json to_json(const Config& config, const ScalingResult& result) {
   nlohmann::json json{{"model", preset_name(config)},
                       {"batch", config.train.batch},
                       {"seq", config.train.seq},
                       {"microbatches", config.train.microbatches},
                       {"precision", config.train.precision},
-                      {"zero", config.plan.zero},
                       {"threads", result.threads},
                       {"tokens", result.tokens}};
   for (const ScalingRow& row : result.rows)
     json["results"].push_back({{"mesh", to_string(row.mesh)},
                                {"ranks", row.ranks()},
+                               {"zero", zero_on(config, row.mesh)},
                                {"threads_per_rank", row.threads_per_rank},
                                {"step_seconds", row.step_seconds},
                                {"tokens_per_second", row.tokens_per_second},

@@ -74,7 +74,7 @@ Config config_of(Config config, const PlanTask& task, const Candidate& candidate
   config.plan_dims.clear();
   config.train.microbatches = candidate.microbatches(task.batch);
   PlanConfig& plan = config.plan;
-  plan.zero = candidate.zero;
+  plan.zero = fmt::format("{}", candidate.zero);
   plan.sequence_parallel = candidate.tp > 1;
   plan.context = candidate.context == ContextKind::Ulysses ? "ulysses" : "ring";
   plan.schedule = candidate.schedule;

@@ -30,7 +30,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera simulate --model gpt2-124m --batch 4 --seq 256\n"
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --precision bf16 --mesh fsdp=8 \\\n"
-    "    --set plan.zero=3 --batch 8 --seq 8192 --trace step.json\n"
+    "    --batch 8 --seq 8192 --trace step.json\n"
     "  tessera simulate --cluster my-cluster.toml --model llama3-70b --mesh dp=8,tp=8 --batch 8\n"
     "  tessera simulate --mesh pp=2,dp=2 --microbatches 4 --out out/simulated\n"
     "  tessera simulate --unit-cost 1,1,1 --microbatches 4        what a schedule alone costs";

@@ -13,8 +13,10 @@
 #include "core/say.h"
 #include "files/storage_error.h"
 #include "mesh/fewer_ranks.h"
+#include "mesh/plan.h"
 #include "report/cadence.h"
 #include "report/figures.h"
+#include "train/plan_of_config.h"
 #include "train/supervisor.h"
 
 namespace tessera {
@@ -122,6 +124,10 @@ void supervise_run(const SupervisedRun& run) {
     if (fewer) {
       erase_option(words, "--mesh");
       words.insert(words.end(), {"--mesh", mesh.num_ranks() > 1 ? to_string(mesh) : "dp=1"});
+      if (shard_axis_of(mesh) < 0) {
+        erase_option(words, "--zero");
+        words.insert(words.end(), {"--set", "plan.zero=auto"});
+      }
     }
     return run.command(mesh, std::move(words));
   };
@@ -130,8 +136,12 @@ void supervise_run(const SupervisedRun& run) {
     const std::optional<Mesh> smaller = fewer_ranks(mesh);
     if (run.options.least_ranks == 0 || !smaller || smaller->num_ranks() < run.options.least_ranks)
       return false;
-    say(stderr, "supervisor: on with {} ranks instead of {}: mesh {}\n", smaller->num_ranks(),
-        mesh.num_ranks(), to_string(*smaller));
+    const bool shards_no_more = shard_axis_of(mesh) >= 0 && shard_axis_of(*smaller) < 0;
+    say(stderr, "supervisor: on with {} ranks instead of {}: mesh {}{}\n", smaller->num_ranks(),
+        mesh.num_ranks(), to_string(*smaller),
+        shards_no_more && zero_of_config(run.config) > 0
+            ? ", plan.zero = 0: there is nothing left to shard states over"
+            : "");
     mesh = *smaller;
     fewer = true;
     return true;

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  tessera verify --mesh dp=2,tp=2                           the tiny model on four ranks\n"
-    "  tessera verify --model llama3-8b --shrink --mesh dp=2,fsdp=4,tp=8 --set plan.zero=3\n"
+    "  tessera verify --model llama3-8b --shrink --mesh dp=2,fsdp=4,tp=8\n"
     "  tessera verify --mesh dp=4 --show-ranks                   losses differ, parameters agree\n"
     "  tessera verify --mesh cp=2 --precision fp32 --json\n"
     "Exit code 1 when anything is off by more than the tolerance.";

@@ -25,19 +25,25 @@ void require_known_axis(const Axis& axis) {
       .help("axes are pp, dp, fsdp, cp and tp");
 }
 
-int size_of(const PlanRequest& request, std::string_view axis) {
-  for (const Axis& known : request.mesh)
-    if (known.name == axis) return known.size;
-  return 1;
+int size_of(const Mesh& mesh, std::string_view axis) {
+  const int known = mesh.find(axis);
+  return known < 0 ? 1 : mesh.size(known);
 }
 
-void require_zero_fits(const PlanRequest& request) {
-  if (request.zero < 0 || request.zero > 3)
-    throw user_error("plan.zero is {}, want 0, 1, 2 or 3", request.zero);
-  if (request.zero == 0 && size_of(request, "fsdp") > 1)
+// On one rank there is nothing to share, and nothing is said against any level.
+void require_zero_fits(int zero, const Mesh& mesh) {
+  if (zero < 0 || zero > 3)
+    throw user_error("plan.zero is {}, want auto, 0, 1, 2 or 3", zero).at("plan.zero");
+  if (zero == 0 && size_of(mesh, "fsdp") > 1)
     throw user_error("mesh fsdp = {} shards states, but plan.zero = 0 keeps them whole",
-                     size_of(request, "fsdp"))
-        .help("use plan.zero = 1, 2 or 3, or put the ranks on dp");
+                     size_of(mesh, "fsdp"))
+        .at("plan.zero")
+        .help("leave plan.zero out, or put the ranks on dp");
+  if (zero > 0 && mesh.num_ranks() > 1 && shard_axis_of(mesh) < 0)
+    throw user_error("plan.zero = {} shards states over fsdp or dp, but the mesh {} has neither",
+                     zero, to_string(mesh))
+        .at("plan.zero")
+        .help("leave plan.zero out, or add fsdp or dp to the mesh");
 }
 
 bool has_own_dims(const PlanRequest& request, std::string_view axis) {
@@ -51,8 +57,8 @@ bool heads_divide(const PlanSizes& sizes, int64_t tp) {
   return sizes.heads / sizes.kv_heads % (tp / shared) == 0;
 }
 
-void require_heads_divide(const PlanRequest& request, const PlanSizes& sizes) {
-  const int tp = size_of(request, "tp"), cp = size_of(request, "cp");
+void require_heads_divide(const PlanRequest& request, const Mesh& mesh, const PlanSizes& sizes) {
+  const int tp = size_of(mesh, "tp"), cp = size_of(mesh, "cp");
   if (sizes.heads == 0 || has_own_dims(request, "tp")) return;
   if (!heads_divide(sizes, tp)) {
     std::vector<int64_t> good;
@@ -119,6 +125,16 @@ std::vector<std::string> dims_of_axis(const PlanRequest& request, const std::str
 
 std::span<const std::string_view> known_axes() { return kAxes; }
 
+int shard_axis_of(const Mesh& mesh) {
+  for (const char* axis : {"fsdp", "dp"})
+    if (size_of(mesh, axis) > 1) return mesh.find(axis);
+  return -1;
+}
+
+int zero_level(const std::optional<int>& asked, const Mesh& mesh) {
+  return asked.value_or(size_of(mesh, "fsdp") > 1 ? 3 : 0);
+}
+
 const std::vector<std::string>& Plan::dims_of(int axis, std::string_view op, bool& own) const {
   own = false;
   for (const OwnDims& entry : own_dims)
@@ -131,12 +147,14 @@ const std::vector<std::string>& Plan::dims_of(int axis, std::string_view op, boo
 
 Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   for (const Axis& axis : request.mesh) require_known_axis(axis);
-  require_zero_fits(request);
-  require_heads_divide(request, sizes);
+  const Mesh asked(request.mesh);
+  const int zero = zero_level(request.zero, asked);
+  require_zero_fits(zero, asked);
+  require_heads_divide(request, asked, sizes);
   Plan plan{.mesh = Mesh(split_tensor_axis(request, sizes.kv_heads)),
             .dims = {},
             .own_dims = {},
-            .zero = request.zero,
+            .zero = zero,
             .shard_axis = -1,
             .zigzag = 1,
             .reduce_dtype = request.reduce_dtype,
@@ -146,7 +164,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
             .chunks = request.chunks,
             .recompute = request.recompute,
             .blocks_per_stage = request.blocks_per_stage};
-  if (size_of(request, "pp") > 1) plan.pipeline_axis = plan.mesh.find("pp");
+  if (size_of(asked, "pp") > 1) plan.pipeline_axis = plan.mesh.find("pp");
   for (const Axis& axis : plan.mesh.axes()) plan.dims.push_back(dims_of_axis(request, axis.name));
   for (const auto& own : request.dims)
     if (std::none_of(request.mesh.begin(), request.mesh.end(),
@@ -161,11 +179,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
     else
       plan.zigzag = plan.mesh.size(cp);
   }
-  if (request.zero > 0) {
-    const int fsdp = plan.mesh.find("fsdp"), dp = plan.mesh.find("dp");
-    plan.shard_axis = fsdp >= 0 && plan.mesh.size(fsdp) > 1 ? fsdp : dp;
-    if (plan.shard_axis >= 0 && plan.mesh.size(plan.shard_axis) == 1) plan.shard_axis = -1;
-  }
+  if (zero > 0) plan.shard_axis = shard_axis_of(plan.mesh);
   return plan;
 }
 

@@ -61,8 +61,34 @@ TEST(MakePlan, StatesAreShardedOverFsdpElseOverDp) {
   EXPECT_EQ(shard_axis({{"dp", 2}, {"fsdp", 1}}, 3), 0);
   EXPECT_EQ(shard_axis({{"tp", 2}, {"dp", 2}}, 1), 1);
   EXPECT_EQ(shard_axis({{"dp", 2}}, 0), -1);
-  EXPECT_EQ(shard_axis({{"dp", 1}, {"tp", 2}}, 3), -1);
-  EXPECT_EQ(shard_axis({{"tp", 2}}, 3), -1);
+  EXPECT_EQ(shard_axis({{"dp", 1}, {"fsdp", 1}}, 3), -1);
+}
+
+std::string refusal(const PlanRequest& request, const PlanSizes& sizes = {}) {
+  try {
+    make_plan(request, sizes);
+  } catch (const UserError& error) {
+    return error.message();
+  }
+  return "accepted";
+}
+
+TEST(MakePlan, ShardsAllWhereTheMeshHasFsdpAndNothingIsAsked) {
+  const auto zero = [](std::vector<Axis> mesh) {
+    return make_plan({.mesh = std::move(mesh)}, {}).zero;
+  };
+  EXPECT_EQ(zero({{"dp", 2}, {"fsdp", 2}}), 3);
+  EXPECT_EQ(zero({{"dp", 2}, {"fsdp", 1}}), 0);
+  EXPECT_EQ(zero({{"dp", 2}, {"tp", 2}}), 0);
+  EXPECT_EQ(zero({}), 0);
+}
+
+TEST(MakePlan, RefusesToShardWhereNoAxisCan) {
+  EXPECT_EQ(refusal({.mesh = {{"tp", 2}}, .zero = 3}),
+            "plan.zero = 3 shards states over fsdp or dp, but the mesh tp=2 has neither");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 1}, {"cp", 4}}, .zero = 1}),
+            "plan.zero = 1 shards states over fsdp or dp, but the mesh cp=4 has neither");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 1}}, .zero = 3}), "accepted");
 }
 
 TEST(MakePlan, ARingPermutesTheSequenceAndUlyssesSplitsHeadsInstead) {
@@ -93,23 +119,14 @@ TEST(MakePlan, TheUsersOwnListForTpServesBothOfItsParts) {
   EXPECT_EQ(plan.dims, (std::vector<Names>{{"group", "mlp"}, {"kv_heads", "mlp"}}));
 }
 
-std::string refusal(const PlanRequest& request, const PlanSizes& sizes = {}) {
-  try {
-    make_plan(request, sizes);
-  } catch (const UserError& error) {
-    return error.message();
-  }
-  return "accepted";
-}
-
 TEST(MakePlan, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal({.mesh = {{"rows", 2}}}), "mesh axis rows is not known");
   EXPECT_EQ(refusal({.mesh = {{"fsd", 2}}}), "mesh axis fsd is not known: did you mean fsdp?");
   EXPECT_EQ(refusal({.mesh = {{"dp", 0}}}), "mesh axis dp has size 0: use 1 or more");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}, {"dp", 2}}}), "mesh axis dp is given twice");
-  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = 4}), "plan.zero is 4, want 0, 1, 2 or 3");
-  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = -1}), "plan.zero is -1, want 0, 1, 2 or 3");
-  EXPECT_EQ(refusal({.mesh = {{"fsdp", 4}}}),
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = 4}), "plan.zero is 4, want auto, 0, 1, 2 or 3");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = -1}), "plan.zero is -1, want auto, 0, 1, 2 or 3");
+  EXPECT_EQ(refusal({.mesh = {{"fsdp", 4}}, .zero = 0}),
             "mesh fsdp = 4 shards states, but plan.zero = 0 keeps them whole");
   EXPECT_EQ(refusal({.mesh = {{"fsdp", 1}}}), "accepted");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .dims = {{"tp", {"mlp"}}}}),

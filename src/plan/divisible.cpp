@@ -85,8 +85,12 @@ Reason why_not_ranks(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_zero(const PlanTask&, const Candidate& candidate) {
-  if (candidate.zero > 0 || candidate.fsdp == 1) return {};
-  return fmt::format("fsdp ({}) shards states, and zero = 0 keeps them whole", candidate.fsdp);
+  if (candidate.zero == 0 && candidate.fsdp > 1)
+    return fmt::format("fsdp ({}) shards states, and zero = 0 keeps them whole", candidate.fsdp);
+  if (candidate.zero > 0 && candidate.ranks() > 1 && candidate.dp * candidate.fsdp == 1)
+    return fmt::format("zero = {} shards states over fsdp or dp, and there is neither",
+                       candidate.zero);
+  return {};
 }
 
 struct Test {
@@ -113,7 +117,7 @@ std::string_view summary(Obstacle obstacle) {
     case Obstacle::Ranks:
       return "the axes' product is not the number of ranks";
     case Obstacle::Zero:
-      return "fsdp without zero";
+      return "fsdp without zero, or zero with neither fsdp nor dp";
     case Obstacle::Tensor:
       return "tp does not divide heads, mlp or vocabulary, or leaves a node";
     case Obstacle::Context:

@@ -28,7 +28,7 @@ Candidate asked_for(const PlanTask& task, std::span<const Trial> ranked, std::st
       const int rest = task.ranks / candidate.ranks();
       (names(text, "zero") && candidate.zero == 0 ? candidate.dp : candidate.fsdp) = rest;
     }
-    if (!names(text, "zero") && candidate.zero == 0 && candidate.fsdp > 1) candidate.zero = 1;
+    if (!names(text, "zero")) candidate.zero = candidate.fsdp > 1 ? std::max(candidate.zero, 1) : 0;
     return candidate;
   };
   Candidate first = with_rest(ranked.front().candidate);

@@ -8,6 +8,7 @@
 
 #include "report/figure_text.h"
 #include "report/incidents.h"
+#include "train/plan_of_config.h"
 #include "train/progress.h"
 
 namespace tessera {
@@ -69,7 +70,7 @@ std::string exposed_advice(const RunRecord& record) {
   const bool sequence_parallel = record.config && record.config->plan.sequence_parallel;
   if (axis_size(record, "tp") > 1)
     add(sequence_parallel ? "a smaller tp" : "a smaller tp, or plan.sequence_parallel");
-  if (record.config && record.config->plan.zero == 3)
+  if (record.config && zero_of_config(*record.config) == 3)
     add("plan.zero = 2 if memory allows, or fsdp inside a node with dp between nodes");
   if (axis_size(record, "dp") * axis_size(record, "fsdp") > 1)
     add("a larger batch per rank, so that gradients travel less often for the same tokens");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/report.h"
+#include "train/plan_of_config.h"
 
 namespace tessera {
 namespace {
@@ -48,7 +49,7 @@ Json plan_json(const RunRecord& record) {
   return {{"model", preset_name(config)},
           {"parameters", or_null(facts.parameters)},
           {"mesh", to_string(Mesh(config.mesh))},
-          {"zero", config.plan.zero},
+          {"zero", zero_of_config(config)},
           {"sequence_parallel", config.plan.sequence_parallel},
           {"context", config.plan.context},
           {"schedule", config.plan.schedule},

@@ -67,7 +67,7 @@ struct CheckpointConfig {
 
 // How the step is spread over ranks; the mesh itself is Config::mesh.
 struct PlanConfig {
-  int64_t zero = 0;
+  std::string zero = "auto";
   bool sequence_parallel = false;
   std::string context = "ring";
   std::string reduce_dtype = "auto";

@@ -152,8 +152,9 @@ Choices schedule_names() {
 
 std::vector<ConfigField> plan_fields(PlanConfig& p) {
   return {
-      {"plan.zero", &p.zero, Bounds{0, 3},
-       "what rests in shards: 1 optimizer state, 2 gradients too, 3 parameters too; 0: nothing"},
+      {"plan.zero", &p.zero, Choices{"auto", "0", "1", "2", "3"},
+       "what rests in shards: 1 optimizer state, 2 gradients too, 3 parameters too; 0: nothing; "
+       "auto: 3 where the mesh has fsdp, else 0"},
       {"plan.sequence_parallel",
        &p.sequence_parallel,
        {},

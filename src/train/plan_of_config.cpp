@@ -61,7 +61,7 @@ Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
   const bool mlp = model.family == Family::Mlp;
   PlanRequest request{
       .mesh = config.mesh,
-      .zero = static_cast<int>(config.plan.zero),
+      .zero = zero_of_config(config),
       .sequence_parallel = config.plan.sequence_parallel,
       .context = config.plan.context == "ulysses" ? ContextKind::Ulysses : ContextKind::Ring,
       .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
@@ -91,6 +91,13 @@ Plan plan_of_config(const Config& config, const ModelConfig& model) {
         .help(fmt::format("use a multiple of 2 x cp: {} or {}",
                           std::max(chunks, seq / chunks * chunks), (seq / chunks + 1) * chunks));
   return plan;
+}
+
+int zero_of_config(const Config& config) {
+  const std::string& zero = config.plan.zero;
+  const std::optional<int> asked =
+      zero == "auto" ? std::nullopt : std::optional<int>(std::stoi(zero));
+  return zero_level(asked, Mesh(config.mesh));
 }
 
 DeviceProfile profile_of_config(const Config& config, int threads_per_rank) {

@@ -13,6 +13,9 @@ Plan plan_of_config(const Config& config, const ModelConfig& model);
 // The same for a model that will be shrunk: the config's sequence need not fit.
 Plan plan_to_shrink(const Config& config, const ModelConfig& model);
 
+// plan.zero with auto resolved by the mesh.
+int zero_of_config(const Config& config);
+
 // What the compiler may know of one rank.
 DeviceProfile profile_of_config(const Config& config, int threads_per_rank);
 

@@ -43,6 +43,12 @@ std::unique_ptr<Executor> executor_of(const Config& config, std::vector<Program>
        .observer = std::move(observer)});
 }
 
+std::string note_of_plan(const Plan& plan, const Program& program) {
+  if (plan.zero > 0 && plan.single())
+    return fmt::format("plan.zero = {} shards nothing on one rank", plan.zero);
+  return gathers_text(program);
+}
+
 }  // namespace
 
 RunExecutor make_run_executor(const Config& config, const ModelConfig& model, int threads,
@@ -57,7 +63,7 @@ RunExecutor make_run_executor(const Config& config, const ModelConfig& model, in
                    config, training_options(config, plan, per_rank));
   RunExecutor made{.executor = nullptr,
                    .facts = facts_of(config, model, compiled),
-                   .note = gathers_text(compiled.programs.front()),
+                   .note = note_of_plan(plan, compiled.programs.front()),
                    .warnings = {}};
   const std::vector<int> machines = world ? machines_of_ranks(*world) : std::vector<int>{};
   if (on_gpu && world) take_gpu_of_rank(world->rank(), machines);

@@ -65,7 +65,7 @@ std::vector<Axis> axes_of_user(const Mesh& mesh) {
 Plan plan_of(const std::string& input) {
   try {
     const Mesh mesh = parse_module(input).mesh;
-    PlanRequest request{.mesh = axes_of_user(mesh), .zero = mesh.find("fsdp") >= 0 ? 3 : 0};
+    PlanRequest request{.mesh = axes_of_user(mesh)};
     PlanSizes sizes;
     std::istringstream lines(input);
     for (std::string line; std::getline(lines, line);) {

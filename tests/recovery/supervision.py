@@ -175,10 +175,11 @@ def a_signal_before_the_first_moment_is_answered(binary, folder):
 
 def fewer_ranks_take_over(binary, folder):
     out = folder / "fewer"
-    run = Run(words(binary, out, LONG, 50000, ["--supervise", "--least-ranks", "2", "--patience", "0"]), folder / "fewer.log")
+    more = ["--supervise", "--least-ranks", "2", "--patience", "0", "--set", "plan.zero=1"]
+    run = Run(words(binary, out, LONG, 50000, more), folder / "fewer.log")
     try:
         deadline = time.monotonic() + 40
-        while "on with 2 ranks instead of 4: mesh pp=2" not in run.text():
+        while "mesh pp=2, plan.zero = 0: there is nothing left to shard" not in run.text():
             assert time.monotonic() < deadline, run.text()
             for process in run.ranks()[:1]:
                 os.kill(process, signal.SIGKILL)
