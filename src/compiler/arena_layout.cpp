@@ -121,9 +121,26 @@ class ArenaLayout {
   bool ends_segment(int block) const {
     return block + 1 == num_blocks() || segment_of(block + 1) != segment_of(block);
   }
-  // The stream that leaves this block outlives what its segment keeps.
-  bool leaves_checkpoint(int block) const { return recomputes() && ends_segment(block); }
+  // The stream that leaves this block goes to another stage, and is done with once it is sent.
+  bool leaves_stage(int block) const { return module_.stages > 1 && ends_stage(block); }
+  // It outlives what its segment keeps.
+  bool leaves_checkpoint(int block) const {
+    return recomputes() && ends_segment(block) && !leaves_stage(block);
+  }
   bool recomputes() const { return program_.recomputes; }
+
+  int64_t stream_bytes(int block) const {
+    const Graph& graph = class_of(block).graph;
+    const GraphOutput* stream = graph.find_output(OutputKind::Stream);
+    return stream ? align_up(graph.value(stream->value).type.bytes()) : 0;
+  }
+  // A stream that lies elsewhere leaves its place, the first in the slot, to what comes next.
+  void take_slot(int block, int64_t& segment) {
+    const bool elsewhere = leaves_stage(block) || leaves_checkpoint(block);
+    const int64_t moved = elsewhere ? stream_bytes(block) : 0;
+    slot_base_[static_cast<size_t>(block)] =
+        take(segment, class_of(block).slot_bytes - moved) - moved;
+  }
 
   // What one microbatch takes in each stage and segment; each block's place in it.
   void lay_out_stages() {
@@ -136,7 +153,7 @@ class ArenaLayout {
       const auto at = static_cast<size_t>(block);
       const Graph& graph = class_of(block).graph;
       StageBytes& stage = microbatches_.stages[stage_of(block)];
-      slot_base_[at] = take(segments[segment_of(block)], class_of(block).slot_bytes);
+      take_slot(block, segments[segment_of(block)]);
       if (begins_stage(block))
         stage.stream_in = stage.gradient_out = bytes_of_input(graph, InputKind::Stream);
       const int64_t gradient = bytes_of_input(graph, InputKind::OutputGradient);
@@ -144,7 +161,9 @@ class ArenaLayout {
         stage.gradient_in = gradient;
       else if (module_.split_backward)
         gradient_base_[at] = take(stage.inner_gradients, gradient);
-      if (leaves_checkpoint(block)) checkpoint_base_[at] = take(stage.checkpoints, gradient);
+      if (leaves_stage(block)) stage.stream_out = stream_bytes(block);
+      if (leaves_checkpoint(block))
+        checkpoint_base_[at] = take(stage.checkpoints, stream_bytes(block));
     }
   }
 
@@ -276,6 +295,7 @@ class ArenaLayout {
         }
         return stream_gradient(block - 1, repeat);
       case OutputKind::Stream:
+        if (leaves_stage(block)) repeat = Repeat::StreamOut;
         if (leaves_checkpoint(block)) repeat = Repeat::Checkpoint;
         return stream_offset(block);
     }
@@ -284,6 +304,7 @@ class ArenaLayout {
 
   // Where block `index` leaves the stream it returns.
   int64_t stream_offset(int index) const {
+    if (leaves_stage(index)) return 0;  // in a buffer of its own, as a call binds it
     if (leaves_checkpoint(index)) return checkpoint_base_[static_cast<size_t>(index)];
     const Graph& graph = class_of(index).graph;
     const GraphOutput* stream = graph.find_output(OutputKind::Stream);

@@ -204,6 +204,48 @@ TEST(ArenaLayout, OnlyBatchInputsGrowWithMicrobatches) {
   EXPECT_EQ(one.batch_input_stride, 4 * 128);
 }
 
+// The second of three stages, with so many blocks; gpipe keeps all microbatches.
+Program middle_stage(int blocks, RecomputeKind recompute, int microbatches) {
+  SmallModel model = small_model("Gpt");
+  model.config.layers = blocks + 2;
+  return compile(model.build(DType::Fp32, 1),
+                 {.plan = make_plan({.mesh = {{"pp", 3}},
+                                     .schedule = "gpipe",
+                                     .recompute = {.kind = recompute, .every = 1},
+                                     .blocks_per_stage = {2, blocks, 2}},
+                                    {}),
+                  .microbatches = microbatches})
+      .programs.at(1);
+}
+
+int64_t kept_per_microbatch(int blocks, RecomputeKind recompute) {
+  return (middle_stage(blocks, recompute, 12).slot_bytes -
+          middle_stage(blocks, recompute, 6).slot_bytes) /
+         6;
+}
+
+int64_t stream_bytes(const Program& program) {
+  const ProgramBlock& block = program.blocks.front();
+  const auto stream = std::find(block.repeats.begin(), block.repeats.end(), Repeat::StreamIn);
+  const auto buffer = static_cast<size_t>(stream - block.repeats.begin());
+  return align_up(program.class_of(block).buffers.at(buffer).type.bytes());
+}
+
+TEST(ArenaLayout, AStageThatIsRebuiltKeepsTheStreamsThatEnterItsBlocksAlone) {
+  const int64_t stream = stream_bytes(middle_stage(1, RecomputeKind::Blocks, 6));
+  for (const int blocks : {1, 2, 3})
+    EXPECT_EQ(kept_per_microbatch(blocks, RecomputeKind::Blocks), blocks * stream) << blocks;
+}
+
+TEST(ArenaLayout, AStageKeepsNoStreamThatOnlyTheNextOneReads) {
+  const int64_t stream = stream_bytes(middle_stage(1, RecomputeKind::None, 6)),
+                block = kept_per_microbatch(2, RecomputeKind::None) -
+                        kept_per_microbatch(1, RecomputeKind::None);
+  // Between two blocks the stream is kept by the one that returns it.
+  EXPECT_EQ(kept_per_microbatch(1, RecomputeKind::None), block);
+  EXPECT_GT(block, 2 * stream);
+}
+
 TEST(ArenaLayout, ATiedTableIsOneState) {
   const auto compiled = [](bool tied) {
     SmallModel model = small_model("Gpt");

@@ -10,11 +10,13 @@
 namespace tessera {
 namespace {
 
-constexpr std::array kMoving{Repeat::PerSlot,     Repeat::StreamIn,       Repeat::GradientIn,
-                             Repeat::GradientOut, Repeat::InnerGradients, Repeat::Checkpoint};
+constexpr std::array kMoving{Repeat::PerSlot,    Repeat::StreamIn,    Repeat::StreamOut,
+                             Repeat::GradientIn, Repeat::GradientOut, Repeat::InnerGradients,
+                             Repeat::Checkpoint};
 
 bool in_slot_arena(Repeat repeat) {
-  return repeat == Repeat::PerSlot || repeat == Repeat::StreamIn || repeat == Repeat::Checkpoint;
+  return repeat == Repeat::PerSlot || repeat == Repeat::StreamIn || repeat == Repeat::StreamOut ||
+         repeat == Repeat::Checkpoint;
 }
 
 bool is_rebuilt(RoutineKind routine) {
@@ -50,8 +52,9 @@ class ScriptLayout {
   Key key(const ScriptCall& call, Repeat repeat) const {
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
     const bool slot = repeat == Repeat::PerSlot;
+    const bool made_again = slot || repeat == Repeat::StreamOut;
     return {slot ? block.segment : block.stage, call.microbatch, repeat,
-            slot && request_.recomputes && is_rebuilt(call.routine)};
+            made_again && request_.recomputes && is_rebuilt(call.routine)};
   }
 
   int64_t bytes_of(const ProgramBlock& block, Repeat repeat) const {
@@ -60,6 +63,8 @@ class ScriptLayout {
     switch (repeat) {
       case Repeat::StreamIn:
         return stage.stream_in;
+      case Repeat::StreamOut:
+        return stage.stream_out;
       case Repeat::GradientIn:
         return stage.gradient_in;
       case Repeat::GradientOut:

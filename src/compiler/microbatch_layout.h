@@ -12,7 +12,8 @@ namespace tessera {
 
 // Of one microbatch.
 struct StageBytes {
-  int64_t stream_in = 0, gradient_in = 0, gradient_out = 0, inner_gradients = 0, checkpoints = 0;
+  int64_t stream_in = 0, stream_out = 0, gradient_in = 0, gradient_out = 0, inner_gradients = 0,
+          checkpoints = 0;
 };
 
 struct LayoutRequest {

@@ -14,8 +14,8 @@ namespace tessera {
 
 namespace {
 
-// Messages of one channel that are sent and not yet waited for: few enough for every backend.
-constexpr size_t kMostInFlight = 64;
+// Messages of one channel that are sent and not yet waited for: what they hold is kept until then.
+constexpr size_t kMostInFlight = 2;
 
 class ScriptWriter {
  public:
@@ -60,7 +60,6 @@ class ScriptWriter {
     std::vector<Action> forward;
     for (const Action& action : actions)
       if (action.kind == ActionKind::Forward) forward.push_back(action);
-    most_streams_ = 2;
     evaluates_ = true;
     run(forward);
   }
@@ -140,7 +139,7 @@ class ScriptWriter {
 
   void forward(const StageEdges& own, int microbatch) {
     if (own.stream_out != kNone)
-      await_sent(RoutineKind::StreamOutDone, own.last_block, most_streams_ - 1);
+      await_sent(RoutineKind::StreamOutDone, own.last_block, kMostInFlight - 1);
     if (own.stream_in != kNone) {
       if (own.stream_in_is_local)
         call(RoutineKind::StreamIn, own.first_block, microbatch, own.stream_in);
@@ -259,7 +258,6 @@ class ScriptWriter {
   std::vector<int> runs_;                         // by call
   int run_ = kNone;
   Action last_ = {};
-  size_t most_streams_ = kMostInFlight;
   bool evaluates_ = false;
 };
 

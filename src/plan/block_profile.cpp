@@ -47,6 +47,8 @@ int64_t scratch_of(const Graph& graph) {
 void add_bytes(const BlockClass& block_class, BlockProfile& profile) {
   const Graph& graph = block_class.graph;
   profile.kept_bytes = block_class.slot_bytes;
+  if (const GraphOutput* stream = graph.find_output(OutputKind::Stream))
+    profile.returned_bytes = align_up(graph.value(stream->value).type.bytes());
   for (const GraphInput& input : graph.inputs()) {
     const int64_t bytes = graph.value(input.value).type.bytes();
     if (input.kind == InputKind::Stream) profile.stream_bytes = bytes;

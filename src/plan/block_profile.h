@@ -17,14 +17,16 @@ struct BlockProfile {
   // Seconds. What is rebuilt counts to the input's gradient, and so does the whole backward where
   // the schedule does not take it apart.
   double forward = 0, input_grad = 0, weight_grad = 0;
-  int64_t kept_bytes = 0, stream_bytes = 0;  // from forward to backward; between blocks
+  // From forward to backward, the stream that it returns among them; of the stream that it takes;
+  // of the one that it returns.
+  int64_t kept_bytes = 0, stream_bytes = 0, returned_bytes = 0;
   int64_t weight_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;  // whole, before zero
 
   double seconds() const { return forward + input_grad + weight_grad; }
 };
 
-// Seconds of what happens to a block's states. Sums of gradients travel beside the backward of the
-// next block, are then settled, and what is updated is gathered where weights rest whole.
+// Seconds of what happens to a block's states. Sums of gradients travel beside the backwards that
+// follow, are then settled, and what is updated is gathered where weights rest whole.
 struct StateProfile {
   double travel = 0, settle = 0;  // at every reduction
   double gather = 0;              // where weights rest in parts: before every use

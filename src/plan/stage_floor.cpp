@@ -13,13 +13,15 @@ bool reduces_always(const Candidate& candidate) {
   return candidate.zero >= 2 && !splits_backward(candidate);
 }
 
-// A sum travels beside the backward of the next block, which is the one before it in the chain.
+// Gradients that rest whole are waited for when all is done. Those that come and go leave their
+// bytes to the block after the next, which waits: the sum travels beside the backward of the next
+// alone, which is the one before it in the chain.
 void add_states(const Candidate& candidate, std::span<const BlockFloor> blocks, StageFloor& floor) {
   double largest_gather = 0;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const StateProfile& states = *blocks[i].states;
-    floor.reduction += states.settle;
-    if (i > 0) {
+    if (candidate.zero >= 2 && i > 1) {
+      floor.reduction += states.settle;
       const BlockProfile& beside = *blocks[i - 1].block;
       const double hidden = splits_backward(candidate) ? beside.weight_grad : beside.input_grad;
       floor.reduction += std::max(0.0, states.travel - hidden);
@@ -30,6 +32,8 @@ void add_states(const Candidate& candidate, std::span<const BlockFloor> blocks, 
     floor.update += states.update;
   }
   floor.gather -= largest_gather;
+  if (!blocks.empty()) floor.last_travel = blocks.front().states->travel;
+  floor.adds_up = blocks.size() == 1;
 }
 
 // Whole weights of a block and of the next one, gathered ahead; the whole gradient of one.
@@ -53,15 +57,18 @@ void add_activations(const Candidate& candidate, std::span<const BlockFloor> blo
   const bool rebuilds = candidate.recompute == RecomputeKind::Blocks;
   const size_t root = static_cast<size_t>(std::lround(std::sqrt(blocks.size())));
   const size_t every = candidate.every > 0 ? static_cast<size_t>(candidate.every) : root;
+  const bool sends = candidate.pp > 1;
   double kept = 0;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const BlockProfile& block = *blocks[i].block;
     const bool begins = rebuilds ? i % every == 0 : i == 0;
+    const bool ends = i + 1 == blocks.size() || (rebuilds && (i + 1) % every == 0);
     if (begins) {
       kept = 0;
       floor.held_bytes += static_cast<double>(block.stream_bytes);
     }
     kept += static_cast<double>(block.kept_bytes);
+    if (ends && (rebuilds || sends)) kept -= static_cast<double>(block.returned_bytes);
     if (rebuilds) floor.rebuilt_bytes = std::max(floor.rebuilt_bytes, kept);
   }
   if (!rebuilds) floor.held_bytes += kept;
@@ -69,7 +76,7 @@ void add_activations(const Candidate& candidate, std::span<const BlockFloor> blo
 
 // When a rank has done all of its actions and its links all of their traffic.
 struct RankFloor {
-  double end = 0, traffic = 0;
+  double end = 0, traffic = 0, sums_end = 0;
   Action last = {.kind = ActionKind::WeightGrad, .stage = -1};
 };
 
@@ -96,6 +103,8 @@ class Timing {
       rank.end = std::max(rank.end, there[entry(schedule_, *other, action.microbatch)] + hop);
     }
     rank.end += seconds(action, rank);
+    if (reduces(action))
+      rank.sums_end = std::max(rank.sums_end, rank.end + stage(action.stage).last_travel);
     const size_t result = entry(schedule_, action.stage, action.microbatch);
     if (forward) activations_[result] = rank.end;
     if (gives_input_grad(action.kind)) gradients_[result] = rank.end;
@@ -109,7 +118,7 @@ class Timing {
       double own_update = 0;
       for (int s = 0; s < schedule_.num_stages(); ++s)
         if (rank_of(s) == static_cast<int>(at)) own_update += stage(s).update;
-      end = std::max({end, ranks_[at].end, ranks_[at].traffic});
+      end = std::max({end, ranks_[at].end, ranks_[at].traffic, ranks_[at].sums_end});
       update = std::max(update, own_update);
     }
     return end + update;
@@ -129,11 +138,16 @@ class Timing {
                      : action.kind == ActionKind::InputGrad  ? own.input_grad
                      : action.kind == ActionKind::WeightGrad ? own.weight_grad
                                                              : own.input_grad + own.weight_grad;
-    if (!frees_activations(action.kind)) return seconds;
-    const bool last = ++backwards_[static_cast<size_t>(action.stage)] == schedule_.microbatches;
-    if (!last && !reduces_always(candidate_)) return seconds;
+    if (frees_activations(action.kind)) ++backwards_[static_cast<size_t>(action.stage)];
+    if (!reduces(action)) return seconds;
     rank.traffic += own.travel;
     return seconds + own.reduction;
+  }
+
+  bool reduces(const Action& action) const {
+    return frees_activations(action.kind) &&
+           ((reduces_always(candidate_) && !stage(action.stage).adds_up) ||
+            backwards_[static_cast<size_t>(action.stage)] == schedule_.microbatches);
   }
 
   const Candidate& candidate_;

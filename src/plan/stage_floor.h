@@ -19,6 +19,8 @@ struct BlockFloor {
 struct StageFloor {
   double forward = 0, input_grad = 0, weight_grad = 0;  // seconds of one microbatch
   double reduction = 0;                                 // added to a backward that reduces
+  double last_travel = 0;         // of the sum that starts last, when that backward is done
+  bool adds_up = false;           // a single block need not reduce for every microbatch
   double travel = 0, gather = 0;  // of all blocks; the largest block's gather may be saved
   double update = 0;
   double hop = 0;            // from the stage before, or back to it

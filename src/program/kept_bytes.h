@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory in use while a script runs, for traces: what is always there, and what the blocks that ran
-// forward, or were rebuilt, keep until their backward. Checkpoints between rebuilt blocks are left
-// out.
+// forward, or were rebuilt, keep until their backward. Streams between stages and between rebuilt
+// blocks are left out.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,7 @@ class KeptBytes {
 
   // Of the rank while the call runs; calls come in the script's order.
   int64_t during(const ScriptCall& call) {
-    const int64_t block =
-        bytes_of(program_.class_of(program_.blocks[static_cast<size_t>(call.block)]));
+    const int64_t block = bytes_of(program_.blocks[static_cast<size_t>(call.block)]);
     if (call.routine == (program_.recomputes ? RoutineKind::Recompute : RoutineKind::Forward))
       kept_ += block;
     const int64_t now =
@@ -28,13 +27,13 @@ class KeptBytes {
   }
 
  private:
-  static int64_t bytes_of(const ProgramClass& program_class) {
+  int64_t bytes_of(const ProgramBlock& block) const {
+    const ProgramClass& program_class = program_.class_of(block);
     int64_t bytes = 0;
     for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
-      for (const int result : instruction.results) {
-        const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
-        if (buffer.lifetime == Lifetime::Slot) bytes += buffer.type.bytes();
-      }
+      for (const int result : instruction.results)
+        if (block.repeats[static_cast<size_t>(result)] == Repeat::PerSlot)
+          bytes += program_class.buffers[static_cast<size_t>(result)].type.bytes();
     return bytes;
   }
 

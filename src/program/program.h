@@ -26,13 +26,14 @@ enum class Repeat : uint8_t {
   Once,
   PerSlot,
   StreamIn,
+  StreamOut,
   GradientIn,
   GradientOut,
   InnerGradients,
   Checkpoint,
   PerMicrobatch
 };
-inline constexpr int kNumRepeats = 8;
+inline constexpr int kNumRepeats = 9;
 
 // A buffer as a block class sees it; a block gives it an offset in its arena.
 struct Buffer {
@@ -116,7 +117,7 @@ struct ScriptCall {
   std::vector<bool>
       accumulate;  // by accumulator write of the routine, in order: add instead of write
   // By Repeat, in bytes. In the slot arena: what the microbatch's segment keeps, what came from the
-  // stage before, the stream between segments. In the window arena: the gradients that come into
+  // stage before, what goes to the next one, the streams between segments. In the window arena: the gradients that come into
   // and go out of the stage and, where the backward is split, those between its blocks.
   std::array<int64_t, kNumRepeats> bases = {};
   int channel = -1;  // of Program::channels, that a call between stages goes through
