@@ -16,6 +16,8 @@ namespace {
 
 // Messages of one channel that are sent and not yet waited for: what they hold is kept until then.
 constexpr size_t kMostInFlight = 2;
+// Sums of gradients on their way at once.
+constexpr size_t kMostSums = 16;
 
 class ScriptWriter {
  public:
@@ -47,9 +49,10 @@ class ScriptWriter {
     if (!actions.empty()) receive(actions.front());
     for (size_t i = 0; i < actions.size(); ++i) {
       if (i + 1 < actions.size()) receive(actions[i + 1]);
+      comes_again_ = next_weight_grad_is_of(actions[i].stage, actions, i + 1);
       run(actions[i]);
     }
-    settle();
+    settle_where([](const Sum&) { return true; });
     for (const auto& [key, sent] : sent_)
       for (const int microbatch : sent) call(key.first, key.second, microbatch, channel_of(key));
     sent_.clear();
@@ -75,8 +78,15 @@ class ScriptWriter {
 
  private:
   using Sender = std::pair<RoutineKind, int>;  // what waits until it is sent, and its block
+  struct Sum {
+    int block, microbatch;
+  };
 
   int num_blocks() const { return static_cast<int>(program_.blocks.size()); }
+  static bool next_weight_grad_is_of(int stage, const std::vector<Action>& actions, size_t from) {
+    while (from < actions.size() && !frees_activations(actions[from].kind)) ++from;
+    return from < actions.size() && actions[from].stage == stage;
+  }
   const StageEdges& stage(const Action& action) const { return stages_.edges.at(action.stage); }
   int channel_of(const Sender& sender) const {
     const StageEdges& edges =
@@ -112,12 +122,6 @@ class ScriptWriter {
       call(RoutineKind::GradientIn, own.last_block, action.microbatch, own.gradient_in);
   }
 
-  // And then waits for the sum that travelled meanwhile.
-  void compute(RoutineKind routine, int block, int microbatch) {
-    call(routine, block, microbatch);
-    settle();
-  }
-
   // Whether the taker has begun to receive it, by the times of the schedule.
   bool is_taken(const Sender& sender, int microbatch) const {
     const int stage = program_.blocks[static_cast<size_t>(sender.second)].stage;
@@ -146,7 +150,7 @@ class ScriptWriter {
       call(RoutineKind::StreamInDone, own.first_block, microbatch, own.stream_in);
     }
     for (int block = own.first_block; block <= own.last_block; ++block)
-      compute(evaluates_ ? RoutineKind::Evaluate : RoutineKind::Forward, block, microbatch);
+      call(evaluates_ ? RoutineKind::Evaluate : RoutineKind::Forward, block, microbatch);
     if (own.stream_out == kNone) return;
     call(RoutineKind::StreamOut, own.last_block, microbatch, own.stream_out);
     sent_[{RoutineKind::StreamOutDone, own.last_block}].push_back(microbatch);
@@ -184,43 +188,64 @@ class ScriptWriter {
       return;
     int first = last;
     while (first > own.first_block && segment(first - 1) == segment(last)) --first;
-    for (int block = first; block <= last; ++block)
-      compute(RoutineKind::Recompute, block, microbatch);
+    for (int block = first; block <= last; ++block) call(RoutineKind::Recompute, block, microbatch);
   }
 
-  // Sums of a block's gradients travel while the next block computes, of this action or, where a
-  // stage before waits for its gradient, of the one after it. Where the backward is
-  // split some parameters' gradients come with the input's: a sum is taken only when all of the
-  // block's are there for the same microbatches.
+  bool comes_and_goes(int block) const {
+    return reduces_every_microbatch(module_.class_of(module_.blocks[static_cast<size_t>(block)]));
+  }
+
+  // A block's sum starts as soon as its gradient is whole, and travels until somebody needs it or
+  // its bytes: at the latest until the rank has done all of its actions, so that no stage waits for
+  // a gradient behind it. Where the backward is split some parameters' gradients come with the
+  // input's: a sum is taken only when all of the block's are there for the same microbatches.
+  // Gradients that come and go are summed for each microbatch, to leave their bytes to another
+  // block; a stage's only block adds up in place while no other stage's turn is next.
   void weight_gradients(const StageEdges& own, int microbatch, RoutineKind routine) {
     const bool last = is_last(own);
     const bool whole =
         !module_.split_backward || input_grads_[own.first_block] == backwards_[own.first_block];
+    const bool adds_up = own.first_block == own.last_block && comes_again_;
     for (int block = own.last_block; block >= own.first_block; --block) {
       if (routine != RoutineKind::WeightGrad) rebuild(own, block, microbatch);
       call_backward(routine, block, microbatch);
-      const BlockClass& block_class = module_.class_of(module_.blocks[static_cast<size_t>(block)]);
-      const bool due = last || (whole && reduces_every_microbatch(block_class));
-      if (!due || !has(RoutineKind::Reduce, block)) continue;
-      settle();
-      call(RoutineKind::Reduce, block, microbatch);
-      travelling_ = {block, microbatch};
+      const bool due = last || (whole && comes_and_goes(block) && !adds_up);
+      if (due && has(RoutineKind::Reduce, block)) start_sum(block, microbatch);
     }
-    if (own.gradient_out == kNone) settle();
+    if (own.gradient_out == kNone)
+      settle_where([&](const Sum& sum) { return comes_and_goes(sum.block); });
   }
 
-  // Waits for the sum that travels, if one does.
-  void settle() {
-    if (travelling_.first != kNone)
-      call(RoutineKind::Settle, travelling_.first, travelling_.second);
-    travelling_ = {kNone, kNone};
+  void start_sum(int block, int microbatch) {
+    if (sums_.size() == kMostSums) {
+      const int oldest = sums_.front().block;
+      settle_where([&](const Sum& sum) { return sum.block == oldest; });
+    }
+    call(RoutineKind::Reduce, block, microbatch);
+    sums_.push_back({block, microbatch});
   }
 
-  // A gradient whose sum travels is not written.
+  // Waits for those sums, the oldest first.
+  template <typename Which>
+  void settle_where(Which&& which) {
+    std::deque<Sum> left;
+    for (const Sum& sum : sums_)
+      if (which(sum))
+        call(RoutineKind::Settle, sum.block, sum.microbatch);
+      else
+        left.push_back(sum);
+    sums_ = std::move(left);
+  }
+
+  // A gradient whose sum travels is not written. Of those that come and go at most two are there at
+  // once, of an even and of an odd block: they take turns in the bytes of two.
   void call_backward(RoutineKind routine, int block, int microbatch) {
     const ScriptCall next{.routine = routine, .block = block, .accumulate = {}};
-    const std::vector<int>& written = uses_.gradients_written(next);
-    if (std::find(written.begin(), written.end(), travelling_.first) != written.end()) settle();
+    for (const int written : uses_.gradients_written(next))
+      settle_where([&](const Sum& sum) {
+        return sum.block == written || (comes_and_goes(sum.block) && comes_and_goes(written) &&
+                                        (sum.block - written) % 2 == 0);
+      });
     call(routine, block, microbatch);
   }
 
@@ -236,7 +261,6 @@ class ScriptWriter {
     for (int block = own.last_block; block >= own.first_block; --block) {
       rebuild(own, block, microbatch);
       call_backward(RoutineKind::InputGrad, block, microbatch);
-      settle();
     }
     give_gradient(own, microbatch);
   }
@@ -252,12 +276,13 @@ class ScriptWriter {
   double now_ = 0;  // by the times of the schedule
   FlatUses uses_;
   Script script_;
-  std::map<Sender, std::deque<int>> sent_;        // microbatches under way
-  std::map<int, int> input_grads_, backwards_;    // so far, by a stage's first block
-  std::pair<int, int> travelling_{kNone, kNone};  // block and microbatch of a sum on its way
-  std::vector<int> runs_;                         // by call
+  std::map<Sender, std::deque<int>> sent_;      // microbatches under way
+  std::map<int, int> input_grads_, backwards_;  // so far, by a stage's first block
+  std::deque<Sum> sums_;                        // on their way
+  std::vector<int> runs_;                       // by call
   int run_ = kNone;
   Action last_ = {};
+  bool comes_again_ = false;  // the next weight gradients of this rank are of the same stage
   bool evaluates_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
+#include "compiler/flat_uses.h"
 #include "exec/testing/small_models.h"
 
 namespace tessera {
@@ -93,6 +94,70 @@ TEST(Scripts, ARankWithTheEmbeddingAloneTrainsWhereTheBackwardIsSplit) {
       compile(model.build(DType::Fp32, 2, HeadKind::Loss), {.plan = plan, .microbatches = blocks});
   const std::vector<std::string> first = calls(split.programs.front(), "train_step");
   EXPECT_EQ(std::count(first.begin(), first.end(), "weight_grad embedding 0"), 1);
+}
+
+Compiled pipeline_of_replicas(int zero, const std::string& schedule) {
+  SmallModel model = small_model("Llama");
+  model.config.layers = 6;
+  const Plan plan = make_plan({.mesh = {{"pp", 2}, {"dp", 2}}, .zero = zero, .schedule = schedule},
+                              {.kv_heads = model.config.kv_heads, .heads = model.config.heads});
+  return compile(model.build(DType::Fp32, 2, HeadKind::Loss), {.plan = plan, .microbatches = 4});
+}
+
+TEST(Scripts, APipelineWaitsForItsSumsWhenItsLastGradientIsSent) {
+  for (const int zero : {0, 1})
+    for (const char* schedule : {"1f1b", "gpipe", "zb_h1"})
+      for (const Program& program : pipeline_of_replicas(zero, schedule).programs) {
+        const std::vector<ScriptCall>& script = program.script("train_step").calls;
+        const auto is = [](RoutineKind routine) {
+          return [=](const ScriptCall& call) { return call.routine == routine; };
+        };
+        const auto settle = std::find_if(script.begin(), script.end(), is(RoutineKind::Settle));
+        ASSERT_NE(settle, script.end());
+        EXPECT_TRUE(std::none_of(settle, script.end(),
+                                 [](const ScriptCall& call) {
+                                   return call.routine == RoutineKind::GradientOut ||
+                                          is_backward(call.routine);
+                                 }))
+            << schedule << ", zero " << zero;
+      }
+}
+
+// Stages of one block, two on each rank: B B of one, then B B of the other.
+TEST(Scripts, AStagesOnlyBlockAddsUpUntilAnotherStagesTurn) {
+  SmallModel model = small_model("Llama");
+  model.config.layers = 2;
+  const Plan plan = make_plan({.mesh = {{"pp", 2}, {"dp", 2}},
+                               .zero = 2,
+                               .schedule = "interleaved_1f1b",
+                               .chunks = 2,
+                               .blocks_per_stage = {1, 1, 1, 1}},
+                              {.kv_heads = model.config.kv_heads, .heads = model.config.heads});
+  const Compiled compiled =
+      compile(model.build(DType::Fp32, 2, HeadKind::Loss), {.plan = plan, .microbatches = 4});
+  for (const Program& program : compiled.programs) {
+    const std::vector<ScriptCall>& script = program.script("train_step").calls;
+    const auto count = [&](RoutineKind routine) {
+      return std::count_if(script.begin(), script.end(),
+                           [=](const ScriptCall& call) { return call.routine == routine; });
+    };
+    EXPECT_EQ(count(RoutineKind::Backward), 8);
+    EXPECT_EQ(count(RoutineKind::Reduce), 4);
+  }
+}
+
+// With zero 2 in every microbatch.
+TEST(Scripts, NothingIsWaitedForBetweenABackwardAndItsMessage) {
+  for (const int zero : {1, 2, 3})
+    for (const Program& program : pipeline_of_replicas(zero, "1f1b").programs) {
+      const std::vector<ScriptCall>& script = program.script("train_step").calls;
+      for (size_t i = 0; i < script.size(); ++i)
+        if (script[i].routine == RoutineKind::GradientOut) {
+          size_t before = i - 1;
+          while (script[before].routine == RoutineKind::Reduce) --before;
+          EXPECT_EQ(script[before].routine, RoutineKind::Backward) << zero << ", call " << i;
+        }
+    }
 }
 
 TEST(Scripts, TheFirstMicrobatchWritesAGradientAndLaterOnesAdd) {
