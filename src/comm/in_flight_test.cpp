@@ -105,7 +105,7 @@ TEST_P(CollectivesInFlight, SlotsAreUsedAgainWithoutMixingSmallAndLargeCollectiv
 // everything, have read nothing yet: what it left there for them must stay.
 TEST_P(CollectivesInFlight, ASlotIsNotUsedAgainBeforeEveryPeerHasReadIt) {
   backend().each_rank(ranks(), 60, [&](RankWorld& world, const Allocate& allocate) {
-    constexpr int kCollectives = 128;  // as many as may be in flight
+    constexpr int kCollectives = 128;  // as many as have a mailbox from the beginning
     const auto group = world.everyone("all"), side = world.everyone("side");
     std::vector<float*> values;
     std::vector<Ticket> tickets;
@@ -128,6 +128,64 @@ TEST_P(CollectivesInFlight, ASlotIsNotUsedAgainBeforeEveryPeerHasReadIt) {
     }
     for (int i = kCollectives; i < 2 * kCollectives; ++i) start(i);
     for (int i = kCollectives; i < 2 * kCollectives; ++i) finish(i);
+  });
+}
+
+// As the gradient sum of a pipeline's first chunk, which is waited for at the end of the step.
+TEST_P(CollectivesInFlight, OneMayStayInFlightWhileHundredsComeAndGo) {
+  backend().each_rank(ranks(), 60, [&](RankWorld& world, const Allocate& allocate) {
+    const auto group = world.everyone("all");
+    constexpr int64_t kCount = 400;
+    float* early = allocate_floats(allocate, kCount);
+    float* sum = allocate_floats(allocate, 1);
+    float* mine = allocate_floats(allocate, 1);
+    float* received = allocate_floats(allocate, 1);
+    std::fill_n(early, kCount, 1.0F);
+    *mine = static_cast<float>(world.rank());
+    const int to = (world.rank() + 1) % ranks(), from = (world.rank() + ranks() - 1) % ranks();
+    const Ticket stays = group->start(all_reduce(early, kCount, "early"));
+    for (int round = 0; round < 300; ++round) {
+      *sum = static_cast<float>(round);
+      const Ticket summed = group->start(all_reduce(sum, 1, "sum"));
+      if (ranks() > 1) {
+        const Ticket sent = group->start(send(mine, 1, to));
+        group->wait(group->start(recv(received, 1, from)));
+        group->wait(sent);
+        ASSERT_EQ(*received, static_cast<float>(from));
+      }
+      group->wait(summed);
+      ASSERT_EQ(*sum, static_cast<float>(round * ranks()));
+    }
+    group->wait(stays);
+    expect_all(early, kCount, static_cast<float>(ranks()));
+  });
+}
+
+TEST_P(CollectivesInFlight, HundredsMayBeInFlightAtOnce) {
+  backend().each_rank(ranks(), 60, [&](RankWorld& world, const Allocate& allocate) {
+    constexpr int kEach = 300;
+    constexpr int64_t kCount = 300;  // too much to travel with the header
+    const auto group = world.everyone("all");
+    const int to = (world.rank() + 1) % ranks(), from = (world.rank() + ranks() - 1) % ranks();
+    for (int step = 0; step < 2; ++step) {
+      std::vector<float*> sums, sent, received;
+      std::vector<Ticket> tickets;
+      for (int i = 0; i < kEach; ++i) {
+        for (std::vector<float*>* each : {&sums, &sent, &received})
+          each->push_back(allocate_floats(allocate, kCount));
+        std::fill_n(sums[i], kCount, static_cast<float>(i));
+        std::fill_n(sent[i], kCount, static_cast<float>(world.rank() + i));
+        tickets.push_back(group->start(all_reduce(sums[i], kCount, "sum")));
+        if (ranks() == 1) continue;
+        tickets.push_back(group->start(send(sent[i], kCount, to)));
+        tickets.push_back(group->start(recv(received[i], kCount, from)));
+      }
+      for (auto ticket = tickets.rbegin(); ticket != tickets.rend(); ++ticket) group->wait(*ticket);
+      for (int i = 0; i < kEach; ++i) {
+        expect_all(sums[i], kCount, static_cast<float>(i * ranks()));
+        if (ranks() > 1) expect_all(received[i], kCount, static_cast<float>(from + i));
+      }
+    }
   });
 }
 

@@ -2,6 +2,7 @@
 #include "comm/local/local_communicator.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace tessera {
 namespace {
@@ -19,30 +20,22 @@ LocalCommunicator::LocalCommunicator(LocalWorld& world, Channel& channel, std::s
       static_cast<int>(std::find(members.begin(), members.end(), world.rank()) - members.begin());
   TESSERA_CHECK(member_ < channel.size, "rank {} is not in {}", world.rank(),
                 group_text(name_, members));
-  in_flight_.resize(kSlots);
   scratch_.sources.reserve(members.size());
   scratch_.targets.reserve(members.size());
 }
 
 LocalCommunicator::~LocalCommunicator() {
-  bool unwinding = false;
-  for (size_t slot = 0; slot < in_flight_.size(); ++slot) {
-    if (!active_[slot]) continue;
-    unwinding = true;
-    world_.forget_receive(&in_flight_[slot]);
-  }
-  if (unwinding) world_.hub().abandon(world_.rank());
+  if (!in_flight_.has_any_in_flight()) return;
+  in_flight_.for_each_in_flight(
+      [this](const LocalOperation& each) { world_.forget_receive(&each); });
+  world_.hub().abandon(world_.rank());
 }
 
 Ticket LocalCommunicator::start(const Collective& collective) {
   check_collective(collective, member_, size());
-  const Ticket ticket = next_ticket_++;
-  const auto slot = static_cast<size_t>(ticket % kSlots);
-  InFlight& op = in_flight_[slot];
-  TESSERA_CHECK(!active_[slot], "{}: more than {} collectives in flight; wait for some of them",
-                group_text(name_, channel_.members()), kSlots);
+  const Ticket ticket = in_flight_.take([] { return std::make_unique<LocalOperation>(); });
+  LocalOperation& op = *in_flight_.find(ticket);
   op.group = &name_;
-  active_[slot] = true;
   if (in_pair(collective.kind)) {
     start_in_pair(op, collective);
     return ticket;
@@ -51,13 +44,12 @@ Ticket LocalCommunicator::start(const Collective& collective) {
   op.member = member_;
   op.header = header_of(collective, started_++);
   op.inlined = input_bytes(op.header, size()) <= kInlineBytes;
-  claim_slot(op);
   publish(op, collective);
   return ticket;
 }
 
 // A pair's channel has two members, the sender first.
-void LocalCommunicator::start_in_pair(InFlight& op, const Collective& collective) {
+void LocalCommunicator::start_in_pair(LocalOperation& op, const Collective& collective) {
   const bool sends = collective.kind == CollectiveKind::Send;
   const int from = sends ? member_ : collective.root, to = sends ? collective.root : member_;
   TESSERA_CHECK(from != to, "{} {} of {} to itself", tessera::name(collective.kind),
@@ -69,25 +61,37 @@ void LocalCommunicator::start_in_pair(InFlight& op, const Collective& collective
   op.member = sends ? 0 : 1;
   op.header = header_of(collective, pair.started++);
   op.inlined = input_bytes(op.header, 2) <= kInlineBytes;
-  claim_slot(op);
   publish(op, collective);
   world_.hub().seat(op.channel->ranks[1 - op.member]).bell.bump();
   if (!sends) world_.add_receive(&op);
 }
 
-// Who has waited for the slot's last use knows that everybody started it; those that were inlined
-// may still be read.
-void LocalCommunicator::claim_slot(const InFlight& op) {
-  if (op.header.number < kSlots) return;
-  InFlight last = op;
-  last.header = op.mailbox(op.member).header;
+// One that this rank is done with, once its peers are, which may still read what was inlined: so a
+// rank cannot run far ahead of them. Else all of the chain are in flight, and one more is made.
+Mailbox& LocalCommunicator::claim_mailbox(const LocalOperation& op) {
+  Mailbox* each = &op.channel->first_of_chain(op.member, op.header.number);
+  while (stage_of(each->word.value.load(std::memory_order_acquire)) == Stage::Started) {
+    if (!each->next.load(std::memory_order_relaxed)) {
+      Mailbox& made = world_.hub().another_mailbox();
+      made.word.value = word_at(op.header.number, Stage::Free);
+      each->next.store(&made, std::memory_order_release);
+      return made;
+    }
+    each = each->next.load(std::memory_order_relaxed);
+  }
+  if (stage_of(each->word.value.load(std::memory_order_acquire)) == Stage::Free) return *each;
+  LocalOperation last = op;
+  last.header = each->header;
   for (int other = 0; other < op.channel->size; ++other)
     if (other != op.member) world_.await(last, other, Stage::Done);
+  return *each;
 }
 
-void LocalCommunicator::publish(InFlight& op, Collective collective) {
+void LocalCommunicator::publish(LocalOperation& op, Collective collective) {
   if (!op.inlined) op.staged = world_.staging().stage(collective, size());
-  Mailbox& mailbox = op.mailbox(op.member);
+  op.record = world_.record().start(op.header, name_);
+  Mailbox& mailbox = claim_mailbox(op);
+  op.own_mailbox = &mailbox;
   mailbox.header = op.header;
   mailbox.input = collective.input;
   mailbox.input_parts = collective.input_parts;
@@ -95,19 +99,20 @@ void LocalCommunicator::publish(InFlight& op, Collective collective) {
   mailbox.output_parts = collective.output_parts;
   const bool has_input = collective.input && collective.input_parts.elements() > 0;
   if (op.inlined && has_input) move_inline(op, reads_many_parts(collective.kind) ? size() : 1);
-  op.record = world_.record().start(op.header, name_);
-  op.channel->last_started[op.member].store(op.header.number, std::memory_order_release);
   mailbox.word.set(word_at(op.header.number, Stage::Started));
+  MemberProgress& progress = op.channel->progress[op.member];
+  progress.last.store(&mailbox, std::memory_order_release);
+  progress.started.set(static_cast<uint32_t>(op.header.number) + 1);
 }
 
 void LocalCommunicator::wait(Ticket ticket) {
-  const auto slot = static_cast<size_t>(ticket % kSlots);
-  const InFlight& op = in_flight_[slot];
-  TESSERA_CHECK(active_[slot], "{}: ticket {} is not in flight", name_, ticket);
+  const LocalOperation* found = in_flight_.find(ticket);
+  TESSERA_CHECK(found, "{}: ticket {} is not in flight", name_, ticket);
+  const LocalOperation& op = *found;
   switch (op.header.kind) {
     case CollectiveKind::Send:
       if (!op.inlined) world_.await_sent(op);
-      op.mailbox(op.member).word.set(word_at(op.header.number, Stage::Done));
+      op.own_mailbox->word.set(word_at(op.header.number, Stage::Done));
       break;
     case CollectiveKind::Recv:
       world_.await_received(op);
@@ -117,10 +122,10 @@ void LocalCommunicator::wait(Ticket ticket) {
   }
   if (!op.inlined) world_.staging().give_back(op.staged);
   world_.record().end(op.record);
-  active_[slot] = false;
+  in_flight_.give_back(ticket);
 }
 
-void LocalCommunicator::wait_for_all(const InFlight& op) {
+void LocalCommunicator::wait_for_all(const LocalOperation& op) {
   for (int other = 0; other < op.channel->size; ++other) {
     if (other == op.member) continue;
     world_.await(op, other, Stage::Started);
@@ -129,7 +134,7 @@ void LocalCommunicator::wait_for_all(const InFlight& op) {
   world_.begin_touching(op);
   move_parts(op, scratch_);
   world_.end_touching();
-  op.mailbox(op.member).word.set(word_at(op.header.number, Stage::Done));
+  op.own_mailbox->word.set(word_at(op.header.number, Stage::Done));
   for (int other = 0; !op.inlined && other < op.channel->size; ++other)
     if (other != op.member) world_.await(op, other, Stage::Done);
 }

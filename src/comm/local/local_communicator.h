@@ -3,15 +3,13 @@
 // peers' buffers directly. wait returns only when no peer touches this rank's buffers any more.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "comm/communicator.h"
 #include "comm/local/local_world.h"
 #include "comm/local/move_parts.h"
+#include "comm/ticket_table.h"
 
 namespace tessera {
 
@@ -33,10 +31,10 @@ class LocalCommunicator : public Communicator {
     Channel* channel = nullptr;
     int64_t started = 0;
   };
-  void claim_slot(const InFlight& op);
-  void publish(InFlight& op, Collective collective);
-  void start_in_pair(InFlight& op, const Collective& collective);
-  void wait_for_all(const InFlight& op);
+  Mailbox& claim_mailbox(const LocalOperation& op);
+  void publish(LocalOperation& op, Collective collective);
+  void start_in_pair(LocalOperation& op, const Collective& collective);
+  void wait_for_all(const LocalOperation& op);
 
   LocalWorld& world_;
   Channel& channel_;
@@ -44,9 +42,7 @@ class LocalCommunicator : public Communicator {
   int member_ = -1;
   int64_t started_ = 0;
   std::map<std::pair<int, int>, Pair> pairs_;  // by sender and receiver
-  Ticket next_ticket_ = 0;
-  std::vector<InFlight> in_flight_;
-  std::array<std::atomic<bool>, kSlots> active_{};  // by slot: started and not yet waited for
+  TicketTable<LocalOperation> in_flight_;
   MoveScratch scratch_;
 };
 

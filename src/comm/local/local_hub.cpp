@@ -77,7 +77,7 @@ T* LocalHub::make(int64_t count) {
   const int64_t begin = control_->control_used.fetch_add(bytes);
   if (begin + bytes > control_bytes_)
     throw user_error("no room left for groups: {} MB are taken", control_bytes_ >> 20)
-        .help("make each group once and keep it");
+        .help("make each group once and keep it, and have fewer collectives in flight");
   // Mailboxes are left as the mapping has them, zero, so that unused slots cost no memory.
   if constexpr (std::is_same_v<T, Mailbox>) return reinterpret_cast<T*>(base_ + begin);
   return new (base_ + begin) T[static_cast<size_t>(count)]{};
@@ -116,13 +116,14 @@ Channel& LocalHub::channel(const Channel* parent, const std::vector<int>& ranks,
   channel->size = static_cast<int32_t>(size);
   channel->ranks = make<int32_t>(size);
   std::copy(ranks.begin(), ranks.end(), channel->ranks);
-  channel->last_started = make<std::atomic<int64_t>>(size);
-  for (int64_t i = 0; i < size; ++i) channel->last_started[i] = -1;
-  channel->mailboxes = make<Mailbox>(size * kSlots);
+  channel->progress = make<MemberProgress>(size);
+  channel->mailboxes = make<Mailbox>(size * kChains);
   channel->next = control_->channels;
   control_->channels = channel;
   return *channel;
 }
+
+Mailbox& LocalHub::another_mailbox() { return *make<Mailbox>(1); }
 
 void LocalHub::fail(int rank, int guilty_rank, Failure::Kind kind, const std::string& text) {
   seats_[rank].life = Seat::Failed;

@@ -39,6 +39,7 @@ class LocalHub {
 
   Seat& seat(int rank) const { return seats_[rank]; }
   Channel& channel(const Channel* parent, const std::vector<int>& ranks, int occurrence);
+  Mailbox& another_mailbox();  // kept with the hub
 
   // Records the first failure and returns once no rank reads another's memory any more.
   void fail(int rank, int guilty_rank, Failure::Kind kind, const std::string& text);

@@ -46,59 +46,80 @@ bool LocalWorld::is_ahead(int other_rank) const {
          hub_.seat(other_rank).steps.begun > hub_.seat(rank_).steps.begun;
 }
 
-void LocalWorld::await(const InFlight& op, int other, Stage stage) {
-  SharedWord& word = op.mailbox(other).word;
-  const uint32_t target = word_at(op.header.number, stage);
-  const auto there = [&] { return reached(word.value.load(std::memory_order_acquire), target); };
-  if (there()) return;
+bool LocalOperation::has_reached(int other, Stage stage) const {
+  if (!channel->has_started(other, header.number)) return false;
+  if (stage == Stage::Started) return true;
+  const Mailbox* theirs = channel->find(other, header.number);
+  return !theirs || reached(theirs->word.value.load(std::memory_order_acquire),
+                            word_at(header.number, Stage::Done));
+}
+
+LocalOperation::Awaited LocalOperation::awaited(int other) const {
+  Mailbox* theirs =
+      channel->has_started(other, header.number) ? channel->find(other, header.number) : nullptr;
+  if (theirs) return {&theirs->word, word_at(header.number, Stage::Done)};
+  return {&channel->progress[other].started, static_cast<uint32_t>(header.number) + 1};
+}
+
+void LocalWorld::await(const LocalOperation& op, int other, Stage stage) {
+  if (op.has_reached(other, stage)) return;
   const Clock::time_point begin = Clock::now();
   while (hub_.spins() && Clock::now() - begin < kSpin)
-    if (there()) return;
-  record().wait_for(op.record, op.channel->ranks[other], &word.value, target);
+    if (op.has_reached(other, stage)) return;
   double sleep = kShortestSleepSeconds;
+  SharedWord* recorded = nullptr;
   while (true) {
-    const uint32_t seen = word.value.load(std::memory_order_acquire);
-    if (reached(seen, target)) return;
+    const auto [word, target] = op.awaited(other);
+    const uint32_t seen = word->value.load(std::memory_order_acquire);
+    if (op.has_reached(other, stage)) return;
+    if (word != recorded)
+      record().wait_for(op.record, op.channel->ranks[other], &word->value, target);
+    recorded = word;
     check_peer(op, other, stage, begin);
     take_receives();
-    word.sleep_while(seen, sleep);
+    word->sleep_while(seen, sleep);
     sleep = std::min(2 * sleep, kLongestSleepSeconds);
   }
 }
 
-void LocalWorld::await_sent(const InFlight& send) { await_pair(send, 1, Stage::Done); }
-
-void LocalWorld::await_received(const InFlight& receive) {
-  await_pair(receive, receive.member, Stage::Started);
+void LocalWorld::await_sent(const LocalOperation& send) {
+  await_pair(send, Stage::Done, [&] { return send.has_reached(1, Stage::Done); });
 }
 
-void LocalWorld::await_pair(const InFlight& op, int member, Stage stage) {
-  SharedWord& word = op.mailbox(member).word;
+void LocalWorld::await_received(const LocalOperation& receive) {
+  const uint32_t taken = word_at(receive.header.number, Stage::Done);
+  await_pair(receive, Stage::Started, [&] {
+    return reached(receive.own_mailbox->word.value.load(std::memory_order_acquire), taken);
+  });
+}
+
+template <typename Done>
+void LocalWorld::await_pair(const LocalOperation& op, Stage stage, const Done& done) {
   SharedWord& bell = hub_.seat(rank_).bell;
-  const uint32_t target = word_at(op.header.number, Stage::Done);
   const Clock::time_point begin = Clock::now();
   bool sleeps = false;
   while (true) {
     const uint32_t rung = bell.value.load(std::memory_order_acquire);
     take_receives();
-    if (reached(word.value.load(std::memory_order_acquire), target)) return;
+    if (done()) return;
     if (hub_.spins() && Clock::now() - begin < kSpin) continue;
+    const auto [word, target] = op.awaited(1 - op.member);
     if (!sleeps)
-      record().wait_for(op.record, op.channel->ranks[1 - op.member],
-                        &op.mailbox(1 - op.member).word.value, word_at(op.header.number, stage));
+      record().wait_for(op.record, op.channel->ranks[1 - op.member], &word->value, target);
     sleeps = true;
     check_peer(op, 1 - op.member, stage, begin);
     bell.sleep_while(rung, kLongestSleepSeconds);
   }
 }
 
-void LocalWorld::check_peer(const InFlight& op, int other, Stage stage, Clock::time_point begin) {
+void LocalWorld::check_peer(const LocalOperation& op, int other, Stage stage,
+                            Clock::time_point begin) {
   if (hub_.failed()) throw_stopped(op);
   const int guilty = op.channel->ranks[other];
   // Read before the word is looked at again: what it owes here was published before, or never.
   const bool ended = hub_.seat(guilty).life.load() == Seat::Ended;
   const bool ahead = stage == Stage::Started && is_ahead(guilty);
-  if (reached(op.mailbox(other).word.value.load(), word_at(op.header.number, stage))) return;
+  if (op.has_reached(other, stage)) return;
   if (ended)
     fail(guilty,
          fmt::format("{}: rank {} has ended; {}", prefix(op), guilty, whereabouts(op, other)));
@@ -111,7 +132,7 @@ void LocalWorld::check_peer(const InFlight& op, int other, Stage stage, Clock::t
 }
 
 // Who does not answer may itself be waiting for another.
-void LocalWorld::fail_late(const InFlight& op, int other) {
+void LocalWorld::fail_late(const LocalOperation& op, int other) {
   const std::vector<RankStory> stories = stories_of(hub_);
   const int silent = op.channel->ranks[other], guilty = first_to_blame(stories, silent, rank_);
   std::string text = fmt::format("{}: no reply from rank {} for {:.3g} s; {}", prefix(op), silent,
@@ -122,7 +143,7 @@ void LocalWorld::fail_late(const InFlight& op, int other) {
   fail(guilty, text);
 }
 
-void LocalWorld::check_same(const InFlight& op, int other) {
+void LocalWorld::check_same(const LocalOperation& op, int other) {
   const CollectiveHeader& theirs = op.mailbox(other).header;
   if (op.header.same_as(theirs)) return;
   const int guilty = op.channel->ranks[other];
@@ -130,14 +151,14 @@ void LocalWorld::check_same(const InFlight& op, int other) {
                            full(op.header), guilty, full(theirs)));
 }
 
-void LocalWorld::begin_touching(const InFlight& op) {
+void LocalWorld::begin_touching(const LocalOperation& op) {
   hub_.seat(rank_).reading.fetch_add(1, std::memory_order_seq_cst);
   if (!hub_.failed()) return;
   end_touching();
   throw_stopped(op);
 }
 
-void LocalWorld::throw_stopped(const InFlight& op) {
+void LocalWorld::throw_stopped(const LocalOperation& op) {
   const Failure& first = hub_.failure();
   const int guilty = first.guilty_rank;
   const std::string text = fmt::format("{}: stopped because rank {} failed: {}", prefix(op), guilty,
@@ -151,25 +172,24 @@ void LocalWorld::fail(int guilty_rank, const std::string& text) {
   throw PeerError(guilty_rank, text);
 }
 
-std::string LocalWorld::prefix(const InFlight& op) const {
+std::string LocalWorld::prefix(const LocalOperation& op) const {
   const Channel* group = op.channel->parent ? op.channel->parent : op.channel;
   return fmt::format("rank {}/{}: {} over {}", rank_, size(), brief(op.header),
                      group_text(*op.group, group->members()));
 }
 
-std::string LocalWorld::whereabouts(const InFlight& op, int other) const {
-  const int64_t last = op.channel->last_started[other].load();
-  if (last < 0) return "it has started nothing in this group";
-  return fmt::format("the last it started in this group is {}",
-                     brief(op.channel->mailbox(other, last).header));
+std::string LocalWorld::whereabouts(const LocalOperation& op, int other) const {
+  const Mailbox* last = op.channel->progress[other].last.load(std::memory_order_acquire);
+  if (!last) return "it has started nothing in this group";
+  return fmt::format("the last it started in this group is {}", brief(last->header));
 }
 
-void LocalWorld::add_receive(const InFlight* receive) {
+void LocalWorld::add_receive(const LocalOperation* receive) {
   const std::lock_guard lock(receives_mutex_);
   receives_.push_back(receive);
 }
 
-void LocalWorld::forget_receive(const InFlight* receive) {
+void LocalWorld::forget_receive(const LocalOperation* receive) {
   const std::lock_guard lock(receives_mutex_);
   receives_.erase(std::remove(receives_.begin(), receives_.end(), receive), receives_.end());
 }
@@ -177,22 +197,20 @@ void LocalWorld::forget_receive(const InFlight* receive) {
 void LocalWorld::take_receives() {
   const std::lock_guard lock(receives_mutex_);
   receives_.erase(std::remove_if(receives_.begin(), receives_.end(),
-                                 [this](const InFlight* receive) { return take(*receive); }),
+                                 [this](const LocalOperation* receive) { return take(*receive); }),
                   receives_.end());
 }
 
-bool LocalWorld::take(const InFlight& receive) {
+bool LocalWorld::take(const LocalOperation& receive) {
   const int sender = 1 - receive.member;
-  const uint32_t started = word_at(receive.header.number, Stage::Started);
-  if (!reached(receive.mailbox(sender).word.value.load(std::memory_order_acquire), started))
-    return false;
+  if (!receive.has_reached(sender, Stage::Started)) return false;
   check_same(receive, sender);
   begin_touching(receive);
   move_received(receive);
   end_touching();
   // Once it is done, another thread of this rank may return from its wait and end the receive.
   SharedWord& senders_bell = hub_.seat(receive.channel->ranks[sender]).bell;
-  receive.mailbox(receive.member).word.set(word_at(receive.header.number, Stage::Done));
+  receive.own_mailbox->word.set(word_at(receive.header.number, Stage::Done));
   senders_bell.bump();
   return true;
 }

@@ -18,7 +18,7 @@
 namespace tessera {
 
 // A collective between start and wait.
-struct InFlight {
+struct LocalOperation {
   Channel* channel = nullptr;
   int member = 0;  // this rank's place in the channel
   CollectiveHeader header;
@@ -27,7 +27,19 @@ struct InFlight {
   Staged staged = {};
   int64_t record = 0;  // its entry
 
-  Mailbox& mailbox(int other) const { return channel->mailbox(other, header.number); }
+  Mailbox* own_mailbox = nullptr;
+
+  // Of a member that has started it, until this one is done with it.
+  Mailbox& mailbox(int other) const {
+    return other == member ? *own_mailbox : *channel->find(other, header.number);
+  }
+  bool has_reached(int other, Stage stage) const;
+  // What changes on the way there, and its value then.
+  struct Awaited {
+    SharedWord* word;
+    uint32_t target;
+  };
+  Awaited awaited(int other) const;
 };
 
 class LocalWorld : public RankWorld {
@@ -47,32 +59,33 @@ class LocalWorld : public RankWorld {
   CollectiveRecord& record() { return hub_.seat(rank_).record; }
 
   // Returns when `other` has reached the stage; throws PeerError when it will not.
-  void await(const InFlight& op, int other, Stage stage);
-  void check_same(const InFlight& op, int other);
+  void await(const LocalOperation& op, int other, Stage stage);
+  void check_same(const LocalOperation& op, int other);
   // Between these two, peers' memory may be read and written; throws when a peer has failed.
-  void begin_touching(const InFlight& op);
+  void begin_touching(const LocalOperation& op);
   void end_touching() { hub_.seat(rank_).reading.fetch_sub(1, std::memory_order_seq_cst); }
 
-  void add_receive(const InFlight* receive);
-  void forget_receive(const InFlight* receive);
-  void await_sent(const InFlight& send);
-  void await_received(const InFlight& receive);
+  void add_receive(const LocalOperation* receive);
+  void forget_receive(const LocalOperation* receive);
+  void await_sent(const LocalOperation& send);
+  void await_received(const LocalOperation& receive);
 
  private:
   using Clock = std::chrono::steady_clock;
   // Throws when the run has failed, the peer has ended, or the deadline has passed.
-  void check_peer(const InFlight& op, int other, Stage stage, Clock::time_point begin);
+  void check_peer(const LocalOperation& op, int other, Stage stage, Clock::time_point begin);
   // Whether it has begun a later step than this thread, where this is the thread of the steps.
   bool is_ahead(int other_rank) const;
-  [[noreturn]] void fail_late(const InFlight& op, int other);
-  [[noreturn]] void throw_stopped(const InFlight& op);
+  [[noreturn]] void fail_late(const LocalOperation& op, int other);
+  [[noreturn]] void throw_stopped(const LocalOperation& op);
   [[noreturn]] void fail(int guilty_rank, const std::string& text);
-  std::string whereabouts(const InFlight& op, int other) const;
-  std::string prefix(const InFlight& op) const;
-  // Waits until `member` of a send or receive is done with it; `stage` is what the other end owes.
-  void await_pair(const InFlight& op, int member, Stage stage);
+  std::string whereabouts(const LocalOperation& op, int other) const;
+  std::string prefix(const LocalOperation& op) const;
+  // Waits until a send or receive is done; `stage` is what the other end owes.
+  template <typename Done>
+  void await_pair(const LocalOperation& op, Stage stage, const Done& done);
   void take_receives();  // those that have arrived
-  bool take(const InFlight& receive);
+  bool take(const LocalOperation& receive);
 
   LocalHub& hub_;
   int rank_;
@@ -80,7 +93,7 @@ class LocalWorld : public RankWorld {
   std::map<std::vector<int>, int> occurrences_;
   std::atomic<std::thread::id> step_thread_{};  // which calls at_step
   std::mutex receives_mutex_;
-  std::vector<const InFlight*> receives_;
+  std::vector<const LocalOperation*> receives_;
 };
 
 }  // namespace tessera

@@ -18,14 +18,17 @@ namespace tessera {
 
 // Inputs up to this size travel inside the mailbox: nobody need wait until they were read.
 inline constexpr int64_t kInlineBytes = 1024;
-inline constexpr int64_t kSlots = 128;  // collectives of one group in flight
+inline constexpr int64_t kChains = 128;
 
 enum class Stage : uint32_t { Free = 0, Started = 1, Done = 2 };
 
-// One member's side of one collective. Slot s is used by numbers s, s + kSlots, ...; `word` counts
-// up through the stages of each, so that a late reader never mistakes one use for the next.
+// One member's side of one collective. `word` counts up through the numbers that it is used for and
+// the stages of each, so that a late reader never mistakes one use for the next. A member has a
+// chain of mailboxes for the numbers with the same rest by kChains; it adds one where all of them
+// are in flight, and none is ever taken away.
 struct Mailbox {
   SharedWord word;
+  std::atomic<Mailbox*> next;  // in the chain
   CollectiveHeader header;
   const std::byte* input = nullptr;
   Parts input_parts;
@@ -36,11 +39,18 @@ struct Mailbox {
 
 // Words before and after wrapping round compare by distance.
 inline uint32_t word_at(int64_t number, Stage stage) {
-  return static_cast<uint32_t>(number / kSlots) * 4 + static_cast<uint32_t>(stage);
+  return static_cast<uint32_t>(number) * 4 + static_cast<uint32_t>(stage);
 }
+inline Stage stage_of(uint32_t word) { return static_cast<Stage>(word % 4); }
 inline bool reached(uint32_t word, uint32_t target) {
   return static_cast<int32_t>(word - target) >= 0;
 }
+
+// How far one member of a channel is.
+struct MemberProgress {
+  SharedWord started;  // how many
+  std::atomic<const Mailbox*> last{nullptr};
+};
 
 // The mailboxes of one group, or of one direction between two of its members (`parent`).
 struct Channel {
@@ -49,13 +59,23 @@ struct Channel {
   int32_t occurrence = 0;  // of several groups with the same ranks
   int32_t size = 0;
   int32_t* ranks = nullptr;
-  std::atomic<int64_t>* last_started =
-      nullptr;  // the board: number per member, -1 before the first
-  Mailbox* mailboxes = nullptr;
+  MemberProgress* progress = nullptr;  // per member
+  Mailbox* mailboxes = nullptr;        // the first of each chain, per member
 
   std::span<const int> members() const { return {ranks, static_cast<size_t>(size)}; }
-  Mailbox& mailbox(int member, int64_t number) const {
-    return mailboxes[member * kSlots + number % kSlots];
+  Mailbox& first_of_chain(int member, int64_t number) const {
+    return mailboxes[member * kChains + number % kChains];
+  }
+  bool has_started(int member, int64_t number) const {
+    return reached(progress[member].started.value.load(std::memory_order_acquire),
+                   static_cast<uint32_t>(number) + 1);
+  }
+  // Of a collective that the member has started; null: all are done with it and it holds another.
+  Mailbox* find(int member, int64_t number) const {
+    Mailbox* each = &first_of_chain(member, number);
+    while (each && each->word.value.load(std::memory_order_acquire) / 4 != word_at(number, {}) / 4)
+      each = each->next.load(std::memory_order_acquire);
+    return each;
   }
 };
 

@@ -6,24 +6,24 @@
 namespace tessera {
 namespace {
 
-Source input_of(const InFlight& op, int member, int part) {
+Source input_of(const LocalOperation& op, int member, int part) {
   const Mailbox& mailbox = op.mailbox(member);
   if (op.inlined)
     return {mailbox.inline_input.data(), PartLayout(contiguous_parts(op.header.elements), part)};
   return {mailbox.input, PartLayout(mailbox.input_parts, part)};
 }
 
-Target output_of(const InFlight& op, int member, int part) {
+Target output_of(const LocalOperation& op, int member, int part) {
   const Mailbox& mailbox = op.mailbox(member);
   return {mailbox.output, PartLayout(mailbox.output_parts, part)};
 }
 
-void copy_whole(const InFlight& op, const Source& from, const Target& to) {
+void copy_whole(const LocalOperation& op, const Source& from, const Target& to) {
   copy_part(from, to, size_bytes(op.header.dtype), 0, op.header.elements);
 }
 
 // Part `part` of every member's input, into all of `targets`.
-void reduce_into_targets(const InFlight& op, int part, Share share, MoveScratch& scratch) {
+void reduce_into_targets(const LocalOperation& op, int part, Share share, MoveScratch& scratch) {
   scratch.sources.clear();
   for (int member = 0; member < op.channel->size; ++member)
     scratch.sources.push_back(input_of(op, member, part));
@@ -31,7 +31,7 @@ void reduce_into_targets(const InFlight& op, int part, Share share, MoveScratch&
                share.end);
 }
 
-void move_reduced(const InFlight& op, MoveScratch& scratch) {
+void move_reduced(const LocalOperation& op, MoveScratch& scratch) {
   const int me = op.member, size = op.channel->size, root = op.header.root;
   const Share all{0, op.header.elements};
   const Share mine =
@@ -54,7 +54,7 @@ void move_reduced(const InFlight& op, MoveScratch& scratch) {
 
 }  // namespace
 
-void move_parts(const InFlight& op, MoveScratch& scratch) {
+void move_parts(const LocalOperation& op, MoveScratch& scratch) {
   const int me = op.member, size = op.channel->size, root = op.header.root;
   switch (op.header.kind) {
     case CollectiveKind::Broadcast:
@@ -86,12 +86,12 @@ void move_parts(const InFlight& op, MoveScratch& scratch) {
   }
 }
 
-void move_received(const InFlight& receive) {
+void move_received(const LocalOperation& receive) {
   copy_whole(receive, input_of(receive, 1 - receive.member, 0),
              output_of(receive, receive.member, 0));
 }
 
-void move_inline(const InFlight& op, int parts) {
+void move_inline(const LocalOperation& op, int parts) {
   Mailbox& mailbox = op.mailbox(op.member);
   for (int part = 0; part < parts; ++part)
     copy_whole(

@@ -18,9 +18,9 @@ struct MoveScratch {
 };
 
 // This member's share of the work.
-void move_parts(const InFlight& op, MoveScratch& scratch);
-void move_received(const InFlight& receive);
+void move_parts(const LocalOperation& op, MoveScratch& scratch);
+void move_received(const LocalOperation& receive);
 // Copies this member's input parts into its mailbox.
-void move_inline(const InFlight& op, int parts);
+void move_inline(const LocalOperation& op, int parts);
 
 }  // namespace tessera

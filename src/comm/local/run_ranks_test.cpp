@@ -216,15 +216,5 @@ TEST(RunRanks, TheStoryOfThreadsIsToldOnceWithWhoGaveUpAndWhoIsSilent) {
     EXPECT_NE(stories[0].find(line), std::string::npos) << line << " is not in:\n" << stories[0];
 }
 
-TEST(LocalHub, SaysHowManyCollectivesMayBeInFlight) {
-  EXPECT_THROW(run_ranks(1,
-                         [](RankWorld& world) {
-                           const auto group = world.group({0}, "one");
-                           for (int i = 0; i <= kSlots; ++i)
-                             group->start({.kind = CollectiveKind::Barrier});
-                         }),
-               InternalError);
-}
-
 }  // namespace
 }  // namespace tessera

@@ -60,7 +60,6 @@ void MpiEngine::at_step(int64_t step) {
 void MpiEngine::submit(MpiJob& job) {
   {
     const std::lock_guard lock(mutex_);
-    job.active = true;
     job.finished = false;
     job.waited_since.reset();
     job.untaken_since.reset();
@@ -78,7 +77,6 @@ void MpiEngine::wait(MpiJob& job) {
   job.in_step = step_thread_.load() == std::this_thread::get_id();
   to_ranks_.wait(lock, [&] { return job.finished || broken_; });
   if (!job.finished) std::rethrow_exception(broken_);
-  job.active = false;
   if (!job.error.empty()) throw PeerError(job.guilty_rank, job.error);
 }
 

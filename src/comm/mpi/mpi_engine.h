@@ -21,12 +21,11 @@
 
 namespace tessera {
 
-// An operation and how far it is. What follows `active` is guarded by the engine's mutex.
+// An operation and how far it is. What follows it is guarded by the engine's mutex.
 struct MpiJob {
   explicit MpiJob(const MpiGroup& group) : operation(group) {}
 
   MpiOperation operation;
-  std::atomic<bool> active{false};  // started and not yet waited for
   bool finished = false;
   std::optional<std::chrono::steady_clock::time_point> waited_since;
   // Only messages to a peer that has ended are under way.

@@ -11,7 +11,12 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kFirstBytes = static_cast<int64_t>(sizeof(CollectiveHeader)) + kMpiInlineBytes;
+// What a first message begins with.
+struct FirstMessage {
+  CollectiveHeader header;
+  int64_t place;
+};
+constexpr int64_t kFirstBytes = static_cast<int64_t>(sizeof(FirstMessage)) + kMpiInlineBytes;
 
 // Elements [begin, ...) of a part, kept alone in a buffer of their own.
 PartLayout from_element(int64_t begin, int64_t elements) {
@@ -35,8 +40,9 @@ bool MpiOperation::uses_root_only() const {
   return header_.kind == CollectiveKind::Gather || header_.kind == CollectiveKind::Reduce;
 }
 
-void MpiOperation::prepare(const Collective& collective, int64_t number) {
+void MpiOperation::prepare(const Collective& collective, int64_t number, int64_t place) {
   collective_ = collective;
+  place_ = place;
   header_ = header_of(collective, number);
   collective_.name = header_.text;
   inlined_ = header_.elements * size_bytes(header_.dtype) <= kMpiInlineBytes;
@@ -57,11 +63,22 @@ std::vector<int> MpiOperation::peers() const {
   return others;
 }
 
-// Each use of a slot has its own tag; earlier uses of it were matched before, in order.
-int MpiOperation::tag(int member, bool data) const {
-  const int64_t channel = group_.channels[static_cast<size_t>(member)];
-  const int64_t slot = (channel * 2 + in_pair()) * kMpiSlots + header_.number % kMpiSlots;
-  return static_cast<int>(slot * 2 + data);
+// First messages are sent and received in the order of the collectives, so one tag is enough.
+int MpiOperation::first_tag(int member) const {
+  return group_.channels[static_cast<size_t>(member)] * kMpiTagsPerGroup + (in_pair() ? 1 : 0);
+}
+
+// Data may overtake that of earlier collectives: the tag is of the sender's place, which no other
+// collective of it has until it is done.
+int MpiOperation::data_tag(int member, int64_t senders_place) const {
+  return group_.channels[static_cast<size_t>(member)] * kMpiTagsPerGroup + 2 +
+         static_cast<int>(senders_place);
+}
+
+int64_t MpiOperation::place_at(int member) const {
+  FirstMessage first;
+  std::memcpy(&first, first_in_.data() + member * kFirstBytes, sizeof(first));
+  return first.place;
 }
 
 Share MpiOperation::share(int member) const {
@@ -81,13 +98,13 @@ void MpiOperation::begin() {
   for (const int member : peers()) {
     if (header_.kind != CollectiveKind::Send)
       receive_bytes(first_in_.data() + member * kFirstBytes, kFirstBytes, member,
-                    tag(member, false));
+                    first_tag(member));
     if (header_.kind == CollectiveKind::Recv) continue;
     std::byte* message = first_out_.data() + member * kFirstBytes;
-    std::memcpy(message, &header_, sizeof(header_));
-    if (payload > 0) pack_first(member, message + sizeof(header_));
-    send_bytes(message, static_cast<int64_t>(sizeof(header_)) + payload, member,
-               tag(member, false));
+    const FirstMessage first{header_, place_};
+    std::memcpy(message, &first, sizeof(first));
+    if (payload > 0) pack_first(member, message + sizeof(first));
+    send_bytes(message, static_cast<int64_t>(sizeof(first)) + payload, member, first_tag(member));
   }
 }
 
@@ -151,7 +168,7 @@ void MpiOperation::check_headers() const {
 }
 
 Source MpiOperation::inlined_from(int member) const {
-  return {first_in_.data() + member * kFirstBytes + sizeof(header_),
+  return {first_in_.data() + member * kFirstBytes + sizeof(FirstMessage),
           from_element(0, header_.elements)};
 }
 
@@ -208,7 +225,7 @@ void MpiOperation::begin_exchange() {
       const int64_t bytes = (mine.end - mine.begin) * size_bytes(header_.dtype);
       std::byte* staged = stage(bytes);
       sources_[static_cast<size_t>(member)] = {staged, from_element(mine.begin, header_.elements)};
-      receive_bytes(staged, bytes, member, tag(member, true));
+      receive_bytes(staged, bytes, member, data_tag(member, place_at(member)));
     } else if (receives) {
       const bool into_parts =
           to_root || kind == CollectiveKind::AllGather || kind == CollectiveKind::AllToAll;

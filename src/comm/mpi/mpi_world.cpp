@@ -6,9 +6,11 @@
 namespace tessera {
 namespace {
 
-// Tags reach up to 2^31: 512 per group and pair, this many groups in each round.
-constexpr int kGroupsPerRound = 4096;
+// Tags reach up to 2^31.
+constexpr int kGroupsPerRound = 512;
 constexpr int kRounds = 1023;
+static_assert(int64_t{kRounds + 1} * kGroupsPerRound * kMpiTagsPerGroup == int64_t{1} << 31);
+static_assert(TicketTable<MpiJob>::kMostPlaces + 2 <= kMpiTagsPerGroup);
 
 }  // namespace
 
@@ -36,14 +38,10 @@ std::unique_ptr<Communicator> MpiWorld::group(const std::vector<int>& ranks, std
 }
 
 MpiCommunicator::MpiCommunicator(MpiEngine& engine, std::unique_ptr<MpiGroup> group)
-    : engine_(engine), group_(std::move(group)) {
-  for (int slot = 0; slot < kMpiSlots; ++slot) jobs_.push_back(std::make_unique<MpiJob>(*group_));
-}
+    : engine_(engine), group_(std::move(group)) {}
 
 MpiCommunicator::~MpiCommunicator() {
-  const bool in_flight =
-      std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->active.load(); });
-  if (in_flight) engine_.bury(std::move(group_), std::move(jobs_));
+  if (jobs_.has_any_in_flight()) engine_.bury(std::move(group_), jobs_.release());
 }
 
 int64_t MpiCommunicator::next_number(const Collective& collective) {
@@ -56,21 +54,20 @@ int64_t MpiCommunicator::next_number(const Collective& collective) {
 
 Ticket MpiCommunicator::start(const Collective& collective) {
   check_collective(collective, rank(), size());
-  const Ticket ticket = next_ticket_++;
-  MpiJob& job = *jobs_[static_cast<size_t>(ticket % kMpiSlots)];
-  TESSERA_CHECK(!job.active, "{}: more than {} collectives in flight; wait for some of them",
-                group_text(name(), group_->ranks), kMpiSlots);
-  job.operation.prepare(collective, next_number(collective));
+  const Ticket ticket = jobs_.take([this] { return std::make_unique<MpiJob>(*group_); });
+  MpiJob& job = *jobs_.find(ticket);
+  job.operation.prepare(collective, next_number(collective), jobs_.place_of(ticket));
   job.record = engine_.record().start(job.operation.header(), name());
   engine_.submit(job);
   return ticket;
 }
 
 void MpiCommunicator::wait(Ticket ticket) {
-  MpiJob& job = *jobs_[static_cast<size_t>(ticket % kMpiSlots)];
-  TESSERA_CHECK(job.active, "{}: ticket {} is not in flight", name(), ticket);
-  engine_.wait(job);
-  engine_.record().end(job.record);
+  MpiJob* job = jobs_.find(ticket);
+  TESSERA_CHECK(job, "{}: ticket {} is not in flight", name(), ticket);
+  engine_.wait(*job);
+  engine_.record().end(job->record);
+  jobs_.give_back(ticket);
 }
 
 }  // namespace tessera

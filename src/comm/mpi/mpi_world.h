@@ -10,6 +10,7 @@
 #include "comm/communicator.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_story.h"
+#include "comm/ticket_table.h"
 
 namespace tessera {
 
@@ -33,8 +34,7 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<MpiGroup> group_;
   int64_t started_ = 0;
   std::map<std::pair<int, int>, int64_t> started_in_pairs_;  // by sender and receiver
-  Ticket next_ticket_ = 0;
-  std::vector<std::unique_ptr<MpiJob>> jobs_;
+  TicketTable<MpiJob> jobs_;
 };
 
 class MpiWorld : public RankWorld {
