@@ -19,9 +19,10 @@ ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   const int64_t tp_group = size_of(plan, "tp.group"), cp = size_of(plan, "cp");
   ShrunkModel shrunk{.model = model, .microbatch = {.batch = 2 * data, .seq = 1}};
   ModelConfig& small = shrunk.model;
-  // Enough for every stage, and not the same in each.
-  const int64_t stages = plan.pipeline_ranks() * std::max(plan.chunks, 2);
-  const int64_t layers = plan.pipeline_ranks() > 1 ? stages + 1 : 3;
+  // Several in every chunk, since what is in flight grows with them, and not the same in each.
+  constexpr int64_t kBlocksPerChunk = 3;
+  const int64_t chunks = plan.pipeline_ranks() * std::max(plan.chunks, 2);
+  const int64_t layers = plan.pipeline_ranks() > 1 ? kBlocksPerChunk * chunks + 1 : 3;
   if (plan.blocks_per_stage.empty()) small.layers = std::min(model.layers, layers);
   small.mlp_size = 6 * tp_kv * tp_group;
   if (model.family == Family::Mlp) {

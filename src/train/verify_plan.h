@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a model under a plan beside the same model on one rank, from the same seed and batches, and
-// compares everything that training produces. The error of a tensor is max|a-b| over the larger of
-// max|b| and 0.01 of the largest entry of any tensor of its kind.
+// compares everything that training produces; what may differ is in step_judge.h.
 #pragma once
 
 #include <functional>
@@ -13,6 +12,7 @@
 #include "exec/device_executor.h"
 #include "exec/mesh_executor.h"
 #include "models/model_config.h"
+#include "train/step_judge.h"
 
 namespace tessera {
 
@@ -25,8 +25,6 @@ struct VerifyRequest {
   Plan plan;
   int steps = 2;
   uint64_t seed = 1;
-  // Small: Adam divides by the root of the mean square, so a gradient that is zero in theory
-  // (GPT-2's key bias) moves its parameter by rounding errors times this.
   double learning_rate = 1e-3;
   int threads = 1;           // of this machine
   int64_t memory_bytes = 0;  // of a rank; 0: not known
@@ -41,11 +39,6 @@ struct VerifyRequest {
 // The request's model and optimizer, as `plan` spreads them.
 Compiled compile_for(const VerifyRequest& request, const Plan& plan, int threads_per_rank);
 
-struct WorstError {
-  double error = 0;
-  std::string name;  // of the tensor; empty: none is off
-};
-
 struct RankReport {
   int rank = 0;
   // Its own share of the last step's loss, before the sum over ranks; none: its stage has no loss.
@@ -53,16 +46,14 @@ struct RankReport {
   std::string digest;  // of the parameters it holds at the end
 };
 
-struct VerifyReport {
-  WorstError loss, grad_norm, gradient, parameter, replica;
-  double tolerance = 0;
+struct VerifyReport : StepErrors {
+  WorstError replica;  // copies must agree to the bit
   double first_loss = 0;
   std::vector<RankReport> ranks;  // where asked for
 
   bool equal() const;
 };
 
-double verify_tolerance(DType precision);
 VerifyReport verify_plan(const VerifyRequest& request);
 
 }  // namespace tessera

@@ -205,12 +205,15 @@ std::string PlanCase::name() const {
                             : "_ring",
                   sequence_parallel ? "_sp" : "", microbatches);
   if (pp > 1) text += fmt::format("_pp{}x{}_{}", pp, chunks, schedule);
+  if (layers > 0) text += fmt::format("_layers{}", layers);
   return recompute == "none" ? text : text + "_" + recompute;
 }
 
 VerifyRequest PlanCase::request() const {
   ModelConfig config = model_config(model);
-  if (pp > 1) config.layers = pp * chunks + 1;  // not the same in every stage
+  // Several in every chunk, since what is in flight grows with them, and not the same in each.
+  if (pp > 1) config.layers = 3 * pp * chunks + 1;
+  if (layers > 0) config.layers = layers;
   PlanRequest plan{.mesh = {{"pp", pp}, {"dp", dp}, {"fsdp", fsdp}, {"cp", cp}, {"tp", tp}},
                    .zero = zero,
                    .sequence_parallel = sequence_parallel,

@@ -20,6 +20,7 @@ struct PlanCase {
   int pp = 1, chunks = 1;
   std::string schedule = "1f1b";
   std::string recompute = "none";  // cheap, attention, block, every (two), sqrt, fit
+  int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more
 
   int ranks() const { return pp * dp * fsdp * cp * tp; }
   std::string name() const;

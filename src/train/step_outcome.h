@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training step leaves, whole and as doubles, so that executors can be compared.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "exec/executor.h"
+
+namespace tessera {
+
+struct OutcomeTensor {
+  std::vector<double> values;
+  DType dtype = DType::Fp64;  // that it is kept in
+  std::string parameter;      // whose gradient moves it
+};
+using OutcomeTensors = std::map<std::string, OutcomeTensor>;
+
+struct StepOutcome {
+  double loss = 0, grad_norm = 0;
+  OutcomeTensors gradients;
+  OutcomeTensors parameters;  // master copies where there are any, and moving averages
+};
+
+StepOutcome outcome_of(const Executor& executor);
+
+}  // namespace tessera
