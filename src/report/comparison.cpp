@@ -72,8 +72,13 @@ std::vector<PartDifference> parts_of(const RunFigures& a, const RunFigures& b) {
       {"other, within the step", a.split->other_in_step, b.split->other_in_step}};
   const double difference = b.split->step() - a.split->step();
   constexpr double kSame = 1e-3;  // of the step: less is no difference to explain
+  // Of the parts that went the way of the step: all of them make 1, and none exceeds it.
+  double same_way = 0;
+  for (const PartDifference& part : parts)
+    if ((part.b - part.a) * difference > 0) same_way += part.b - part.a;
   if (std::abs(difference) > kSame * a.split->step())
-    for (PartDifference& part : parts) part.explains = (part.b - part.a) / difference;
+    for (PartDifference& part : parts)
+      if ((part.b - part.a) * difference > 0) part.explains = (part.b - part.a) / same_way;
   parts.push_back({"between steps", a.split->between_steps, b.split->between_steps});
   return parts;
 }

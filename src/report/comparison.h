@@ -20,7 +20,8 @@ struct FigureDifference {
 struct PartDifference {
   std::string part;
   double a = 0, b = 0;
-  std::optional<double> explains = {};  // absent where steps take the same time
+  std::optional<double> explains =
+      {};  // absent where steps take the same time, and where it went the other way
 };
 
 // Over the steps that both have.

@@ -58,8 +58,8 @@ DocumentTable parts_table(const Comparison& comparison) {
     table.note = "The parts of a step were not recorded in both.";
   else
     table.note =
-        "Shares are of the difference in step time; a part that went the other way has one below "
-        "zero. What lies between steps comes on top of the step.";
+        "Shares are of what made the step longer, or shorter; a part that went the other way has "
+        "none. What lies between steps comes on top of the step.";
   return table;
 }
 
@@ -89,9 +89,9 @@ std::string verdict_of(const Comparison& comparison) {
                                      });
   if (!most->explains) return "A step of B takes as long as one of A.";
   return fmt::format(
-      "A step of B takes {:.3g} times the time of one of A; {} explains {} of the "
-      "difference.",
-      b->step() / a->step(), most->part, percent_text(most->explains));
+      "A step of B takes {:.3g} times the time of one of A; of what made it {}, {} explains {}.",
+      b->step() / a->step(), b->step() > a->step() ? "longer" : "shorter", most->part,
+      percent_text(most->explains));
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }

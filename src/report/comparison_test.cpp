@@ -32,6 +32,21 @@ TEST(Comparison, PartsExplainAllOfTheDifference) {
             std::string::npos);
 }
 
+TEST(Comparison, NoPartExplainsMoreThanAll) {
+  RunRecord faster = made_run();
+  for (RecordedStep& step : faster.steps) {
+    step.compute_seconds = *step.compute_seconds - 0.3;
+    step.bubble_seconds = *step.bubble_seconds + 0.2;
+    step.step_seconds = *step.step_seconds - 0.1;
+  }
+  const Comparison comparison = compare(report_of(made_run()), report_of(faster));
+  EXPECT_NEAR(*comparison.parts[0].explains, 1, 1e-9);  // 0.3 s of 0.3, though the step lost 0.1
+  EXPECT_FALSE(comparison.parts[2].explains.has_value());
+  EXPECT_NE(to_markdown(document_of(comparison))
+                .find("of what made it shorter, compute explains 100.0 %"),
+            std::string::npos);
+}
+
 TEST(Comparison, NamesTheSettingsThatDifferAndNoOthers) {
   RunRecord other = made_run();
   other.config->train.batch = 99;

@@ -17,6 +17,8 @@ const char* name(Verdict verdict) {
   switch (verdict) {
     case Verdict::Fine:
       return "fine";
+    case Verdict::Note:
+      return "note";
     case Verdict::Problem:
       return "problem";
     case Verdict::Unknown:
@@ -50,19 +52,20 @@ Finding unknown(Finding finding, std::string why) {
 
 constexpr const char* kNoSplit = "the parts of the step were not recorded";
 
-// Then waiting for a core looks like waiting for another rank.
-bool take_turns(const RunRecord& record) {
-  return record.facts && record.facts->device_unit == "cores" &&
-         record.facts->ranks * record.facts->threads_per_rank > record.facts->device_count;
-}
-
-std::string turns_advice(const RunRecord& record) {
-  return fmt::format("at most {} ranks: {} take turns on {} cores, and wait for each other's turns",
-                     record.facts->device_count, record.facts->ranks, record.facts->device_count);
+// Where ranks share cores: what they waited for cannot be told, so the plan is not judged by it.
+Finding noted(Finding finding, const RunRecord& record, double share) {
+  finding.verdict = Verdict::Note;
+  finding.answer = fmt::format(
+      "{} ranks take turns on {} cores: the {} of the time that a rank waited here is mostly for a "
+      "core",
+      record.facts->ranks, record.facts->device_count, percent(share));
+  finding.advice =
+      fmt::format("at most {} ranks on this machine, or `tessera simulate` with a core per rank",
+                  record.facts->device_count);
+  return finding;
 }
 
 std::string exposed_advice(const RunRecord& record) {
-  if (take_turns(record)) return turns_advice(record);
   std::string advice;
   const auto add = [&](const char* text) {
     advice += (advice.empty() ? "" : "; ") + std::string(text);
@@ -84,6 +87,7 @@ Finding exposed_communication(const RunRecord& record, const RunFigures& figures
   Finding finding{.rule = "exposed_communication", .question = "Was communication exposed?"};
   if (!figures.split) return unknown(finding, kNoSplit);
   const double share = *figures.share(figures.split->exposed_communication);
+  if (ranks_share_cores(record) && share > kMuchExposed) return noted(finding, record, share);
   return judged(finding, share > kMuchExposed,
                 fmt::format("{} of the time ranks stood still while bytes moved (much: above {})",
                             percent(share), percent(kMuchExposed)),
@@ -94,22 +98,20 @@ Finding bubble(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "bubble", .question = "Were there too few microbatches?"};
   if (!figures.split) return unknown(finding, kNoSplit);
   const double share = *figures.share(figures.split->bubble);
+  if (ranks_share_cores(record) && share > kMuchBubble) return noted(finding, record, share);
   if (!record.facts || record.facts->stages == 1)
     return judged(finding, share > kMuchBubble,
                   fmt::format("there is no pipeline; ranks waited for the last one for {} of the "
                               "time (much: above {})",
                               percent(share), percent(kMuchBubble)),
-                  take_turns(record)
-                      ? turns_advice(record)
-                      : "ranks have unequal work: compare them in a trace (--trace)");
+                  "ranks have unequal work: compare them in a trace (--trace)");
   const double own = record.facts->schedule_bubble;
   const double of_program = figures.split->bubble / figures.split->program();
   const std::string answer = fmt::format(
-      "ranks waited for another stage for {} of the time, {} of what the program took; "
-      "the schedule alone would wait for {} of it (much: above {} of the time; far from "
-      "the schedule: above {} times its own)",
-      percent(share), percent(of_program), percent(own), percent(kMuchBubble), kBubbleOverSchedule);
-  std::string advice = take_turns(record) ? turns_advice(record) : "";
+      "ranks waited for another stage for {} of the time (much: above {}); that is {} of what the "
+      "program took, and the schedule alone would make it {}",
+      percent(share), percent(kMuchBubble), percent(of_program), percent(own));
+  std::string advice;
   const auto add = [&](const char* text) {
     advice += (advice.empty() ? "" : "; ") + std::string(text);
   };
@@ -119,7 +121,7 @@ Finding bubble(const RunRecord& record, const RunFigures& figures) {
     add(plain ? "more microbatches (train.microbatches), plan.schedule = interleaved_1f1b with "
                 "plan.chunks, or zb_h1"
               : "more microbatches (train.microbatches) or chunks (plan.chunks)");
-  if (of_program > kBubbleOverSchedule * own && !take_turns(record))
+  if (of_program > kBubbleOverSchedule * own)
     add("stages of unequal cost, or slow messages between them: set plan.stages by hand, or look "
         "at a trace (--trace)");
   return judged(finding, share > kMuchBubble, answer,
@@ -172,8 +174,10 @@ Finding checkpoints(const RunRecord& record, const RunFigures& figures) {
                   percent(kMuchCheckpoints)));
 }
 
-std::string largest_loss(const RunFigures& figures) {
+std::string largest_loss(const RunRecord& record, const RunFigures& figures) {
   if (!figures.split) return "record the parts of the step";
+  if (ranks_share_cores(record))
+    return "fewer ranks than cores: then the parts of the step show what it lost";
   const TimeSplit& split = *figures.split;
   const std::pair<double, const char*> parts[] = {
       {split.exposed_communication, "exposed communication"},
@@ -199,7 +203,7 @@ Finding mfu(const RunRecord& record, const RunFigures& figures) {
   return judged(finding, *figures.mfu < kLittleMfu,
                 fmt::format("MFU is {}{} (little: below {})", percent(*figures.mfu), peak,
                             percent(kLittleMfu)),
-                largest_loss(figures));
+                largest_loss(record, figures));
 }
 
 Finding memory(const RunRecord& record, const RunFigures& figures) {
@@ -241,15 +245,24 @@ Finding stalls(const RunRecord& record, const RunFigures& figures) {
                     "look for other work on the machine, and at those steps in a trace");
 }
 
+std::string began_and_ended(const RunRecord& record) {
+  const auto resumed = std::count_if(
+      record.events.begin(), record.events.end(),
+      [](const RecordedEvent& event) { return event.kind == "start" && event.step > 0; });
+  if (resumed == 0) return "it began once and ended as planned";
+  return fmt::format("it was resumed {}, and ended as planned",
+                     resumed == 1 ? "once" : fmt::format("{} times", resumed));
+}
+
 Finding failures(const RunRecord& record, const RunFigures&) {
   Finding finding{.rule = "failures", .question = "Did it fail?"};
   if (record.simulated()) return unknown(finding, "a simulation does not fail");
   if (record.events.empty()) return unknown(finding, "starts and ends were not recorded");
   const std::vector<std::string> seen = failures_of(record);
-  return judged(finding, !seen.empty(),
-                seen.empty() ? "it began once and ended as planned"
-                             : fmt::format("it {}", fmt::join(seen, "; it ")),
-                "save often enough (--save-every) and go on with --resume");
+  return judged(
+      finding, !seen.empty(),
+      seen.empty() ? began_and_ended(record) : fmt::format("it {}", fmt::join(seen, "; it ")),
+      "save often enough (--save-every) and go on with --resume");
 }
 
 }  // namespace

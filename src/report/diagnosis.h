@@ -20,15 +20,16 @@ inline constexpr double kMemoryToSpare = 0.30;       // of a device, that a plan
 inline constexpr int64_t kSmallMatmulCores = 64;     // sides below which kernels lose much of their
 inline constexpr int64_t kSmallMatmulDevices = 512;  // rate: on cores; on GPUs and the like
 
-enum class Verdict : uint8_t { Fine, Problem, Unknown };
-const char* name(Verdict verdict);  // "fine", "problem", "not recorded"
+// A note: a figure that says more about the machine than about the plan.
+enum class Verdict : uint8_t { Fine, Note, Problem, Unknown };
+const char* name(Verdict verdict);  // "fine", "note", "problem", "not recorded"
 
 struct Finding {
   std::string rule;  // "exposed_communication"
   std::string question;
   Verdict verdict = Verdict::Unknown;
   std::string answer = {};
-  std::string advice = {};  // where there is a problem
+  std::string advice = {};  // where there is a problem, or a note
 };
 
 // In a fixed order.

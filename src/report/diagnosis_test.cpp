@@ -48,17 +48,20 @@ TEST(Diagnosis, ABubbleIsComparedWithTheSchedulesOwn) {
   EXPECT_EQ(verdict(run, "bubble"), Verdict::Fine);
 }
 
-TEST(Diagnosis, RanksThatTakeTurnsOnCoresAreToldSoFirst) {
+TEST(Diagnosis, RanksThatTakeTurnsOnCoresAreANoteAndNoProblem) {
   RunRecord run = made_run();
   run.facts->device_unit = "cores";
   run.facts->device_count = 2;
   set_all(run, &RecordedStep::exposed_communication_seconds, 0.3);
   for (const char* rule : {"exposed_communication", "bubble"})
-    EXPECT_TRUE(found(run, rule).advice.starts_with("at most 2 ranks: 4 take turns on 2 cores"))
-        << found(run, rule).advice;
+    EXPECT_TRUE(found(run, rule).verdict == Verdict::Note &&
+                found(run, rule).answer.starts_with("4 ranks take turns on 2 cores"))
+        << found(run, rule).answer;
   run.facts->device_count = 4;
   for (const char* rule : {"exposed_communication", "bubble"})
-    EXPECT_EQ(found(run, rule).advice.find("take turns"), std::string::npos) << rule;
+    EXPECT_TRUE(found(run, rule).verdict == Verdict::Problem &&
+                found(run, rule).answer.find("take turns") == std::string::npos)
+        << rule;
 }
 
 TEST(Diagnosis, AdviceIsNotWhatThePlanAlreadyDoes) {
@@ -124,6 +127,9 @@ TEST(Diagnosis, StallsAndFailuresAreProblems) {
   RunRecord run = made_run();
   EXPECT_EQ(verdict(run, "stalls"), Verdict::Fine);
   EXPECT_EQ(verdict(run, "failures"), Verdict::Fine);
+  run.events.insert(run.events.begin() + 1,
+                    {{.kind = "end", .step = 4}, {.kind = "start", .step = 4}});
+  EXPECT_EQ(found(run, "failures").answer, "it was resumed once, and ended as planned");
   run.steps[6].step_seconds = 9;
   run.events.back() = {.kind = "failure", .step = 7, .text = "rank 1 is late"};
   EXPECT_EQ(verdict(run, "stalls"), Verdict::Problem);

@@ -52,7 +52,7 @@ std::string table_of(const DocumentTable& table) {
 std::string finding_text(const Finding& finding) {
   const char* style = finding.verdict == Verdict::Problem ? "problem"
                       : finding.verdict == Verdict::Fine  ? "fine"
-                                                          : "unknown";
+                                                          : "unknown";  // grey, as notes are
   std::string text = fmt::format("<li><strong>{}</strong> <span class=\"{}\">{}</span>: {}.",
                                  escape_html(finding.question), style, name(finding.verdict),
                                  escape_html(finding.answer));

@@ -117,6 +117,19 @@ std::optional<double> RunFigures::share(double seconds) const {
   return seconds / split->total();
 }
 
+bool ranks_share_cores(const RunRecord& record) {
+  return record.facts && record.facts->device_unit == "cores" &&
+         record.facts->ranks * record.facts->threads_per_rank > record.facts->device_count;
+}
+
+std::optional<double> compute_share_of_cores(const RunRecord& record, const RunFigures& figures) {
+  if (!ranks_share_cores(record) || !figures.split) return {};
+  const RunFacts& facts = *record.facts;
+  const double per_core = static_cast<double>(facts.ranks * facts.threads_per_rank) /
+                          static_cast<double>(facts.device_count);
+  return std::min(1.0, per_core * *figures.share(figures.split->compute));
+}
+
 std::optional<double> RunFigures::checkpoint_share() const {
   if (checkpoints.times == 0 || !split || counted_steps == 0) return {};
   return share(checkpoints.seconds / static_cast<double>(counted_steps));

@@ -53,6 +53,12 @@ struct RunFigures {
 
 RunFigures figures_of(const RunRecord& record);
 
+// Are there more threads of ranks than cores? Then a rank's time goes on while it waits for a core,
+// and waiting for a core looks like waiting for another rank.
+bool ranks_share_cores(const RunRecord& record);
+// The share of its time that a core computes, where ranks share cores; at most 1.
+std::optional<double> compute_share_of_cores(const RunRecord& record, const RunFigures& figures);
+
 // Is it the first step behind a start?
 bool begins_start(const RunRecord& record, int64_t step);
 // Seconds from the end of the step before to the begin of this one; nothing where a start or a gap

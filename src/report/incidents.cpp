@@ -74,19 +74,28 @@ std::vector<Stall> stalls_of(const RunRecord& record) {
 
 std::vector<std::string> failures_of(const RunRecord& record) {
   std::vector<std::string> sentences;
-  bool running = false;
+  bool running = false, broken = false;
+  std::string stopped;  // as it was asked to; a failure only where nobody went on
   for (const RecordedEvent& event : record.events) {
-    if (event.kind == "start" && running)
-      sentences.emplace_back("was killed, or the machine went down: a start has no end");
-    if (event.kind == "start" && event.step > 0)
-      sentences.push_back(fmt::format("resumed behind step {}", event.step));
-    if (event.kind == "failure")
+    if (event.kind == "start") {
+      if (running)
+        sentences.emplace_back("was killed, or the machine went down: a start has no end");
+      if (event.step > 0 && (running || broken))
+        sentences.push_back(fmt::format("resumed after step {}", event.step));
+      running = true;
+      broken = false;
+      stopped.clear();
+    } else if (event.kind == "failure") {
       sentences.push_back(fmt::format("failed at step {}: {}", event.step, event.text));
-    if (event.kind == "end" && !event.text.empty())
-      sentences.push_back(fmt::format("stopped by {} behind step {}", event.text, event.step));
-    if (event.kind == "start") running = true;
-    if (event.kind == "failure" || event.kind == "end") running = false;
+      running = false;
+      broken = true;
+    } else if (event.kind == "end") {
+      if (!event.text.empty())
+        stopped = fmt::format("stopped by {} after step {}", event.text, event.step);
+      running = false;
+    }
   }
+  if (!stopped.empty()) sentences.push_back(stopped);
   if (running && !record.simulated())
     sentences.emplace_back("has not ended: it still runs, or was killed");
   const auto lost = std::count_if(record.steps.begin(), record.steps.end(),

@@ -18,8 +18,9 @@ struct Stall {
 // The longest first. Nothing where there are too few steps to have a median worth the name.
 std::vector<Stall> stalls_of(const RunRecord& record);
 
-// One sentence each, about "it", in the order they happened. Starts after the first, runs that were
-// killed, stopped or failed, a loss that was no number, lines that were cut short.
+// One sentence each, about "it", in the order they happened. Runs that were killed or failed, and
+// where they went on; a stop that nobody resumed; a loss that was no number, lines that were cut
+// short. A run that ended and was resumed is none.
 std::vector<std::string> failures_of(const RunRecord& record);
 
 }  // namespace tessera

@@ -42,9 +42,18 @@ TEST(Failures, AStartWithoutAnEndWasKilled) {
   RunRecord run = made_run();
   run.events.insert(run.events.begin() + 1, {.kind = "start", .step = 4});
   EXPECT_EQ(failures_of(run), (Sentences{"was killed, or the machine went down: a start has no end",
-                                         "resumed behind step 4"}));
+                                         "resumed after step 4"}));
   run.events.pop_back();
   EXPECT_EQ(failures_of(run).back(), "has not ended: it still runs, or was killed");
+}
+
+TEST(Failures, ARunThatWasStoppedOrEndedAndThenResumedHasNone) {
+  for (const char* signal : {"", "SIGINT"}) {
+    RunRecord run = made_run();
+    run.events.insert(run.events.begin() + 1,
+                      {{.kind = "end", .step = 4, .text = signal}, {.kind = "start", .step = 4}});
+    EXPECT_EQ(failures_of(run), Sentences{}) << signal;
+  }
 }
 
 TEST(Failures, ASignalACutLineAndALossThatIsNoNumberAreSaid) {
@@ -53,7 +62,7 @@ TEST(Failures, ASignalACutLineAndALossThatIsNoNumberAreSaid) {
   run.steps[3].loss.reset();
   run.lines_left_out = 2;
   EXPECT_EQ(failures_of(run),
-            (Sentences{"stopped by SIGTERM behind step 10", "has 1 step whose loss is no number",
+            (Sentences{"stopped by SIGTERM after step 10", "has 1 step whose loss is no number",
                        "has 2 lines in its record that cannot be read: cut short, and left out"}));
 }
 

@@ -27,9 +27,12 @@ std::vector<std::string> headlines(const Report& report) {
   if (figures.split) {
     const TimeSplit& split = *figures.split;
     const auto share = [&](double seconds) { return percent_text(figures.share(seconds)); };
+    const auto of_cores = compute_share_of_cores(report.record, figures);
     lines.push_back(fmt::format(
-        "time: compute {}, exposed communication {}, bubble {}, data {}, other {}",
-        share(split.compute), share(split.exposed_communication), share(split.bubble),
+        "time: compute {}{}, exposed communication {}, bubble {}, data {}, other {}",
+        share(split.compute),
+        of_cores ? fmt::format(" of a rank's time ({} of a core's)", percent_text(of_cores)) : "",
+        share(split.exposed_communication), share(split.bubble),
         figures.data_recorded ? share(split.data) : kNotRecorded, share(split.other())));
   }
   return lines;

@@ -137,6 +137,8 @@ DocumentTable split_table(const Report& report) {
     table.rows.push_back({name, seconds_text(seconds), percent_text(f.share(seconds))});
   };
   add("compute", split.compute);
+  if (const auto of_cores = compute_share_of_cores(report.record, f))
+    table.rows.push_back({"compute of all ranks, of the cores' time", "", percent_text(of_cores)});
   add("exposed communication", split.exposed_communication);
   add("bubble", split.bubble);
   if (f.data_recorded)
@@ -151,9 +153,7 @@ DocumentTable split_table(const Report& report) {
       "or waits for them. Bubble: in those for another stage, or until the last rank has ended. "
       "Data: waiting for the next batch. Other: handing over the batch; checkpoints, held-out "
       "losses, samples, progress.";
-  if (const auto& facts = report.record.facts;
-      facts && facts->device_unit == "cores" &&
-      facts->ranks * facts->threads_per_rank > facts->device_count)
+  if (ranks_share_cores(report.record))
     table.note += " Ranks take turns on the cores: a rank's time goes on while it waits for one.";
   return table;
 }
