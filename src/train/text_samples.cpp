@@ -4,15 +4,15 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "train/data/text_files.h"
+#include "train/data/text_documents.h"
 
 namespace tessera {
 
 RowSamples text_samples(const std::filesystem::path& text, const TokenText& words, int64_t seq) {
   std::vector<RowSamples::Row> rows;
-  for (const MappedFile& file : open_text_files(text)) {
-    const std::vector<int32_t> tokens =
-        words.encode({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
+  const TextDocuments documents(text);
+  for (const std::string_view document : documents.all()) {
+    const std::vector<int32_t> tokens = words.encode(document);
     // Rows share a token: the last label of one is the first that the next one reads.
     for (auto begin = tokens.begin(); tokens.end() - begin > 1;) {
       const auto end = begin + std::min<int64_t>(seq, tokens.end() - begin - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text file, or every file below a folder, as rows of tokens in their order. Every token of a
-// file but its first is a label once; a row sees nothing of the rows before it.
+// The documents of a path (data/text_documents.h) as rows of tokens in their order. Every token of
+// a document but its first is a label once; a row sees nothing of the rows before it.
 #pragma once
 
 #include <filesystem>

@@ -29,6 +29,15 @@ TEST(TextSamples, HaveEveryTokenOfAFileButItsFirstAsALabelOnce) {
   EXPECT_EQ(label_bytes(samples, 1, TokenText("", 256)), 3);
 }
 
+TEST(TextSamples, AreOfTheTextsOfAJsonlFile) {
+  const TemporaryFolder folder;
+  const auto lines = folder.write("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"xyz\"}\n");
+  const RowSamples samples = text_samples(lines, TokenText("", 256), 8);
+  ASSERT_EQ(samples.rows().size(), 2u);
+  EXPECT_EQ(samples.rows()[0].labels, Tokens{'b'});
+  EXPECT_EQ(samples.rows()[1].labels, (Tokens{'y', 'z'}));
+}
+
 TEST(TextSamples, AreWhatTheTokenizerSays) {
   const std::string text = "The cat sat on the mat, and the other one did not.";
   const TemporaryFolder folder;

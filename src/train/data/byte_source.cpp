@@ -4,13 +4,12 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "train/data/text_files.h"
 
 namespace tessera {
 
-ByteSource::ByteSource(const std::filesystem::path& path) : files_(open_text_files(path)) {
-  for (const MappedFile& file : files_)
-    begins_.push_back(begins_.back() + static_cast<int64_t>(file.bytes().size()));
+ByteSource::ByteSource(const std::filesystem::path& path) : documents_(path) {
+  for (const std::string_view document : documents_.all())
+    begins_.push_back(begins_.back() + static_cast<int64_t>(document.size()));
 }
 
 void ByteSource::read(int64_t begin, std::span<int32_t> tokens,
@@ -19,15 +18,15 @@ void ByteSource::read(int64_t begin, std::span<int32_t> tokens,
   TESSERA_CHECK(begin >= 0 && end <= num_tokens(), "tokens {} to {} of {}", begin, end,
                 num_tokens());
   std::fill(opens_document.begin(), opens_document.end(), uint8_t{0});
-  auto file = static_cast<size_t>(std::upper_bound(begins_.begin(), begins_.end(), begin) -
-                                  begins_.begin() - 1);
-  for (int64_t at = begin; at < end; ++file) {
-    if (at == begins_[file] && !opens_document.empty())
+  auto index = static_cast<size_t>(std::upper_bound(begins_.begin(), begins_.end(), begin) -
+                                   begins_.begin() - 1);
+  for (int64_t at = begin; at < end; ++index) {
+    if (at == begins_[index] && !opens_document.empty())
       opens_document[static_cast<size_t>(at - begin)] = 1;
-    const auto bytes = files_[file].bytes();
-    for (const int64_t stop = std::min(end, begins_[file + 1]); at < stop; ++at)
+    const std::string_view text = documents_.all()[index];
+    for (const int64_t stop = std::min(end, begins_[index + 1]); at < stop; ++at)
       tokens[static_cast<size_t>(at - begin)] =
-          static_cast<int32_t>(bytes[static_cast<size_t>(at - begins_[file])]);
+          static_cast<unsigned char>(text[static_cast<size_t>(at - begins_[index])]);
   }
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as bytes (vocabulary 256): one file, or every file below a folder (text_files.h). A file
-// is a document.
+// Any text as bytes (vocabulary 256): those of a file or of every file below a folder
+// (text_documents.h).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <vector>
 
-#include "files/mapped_file.h"
+#include "train/data/text_documents.h"
 #include "train/data/token_source.h"
 
 namespace tessera {
@@ -22,8 +22,8 @@ class ByteSource : public TokenSource {
             std::span<uint8_t> opens_document) const override;
 
  private:
-  std::vector<MappedFile> files_;   // none is empty
-  std::vector<int64_t> begins_{0};  // of each file, then the end of the last
+  TextDocuments documents_;
+  std::vector<int64_t> begins_{0};  // of each document, then the end of the last
 };
 
 }  // namespace tessera

@@ -19,7 +19,7 @@ std::string text_of(const TokenSource& source) {
 
 TEST(ByteSource, ReadsAFileAsItsBytes) {
   const TemporaryFolder folder;
-  const std::string bytes = std::string("a\0b\xff\n", 5);
+  const std::string bytes = "a\tb\xff\n";
   const ByteSource source(folder.write("a.txt", bytes));
   EXPECT_EQ(text_of(source), bytes);
   EXPECT_EQ(source.vocabulary_size(), 256);
@@ -55,6 +55,28 @@ TEST(ByteSource, OpensADocumentAtEveryFile) {
     source.read(begin, std::span(tokens).first(1), std::span(opens).first(1));
     EXPECT_EQ(opens[0], begin == 0 || begin == 2 || begin == 3) << begin;
   }
+}
+
+TEST(ByteSource, ReadsTheTextsOfAJsonlFileAndOpensADocumentAtEach) {
+  const TemporaryFolder folder;
+  folder.write("a.jsonl", "{\"text\": \"x\\u00e9\"}\n\n{\"text\": \"\"}\n{\"text\": \"zz\"}");
+  folder.write("b.txt", "y");
+  const ByteSource source(folder.path());
+  EXPECT_EQ(text_of(source), "x\u00e9zzy");
+  std::vector<int32_t> tokens(6);
+  std::vector<uint8_t> opens(6, 9);
+  source.read(0, tokens, opens);
+  EXPECT_EQ(opens, (std::vector<uint8_t>{1, 0, 0, 1, 0, 1}));
+  const auto chat = folder.write("chat.jsonl", "{\"messages\": []}\n");
+  EXPECT_EQ(user_error_of([&] { ByteSource source(chat); }),
+            fmt::format("the line at byte 0 of {} has no text under \"text\"", chat.string()));
+}
+
+TEST(ByteSource, RefusesWhatIsNoText) {
+  const TemporaryFolder folder;
+  const auto packed = folder.write("a.jsonl.gz", "\x1f\x8b\x08");
+  EXPECT_EQ(user_error_of([&] { ByteSource source(folder.path()); }),
+            packed.string() + " is no text: it looks like gzip");
 }
 
 TEST(ByteSource, SaysThatAPathIsMissingOrHoldsNothing) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents that a path of text stands for: of the file itself, or of every file below a
+// folder, sorted by path; hidden entries (`.git`) and empty files are left out. A text file is one
+// document and memory-mapped, so that its size does not count as memory; a .jsonl file is one
+// document a line, and its texts are held in memory.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/mapped_file.h"
+
+namespace tessera {
+
+class TextDocuments {
+ public:
+  // A UserError where there is no text, or a file that is none.
+  explicit TextDocuments(const std::filesystem::path& path);
+
+  const std::vector<std::string_view>& all() const { return documents_; }  // none is empty
+
+ private:
+  void add(MappedFile file);
+
+  std::vector<MappedFile> files_;
+  std::vector<std::vector<char>> texts_;  // of .jsonl files; views of a vector stay when it moves
+  std::vector<std::string_view> documents_;
+};
+
+}  // namespace tessera
