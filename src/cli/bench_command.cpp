@@ -180,7 +180,6 @@ void add_bench_command(Command app) {
   step.footer(kFooter);
   add_run_options(step, command->run);
   add_step_forms(step, command->run);
-  add_short_form(step, command->run, "--microbatches", "train.microbatches", "parts of the batch");
   add_short_form(step, command->run, "--threads", "train.threads", "threads; 0: all cores");
   add_short_form(step, command->run, "--device", "run.device", "where to run, as for train");
   step.add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")

@@ -133,8 +133,6 @@ void add_bench_kernels(Command bench) {
                            {"train.precision", "bf16"}};
   add_run_options(kernels, command->run);
   add_step_forms(kernels, command->run);
-  add_short_form(kernels, command->run, "--microbatches", "train.microbatches",
-                 "parts of the batch");
   add_short_form(kernels, command->run, "--device", "run.device", "cuda");
   kernels.add_option("--only", command->only, "ops to measure; all where none is named")
       .delimiter(',')

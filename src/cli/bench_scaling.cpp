@@ -114,8 +114,6 @@ void add_bench_scaling(Command bench) {
   scaling.footer(kFooter);
   add_run_options(scaling, command->run);
   add_step_forms(scaling, command->run, "samples per step over all ranks");
-  add_short_form(scaling, command->run, "--microbatches", "train.microbatches",
-                 "parts of the batch");
   add_short_form(scaling, command->run, "--threads", "train.threads",
                  "threads that the ranks share; 0: all cores");
   scaling

@@ -164,7 +164,8 @@ void run_convert(const CheckpointCommand& command) {
 
 Command add_action(Command app, CheckpointCommand& command, const char* name, const char* doc) {
   const Command action = app.add_subcommand(name, doc);
-  action.add_option("from", command.from, "a checkpoint, or the output folder of a run").required();
+  action.add_option("folder", command.from, "a checkpoint, or the output folder of a run")
+      .required();
   return action;
 }
 

@@ -51,18 +51,70 @@ std::string lower_first(std::string text) {
   return text;
 }
 
-// What CLI11 says, and the flag that is nearest to one that the command does not have.
-std::string problem_of(const CLI::ParseError& error, const CLI::App& command) {
-  std::string text = lower_first(error.what());
+// The first that the command cannot do without: "--vocab: tokens of the vocabulary".
+std::string missing_option(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    std::string name = option->get_name();
+    if (!name.starts_with('-')) std::ranges::transform(name, name.begin(), ::toupper);
+    return fmt::format("{}: {}", name, option->get_description());
+  }
+  return {};
+}
+
+// "--compare wants 2 values (FOLDER)"
+std::string wanted_values(const std::string& text, const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_name().empty() || text.find(option->get_name()) == std::string::npos) continue;
+    const int count = option->get_items_expected_min();
+    return fmt::format("{} wants {} value{} ({})", option->get_name(), count, count == 1 ? "" : "s",
+                       option->get_type_name());
+  }
+  return text;
+}
+
+// "--stages is four, want a number"
+std::string unreadable_value(const std::string& text) {
+  constexpr std::string_view kTheirs = "could not convert: ";
+  const size_t equals = text.find(" = ");
+  if (!text.starts_with(kTheirs) || equals == std::string::npos) return text;
+  return fmt::format("{} is {}, want a number",
+                     text.substr(kTheirs.size(), equals - kTheirs.size()), text.substr(equals + 3));
+}
+
+// The flag that is nearest to one that the command does not have.
+std::string with_nearest_flag(const std::string& text, const CLI::App& command) {
   const size_t flag = text.find("--");
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || flag == std::string::npos)
-    return text;
+  if (flag == std::string::npos) return text;
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   const std::string given = text.substr(flag, text.find_first_of(" =", flag) - flag);
   const std::string nearest = nearest_name(given, names);
   return nearest.empty() ? text : fmt::format("{}: did you mean {}?", text, nearest);
+}
+
+// What CLI11 finds wrong, in our words.
+std::string problem_of(const CLI::ParseError& error, const Asked& asked) {
+  const std::string text = lower_first(error.what());
+  const auto between = [&](std::string_view theirs, std::string_view ours) {
+    const size_t at = text.find(theirs);
+    return at == std::string::npos ? text : std::string(text).replace(at, theirs.size(), ours);
+  };
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const std::string missing = missing_option(*asked.app);
+    return missing.empty() ? text : fmt::format("{} needs {}", asked.words, missing);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return wanted_values(text, *asked.app);
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) return unreadable_value(text);
+  if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)
+    return between(" requires ", " needs ");
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return between(" excludes ", " does not go with ");
+  return dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr
+             ? with_nearest_flag(text, *asked.app)
+             : text;
 }
 
 }  // namespace
@@ -196,7 +248,7 @@ bool CommandLine::run(std::vector<std::string> words) {
     return true;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0)
-      throw UserError(problem_of(error, *asked.app)).help("see " + asked.words + " --help");
+      throw UserError(problem_of(error, asked)).help("see " + asked.words + " --help");
     app_->exit(error);  // --help, --version
     return false;
   }

@@ -226,7 +226,7 @@ void print_pipeline(const PassPipeline& pipeline, bool as_json) {
 }
 
 void run(const CompileCommand& command) {
-  const Config config = command.run.load();
+  const Config config = command.run.load_with_notes();
   const ModelConfig model = model_of_config(config);
   const Plan plan = plan_of_config(config, model);
   CompileOptions options =
@@ -269,8 +269,6 @@ void add_compile_command(Command app) {
   compile.footer(kFooter);
   add_run_options(compile, command->run);
   add_step_forms(compile, command->run);
-  add_short_form(compile, command->run, "--microbatches", "train.microbatches",
-                 "parts of the batch");
   compile.add_option("--dump-after", command->dump_after,
                      "print the IR after this pass, or after `all`");
   compile.add_option("--dump-dir", command->dump_dir,

@@ -102,7 +102,7 @@ int64_t limited(const EvaluateCommand& command, size_t samples) {
 
 // Rows have a length of their own, unless one is asked for.
 Samples open_json(const EvaluateCommand& command, const Config& config, const ModelConfig& model) {
-  const int64_t seq = command.run.sets("train.seq") ? config.train.seq : 0;
+  const int64_t seq = command.run.names("train.seq") ? config.train.seq : 0;
   auto rows = std::make_unique<RowSamples>(json_samples(command.data, model.vocabulary, seq));
   Samples samples{.data = {}, .source = {}, .count = limited(command, rows->rows().size())};
   samples.seq = rows->seq();

@@ -16,6 +16,7 @@
 #include "sim/cluster_warnings.h"
 #include "train/model_of_config.h"
 #include "train/optimizer_of_config.h"
+#include "train/plan_of_config.h"
 #include "train/progress.h"
 
 namespace tessera {
@@ -24,7 +25,9 @@ namespace {
 constexpr const char* kFooter =
     "Plans are ranked by MFU. Those whose floor of seconds or bytes rules them out are not "
     "simulated\n"
-    "(docs/planner.md). Without a config file the precision is bf16 on clusters of GPUs.\n"
+    "(docs/planner.md). --zero, --microbatches, --recompute and --schedule (of pipelines) fix a "
+    "knob.\n"
+    "Without a config file the precision is bf16 on clusters of GPUs.\n"
     "Examples:\n"
     "  tessera plan --model llama3-8b --ranks 64 --batch 512 --seq 8192 --cluster llama3-h100\n"
     "  tessera plan --model llama3-70b --ranks 512 --batch 512 --seq 8192 --out 70b.toml\n"
@@ -50,6 +53,21 @@ Config load(PlanCommand& command) {
   return command.run.load();
 }
 
+// What the command line says of a knob is kept; what a config file says is what the search is for.
+FixedKnobs fixed_knobs(const RunOptions& run, const Config& config) {
+  FixedKnobs fixed;
+  if (run.names("plan.zero")) fixed.zero = static_cast<int>(config.plan.zero);
+  if (run.names("train.microbatches")) fixed.microbatches = config.train.microbatches;
+  if (run.names("plan.recompute")) fixed.recompute = recompute_of_config(config);
+  if (!run.names("plan.schedule")) return fixed;
+  if (config.plan.schedule == "custom")
+    throw user_error("plan.schedule is custom: a search needs one that has any size")
+        .at("--schedule custom")
+        .help("use one of those that `tessera schedule --help` lists");
+  fixed.schedule = config.plan.schedule;
+  return fixed;
+}
+
 PlanTask task_of(const PlanCommand& command, const Config& config) {
   PlanTask task{.model = model_of_config(config),
                 .batch = config.train.batch,
@@ -59,6 +77,7 @@ PlanTask task_of(const PlanCommand& command, const Config& config) {
                 .ranks = command.ranks,
                 .threads = static_cast<int>(config.train.threads),
                 .cluster = load_cluster(command.cluster)};
+  task.fixed = fixed_knobs(command.run, config);
   check_batch_shape(task.model, {.batch = task.batch, .seq = task.seq});
   if (task.ranks > task.cluster.levels.back().ranks)
     throw user_error("a plan for {} ranks, but cluster {} has {}", task.ranks, task.cluster.name,
@@ -193,7 +212,7 @@ void print_row(const std::string& place, const Trial& trial) {
 void print_recipe(const SearchResult& found) {
   const std::optional<Trial>& recipe = found.recipe;
   if (!recipe) {
-    fmt::print("\nrule of thumb: nothing that it suggests fits\n");
+    fmt::print("\nrule of thumb: nothing that it suggests fits the memory and the knobs given\n");
     return;
   }
   fmt::print("\nrule of thumb:\n");

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "train/config_notes.h"
+#include "train/config_values.h"
 
 namespace tessera {
 
@@ -20,10 +22,11 @@ std::vector<std::string> RunOptions::all() const {
   return all;
 }
 
-bool RunOptions::sets(const std::string& key) const {
-  const std::vector<std::string> settings = all();
-  return std::any_of(settings.begin(), settings.end(),
-                     [&](const std::string& setting) { return setting.starts_with(key + "="); });
+bool RunOptions::names(std::string_view key) const {
+  const auto sets = [&](const std::string& text) { return value_from_override(text).key == key; };
+  return std::any_of(overrides.begin(), overrides.end(), sets) ||
+         std::any_of(short_forms.begin(), short_forms.end(),
+                     [&](const auto& form) { return form.first == key; });
 }
 
 Config RunOptions::load() const {
@@ -37,6 +40,13 @@ Config RunOptions::load() const {
             .help(error.advice());
     throw;
   }
+}
+
+Config RunOptions::load_with_notes() const {
+  Config config = load();
+  if (!json)
+    for (const std::string& note : notes_on(config)) fmt::print(stderr, "note: {}\n", note);
+  return config;
 }
 
 void add_short_form(Command command, RunOptions& options, const std::string& flag,
@@ -55,8 +65,16 @@ void add_short_form(Command command, RunOptions& options, const std::string& fla
 void add_step_forms(Command command, RunOptions& options, const std::string& batch_doc) {
   add_short_form(command, options, "--batch", "train.batch", batch_doc);
   add_short_form(command, options, "--seq", "train.seq", "tokens per sample");
+  add_short_form(command, options, "--microbatches", "train.microbatches", "parts of the batch");
   add_short_form(command, options, "--precision", "train.precision",
                  "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
+  add_short_form(
+      command, options, "--zero", "plan.zero",
+      "what is sharded: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too");
+  add_short_form(command, options, "--schedule", "plan.schedule",
+                 "of pipelines: 1f1b, interleaved_1f1b, zb_h1, ...");
+  add_short_form(command, options, "--recompute", "plan.recompute",
+                 "in the backward: none, cheap, attention, block, every or fit");
 }
 
 void add_json_flag(Command command, bool& json) {

@@ -23,9 +23,10 @@ struct RunOptions {
   std::map<std::string, std::string> flags;  // of short forms, by key: "--steps"
   bool json = false;
 
-  std::vector<std::string> all() const;     // defaults, overrides, short forms, as overrides
-  Config load() const;                      // errors name what was given: "--steps 0"
-  bool sets(const std::string& key) const;  // by a flag or --set
+  std::vector<std::string> all() const;    // defaults, overrides, short forms, as overrides
+  Config load() const;                     // errors name what was given: "--steps 0"
+  Config load_with_notes() const;          // also prints what has no effect, unless --json
+  bool names(std::string_view key) const;  // on the command line, by --set or a short form
 };
 
 void add_json_flag(Command command, bool& json);
@@ -35,7 +36,8 @@ void add_settings(Command command, RunOptions& options);
 // Adds the config file, --set, --model, --seed and --json. `options` must live as long as the
 // application.
 void add_run_options(Command command, RunOptions& options);
-// Adds --batch, --seq and --precision: what a step is.
+// Adds --batch, --seq, --microbatches, --precision, --zero, --schedule and --recompute: what a step
+// is, and how it is run.
 void add_step_forms(Command command, RunOptions& options,
                     const std::string& batch_doc = "samples per step");
 // Adds a short form: `--steps 10` for `--set train.steps=10`.

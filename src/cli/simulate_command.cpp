@@ -154,7 +154,7 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
 }
 
 void run(const SimulateCommand& command) {
-  const Config config = command.run.load();
+  const Config config = command.run.load_with_notes();
   const ModelConfig model = model_of_config(config);
   const std::string cluster_name = command.cluster.empty()
                                        ? default_cluster_name(Mesh(config.mesh).num_ranks())
@@ -191,8 +191,6 @@ void add_simulate_command(Command app) {
   simulate.footer(kFooter);
   add_run_options(simulate, command->run);
   add_step_forms(simulate, command->run);
-  add_short_form(simulate, command->run, "--microbatches", "train.microbatches",
-                 "parts of the batch");
   add_cluster_option(simulate, command->cluster);
   const Option unit_cost =
       simulate

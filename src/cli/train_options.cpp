@@ -7,11 +7,10 @@ void add_train_options(Command train, TrainOptions& options) {
   add_run_options(train, options.run);
   add_short_form(train, options.run, "--steps", "train.steps", "steps to train in all");
   add_step_forms(train, options.run);
-  add_short_form(train, options.run, "--microbatches", "train.microbatches", "parts of the batch");
   add_short_form(train, options.run, "--out", "run.out",
                  "folder for metrics, config and checkpoints");
   add_short_form(train, options.run, "--device", "run.device",
-                 "where to run: cpu; cuda in a build that has it");
+                 "where to run: cpu, or cuda in a build that has it (make cuda)");
   add_short_form(train, options.run, "--save-every", "checkpoint.every",
                  "save a checkpoint every N steps and at the end");
   add_short_form(train, options.run, "--trace", "run.trace",

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "comm/mpi/mpi_process.h"
+#include "exec/device_executor.h"
 #include "train/model_of_config.h"
 #include "train/optimizer_of_config.h"
 #include "train/plan_of_config.h"
@@ -23,14 +24,34 @@ constexpr const char* kFooter =
     "  tessera verify --model llama3-8b --shrink --mesh dp=2,fsdp=4,tp=8\n"
     "  tessera verify --mesh dp=4 --show-ranks                   losses differ, parameters agree\n"
     "  tessera verify --mesh cp=2 --precision fp32 --json\n"
+    "Computed in fp64, unless --precision asks for fp32 or bf16.\n"
     "Exit code 1 when anything is off by more than rounding allows.";
 
 struct VerifyCommand {
   RunOptions run;
   int steps = 2;
   bool shrink = false, show_ranks = false;
-  std::string precision = "fp64";
 };
+
+// What is proved is the maths, in fp64: where no rounding hides a mistake. A config file's
+// precision is for training; the command line can ask for another one here.
+DType precision_to_prove(const VerifyCommand& command, const Config& config) {
+  if (!command.run.names("train.precision")) return DType::Fp64;
+  for (const DType precision : {DType::Fp64, DType::Fp32, DType::Bf16})
+    if (config.train.precision == name(precision)) return precision;
+  throw user_error("a plan is proved in fp64, fp32 or bf16, not in {}", config.train.precision)
+      .at("--precision " + config.train.precision)
+      .help("leave it out: fp64 proves the plan for every precision");
+}
+
+void tell_precision(const VerifyCommand& command, const Config& config) {
+  if (command.run.json || !command.run.file || command.run.names("train.precision") ||
+      config.train.precision == "fp64")
+    return;
+  fmt::print(stderr,
+             "note: verified in fp64, whatever train.precision = {} in {}; --precision rules\n",
+             config.train.precision, *command.run.file);
+}
 
 // The plan's memory is for the precision that it trains in.
 int64_t memory_in(DType precision, const Config& config) {
@@ -40,20 +61,20 @@ int64_t memory_in(DType precision, const Config& config) {
 }
 
 VerifyRequest request_of(const VerifyCommand& command) {
-  const Config config = command.run.load();
-  const auto precision = dtype_from_name(command.precision);
-  if (!precision || !is_float(*precision))
-    throw user_error("--precision is {}, want fp64, fp32 or bf16", command.precision);
+  const Config config = command.run.load_with_notes();
+  const DType precision = precision_to_prove(command, config);
+  tell_precision(command, config);
+  if (config.run.device == "cuda") require_gpu();
   VerifyRequest request{.model = model_of_config(config),
                         .microbatch = {},
                         .microbatches = static_cast<int>(config.train.microbatches),
-                        .precision = *precision,
+                        .precision = precision,
                         .optimizer = optimizer_of_config(config),
                         .plan = {},
                         .steps = command.steps,
                         .seed = static_cast<uint64_t>(config.train.seed),
                         .threads = threads_of_config(config),
-                        .memory_bytes = memory_in(*precision, config),
+                        .memory_bytes = memory_in(precision, config),
                         .show_ranks = command.show_ranks,
                         .on_gpu = config.run.device == "cuda"};
   request.plan = command.shrink ? plan_to_shrink(config, request.model)
@@ -133,9 +154,9 @@ void add_verify_command(Command app) {
       app.add_subcommand("verify", "prove that a plan computes what one rank would");
   verify.footer(kFooter);
   add_run_options(verify, command->run);
+  add_step_forms(verify, command->run);
   add_short_form(verify, command->run, "--device", "run.device", "where to run, as for train");
   verify.add_option("--steps", command->steps, "steps to run").range(1, 1000);
-  verify.add_option("--precision", command->precision, "fp64, fp32 or bf16");
   verify.add_flag("--shrink", command->shrink,
                   "a small model of the same family that the plan fits alike");
   verify.add_flag("--show-ranks", command->show_ranks,

@@ -31,11 +31,9 @@ struct CudaExecutorOptions {
   RankObserver observer = {};
 };
 
-// What run.device may be in this build.
-std::vector<std::string_view> device_names();
-
 // Why there is no GPU to run on; empty where there is one.
 std::string missing_gpu();
+void require_gpu();  // a UserError where there is none
 
 struct GpuFacts {
   std::string name;

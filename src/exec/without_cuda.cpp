@@ -8,15 +8,15 @@ namespace tessera {
 namespace {
 
 UserError no_cuda() {
-  return user_error("this build runs on cpu alone")
-      .help("use --device cpu, or build with cmake --preset cuda");
+  return UserError(missing_gpu())
+      .help("`make cuda` builds one that runs on GPUs (docs/gpu.md); or use --device cpu");
 }
 
 }  // namespace
 
-std::vector<std::string_view> device_names() { return {"cpu"}; }
+std::string missing_gpu() { return "this tessera was built without CUDA"; }
 
-std::string missing_gpu() { return "this build runs on cpu alone"; }
+void require_gpu() { throw no_cuda(); }
 
 GpuFacts gpu_facts() { throw no_cuda(); }
 

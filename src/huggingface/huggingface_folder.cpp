@@ -18,7 +18,24 @@ namespace {
 
 constexpr const char* kConfigFile = "config.json";
 
+// A model of the hub is no folder yet, and a run of ours is none of theirs.
+void require_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder / kConfigFile, ignored)) return;
+  const std::string name = folder.string();
+  const bool of_hub = folder.is_relative() && std::count(name.begin(), name.end(), '/') == 1;
+  if (!std::filesystem::is_directory(folder, ignored))
+    throw user_error("there is no folder {}", name)
+        .help(of_hub ? fmt::format("nothing is downloaded here: huggingface-cli download {0} "
+                                   "--local-dir {0}, then give that folder",
+                                   name)
+                     : "give the folder that holds config.json and model.safetensors");
+  throw user_error("{} is not a Hugging Face folder: it has no {}", folder.string(), kConfigFile)
+      .help("give the folder that holds config.json and model.safetensors");
+}
+
 ModelConfig read_model(const std::filesystem::path& folder) {
+  require_folder(folder);
   const MappedFile file(folder / kConfigFile);
   return parse_model_json({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()},
                           file.path());

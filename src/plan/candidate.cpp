@@ -86,6 +86,16 @@ int PlanTask::threads_per_rank() const {
   return cores == 0 ? 1 : std::max(1, (threads > 0 ? threads : cores) / ranks);
 }
 
+bool is_asked_for(const PlanTask& task, const Candidate& candidate) {
+  const FixedKnobs& fixed = task.fixed;
+  if (fixed.zero && *fixed.zero != candidate.zero) return false;
+  if (fixed.microbatches && *fixed.microbatches != candidate.microbatches(task.batch)) return false;
+  if (fixed.recompute &&
+      (fixed.recompute->kind != candidate.recompute || fixed.recompute->every != candidate.every))
+    return false;
+  return fixed.schedule.empty() || candidate.pp == 1 || fixed.schedule == candidate.schedule;
+}
+
 std::string_view recompute_name(const Candidate& candidate) {
   switch (candidate.recompute) {
     case RecomputeKind::Cheap:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,14 @@
 
 namespace tessera {
 
+// Knobs that a user has turned: the search leaves them so, and turns the rest.
+struct FixedKnobs {
+  std::optional<int> zero = {};
+  std::optional<int64_t> microbatches = {};
+  std::optional<Recompute> recompute = {};
+  std::string schedule = {};  // of plans with a pipeline; empty: any
+};
+
 struct PlanTask {
   ModelConfig model;  // resolved
   int64_t batch = 1;  // samples per step
@@ -24,6 +33,7 @@ struct PlanTask {
   int ranks = 1;
   int threads = 0;  // of all ranks, where they share cores; 0: one on each
   Cluster cluster;
+  FixedKnobs fixed = {};
 
   int64_t tokens() const { return model.family == Family::Mlp ? batch : batch * seq; }
   // Of one rank; ranks that share a machine's cores share its memory.
@@ -45,6 +55,9 @@ struct Candidate {
   int64_t microbatches(int64_t batch) const { return batch / (microbatch * dp * fsdp); }
   auto operator<=>(const Candidate&) const = default;
 };
+
+// Has it the knobs that the task fixes?
+bool is_asked_for(const PlanTask& task, const Candidate& candidate);
 
 // The axes above 1, from the outermost: neighbours share tp.
 std::vector<Axis> mesh_of(const Candidate& candidate);

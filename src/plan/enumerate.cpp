@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/enumerate.h"
 
+#include <algorithm>
+
+#include "schedule/schedule_kinds.h"
+
 namespace tessera {
 namespace {
 
@@ -14,12 +18,17 @@ std::vector<int> divisors(int number) {
 }
 
 struct ScheduleChoice {
-  const char* kind;
+  std::string_view kind;
   int chunks;
 };
 
-std::vector<ScheduleChoice> schedules_of(int pp) {
+std::vector<ScheduleChoice> schedules_of(int pp, const std::string& fixed) {
   if (pp == 1) return {{"1f1b", 1}};
+  if (!fixed.empty()) {
+    const ScheduleKind& kind = schedule_kind(fixed);
+    if (kind.most_chunks > 0) return {{kind.name, kind.most_chunks}};
+    return {{kind.name, 2}, {kind.name, 4}, {kind.name, 8}};
+  }
   return {{"1f1b", 1},
           {"interleaved_1f1b", 2},
           {"interleaved_1f1b", 4},
@@ -34,6 +43,7 @@ struct Enumerator {
   Enumeration result = {};
 
   void consider(const Candidate& candidate) {
+    if (!is_asked_for(task, candidate)) return;
     if (const auto why = why_not_divisible(task, candidate))
       ++result.dropped[why->obstacle];
     else
@@ -41,6 +51,11 @@ struct Enumerator {
   }
 
   void recompute_of(Candidate candidate) {
+    if (const auto& fixed = task.fixed.recompute) {
+      candidate.recompute = fixed->kind;
+      candidate.every = fixed->every;
+      return consider(candidate);
+    }
     for (const RecomputeKind kind :
          {RecomputeKind::None, RecomputeKind::Attention, RecomputeKind::Blocks}) {
       candidate.recompute = kind;
@@ -48,15 +63,24 @@ struct Enumerator {
     }
   }
 
+  std::vector<int64_t> microbatch_sizes(const Candidate& candidate) const {
+    if (const auto& fixed = task.fixed.microbatches)
+      return {std::max<int64_t>(1, task.batch / (*fixed * candidate.dp * candidate.fsdp))};
+    std::vector<int64_t> sizes;
+    for (int64_t size = 1; size <= kLargestMicrobatch; size *= 2) sizes.push_back(size);
+    return sizes;
+  }
+
   void knobs_of_mesh(Candidate candidate) {
     const int least_zero = candidate.fsdp > 1 ? 1 : 0, most_zero = candidate.fsdp > 1 ? 3 : 0;
-    for (const ScheduleChoice& choice : schedules_of(candidate.pp)) {
+    for (const ScheduleChoice& choice : schedules_of(candidate.pp, task.fixed.schedule)) {
       candidate.schedule = choice.kind;
       candidate.chunks = choice.chunks;
-      for (candidate.microbatch = 1; candidate.microbatch <= kLargestMicrobatch;
-           candidate.microbatch *= 2)
+      for (const int64_t microbatch : microbatch_sizes(candidate)) {
+        candidate.microbatch = microbatch;
         for (candidate.zero = least_zero; candidate.zero <= most_zero; ++candidate.zero)
           recompute_of(candidate);
+      }
     }
   }
 

@@ -43,7 +43,7 @@ class Search {
   // The rule of thumb first: the answer is never worse.
   void follow_recipe() {
     for (const Candidate& candidate : recipe_candidates(task_, floors_.parameters())) {
-      if (!fits(floors_.scheduled(candidate))) continue;
+      if (!is_asked_for(task_, candidate) || !fits(floors_.scheduled(candidate))) continue;
       const Trial trial = try_candidate(task_, {candidate});
       add(trial);
       if (!trial.fits) continue;
@@ -89,7 +89,12 @@ class Search {
     const Floor floor = options_.use_floors ? floors_.quick(candidate) : Floor{};
     if (fits(floor)) return queue_.push({floor, !options_.use_floors, candidate});
     ++result_.too_large;
-    if (const auto next = rebuilding_more(candidate)) consider(*next);
+    consider_more(candidate);
+  }
+
+  void consider_more(const Candidate& candidate) {
+    const auto more = rebuilding_more(candidate);
+    if (more && is_asked_for(task_, *more)) consider(*more);
   }
 
   // Those to simulate now. A floor that comes up for the first time is made tighter.
@@ -107,7 +112,7 @@ class Search {
         queue_.push({floor, true, waiting.candidate});
       } else {
         ++result_.too_large;
-        if (const auto more = rebuilding_more(waiting.candidate)) consider(*more);
+        consider_more(waiting.candidate);
       }
     }
     return next;
@@ -117,7 +122,7 @@ class Search {
     if (!tried_.insert(trial.candidate).second) return;
     if (!trial.fits) {
       result_.dropped.push_back(trial);
-      if (const auto more = rebuilding_more(trial.candidate)) consider(*more);
+      consider_more(trial.candidate);
       return;
     }
     const auto order = [](const Trial& a, const Trial& b) {

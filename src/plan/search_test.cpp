@@ -71,6 +71,26 @@ TEST(Search, IsNeverWorseThanTheRuleOfThumb) {
   EXPECT_TRUE(found.floor_left_seconds);
 }
 
+TEST(Search, LeavesTheKnobsThatAUserHasTurned) {
+  PlanTask task = small_task(4, 16, 1e9);
+  task.fixed = {.zero = 2,
+                .microbatches = 4,
+                .recompute = Recompute{.kind = RecomputeKind::Cheap},
+                .schedule = "gpipe"};
+  const SearchResult found = search(task, {});
+  bool pipelined = false;
+  ASSERT_FALSE(found.ranked.empty());
+  for (const Trial& trial : found.ranked) {
+    const Candidate& candidate = trial.candidate;
+    EXPECT_EQ(candidate.zero, 2);
+    EXPECT_EQ(candidate.microbatches(task.batch), 4);
+    EXPECT_EQ(candidate.recompute, RecomputeKind::Cheap);
+    EXPECT_EQ(candidate.schedule, candidate.pp > 1 ? "gpipe" : "1f1b");
+    pipelined = pipelined || candidate.pp > 1;
+  }
+  EXPECT_TRUE(pipelined);
+}
+
 TEST(Search, GivesTheSameForAnyNumberOfThreads) {
   const PlanTask task = small_task(4, 4, 5e7);
   const SearchResult one = search(task, {.threads = 1}), three = search(task, {.threads = 3});

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/nearest_name.h"
 #include "core/one_of.h"
+#include "core/same_word.h"
 #include "schedule/kinds/kinds.h"
 
 namespace tessera {
@@ -54,7 +55,7 @@ std::span<const ScheduleKind> schedule_kinds() { return kKinds; }
 const ScheduleKind& schedule_kind(std::string_view name) {
   std::vector<std::string> names;
   for (const ScheduleKind& kind : kKinds) {
-    if (kind.name == name) return kind;
+    if (same_word(kind.name, name)) return kind;
     names.emplace_back(kind.name);
   }
   const std::string nearest = nearest_name(name, names);

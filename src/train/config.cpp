@@ -14,6 +14,7 @@
 #include "mesh/plan.h"
 #include "train/config_fields.h"
 #include "train/config_values.h"
+#include "train/other_words.h"
 
 namespace tessera {
 namespace {
@@ -49,6 +50,7 @@ bool is_model_key(std::string_view key) { return key.starts_with("model.") || ke
   // A key without its section is the commonest slip: steps for train.steps.
   for (const std::string& key : known)
     if (key.ends_with("." + value.key)) near = key;
+  if (const std::string ours = our_key(value.key); !ours.empty()) near = ours;
   throw user_error("unknown key {}{}", value.key,
                    near.empty() ? "" : ": did you mean " + near + "?")
       .at(value.place)

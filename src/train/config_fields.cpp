@@ -6,8 +6,9 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "exec/device_executor.h"
+#include "core/same_word.h"
 #include "schedule/schedule_kinds.h"
+#include "train/other_words.h"
 
 namespace tessera {
 namespace {
@@ -34,13 +35,22 @@ bool parse_number(const std::string& text, T& number) {
   return result.ec == std::errc{} && result.ptr == end;
 }
 
-bool parse(const std::string& text, int64_t& number) { return parse_number(text, number); }
+// "1e6" is a whole number, too.
+bool parse(const std::string& text, int64_t& number) {
+  constexpr double kExact = 9007199254740992;  // above it a double leaves numbers out
+  if (parse_number(text, number)) return true;
+  double value = 0;
+  if (!parse_number(text, value) || std::trunc(value) != value || std::abs(value) > kExact)
+    return false;
+  number = static_cast<int64_t>(value);
+  return true;
+}
 bool parse(const std::string& text, double& number) {
   return parse_number(text, number) && std::isfinite(number);
 }
 bool parse(const std::string& text, bool& flag) {
-  flag = text == "true";
-  return flag || text == "false";
+  flag = same_word(text, "true");
+  return flag || same_word(text, "false");
 }
 bool parse(const std::string& text, std::string& value) {
   value = text;
@@ -54,6 +64,17 @@ bool is_allowed(const ConfigField& field, double number) {
 bool is_allowed(const ConfigField& field, const std::string& text) {
   const Choices* choices = std::get_if<Choices>(&field.allowed);
   return choices == nullptr || std::find(choices->begin(), choices->end(), text) != choices->end();
+}
+
+// In our words, where the field has a list of them.
+std::string our_text(const ConfigField& field, const std::string& given, const std::string& place) {
+  const Choices* choices = std::get_if<Choices>(&field.allowed);
+  if (choices == nullptr) return given;
+  try {
+    return our_value(field.key, *choices, given);
+  } catch (UserError& error) {
+    throw UserError(error).at(place);
+  }
 }
 
 std::string number_text(double number) {
@@ -188,7 +209,7 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
 std::vector<ConfigField> run_fields(RunConfig& r) {
   return {
       {"run.out", &r.out, {}, "folder for metrics, config and checkpoints"},
-      {"run.device", &r.device, device_names(), "what the step runs on"},
+      {"run.device", &r.device, Choices{"cpu", "cuda"}, "what the step runs on"},
       {"run.trace",
        &r.trace,
        {},
@@ -201,7 +222,7 @@ std::vector<ConfigField> run_fields(RunConfig& r) {
       {"run.deadline_seconds", &r.deadline_seconds, Bounds{0.1, 1e6},
        "ranks as processes: one that lets another wait longer is taken for hung, and named"},
       {"run.peak_gflops", &r.peak_gflops, kNotNegative,
-       "peak of the device for MFU; 0: measured by a matmul"},
+       "peak of the device for MFU; 0: measured by a matmul, of a CPU once for all runs"},
   };
 }
 
@@ -216,7 +237,8 @@ std::vector<ConfigField> config_fields(Config& c) {
   return all;
 }
 
-void set_field(const ConfigField& field, const std::string& text, const std::string& place) {
+void set_field(const ConfigField& field, const std::string& given, const std::string& place) {
+  const std::string text = our_text(field, given, place);
   const bool good = std::visit(
       [&](auto* value) {
         auto parsed = *value;
@@ -231,7 +253,7 @@ void set_field(const ConfigField& field, const std::string& text, const std::str
       },
       field.value);
   if (!good)
-    throw user_error("{} is {}, want {}", field.key, text.empty() ? "empty" : text,
+    throw user_error("{} is {}, want {}", field.key, given.empty() ? "empty" : given,
                      allowed_text(field))
         .at(place)
         .help(fmt::format("{}: {}", field.key, field.doc));

@@ -7,6 +7,7 @@
 
 #include "core/testing/temporary_folder.h"
 #include "train/config_fields.h"
+#include "train/config_notes.h"
 #include "train/testing/user_error_of.h"
 
 namespace tessera {
@@ -161,6 +162,9 @@ TEST(Config, SuggestsTheNearestKey) {
   EXPECT_EQ(message_of("", {"steps=3"}), "unknown key steps: did you mean train.steps?");
   EXPECT_EQ(message_of("[trian]\nseed = 3\n"), "unknown key trian.seed: did you mean train.seed?");
   EXPECT_EQ(message_of("", {"optimizer.kind=sgd"}), "unknown key optimizer.kind");
+  EXPECT_EQ(message_of("", {"train.lr=1e-3"}),
+            "unknown key train.lr: did you mean train.learning_rate?");
+  EXPECT_EQ(message_of("", {"batch_size=8"}), "unknown key batch_size: did you mean train.batch?");
 }
 
 TEST(Config, SaysWhatAValueMayBe) {
@@ -185,6 +189,55 @@ TEST(Config, SaysWhatAValueMayBe) {
             "data.document_mask is yes, want true or false");
   EXPECT_EQ(message_of("[train]\nsteps = [1, 2]\n"),
             "train.steps is a list or a date, want one number, text, true or false");
+}
+
+TEST(Config, TakesTheWordsOfOtherPrograms) {
+  const Config config =
+      parse("[train]\nprecision = \"BFloat16\"\n",
+            {"plan.schedule=Interleaved1F1B", "plan.recompute=full", "data.document_mask=True"});
+  EXPECT_EQ(config.train.precision, "bf16");
+  EXPECT_EQ(config.plan.schedule, "interleaved_1f1b");
+  EXPECT_EQ(config.plan.recompute, "block");
+  EXPECT_TRUE(config.data.document_mask);
+  EXPECT_EQ(parse("", {"train.precision=float32"}).train.precision, "fp32");
+  EXPECT_EQ(parse("", {"plan.schedule=1F1B"}).plan.schedule, "1f1b");
+  EXPECT_EQ(parse("", {"plan.schedule=GPipe"}).plan.schedule, "gpipe");
+  EXPECT_EQ(parse("", {"plan.recompute=selective"}).plan.recompute, "attention");
+  EXPECT_EQ(parse("", {"run.device=gpu"}).run.device, "cuda");
+  EXPECT_EQ(report_of("", {"train.precision=float16"}),
+            "error: train.precision is float16, and float16 is not trained in\n"
+            "   at: --set train.precision=float16\n help: use bf16: it has the range of fp32, so "
+            "nothing is scaled; a float16 model is imported exactly\n");
+}
+
+TEST(Config, TakesWholeNumbersWithAnExponent) {
+  EXPECT_EQ(parse("", {"train.steps=1e6"}).train.steps, 1'000'000);
+  EXPECT_EQ(parse("", {"train.steps=1.5e3"}).train.steps, 1500);
+  EXPECT_EQ(parse("[train]\nsteps = 1e6\n").train.steps, 1'000'000);
+  EXPECT_EQ(message_of("", {"train.steps=1e-3"}),
+            "train.steps is 1e-3, want a whole number of at least 1");
+  EXPECT_EQ(message_of("", {"train.steps=1e300"}),
+            "train.steps is 1e300, want a whole number of at least 1");
+}
+
+TEST(Config, TakesQuotesThatAShellLeft) {
+  EXPECT_EQ(parse("", {"data.path=\"a b\""}).data.path, "a b");
+  EXPECT_EQ(parse("", {"data.path='a b'"}).data.path, "a b");
+  EXPECT_EQ(parse("", {R"(data.path="a \"b\"")"}).data.path, "a \"b\"");
+  EXPECT_EQ(parse("", {"data.path=it's"}).data.path, "it's");
+  EXPECT_EQ(parse("", {"train.steps=\"7\""}).train.steps, 7);
+  EXPECT_EQ(parse("", {"data.mixture.\"a=b.bin\"=2"}).data.mixture,
+            (std::vector<std::pair<std::string, double>>{{"a=b.bin", 2}}));
+  EXPECT_EQ(message_of("", {R"(data.path="a" or "b")"}),
+            R"(cannot read "a" or "b" as a text in quotes)");
+}
+
+TEST(Config, SaysWhatHasNoEffect) {
+  EXPECT_EQ(notes_on(parse("", {"plan.schedule=gpipe", "mesh=dp=2"})),
+            std::vector<std::string>{
+                "plan.schedule = gpipe does nothing: the mesh dp=2 has no pipeline (pp)"});
+  EXPECT_TRUE(notes_on(parse("", {"plan.schedule=gpipe", "mesh=pp=2"})).empty());
+  EXPECT_TRUE(notes_on(parse("")).empty());
 }
 
 TEST(Config, SaysWhereTheTomlIsBroken) {

@@ -76,6 +76,31 @@ bool is_plain_value(const std::string& text) {
   }
 }
 
+bool opens_quote(std::string_view text) { return text.starts_with('"') || text.starts_with('\''); }
+
+// Quotes that a shell did not take off: as in TOML.
+std::string without_quotes(const std::string& text, const std::string& place) {
+  if (text.size() < 2 || !opens_quote(text) || text.front() != text.back()) return text;
+  try {
+    const std::vector<ConfigValue> read = values_from_toml("x = " + text, place);
+    if (read.size() == 1) return read.front().text;
+  } catch (const UserError&) {
+  }
+  throw user_error("cannot read {} as a text in quotes", text)
+      .at(place)
+      .help("leave the quotes out, or write a quote inside as \\\"");
+}
+
+// The one that ends the key, which may have its last part in quotes: data.mixture."a=b.bin"=2.
+size_t find_equals(const std::string& assignment) {
+  const size_t quote = assignment.find_first_of("\"'=");
+  if (quote == std::string::npos || quote == 0 || assignment[quote] == '=' ||
+      assignment[quote - 1] != '.')
+    return assignment.find('=');
+  const size_t end = assignment.find(std::string{assignment[quote], '='}, quote + 1);
+  return end == std::string::npos ? assignment.find('=') : end + 1;
+}
+
 }  // namespace
 
 std::vector<ConfigValue> values_from_toml(std::string_view toml, const std::string& origin) {
@@ -92,12 +117,16 @@ std::vector<ConfigValue> values_from_toml(std::string_view toml, const std::stri
 }
 
 ConfigValue value_from_override(const std::string& assignment) {
-  const size_t equals = assignment.find('=');
+  const size_t equals = find_equals(assignment);
   if (equals == std::string::npos || equals == 0)
     throw user_error("cannot set {}: want key=value", assignment.empty() ? "nothing" : assignment)
         .at("--set " + assignment)
         .help("for example --set train.steps=100");
-  return {assignment.substr(0, equals), assignment.substr(equals + 1), "--set " + assignment};
+  const std::string place = "--set " + assignment;
+  std::string key = assignment.substr(0, equals);
+  if (const size_t part = key.find_first_of("\"'"); part != std::string::npos && part > 0)
+    key = key.substr(0, part) + without_quotes(key.substr(part), place);
+  return {key, without_quotes(assignment.substr(equals + 1), place), place};
 }
 
 std::string toml_value(const std::string& text) {

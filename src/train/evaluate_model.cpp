@@ -19,6 +19,7 @@ std::unique_ptr<Executor> make_executor(const Config& config) {
   const ModelConfig model = model_of_config(config);
   const Plan plan = plan_of_config(config, model);
   const bool gpu = config.run.device == "cuda";
+  if (gpu) require_gpu();
   const int per_rank = gpu ? 1 : threads_per_rank(threads_of_config(config), plan);
   CompileOptions options = training_options(config, plan, per_rank);
   options.training = false;

@@ -30,16 +30,6 @@ std::vector<int> parse_stages(const std::string& text) {
   return counts;
 }
 
-Recompute recompute_of(const PlanConfig& plan) {
-  if (plan.recompute == "cheap") return {.kind = RecomputeKind::Cheap};
-  if (plan.recompute == "attention") return {.kind = RecomputeKind::Attention};
-  if (plan.recompute == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
-  if (plan.recompute == "fit") return {.kind = RecomputeKind::Fit};
-  if (plan.recompute == "every")
-    return {.kind = RecomputeKind::Blocks, .every = static_cast<int>(plan.recompute_every)};
-  return {};
-}
-
 // A custom schedule says itself how many stages a rank has.
 int chunks_of(const PlanConfig& plan) {
   const bool custom = plan.schedule == "custom";
@@ -57,6 +47,17 @@ int chunks_of(const PlanConfig& plan) {
 
 }  // namespace
 
+Recompute recompute_of_config(const Config& config) {
+  const PlanConfig& plan = config.plan;
+  if (plan.recompute == "cheap") return {.kind = RecomputeKind::Cheap};
+  if (plan.recompute == "attention") return {.kind = RecomputeKind::Attention};
+  if (plan.recompute == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
+  if (plan.recompute == "fit") return {.kind = RecomputeKind::Fit};
+  if (plan.recompute == "every")
+    return {.kind = RecomputeKind::Blocks, .every = static_cast<int>(plan.recompute_every)};
+  return {};
+}
+
 Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
   const bool mlp = model.family == Family::Mlp;
   PlanRequest request{
@@ -69,7 +70,7 @@ Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
       .schedule = config.plan.schedule,
       .actions = config.plan.actions,
       .chunks = chunks_of(config.plan),
-      .recompute = recompute_of(config.plan),
+      .recompute = recompute_of_config(config),
       .blocks_per_stage = parse_stages(config.plan.stages)};
   const PlanSizes sizes{.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads};
   Plan plan = make_plan(request, sizes);

@@ -15,6 +15,7 @@ Plan plan_to_shrink(const Config& config, const ModelConfig& model);
 
 // plan.zero with auto resolved by the mesh.
 int zero_of_config(const Config& config);
+Recompute recompute_of_config(const Config& config);
 
 // What the compiler may know of one rank.
 DeviceProfile profile_of_config(const Config& config, int threads_per_rank);

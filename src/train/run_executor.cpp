@@ -3,6 +3,7 @@
 
 #include "comm/local/story.h"
 #include "comm/machines.h"
+#include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
@@ -53,8 +54,9 @@ std::string note_of_plan(const Plan& plan, const Program& program) {
 
 RunExecutor make_run_executor(const Config& config, const ModelConfig& model, int threads,
                               RankWorld* world, RankObserver observer) {
-  const Plan plan = plan_of_config(config, model);
   const bool on_gpu = config.run.device == "cuda";
+  if (on_gpu) require_gpu();
+  const Plan plan = plan_of_config(config, model);
   const int per_rank = on_gpu ? 1 : threads_per_rank(threads, plan);
   if (world) check_job_size(plan.mesh, *world);
   const Precision precision = precision_of_config(config);

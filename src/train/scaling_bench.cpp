@@ -75,7 +75,8 @@ class ScalingBench {
   ScalingBench(const Config& config, const ScalingBenchOptions& options)
       : config_(config), options_(options), model_(model_of_config(config)) {
     if (config.run.device != "cpu")
-      throw user_error("run.device is {}: this build runs on cpu alone", config.run.device)
+      throw user_error("run.device is {}, but scaling is measured over ranks on the CPU",
+                       config.run.device)
           .help("use --device cpu");
     result_.threads = threads_of_config(config);
     result_.tokens = tokens_per_step(config, model_);

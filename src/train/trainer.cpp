@@ -11,6 +11,7 @@
 #include "files/make_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "train/agreement.h"
+#include "train/config_notes.h"
 #include "train/fault_observer.h"
 #include "train/learning_rate.h"
 #include "train/model_of_config.h"
@@ -137,6 +138,8 @@ void Trainer::make_executor() {
   facts_ = std::move(made.facts);
   for (const std::string& note : {made.note, warmup_note(config_.train)})
     if (!note.empty() && !quiet()) progress_.note(note);
+  for (const std::string& note : notes_on(config_))
+    if (!quiet()) progress_.note("note: " + note);
   for (const std::string& warning : made.warnings) warn(warning);
 }
 

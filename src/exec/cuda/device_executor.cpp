@@ -9,8 +9,6 @@
 
 namespace tessera {
 
-std::vector<std::string_view> device_names() { return {"cpu", "cuda"}; }
-
 std::string missing_gpu() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -20,14 +18,10 @@ std::string missing_gpu() {
                      status == cudaSuccess ? "no device" : cudaGetErrorString(status));
 }
 
-namespace {
-
 void require_gpu() {
   if (const std::string why = missing_gpu(); !why.empty())
     throw user_error("{}", why).help("use --device cpu");
 }
-
-}  // namespace
 
 GpuFacts gpu_facts() {
   require_gpu();

@@ -27,6 +27,11 @@ TokenSampler::TokenSampler(const TokenSource& source, TokenSamplerOptions option
   begin_ = training ? 0 : source.num_tokens() - held_out;
   // A window needs one token more than seq; it shares that token with the window after it.
   samples_ = std::max<int64_t>(0, (training ? train : held_out) - 1) / options.seq;
+  if (options.seq + 1 > source.num_tokens())
+    throw user_error("seq ({}) is too long: one sample needs seq + 1 tokens, and the data has {}",
+                     options.seq, source.num_tokens())
+        .at("train.seq")
+        .help("use a smaller train.seq, or more text");
   if (train < options.seq + 1) {
     throw user_error("the data has {} tokens, {} of them held out; one sample needs seq + 1 = {}",
                      source.num_tokens(), held_out, options.seq + 1)
