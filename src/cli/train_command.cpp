@@ -75,12 +75,6 @@ nlohmann::json to_json(const TrainSummary& summary) {
   return json;
 }
 
-std::string_view peak_origin(const TrainSummary& summary) {
-  if (!summary.peak_measured) return "as given";
-  return summary.mfu > 1 ? "measured by a matmul, but on a busy machine: too low"
-                         : "measured by a matmul";
-}
-
 void print_no_step(const TrainSummary& summary) {
   if (!summary.stopped_by.empty())
     fmt::print("stopped by {} at step {}, before the next one; there was nothing to save\n",
@@ -102,11 +96,14 @@ void print_summary(const TrainSummary& summary) {
   fmt::print("{:.2f}M parameters, {:.1f} s, {:.0f} tokens/s\n",
              static_cast<double>(summary.parameters) / 1e6, summary.seconds,
              summary.tokens_per_second);
-  fmt::print(
-      "MFU {:.1f} % ({:.3g} flops per token: 6 x matmul parameters + causal attention) of {:.1f} "
-      "GFLOP/s ({}); {:.1f} % with full attention counted; HFU {:.1f} %, of all flops run\n",
-      100 * summary.mfu, summary.flops_per_token.causal, summary.peak_flops_per_second / 1e9,
-      peak_origin(summary), 100 * summary.mfu_full, 100 * summary.hfu);
+  fmt::print("MFU {:.1f} % of {:.1f} GFLOP/s ({})\n", 100 * summary.mfu,
+             summary.peak_flops_per_second / 1e9,
+             summary.peak_measured ? "the machine's peak, by a matmul" : "run.peak_gflops");
+  if (summary.raised_peak_flops_per_second > 0)
+    fmt::print(
+        "a step was faster than that peak, which was measured while the machine was busy: MFU is "
+        "too high here, and later runs take {:.1f} GFLOP/s\n",
+        summary.raised_peak_flops_per_second / 1e9);
   fmt::print("memory: {} planned, {} resident at most\n", short_bytes(summary.planned_bytes),
              short_bytes(summary.resident_bytes));
   if (summary.saves > 0)

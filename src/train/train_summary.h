@@ -28,16 +28,17 @@ struct TrainSummary {
   FlopsPerToken flops_per_token;
   double peak_flops_per_second = 0;
   bool peak_measured = false;
+  double raised_peak_flops_per_second = 0;  // for later runs, where a step beat the peak; else 0
   int64_t planned_bytes = 0, resident_bytes = 0;
   std::string stopped_by;  // the signal, if one did
   std::filesystem::path out;
   std::optional<std::filesystem::path> checkpoint;  // the newest
   int64_t saves = 0, save_bytes = 0;                // checkpoints of this run, bytes of one
   int64_t failed_saves = 0;                         // of those
-  double save_stall_seconds = 0;    // that a step waited for one, mean over checkpoints
-  double save_written_seconds = 0;  // the same: that writing took, behind the steps
-  std::string save_error;           // of the last one; empty where it was saved
-  std::string trace;                // file, if one was written
+  double save_stall_seconds = 0;       // that a step waited for one, mean over checkpoints
+  double save_written_seconds = 0;     // the same: that writing took, behind the steps
+  std::string save_error;              // of the last one; empty where it was saved
+  std::string trace;                   // file, if one was written
   std::vector<std::string> warnings;
 };
 

@@ -80,6 +80,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
   summary_.flops_per_token = flops_per_token(model_, config_.train.seq);
   summary_.planned_bytes = executor_->planned_bytes() + saver_->snapshot_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
+  if (summary_.peak_measured) peak_ = peak_of_machine();
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
 }
 
@@ -303,15 +304,28 @@ double Trainer::measure_peak_rate() const {
   return facts_.ranks * measure_matmul_rate(facts_.threads_per_rank);
 }
 
-// Behind the first step, so that nobody waits for it.
+// After the first step, so that nobody waits for it; for the whole run.
 void Trainer::measure_peak(const StepMetrics& metrics) {
-  const double before = summary_.peak_flops_per_second;
-  if (summary_.peak_measured)
-    summary_.peak_flops_per_second =
-        peak_.above(summary_.flops_per_token.causal * metrics.tokens_per_second);
-  const bool first = position_.step == summary_.first_step + 1;
-  if (recorder_ && (first || summary_.peak_flops_per_second != before))
-    recorder_->peak(summary_.peak_flops_per_second, summary_.peak_measured);
+  fastest_ = std::max(fastest_, summary_.flops_per_token.causal * metrics.tokens_per_second);
+  if (position_.step != summary_.first_step + 1) return;
+  if (peak_) summary_.peak_flops_per_second = peak_->flops_per_second();
+  if (recorder_) recorder_->peak(summary_.peak_flops_per_second, summary_.peak_measured);
+}
+
+// Where a step was faster than the peak: the machine was busy when it was measured.
+void Trainer::raise_peak() {
+  const double peak = summary_.peak_flops_per_second;
+  if (!peak_ || !writes_files() || fastest_ <= peak || peak == 0) return;
+  summary_.raised_peak_flops_per_second = peak_->raise_above(fastest_);
+}
+
+// Of the CPU alone: a GPU is measured anew, as nobody shares it.
+RunPeak Trainer::peak_of_machine() {
+  const int at_once = options_.world ? facts_.ranks : 1;
+  const std::string machine = fmt::format("{}, {} x {} threads", facts_.device, at_once,
+                                          options_.world ? facts_.threads_per_rank : threads_);
+  return RunPeak(PeakCache(on_gpu() ? "" : user_cache_folder()), machine,
+                 [this] { return measure_peak_rate(); });
 }
 
 double Trainer::held_out_loss() {
@@ -395,6 +409,7 @@ TrainSummary Trainer::run() {
     if (recorder_) recorder_->failed(position_.step, error.what());
     throw;
   }
+  raise_peak();
   finish_summary(summary_, position_, facts_.hardware_flops);
   return summary_;
 }

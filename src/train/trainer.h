@@ -17,8 +17,8 @@
 #include "train/batch_feeder.h"
 #include "train/config.h"
 #include "train/data/batch_loader.h"
-#include "train/measured_peak.h"
 #include "train/progress.h"
+#include "train/run_peak.h"
 #include "train/run_recorder.h"
 #include "train/run_saver.h"
 #include "train/stop_signal.h"
@@ -60,6 +60,8 @@ class Trainer {
   void rewind(const std::string& why);
   void measure_peak(const StepMetrics& metrics);
   double measure_peak_rate() const;
+  void raise_peak();
+  RunPeak peak_of_machine();
   void train_steps();
   bool goes_on();  // after what the ranks have agreed on between two steps
   void behind_step(StepMetrics& metrics);
@@ -106,7 +108,8 @@ class Trainer {
   std::optional<int64_t> save_begun_;  // the step of the last one
   int rewinds_ = 0;                    // in a row, to the checkpoint of step rewound_to_
   int64_t rewound_to_ = -1;
-  MeasuredPeak peak_{[this] { return measure_peak_rate(); }};
+  std::optional<RunPeak> peak_;  // where the config gives none
+  double fastest_ = 0;           // flops per second of the model's maths, in the fastest step
 };
 
 }  // namespace tessera
