@@ -14,11 +14,11 @@ tessera=build/release/tessera
 
 echo "Training a transformer of 0.85M parameters on built-in stories, for about two minutes on two cores."
 "$tessera" train --model tiny --steps 900 --save-every 300 --out "$out" --overwrite \
-  --set train.sample_every=450 --set train.eval_every=150 --set train.log_every=25
+  --set train.sample_every=100 --set train.eval_every=150 --set train.log_every=25
 
 echo
-echo "What it writes now, from a prompt of its own:"
-"$tessera" generate "$out" --prompt "Once upon a time there was" --tokens 300 --temperature 0.6
+echo "What it writes now, from another opening:"
+"$tessera" generate "$out" --prompt "One sunny day" --tokens 300 --temperature 0.4
 
 echo
 echo "The same model on a mesh of four ranks ($mesh): half of the batch and half of the weights each, as threads."

@@ -86,7 +86,11 @@ void print_no_step(const TrainSummary& summary) {
 
 void print_summary(const TrainSummary& summary) {
   if (summary.losses.empty()) return print_no_step(summary);
-  fmt::print("\n{}\n", text_plot(summary.losses, summary.first_step + 1));
+  constexpr size_t kPlotted = 10;  // of fewer steps the lines above say as much
+  if (summary.losses.size() >= kPlotted)
+    fmt::print("\n{}\n", text_plot(summary.losses, summary.first_step + 1));
+  if (const std::string samples = beside_each_other(summary.samples); !samples.empty())
+    fmt::print("what it wrote:\n\n{}\n", samples);
   if (!summary.stopped_by.empty())
     fmt::print("stopped by {} after step {}{}\n", summary.stopped_by, summary.steps,
                summary.checkpoint ? "" : "; nothing was saved (saving is off: see --save-every)");

@@ -10,6 +10,7 @@
 #include "checkpoint/manifest.h"
 #include "models/model_size.h"
 #include "train/metrics.h"
+#include "train/written_samples.h"
 
 namespace tessera {
 
@@ -39,6 +40,7 @@ struct TrainSummary {
   double save_written_seconds = 0;     // the same: that writing took, behind the steps
   std::string save_error;              // of the last one; empty where it was saved
   std::string trace;                   // file, if one was written
+  std::vector<WrittenSample> samples;  // in the order of their steps
   std::vector<std::string> warnings;
 };
 

@@ -388,14 +388,18 @@ void Trainer::show_sample(const std::string& title) {
     generator_ =
         std::make_unique<TextGenerator>(model_, precision_.compute, config_.train.seq, threads_);
   generator_->copy_parameters(*executor_);
-  std::string text;
-  generator_->generate(text_.opening(), {.tokens = 240, .temperature = 0.7, .top_k = 0, .seed = 1},
+  std::string text = config_.data.source == "stories" ? "Once upon a time" : "";
+  std::vector<int32_t> prompt = text_.opening();
+  for (const int32_t token : text_.encode(text)) prompt.push_back(token);
+  // Calm: what the model is sure of, not all that it may say.
+  generator_->generate(prompt, {.tokens = 240, .temperature = 0.4, .top_k = 0, .seed = 1},
                        [&](int32_t token) {
                          text += text_.show(token);
                          return true;
                        });
   text = printable(text);
   if (!quiet()) progress_.note(fmt::format("--- {} ---\n{}\n---", title, text));
+  summary_.samples.push_back({position_.step, text});
   if (recorder_) recorder_->spent("sample", position_.step, seconds_since(begin));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sentences of the built-in stories. `[a|b]` is a choice, equally likely, and may hold further
 // choices; `{slot}` is filled in per story. A is the hero, B the friend: {A} {he} {him} {his}
-// {boy}, {B} {b_he} {b_him}; {n} - {m} = {less} and {n} + {m} = {sum}, each with its noun; {at} is
-// "in the park".
+// {boy}, {B} {b_he} {b_him}; {n} is a number with its noun, {m} a smaller one without; {at} is "in
+// the park".
 #pragma once
 
 #include <array>
@@ -133,14 +133,15 @@ inline constexpr std::array<std::string_view, 12> kPlots{
     "{A}. ",
 };
 
-inline constexpr std::array<std::string_view, 7> kSums{
-    "{A} had {n}. {B} gave {him} {m} more. Now {A} had {sum}. ",
-    "{A} had {n}. {He} gave {m} to {B}. Then {A} had {less} left. ",
-    "{A} found {n} and {B} found {m}. Together they had {sum}. ",
-    "There were {n} on the table. {A} put {m} more beside them. Now there were {sum}. ",
-    "There were {n} in the basket. {B} took out {m}. Now there were {less} in it. ",
-    "\"I have {n},\" said {A}. \"And I have {m},\" said {B}. \"So we have {sum},\" they said. ",
-    "{B} saw {n} by the door and {m} by the wall. \"That makes {sum},\" said {b_he}. ",
+// Things are counted and never added up: a small model learns to write before it learns to add.
+inline constexpr std::array<std::string_view, 7> kCountings{
+    "{A} had {n}. {B} gave {him} {m} more, and they [played with them|put them in a row]. ",
+    "{A} had {n} and gave {m} of them to {B}. \"[Thank you|How kind of you],\" said {B}. ",
+    "{A} found {n} and {B} found {m}. They [put them all in a bag|showed them to each other]. ",
+    "There were {n} on the table. {A} put {m} more beside them and [sang|smiled]. ",
+    "There were {n} in the basket. {B} took out {m} and [gave them to|shared them with] {A}. ",
+    "\"I have {n},\" said {A}. \"And I have {m},\" said {B}. They [laughed|were glad]. ",
+    "{B} saw {n} by the door and {m} by the wall. \"[How pretty|Look at that],\" said {b_he}. ",
 };
 
 inline constexpr std::array<std::string_view, 8> kEndings{

@@ -21,10 +21,10 @@ void read_page(uint64_t seed, int64_t page, int64_t begin, int64_t end, std::str
   uint64_t story = static_cast<uint64_t>(page) * kStoriesPerPage;
   for (int64_t start = 0; start < end; start = static_cast<int64_t>(text.size())) {
     const int64_t left = kPageBytes - start;
-    if (left >= kMaxStoryBytes + kMinSumsBytes)
+    if (left >= kMaxStoryBytes + kMinGoodNightsBytes)
       append_story(seed, story++, text);
     else
-      append_sums(seed, static_cast<uint64_t>(page), left, text);
+      append_good_nights(seed, static_cast<uint64_t>(page), left, text);
     if (start >= begin && !opens_document.empty())
       opens_document[static_cast<size_t>(start - begin)] = 1;
   }

@@ -104,10 +104,6 @@ void append_slot(std::string_view slot, const Cast& cast, std::string& text) {
     append_count(cast.n, cast.counted, text);
   else if (slot == "m")
     text += std::to_string(cast.m);
-  else if (slot == "sum")
-    append_count(cast.n + cast.m, cast.counted, text);
-  else if (slot == "less")
-    append_count(cast.n - cast.m, cast.counted, text);
   else
     TESSERA_CHECK(false, "no slot {}", slot);
 }
@@ -165,12 +161,12 @@ void append_story(uint64_t seed, uint64_t index, std::string& text) {
   const Cast cast = draw_cast(draws);
   const uint64_t plot = draws.below(kPlots.size());
   expand(draws.one_of(kOpenings), cast, draws, text);
-  const uint64_t sum_place = draws.below(3);  // before the plot, after it, or no sum at all
-  if (sum_place == 0) expand(draws.one_of(kSums), cast, draws, text);
+  const uint64_t counting = draws.below(3);  // before the plot, after it, or none at all
+  if (counting == 0) expand(draws.one_of(kCountings), cast, draws, text);
   expand(kPlots[plot], cast, draws, text);
   const bool short_so_far = text.size() - begin < 300;
-  if (sum_place == 1 || (sum_place == 2 && short_so_far))
-    expand(draws.one_of(kSums), cast, draws, text);
+  if (counting == 1 || (counting == 2 && short_so_far))
+    expand(draws.one_of(kCountings), cast, draws, text);
   expand(draws.one_of(kEndings), cast, draws, text);
   text += kStoryEnd;
   const auto bytes = static_cast<int64_t>(text.size() - begin);
@@ -178,22 +174,22 @@ void append_story(uint64_t seed, uint64_t index, std::string& text) {
                 bytes);
 }
 
-void append_sums(uint64_t seed, uint64_t index, int64_t bytes, std::string& text) {
-  TESSERA_CHECK(bytes >= kMinSumsBytes);
-  Draws draws(seed, "sums", index);
-  text += "Sums:\n";
-  int64_t left = bytes - 6 - static_cast<int64_t>(kStoryEnd.size()) + 1;  // the last line's newline
+// "Good night, Mia." takes 17 bytes with its newline, and one more for a name of four letters.
+void append_good_nights(uint64_t seed, uint64_t index, int64_t bytes, std::string& text) {
+  constexpr int64_t kLineBytes = 17;
+  Draws draws(seed, "good_nights", index);
+  // The newline of the last line is the marker's first byte.
+  int64_t left = bytes - static_cast<int64_t>(kStoryEnd.size()) + 1;
   while (left > 0) {
-    // A line takes 10 bytes, or 11 where the sum has two digits. So many long lines are needed to
-    // fill `left`:
-    const int64_t lines = left / 10, long_lines = left % 10;
-    TESSERA_CHECK(lines >= long_lines, "no lines of 10 and 11 bytes fill {}", left);
-    const bool two_digits =
+    const int64_t lines = left / kLineBytes, long_lines = left % kLineBytes;
+    TESSERA_CHECK(lines >= long_lines, "no lines of 17 and 18 bytes fill {}", left);
+    const bool is_long =
         static_cast<int64_t>(draws.below(static_cast<uint64_t>(lines))) < long_lines;
-    const uint64_t sum = two_digits ? draws.between(10, 18) : draws.between(2, 9);
-    const uint64_t a = sum <= 10 ? draws.between(1, sum - 1) : draws.between(sum - 9, 9);
-    text += fmt::format("{} + {} = {}\n", a, sum - a, sum);
-    left -= two_digits ? 11 : 10;
+    const size_t letters = is_long ? 4 : 3;
+    std::string_view name;
+    while (name.size() != letters) name = draws.one_of(kPeople).name;
+    text += fmt::format("Good night, {}.\n", name);
+    left -= kLineBytes + (is_long ? 1 : 0);
   }
   text.pop_back();
   text += kStoryEnd;
