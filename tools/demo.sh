@@ -36,17 +36,16 @@ echo "The schedule that two stages of a pipeline will run with four microbatches
 
 echo
 echo "Eight ranks ($pipeline): two stages, each on two halves of the batch and two halves of the weights."
-"$tessera" train --model tiny --mesh "$pipeline" --set train.microbatches=4 --steps 30 --out "$pipeline_out" \
+"$tessera" train --model tiny --mesh "$pipeline" --microbatches 4 --steps 30 --out "$pipeline_out" \
   --overwrite --set train.eval_every=0 --set train.log_every=10 --trace "$pipeline_out/trace.json"
-"$tessera" verify --mesh "$pipeline" --shrink --set train.microbatches=4
+"$tessera" verify --mesh "$pipeline" --shrink --microbatches 4
 
 echo
 echo "The same programs for Llama 3 405B on 16,384 GPUs, with just enough recomputation to fit 80 GB,
 walked on the cost model of a cluster (some seconds):"
-"$tessera" simulate --cluster llama3-h100 --model llama3-405b --mesh dp=128,pp=16,tp=8 --set train.seq=8192 \
-  --set train.batch=2048 --set train.microbatches=16 --set train.precision=bf16 --set plan.zero=1 \
-  --set plan.schedule=interleaved_1f1b --set plan.chunks=8 --set plan.sequence_parallel=true \
-  --set plan.recompute=fit --set plan.memory=80GB --out "$simulated_out" | sed -n 1,8p
+"$tessera" simulate --cluster llama3-h100 --model llama3-405b --mesh dp=128,pp=16,tp=8 --seq 8192 \
+  --batch 2048 --microbatches 16 --precision bf16 --zero 1 --schedule interleaved_1f1b --set plan.chunks=8 \
+  --set plan.sequence_parallel=true --recompute fit --set plan.memory=80GB --out "$simulated_out" | sed -n 1,8p
 
 echo
 echo "Where the time of the eight ranks went, and of the simulated ones, and what to try:"
@@ -70,7 +69,7 @@ Go on:
   $tessera generate $out --prompt "It was a sunny day." --temperature 0.8
   $tessera train $out/config.toml --resume --out $out --steps 1500 --save-every 300
   $tessera compile --model gpt2-124m                          # where the bytes of a larger model would go
-  $tessera report --compare $mesh_out $pipeline_out   # why one is slower than the other
+  $tessera report --compare $mesh_out $pipeline_out   # what the difference is made of
   $tessera compile --mesh $mesh --dump-after localize     # what each rank does
 And read docs/parallelism/README.md: the kinds of parallelism, and what moves when.
 TEXT

@@ -21,7 +21,7 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "MODEL is a checkpoint, the output folder of a run, or a folder of Hugging Face's. DATA is:\n"
+    "MODEL is a checkpoint, the output folder of a run, or a Hugging Face folder. DATA is:\n"
     "  *.bin    token shards\n"
     "  *.json   {\"tokens\": [[5, 9, 2], ...], \"labels\": [[9, 2, -1], ...]}: a label is the "
     "token\n"

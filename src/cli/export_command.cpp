@@ -63,7 +63,7 @@ void run(const ExportCommand& command) {
 void add_export_command(Command app) {
   auto command = std::make_shared<ExportCommand>();
   const Command subcommand =
-      app.add_subcommand("export", "a checkpoint as a model of Hugging Face's");
+      app.add_subcommand("export", "write a checkpoint as a Hugging Face folder");
   subcommand.footer(kFooter);
   subcommand.add_option("checkpoint", command->from, "a checkpoint, or the output folder of a run")
       .required();

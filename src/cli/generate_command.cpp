@@ -79,7 +79,7 @@ void add_generate_command(Command app) {
   generate.footer(kFooter);
   generate
       .add_option("checkpoint", command->from,
-                  "a checkpoint, the output folder of a run, or a model of Hugging Face's")
+                  "a checkpoint, the output folder of a run, or a Hugging Face folder")
       .required();
   generate.add_option("--prompt", command->prompt, "text to go on from");
   generate.add_option("--tokenizer", command->tokenizer,

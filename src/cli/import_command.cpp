@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera import: a folder of Hugging Face's becomes a checkpoint.
+// tessera import: a Hugging Face folder becomes a checkpoint.
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -60,7 +60,7 @@ void run(const ImportCommand& command) {
 void add_import_command(Command app) {
   auto command = std::make_shared<ImportCommand>();
   const Command subcommand =
-      app.add_subcommand("import", "a model of Hugging Face's as a checkpoint");
+      app.add_subcommand("import", "read a Hugging Face folder into a checkpoint");
   subcommand.footer(kFooter);
   subcommand.add_option("folder", command->from, "the folder of the model").required();
   subcommand.add_option("--out", command->to, "a folder, as of a run, or a .safetensors file")

@@ -105,8 +105,8 @@ void print_summary(const TrainSummary& summary) {
              summary.peak_measured ? "the machine's peak, by a matmul" : "run.peak_gflops");
   if (summary.raised_peak_flops_per_second > 0)
     fmt::print(
-        "a step was faster than that peak, which was measured while the machine was busy: MFU is "
-        "too high here, and later runs take {:.1f} GFLOP/s\n",
+        "a step was faster than that peak, which was measured too low: MFU is too high here, and "
+        "later runs take {:.1f} GFLOP/s\n",
         summary.raised_peak_flops_per_second / 1e9);
   fmt::print("memory: {} planned, {} resident at most\n", short_bytes(summary.planned_bytes),
              short_bytes(summary.resident_bytes));

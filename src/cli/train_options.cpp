@@ -25,7 +25,7 @@ void add_train_options(Command train, TrainOptions& options) {
       .delimiter(',')
       .take_all();
   train.add_option("--init-from", options.init_from,
-                   "begin with the weights of a checkpoint, a run or a model of Hugging Face's");
+                   "begin with the weights of a checkpoint, a run or a Hugging Face folder");
   train.add_flag("--overwrite", options.overwrite, "replace an old run in the output folder");
   train
       .add_option("--run-id", options.run_id,

@@ -44,7 +44,8 @@ std::string progress_line(const StepMetrics& m, int64_t total_steps, double seco
   std::string line = fmt::format("step {:>{}}/{}  loss {:.4f}  {} tok/s", m.step,
                                  fmt::formatted_size("{}", total_steps), total_steps, m.loss,
                                  short_count(m.tokens_per_second));
-  if (m.mfu > 0) line += fmt::format("  mfu {:.1f}%", 100 * m.mfu);
+  if (m.mfu > 0)  // more than the peak: that was measured too low, as the end of the run says
+    line += m.mfu > 1 ? "  mfu > 100%" : fmt::format("  mfu {:.1f}%", 100 * m.mfu);
   line += fmt::format("  {}", short_bytes(m.peak_bytes));
   if (m.held_out_loss) line += fmt::format("  held out {:.4f}", *m.held_out_loss);
   return line + fmt::format("  {} left", short_duration(seconds_left));

@@ -42,6 +42,8 @@ TEST(ProgressLine, ShowsStepLossSpeedUtilisationMemoryAndTimeLeft) {
 
 TEST(ProgressLine, LeavesOutAnUnknownUtilisationAndShowsAHeldOutLoss) {
   StepMetrics metrics = metrics_of(1);
+  metrics.mfu = 1.2;
+  EXPECT_NE(progress_line(metrics, 1000, 100).find("  mfu > 100%  "), std::string::npos);
   metrics.mfu = 0;
   metrics.held_out_loss = 1.5;
   EXPECT_EQ(progress_line(metrics, 2, 1),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The peak that the MFU of a run is a share of: the machine's, measured once and kept for all runs.
-// It does not move while a run goes on. A busy machine measures too little, so a run may beat it:
-// then what is kept rises, for the runs to come.
+// It does not move while a run goes on. A run may beat what was measured: then what is kept rises,
+// for the runs to come.
 #pragma once
 
 #include <algorithm>

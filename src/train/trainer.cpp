@@ -80,7 +80,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
   summary_.flops_per_token = flops_per_token(model_, config_.train.seq);
   summary_.planned_bytes = executor_->planned_bytes() + saver_->snapshot_bytes();
   summary_.peak_measured = config_.run.peak_gflops == 0;
-  if (summary_.peak_measured) peak_ = peak_of_machine();
+  if (summary_.peak_measured) find_peak();
   summary_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
 }
 
@@ -296,19 +296,11 @@ void Trainer::rewind(const std::string& why) {
   shout(fmt::format("warning: {}; back to step {}, on with the data behind", why, to));
 }
 
-// Processes of a job measure at the same time, each the threads of its rank.
-double Trainer::measure_peak_rate() const {
-  if (on_gpu())
-    return (options_.world ? facts_.ranks : 1) * measure_cuda_matmul_rate(precision_.compute);
-  if (!options_.world) return measure_matmul_rate(threads_);
-  return facts_.ranks * measure_matmul_rate(facts_.threads_per_rank);
-}
-
 // After the first step, so that nobody waits for it; for the whole run.
 void Trainer::measure_peak(const StepMetrics& metrics) {
   fastest_ = std::max(fastest_, summary_.flops_per_token.causal * metrics.tokens_per_second);
   if (position_.step != summary_.first_step + 1) return;
-  if (peak_) summary_.peak_flops_per_second = peak_->flops_per_second();
+  if (peak_) summary_.peak_flops_per_second = devices_ * peak_->flops_per_second();
   if (recorder_) recorder_->peak(summary_.peak_flops_per_second, summary_.peak_measured);
 }
 
@@ -316,16 +308,23 @@ void Trainer::measure_peak(const StepMetrics& metrics) {
 void Trainer::raise_peak() {
   const double peak = summary_.peak_flops_per_second;
   if (!peak_ || !writes_files() || fastest_ <= peak || peak == 0) return;
-  summary_.raised_peak_flops_per_second = peak_->raise_above(fastest_);
+  summary_.raised_peak_flops_per_second = devices_ * peak_->raise_above(fastest_ / devices_);
 }
 
-// Of the CPU alone: a GPU is measured anew, as nobody shares it.
-RunPeak Trainer::peak_of_machine() {
-  const int at_once = options_.world ? facts_.ranks : 1;
-  const std::string machine = fmt::format("{}, {} x {} threads", facts_.device, at_once,
-                                          options_.world ? facts_.threads_per_rank : threads_);
-  return RunPeak(PeakCache(on_gpu() ? "" : user_cache_folder()), machine,
-                 [this] { return measure_peak_rate(); });
+// Of one machine's cores, or of one GPU, which nobody shares: that is measured anew.
+void Trainer::find_peak() {
+  if (on_gpu()) {
+    devices_ = options_.world ? facts_.ranks : 1;
+    peak_.emplace(PeakCache({}), facts_.device,
+                  [this] { return measure_cuda_matmul_rate(precision_.compute); });
+    return;
+  }
+  devices_ = facts_.nodes;
+  const int threads =
+      std::min(options_.world ? facts_.device_count / facts_.nodes : threads_, cores_online());
+  peak_.emplace(PeakCache(user_cache_folder()),
+                fmt::format("{}, {} thread{}", facts_.device, threads, threads == 1 ? "" : "s"),
+                [threads] { return measure_matmul_rate(threads); });
 }
 
 double Trainer::held_out_loss() {

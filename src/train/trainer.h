@@ -59,9 +59,8 @@ class Trainer {
   void meet_non_finite(StepMetrics& metrics);
   void rewind(const std::string& why);
   void measure_peak(const StepMetrics& metrics);
-  double measure_peak_rate() const;
   void raise_peak();
-  RunPeak peak_of_machine();
+  void find_peak();
   void train_steps();
   bool goes_on();  // after what the ranks have agreed on between two steps
   void behind_step(StepMetrics& metrics);
@@ -108,7 +107,8 @@ class Trainer {
   std::optional<int64_t> save_begun_;  // the step of the last one
   int rewinds_ = 0;                    // in a row, to the checkpoint of step rewound_to_
   int64_t rewound_to_ = -1;
-  std::optional<RunPeak> peak_;  // where the config gives none
+  std::optional<RunPeak> peak_;  // of one device, where the config gives none
+  double devices_ = 1;           // machines with cores, or GPUs
   double fastest_ = 0;           // flops per second of the model's maths, in the fastest step
 };
 

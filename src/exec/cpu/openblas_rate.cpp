@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
+#include <vector>
 
 #include "core/error.h"
 
@@ -51,6 +53,13 @@ Piece part(const MatmulShape& shape, int64_t index, int64_t parts) {
   };
   const int64_t begin = border(index), extent = border(index + 1) - begin;
   return rows ? Piece{begin, extent, 0, shape.n} : Piece{0, shape.m, begin, extent};
+}
+
+// That this thread has had of a core.
+double core_seconds() {
+  timespec now{};
+  TESSERA_CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // In whole cache lines. A matrix small enough to be one of many gets a place per thread.
@@ -110,6 +119,19 @@ double OpenblasTimer::split_seconds(const MatmulShape& shape, double budget_seco
         multiply(shape, piece, matrix(0), matrix(b_offset_), matrix(c_offset_));
     });
   });
+}
+
+double OpenblasTimer::split_core_seconds(const MatmulShape& shape) {
+  const int parts = threads_.threads();
+  std::vector<double> seconds(static_cast<size_t>(parts));
+  threads_.run(parts, [&](int64_t index, int) {
+    const Piece piece = part(shape, index, parts);
+    const double begin = core_seconds();
+    if (piece.rows > 0 && piece.columns > 0)
+      multiply(shape, piece, matrix(0), matrix(b_offset_), matrix(c_offset_));
+    seconds[static_cast<size_t>(index)] = core_seconds() - begin;
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
 }
 
 double OpenblasTimer::concurrent_seconds(const MatmulShape& shape, double budget_seconds) {

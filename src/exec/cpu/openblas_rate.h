@@ -31,6 +31,9 @@ class OpenblasTimer {
   double threaded_seconds(const MatmulShape& shape, double budget_seconds);
   // The same with an even split of C over the threads, each calling OpenBLAS by itself.
   double split_seconds(const MatmulShape& shape, double budget_seconds);
+  // The same once, in time of a core: that of the slowest thread. Other work on the machine, which
+  // takes cores away from the threads, does not count.
+  double split_core_seconds(const MatmulShape& shape);
   // The same with one whole matmul per thread at a time: what each costs when there are many.
   double concurrent_seconds(const MatmulShape& shape, double budget_seconds);
 

@@ -68,7 +68,7 @@ TEST(ByteSource, ReadsTheTextsOfAJsonlFileAndOpensADocumentAtEach) {
   source.read(0, tokens, opens);
   EXPECT_EQ(opens, (std::vector<uint8_t>{1, 0, 0, 1, 0, 1}));
   const auto chat = folder.write("chat.jsonl", "{\"messages\": []}\n");
-  EXPECT_EQ(user_error_of([&] { ByteSource source(chat); }),
+  EXPECT_EQ(user_error_of([&] { ByteSource chats(chat); }),
             fmt::format("the line at byte 0 of {} has no text under \"text\"", chat.string()));
 }
 
