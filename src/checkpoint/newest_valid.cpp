@@ -3,6 +3,7 @@
 
 #include "checkpoint/checkpoint_folder.h"
 #include "comm/texts.h"
+#include "files/storage_error.h"
 
 namespace tessera {
 namespace {
@@ -40,6 +41,7 @@ NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIden
   std::string names = names_in(checkpoints);
   if (peers) names = share_text(*peers, std::move(names));
   const int part = peers ? peers->rank() : 0, parts = peers ? peers->size() : 1;
+  std::string unread;  // that there is one, but the disk does not give it
   while (!names.empty()) {
     const size_t end = names.find('\n');
     const std::filesystem::path path = checkpoints / names.substr(0, end);
@@ -52,6 +54,7 @@ NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIden
       candidate->verify(part, parts);
     } catch (const UserError& wrong) {
       error = wrong.message();
+      if (dynamic_cast<const StorageError*>(&wrong)) unread = error;
     }
     error = agree(peers, std::move(error));
     if (error.empty()) {
@@ -60,6 +63,9 @@ NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIden
     }
     newest.skipped.push_back(std::move(error));
   }
+  unread = agree(peers, std::move(unread));
+  if (!unread.empty())
+    throw StorageError(unread, "no other checkpoint is valid: look at the disk, and try again");
   return newest;
 }
 

@@ -18,7 +18,7 @@ struct NewestValid {
 };
 
 // Of those that `run` may go on from; null: of all. The processes of a job share the reading and
-// agree; null: there is one.
+// agree; null: there is one. A StorageError where none is valid, and one could not be read.
 NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIdentity* run = nullptr,
                          Communicator* peers = nullptr);
 

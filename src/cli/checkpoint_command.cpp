@@ -124,6 +124,7 @@ void run_show(const CheckpointCommand& command) {
     json["family"] = name(model.family);
     json["parameters"] = parameter_count(model);
     json["config"] = facts.config_toml;
+    if (!facts.run.empty()) json["run"] = facts.run;
     for (const auto& [name, tensor] : checkpoint.tensors())
       json["results"].push_back(
           {{"name", name}, {"dtype", tessera::name(tensor.dtype)}, {"shape", tensor.shape}});
@@ -133,8 +134,9 @@ void run_show(const CheckpointCommand& command) {
   fmt::print("{}\nmodel {}: {}, {:.2f}M parameters\n", checkpoint.path().string(),
              preset_name(config), name(model.family),
              static_cast<double>(parameter_count(model)) / 1e6);
-  fmt::print("step {}, next sample {}, {} tokens, seed {}, saved on {}\n\n", facts.position.step,
-             facts.position.next_sample, facts.position.tokens, facts.seed, saved_on(facts));
+  fmt::print("step {}, next sample {}, {} tokens, seed {}, saved on {}{}\n\n", facts.position.step,
+             facts.position.next_sample, facts.position.tokens, facts.seed, saved_on(facts),
+             facts.run.empty() ? "" : " by run " + facts.run);
   for (const auto& [name, tensor] : checkpoint.tensors())
     fmt::print("{:<36} {} [{}]\n", name, tessera::name(tensor.dtype),
                fmt::join(tensor.shape, ", "));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line. Exit codes: 0 done, 1 a check did not hold, 2 the user's mistake, 3 a rank
 // died, is late or could not read its disk, 70 our own bug.
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -40,12 +38,6 @@ constexpr const char* kFooter =
 int fail(const std::string& text, int code) {
   std::fputs(text.c_str(), stderr);
   return code;
-}
-
-// The system's trouble, not that of the path that was given.
-bool is_outage(const std::error_code& error) {
-  constexpr std::array kOutages{EIO, ESTALE, EMFILE, ENFILE, ENOMEM, ETIMEDOUT, ENOTCONN};
-  return std::find(kOutages.begin(), kOutages.end(), error.value()) != kOutages.end();
 }
 
 // What was printed may be lost only now: on a full disk, say.
@@ -113,7 +105,8 @@ int main(int argc, char** argv) {
                                     tessera::errno_text(error.code().value()))
                     .help("check the path and its rights")
                     .report(),
-                is_outage(error.code()) ? tessera::kPeerExitStatus : tessera::kUserExitStatus);
+                tessera::is_outage(error.code().value()) ? tessera::kPeerExitStatus
+                                                         : tessera::kUserExitStatus);
   } catch (const tessera::PeerError& error) {
     return fail(fmt::format("error: {}\n", error.what()), tessera::kPeerExitStatus);
   } catch (const std::exception& error) {

@@ -3,9 +3,19 @@
 // any UserError, but it is nobody's mistake: a run that ends with it is worth another start.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
 #include "core/error.h"
 
 namespace tessera {
+
+// An errno that tells of the system's trouble, and not of the path that was given.
+inline bool is_outage(int error) {
+  constexpr std::array kOutages{EIO, ESTALE, EMFILE, ENFILE, ENOMEM, ETIMEDOUT, ENOTCONN};
+  return std::find(kOutages.begin(), kOutages.end(), error) != kOutages.end();
+}
 
 class StorageError : public UserError {
  public:

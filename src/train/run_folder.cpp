@@ -54,7 +54,9 @@ bool holds_run(const std::filesystem::path& out) {
 }
 
 std::optional<int64_t> last_recorded_save(const std::filesystem::path& out) {
-  std::ifstream events(out / "events.jsonl");
+  const std::filesystem::path path = out / "events.jsonl";
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::ifstream events(path);
   std::optional<int64_t> last;
   for (std::string line; std::getline(events, line);) {
     if (line.find("\"saved\"") == std::string::npos) continue;
@@ -63,6 +65,9 @@ std::optional<int64_t> last_recorded_save(const std::filesystem::path& out) {
     if (const auto step = json.find("step"); step != json.end() && step->is_number_integer())
       last = std::max(last.value_or(0), step->get<int64_t>());
   }
+  if (!events.is_open() || events.bad())
+    throw StorageError(fmt::format("cannot read {}", path.string()),
+                       "check its rights, and that its disk is mounted and answers");
   return last;
 }
 

@@ -7,10 +7,11 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 
 import errno_faults
 from checks import run_checks
-from small_run import LONG, Run, environment, saved_steps, steps_done, wait_until, words
+from small_run import LONG, Run, environment, saved_steps, steps_done, train, wait_until, words
 
 LOST = 6  # the exit code of a supervisor whose run's folder is lost
 KEPT = ["--set", "checkpoint.keep=1000"]
@@ -90,6 +91,22 @@ def a_listing_that_fails_in_a_rank_is_tried_again(binary, folder):
         run.end()
 
 
+def checkpoints_that_cannot_be_opened_are_tried_again(binary, folder):
+    out = folder / "opened"
+    run = Supervised(binary, out)
+    try:
+        before = saved_steps(out)
+        run.faults.set("open", "manifest.json", errno.ESTALE, who="children")
+        run.kill_a_rank()
+        run.says(": cannot read ")
+        run.faults.clear()
+        run.says("restart 2 of")
+        goes_on(run, out)
+        assert saved_steps(out)[:len(before)] == before, f"{before} became {saved_steps(out)}"
+    finally:
+        run.end()
+
+
 def a_folder_that_vanishes_is_waited_for_and_nothing_is_written_in_its_place(binary, folder):
     out, away = folder / "mount", folder / "unmounted"
     run = Supervised(binary, out)
@@ -143,11 +160,31 @@ def a_restart_before_the_first_save_begins_again_without_replacing_anything(bina
         run.end()
 
 
+def a_folder_that_was_adopted_is_gone_on_from_again(binary, folder):
+    out, first = folder / "adopted", folder / "first"
+    train(binary, first)  # to step 8
+    for command in (["convert", str(first), str(folder / "all.safetensors")], ["convert", str(folder / "all.safetensors"), str(out)]):
+        subprocess.run([str(binary), "checkpoint", *command], check=True, stdout=subprocess.DEVNULL)
+    run = Supervised(binary, out, every=LONG, more=["--resume"])
+    try:
+        run.kill_a_rank()
+        run.says("restart 1 of")
+        assert wait_until(lambda: len(events(out, "start")) == 2, 60) is not None, run.text()
+        assert [start["step"] for start in events(out, "start")] == [8, 8], events(out, "start")
+        goes_on(run, out)
+        assert saved_steps(out) == [8], saved_steps(out)
+    finally:
+        run.end()
+
+
+
 CHECKS = [a_listing_that_fails_in_the_supervisor_is_waited_for, a_listing_that_fails_for_long_ends_the_run_and_deletes_nothing,
           a_listing_that_fails_in_a_rank_is_tried_again,
+          checkpoints_that_cannot_be_opened_are_tried_again,
           a_folder_that_vanishes_is_waited_for_and_nothing_is_written_in_its_place,
           a_run_whose_checkpoints_are_gone_is_not_begun_anew,
-          a_restart_before_the_first_save_begins_again_without_replacing_anything]
+          a_restart_before_the_first_save_begins_again_without_replacing_anything,
+          a_folder_that_was_adopted_is_gone_on_from_again]
 
 
 if __name__ == "__main__":
