@@ -41,12 +41,15 @@ void StartSigns::before_start() {
 }
 
 bool StartSigns::began(int code) const {
+  std::error_code none;
+  const bool left_traces = traces() != before_ || std::filesystem::exists(run_ / "story", none);
+  if (left_traces) return true;
+  if (code == kUserExitStatus) return false;
+  if (!has_launcher_) return true;
   // A launcher hands on what a rank ended with. Its own troubles are other numbers: 1, or 255 from
   // an ssh that reaches nobody.
   const bool by_signal = code > 128 && code <= 128 + kLastSignal;
-  if (code == kPeerExitStatus || code == kOwnBugExitStatus || by_signal) return true;
-  std::error_code none;
-  return ranks_were_here_ || traces() != before_ || std::filesystem::exists(run_ / "story", none);
+  return code == kPeerExitStatus || code == kOwnBugExitStatus || by_signal || ranks_were_here_;
 }
 
 bool StartSigns::over(int launcher) {

@@ -13,10 +13,13 @@ namespace tessera {
 
 class StartSigns {
  public:
-  explicit StartSigns(std::filesystem::path run) : run_(std::move(run)) {}
+  // A launcher is another program, which may start no rank.
+  StartSigns(std::filesystem::path run, bool has_launcher)
+      : run_(std::move(run)), has_launcher_(has_launcher) {}
 
   void before_start();
-  // Whether a rank got as far as to the run's folder, or gave this exit code of the launcher.
+  // Whether the start that ended with this code got as far as to run: a rank did something in the
+  // run's folder, or is where the code must come from. Bad input without a trace did not.
   bool began(int code) const;
   // Whether a failure has been told of since the start, or the ranks of this machine, which are
   // descendants of that process, were there and are gone.
@@ -33,6 +36,7 @@ class StartSigns {
   Traces traces() const;
 
   std::filesystem::path run_;
+  bool has_launcher_;
   Traces before_;
   bool ranks_were_here_ = false;
   std::optional<uint32_t> open_mpi_job_;

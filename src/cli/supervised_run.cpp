@@ -109,7 +109,7 @@ void supervise_run(const SupervisedRun& run) {
   SupervisedFolder folder(run.config.run.out, resumes, run.options.patience_seconds);
   Mesh mesh(run.config.mesh);
   bool fewer = false;
-  StartSigns signs(run.config.run.out);
+  StartSigns signs(run.config.run.out, run.is_launched);
   const auto command = [&](int start) {
     std::vector<std::string> words = run.words;
     words.insert(words.end(), {"--run-id", folder.run_id()});
@@ -152,7 +152,7 @@ void supervise_run(const SupervisedRun& run) {
         {.command = command,
          .progress = newest_step,
          .unset_on_restart = {"TESSERA_FAULT"},
-         .began = [&](int code) { return !run.is_launched || signs.began(code); },
+         .began = [&](int code) { return signs.began(code); },
          .over = [&](int process) { return signs.over(process); },
          .after_end = [&] { signs.clean_up(); },
          .after_failure = [&] { tell_left_story(run.config.run.out); },

@@ -30,10 +30,10 @@ class Supervisor {
     for (int starts = 0; !code_; ++starts) {
       const CommandEnd end = start(starts);
       if (code_) break;
-      if (supervised_.began && !supervised_.began(end.code()))
-        count_missing_launch(end);
-      else
+      if (began(end))
         count_failure(end);
+      else
+        count_missing_launch(end);
       if (!code_) rest();
     }
     result_.code = *code_;
@@ -54,10 +54,19 @@ class Supervisor {
                                           .seconds_to_end = options_.seconds_to_end});
     result_.seconds += seconds_since(begin);
     if (supervised_.after_end) supervised_.after_end();
-    const std::vector<int>& last = options_.final_codes;
-    const bool is_final = std::find(last.begin(), last.end(), end.code()) != last.end();
+    // Bad input that earlier starts did not have is a file that cannot be read for now.
+    const bool is_final = is_bad_input(end) && (starts == 0 || began(end));
     if (end.code() == 0 || end.asked != 0 || is_final) code_ = end.code();
     return end;
+  }
+
+  bool is_bad_input(const CommandEnd& end) const {
+    const std::vector<int>& codes = options_.final_codes;
+    return std::find(codes.begin(), codes.end(), end.code()) != codes.end();
+  }
+
+  bool began(const CommandEnd& end) const {
+    return !supervised_.began || supervised_.began(end.code());
   }
 
   // The run was not even begun: only time counts.
@@ -68,7 +77,7 @@ class Supervisor {
     if (patience <= 0 && !asks_for_less()) {
       say(options_.log, "supervisor: {} has started no rank for {:.0f} s: given up\n", program_,
           seconds_since(*trouble_since_));
-      code_ = kNoProgressExitStatus;
+      code_ = is_bad_input(end) ? end.code() : kNoProgressExitStatus;
       return;
     }
     say(options_.log, "supervisor: it is tried again in {:.1f} s, for {:.0f} s more\n", pause_,

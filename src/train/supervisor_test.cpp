@@ -158,6 +158,20 @@ TEST_F(SupervisorTest, OutlivesAnOutageOfWhateverStartsTheRun) {
   EXPECT_EQ(lines("starts"), 6);
 }
 
+TEST_F(SupervisorTest, TriesBadInputAgainThatAnEarlierStartDidNotHave) {
+  patience_seconds_ = 1000;
+  began_ = [](int code) { return code != kUserExitStatus; };
+  EXPECT_EQ(
+      run("n=$(wc -l < starts); test $n -eq 1 && kill -9 $$; test $n -gt 3 && exit 0; exit 2"), 0);
+  EXPECT_EQ(lines("starts"), 4);
+}
+
+TEST_F(SupervisorTest, EndsWithBadInputThatDoesNotGoAway) {
+  patience_seconds_ = 0.3;
+  began_ = [](int code) { return code != kUserExitStatus; };
+  EXPECT_EQ(run("test $(wc -l < starts) -eq 1 && kill -9 $$; exit 2"), kUserExitStatus);
+}
+
 TEST_F(SupervisorTest, GivesUpWhatNeverBegins) {
   began_ = [](int) { return false; };
   EXPECT_EQ(run("exit 1"), kNoProgressExitStatus);

@@ -106,8 +106,8 @@ class Chaos:
         allowed = {0, -signal.SIGKILL, 128 + signal.SIGKILL, 128 + signal.SIGTERM}
         # Bad input is what a file that cannot be read looks like.
         allowed |= {2} if self.file_faults else set()
-        # A rank failed while the run was about to stop, or was told so by mpirun before it had begun.
-        allowed |= {3, 128 + signal.SIGUSR2} if self.asked else set()
+        # A rank failed while the run was about to stop, or was told so by mpirun before it had begun; or nothing had begun yet.
+        allowed |= {3, 128 + signal.SIGUSR2, -signal.SIGTERM} if self.asked else set()
         allowed |= {1} if isinstance(self.where, KINDS["slurm"]) else set()  # of salloc
         problems = [] if code in allowed else [f"exit code {code}"]
         for process in self.stopped:

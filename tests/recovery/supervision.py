@@ -173,6 +173,23 @@ def a_signal_before_the_first_moment_is_answered(binary, folder):
         assert steps_done(out) == 0, f"{name}: it went on to step {steps_done(out)}"
 
 
+def data_that_cannot_be_read_for_a_while_is_waited_for(binary, folder):
+    """As a file server that is away takes it with it: the same words worked before."""
+    out, data = folder / "data", folder / "data.txt"
+    data.write_text("the quick brown fox jumps over the lazy dog\n" * 500, encoding="utf-8")
+    run = Run(words(binary, out, LONG, 2, ["--supervise", "--set", f"data.path={data}"]), folder / "data.log")
+    try:
+        ranks = ready(run, out)
+        away = data.rename(folder / "away.txt")
+        os.kill(ranks[0], signal.SIGKILL)
+        assert wait_until(lambda: "ended with exit code 2 before any rank had begun" in run.text(), 30) is not None, run.text()
+        away.rename(data)
+        at = steps_done(out)
+        assert wait_until(lambda: steps_done(out) > at, 30) is not None, run.text()
+    finally:
+        run.end()
+
+
 def fewer_ranks_take_over(binary, folder):
     out = folder / "fewer"
     more = ["--supervise", "--least-ranks", "2", "--patience", "0", "--set", "plan.zero=1"]
@@ -194,7 +211,7 @@ CHECKS = [a_death_is_seen_and_the_run_goes_on, nobody_is_left_when_the_superviso
           a_stopped_rank_is_named_and_the_run_recovers, a_rank_that_is_lost_in_the_last_save_is_no_lack_of_room,
           a_hanging_thread_is_named,
           a_stale_run_cannot_write, signals_save, a_terminal_that_is_gone_saves,
-          a_signal_before_the_first_moment_is_answered, fewer_ranks_take_over]
+          a_signal_before_the_first_moment_is_answered, data_that_cannot_be_read_for_a_while_is_waited_for, fewer_ranks_take_over]
 
 
 if __name__ == "__main__":
