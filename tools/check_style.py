@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The rules of the house that a machine can check: length of files and functions, heads, names, TODOs, #if and CUDA
-headers out of place. Prints `file:line: what` and exits 1 when one is broken; --totals prints lines per folder."""
+headers out of place, types that are defined twice. Prints `file:line: what` and exits 1 when one is broken; --totals
+prints lines per folder."""
 import re
 import sys
 from collections import Counter
@@ -21,6 +22,10 @@ BODY_OPENS = re.compile(r"(\)|\}|\b(const|noexcept|override|final|mutable)|->[\w
 LAMBDA = re.compile(r"(?<!operator)\[[^\[\]]*\]\s*[({]")
 NOT_A_FUNCTION = re.compile(
     r"^\s*(\}|if\b|else\b|for\b|while\b|switch\b|do\b|try\b|catch\b|namespace\b|struct\b|class\b|enum\b|union\b|extern\b)")
+# As clang-format leaves them: what stands in a namespace is not indented.
+TYPE = re.compile(r"(?:enum class|enum|struct|class|union)\s+(?:alignas\([^)]*\)\s+)?(\w+)(?!::|<|\w)([^;]*$|[^;]*\{)")
+# Each file of these is a program of its own, or stands in for another: CMake takes one of the two.
+APART = re.compile(r"^(bench|examples|fuzz|tools)/|/no_\w+\.cpp$")
 
 
 def source_files():
@@ -92,6 +97,29 @@ def line_problems(name, lines):
                 yield number, "CUDA headers only in *_cuda.cu, src/exec/cuda/ and src/comm/nccl/"
 
 
+def types(lines):
+    """(line, name) of the types that the rest of the program can see: not those in a namespace without a name."""
+    hidden = False
+    for number, line in enumerate(lines, 1):
+        if line in ("namespace {", "}  // namespace"):
+            hidden = line == "namespace {"
+        found = TYPE.match(line)
+        if found and not hidden:
+            yield number, found.group(1)
+
+
+def types_defined_twice(sources):
+    """(file, line, what); `sources` are lines by file. Two types of one name break the one-definition rule, silently."""
+    first = {}
+    for name, lines in sources.items():
+        if Path(name).suffix not in CPP or APART.search(name):
+            continue
+        for number, type_name in types(lines):
+            other = first.setdefault(type_name, name)
+            if other != name:
+                yield name, number, f"{other} has a type {type_name}, too: rename one, or put it into an unnamed namespace"
+
+
 def problems(path):
     name = path.relative_to(ROOT).as_posix()
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -136,6 +164,10 @@ def main():
         length = len(path.read_text(encoding="utf-8").splitlines())
         if WARN_LINES < length <= MAX_LINES:
             print(f"{name}:1: warning: {length} lines; above {MAX_LINES} it fails")
+    sources = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8").splitlines() for path in files}
+    for name, line, what in types_defined_twice(sources):
+        print(f"{name}:{line}: {what}")
+        broken += 1
     if broken:
         sys.exit(f"{broken} breaches of style")
 

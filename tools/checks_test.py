@@ -48,6 +48,20 @@ class Lines(unittest.TestCase):
         self.assertEqual(self.problems("src/ops/a/a_cuda.cu", "#include <cuda_runtime.h>"), [])
 
 
+class Types(unittest.TestCase):
+    def problems(self, *texts):
+        sources = {f"src/a{i}.h": text.split("\n") for i, text in enumerate(texts)}
+        return [what for _, _, what in check_style.types_defined_twice(sources)]
+
+    def test_two_files_define_different_types(self):
+        self.assertEqual(len(self.problems("struct A {\n};", "class A : public B {\n};")), 1)
+        self.assertEqual(len(self.problems("enum class A : int { B };\n", "struct alignas(64) A {\n};")), 1)
+
+    def test_a_declaration_and_what_only_one_file_sees_are_none(self):
+        self.assertEqual(self.problems("struct A;", "struct A {\n};", "namespace {\nstruct A {\n};\n}  // namespace"), [])
+        self.assertEqual(self.problems("struct A {\n  struct B {\n  };\n};", "struct A::B {\n};", "struct C {\n  struct B {};\n};"), [])
+
+
 class Layers(unittest.TestCase):
     def test_a_folder_includes_only_those_before_it(self):
         self.assertIsNone(check_layers.problem("ir/graph.h", "core/dtype.h"))

@@ -13,7 +13,7 @@
 #include "exec/cuda/causal_attention.h"
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/device_graph.h"
-#include "exec/cuda/instruction_times.h"
+#include "exec/cuda/gpu_instruction_times.h"
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
 #include "exec/first_value_maker.h"
@@ -101,8 +101,8 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   int64_t inputs_used_ = 0;
   DeviceEvent inputs_copied_;  // until then inputs_ must stay as it is
   ScriptGraphs graphs_;
-  DeviceTimer timer_;       // of the last script
-  InstructionTimes times_;  // where there is an observer
+  DeviceTimer timer_;          // of the last script
+  GpuInstructionTimes times_;  // where there is an observer
 
   const Script* script_ = nullptr;
   size_t next_call_ = 0, next_instruction_ = 0, accumulator_ = 0;

@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(1024)
                      Accumulator<T>* sum, Accumulator<T>* chosen, int64_t num_kept) {
   using S = Accumulator<T>;
   extern __shared__ uint4 kept[];
-  const LocalClasses classes(vocabulary, *shard, table_rows);
+  const GpuLocalClasses classes(vocabulary, *shard, table_rows);
   const T* x = logits + blockIdx.x * stride;
   const int32_t label = labels[blockIdx.x];
   RowSoftmax<S> softmax{0, 0};

@@ -8,10 +8,10 @@
 namespace tessera {
 
 // The classes of one shard: `first` to `first + count`; the other rows of its table are padding.
-struct LocalClasses {
+struct GpuLocalClasses {
   int64_t vocabulary, first, count;
 
-  __device__ LocalClasses(int64_t all, int32_t shard, int64_t rows)
+  __device__ GpuLocalClasses(int64_t all, int32_t shard, int64_t rows)
       : vocabulary(all), first(shard * rows) {
     const int64_t left = vocabulary - first;
     count = left < 0 ? 0 : left < rows ? left : rows;

@@ -12,7 +12,7 @@ __global__ void shard_gradients_kernel(T* logits, int64_t stride, const int32_t*
                                        const double* label_count, const Accumulator<T>* all_max,
                                        const Accumulator<T>* sums) {
   using S = Accumulator<T>;
-  const LocalClasses classes(vocabulary, *shard, table_rows);
+  const GpuLocalClasses classes(vocabulary, *shard, table_rows);
   T* x = logits + blockIdx.x * stride;
   const int32_t label = labels[blockIdx.x];
   const int64_t column = classes.column(label);

@@ -22,7 +22,7 @@ struct ZeroTime {
   std::chrono::steady_clock::time_point time;
 };
 
-class InstructionTimes {
+class GpuInstructionTimes {
  public:
   void begin(const DeviceStream& stream, const ScriptCall& call, const ProgramClass& program_class,
              const Instruction& instruction, const BoundCall& bound);

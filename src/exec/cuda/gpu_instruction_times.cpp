@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/cuda/instruction_times.h"
+#include "exec/cuda/gpu_instruction_times.h"
 
 namespace tessera {
 
-void InstructionTimes::begin(const DeviceStream& stream, const ScriptCall& call,
-                             const ProgramClass& program_class, const Instruction& instruction,
-                             const BoundCall& bound) {
+void GpuInstructionTimes::begin(const DeviceStream& stream, const ScriptCall& call,
+                                const ProgramClass& program_class, const Instruction& instruction,
+                                const BoundCall& bound) {
   if (events_.size() < 2 * (timed_.size() + 1)) {
     events_.emplace_back(cudaEventDefault);
     events_.emplace_back(cudaEventDefault);
@@ -18,12 +18,12 @@ void InstructionTimes::begin(const DeviceStream& stream, const ScriptCall& call,
   events_[2 * (timed_.size() - 1)].record(stream);
 }
 
-void InstructionTimes::end(const DeviceStream& stream) {
+void GpuInstructionTimes::end(const DeviceStream& stream) {
   events_[2 * timed_.size() - 1].record(stream);
 }
 
-void InstructionTimes::report(const Program& program, int rank, const RankObserver& observer,
-                              const ZeroTime& zero) {
+void GpuInstructionTimes::report(const Program& program, int rank, const RankObserver& observer,
+                                 const ZeroTime& zero) {
   for (size_t i = 0; i < timed_.size(); ++i) {
     const Timed& each = timed_[i];
     const BoundCall bound{.operands = each.operands, .results = each.results, .workspace = {}};
