@@ -79,6 +79,28 @@ void require_heads_divide(const PlanRequest& request, const Mesh& mesh, const Pl
       .help(fmt::format("use cp = {}, or plan.context = ring", one_of(good)));
 }
 
+// Of two axes that split the sequence the first cuts the larger pieces: those of cp, which tp cuts
+// once more between its own sums.
+void require_cp_before_tp(const PlanRequest& request) {
+  if (!request.sequence_parallel || size_of(request, "cp") == 1 || size_of(request, "tp") == 1)
+    return;
+  std::vector<Axis> axes = request.mesh;
+  const auto named = [&](std::string_view name) {
+    return std::find_if(axes.begin(), axes.end(),
+                        [&](const Axis& axis) { return axis.name == name; });
+  };
+  const auto cp = named("cp"), tp = named("tp");
+  if (cp < tp) return;
+  const std::string given = to_string(Mesh(axes));
+  std::iter_swap(cp, tp);
+  throw user_error(
+      "mesh {} has tp before cp, and plan.sequence_parallel splits the sequence over "
+      "both",
+      given)
+      .at("mesh")
+      .help(fmt::format("put cp before tp: {}", to_string(Mesh(axes))));
+}
+
 // Where tp does not divide the key/value heads: the largest common divisor on kv_heads, the rest on
 // group.
 std::vector<Axis> split_tensor_axis(const PlanRequest& request, int64_t kv_heads) {
@@ -151,6 +173,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   const int zero = zero_level(request.zero, asked);
   require_zero_fits(zero, asked);
   require_heads_divide(request, asked, sizes);
+  require_cp_before_tp(request);
   Plan plan{.mesh = Mesh(split_tensor_axis(request, sizes.kv_heads)),
             .dims = {},
             .own_dims = {},
