@@ -26,7 +26,7 @@ def draw_mesh(draw, preset):
     sizes = {axis: 1 for axis in axes}
     for axis in draw.sample(axes, draw.randint(1, len(axes))):
         room = MOST_RANKS // math.prod(sizes.values())
-        sizes[axis] = draw.choice([size for size in (1, 2, 2, 3, 4, 8) if size <= room])
+        sizes[axis] = draw.choice([size for size in (2, 2, 3, 4, 8) if size <= room] or [1])
     return sizes
 
 
@@ -74,8 +74,12 @@ def draw_plan(draw, precision):
         settings["plan.zero"] = draw.choice([1, 2, 3] if sizes["fsdp"] > 1 else [0, 1, 2, 3])
     if cp > 1:
         settings["plan.context"] = "ulysses" if ulysses else "ring"
+    axes = list(sizes)
     if tp > 1 and preset != "mlp":
         settings["plan.sequence_parallel"] = draw.choice(["true", "false"])
+        if settings["plan.sequence_parallel"] == "true" and axes.index("tp") < axes.index("cp"):
+            at = axes.index("tp"), axes.index("cp")  # cp comes first where both split the sequence
+            axes[at[0]], axes[at[1]] = "cp", "tp"
     recompute = draw.choice(["none", "none", "cheap", "attention", "block", "every"])
     if recompute != "none" and not (preset == "mlp" and recompute == "attention"):
         settings["plan.recompute"] = recompute
@@ -85,7 +89,7 @@ def draw_plan(draw, precision):
         settings["plan.reduce_dtype"] = draw.choice(["bf16", "fp32"])
     if draw.random() < 0.3:
         settings["train.ema_decay"] = 0.9
-    mesh = ",".join(f"{axis}={size}" for axis, size in sizes.items() if size > 1) or "dp=1"
+    mesh = ",".join(f"{axis}={sizes[axis]}" for axis in axes if sizes[axis] > 1)
     command = ["--mesh", mesh, "--precision", precision]
     for key in sorted(settings):
         command += ["--set", f"{key}={settings[key]}"]

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan must give to the bit: sums are rounded to plan.reduce_dtype, neither less nor more,
+// and sharded optimizer states round by chance as whole ones do.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/widened.h"
+#include "exec/mesh_executor.h"
+#include "ir/op_def.h"
+#include "models/build_model.h"
+#include "plan_cases.h"
+#include "train/made_batch.h"
+
+namespace tessera {
+namespace {
+
+std::unique_ptr<MeshExecutor> trained(const VerifyRequest& request, Precision precision,
+                                      int steps) {
+  auto mesh = std::make_unique<MeshExecutor>(
+      std::move(compile(build_model(request.model, request.microbatch, precision, HeadKind::Loss),
+                        {.training = true, .optimizer = request.optimizer, .plan = request.plan})
+                    .programs),
+      MeshExecutorOptions{.threads = 1});
+  initialise_states(*mesh, request.seed);
+  for (int step = 1; step <= steps; ++step) {
+    write_made_batch(*mesh, step, {.seed = request.seed, .vocabulary = request.model.vocabulary});
+    mesh->write_step("learning_rate", request.learning_rate);
+    mesh->write_step("step", step);
+    mesh->run("train_step");
+  }
+  return mesh;
+}
+
+int64_t gradients_that_need_more_than(DType dtype, const Executor& executor) {
+  int64_t count = 0;
+  for (const StateBuffer& state : executor.program().states) {
+    if (!state.has_gradient()) continue;
+    std::vector<std::byte> bytes(static_cast<size_t>(state.gradient_type.bytes()));
+    executor.read_gradient(state, bytes);
+    for (const double value : widened(state.gradient_type, bytes))
+      count += value != (dtype == DType::Bf16 ? to_float(to_bf16(static_cast<float>(value)))
+                                              : static_cast<float>(value));
+  }
+  return count;
+}
+
+class ReduceDtype : public testing::TestWithParam<std::tuple<DType, DType, int>> {};
+
+TEST_P(ReduceDtype, IsWhatGradientsAreRoundedToWhenTheyAreSummed) {
+  const auto [compute, sums, zero] = GetParam();
+  VerifyRequest request = PlanCase{.model = "Llama", .dp = 2, .zero = zero}.request();
+  EXPECT_GT(gradients_that_need_more_than(sums, *trained(request, compute, 1)), 0);
+  request.plan.reduce_dtype = sums;
+  EXPECT_EQ(gradients_that_need_more_than(sums, *trained(request, compute, 1)), 0);
+}
+
+TEST_P(ReduceDtype, IsThatOfEverySumOverRanks) {
+  const auto [compute, sums, zero] = GetParam();
+  VerifyRequest request = PlanCase{.model = "Mlp", .dp = 2, .tp = 2, .zero = zero}.request();
+  request.precision = compute;
+  request.plan.reduce_dtype = sums;
+  int64_t found = 0;
+  for (const Program& program : compile_for(request, request.plan, 1).programs)
+    for (const ProgramClass& each : program.classes)
+      for (const std::vector<Instruction>& routine : each.routines)
+        for (const Instruction& instruction : routine) {
+          if (instruction.op != OpKind::all_reduce && instruction.op != OpKind::reduce_scatter)
+            continue;
+          const Buffer& buffer = each.buffers[static_cast<size_t>(instruction.operands.front())];
+          if (buffer.type.dims.empty()) continue;  // a count, a loss or a norm
+          EXPECT_EQ(buffer.type.dtype, sums) << buffer.name;
+          ++found;
+        }
+  EXPECT_GT(found, 0);
+}
+
+std::string name_of(const testing::TestParamInfo<ReduceDtype::ParamType>& instance) {
+  const auto [compute, sums, zero] = instance.param;
+  return fmt::format("{}_sums_in_{}_zero{}", name(compute), name(sums), zero);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ReduceDtype,
+                         testing::Values(std::tuple(DType::Fp32, DType::Bf16, 0),
+                                         std::tuple(DType::Fp32, DType::Bf16, 2),
+                                         std::tuple(DType::Fp32, DType::Bf16, 3),
+                                         std::tuple(DType::Fp64, DType::Fp32, 1)),
+                         name_of);
+
+TEST(PureBf16, RoundsShardedStatesByTheSameChanceAsWholeOnes) {
+  constexpr int kSteps = 3;
+  const Precision pure(DType::Bf16, /*is_pure=*/true);
+  const auto whole =
+      trained(PlanCase{.model = "Llama", .dp = 2, .zero = 0}.request(), pure, kSteps);
+  const auto sharded =
+      trained(PlanCase{.model = "Llama", .dp = 2, .zero = 1}.request(), pure, kSteps);
+  for (const StateBuffer& state : whole->program().states) {
+    const StateBuffer* other = sharded->program().find_state(state.name);
+    ASSERT_TRUE(other) << state.name;
+    std::vector<std::byte> wanted(static_cast<size_t>(state.type.bytes())), got(wanted.size());
+    whole->read_state(state, wanted);
+    sharded->read_state(*other, got);
+    EXPECT_EQ(got, wanted) << state.name;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
