@@ -119,4 +119,19 @@ SupervisedFolder::Found SupervisedFolder::look() {
   }
 }
 
+void SupervisedFolder::glance() {
+  constexpr double kBetweenSeconds = 1;
+  if (seconds_since(last_glance_) < kBetweenSeconds) return;
+  last_glance_ = std::chrono::steady_clock::now();
+  try {
+    const std::vector<StepFolder> folders = step_folders(checkpoints_of(out_));
+    if (folders.empty() || folders.back().step <= newest_seen_) return;
+    const std::optional<RunIdentity> identity = read_run_identity(out_);
+    if (identity && identity->id == run_id_)
+      newest_seen_ = std::max(newest_seen_, newest_step(*identity));
+  } catch (const std::exception&) {
+    // Nothing depends on it while the run goes on.
+  }
+}
+
 }  // namespace tessera

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -26,6 +27,9 @@ class SupervisedFolder {
   };
   // A StorageError when patience is at its end.
   Found look();
+  // While the run is under way, as often as one likes: what was saved must be known once it cannot
+  // be seen. Tells of nothing.
+  void glance();
 
  private:
   struct Place {
@@ -44,6 +48,7 @@ class SupervisedFolder {
   std::string first_run_;  // whose folder it was before; empty: nobody's
   std::string run_id_;
   int64_t newest_seen_ = -1;
+  std::chrono::steady_clock::time_point last_glance_ = {};
 };
 
 }  // namespace tessera

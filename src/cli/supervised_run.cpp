@@ -153,7 +153,11 @@ void supervise_run(const SupervisedRun& run) {
          .progress = newest_step,
          .unset_on_restart = {"TESSERA_FAULT"},
          .began = [&](int code) { return signs.began(code); },
-         .over = [&](int process) { return signs.over(process); },
+         .over =
+             [&](int process) {
+               folder.glance();
+               return signs.over(process);
+             },
          .after_end = [&] { signs.clean_up(); },
          .after_failure = [&] { tell_left_story(run.config.run.out); },
          .ask_for_less = ask_for_less},

@@ -81,9 +81,8 @@ void require_heads_divide(const PlanRequest& request, const Mesh& mesh, const Pl
 
 // Of two axes that split the sequence the first cuts the larger pieces: those of cp, which tp cuts
 // once more between its own sums.
-void require_cp_before_tp(const PlanRequest& request) {
-  if (!request.sequence_parallel || size_of(request, "cp") == 1 || size_of(request, "tp") == 1)
-    return;
+void require_cp_before_tp(const PlanRequest& request, const Mesh& asked) {
+  if (!request.sequence_parallel || size_of(asked, "cp") == 1 || size_of(asked, "tp") == 1) return;
   std::vector<Axis> axes = request.mesh;
   const auto named = [&](std::string_view name) {
     return std::find_if(axes.begin(), axes.end(),
@@ -91,7 +90,7 @@ void require_cp_before_tp(const PlanRequest& request) {
   };
   const auto cp = named("cp"), tp = named("tp");
   if (cp < tp) return;
-  const std::string given = to_string(Mesh(axes));
+  const std::string given = to_string(asked);
   std::iter_swap(cp, tp);
   throw user_error(
       "mesh {} has tp before cp, and plan.sequence_parallel splits the sequence over "
@@ -173,7 +172,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   const int zero = zero_level(request.zero, asked);
   require_zero_fits(zero, asked);
   require_heads_divide(request, asked, sizes);
-  require_cp_before_tp(request);
+  require_cp_before_tp(request, asked);
   Plan plan{.mesh = Mesh(split_tensor_axis(request, sizes.kv_heads)),
             .dims = {},
             .own_dims = {},
