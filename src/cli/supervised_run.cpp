@@ -81,6 +81,24 @@ SupervisorResult unless_folder_is_lost(const std::function<SupervisorResult()>& 
   }
 }
 
+// In place of the one that was first asked for.
+void use_mesh(const Mesh& mesh, std::vector<std::string>& words) {
+  erase_option(words, "--mesh");
+  words.insert(words.end(), {"--mesh", mesh.num_ranks() > 1 ? to_string(mesh) : "dp=1"});
+  if (shard_axis_of(mesh) >= 0) return;
+  erase_option(words, "--zero");
+  words.insert(words.end(), {"--set", "plan.zero=auto"});
+}
+
+void say_fewer_ranks(const Config& config, const Mesh& before, const Mesh& now) {
+  const bool shards_no_more = shard_axis_of(before) >= 0 && shard_axis_of(now) < 0;
+  say(stderr, "supervisor: on with {} ranks instead of {}: mesh {}{}\n", now.num_ranks(),
+      before.num_ranks(), to_string(now),
+      shards_no_more && zero_of_config(config) > 0
+          ? ", plan.zero = 0: there is nothing left to shard states over"
+          : "");
+}
+
 }  // namespace
 
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
@@ -121,14 +139,7 @@ void supervise_run(const SupervisedRun& run) {
       if (found.newest_step >= 0) words.emplace_back("--resume");
     }
     signs.before_start();
-    if (fewer) {
-      erase_option(words, "--mesh");
-      words.insert(words.end(), {"--mesh", mesh.num_ranks() > 1 ? to_string(mesh) : "dp=1"});
-      if (shard_axis_of(mesh) < 0) {
-        erase_option(words, "--zero");
-        words.insert(words.end(), {"--set", "plan.zero=auto"});
-      }
-    }
+    if (fewer) use_mesh(mesh, words);
     return run.command(mesh, std::move(words));
   };
   const auto newest_step = [&] { return folder.look().newest_step; };
@@ -136,12 +147,7 @@ void supervise_run(const SupervisedRun& run) {
     const std::optional<Mesh> smaller = fewer_ranks(mesh);
     if (run.options.least_ranks == 0 || !smaller || smaller->num_ranks() < run.options.least_ranks)
       return false;
-    const bool shards_no_more = shard_axis_of(mesh) >= 0 && shard_axis_of(*smaller) < 0;
-    say(stderr, "supervisor: on with {} ranks instead of {}: mesh {}{}\n", smaller->num_ranks(),
-        mesh.num_ranks(), to_string(*smaller),
-        shards_no_more && zero_of_config(run.config) > 0
-            ? ", plan.zero = 0: there is nothing left to shard states over"
-            : "");
+    say_fewer_ranks(run.config, mesh, *smaller);
     mesh = *smaller;
     fewer = true;
     return true;

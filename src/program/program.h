@@ -116,9 +116,9 @@ struct ScriptCall {
   bool first = true, last = true;  // of the step's microbatches
   std::vector<bool>
       accumulate;  // by accumulator write of the routine, in order: add instead of write
-  // By Repeat, in bytes. In the slot arena: what the microbatch's segment keeps, what came from the
-  // stage before, what goes to the next one, the streams between segments. In the window arena: the gradients that come into
-  // and go out of the stage and, where the backward is split, those between its blocks.
+  // By Repeat, in bytes. Slot arena: what the segment keeps, what comes from the stage before and
+  // goes to the next, the streams between segments. Window arena: the gradients that come into the
+  // stage, go out of it and, where the backward is split, lie between its blocks.
   std::array<int64_t, kNumRepeats> bases = {};
   int channel = -1;  // of Program::channels, that a call between stages goes through
 };

@@ -14,7 +14,8 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   void* mapped = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED)
-    throw user_error("{:.1f} GB of memory are needed, and the system has not as much to give", static_cast<double>(bytes) / 1e9)
+    throw user_error("{:.1f} GB of memory are needed, and the system has not as much to give",
+                     static_cast<double>(bytes) / 1e9)
         .help(
             "use a smaller batch, more microbatches or a smaller model; `tessera compile` shows "
             "where the bytes go");
