@@ -19,6 +19,7 @@ import traceback
 
 from chaos_backends import KINDS, backend
 from machine_load import load
+from network_hosts import end_once
 from small_run import Run, alive, environment, last_checkpoint, saved_steps, steps_done, wait_until, words
 from what_was_saved import problem_of_saves
 
@@ -186,6 +187,7 @@ def main():
         print(f"skipped: {missing}")
         return
     held = 0
+    signal.signal(signal.SIGTERM, end_once)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         folder = pathlib.Path(temporary)
         with backend(arguments.backend, folder) as where, load(folder) if arguments.load else contextlib.nullcontext():

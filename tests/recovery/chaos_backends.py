@@ -122,7 +122,7 @@ class Slurm(Hosts):
         """The job of a salloc that was killed."""
         ask = lambda *words: subprocess.run(self.found[0].command(words), capture_output=True, text=True, check=True).stdout
         ask("scancel", "--user=root")
-        assert wait_until(lambda: not ask("squeue", "-h"), 60, 0.3) is not None, "a job does not end"
+        assert wait_until(lambda: not ask("squeue", "-h"), 180, 0.3) is not None, "a job does not end"
 
 
 KINDS = {"supervise": Supervise, "launch": Launch, "hosts": Hosts, "slurm": Slurm}

@@ -40,6 +40,7 @@ AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 SlurmdParameters=config_overrides
 SlurmdTimeout=60
+KillWait=5
 TCPTimeout=2
 MessageTimeout=5
 ReturnToService=2
