@@ -56,7 +56,7 @@ Config load(PlanCommand& command) {
 // What the command line says of a knob is kept; what a config file says is what the search is for.
 FixedKnobs fixed_knobs(const RunOptions& run, const Config& config) {
   FixedKnobs fixed;
-  if (run.names("plan.zero")) fixed.zero = static_cast<int>(config.plan.zero);
+  if (run.names("plan.zero") && config.plan.zero != "auto") fixed.zero = zero_of_config(config);
   if (run.names("train.microbatches")) fixed.microbatches = config.train.microbatches;
   if (run.names("plan.recompute")) fixed.recompute = recompute_of_config(config);
   if (!run.names("plan.schedule")) return fixed;

@@ -26,7 +26,7 @@ std::string refusal(const PipelineOptions& options) {
 
 TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
   PassPipeline pipeline(Form::Maths);
-  EXPECT_THROW(pipeline.add(localize({})), InternalError);
+  EXPECT_THROW(pipeline.add(build_update({}, {})), InternalError);
   pipeline.add(build_backward());
   EXPECT_THROW(pipeline.add(build_update({}, {})), InternalError);
   pipeline.add(localize({}));

@@ -33,6 +33,7 @@ struct CudaExecutorOptions {
 
 // Why there is no GPU to run on; empty where there is one.
 std::string missing_gpu();
+bool built_with_cuda();
 void require_gpu();  // a UserError where there is none
 
 struct GpuFacts {

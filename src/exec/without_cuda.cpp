@@ -14,6 +14,7 @@ UserError no_cuda() {
 
 }  // namespace
 
+bool built_with_cuda() { return false; }
 std::string missing_gpu() { return "this tessera was built without CUDA"; }
 
 void require_gpu() { throw no_cuda(); }

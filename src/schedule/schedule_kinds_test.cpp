@@ -94,7 +94,7 @@ TEST(MakeSchedule, SaysWhatWouldWork) {
             "schedule 1f1b over -2 microbatches / use 1 or more microbatches");
   EXPECT_EQ(error_of("gpipe", 1024, 1, 1 << 30),
             "a schedule of 1024 ranks, 1 chunks and 1073741824 microbatches is too long to list / "
-            "use at most 21845 microbatches");
+            "use at most 341 microbatches");
 }
 
 }  // namespace

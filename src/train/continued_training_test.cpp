@@ -58,8 +58,7 @@ TEST_F(ContinuedTraining, FromAShortContextToALongerOneIsTheSameWithContextParal
   EXPECT_EQ(one.first_step, 0);
   EXPECT_LT(one.first_loss, std::log(256.0) - 1.0);  // weights were taken, not drawn
   for (const char* mesh : {"cp=2", "cp=2,tp=2", "fsdp=2,cp=2"}) {
-    const TrainSummary many =
-        go_on(path("short"), mesh, {longer, std::string("mesh=") + mesh, "plan.zero=3"});
+    const TrainSummary many = go_on(path("short"), mesh, {longer, std::string("mesh=") + mesh});
     ASSERT_EQ(many.losses.size(), one.losses.size());
     for (size_t i = 0; i < one.losses.size(); ++i)
       EXPECT_NEAR(many.losses[i], one.losses[i], 1e-5 * one.losses[i]) << mesh << " step " << i;

@@ -9,6 +9,8 @@
 
 namespace tessera {
 
+bool built_with_cuda() { return true; }
+
 std::string missing_gpu() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
