@@ -65,18 +65,21 @@ const ScheduleTable& Floors::table(const Candidate& candidate) {
 }
 
 // Of a candidate that rebuilds to fit: the seconds of rebuilding nothing, the bytes of everything.
+// Streams between stages are free once they are sent; where blocks are rebuilt, or the backward is
+// split, a microbatch need not keep all at one time.
 Floor Floors::quick(const Candidate& candidate) {
   const ShapeProfile &fast = shape(candidate, 0), &small = shape(candidate, kAllValues.values);
-  double seconds = 0, bytes = 0, sent = 0;
+  const bool keeps = candidate.recompute != RecomputeKind::Blocks &&
+                     !(candidate.recompute == RecomputeKind::Fit && splits_backward(candidate));
+  double seconds = 0, bytes = 0, kept = 0, sent = 0;
   for (const std::string& name : classes_) {
     seconds += fast.blocks.at(name).seconds();
     bytes += rest_bytes(candidate, small.blocks.at(name));
-    if (candidate.recompute != RecomputeKind::Blocks)
-      bytes += static_cast<double>(small.blocks.at(name).kept_bytes);
+    kept += static_cast<double>(small.blocks.at(name).kept_bytes);
     sent = std::max(sent, static_cast<double>(small.blocks.at(name).returned_bytes));
   }
-  if (candidate.pp > 1 && candidate.recompute != RecomputeKind::Blocks)
-    bytes -= sent * candidate.pp * candidate.chunks;
+  if (candidate.pp > 1) kept -= sent * candidate.pp * candidate.chunks;
+  if (keeps) bytes += std::max(0.0, kept);
   const auto microbatches = static_cast<double>(candidate.microbatches(task_.batch));
   return {.seconds = kRounding * microbatches * seconds / candidate.pp,
           .bytes = bytes / candidate.pp + static_cast<double>(small.scratch_bytes)};

@@ -58,6 +58,10 @@ void add_activations(const Candidate& candidate, std::span<const BlockFloor> blo
   const size_t root = static_cast<size_t>(std::lround(std::sqrt(blocks.size())));
   const size_t every = candidate.every > 0 ? static_cast<size_t>(candidate.every) : root;
   const bool sends = candidate.pp > 1;
+  // Where the backward is split, the stream that entered may be done with before the weights'
+  // gradients, and a single block that rebuilds all it can may keep nothing of its forward.
+  const bool early = splits_backward(candidate);
+  const bool late = early && candidate.recompute == RecomputeKind::Fit && blocks.size() == 1;
   double kept = 0;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const BlockProfile& block = *blocks[i].block;
@@ -65,13 +69,13 @@ void add_activations(const Candidate& candidate, std::span<const BlockFloor> blo
     const bool ends = i + 1 == blocks.size() || (rebuilds && (i + 1) % every == 0);
     if (begins) {
       kept = 0;
-      floor.held_bytes += static_cast<double>(block.stream_bytes);
+      if (!early) floor.held_bytes += static_cast<double>(block.stream_bytes);
     }
     kept += static_cast<double>(block.kept_bytes);
     if (ends && (rebuilds || sends)) kept -= static_cast<double>(block.returned_bytes);
     if (rebuilds) floor.rebuilt_bytes = std::max(floor.rebuilt_bytes, kept);
   }
-  if (!rebuilds) floor.held_bytes += kept;
+  if (!rebuilds && !late) floor.held_bytes += kept;
 }
 
 // When a rank has done all of its actions and its links all of their traffic.
