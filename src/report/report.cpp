@@ -19,11 +19,10 @@ Report report_on(const std::filesystem::path& folder) {
 
 std::vector<std::string> headlines(const Report& report) {
   const RunFigures& figures = report.figures;
-  std::vector<std::string> lines{fmt::format(
-      "steps {} to {}: {} per step, {} tokens/s, MFU {} ({} with full attention counted), HFU {}",
-      figures.first_step, figures.last_step, seconds_text(figures.step_seconds),
-      rate_text(figures.tokens_per_second), percent_text(figures.mfu),
-      percent_text(figures.mfu_full), percent_text(figures.hfu))};
+  std::vector<std::string> lines{
+      fmt::format("steps {} to {}: {} per step, {} tokens/s, MFU {}", figures.first_step,
+                  figures.last_step, seconds_text(figures.step_seconds),
+                  rate_text(figures.tokens_per_second), percent_text(figures.mfu))};
   if (figures.split) {
     const TimeSplit& split = *figures.split;
     const auto share = [&](double seconds) { return percent_text(figures.share(seconds)); };
