@@ -5,16 +5,31 @@
 
 #include <cstdio>
 
+#include "core/error.h"
 #include "core/one_of.h"
+#include "train/model_of_config.h"
 
 namespace tessera {
 
 void add_cluster_option(Command command, std::string& cluster) {
   command
       .add_option("--cluster", cluster,
-                  fmt::format("{}, or a file; default: laptop, above 64 ranks llama3-h100",
+                  fmt::format("{}, or a file; default: laptop, for at most the cores that this "
+                              "machine has",
                               one_of(cluster_names())))
       .type_name("NAME|FILE");
+}
+
+Cluster chosen_cluster(const std::string& named, int ranks) {
+  if (!named.empty()) return load_cluster(named);
+  if (ranks <= threads_of_config({})) return load_cluster("laptop");
+  throw user_error("{} ranks are more than this machine has cores, and no cluster is named", ranks)
+      .at("--cluster")
+      .help(fmt::format("use {}, or the path of a cluster file", one_of(cluster_names())));
+}
+
+void default_to_precision_of(const Cluster& cluster, RunOptions& run) {
+  if (cluster.device.cores == 0) run.defaults.emplace_back("train.precision", "bf16");
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {

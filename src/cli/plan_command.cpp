@@ -9,6 +9,7 @@
 
 #include "cli/cluster_option.h"
 #include "cli/commands.h"
+#include "cli/planned_run.h"
 #include "cli/run_options.h"
 #include "files/atomic_file.h"
 #include "plan/search.h"
@@ -30,7 +31,9 @@ constexpr const char* kFooter =
     "Without a config file the precision is bf16 on clusters of GPUs.\n"
     "Examples:\n"
     "  tessera plan --model llama3-8b --ranks 64 --batch 512 --seq 8192 --cluster llama3-h100\n"
-    "  tessera plan --model llama3-70b --ranks 512 --batch 512 --seq 8192 --out 70b.toml\n"
+    "  tessera plan --model llama3-70b --ranks 512 --batch 512 --seq 8192 --cluster llama3-h100 "
+    "\\\n"
+    "    --out 70b.toml\n"
     "  tessera simulate 70b.toml --cluster llama3-h100\n"
     "  tessera plan --model llama3-8b --ranks 64 --batch 512 --seq 8192 --cluster llama3-h100 \\\n"
     "    --why-not \"dp=8,tp=8 recompute=block\"\n"
@@ -44,13 +47,9 @@ struct PlanCommand {
   size_t trials = SearchOptions{}.most_trials;
 };
 
-Config load(PlanCommand& command) {
-  Config config = command.run.load();
-  if (command.ranks == 0) command.ranks = Mesh(config.mesh).num_ranks();
-  if (command.cluster.empty()) command.cluster = default_cluster_name(command.ranks);
-  if (command.run.file || load_cluster(command.cluster).device.cores > 0) return config;
-  command.run.overrides.insert(command.run.overrides.begin(), "train.precision=bf16");
-  return command.run.load();
+Cluster cluster_of(PlanCommand& command) {
+  if (command.ranks == 0) command.ranks = Mesh(command.run.load().mesh).num_ranks();
+  return chosen_cluster(command.cluster, command.ranks);
 }
 
 // What the command line says of a knob is kept; what a config file says is what the search is for.
@@ -68,7 +67,7 @@ FixedKnobs fixed_knobs(const RunOptions& run, const Config& config) {
   return fixed;
 }
 
-PlanTask task_of(const PlanCommand& command, const Config& config) {
+PlanTask task_of(const PlanCommand& command, const Config& config, const Cluster& cluster) {
   PlanTask task{.model = model_of_config(config),
                 .batch = config.train.batch,
                 .seq = config.train.seq,
@@ -76,7 +75,7 @@ PlanTask task_of(const PlanCommand& command, const Config& config) {
                 .optimizer = optimizer_of_config(config),
                 .ranks = command.ranks,
                 .threads = static_cast<int>(config.train.threads),
-                .cluster = load_cluster(command.cluster)};
+                .cluster = cluster};
   task.fixed = fixed_knobs(command.run, config);
   check_batch_shape(task.model, {.batch = task.batch, .seq = task.seq});
   if (task.ranks > task.cluster.levels.back().ranks)
@@ -85,24 +84,6 @@ PlanTask task_of(const PlanCommand& command, const Config& config) {
         .at("--ranks")
         .help("use fewer ranks, or a larger cluster");
   return task;
-}
-
-// The config that was given, with the candidate's knobs.
-Config config_of(Config config, const PlanTask& task, const Candidate& candidate) {
-  config.mesh = mesh_of(candidate);
-  config.plan_dims.clear();
-  config.train.microbatches = candidate.microbatches(task.batch);
-  PlanConfig& plan = config.plan;
-  plan.zero = fmt::format("{}", candidate.zero);
-  plan.sequence_parallel = candidate.tp > 1;
-  plan.context = candidate.context == ContextKind::Ulysses ? "ulysses" : "ring";
-  plan.schedule = candidate.schedule;
-  plan.chunks = candidate.pp > 1 ? candidate.chunks : 0;
-  plan.stages.clear();
-  plan.recompute = recompute_name(candidate);
-  plan.recompute_every = candidate.every;
-  plan.memory = fmt::format("{}B", task.rank_memory_bytes());
-  return config;
 }
 
 SearchResult search_with_progress(const PlanTask& task, size_t trials) {
@@ -115,8 +96,10 @@ SearchResult search_with_progress(const PlanTask& task, size_t trials) {
     if (Clock::now() - shown < between) return;
     shown = Clock::now();
     any = true;
-    fmt::print(stderr, "{}{} plans considered, {} simulated, best mfu {}{}", live ? "\r" : "",
-               at.considered, at.simulated, share_text(at.best_mfu), live ? " " : "\n");
+    const std::string best =
+        at.best_mfu > 0 ? fmt::format(", best mfu {}", share_text(at.best_mfu)) : "";
+    fmt::print(stderr, "{}{} plans considered, {} simulated{}{}", live ? "\r" : "", at.considered,
+               at.simulated, best, live ? " " : "\n");
   };
   SearchResult found = search(task, {.most_trials = trials, .progress = show});
   if (live && any) fmt::print(stderr, "\n");
@@ -176,6 +159,8 @@ nlohmann::json to_json(const PlanTask& task, const Trial& trial) {
           {"context", candidate.context == ContextKind::Ulysses ? "ulysses" : "ring"},
           {"step_seconds", simulation.step_seconds},
           {"mfu", simulation.mfu},
+          {"tokens_per_second", tokens_per_second(task, trial)},
+          {"days_per_trillion_tokens", days_per_trillion_tokens(task, trial)},
           {"peak_bytes", simulation.peak_bytes},
           {"exposed_communication_seconds", simulation.exposed_communication_seconds},
           {"bubble_seconds", simulation.bubble_seconds}};
@@ -212,7 +197,10 @@ void print_row(const std::string& place, const Trial& trial) {
 void print_recipe(const SearchResult& found) {
   const std::optional<Trial>& recipe = found.recipe;
   if (!recipe) {
-    fmt::print("\nrule of thumb: nothing that it suggests fits the memory and the knobs given\n");
+    fmt::print("\nrule of thumb: {}\n",
+               found.recipe_problem.empty()
+                   ? "nothing that it suggests fits the memory and the knobs given"
+                   : found.recipe_problem);
     return;
   }
   fmt::print("\nrule of thumb:\n");
@@ -235,7 +223,7 @@ void print_counts(const SearchResult& found) {
 }
 
 void print_result(const Config& config, const PlanTask& task, const SearchResult& found) {
-  fmt::print("{}, batch {} x {}, {}: {} ranks on {}\n", preset_name(config), task.batch, task.seq,
+  fmt::print("{}, batch {} x {}, {}: {} ranks on {}\n", model_title(config), task.batch, task.seq,
              config.train.precision, task.ranks, task.cluster.name);
   if (!task.cluster.calibrated)
     fmt::print("cluster {} was never calibrated: figures of it are published or assumed\n",
@@ -246,6 +234,10 @@ void print_result(const Config& config, const PlanTask& task, const SearchResult
   for (size_t i = 0; i < std::min(kRankedPlans, found.ranked.size()); ++i)
     print_row(fmt::format("{}", i + 1), found.ranked[i]);
   print_recipe(found);
+  const Trial& best = found.ranked.front();
+  fmt::print("\nthe best plan trains {:.0f} tokens/s{}: 1T tokens take {:.3g} days\n",
+             tokens_per_second(task, best), per_device_text(task, best),
+             days_per_trillion_tokens(task, best));
 }
 
 // Mistakes show before the search.
@@ -258,8 +250,10 @@ void check_questions(const std::vector<std::string>& why_not) {
 }
 
 void run(PlanCommand& command) {
-  const Config config = load(command);
-  const PlanTask task = task_of(command, config);
+  const Cluster cluster = cluster_of(command);
+  default_to_precision_of(cluster, command.run);
+  const Config config = command.run.load();
+  const PlanTask task = task_of(command, config, cluster);
   check_questions(command.why_not);
   print_warnings(unlikely_figures(task.cluster));
   const SearchResult found = search_with_progress(task, command.trials);
@@ -270,8 +264,7 @@ void run(PlanCommand& command) {
   for (const std::string& text : command.why_not)
     reasons.push_back(why_not(task, found.ranked, text));
   if (!command.out.empty())
-    write_file_atomically(command.out,
-                          to_toml(config_of(config, task, found.ranked.front().candidate)));
+    write_file_atomically(command.out, to_toml(planned_config(config, task, found.ranked.front())));
   if (command.run.json) {
     nlohmann::json json = to_json(config, task, found);
     for (const WhyNot& why : reasons)
@@ -282,7 +275,11 @@ void run(PlanCommand& command) {
   print_result(config, task, found);
   for (const WhyNot& why : reasons)
     fmt::print("\nwhy not {}:\n       {}\n", to_string(why.candidate), why.reason);
-  if (!command.out.empty()) fmt::print("\nwrote {}\n", command.out);
+  if (command.out.empty()) return;
+  fmt::print("\nwrote {}; start it with\n", command.out);
+  for (const std::string& line : launch_lines(task, command.out)) fmt::print("  {}\n", line);
+  if (config.data.path.empty() && config.data.mixture.empty())
+    fmt::print("it learns built-in stories: set data.path in it to your own tokens or text\n");
 }
 
 }  // namespace

@@ -24,15 +24,17 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "The programs are those that `train` would run; the clock is a model of the cluster.\n"
+    "The programs are those that `train` would run; the clock is a model of the cluster. Without "
+    "a\n"
+    "config file the precision is bf16 on clusters of GPUs.\n"
     "exposed communication: ranks stand still while bytes move. bubble: they stand still because\n"
     "others are not as far. Both are means over ranks; peak bytes are of the fullest one.\n"
     "Examples:\n"
     "  tessera simulate --model gpt2-124m --batch 4 --seq 256\n"
-    "  tessera simulate --cluster dgx-h100 --model llama3-8b --precision bf16 --mesh fsdp=8 \\\n"
+    "  tessera simulate --cluster dgx-h100 --model llama3-8b --precision fp8 --mesh fsdp=8 \\\n"
     "    --batch 8 --seq 8192 --trace step.json\n"
     "  tessera simulate --cluster my-cluster.toml --model llama3-70b --mesh dp=8,tp=8 --batch 8\n"
-    "  tessera simulate --mesh pp=2,dp=2 --microbatches 4 --out out/simulated\n"
+    "  tessera simulate --cluster laptop --mesh pp=2,dp=2 --microbatches 4 --out out/simulated\n"
     "  tessera simulate --unit-cost 1,1,1 --microbatches 4        what a schedule alone costs";
 
 struct SimulateCommand {
@@ -125,7 +127,7 @@ nlohmann::json to_json(const Config& config, const Cluster& cluster, const RunFa
 void print_result(const SimulateCommand& command, const Config& config, const Cluster& cluster,
                   const RunFacts& facts, const Simulation& simulation) {
   const int ranks = facts.ranks;
-  fmt::print("{}, batch {} x {}, {}, mesh {}: {} rank{} on {}\n", preset_name(config),
+  fmt::print("{}, batch {} x {}, {}, mesh {}: {} rank{} on {}\n", model_title(config),
              config.train.batch, config.train.seq, config.train.precision, facts.mesh, ranks,
              ranks == 1 ? "" : "s", cluster.name);
   if (!command.unit_cost.empty())
@@ -153,13 +155,17 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
                rank.bubble_seconds, rank.communication_seconds, short_bytes(rank.peak_bytes));
 }
 
-void run(const SimulateCommand& command) {
+// What a schedule alone costs, every cluster says alike.
+Cluster cluster_of(const SimulateCommand& command) {
+  if (command.cluster.empty() && !command.unit_cost.empty()) return load_cluster("laptop");
+  return chosen_cluster(command.cluster, Mesh(command.run.load().mesh).num_ranks());
+}
+
+void run(SimulateCommand& command) {
+  const Cluster cluster = cluster_of(command);
+  default_to_precision_of(cluster, command.run);
   const Config config = command.run.load_with_notes();
   const ModelConfig model = model_of_config(config);
-  const std::string cluster_name = command.cluster.empty()
-                                       ? default_cluster_name(Mesh(config.mesh).num_ranks())
-                                       : command.cluster;
-  const Cluster cluster = load_cluster(cluster_name);
   const int64_t tokens = tokens_per_step(config, model);
   const SimulateOptions options{
       .unit_cost = unit_cost_of(command.unit_cost),

@@ -67,7 +67,7 @@ TEST(Enumeration, HasAllAxesAndOnlyWhatDivides) {
 
 TEST(Recipe, GrowsFromDataParallelToAllAxes) {
   const auto first = [](std::string_view preset, int ranks, int64_t seq, double parameters) {
-    return recipe_candidates(preset_task(preset, ranks, ranks, seq), parameters).front();
+    return make_recipe(preset_task(preset, ranks, ranks, seq), parameters).candidates.front();
   };
   EXPECT_EQ(first("gpt2-124m", 64, 1024, 124e6), (Candidate{.dp = 64}));
   EXPECT_EQ(first("llama3-8b", 64, 8192, 8e9), (Candidate{.fsdp = 64, .zero = 3}));
@@ -75,6 +75,14 @@ TEST(Recipe, GrowsFromDataParallelToAllAxes) {
   EXPECT_EQ(first("llama3-70b", 512, 8192, 70e9), (Candidate{.fsdp = 64, .tp = 8, .zero = 1}));
   EXPECT_EQ(first("llama3-8b", 64, 32768, 8e9),
             (Candidate{.fsdp = 2, .cp = 4, .tp = 8, .zero = 1}));
+}
+
+TEST(Recipe, SaysWhatDoesNotDivide) {
+  const Recipe recipe = make_recipe(preset_task("llama3-8b", 64, 96, 8192), 8e9);
+  EXPECT_TRUE(recipe.candidates.empty());
+  EXPECT_EQ(recipe.indivisible,
+            "fsdp=64 zero=3 microbatch=1 recompute=none: microbatch x dp x fsdp (1 x 1 x 64 = 64) "
+            "does not divide the batch (96)");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/recipe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "plan/divisible.h"
@@ -13,15 +15,20 @@ constexpr int kDataParallelRanks = 128, kHybridRanks = 256, kModelParallelRanks 
 constexpr int64_t kLongTokens = 10'000, kTokensPerRank = 8192;
 
 // Checkpointing is the last resort of each.
-void add(std::vector<Candidate>& list, const PlanTask& task, Candidate candidate) {
+void add(Recipe& recipe, const PlanTask& task, Candidate candidate) {
   for (const RecomputeKind kind : {RecomputeKind::None, RecomputeKind::Blocks}) {
     candidate.recompute = kind;
-    if (!why_not_divisible(task, candidate)) list.push_back(candidate);
+    if (const auto why = why_not_divisible(task, candidate)) {
+      if (recipe.indivisible.empty())
+        recipe.indivisible = fmt::format("{}: {}", to_string(candidate), why->reason);
+    } else {
+      recipe.candidates.push_back(candidate);
+    }
   }
 }
 
 // tp fills a node, cp brings a rank's tokens down to 8,192, pp grows until it fits.
-void add_model_parallel(std::vector<Candidate>& list, const PlanTask& task) {
+void add_model_parallel(Recipe& recipe, const PlanTask& task) {
   Candidate candidate;
   if (task.seq > kLongTokens)
     while (candidate.cp * kTokensPerRank < task.seq) candidate.cp *= 2;
@@ -29,25 +36,25 @@ void add_model_parallel(std::vector<Candidate>& list, const PlanTask& task) {
   for (candidate.pp = 1; candidate.pp <= task.model.layers; candidate.pp *= 2) {
     candidate.fsdp = task.ranks / std::min(task.ranks, candidate.pp * candidate.cp * candidate.tp);
     candidate.zero = candidate.fsdp > 1 ? 1 : 0;
-    add(list, task, candidate);
+    add(recipe, task, candidate);
   }
 }
 
 }  // namespace
 
-std::vector<Candidate> recipe_candidates(const PlanTask& task, double parameters) {
-  std::vector<Candidate> list;
+Recipe make_recipe(const PlanTask& task, double parameters) {
+  Recipe recipe;
   if (task.ranks > kModelParallelRanks || parameters > kModelParallelParameters ||
       (task.seq > kLongTokens && task.model.family != Family::Mlp))
-    add_model_parallel(list, task);
+    add_model_parallel(recipe, task);
   if (parameters <= kDataParallelParameters && task.ranks <= kDataParallelRanks)
-    add(list, task, {.dp = task.ranks});
+    add(recipe, task, {.dp = task.ranks});
   if (task.ranks >= kHybridRanks)
     for (int fsdp = task.cluster.levels.front().ranks; fsdp < task.ranks; fsdp *= 2)
       if (task.ranks % fsdp == 0)
-        add(list, task, {.dp = task.ranks / fsdp, .fsdp = fsdp, .zero = 3});
-  if (task.ranks > 1) add(list, task, {.fsdp = task.ranks, .zero = 3});
-  return list;
+        add(recipe, task, {.dp = task.ranks / fsdp, .fsdp = fsdp, .zero = 3});
+  if (task.ranks > 1) add(recipe, task, {.fsdp = task.ranks, .zero = 3});
+  return recipe;
 }
 
 }  // namespace tessera

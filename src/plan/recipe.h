@@ -4,13 +4,17 @@
 // parallelism beyond 1,000 ranks, 50B parameters or 10,000 tokens.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "plan/candidate.h"
 
 namespace tessera {
 
-// In the order that the rule tries them; all divide.
-std::vector<Candidate> recipe_candidates(const PlanTask& task, double parameters);
+struct Recipe {
+  std::vector<Candidate> candidates;  // in the order that the rule tries them; all divide
+  std::string indivisible;  // the first that does not, and why: "fsdp=64 ...: ... the batch (96)"
+};
+Recipe make_recipe(const PlanTask& task, double parameters);
 
 }  // namespace tessera

@@ -42,7 +42,9 @@ class Search {
 
   // The rule of thumb first: the answer is never worse.
   void follow_recipe() {
-    for (const Candidate& candidate : recipe_candidates(task_, floors_.parameters())) {
+    const Recipe recipe = make_recipe(task_, floors_.parameters());
+    if (recipe.candidates.empty()) result_.recipe_problem = recipe.indivisible;
+    for (const Candidate& candidate : recipe.candidates) {
       if (!is_asked_for(task_, candidate) || !fits(floors_.scheduled(candidate))) continue;
       const Trial trial = try_candidate(task_, {candidate});
       add(trial);

@@ -29,6 +29,7 @@ struct SearchResult {
   std::vector<Trial> ranked;    // those that fit, the fastest first
   std::vector<Trial> dropped;   // compiled, and do not fit or are refused
   std::optional<Trial> recipe;  // the rule of thumb's first suggestion that fits
+  std::string recipe_problem;   // where nothing that it suggests divides: what, and why
   std::map<Obstacle, int64_t> indivisible;
   int64_t too_large = 0;  // by their floor of bytes
   int64_t too_slow = 0;   // by their floor of seconds

@@ -58,8 +58,6 @@ std::vector<std::string> cluster_names() {
   return names;
 }
 
-std::string default_cluster_name(int ranks) { return ranks > 64 ? "llama3-h100" : "laptop"; }
-
 Cluster load_cluster(const std::string& name_or_file) {
   for (const NamedCluster& each : named_clusters())
     if (each.name == name_or_file)

@@ -85,8 +85,6 @@ struct Cluster {
 // A file, or the name of a cluster that comes with tessera. Throws a UserError.
 Cluster load_cluster(const std::string& name_or_file);
 std::vector<std::string> cluster_names();
-// Of laptops up to 64 ranks, of large clusters above.
-std::string default_cluster_name(int ranks);
 
 Cluster parse_cluster(std::string_view toml, const std::string& origin);
 // A file with every key, each with a comment, to begin an own one with.

@@ -44,11 +44,6 @@ TEST(Cluster, TheLlama3ClusterHasThePublishedNetwork) {
   EXPECT_DOUBLE_EQ(cluster.levels[3].rate(), 50e9 / 7);
 }
 
-TEST(Cluster, LargeMeshesDefaultToTheLlama3Cluster) {
-  EXPECT_EQ(default_cluster_name(64), "laptop");
-  EXPECT_EQ(default_cluster_name(65), "llama3-h100");
-}
-
 TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
   Cluster cluster = toy_nodes();
   cluster.collectives = {{"all_reduce", 2, "toy", {{8, 0.5}, {16, 0.75}}}};

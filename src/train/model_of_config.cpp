@@ -3,7 +3,10 @@
 
 #include <sched.h>
 
+#include <map>
+
 #include "models/model_field.h"
+#include "models/model_size.h"
 #include "models/presets.h"
 
 namespace tessera {
@@ -14,6 +17,25 @@ ModelConfig model_of_config(const Config& config) {
   for (const auto& [key, text] : config.model)
     if (key != "preset") set_model_field(model, key, text);
   return resolved(model);
+}
+
+std::string model_title(const Config& config) {
+  const std::string preset = preset_name(config);
+  if (preset == kCustom) return preset;
+  const ModelConfig plain = resolved(find_preset(preset).config), model = model_of_config(config);
+  if (model == plain) return preset;
+  std::map<std::string, std::string> changed;
+  for (const auto& [key, text] : config.model) {
+    ModelConfig one = plain;
+    if (key == "preset") continue;
+    set_model_field(one, key, text);
+    if (one != plain) changed[key] = text;
+  }
+  std::string title = preset + " with ";
+  for (const auto& [key, text] : changed)
+    title += fmt::format("{}{}={}", title.ends_with(' ') ? "" : ", ", key, text);
+  return fmt::format("{} ({:.3g}B parameters)", title,
+                     static_cast<double>(parameter_count(model)) / 1e9);
 }
 
 Precision precision_of_config(const Config& config) {

@@ -2,6 +2,8 @@
 // The model that a config asks for: its preset with the fields of [model] set over it.
 #pragma once
 
+#include <string>
+
 #include "core/precision.h"
 #include "models/model_config.h"
 #include "train/config.h"
@@ -9,6 +11,8 @@
 namespace tessera {
 
 ModelConfig model_of_config(const Config& config);
+// "llama3-8b", or with what is set over the preset: "llama3-8b with layers=4 (1.92B parameters)".
+std::string model_title(const Config& config);
 Precision precision_of_config(const Config& config);
 
 // The shape of one microbatch.

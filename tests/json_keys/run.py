@@ -26,7 +26,7 @@ CASES = {
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --why-not tp=2": (
         "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not",
         "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context step_seconds mfu "
-        "peak_bytes exposed_communication_seconds bubble_seconds"),
+        "tokens_per_second days_per_trillion_tokens peak_bytes exposed_communication_seconds bubble_seconds"),
     "report run": (
         "folder source machine plan first_step last_step counted_steps step_seconds median_step_seconds "
         "slowest_step_seconds tokens_per_second all_tokens_per_second mfu mfu_full_attention hfu hardware_flops "
@@ -48,7 +48,7 @@ CASES = {
 
 # What the commands above read, made first.
 FILES = {"words.txt": "the other one and the other", "tokens.txt": "104 105"}
-SETUP = ["simulate --model tiny --mesh dp=2 --batch 4 --seq 16 --out run",
+SETUP = ["simulate --cluster laptop --model tiny --mesh dp=2 --batch 4 --seq 16 --out run",
          "train --model tiny --steps 1 --save-every 1 --batch 2 --seq 16 --set data.story_bytes=65536 --set run.peak_gflops=1 "
          "--set train.eval_every=0 --json --out trained",
          "tokenizer train words.txt --vocab 260 --out tokenizer.json"]

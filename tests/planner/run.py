@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The config that `tessera plan --out` writes: `simulate` gives the step, the MFU and the bytes that plan printed, `train`
 runs it and `verify` proves it. On clusters of threads with enough memory, and with so little that a plan must
-recompute, shard or pipeline."""
+recompute, shard or pipeline. For GPUs the config says so, and plan prints how to start it."""
 import argparse
 import json
 import subprocess
@@ -62,6 +62,30 @@ def check(binary, folder, memory, bandwidth, ranks, word):
     return wrong
 
 
+# What a plan for two nodes of GPUs prints and writes: the launch lines, the pace, the changed model; device, precision and saves.
+PRINTED = ["mpirun -np 16 --map-by ppr:8:node tessera train", "srun --kill-on-bad-exit=1 --nodes=2 --ntasks=16",
+           " per device: 1T tokens take ", "llama3-1b with layers=4 (0.", "set data.path in it"]
+WRITTEN = ['device = "cuda"', 'precision = "bf16"', 'source = "auto"']
+
+
+def check_gpus(binary, folder):
+    config = folder / "plan.toml"
+    task = "plan --model llama3-1b --set model.layers=4 --ranks 16 --batch 32 --seq 1024 --cluster dgx-h100 --trials 4".split()
+    printed = run(binary, *task, "--out", config)
+    written = config.read_text(encoding="utf-8")
+    wrong = [f"plan for GPUs does not print {text}" for text in PRINTED if text not in printed]
+    wrong += [f"the config for GPUs lacks {text}" for text in WRITTEN if text not in written]
+    if "every = 0\n" in written.split("[checkpoint]")[1].split("[")[0].replace("keep_every = 0\n", ""):
+        wrong.append("the config for GPUs saves nothing")
+    best = json.loads(run(binary, *task, "--json"))["results"][0]
+    simulated = json.loads(run(binary, "simulate", config, "--cluster", "dgx-h100", "--json"))
+    if simulated["mfu"] != best["mfu"]:
+        wrong.append(f"plan gives MFU {best['mfu']}, simulate {simulated['mfu']}")
+    if ", bf16, mesh 1" not in run(binary, "simulate", "--cluster", "dgx-h100", "--batch", 2, "--seq", 16):
+        wrong.append("simulate on GPUs is not in bf16")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", required=True)
@@ -76,8 +100,12 @@ def main():
         for line in wrong:
             print(f"{case}: {line}")
         failed += len(wrong) > 0
+    with tempfile.TemporaryDirectory() as folder:
+        for_gpus = check_gpus(binary, Path(folder))
+    for line in for_gpus:
+        print(line)
     print(f"{len(CASES) - failed} of {len(CASES)} plans are what simulate, train and verify take")
-    return failed > 0
+    return failed > 0 or len(for_gpus) > 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/planned_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr double kSecondsBetweenSaves = 900;
+
+// 1, 2 or 5 times a power of ten, at most `steps`.
+int64_t round_steps(double steps) {
+  const double power = std::pow(10, std::floor(std::log10(std::max(1.0, steps))));
+  const double digit = steps / power;
+  return static_cast<int64_t>(power * (digit >= 5 ? 5 : digit >= 2 ? 2 : 1));
+}
+
+}  // namespace
+
+Config planned_config(Config config, const PlanTask& task, const Trial& trial) {
+  const Candidate& candidate = trial.candidate;
+  config.mesh = mesh_of(candidate);
+  config.plan_dims.clear();
+  config.train.microbatches = candidate.microbatches(task.batch);
+  PlanConfig& plan = config.plan;
+  plan.zero = fmt::format("{}", candidate.zero);
+  plan.sequence_parallel = candidate.tp > 1;
+  plan.context = candidate.context == ContextKind::Ulysses ? "ulysses" : "ring";
+  plan.schedule = candidate.schedule;
+  plan.chunks = candidate.pp > 1 ? candidate.chunks : 0;
+  plan.stages.clear();
+  plan.recompute = recompute_name(candidate);
+  plan.recompute_every = candidate.every;
+  plan.memory = fmt::format("{}B", task.rank_memory_bytes());
+  if (config.data.path.empty() && config.data.source == "stories") config.data.source = "auto";
+  if (task.cluster.device.cores > 0) return config;
+  config.run.device = "cuda";
+  if (config.checkpoint.every == 0)
+    config.checkpoint.every = round_steps(kSecondsBetweenSaves / trial.simulation.step_seconds);
+  return config;
+}
+
+std::vector<std::string> launch_lines(const PlanTask& task, const std::string& file) {
+  if (task.ranks == 1 || task.cluster.device.cores > 0) return {"tessera train " + file};
+  const int in_node = std::min(task.cluster.levels.front().ranks, task.ranks);
+  const int nodes = (task.ranks + in_node - 1) / in_node;
+  const std::string by_node = nodes > 1 ? fmt::format(" --map-by ppr:{}:node", in_node) : "";
+  return {
+      fmt::format("mpirun -np {}{} tessera train {}", task.ranks, by_node, file),
+      fmt::format(
+          "srun --kill-on-bad-exit=1 --nodes={} --ntasks={} --gpus-per-node={} tessera train {}",
+          nodes, task.ranks, in_node, file),
+      fmt::format("tessera launch train {}    # either of them, and again after a failure", file)};
+}
+
+double tokens_per_second(const PlanTask& task, const Trial& trial) {
+  return static_cast<double>(task.tokens()) / trial.simulation.step_seconds;
+}
+
+double days_per_trillion_tokens(const PlanTask& task, const Trial& trial) {
+  constexpr double kSecondsPerDay = 86400;
+  return 1e12 / tokens_per_second(task, trial) / kSecondsPerDay;
+}
+
+std::string per_device_text(const PlanTask& task, const Trial& trial) {
+  if (task.cluster.device.cores > 0) return "";
+  return fmt::format(", {:.0f} per device", tokens_per_second(task, trial) / task.ranks);
+}
+
+}  // namespace tessera

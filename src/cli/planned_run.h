@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run that a plan is for: its config, how to start it on the cluster, and how long it takes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/trial.h"
+#include "train/config.h"
+
+namespace tessera {
+
+// The config that was given, with the knobs of the trial, for the devices of the task's cluster. On
+// GPUs it saves about every quarter of an hour, unless the config says how often.
+Config planned_config(Config config, const PlanTask& task, const Trial& trial);
+
+// Shell commands, one of which starts the config in `file`.
+std::vector<std::string> launch_lines(const PlanTask& task, const std::string& file);
+
+double tokens_per_second(const PlanTask& task, const Trial& trial);
+double days_per_trillion_tokens(const PlanTask& task, const Trial& trial);
+// ", 7314 per device"; empty where ranks share a machine's cores.
+std::string per_device_text(const PlanTask& task, const Trial& trial);
+
+}  // namespace tessera
