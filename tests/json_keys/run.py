@@ -16,8 +16,8 @@ CASES = {
         "name m n k a_transposed b_transposed dtype seconds flops_per_second peak_share openblas_seconds "
         "openblas_flops_per_second openblas_peak_share"),
     "bench scaling --model tiny --batch 2 --seq 16 --threads 2 --meshes 1;dp=2;tp=2 --steps 1 --rounds 1": (
-        "model batch seq microbatches precision zero threads tokens results",
-        "mesh ranks threads_per_rank step_seconds tokens_per_second same_threads_ratio speed_up ideal efficiency "
+        "model batch seq microbatches precision threads tokens results",
+        "mesh zero ranks threads_per_rank step_seconds tokens_per_second same_threads_ratio speed_up ideal efficiency "
         "bytes_per_rank loss"),
     "simulate --cluster dgx-h100 --model tiny --mesh dp=2,tp=2 --batch 4 --seq 16": (
         "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
