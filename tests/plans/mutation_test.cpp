@@ -329,10 +329,10 @@ std::vector<Mutant> broken_pipelines() {
          leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce));
        })},
       {"StreamOfAnotherMicrobatchSent", kPipeline, on_rank_zero([](Program& p) {
-         const auto slot = static_cast<size_t>(Repeat::PerSlot);
+         const auto sent = static_cast<size_t>(Repeat::StreamOut);
          for (const RoutineKind routine : {StreamOut, StreamOutDone})
-           find_calls(p, routine, 1).front()->bases[slot] =
-               find_calls(p, routine, 0).front()->bases[slot];
+           find_calls(p, routine, 1).front()->bases[sent] =
+               find_calls(p, routine, 0).front()->bases[sent];
        })},
       {"MessagesTakenInAnotherOrder", kPipeline, on_rank_one([](Program& p) {
          std::swap(find_calls(p, StreamIn, 0).front()->microbatch,
