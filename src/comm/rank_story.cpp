@@ -51,7 +51,15 @@ int first_to_blame(std::span<const RankStory> ranks, int silent, int asking) {
       if (wait.rank != asking && std::find(seen.begin(), seen.end(), wait.rank) == seen.end())
         seen.push_back(wait.rank);
   }
-  return silent;
+  // They wait for each other, as around a host that is cut off: most ranks wait for that one.
+  const auto waiting = [&](int rank) {
+    return std::count_if(ranks.begin(), ranks.end(), [&](const RankStory& other) {
+      return std::any_of(other.waits.begin(), other.waits.end(),
+                         [&](const RankStory::Wait& wait) { return wait.rank == rank; });
+    });
+  };
+  return *std::max_element(seen.begin(), seen.end(),
+                           [&](int a, int b) { return waiting(a) < waiting(b); });
 }
 
 std::string doing(const RankStory& rank) {

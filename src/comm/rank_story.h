@@ -29,8 +29,8 @@ struct RankStory {
 // From its record, in any process that can read it.
 RankStory story_of(const CollectiveRecord& record, int64_t step);
 
-// Along who waits for whom, from `silent`: the first rank that waits for nobody or is halted;
-// `asking` is none of them.
+// Along who waits for whom, from `silent`: the first rank that waits for nobody or is halted; where
+// all wait in a circle, the one that most ranks wait for. `asking` is none of them.
 int first_to_blame(std::span<const RankStory> ranks, int silent, int asking);
 // "which is stopped (process 123), at step 7, behind all_reduce #12 grad(w1)"
 std::string doing(const RankStory& rank);

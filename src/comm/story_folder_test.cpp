@@ -62,6 +62,15 @@ TEST_F(StoryFolder, OpensWithWhoFailedFirstAndNotWithWhoWasStoppedByIt) {
   EXPECT_EQ(first_line(), "the disk is full");
 }
 
+TEST(RankStory, InACircleTheOneThatMostRanksWaitForIsToBlame) {
+  // Rank 3 is cut off: it waits for rank 0, and all others wait for it, rank 0 for rank 1 too.
+  std::vector<RankStory> ranks(4);
+  ranks[0].waits = {{3, "broadcast", 2.0}, {1, "all_reduce", 2.0}};
+  ranks[1].waits = ranks[2].waits = {{3, "all_reduce", 2.3}};
+  ranks[3].waits = {{0, "all_reduce", 2.0}};
+  EXPECT_EQ(first_to_blame(ranks, /*silent=*/1, /*asking=*/0), 3);
+}
+
 TEST_F(StoryFolder, IsToldOnceAndTakesNoPartThatComesLater) {
   leave_part(run_, waiting(2, 1));
   tell_left_story(run_);

@@ -17,9 +17,7 @@ FileReader::FileReader(std::filesystem::path path)
     : path_(std::move(path)),
       file_(::open(path_.c_str(),
                    O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe must not be waited for
-  if (file_ < 0)
-    throw user_error("cannot read {}: {}", path_.string(), errno_text(errno))
-        .help("check the path and its rights");
+  if (file_ < 0) throw_cannot_open(path_, errno);
   struct stat status {};
   if (::fstat(file_, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(file_);

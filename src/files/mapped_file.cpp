@@ -25,10 +25,7 @@ UserError cannot_read(const std::filesystem::path& path, const std::string& reas
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   // Without O_NONBLOCK a named pipe would wait here for a writer.
   const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0 && is_outage(errno))
-    throw StorageError(cannot_read(path_, errno_text(errno)).message(),
-                       "see that its disk is mounted and answers");
-  if (file < 0) throw cannot_read(path_, errno_text(errno)).help("check the path and its rights");
+  if (file < 0) throw_cannot_open(path_, errno);
   struct stat status {};
   const bool known = ::fstat(file, &status) == 0;
   if (!known || !S_ISREG(status.st_mode)) {

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <string>
 
 #include "core/error.h"
+#include "files/errno_text.h"
 
 namespace tessera {
 
@@ -22,5 +25,12 @@ class StorageError : public UserError {
   StorageError(std::string message, std::string advice)
       : UserError(UserError(std::move(message)).help(std::move(advice))) {}
 };
+
+// A StorageError where the errno tells of an outage, else a UserError about the path.
+[[noreturn]] inline void throw_cannot_open(const std::filesystem::path& path, int error) {
+  const std::string message = fmt::format("cannot read {}: {}", path.string(), errno_text(error));
+  if (is_outage(error)) throw StorageError(message, "see that its disk is mounted and answers");
+  throw UserError(message).help("check the path and its rights");
+}
 
 }  // namespace tessera

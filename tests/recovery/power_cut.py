@@ -66,7 +66,9 @@ def problem_of(binary, copy, mount, least):
     shell("mount", "-o", "loop", copy, mount)
     try:
         listed = shell(binary, "checkpoint", "verify", mount / "run", "--json", check=False)
-        results = json.loads(listed.stdout)["results"] if listed.stdout else []
+        if not listed.stdout:
+            return f"step {least} was reported, and verify says: {listed.stderr or listed.returncode}"
+        results = json.loads(listed.stdout)["results"]
         broken = [result["problem"] for result in results if result["problem"]]
         newest = max([result["step"] for result in results if not result["problem"]], default=0)
         if broken:

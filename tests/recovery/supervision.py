@@ -51,7 +51,7 @@ def nobody_is_left_when_the_supervisor_is_killed(binary, folder):
 def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
     out = folder / "stopped"
     done = train(binary, out, fault="rank=1,phase=collective,step=6,action=stop",
-                 more=["--supervise", "--set", "run.deadline_seconds=1"])
+                 more=["--supervise", "--set", "run.deadline_seconds=3"])
     story = (out / "failure.txt").read_text(encoding="utf-8")
     assert done.returncode == 0, done.stderr
     assert "rank 1, which is stopped" in story or "no reply from rank 1" in story.splitlines()[0], story
