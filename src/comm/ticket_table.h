@@ -19,7 +19,7 @@ namespace tessera {
 template <typename Operation>
 class TicketTable {
  public:
-  static constexpr Ticket kMostPlaces = 4000;  // of one group: those of a step are a few hundred
+  static constexpr Ticket kMostPlaces = 2000;  // of one group: those of a step are a few hundred
 
   // A place that is in no other use; `make()` gives a new Operation where there is none.
   template <typename Make>

@@ -53,13 +53,13 @@ void MpiOperation::send_part(const Source& part, Share elements, int member) {
   const int64_t count = elements.end - elements.begin;
   if (is_one_run(part.layout, elements)) {
     const int64_t offset = count == 0 ? 0 : part.layout.run_at(elements.begin).offset;
-    return send_bytes(part.data + offset * bytes, count * bytes, member, data_tag(member, place_));
+    return send_bytes(part.data + offset * bytes, count * bytes, member, data_tag(member));
   }
   std::byte* staged = stage(count * bytes);
   Parts parts = contiguous_parts(header_.elements);
   parts.part_stride = -elements.begin;
   copy_part(part, {staged, PartLayout(parts, 1)}, bytes, elements.begin, elements.end);
-  send_bytes(staged, count * bytes, member, data_tag(member, place_));
+  send_bytes(staged, count * bytes, member, data_tag(member));
 }
 
 void MpiOperation::receive_part(const Target& part, Share elements, int member) {
@@ -67,12 +67,11 @@ void MpiOperation::receive_part(const Target& part, Share elements, int member) 
   const int64_t count = elements.end - elements.begin;
   if (is_one_run(part.layout, elements)) {
     const int64_t offset = count == 0 ? 0 : part.layout.run_at(elements.begin).offset;
-    return receive_bytes(part.data + offset * bytes, count * bytes, member,
-                         data_tag(member, place_at(member)));
+    return receive_bytes(part.data + offset * bytes, count * bytes, member, data_tag(member));
   }
   std::byte* staged = stage(count * bytes);
   unpacks_.push_back({staged, part, elements});
-  receive_bytes(staged, count * bytes, member, data_tag(member, place_at(member)));
+  receive_bytes(staged, count * bytes, member, data_tag(member));
 }
 
 void MpiOperation::unpack_received() {

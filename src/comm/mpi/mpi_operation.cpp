@@ -11,12 +11,7 @@
 namespace tessera {
 namespace {
 
-// What a first message begins with.
-struct FirstMessage {
-  CollectiveHeader header;
-  int64_t place;
-};
-constexpr int64_t kFirstBytes = static_cast<int64_t>(sizeof(FirstMessage)) + kMpiInlineBytes;
+constexpr int64_t kFirstBytes = static_cast<int64_t>(sizeof(CollectiveHeader)) + kMpiInlineBytes;
 
 // Elements [begin, ...) of a part, kept alone in a buffer of their own.
 PartLayout from_element(int64_t begin, int64_t elements) {
@@ -40,9 +35,8 @@ bool MpiOperation::uses_root_only() const {
   return header_.kind == CollectiveKind::Gather || header_.kind == CollectiveKind::Reduce;
 }
 
-void MpiOperation::prepare(const Collective& collective, int64_t number, int64_t place) {
+void MpiOperation::prepare(const Collective& collective, int64_t number) {
   collective_ = collective;
-  place_ = place;
   header_ = header_of(collective, number);
   collective_.name = header_.text;
   inlined_ = header_.elements * size_bytes(header_.dtype) <= kMpiInlineBytes;
@@ -65,20 +59,15 @@ std::vector<int> MpiOperation::peers() const {
 
 // First messages are sent and received in the order of the collectives, so one tag is enough.
 int MpiOperation::first_tag(int member) const {
-  return group_.channels[static_cast<size_t>(member)] * kMpiTagsPerGroup + (in_pair() ? 1 : 0);
+  return group_.channels[static_cast<size_t>(member)] * kMpiTagsPerGroup +
+         (in_pair() ? kMpiTagsPerKind : 0);
 }
 
-// Data may overtake that of earlier collectives: the tag is of the sender's place, which no other
-// collective of it has until it is done.
-int MpiOperation::data_tag(int member, int64_t senders_place) const {
-  return group_.channels[static_cast<size_t>(member)] * kMpiTagsPerGroup + 2 +
-         static_cast<int>(senders_place);
-}
-
-int64_t MpiOperation::place_at(int member) const {
-  FirstMessage first;
-  std::memcpy(&first, first_in_.data() + member * kFirstBytes, sizeof(first));
-  return first.place;
+// Data may overtake that of other collectives, and a receiver may post what it expects in another
+// order than it was sent, after the sender is done with it: so the tag is of the collective's
+// number, and no two that a rank has in flight share one.
+int MpiOperation::data_tag(int member) const {
+  return first_tag(member) + 1 + static_cast<int>(header_.number % (kMpiTagsPerKind - 1));
 }
 
 Share MpiOperation::share(int member) const {
@@ -101,10 +90,9 @@ void MpiOperation::begin() {
                     first_tag(member));
     if (header_.kind == CollectiveKind::Recv) continue;
     std::byte* message = first_out_.data() + member * kFirstBytes;
-    const FirstMessage first{header_, place_};
-    std::memcpy(message, &first, sizeof(first));
-    if (payload > 0) pack_first(member, message + sizeof(first));
-    send_bytes(message, static_cast<int64_t>(sizeof(first)) + payload, member, first_tag(member));
+    std::memcpy(message, &header_, sizeof(header_));
+    if (payload > 0) pack_first(member, message + sizeof(header_));
+    send_bytes(message, static_cast<int64_t>(sizeof(header_)) + payload, member, first_tag(member));
   }
 }
 
@@ -168,7 +156,7 @@ void MpiOperation::check_headers() const {
 }
 
 Source MpiOperation::inlined_from(int member) const {
-  return {first_in_.data() + member * kFirstBytes + sizeof(FirstMessage),
+  return {first_in_.data() + member * kFirstBytes + sizeof(header_),
           from_element(0, header_.elements)};
 }
 
@@ -225,7 +213,7 @@ void MpiOperation::begin_exchange() {
       const int64_t bytes = (mine.end - mine.begin) * size_bytes(header_.dtype);
       std::byte* staged = stage(bytes);
       sources_[static_cast<size_t>(member)] = {staged, from_element(mine.begin, header_.elements)};
-      receive_bytes(staged, bytes, member, data_tag(member, place_at(member)));
+      receive_bytes(staged, bytes, member, data_tag(member));
     } else if (receives) {
       const bool into_parts =
           to_root || kind == CollectiveKind::AllGather || kind == CollectiveKind::AllToAll;

@@ -18,8 +18,10 @@ namespace tessera {
 
 // Payloads up to this size travel with the header.
 inline constexpr int64_t kMpiInlineBytes = 1024;
-// Of each group that two ranks share: two for first messages, the others for data.
-inline constexpr int kMpiTagsPerGroup = 4096;
+// Of each group that two ranks share: for its collectives, and for messages within pairs. One of
+// each kind is for first messages, the others are for data.
+inline constexpr int kMpiTagsPerKind = 2048;
+inline constexpr int kMpiTagsPerGroup = 2 * kMpiTagsPerKind;
 
 // What a communicator knows of its group; outlives its operations.
 struct MpiGroup {
@@ -39,9 +41,8 @@ class MpiOperation {
  public:
   MpiOperation(const MpiGroup& group) : group_(group) {}
 
-  // By the rank's own thread, before the operation is handed over. `place` is small, and different
-  // from that of every other operation of the group in flight on this rank.
-  void prepare(const Collective& collective, int64_t number, int64_t place);
+  // By the rank's own thread, before the operation is handed over.
+  void prepare(const Collective& collective, int64_t number);
   // By the communication thread: posts the first messages.
   void begin();
   // Returns true when something moved on. Throws PeerError when the peers run another collective.
@@ -69,8 +70,7 @@ class MpiOperation {
   Target own_output(int part) const;
   std::vector<int> peers() const;
   int first_tag(int member) const;
-  int data_tag(int member, int64_t senders_place) const;
-  int64_t place_at(int member) const;  // as its first message says
+  int data_tag(int member) const;
 
   void pack_first(int member, std::byte* into) const;
   void check_headers() const;
@@ -95,7 +95,6 @@ class MpiOperation {
   const MpiGroup& group_;
   Collective collective_;
   CollectiveHeader header_;
-  int64_t place_ = 0;
   bool inlined_ = false;
   State state_ = State::Done;
 

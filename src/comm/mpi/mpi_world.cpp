@@ -10,7 +10,7 @@ namespace {
 constexpr int kGroupsPerRound = 512;
 constexpr int kRounds = 1023;
 static_assert(int64_t{kRounds + 1} * kGroupsPerRound * kMpiTagsPerGroup == int64_t{1} << 31);
-static_assert(TicketTable<MpiJob>::kMostPlaces + 2 <= kMpiTagsPerGroup);
+static_assert(TicketTable<MpiJob>::kMostPlaces < kMpiTagsPerKind);
 
 }  // namespace
 
@@ -56,7 +56,7 @@ Ticket MpiCommunicator::start(const Collective& collective) {
   check_collective(collective, rank(), size());
   const Ticket ticket = jobs_.take([this] { return std::make_unique<MpiJob>(*group_); });
   MpiJob& job = *jobs_.find(ticket);
-  job.operation.prepare(collective, next_number(collective), jobs_.place_of(ticket));
+  job.operation.prepare(collective, next_number(collective));
   job.record = engine_.record().start(job.operation.header(), name());
   engine_.submit(job);
   return ticket;
