@@ -65,6 +65,33 @@ TEST(Enumeration, HasAllAxesAndOnlyWhatDivides) {
   EXPECT_GT(all.dropped.at(Obstacle::Batch), 0);
 }
 
+// Each limit holds at its own number and not at the one beside it.
+TEST(Enumeration, HasItsLimitsWhereItSaysTheyAre) {
+  const auto obstacle = [](int64_t batch, const Candidate& candidate) -> std::string_view {
+    const PlanTask task = preset_task("llama3-8b", candidate.ranks(), batch, 8192);
+    const auto why = why_not_divisible(task, candidate);
+    return why ? name(why->obstacle) : "";
+  };
+  EXPECT_EQ(obstacle(1, {.tp = 8}), "");  // a node
+  EXPECT_EQ(obstacle(1, {.tp = 16}), "tp");
+  EXPECT_EQ(obstacle(1, {.cp = 8}), "");  // 1024 tokens to a rank
+  EXPECT_EQ(obstacle(1, {.cp = 16}), "cp");
+  EXPECT_EQ(obstacle(8, {.pp = 8}), "");  // as many microbatches as stages
+  EXPECT_EQ(obstacle(7, {.pp = 8}), "pp");
+  EXPECT_EQ(obstacle(34, {.pp = 34}), "");  // 32 layers, embedding and head
+  EXPECT_EQ(obstacle(35, {.pp = 35}), "pp");
+  EXPECT_EQ(obstacle(7, {.pp = 4, .schedule = "zb_h2"}), "");
+  EXPECT_EQ(obstacle(6, {.pp = 4, .schedule = "zb_h2"}), "pp");
+  EXPECT_EQ(obstacle(8, {.pp = 4, .schedule = "interleaved_1f1b", .chunks = 2}), "");
+  EXPECT_EQ(obstacle(6, {.pp = 4, .schedule = "interleaved_1f1b", .chunks = 2}), "pp");
+  EXPECT_EQ(obstacle(1024, {}), "");  // microbatches
+  EXPECT_EQ(obstacle(1025, {}), "batch");
+  int64_t largest = 0;
+  for (const Candidate& candidate : enumerate(preset_task("llama3-8b", 2, 64, 2048)).possible)
+    largest = std::max(largest, candidate.microbatch);
+  EXPECT_EQ(largest, 16);
+}
+
 TEST(Recipe, GrowsFromDataParallelToAllAxes) {
   const auto first = [](std::string_view preset, int ranks, int64_t seq, double parameters) {
     return make_recipe(preset_task(preset, ranks, ranks, seq), parameters).candidates.front();

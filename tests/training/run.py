@@ -81,6 +81,8 @@ class Check:
         on = ("--mesh", mesh) if mesh else ()
         self.tessera("train", f"{out}.toml", "--init-from", cases.CASES[case][0], "--out", out, "--json", *on)
         lines = [json.loads(line) for line in (self.folder / out / "metrics.jsonl").read_text().splitlines()]
+        tokens = [line["tokens"] for line in lines]
+        assert tokens == [step * cases.BATCH * cases.SEQ for step in range(1, cases.STEPS + 1)], tokens
         averaged = ("--averaged",) if "train.ema_decay" in settings else ()
         self.tessera("export", out, "--out", f"{out}-weights", *averaged)
         weights = cases.folders.read_folder(self.folder / f"{out}-weights")
@@ -88,6 +90,30 @@ class Check:
                 "learning_rates": [line["lr"] for line in lines],
                 "held_out_losses": [line["held_out_loss"] for line in lines if "held_out_loss" in line],
                 "weights": {name: digest(data) for name, (_, _, data) in weights.items()}}
+
+
+def nearest_bf16(number):
+    """The upper half of an fp32, rounded to the nearest, of two as near the even one."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", number))
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def check_masters(check):
+    """Of a run in bf16 an export in fp32 has the master weights; without a dtype, the rounded ones."""
+    (check.folder / "bf16.toml").write_text(toml({**cases.settings_of("cosine"), "train.precision": "bf16", "train.steps": 3,
+                                                  "checkpoint.every": 3, "train.eval_every": 0, "run.peak_gflops": 1}))
+    check.tessera("train", "bf16.toml", "--init-from", "llama", "--out", "bf16", "--json")
+    check.tessera("export", "bf16", "--out", "rounded")
+    check.tessera("export", "bf16", "--out", "exact", "--dtype", "fp32")
+    rounded, exact = (cases.folders.read_folder(check.folder / name) for name in ("rounded", "exact"))
+    finer = 0
+    for name, (dtype, _, data) in rounded.items():
+        numbers = cases.folders.decode(exact[name][2], exact[name][0])
+        halves = struct.unpack(f"<{len(data) // 2}H", data)
+        assert (dtype, exact[name][0]) == ("BF16", "F32"), (name, dtype, exact[name][0])
+        assert halves == tuple(map(nearest_bf16, numbers)), f"{name} is not its master rounded"
+        finer += sum(number != whole for number, whole in zip(numbers, cases.folders.decode(data, dtype)))
+    assert finer > 100, "the export in fp32 has nothing that bf16 has not"
 
 
 def main():
@@ -109,6 +135,7 @@ def main():
             for mesh in meshes:
                 wrong += differences(check.run(case, mesh), golden[case], f"{case} on {mesh or 'one rank'}:")
                 runs += 1
+        check_masters(check)
     for line in wrong[:40]:
         print("FAILED " + line)
     print(f"{runs} runs, {len(wrong)} numbers differ" + ("" if live else "; PyTorch is not installed"))
