@@ -133,6 +133,16 @@ class Check:
             longer = self.evaluate("run", data, "--seq", 8)
             assert not math.isclose(longer["loss"], expected["loss"], rel_tol=1e-5), (data, longer, expected)
 
+    def models_whose_training_step_does_not_fit(self):
+        """A step that has to fit into 1 KB is refused; the forward alone is none."""
+        tight = ("--mesh", "dp=2", "--set", "plan.recompute=fit", "--set", "plan.memory=1KB")
+        unsaved = [word for i, word in enumerate(SMALL) if "--save-every" not in SMALL[max(0, i - 1):i + 1]]
+        refused = subprocess.run([self.binary, "train", *unsaved, *tight, "--out", "tight"], cwd=self.folder, capture_output=True,
+                                 text=True, check=False)
+        assert refused.returncode == 2 and "a rank needs" in refused.stderr, refused.stderr
+        found, expected = self.evaluate("bytes", "text.txt", *tight), self.evaluate("bytes", "text.txt")
+        assert math.isclose(found["loss"], expected["loss"], rel_tol=1e-6), (found, expected)
+
     def progress_behind_two_seconds(self):
         """On as many samples as take so long on this machine."""
         seconds, samples = 0, 64
@@ -156,6 +166,7 @@ def main():
         check.files_of_a_folder()
         check.bytes_without_a_tokenizer()
         check.windows_of_the_length_asked_for()
+        check.models_whose_training_step_does_not_fit()
         check.progress_behind_two_seconds()
     print("text has the loss of its tokens")
     return 0
