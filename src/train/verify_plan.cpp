@@ -91,7 +91,7 @@ class Verification {
     initialise_states(*mesh_, request_.seed);
     for (size_t i = 0; i < rounded_.size(); ++i) {
       initialise_states(*rounded_[i], request_.seed);
-      perturb_weights(*rounded_[i], unit_of(narrowest_dtype(request_)) / 2, i);
+      perturb_weights(*rounded_[i], unit_of(narrowest_dtype(request_)), i);
     }
     compare_replicas(*mesh_, report_.replica);
     for (int step = 1; step <= request_.steps; ++step) compare_step(step);
