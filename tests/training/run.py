@@ -116,6 +116,20 @@ def check_masters(check):
     assert finer > 100, "the export in fp32 has nothing that bf16 has not"
 
 
+def check_first_averages(check):
+    """The moving average begins with the weights that a run draws: where they do not change, it is them."""
+    model = {"model.preset": "tiny", "model.layers": 1, "model.width": 16, "model.heads": 2, "model.kv_heads": 2,
+             "model.head_size": 8, "model.mlp_size": 24, "model.vocabulary": 40}
+    (check.folder / "still.toml").write_text(toml({**cases.settings_of("wsd"), **model, "train.learning_rate": 0, "train.steps": 2,
+                                                   "checkpoint.every": 2, "train.eval_every": 0, "run.peak_gflops": 1}))
+    check.tessera("train", "still.toml", "--out", "still", "--json")
+    check.tessera("export", "still", "--out", "weights")
+    check.tessera("export", "still", "--out", "averages", "--averaged")
+    weights, averages = ({name: digest(data) for name, (_, _, data) in cases.folders.read_folder(check.folder / name).items()}
+                         for name in ("weights", "averages"))
+    assert not differences(averages, weights, "averages"), differences(averages, weights, "averages")[:3]
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--binary", type=pathlib.Path)
@@ -136,6 +150,7 @@ def main():
                 wrong += differences(check.run(case, mesh), golden[case], f"{case} on {mesh or 'one rank'}:")
                 runs += 1
         check_masters(check)
+        check_first_averages(check)
     for line in wrong[:40]:
         print("FAILED " + line)
     print(f"{runs} runs, {len(wrong)} numbers differ" + ("" if live else "; PyTorch is not installed"))
