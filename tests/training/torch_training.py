@@ -97,7 +97,7 @@ def learning_rate(settings, step):
     warmup, schedule = settings["train.warmup_steps"], settings["train.schedule"]
     if step <= warmup:
         return peak * step / warmup
-    done = (step - 1 - warmup) / (steps - warmup)  # of what is behind the warm-up, before this step
+    done = (step - 1 - warmup) / (steps - warmup)  # of the steps after the warm-up, before this one
     if schedule == "cosine":
         share = (1 + math.cos(math.pi * done)) / 2
     elif schedule == "linear":
