@@ -20,7 +20,7 @@ import traceback
 from chaos_backends import KINDS, backend
 from machine_load import load
 from network_hosts import end_once
-from small_run import Run, alive, environment, last_checkpoint, saved_steps, steps_done, wait_until, words
+from small_run import Run, alive, environment, last_checkpoint, saved_steps, wait_until, words
 from what_was_saved import problem_of_saves
 
 STEPS = 150
@@ -37,6 +37,16 @@ FILE_FAULTS = [("write", "step-", errno.EIO), ("write", "step-", errno.ENOSPC), 
 def send(process, number):
     with contextlib.suppress(ProcessLookupError):
         os.kill(process, number)
+
+
+def answers(process, number):
+    """Whether the process has blocked the signal or has a handler for it."""
+    try:
+        lines = pathlib.Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigBlk:", "SigCgt:"))]
+    return any(mask >> (number - 1) & 1 for mask in masks)
 
 
 class Chaos:
@@ -61,7 +71,9 @@ class Chaos:
 
     def actions(self):
         top, ranks, launchers = self.run.process.pid, self.where.ranks(self.run.process.pid), self.where.launchers(self.run.process.pid)
-        found = [("signal", [top], signal.SIGUSR1), ("ask", [top], signal.SIGTERM), ("kill", [top], signal.SIGKILL),
+        # Before main's first line no program can answer.
+        found = [("signal", [top], signal.SIGUSR1)] if answers(top, signal.SIGUSR1) else []
+        found += [("ask", [top], signal.SIGTERM), ("kill", [top], signal.SIGKILL),
                  ("stop", [top], signal.SIGSTOP)]
         found += 3 * [("kill", [self.draw.choice(ranks)], signal.SIGKILL)] if ranks else []
         found += 3 * [("stop", [self.draw.choice(ranks)], signal.SIGSTOP)] if ranks else []
@@ -109,7 +121,7 @@ class Chaos:
         allowed |= {2} if self.file_faults else set()
         # A rank failed while the run was about to stop, or was told so by mpirun before it had begun; or nothing had begun yet.
         allowed |= {3, 128 + signal.SIGUSR2, -signal.SIGTERM} if self.asked else set()
-        allowed |= {1} if isinstance(self.where, KINDS["slurm"]) else set()  # of salloc
+        allowed |= {1, 5} if isinstance(self.where, KINDS["slurm"]) else set()  # of salloc; of a job that is gone
         problems = [] if code in allowed else [f"exit code {code}"]
         for process in self.stopped:
             send(process, signal.SIGCONT)
@@ -128,7 +140,8 @@ class Chaos:
                 code = self.run.wait(gap if len(self.done) < most_actions else 60)
                 if problems := self.end_problems(code):
                     return problems
-                if code == 0 and steps_done(self.out) >= STEPS:
+                # By its checkpoints: records may be lost where a disk is full.
+                if code == 0 and max(saved_steps(self.out), default=0) >= STEPS:
                     return []
                 self.start()
                 continue
