@@ -126,7 +126,8 @@ class Chaos:
         for process in self.stopped:
             send(process, signal.SIGCONT)
         self.where.clear_away()
-        if wait_until(lambda: not self.processes_left(), 30, 0.1) is None:
+        # A launch whose salloc was killed ends when it has had its patience.
+        if wait_until(lambda: not self.processes_left(), 90, 0.1) is None:
             problems.append(f"processes are left: {self.processes_left()}")
         saved = problem_of_saves(self.binary, self.out)
         return problems + ([saved] if saved else [])
