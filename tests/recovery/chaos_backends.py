@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ways in which the random faults start a run, and the processes that each gives them to disturb."""
 import contextlib
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 
 import errno_faults
@@ -120,7 +122,10 @@ class Slurm(Hosts):
         return True
 
     def clear_away(self):
-        """The job of a salloc that was killed."""
+        """The job of a salloc that was killed, and its launch, which tries for minutes to start ranks in a job that is gone."""
+        for process in self.found[0].processes("tessera"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         ask = lambda *words: subprocess.run(self.found[0].command(words), capture_output=True, text=True, check=True).stdout
         ask("scancel", "--user=root")
         assert wait_until(lambda: not ask("squeue", "-h"), 180, 0.3) is not None, "a job does not end"
