@@ -273,6 +273,32 @@ TEST_P(CollectivesInFlight, AReceiveIsTakenWhileItsRankWaitsForAnAllReduce) {
   });
 }
 
+// A sender is done with a small message before its receiver has seen it, and may use all that
+// belonged to it for the next: data must not be taken for those of a neighbour.
+TEST_P(CollectivesInFlight, MessagesSentOneByOneReachTheReceivesThatTheyAreMeantFor) {
+  backend().each_rank(ranks(), 60, [&](RankWorld& world, const Allocate& allocate) {
+    if (ranks() == 1) return;
+    constexpr int kRounds = 20, kMessages = 100;
+    const auto group = world.group(all_ranks(ranks()), "all");
+    const auto count_of = [](int message) { return int64_t{257} + 149 * (message % 100); };
+    std::vector<float*> data;
+    for (int i = 0; i < kMessages; ++i) data.push_back(allocate_floats(allocate, count_of(i)));
+    for (int round = 0; round < kRounds; ++round) {
+      const auto value_of = [&](int i) { return static_cast<float>(round * kMessages + i); };
+      std::vector<Ticket> receives;
+      for (int i = 0; i < kMessages; ++i) {
+        if (world.rank() == 1) receives.push_back(group->start(recv(data[i], count_of(i), 0)));
+        if (world.rank() != 0) continue;
+        std::fill_n(data[i], count_of(i), value_of(i));
+        group->run(send(data[i], count_of(i), 1));
+      }
+      for (size_t i = receives.size(); i-- > 0;) group->wait(receives[i]);
+      for (int i = 0; i < kMessages && world.rank() == 1; ++i)
+        expect_all(data[i], count_of(i), value_of(i));
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(, CollectivesInFlight,
                          testing::Combine(testing::ValuesIn(backends()),
                                           testing::ValuesIn(rank_counts())),
