@@ -213,7 +213,7 @@ Level read_level(Section& section) {
 }
 
 std::string read_op(Section& section) {
-  const std::string op = section.text("op");
+  std::string op = section.text("op");
   if (const toml::node* node = section.find("op"); node && op != "other" && !op_from_name(op))
     section.fail(*node, fmt::format("there is no op {}", op), "`tessera docs ops` lists them");
   return op;

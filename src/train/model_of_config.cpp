@@ -20,7 +20,7 @@ ModelConfig model_of_config(const Config& config) {
 }
 
 std::string model_title(const Config& config) {
-  const std::string preset = preset_name(config);
+  std::string preset = preset_name(config);
   if (preset == kCustom) return preset;
   const ModelConfig plain = resolved(find_preset(preset).config), model = model_of_config(config);
   if (model == plain) return preset;
