@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 // A name that nobody has asked for before, so that no machine remembers that it is not there.
 std::string put_token(const fs::path& folder) {
   std::random_device random;
-  const std::string name = fmt::format(".seen_by_all_ranks_{:08x}{:08x}", random(), random());
+  std::string name = fmt::format(".seen_by_all_ranks_{:08x}{:08x}", random(), random());
   const int file = open_fresh_file(folder / name);
   if (file < 0)
     throw user_error("cannot write to {}: {}", folder.string(), errno_text(errno))

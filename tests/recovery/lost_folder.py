@@ -45,21 +45,26 @@ def events(out, kind):
     return [event for event in map(json.loads, lines) if event["event"] == kind]
 
 
-def a_listing_that_fails_in_the_supervisor_is_waited_for(binary, folder):
-    out = folder / "hiccup"
+def recovers(binary, out, fault, told, restart):
+    """A call fails when a rank is killed; what is told of it; the restart that goes on once the call works again."""
     run = Supervised(binary, out)
     try:
         before = saved_steps(out)
-        run.faults.set("opendir", "checkpoints", errno.EIO, who="supervisor")
+        call, word, error, who = fault
+        run.faults.set(call, word, error, who=who)
         run.kill_a_rank()
-        run.says("cannot list")
+        run.says(told)
         run.faults.clear()
-        run.says("restart 1 of")
+        run.says(f"restart {restart} of")
         goes_on(run, out)
         assert saved_steps(out)[:len(before)] == before, f"{before} became {saved_steps(out)}"
         assert events(out, "start")[-1]["step"] >= before[-1], run.text()
     finally:
         run.end()
+
+
+def a_listing_that_fails_in_the_supervisor_is_waited_for(binary, folder):
+    recovers(binary, folder / "hiccup", ("opendir", "checkpoints", errno.EIO, "supervisor"), "cannot list", 1)
 
 
 def a_listing_that_fails_for_long_ends_the_run_and_deletes_nothing(binary, folder):
@@ -76,35 +81,11 @@ def a_listing_that_fails_for_long_ends_the_run_and_deletes_nothing(binary, folde
 
 
 def a_listing_that_fails_in_a_rank_is_tried_again(binary, folder):
-    out = folder / "rank"
-    run = Supervised(binary, out)
-    try:
-        before = saved_steps(out)
-        run.faults.set("opendir", "checkpoints", errno.EIO, who="children")
-        run.kill_a_rank()
-        run.says("rank 0: cannot list")
-        run.faults.clear()
-        run.says("restart 2 of")
-        goes_on(run, out)
-        assert saved_steps(out)[:len(before)] == before, f"{before} became {saved_steps(out)}"
-    finally:
-        run.end()
+    recovers(binary, folder / "rank", ("opendir", "checkpoints", errno.EIO, "children"), "rank 0: cannot list", 2)
 
 
 def checkpoints_that_cannot_be_opened_are_tried_again(binary, folder):
-    out = folder / "opened"
-    run = Supervised(binary, out)
-    try:
-        before = saved_steps(out)
-        run.faults.set("open", "manifest.json", errno.ESTALE, who="children")
-        run.kill_a_rank()
-        run.says(": cannot read ")
-        run.faults.clear()
-        run.says("restart 2 of")
-        goes_on(run, out)
-        assert saved_steps(out)[:len(before)] == before, f"{before} became {saved_steps(out)}"
-    finally:
-        run.end()
+    recovers(binary, folder / "opened", ("open", "manifest.json", errno.ESTALE, "children"), ": cannot read ", 2)
 
 
 def a_folder_that_vanishes_is_waited_for_and_nothing_is_written_in_its_place(binary, folder):
