@@ -39,7 +39,8 @@ class MapsLine {
 
  private:
   std::string_view word(char end) {
-    const size_t length = std::min(rest_.find(end), rest_.size());
+    size_t length = 0;
+    while (length < rest_.size() && rest_[length] != end) ++length;
     const std::string_view word = rest_.substr(0, length);
     rest_.remove_prefix(std::min(length + 1, rest_.size()));
     return word;

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import own_mounts
 from small_run import state, wait_until
 
 SETTINGS = ["model.layers=2", "model.width=32", "model.heads=2", "model.kv_heads=2", "model.mlp_size=32", "train.batch=4",
@@ -84,6 +85,7 @@ def main():
     parser.add_argument("--cuts", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    own_mounts.enter()
     random.seed(arguments.seed)
     if os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
         print("skipped: power cuts need root and mkfs.ext4")

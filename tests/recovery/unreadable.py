@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 
+import own_mounts
 from checks import LeftOut, run_checks
 from small_run import LONG, Run, environment, steps_done, train, wait_until, words
 
@@ -108,4 +109,5 @@ def data_that_shrink_under_way_are_named(binary, folder):
 CHECKS = [an_unreadable_sector_is_named_and_the_older_checkpoint_used, data_that_shrink_under_way_are_named]
 
 if __name__ == "__main__":
+    own_mounts.enter()
     run_checks(__doc__, CHECKS)
