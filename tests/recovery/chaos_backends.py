@@ -108,7 +108,7 @@ class Slurm(Hosts):
 
     def command(self, words):
         # A salloc that is told to end takes the job away, and no srun in it starts again.
-        return self.found[0].command([*slurm.SALLOC, words[0], "launch", *words[1:], "--patience", "30"])
+        return self.found[0].command([*slurm.SALLOC, words[0], "launch", "--patience", "30", *words[1:]])
 
     def ranks(self, top):
         return [rank for host in self.found for rank in host.processes("tessera") if rank not in self.launchers(top)]
