@@ -5,10 +5,10 @@
 
 #include <cstring>
 
+#include "config/model_of_config.h"
 #include "core/error.h"
+#include "data/training_data.h"
 #include "files/atomic_file.h"
-#include "train/model_of_config.h"
-#include "train/training_data.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(GTest QUIET)
 find_package(benchmark QUIET)
 
-# The machines with GPUs that binaries are carried to lack toml++'s library: src/train/toml_library.cpp compiles it in.
+# The machines with GPUs that binaries are carried to lack toml++'s library: src/files/toml_library.cpp compiles it in.
 add_library(tessera_toml INTERFACE)
 if(TESSERA_CUDA)
   find_package(CUDAToolkit REQUIRED)

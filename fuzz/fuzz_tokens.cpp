@@ -3,8 +3,8 @@
 // is a shard without an index. What opens can be read from any position.
 #include <vector>
 
+#include "data/bin_source.h"
 #include "fuzz_input.h"
-#include "train/data/bin_source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;

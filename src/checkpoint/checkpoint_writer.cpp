@@ -10,11 +10,11 @@
 #include <thread>
 
 #include "checkpoint/shard_file.h"
-#include "comm/peer_error.h"
+#include "comm/failure/peer_error.h"
 #include "comm/texts.h"
-#include "core/run_parts.h"
-#include "core/seconds_since.h"
 #include "files/errno_text.h"
+#include "system/run_parts.h"
+#include "system/seconds_since.h"
 
 namespace tessera {
 namespace {

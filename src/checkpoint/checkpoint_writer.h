@@ -15,7 +15,7 @@
 #include "checkpoint/own_checkpoints.h"
 #include "checkpoint/snapshot.h"
 #include "comm/communicator.h"
-#include "core/fault_plan.h"
+#include "system/fault_plan.h"
 
 namespace tessera {
 

@@ -8,8 +8,8 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/small_machine.h"
 #include "core/testing/temporary_folder.h"
+#include "core/testing/user_error_of.h"
 #include "core/widened.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/testing/temporary_folder.h"
-#include "train/testing/user_error_of.h"
+#include "core/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

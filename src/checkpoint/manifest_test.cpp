@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/testing/user_error_of.h"
 #include "files/digest.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/testing/temporary_folder.h"
+#include "core/testing/user_error_of.h"
 #include "files/storage_error.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/run_parts.h"
+#include "system/run_parts.h"
 
 namespace tessera {
 namespace {

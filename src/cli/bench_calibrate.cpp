@@ -6,11 +6,11 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "config/model_of_config.h"
 #include "core/error.h"
 #include "exec/device_executor.h"
 #include "files/atomic_file.h"
-#include "train/calibrate.h"
-#include "train/model_of_config.h"
+#include "measure/calibrate.h"
 
 namespace tessera {
 namespace {

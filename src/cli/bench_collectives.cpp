@@ -10,10 +10,10 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "comm/collective_bench.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_process.h"
 #include "core/byte_size.h"
+#include "measure/collective_bench.h"
 
 namespace tessera {
 namespace {

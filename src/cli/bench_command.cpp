@@ -7,8 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "train/progress.h"
-#include "train/step_bench.h"
+#include "core/short_text.h"
+#include "measure/step_bench.h"
 
 namespace tessera {
 namespace {

@@ -11,10 +11,10 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "config/model_of_config.h"
 #include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
-#include "train/model_of_config.h"
-#include "train/step_bench.h"
+#include "measure/step_bench.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/run_options.h"
-#include "train/matmul_bench.h"
+#include "measure/matmul_bench.h"
 
 namespace tessera {
 

@@ -7,14 +7,14 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "config/model_of_config.h"
+#include "config/plan_of_config.h"
+#include "config/training_options.h"
 #include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
 #include "exec/kernel_times.h"
 #include "models/build_model.h"
 #include "program/buffer_types.h"
-#include "train/model_of_config.h"
-#include "train/plan_of_config.h"
-#include "train/training_options.h"
 
 namespace tessera {
 namespace {

@@ -7,8 +7,8 @@
 #include "cli/bench_gpu_matmul.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "train/matmul_bench.h"
-#include "train/model_of_config.h"
+#include "config/model_of_config.h"
+#include "measure/matmul_bench.h"
 
 namespace tessera {
 namespace {

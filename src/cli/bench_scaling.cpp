@@ -6,10 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "config/plan_of_config.h"
+#include "core/short_text.h"
+#include "measure/scaling_bench.h"
 #include "mesh/plan.h"
-#include "train/plan_of_config.h"
-#include "train/progress.h"
-#include "train/scaling_bench.h"
 
 namespace tessera {
 namespace {

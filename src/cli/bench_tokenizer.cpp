@@ -9,8 +9,9 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "core/error.h"
-#include "core/seconds_since.h"
+#include "core/statistics.h"
 #include "files/mapped_file.h"
+#include "system/seconds_since.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/tokenizer_file.h"
 

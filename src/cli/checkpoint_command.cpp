@@ -9,12 +9,12 @@
 #include "checkpoint/convert.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "config/model_of_config.h"
+#include "core/short_text.h"
+#include "inference/find_checkpoint.h"
+#include "inference/stored_model.h"
 #include "models/model_size.h"
-#include "train/find_checkpoint.h"
-#include "train/free_place.h"
-#include "train/model_of_config.h"
-#include "train/progress.h"
-#include "train/stored_model.h"
+#include "record/free_place.h"
 
 namespace tessera {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cstdio>
 
+#include "config/model_of_config.h"
 #include "core/error.h"
 #include "core/one_of.h"
-#include "train/model_of_config.h"
 
 namespace tessera {
 

@@ -9,11 +9,11 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "compiler/training_pipeline.h"
+#include "config/config.h"
 #include "ir/op_def.h"
 #include "models/model_field.h"
 #include "models/presets.h"
 #include "sim/cluster.h"
-#include "train/config.h"
 
 namespace tessera {
 namespace {

@@ -10,12 +10,12 @@
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "cli/run_options.h"
-#include "train/data/json_samples.h"
-#include "train/evaluate_model.h"
-#include "train/model_of_config.h"
-#include "train/stored_model.h"
-#include "train/text_samples.h"
-#include "train/training_data.h"
+#include "config/model_of_config.h"
+#include "data/json_samples.h"
+#include "data/training_data.h"
+#include "inference/evaluate_model.h"
+#include "inference/stored_model.h"
+#include "inference/text_samples.h"
 
 namespace tessera {
 namespace {

@@ -7,14 +7,14 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "config/model_of_config.h"
 #include "core/byte_size.h"
+#include "core/short_text.h"
 #include "huggingface/export_folder.h"
 #include "huggingface/tokenizer_files.h"
-#include "train/find_checkpoint.h"
-#include "train/free_place.h"
-#include "train/model_of_config.h"
-#include "train/progress.h"
-#include "train/stored_model.h"
+#include "inference/find_checkpoint.h"
+#include "inference/stored_model.h"
+#include "record/free_place.h"
 
 namespace tessera {
 namespace {

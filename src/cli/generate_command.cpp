@@ -6,10 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "train/model_of_config.h"
-#include "train/stored_model.h"
-#include "train/text_generator.h"
-#include "train/token_text.h"
+#include "config/model_of_config.h"
+#include "data/token_text.h"
+#include "inference/stored_model.h"
+#include "inference/text_generator.h"
 
 namespace tessera {
 namespace {

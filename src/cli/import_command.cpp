@@ -10,7 +10,7 @@
 #include "huggingface/huggingface_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "models/model_size.h"
-#include "train/free_place.h"
+#include "record/free_place.h"
 
 namespace tessera {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "cli/train_options.h"
 #include "core/error.h"
-#include "core/find_program.h"
-#include "core/shell_words.h"
+#include "system/find_program.h"
+#include "system/shell_words.h"
 
 namespace tessera {
 namespace {

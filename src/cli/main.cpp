@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "comm/failure/peer_error.h"
 #include "comm/local/run_ranks.h"
-#include "comm/peer_error.h"
 #include "core/error.h"
+#include "data/token_text.h"
 #include "files/errno_text.h"
 #include "files/mapping_fault.h"
 #include "files/storage_error.h"
+#include "system/stop_signal.h"
 #include "tokenizer/utf8.h"
-#include "train/stop_signal.h"
-#include "train/token_text.h"
 
 namespace {
 

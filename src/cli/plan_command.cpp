@@ -11,14 +11,15 @@
 #include "cli/commands.h"
 #include "cli/planned_run.h"
 #include "cli/run_options.h"
+#include "config/model_of_config.h"
+#include "config/optimizer_of_config.h"
+#include "config/plan_of_config.h"
+#include "core/short_text.h"
 #include "files/atomic_file.h"
-#include "plan/search.h"
-#include "plan/why_not.h"
+#include "planner/search.h"
+#include "planner/why_not.h"
+#include "record/progress.h"
 #include "sim/cluster_warnings.h"
-#include "train/model_of_config.h"
-#include "train/optimizer_of_config.h"
-#include "train/plan_of_config.h"
-#include "train/progress.h"
 
 namespace tessera {
 namespace {

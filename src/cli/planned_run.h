@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/trial.h"
-#include "train/config.h"
+#include "config/config.h"
+#include "planner/trial.h"
 
 namespace tessera {
 

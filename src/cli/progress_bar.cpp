@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/seconds_since.h"
-#include "train/progress.h"
+#include "core/short_text.h"
+#include "record/progress.h"
+#include "system/seconds_since.h"
 
 namespace tessera {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "config/config_notes.h"
+#include "config/config_values.h"
 #include "core/error.h"
-#include "train/config_notes.h"
-#include "train/config_values.h"
 
 namespace tessera {
 

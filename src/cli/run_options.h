@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
-#include "train/config.h"
+#include "config/config.h"
 
 namespace tessera {
 

@@ -14,6 +14,7 @@
 #include "cli/run_options.h"
 #include "core/error.h"
 #include "files/atomic_file.h"
+#include "record/progress.h"
 #include "schedule/check_schedule.h"
 #include "schedule/schedule_csv.h"
 #include "schedule/schedule_kinds.h"
@@ -21,7 +22,6 @@
 #include "schedule/schedule_text.h"
 #include "schedule/schedule_timing.h"
 #include "schedule/schedule_trace.h"
-#include "train/progress.h"
 
 namespace tessera {
 namespace {

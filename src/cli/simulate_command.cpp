@@ -9,16 +9,16 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "compiler/compile.h"
+#include "config/model_of_config.h"
+#include "config/plan_of_config.h"
+#include "config/training_options.h"
+#include "core/short_text.h"
 #include "files/atomic_file.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "report/record_simulation.h"
 #include "sim/cluster_warnings.h"
 #include "sim/simulate.h"
-#include "train/model_of_config.h"
-#include "train/plan_of_config.h"
-#include "train/progress.h"
-#include "train/training_options.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/open_mpi_segments.h"
-#include "core/process_tree.h"
+#include "system/process_tree.h"
 
 namespace tessera {
 namespace {

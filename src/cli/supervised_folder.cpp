@@ -13,12 +13,12 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/run_identity.h"
 #include "cli/command_line.h"
-#include "core/say.h"
-#include "core/seconds_since.h"
 #include "files/errno_text.h"
 #include "files/make_folder.h"
 #include "files/storage_error.h"
-#include "train/run_folder.h"
+#include "record/run_folder.h"
+#include "system/say.h"
+#include "system/seconds_since.h"
 
 namespace tessera {
 namespace {

@@ -8,16 +8,16 @@
 
 #include "cli/start_signs.h"
 #include "cli/supervised_folder.h"
-#include "comm/story_folder.h"
+#include "comm/failure/story_folder.h"
+#include "config/plan_of_config.h"
 #include "core/error.h"
-#include "core/say.h"
 #include "files/storage_error.h"
+#include "launch/supervisor.h"
 #include "mesh/fewer_ranks.h"
 #include "mesh/plan.h"
 #include "report/cadence.h"
 #include "report/figures.h"
-#include "train/plan_of_config.h"
-#include "train/supervisor.h"
+#include "system/say.h"
 
 namespace tessera {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "config/config.h"
 #include "mesh/mesh.h"
-#include "train/config.h"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "cli/run_options.h"
-#include "train/tokenize_corpus.h"
+#include "data/tokenize_corpus.h"
 
 namespace tessera {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "core/error.h"
+#include "core/short_text.h"
 #include "exec/topology.h"
-#include "train/progress.h"
 
 namespace tessera {
 namespace {

@@ -13,12 +13,13 @@
 #include "comm/local/run_ranks.h"
 #include "comm/local/story.h"
 #include "comm/mpi/mpi_process.h"
+#include "core/short_text.h"
+#include "inference/stored_model.h"
+#include "record/loss_plot.h"
+#include "system/stop_signal.h"
 #include "train/continued_config.h"
-#include "train/loss_plot.h"
 #include "train/resume_changes.h"
 #include "train/same_start.h"
-#include "train/stop_signal.h"
-#include "train/stored_model.h"
 #include "train/trainer.h"
 
 namespace tessera {

@@ -8,12 +8,12 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "comm/mpi/mpi_process.h"
+#include "config/model_of_config.h"
+#include "config/optimizer_of_config.h"
+#include "config/plan_of_config.h"
+#include "config/shrink_model.h"
 #include "exec/device_executor.h"
-#include "train/model_of_config.h"
-#include "train/optimizer_of_config.h"
-#include "train/plan_of_config.h"
-#include "train/shrink_model.h"
-#include "train/verify_plan.h"
+#include "verify/verify_plan.h"
 
 namespace tessera {
 namespace {

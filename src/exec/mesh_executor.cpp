@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "comm/local/run_ranks.h"
-#include "core/start_threads.h"
 #include "program/check_program.h"
+#include "system/start_threads.h"
 
 namespace tessera {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/trace_events.h"
 #include "exec/rank_executor.h"
+#include "files/trace_events.h"
 
 namespace tessera {
 

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "compiler/compile.h"
+#include "data/made_batch.h"
 #include "exec/mesh_executor.h"
 #include "exec/testing/small_models.h"
-#include "train/made_batch.h"
 
 namespace tessera {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "core/testing/temporary_folder.h"
+#include "core/testing/user_error_of.h"
 #include "files/safetensors_reader.h"
 #include "files/safetensors_writer.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

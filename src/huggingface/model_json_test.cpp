@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/testing/user_error_of.h"
 #include "models/presets.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

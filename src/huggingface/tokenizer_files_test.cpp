@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/testing/temporary_folder.h"
-#include "train/testing/user_error_of.h"
+#include "core/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "config/config_fields.h"
 #include "report/figure_text.h"
-#include "train/config_fields.h"
 
 namespace tessera {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/short_text.h"
 #include "report/comparison.h"
 #include "report/figure_text.h"
-#include "train/progress.h"
 
 namespace tessera {
 namespace {

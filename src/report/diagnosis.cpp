@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/plan_of_config.h"
+#include "core/short_text.h"
 #include "report/figure_text.h"
 #include "report/incidents.h"
-#include "train/plan_of_config.h"
-#include "train/progress.h"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "train/step_floor.h"
+#include "core/statistics.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "report/run_record.h"
+#include "record/run_record.h"
 
 namespace tessera {
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "core/statistics.h"
 #include "report/figures.h"
-#include "train/step_floor.h"
 
 namespace tessera {
 namespace {

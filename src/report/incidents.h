@@ -3,7 +3,7 @@
 // ends before the end.
 #pragma once
 
-#include "report/run_record.h"
+#include "record/run_record.h"
 
 namespace tessera {
 

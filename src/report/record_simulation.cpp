@@ -5,12 +5,12 @@
 #include <fstream>
 #include <limits>
 
+#include "config/model_of_config.h"
 #include "files/atomic_file.h"
 #include "files/make_folder.h"
+#include "measure/utilisation.h"
+#include "record/run_recorder.h"
 #include "sim/kernel_cost.h"
-#include "train/model_of_config.h"
-#include "train/run_recorder.h"
-#include "train/utilisation.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "record/run_facts.h"
 #include "sim/simulate.h"
-#include "train/run_facts.h"
 
 namespace tessera {
 

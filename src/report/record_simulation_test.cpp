@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "config/model_of_config.h"
+#include "config/training_options.h"
 #include "core/testing/temporary_folder.h"
+#include "core/testing/user_error_of.h"
 #include "models/build_model.h"
 #include "report/report.h"
 #include "sim/testing/toy_cluster.h"
-#include "train/model_of_config.h"
-#include "train/testing/user_error_of.h"
-#include "train/training_options.h"
 
 namespace tessera {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "config/plan_of_config.h"
+#include "core/short_text.h"
 #include "report/figure_text.h"
 #include "report/report.h"
-#include "train/plan_of_config.h"
-#include "train/progress.h"
 
 namespace tessera {
 namespace {

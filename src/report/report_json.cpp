@@ -2,8 +2,8 @@
 // The report for other programs; keys are pinned by tests/json_keys, null means not recorded.
 #include <nlohmann/json.hpp>
 
+#include "config/plan_of_config.h"
 #include "report/report.h"
-#include "train/plan_of_config.h"
 
 namespace tessera {
 namespace {

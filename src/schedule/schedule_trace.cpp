@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/trace_events.h"
+#include "files/trace_events.h"
 #include "schedule/action_order.h"
 
 namespace tessera {

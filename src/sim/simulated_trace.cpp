@@ -3,7 +3,7 @@
 // that are alike.
 #include <algorithm>
 
-#include "core/trace_events.h"
+#include "files/trace_events.h"
 #include "program/kept_bytes.h"
 #include "sim/simulate.h"
 

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "core/random.h"
+#include "core/testing/user_error_of.h"
 #include "tokenizer/testing/reference_split.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

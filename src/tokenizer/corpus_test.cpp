@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "core/testing/temporary_folder.h"
+#include "core/testing/user_error_of.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "tokenizer/testing/mixed_text.h"
 #include "tokenizer/tokenizer_file.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/testing/user_error_of.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "tokenizer/testing/mixed_text.h"
 #include "tokenizer/tokenizer_spec.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

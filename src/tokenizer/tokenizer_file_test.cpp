@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/random.h"
+#include "core/testing/user_error_of.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

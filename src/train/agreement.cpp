@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "comm/peer_error.h"
+#include "comm/failure/peer_error.h"
 #include "core/error.h"
 
 namespace tessera {

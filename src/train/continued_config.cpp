@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/continued_config.h"
 
-#include "train/model_of_config.h"
-#include "train/stored_model.h"
+#include "config/model_of_config.h"
+#include "inference/stored_model.h"
 
 namespace tessera {
 namespace {

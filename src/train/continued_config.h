@@ -4,7 +4,7 @@
 #pragma once
 
 #include "checkpoint/state_source.h"
-#include "train/config.h"
+#include "config/config.h"
 
 namespace tessera {
 

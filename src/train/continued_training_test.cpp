@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "checkpoint/checkpoint_folder.h"
+#include "config/model_of_config.h"
 #include "core/testing/temporary_folder.h"
 #include "huggingface/export_folder.h"
+#include "inference/stored_model.h"
 #include "train/continued_config.h"
-#include "train/model_of_config.h"
-#include "train/stored_model.h"
 #include "train/trainer.h"
 
 namespace tessera {

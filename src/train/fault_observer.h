@@ -2,8 +2,8 @@
 // Fault points inside a step: an observer of instructions, so that a step without faults has none.
 #pragma once
 
-#include "core/fault_plan.h"
 #include "exec/mesh_executor.h"
+#include "system/fault_plan.h"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "train/config.h"
+#include "config/config.h"
 
 namespace tessera {
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 
+#include "config/config_fields.h"
+#include "config/model_of_config.h"
 #include "core/error.h"
 #include "core/nearest_name.h"
 #include "models/model_field.h"
-#include "train/config_fields.h"
-#include "train/model_of_config.h"
 
 namespace tessera {
 namespace {

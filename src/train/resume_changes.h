@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "checkpoint/manifest.h"
-#include "train/config.h"
+#include "config/config.h"
 
 namespace tessera {
 

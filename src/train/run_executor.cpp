@@ -3,18 +3,18 @@
 
 #include "comm/local/story.h"
 #include "comm/machines.h"
+#include "config/model_of_config.h"
+#include "config/plan_of_config.h"
+#include "config/training_options.h"
 #include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
+#include "measure/compile_step.h"
+#include "measure/fitting_step.h"
 #include "mesh/machine_borders.h"
 #include "models/build_model.h"
-#include "train/compile_step.h"
-#include "train/fitting_step.h"
-#include "train/machine_facts.h"
-#include "train/model_of_config.h"
-#include "train/plan_of_config.h"
-#include "train/training_options.h"
+#include "record/machine_facts.h"
 
 namespace tessera {
 namespace {

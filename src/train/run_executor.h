@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 #include "exec/device_executor.h"
-#include "train/run_facts.h"
+#include "record/run_facts.h"
 
 namespace tessera {
 

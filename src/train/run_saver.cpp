@@ -2,7 +2,7 @@
 #include "train/run_saver.h"
 
 #include "comm/texts.h"
-#include "train/model_of_config.h"
+#include "config/model_of_config.h"
 
 namespace tessera {
 

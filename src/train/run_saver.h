@@ -6,8 +6,8 @@
 
 #include "checkpoint/checkpoint_writer.h"
 #include "checkpoint/newest_valid.h"
+#include "config/config.h"
 #include "exec/executor.h"
-#include "train/config.h"
 
 namespace tessera {
 

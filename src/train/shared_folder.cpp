@@ -11,9 +11,9 @@
 
 #include "comm/texts.h"
 #include "core/error.h"
-#include "core/seconds_since.h"
 #include "files/errno_text.h"
 #include "files/fresh_file.h"
+#include "system/seconds_since.h"
 
 namespace tessera {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/train_summary.h"
 
-#include "train/resident_memory.h"
-#include "train/utilisation.h"
+#include "measure/utilisation.h"
+#include "system/resident_memory.h"
 
 namespace tessera {
 

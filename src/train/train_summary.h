@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "checkpoint/manifest.h"
+#include "inference/written_samples.h"
 #include "models/model_size.h"
-#include "train/metrics.h"
-#include "train/written_samples.h"
+#include "record/metrics.h"
 
 namespace tessera {
 

@@ -5,24 +5,24 @@
 #include <chrono>
 #include <cmath>
 
-#include "core/seconds_since.h"
+#include "config/config_notes.h"
+#include "config/model_of_config.h"
 #include "exec/gpu_matmul.h"
 #include "files/atomic_file.h"
 #include "files/make_folder.h"
 #include "huggingface/tokenizer_files.h"
+#include "inference/sample_losses.h"
+#include "measure/utilisation.h"
+#include "record/run_folder.h"
+#include "system/resident_memory.h"
+#include "system/seconds_since.h"
 #include "train/agreement.h"
-#include "train/config_notes.h"
 #include "train/fault_observer.h"
 #include "train/learning_rate.h"
-#include "train/model_of_config.h"
 #include "train/non_finite.h"
-#include "train/resident_memory.h"
 #include "train/resume_changes.h"
 #include "train/run_executor.h"
-#include "train/run_folder.h"
-#include "train/sample_losses.h"
 #include "train/shared_folder.h"
-#include "train/utilisation.h"
 
 namespace tessera {
 namespace {

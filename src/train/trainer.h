@@ -9,23 +9,23 @@
 #include <string>
 
 #include "comm/communicator.h"
+#include "config/config.h"
 #include "core/precision.h"
+#include "data/batch_feeder.h"
+#include "data/batch_loader.h"
+#include "data/token_text.h"
+#include "data/training_data.h"
 #include "exec/cpu/matmul_rate.h"
 #include "exec/device_executor.h"
 #include "exec/trace_recorder.h"
+#include "inference/text_generator.h"
+#include "measure/run_peak.h"
 #include "models/model_config.h"
-#include "train/batch_feeder.h"
-#include "train/config.h"
-#include "train/data/batch_loader.h"
-#include "train/progress.h"
-#include "train/run_peak.h"
-#include "train/run_recorder.h"
+#include "record/progress.h"
+#include "record/run_recorder.h"
+#include "system/stop_signal.h"
 #include "train/run_saver.h"
-#include "train/stop_signal.h"
-#include "train/text_generator.h"
-#include "train/token_text.h"
 #include "train/train_summary.h"
-#include "train/training_data.h"
 
 namespace tessera {
 

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "train/testing/megatron_bytes.h"
+#include "data/testing/megatron_bytes.h"
 
 namespace tessera {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "core/testing/temporary_folder.h"
+#include "core/testing/user_error_of.h"
 #include "plan_cases.h"
 #include "schedule/schedule_csv.h"
 #include "schedule/schedule_kinds.h"
-#include "train/testing/user_error_of.h"
 
 namespace tessera {
 namespace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "core/widened.h"
+#include "data/made_batch.h"
 #include "exec/mesh_executor.h"
 #include "ir/op_def.h"
 #include "models/build_model.h"
 #include "plan_cases.h"
-#include "train/made_batch.h"
 
 namespace tessera {
 namespace {

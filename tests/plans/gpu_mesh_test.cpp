@@ -3,8 +3,8 @@
 // (plan_test.cpp) compare them with one rank.
 #include <gtest/gtest.h>
 
+#include "data/made_batch.h"
 #include "plan_cases.h"
-#include "train/made_batch.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "train/verify_plan.h"
+#include "verify/verify_plan.h"
 
 namespace tessera {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "data/made_batch.h"
 #include "exec/mesh_executor.h"
-#include "train/made_batch.h"
 
 namespace tessera {
 namespace {

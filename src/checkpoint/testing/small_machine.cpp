@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/testing/small_machine.h"
 
+#include "config/model_of_config.h"
+#include "config/training_options.h"
+#include "data/made_batch.h"
 #include "exec/job_executor.h"
 #include "exec/mesh_executor.h"
 #include "models/build_model.h"
-#include "train/made_batch.h"
-#include "train/model_of_config.h"
-#include "train/training_options.h"
 
 namespace tessera {
 

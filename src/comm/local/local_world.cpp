@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "comm/failure/peer_error.h"
 #include "comm/local/local_communicator.h"
 #include "comm/local/move_parts.h"
 #include "comm/local/story.h"
-#include "comm/peer_error.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "comm/collective_header.h"
-#include "comm/collective_record.h"
+#include "comm/failure/collective_record.h"
 #include "comm/local/futex.h"
 #include "comm/step_count.h"
 

@@ -19,11 +19,11 @@
 #include <thread>
 #include <vector>
 
-#include "comm/peer_error.h"
-#include "core/blocked_signals.h"
-#include "core/seconds_since.h"
-#include "core/start_threads.h"
+#include "comm/failure/peer_error.h"
 #include "files/storage_error.h"
+#include "system/blocked_signals.h"
+#include "system/seconds_since.h"
+#include "system/start_threads.h"
 
 namespace tessera {
 namespace {

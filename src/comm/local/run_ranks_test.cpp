@@ -11,8 +11,8 @@
 #include <numeric>
 #include <thread>
 
+#include "comm/failure/peer_error.h"
 #include "comm/local/story.h"
-#include "comm/peer_error.h"
 
 namespace tessera {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/local/story.h"
 
-#include "comm/failure_file.h"
-#include "core/process_tree.h"
+#include "comm/failure/failure_file.h"
+#include "system/process_tree.h"
 
 namespace tessera {
 namespace {

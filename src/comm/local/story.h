@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "comm/failure/rank_story.h"
 #include "comm/local/local_hub.h"
-#include "comm/rank_story.h"
 
 namespace tessera {
 

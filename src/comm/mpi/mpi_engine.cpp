@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "comm/failure/peer_error.h"
 #include "comm/mpi/mpi_check.h"
-#include "comm/peer_error.h"
-#include "core/start_threads.h"
+#include "system/start_threads.h"
 
 namespace tessera {
 namespace {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/collective_record.h"
+#include "comm/failure/collective_record.h"
 #include "comm/mpi/mpi_operation.h"
 #include "comm/step_count.h"
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "comm/failure/peer_error.h"
 #include "comm/mpi/mpi_check.h"
 #include "comm/mpi/mpi_engine.h"
-#include "comm/peer_error.h"
-#include "core/seconds_since.h"
+#include "system/seconds_since.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "comm/failure/peer_error.h"
 #include "comm/mpi/mpi_check.h"
-#include "comm/peer_error.h"
 #include "comm/reduce_parts.h"
 
 namespace tessera {

@@ -6,11 +6,11 @@
 #include <exception>
 #include <optional>
 
+#include "comm/failure/peer_error.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_story.h"
 #include "comm/mpi/mpi_world.h"
-#include "comm/peer_error.h"
 #include "files/storage_error.h"
 
 namespace tessera {

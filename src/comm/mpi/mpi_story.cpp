@@ -6,8 +6,8 @@
 #include <chrono>
 #include <condition_variable>
 
-#include "comm/story_folder.h"
-#include "core/start_threads.h"
+#include "comm/failure/story_folder.h"
+#include "system/start_threads.h"
 
 namespace tessera {
 namespace {

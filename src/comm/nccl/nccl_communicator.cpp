@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "comm/collective_header.h"
+#include "comm/failure/peer_error.h"
 #include "comm/nccl/nccl_failure.h"
 #include "comm/nccl/nccl_parts.h"
 #include "comm/nccl/poll.h"
-#include "comm/peer_error.h"
 #include "core/error.h"
 
 namespace tessera {

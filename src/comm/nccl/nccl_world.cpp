@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "comm/failure/peer_error.h"
 #include "comm/nccl/nccl_communicator.h"
 #include "comm/nccl/poll.h"
-#include "comm/peer_error.h"
 
 namespace tessera {
 namespace {

@@ -10,9 +10,9 @@
 #include <chrono>
 #include <thread>
 
+#include "comm/failure/peer_error.h"
 #include "comm/local/run_ranks.h"
 #include "comm/nccl/nccl_progress.h"
-#include "comm/peer_error.h"
 #include "comm/testing/sample_values.h"
 #include "exec/cuda/device_graph.h"
 #include "exec/device_executor.h"

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "core/seconds_since.h"
 #include "ir/op_def.h"
+#include "system/seconds_since.h"
 
 namespace tessera {
 namespace {

@@ -10,10 +10,10 @@
 #include "comm/local/local_hub.h"
 #include "comm/local/run_ranks.h"
 #include "core/error.h"
-#include "core/run_parts.h"
-#include "core/start_threads.h"
 #include "core/testing/few_threads.h"
 #include "exec/cpu/thread_pool.h"
+#include "system/run_parts.h"
+#include "system/start_threads.h"
 
 namespace tessera {
 namespace {

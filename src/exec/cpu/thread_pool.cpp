@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "core/start_threads.h"
 #include "exec/cpu/simd.h"
+#include "system/start_threads.h"
 
 namespace tessera {
 namespace {

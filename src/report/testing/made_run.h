@@ -3,7 +3,7 @@
 // communication, 0.2 bubble, 0.01 data, 0.04 within the step and 0.1 before it otherwise.
 #pragma once
 
-#include "report/run_record.h"
+#include "record/run_record.h"
 
 namespace tessera {
 

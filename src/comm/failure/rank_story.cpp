@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/failure/rank_story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kTold = 5;  // collectives of each rank
+
+double seconds_ago(int64_t ns) { return static_cast<double>(steady_now_ns() - ns) * 1e-9; }
+
+std::string entry_text(const CollectiveEntry& entry) {
+  return fmt::format("{} over {}", full(entry.header), entry.group.data());
+}
+
+std::string with_age(const CollectiveEntry& entry) {
+  const int64_t ended = entry.ended_ns;
+  if (ended != 0)
+    return fmt::format("{}: ended {:.3f} s ago", entry_text(entry), seconds_ago(ended));
+  return fmt::format("{}: started {:.3f} s ago, in flight", entry_text(entry),
+                     seconds_ago(entry.started_ns));
+}
+
+}  // namespace
+
+RankStory story_of(const CollectiveRecord& record, int64_t step) {
+  RankStory story{.step = step};
+  const int64_t count = record.count();
+  for (int64_t i = count; i-- > std::max<int64_t>(0, count - CollectiveRecord::kEntries);) {
+    const CollectiveEntry& entry = record.at(i);
+    if (CollectiveRecord::waits(entry))
+      story.waits.push_back(
+          {entry.waits_for.load(), entry_text(entry), seconds_ago(entry.waits_since_ns)});
+    if (i == count - 1)
+      story.where =
+          fmt::format("{} {}", entry.ended_ns == 0 ? "in" : "behind", brief(entry.header));
+    if (count - i <= kTold) story.last.push_back(with_age(entry));
+  }
+  return story;
+}
+
+int first_to_blame(std::span<const RankStory> ranks, int silent, int asking) {
+  std::vector<int> seen{silent};
+  for (size_t i = 0; i < seen.size(); ++i) {
+    const RankStory& rank = ranks[static_cast<size_t>(seen[i])];
+    if (rank.waits.empty() || rank.halted) return seen[i];
+    for (const RankStory::Wait& wait : rank.waits)
+      if (wait.rank != asking && std::find(seen.begin(), seen.end(), wait.rank) == seen.end())
+        seen.push_back(wait.rank);
+  }
+  // They wait for each other, as around a host that is cut off: most ranks wait for that one.
+  const auto waiting = [&](int rank) {
+    return std::count_if(ranks.begin(), ranks.end(), [&](const RankStory& other) {
+      return std::any_of(other.waits.begin(), other.waits.end(),
+                         [&](const RankStory::Wait& wait) { return wait.rank == rank; });
+    });
+  };
+  return *std::max_element(seen.begin(), seen.end(),
+                           [&](int a, int b) { return waiting(a) < waiting(b); });
+}
+
+std::string doing(const RankStory& rank) {
+  std::string text = "which " + rank.life;
+  if (rank.step >= 0) text += fmt::format(", at step {}", rank.step);
+  if (!rank.where.empty()) text += ", " + rank.where;
+  return text;
+}
+
+std::string tell_story(std::span<const RankStory> ranks) {
+  std::string text = "who waits for whom:\n";
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    for (const RankStory::Wait& wait : ranks[rank].waits)
+      text += fmt::format("  rank {} waits for rank {} in {}, for {:.1f} s\n", rank, wait.rank,
+                          wait.in, wait.seconds);
+    if (ranks[rank].waits.empty()) text += fmt::format("  rank {} waits for nobody\n", rank);
+  }
+  text += "the last collectives of each:\n";
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const RankStory& story = ranks[rank];
+    text += fmt::format("  rank {} {}{}\n", rank, story.life,
+                        story.step < 0 ? "" : fmt::format(", at step {}", story.step));
+    for (const std::string& line : story.last) text += fmt::format("    {}\n", line);
+  }
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "config/other_words.h"
+#include "core/error.h"
+#include "core/same_word.h"
+#include "schedule/schedule_kinds.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kAny = 1e18;
+constexpr Bounds kPositive{1, kAny};
+constexpr Bounds kNotNegative{0, kAny};
+constexpr Bounds kFraction{0, 1};
+constexpr Bounds kMicrobatches{1, 16384};  // a script lists each: more take minutes to compile
+constexpr Bounds kBelowOne{0, 0.999999999};
+
+std::string without_underscores(std::string_view text) {
+  std::string digits(text);
+  std::erase(digits, '_');
+  return digits;
+}
+
+template <typename T>
+bool parse_number(const std::string& text, T& number) {
+  const std::string digits = without_underscores(text);
+  const char* begin = digits.data() + (digits.starts_with('+') ? 1 : 0);
+  const char* end = digits.data() + digits.size();
+  const auto result = std::from_chars(begin, end, number);
+  return result.ec == std::errc{} && result.ptr == end;
+}
+
+// "1e6" is a whole number, too.
+bool parse(const std::string& text, int64_t& number) {
+  constexpr double kExact = 9007199254740992;  // above it a double leaves numbers out
+  if (parse_number(text, number)) return true;
+  double value = 0;
+  if (!parse_number(text, value) || std::trunc(value) != value || std::abs(value) > kExact)
+    return false;
+  number = static_cast<int64_t>(value);
+  return true;
+}
+bool parse(const std::string& text, double& number) {
+  return parse_number(text, number) && std::isfinite(number);
+}
+bool parse(const std::string& text, bool& flag) {
+  flag = same_word(text, "true");
+  return flag || same_word(text, "false");
+}
+bool parse(const std::string& text, std::string& value) {
+  value = text;
+  return true;
+}
+
+bool is_allowed(const ConfigField& field, double number) {
+  const Bounds* bounds = std::get_if<Bounds>(&field.allowed);
+  return bounds == nullptr || (number >= bounds->low && number <= bounds->high);
+}
+bool is_allowed(const ConfigField& field, const std::string& text) {
+  const Choices* choices = std::get_if<Choices>(&field.allowed);
+  return choices == nullptr || std::find(choices->begin(), choices->end(), text) != choices->end();
+}
+
+// In our words, where the field has a list of them.
+std::string our_text(const ConfigField& field, const std::string& given, const std::string& place) {
+  const Choices* choices = std::get_if<Choices>(&field.allowed);
+  if (choices == nullptr) return given;
+  try {
+    return our_value(field.key, *choices, given);
+  } catch (UserError& error) {
+    throw UserError(error).at(place);
+  }
+}
+
+std::string number_text(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string bounds_text(const Bounds& bounds) {
+  if (bounds.high == kBelowOne.high) return fmt::format(" from {} to below 1", bounds.low);
+  if (bounds.high == kAny) return fmt::format(" of at least {}", bounds.low);
+  return fmt::format(" from {} to {}", bounds.low, bounds.high);
+}
+
+std::vector<ConfigField> data_fields(DataConfig& d) {
+  return {
+      {"data.source", &d.source,
+       Choices{"auto", "stories", "text", "tokens", "mixture", "regression"},
+       "built-in stories, text as bytes, token shards, several by weight, made x and y; auto: by "
+       "data.path, data.mixture and model"},
+      {"data.path",
+       &d.path,
+       {},
+       "a text file or folder, or token shards by glob, in llm.c's layout or Megatron's"},
+      {"data.held_out", &d.held_out, kBelowOne, "share of the data kept for the held-out loss"},
+      {"data.seed", &d.seed, kNotNegative,
+       "seed of the order of samples, of built-in stories and of made data"},
+      {"data.story_bytes", &d.story_bytes, Bounds{1, 1e15}, "how much story text there is"},
+      {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
+      {"data.packing", &d.packing, Choices{"in_order", "best_fit"},
+       "documents one behind the other; or whole ones together that fill a sample best, with "
+       "data.document_mask"},
+      {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
+       "the token that ends a document in shards without an index; -1: none"},
+      {"data.tokenizer",
+       &d.tokenizer,
+       {},
+       "tokenizer.json that samples are written with; empty: the one beside the shards, if any"},
+  };
+}
+
+std::vector<ConfigField> train_fields(TrainConfig& t) {
+  return {
+      {"train.steps", &t.steps, kPositive, "optimizer updates"},
+      {"train.batch", &t.batch, kPositive, "samples per step"},
+      {"train.microbatches", &t.microbatches, kMicrobatches, "parts a step's batch is run in"},
+      {"train.seq", &t.seq, kPositive, "tokens per sample"},
+      {"train.seed", &t.seed, kNotNegative, "seed of first weights and of stochastic rounding"},
+      {"train.learning_rate", &t.learning_rate, kNotNegative, "the highest learning rate"},
+      {"train.warmup_steps", &t.warmup_steps, kNotNegative, "steps of linear rise to it"},
+      {"train.schedule", &t.schedule, Choices{"cosine", "linear", "wsd", "constant"},
+       "how it falls after the warm-up; wsd: stable, then a linear decay"},
+      {"train.decay_fraction", &t.decay_fraction, kFraction,
+       "share of the steps that wsd decays in, after the warm-up"},
+      {"train.min_learning_rate", &t.min_learning_rate, kFraction,
+       "the last learning rate, as a share of the highest"},
+      {"train.beta1", &t.beta1, kBelowOne, "AdamW: decay of the mean gradient"},
+      {"train.beta2", &t.beta2, kBelowOne, "AdamW: decay of the mean square"},
+      {"train.epsilon", &t.epsilon, kNotNegative, "AdamW: added to the root of the mean square"},
+      {"train.weight_decay", &t.weight_decay, kNotNegative, "AdamW: decoupled weight decay"},
+      {"train.clip_norm", &t.clip_norm, kNotNegative, "largest gradient norm; 0: no clipping"},
+      {"train.ema_decay", &t.ema_decay, kBelowOne, "decay of the averaged weights; 0: none kept"},
+      {"train.precision", &t.precision,
+       Choices{"fp32", "bf16", "pure_bf16", "fp8", "pure_fp8", "fp64"},
+       "of weights in use and activations; bf16 keeps fp32 master weights, pure_bf16 keeps "
+       "gradients "
+       "and moments in bf16 too and rounds updates by chance; fp8, pure_fp8: the same, and layers "
+       "multiply in 8 bits"},
+      {"train.eval_every", &t.eval_every, kNotNegative, "steps between held-out losses; 0: never"},
+      {"train.eval_batches", &t.eval_batches, kPositive, "batches per held-out loss"},
+      {"train.sample_every", &t.sample_every, kNotNegative,
+       "steps between written samples; 0: never"},
+      {"train.log_every", &t.log_every, kPositive, "steps between plain progress lines"},
+      {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},
+      {"train.on_non_finite", &t.on_non_finite, Choices{"stop", "skip", "rewind"},
+       "where a loss or gradient is not finite: stop; skip the step; or rewind to the newest "
+       "checkpoint and leave out the data up to here"},
+  };
+}
+
+std::vector<ConfigField> checkpoint_fields(CheckpointConfig& c) {
+  return {
+      {"checkpoint.every", &c.every, kNotNegative, "steps between checkpoints; 0: never"},
+      {"checkpoint.keep", &c.keep, kPositive, "checkpoints kept, the newest ones"},
+      {"checkpoint.keep_every", &c.keep_every, kNotNegative,
+       "beside those, the ones of every so many steps are kept for good; 0: none"},
+  };
+}
+
+Choices schedule_names() {
+  Choices names;
+  for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);
+  names.emplace_back("custom");
+  return names;
+}
+
+std::vector<ConfigField> plan_fields(PlanConfig& p) {
+  return {
+      {"plan.zero", &p.zero, Choices{"auto", "0", "1", "2", "3"},
+       "what rests in shards: 1 optimizer state, 2 gradients too, 3 parameters too; 0: nothing; "
+       "auto: 3 where the mesh has fsdp, else 0"},
+      {"plan.sequence_parallel",
+       &p.sequence_parallel,
+       {},
+       "tensor-parallel ranks split the sequence where they split nothing else"},
+      {"plan.context", &p.context, Choices{"ring", "ulysses"},
+       "how attention sees a sequence that is split over cp"},
+      {"plan.reduce_dtype", &p.reduce_dtype, Choices{"auto", "fp32", "bf16", "fp64"},
+       "dtype that gradients and activations are summed over ranks in; auto: their own"},
+      {"plan.schedule", &p.schedule, schedule_names(),
+       "the order in which pipeline ranks run microbatches forward and backward"},
+      {"plan.actions",
+       &p.actions,
+       {},
+       "with plan.schedule = custom: CSV of actions per rank, as PyTorch's pipelining writes it"},
+      {"plan.chunks", &p.chunks, kNotNegative,
+       "stages that each pipeline rank has; 0: as few as the schedule takes"},
+      {"plan.stages",
+       &p.stages,
+       {},
+       "blocks of each stage, embedding and head counted, such as 3,2,2,3; empty: by cost"},
+      {"plan.recompute", &p.recompute,
+       Choices{"none", "cheap", "attention", "block", "every", "fit"},
+       "what the backward rebuilds instead of keeping it; cheap: norms and activations; fit: just "
+       "enough for plan.memory"},
+      {"plan.recompute_every", &p.recompute_every, kNotNegative,
+       "with plan.recompute = every: blocks rebuilt together; 0: the square root of a stage's"},
+      {"plan.memory", &p.memory, {}, "of one rank, such as 8GB; empty: not known"},
+  };
+}
+
+std::vector<ConfigField> run_fields(RunConfig& r) {
+  return {
+      {"run.out", &r.out, {}, "folder for metrics, config and checkpoints"},
+      {"run.device", &r.device, Choices{"cpu", "cuda"}, "what the step runs on"},
+      {"run.trace",
+       &r.trace,
+       {},
+       "file for a trace of the first steps, for ui.perfetto.dev; empty: none"},
+      {"run.trace_steps", &r.trace_steps, kPositive, "steps that the trace covers"},
+      {"run.tensorboard",
+       &r.tensorboard,
+       {},
+       "also write metrics as TensorBoard event files, into the folder tensorboard of run.out"},
+      {"run.deadline_seconds", &r.deadline_seconds, Bounds{0.1, 1e6},
+       "ranks as processes: one that lets another wait longer is taken for hung, and named"},
+      {"run.peak_gflops", &r.peak_gflops, kNotNegative,
+       "peak of the device for MFU; 0: measured by a matmul, of a CPU once for all runs"},
+  };
+}
+
+}  // namespace
+
+std::vector<ConfigField> config_fields(Config& c) {
+  std::vector<ConfigField> all = data_fields(c.data);
+  for (const std::vector<ConfigField>& more :
+       {train_fields(c.train), checkpoint_fields(c.checkpoint), plan_fields(c.plan),
+        run_fields(c.run)})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+void set_field(const ConfigField& field, const std::string& given, const std::string& place) {
+  const std::string text = our_text(field, given, place);
+  const bool good = std::visit(
+      [&](auto* value) {
+        auto parsed = *value;
+        if (!parse(text, parsed)) return false;
+        if constexpr (std::is_same_v<decltype(parsed), std::string>) {
+          if (!is_allowed(field, parsed)) return false;
+        } else if (!is_allowed(field, static_cast<double>(parsed))) {
+          return false;
+        }
+        *value = parsed;
+        return true;
+      },
+      field.value);
+  if (!good)
+    throw user_error("{} is {}, want {}", field.key, given.empty() ? "empty" : given,
+                     allowed_text(field))
+        .at(place)
+        .help(fmt::format("{}: {}", field.key, field.doc));
+}
+
+std::string field_text(const ConfigField& field) {
+  if (auto* const* number = std::get_if<int64_t*>(&field.value)) return fmt::format("{}", **number);
+  if (auto* const* number = std::get_if<double*>(&field.value)) return number_text(**number);
+  if (auto* const* flag = std::get_if<bool*>(&field.value)) return **flag ? "true" : "false";
+  return *std::get<std::string*>(field.value);
+}
+
+std::string allowed_text(const ConfigField& field) {
+  if (const Choices* choices = std::get_if<Choices>(&field.allowed)) {
+    std::string text;
+    for (size_t i = 0; i < choices->size(); ++i)
+      text.append(i == 0 ? "" : i + 1 == choices->size() ? " or " : ", ").append((*choices)[i]);
+    return text;
+  }
+  if (std::holds_alternative<bool*>(field.value)) return "true or false";
+  if (std::holds_alternative<std::string*>(field.value)) return "text";
+  const bool whole = std::holds_alternative<int64_t*>(field.value);
+  const Bounds* bounds = std::get_if<Bounds>(&field.allowed);
+  return (whole ? "a whole number" : "a number") + (bounds ? bounds_text(*bounds) : "");
+}
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of all keys: where each lives, what it may be, and its line of documentation.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/config.h"
+
+namespace tessera {
+
+// Inclusive bounds; text such as "0 <= x < 1" is made from them.
+struct Bounds {
+  double low, high;
+};
+using Choices = std::vector<std::string_view>;
+
+struct ConfigField {
+  std::string_view key;  // "train.steps"
+  std::variant<int64_t*, double*, bool*, std::string*> value;
+  std::variant<std::monostate, Bounds, Choices> allowed;
+  std::string_view doc;
+};
+
+// The fields of this config, in the order they are printed.
+std::vector<ConfigField> config_fields(Config& config);
+
+// Parses and checks; `place` is where the text stood. Throws a UserError.
+void set_field(const ConfigField& field, const std::string& text, const std::string& place);
+std::string field_text(const ConfigField& field);    // as set_field reads it
+std::string allowed_text(const ConfigField& field);  // "a whole number from 1 to 100"
+
+}  // namespace tessera

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimizer that a config asks for.
+#pragma once
+
+#include "config/config.h"
+#include "passes/gradient/build_update.h"
+
+namespace tessera {
+
+inline OptimizerOptions optimizer_of_config(const Config& config) {
+  const TrainConfig& train = config.train;
+  return {.beta1 = train.beta1,
+          .beta2 = train.beta2,
+          .epsilon = train.epsilon,
+          .weight_decay = train.weight_decay,
+          .clip_norm = train.clip_norm,
+          .ema_decay = train.ema_decay,
+          .rounding_seed = train.seed};
+}
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/shrink_model.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+int size_of(const Plan& plan, std::string_view axis) {
+  const int found = plan.mesh.find(axis);
+  return found < 0 ? 1 : plan.mesh.size(found);
+}
+
+}  // namespace
+
+ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
+  const int64_t data = size_of(plan, "dp") * size_of(plan, "fsdp");
+  const int64_t tp_kv = size_of(plan, "tp") * size_of(plan, "tp.kv");
+  const int64_t tp_group = size_of(plan, "tp.group"), cp = size_of(plan, "cp");
+  ShrunkModel shrunk{.model = model, .microbatch = {.batch = 2 * data, .seq = 1}};
+  ModelConfig& small = shrunk.model;
+  // Several in every chunk, since what is in flight grows with them, and not the same in each.
+  constexpr int64_t kBlocksPerChunk = 3;
+  const int64_t chunks = plan.pipeline_ranks() * std::max(plan.chunks, 2);
+  const int64_t layers = plan.pipeline_ranks() > 1 ? kBlocksPerChunk * chunks + 1 : 3;
+  if (plan.blocks_per_stage.empty()) small.layers = std::min(model.layers, layers);
+  small.mlp_size = 6 * tp_kv * tp_group;
+  if (model.family == Family::Mlp) {
+    small.width = 10;
+    return shrunk;
+  }
+  const bool grouped = model.heads > model.kv_heads;
+  // Ulysses splits heads over cp too.
+  small.kv_heads = tp_kv * (plan.own_dims.empty() ? 1 : cp);
+  small.heads = small.kv_heads * (grouped ? std::max<int64_t>(2, tp_group) : 1);
+  const bool free_head_size = model.head_size != model.width / model.heads;
+  small.head_size = 4;
+  small.width = free_head_size ? small.heads * 4 + 2 : small.heads * 4;
+  small.vocabulary = 31;  // divides by nothing, so that padding is at work
+  shrunk.microbatch.seq = std::max<int64_t>(8, 2 * cp * tp_kv * tp_group);
+  small.context = std::max<int64_t>(shrunk.microbatch.seq, 16);
+  small.rope_original_context = std::min(model.rope_original_context, small.context);
+  small.init_deviation = 0.1;
+  return shrunk;
+}
+
+}  // namespace tessera

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/best_fit_source.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+#include "data/token_sampler.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kChunk = 1 << 16;  // tokens read at a time
+
+}  // namespace
+
+BestFitSource::BestFitSource(std::unique_ptr<TokenSource> source, int64_t seq, double held_out)
+    : source_(std::move(source)), seq_(seq) {
+  std::vector<Piece> pieces = find_pieces();
+  const int64_t all = source_->num_tokens();
+  const int64_t border = all - held_out_tokens(all, held_out, seq);
+  const auto last = std::partition_point(pieces.begin(), pieces.end(),
+                                         [&](const Piece& piece) { return piece.begin < border; });
+  pack({pieces.begin(), last});
+  if (held_out > 0) held_out_begin_ = static_cast<int64_t>(windows_.size()) * seq;
+  pack({last, pieces.end()});
+}
+
+std::vector<BestFitSource::Piece> BestFitSource::find_pieces() const {
+  std::vector<Piece> pieces;
+  std::vector<int32_t> tokens(kChunk);
+  std::vector<uint8_t> opens(kChunk);
+  const int64_t all = source_->num_tokens();
+  for (int64_t begin = 0; begin < all; begin += kChunk) {
+    const auto count = static_cast<size_t>(std::min(kChunk, all - begin));
+    source_->read(begin, std::span(tokens).first(count), std::span(opens).first(count));
+    for (size_t i = 0; i < count; ++i) {
+      const bool opened = opens[i] != 0 || pieces.empty() || pieces.back().length == seq_;
+      if (opened) pieces.push_back({begin + static_cast<int64_t>(i), 0});
+      ++pieces.back().length;
+    }
+  }
+  return pieces;
+}
+
+void BestFitSource::pack(std::span<Piece> pieces) {
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.length > b.length; });
+  std::map<int64_t, std::vector<size_t>> by_room;  // windows that have some
+  for (const Piece& piece : pieces) {
+    const auto fullest = by_room.lower_bound(piece.length);
+    size_t window = windows_.size();
+    int64_t room = seq_;
+    if (fullest == by_room.end()) {
+      windows_.emplace_back();
+    } else {
+      room = fullest->first;
+      window = fullest->second.back();
+      fullest->second.pop_back();
+      if (fullest->second.empty()) by_room.erase(fullest);
+    }
+    windows_[window].push_back(piece);
+    if (room > piece.length) by_room[room - piece.length].push_back(window);
+  }
+}
+
+int64_t BestFitSource::num_tokens() const {
+  return static_cast<int64_t>(windows_.size()) * seq_ + 1;
+}
+
+void BestFitSource::read_window(int64_t window, std::span<int32_t> tokens,
+                                std::span<uint8_t> opens) const {
+  std::fill(tokens.begin(), tokens.end(), 0);
+  std::fill(opens.begin(), opens.end(), uint8_t{1});
+  if (window == static_cast<int64_t>(windows_.size())) return;
+  size_t at = 0;
+  for (const Piece& piece : windows_[static_cast<size_t>(window)]) {
+    const auto length = static_cast<size_t>(piece.length);
+    source_->read(piece.begin, tokens.subspan(at, length), {});
+    std::fill_n(opens.begin() + static_cast<std::ptrdiff_t>(at) + 1, length - 1, uint8_t{0});
+    at += length;
+  }
+}
+
+void BestFitSource::read(int64_t begin, std::span<int32_t> tokens,
+                         std::span<uint8_t> opens_document) const {
+  const int64_t end = begin + static_cast<int64_t>(tokens.size());
+  TESSERA_CHECK(begin >= 0 && end <= num_tokens(), "tokens {} to {} of {}", begin, end,
+                num_tokens());
+  thread_local std::vector<int32_t> window_tokens;
+  thread_local std::vector<uint8_t> window_opens;
+  window_tokens.resize(static_cast<size_t>(seq_));
+  window_opens.resize(static_cast<size_t>(seq_));
+  for (int64_t at = begin; at < end;) {
+    const int64_t window = at / seq_, from = at % seq_, count = std::min(seq_ - from, end - at);
+    read_window(window, window_tokens, window_opens);
+    std::copy_n(window_tokens.begin() + from, count, tokens.begin() + (at - begin));
+    if (!opens_document.empty())
+      std::copy_n(window_opens.begin() + from, count, opens_document.begin() + (at - begin));
+    at += count;
+  }
+}
+
+}  // namespace tessera

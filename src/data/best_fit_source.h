@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents of a source in another order, so that windows of seq tokens hold them whole: the
+// longest first, each into the fullest window that has room for it (best-fit decreasing). Those
+// that begin among the held-out tokens share no window with the others. The order follows from the
+// source, seq and held_out alone.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "data/token_source.h"
+
+namespace tessera {
+
+// A document longer than seq is cut into windows and a rest. Room that is left is filled with
+// tokens that are documents of their own, and so have no label.
+class BestFitSource : public TokenSource {
+ public:
+  // Reads all of the source once, for its documents.
+  BestFitSource(std::unique_ptr<TokenSource> source, int64_t seq, double held_out = 0);
+
+  int64_t num_tokens() const override;  // of all windows, and the one behind the last
+  int64_t vocabulary_size() const override { return source_->vocabulary_size(); }
+  void read(int64_t begin, std::span<int32_t> tokens,
+            std::span<uint8_t> opens_document) const override;
+  std::optional<int64_t> held_out_begin() const override { return held_out_begin_; }
+
+ private:
+  struct Piece {
+    int64_t begin, length;  // in the source
+  };
+  std::vector<Piece> find_pieces() const;
+  void pack(std::span<Piece> pieces);  // into new windows
+  void read_window(int64_t window, std::span<int32_t> tokens, std::span<uint8_t> opens) const;
+
+  std::unique_ptr<TokenSource> source_;
+  int64_t seq_;
+  std::vector<std::vector<Piece>> windows_;
+  std::optional<int64_t> held_out_begin_;
+};
+
+}  // namespace tessera

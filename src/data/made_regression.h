@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data for the `mlp` model, made as it is read: x is normal, y a fixed function of x that a network
+// can learn (a few random directions of x, bent by tanh and mixed). Both have mean 0 and deviation
+// near 1.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/random.h"
+#include "data/batch.h"
+#include "data/token_sampler.h"
+
+namespace tessera {
+
+struct MadeRegressionOptions {
+  int64_t width = 0;  // of x and of y
+  uint64_t seed = 0;
+  DType dtype = DType::Fp32;   // Fp32, Fp64 or Bf16
+  Split split = Split::Train;  // held-out samples are draws that training never sees
+  int64_t samples_per_epoch = 65'536;
+};
+
+class MadeRegression : public SampleSource {
+ public:
+  explicit MadeRegression(MadeRegressionOptions options);
+
+  std::span<const InputField> fields() const override { return fields_; }
+  void fill(int64_t sample_index, Batch& batch, int64_t row) const override;
+
+ private:
+  MadeRegressionOptions options_;
+  RandomStream draws_;
+  std::vector<double> directions_;  // kDirections x width
+  std::vector<double> mixing_;      // width x kDirections
+  std::vector<InputField> fields_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model's tokens as people read them: by a tokenizer; as bytes where the model knows 256 tokens
+// and has no tokenizer; else as numbers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "tokenizer/tokenizer.h"
+
+namespace tessera {
+
+// data.tokenizer, else a tokenizer.json beside the token shards of data.path; empty: none.
+std::filesystem::path tokenizer_of_config(const Config& config);
+
+// Copies it into the folder of a run, so that `generate` finds it there; nothing where it is empty.
+void keep_tokenizer(const std::filesystem::path& tokenizer, const std::filesystem::path& folder);
+
+// The text with dots for what could upset a terminal: control characters, bytes that are no UTF-8.
+std::string printable(std::string_view text);
+
+class TokenText {
+ public:
+  // An empty path: no tokenizer. One with more tokens than the vocabulary is a UserError.
+  TokenText(const std::filesystem::path& tokenizer, int64_t vocabulary);
+
+  bool is_text() const { return tokenizer_ || vocabulary_ == kBytes; }
+  std::vector<int32_t> encode(std::string_view text) const;
+  std::string show(int32_t token) const;  // a number is followed by a space
+  // What a text begins behind: the end of a document, or of a line.
+  std::vector<int32_t> opening() const;
+
+ private:
+  static constexpr int64_t kBytes = 256;
+  std::optional<Tokenizer> tokenizer_;
+  int64_t vocabulary_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samples that a config asks for, training and held-out, and what they are read from.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "config/config.h"
+#include "data/batch.h"
+#include "data/token_source.h"
+#include "models/model_config.h"
+
+namespace tessera {
+
+struct TrainingData {
+  std::vector<std::unique_ptr<TokenSource>> tokens;  // one; several of a mixture; none for an mlp
+  std::unique_ptr<SampleSource> train;
+  std::unique_ptr<SampleSource> held_out;  // null when nothing is held out
+};
+
+TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision);
+
+}  // namespace tessera

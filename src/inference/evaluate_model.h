@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loss of a stored model on given samples: the mean over their labels.
+#pragma once
+
+#include <functional>
+
+#include "checkpoint/state_source.h"
+#include "config/config.h"
+#include "data/batch.h"
+
+namespace tessera {
+
+struct Evaluation {
+  double loss = 0;
+  int64_t samples = 0, labels = 0;
+  double seconds = 0;
+  int64_t planned_bytes = 0;  // of all ranks
+};
+
+// Runs as `config` says: precision, batch, mesh, device. On the first `samples` of the source;
+// `progress` hears after every batch how many are done.
+Evaluation evaluate_model(const StateSource& stored, const Config& config,
+                          const SampleSource& source, int64_t samples, bool averaged,
+                          const std::function<void(int64_t)>& progress = {});
+
+}  // namespace tessera

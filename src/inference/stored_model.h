@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model that lies in files, whoever wrote them: a checkpoint of ours or a folder of Hugging
+// Face's.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint/state_source.h"
+#include "config/config.h"
+#include "models/model_config.h"
+
+namespace tessera {
+
+// Of a step's folder, one file, a run's output folder (its newest valid checkpoint) or a folder of
+// Hugging Face's; verified.
+std::unique_ptr<StateSource> open_stored_model(const std::string& from);
+
+// That it was trained with; of another's model as much as can be known.
+Config config_of(const StateSource& stored);
+
+// Its tokenizer.json: the one `given`; the one in the output folder of its run, beside its file or
+// in its folder; the one that its config names. Empty: none.
+std::filesystem::path tokenizer_of(const StateSource& stored, const std::string& given);
+
+// All its fields, "model.layers=4" each: weaker settings for load_config.
+std::vector<std::string> model_settings(const ModelConfig& model);
+
+}  // namespace tessera

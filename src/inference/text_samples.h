@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents of a path (data/text_documents.h) as rows of tokens in their order. Every token of
+// a document but its first is a label once; a row sees nothing of the rows before it.
+#pragma once
+
+#include <filesystem>
+
+#include "data/row_samples.h"
+#include "data/token_text.h"
+
+namespace tessera {
+
+RowSamples text_samples(const std::filesystem::path& text, const TokenText& words, int64_t seq);
+
+// Of the text that the labels of the first rows stand for.
+int64_t label_bytes(const RowSamples& samples, int64_t rows, const TokenText& words);
+
+}  // namespace tessera

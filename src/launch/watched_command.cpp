@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/watched_command.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <optional>
+
+#include "core/error.h"
+#include "system/process_tree.h"
+#include "system/seconds_since.h"
+
+namespace tessera {
+namespace {
+
+using Moment = std::chrono::steady_clock::time_point;
+
+constexpr double kLookSeconds = 0.25;
+// `timeout`, shells and schedulers send one request both to a process and to its group; and a
+// command that ends well needs a moment.
+constexpr double kSameMomentSeconds = 1;
+constexpr double kLongestDyingSeconds = 5;  // one that waits for a disk cannot be killed
+
+bool lies_back(const std::optional<Moment>& moment) {
+  return moment && seconds_since(*moment) > kSameMomentSeconds;
+}
+
+void kill_with_descendants(pid_t command) {
+  const std::vector<pid_t> descendants = descendants_of(command);
+  kill(-command, SIGKILL);
+  kill(command, SIGKILL);
+  for (const pid_t process : descendants) kill(process, SIGKILL);
+}
+
+// Who loses its parent becomes a child of this process, so nobody can escape.
+void kill_children() {
+  const Moment begin = std::chrono::steady_clock::now();
+  for (std::vector<pid_t> left = children_of(getpid());
+       !left.empty() && seconds_since(begin) < kLongestDyingSeconds; left = children_of(getpid())) {
+    for (const pid_t process : left) kill(process, SIGKILL);
+    usleep(1000);
+    for (const pid_t process : left) waitpid(process, nullptr, WNOHANG);
+  }
+}
+
+}  // namespace
+
+bool asks_to_stop(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGUSR2;
+}
+
+int CommandEnd::code() const {
+  if (killed && asked != 0) return 128 + asked;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string CommandEnd::text() const {
+  if (killed) return "did not end by itself when its ranks had, and was killed";
+  if (WIFSIGNALED(status))
+    return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+}
+
+pid_t start_command(const std::vector<std::string>& command, const std::vector<std::string>& unset,
+                    const BlockedSignals& signals, bool is_launcher) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw user_error("cannot start {}: the system gives no process", command.front());
+  if (child > 0) return child;
+  // It must not outlive its supervisor, whatever happens to that one.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  setpgid(0, 0);  // a terminal's signals come through the supervisor alone
+  for (const std::string& variable : unset) unsetenv(variable.c_str());
+  signals.restore();
+  sigset_t none;
+  sigemptyset(&none);
+  if (is_launcher) pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  execvp(arguments.front(), arguments.data());
+  _exit(127);
+}
+
+CommandEnd watch_command(pid_t command, const BlockedSignals& signals, const CommandWatch& watch) {
+  CommandEnd end;
+  std::optional<Moment> asked_at, over_at;
+  while (waitpid(command, &end.status, WNOHANG) != command) {
+    const int signal = signals.next_within(kLookSeconds);
+    if (!over_at && watch.over && watch.over(command)) over_at = std::chrono::steady_clock::now();
+    bool kill_now = over_at && seconds_since(*over_at) > watch.seconds_to_end;
+    if (signal == SIGUSR1) {
+      kill(command, signal);
+    } else if (asks_to_stop(signal)) {
+      // A terminal that goes away may say so several times.
+      const bool insists = signal == SIGINT || signal == SIGTERM;
+      kill_now = kill_now || (insists && (lies_back(asked_at) || lies_back(over_at)));
+      if (!asked_at) kill(command, watch.stop_signal == 0 ? signal : watch.stop_signal);
+      if (!asked_at) asked_at = std::chrono::steady_clock::now();
+      end.asked = signal;
+    }
+    if (!kill_now) continue;
+    end.killed = true;
+    kill_with_descendants(command);
+  }
+  kill(-command, SIGKILL);  // whatever it may have left of its group
+  kill_children();
+  return end;
+}
+
+}  // namespace tessera

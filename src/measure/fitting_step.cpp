@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/fitting_step.h"
+
+#include "config/model_of_config.h"
+#include "config/training_options.h"
+#include "exec/device_executor.h"
+#include "models/build_model.h"
+
+namespace tessera {
+namespace {
+
+double gigabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
+
+Compiled compiled_step(const Config& config) {
+  const ModelConfig model = model_of_config(config);
+  return compile(build_model(model, microbatch_shape(config, model), precision_of_config(config),
+                             HeadKind::Loss),
+                 training_options(config, plan_of_config(config, model), 1));
+}
+
+std::string change_text(const Config& from, const Config& to) {
+  std::string text;
+  if (to.train.microbatches != from.train.microbatches)
+    text = fmt::format("train.microbatches = {}", to.train.microbatches);
+  if (to.plan.recompute != from.plan.recompute)
+    text +=
+        fmt::format("{}plan.recompute = \"{}\"", text.empty() ? "" : " with ", to.plan.recompute);
+  return text;
+}
+
+}  // namespace
+
+std::string fitting_change(const Config& config, int64_t limit_bytes,
+                           const BytesOfPrograms& bytes) {
+  Config tried = config;
+  for (const std::string& recompute : {config.plan.recompute, std::string("block")}) {
+    tried.plan.recompute = recompute;
+    for (int64_t count = config.train.microbatches; count <= config.train.batch; count *= 2) {
+      tried.train.microbatches = count;
+      const std::string change = change_text(config, tried);
+      if (change.empty()) continue;
+      try {
+        const int64_t needed = bytes(compiled_step(tried).programs);
+        if (needed <= limit_bytes)
+          return fmt::format("{} would need {:.2f} GB", change, gigabytes(needed));
+      } catch (const UserError&) {
+        break;  // the batch, or a rank's share of it, does not divide so
+      }
+    }
+  }
+  return "";
+}
+
+std::unique_ptr<Executor> make_fitting_cuda_executor(const Config& config,
+                                                     std::vector<Program> programs,
+                                                     RankObserver observer) {
+  try {
+    return make_cuda_executor(std::move(programs), {.observer = std::move(observer)});
+  } catch (const GpuMemoryError& error) {
+    const std::string change = fitting_change(config, error.free_bytes(), cuda_bytes);
+    throw user_error("{}", error.message())
+        .help(change.empty() ? "use a smaller batch, sequence or model: more microbatches and "
+                               "rebuilt blocks are not enough"
+                             : change);
+  }
+}
+
+}  // namespace tessera

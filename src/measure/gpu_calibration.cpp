@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kernel of made-up models by itself on the GPU, and their whole steps, in bf16 and, where
+// the GPU has it, in fp8, into a cluster of one GPU. In a step a large model's kernels take longer
+// than by themselves, because the GPU is warmer, a small one's less, because they find data in the
+// cache: they are stretched alike to fill it.
+#include <array>
+#include <chrono>
+#include <functional>
+#include <numeric>
+
+#include "compiler/compile.h"
+#include "config/model_of_config.h"
+#include "config/plan_of_config.h"
+#include "config/training_options.h"
+#include "core/statistics.h"
+#include "data/random_batch.h"
+#include "exec/device_executor.h"
+#include "exec/gpu_matmul.h"
+#include "exec/kernel_times.h"
+#include "measure/calibrate.h"
+#include "measure/efficiency_samples.h"
+#include "measure/made_model.h"
+#include "measure/step_floor.h"
+#include "models/build_model.h"
+#include "system/seconds_since.h"
+
+namespace tessera {
+namespace {
+
+// One layer each is enough: like layers have like kernels.
+constexpr std::array kMadeModels{
+    MadeModel{"tiny", 4, 256, 4, 2, 704, 1000, 2, 256},
+    MadeModel{"gpt2-124m", 1, 384, 6, 6, 1536, 9000, 8, 512},
+    MadeModel{"gpt2-124m", 1, 640, 10, 10, 2560, 30000, 16, 768},
+    MadeModel{"gpt2-124m", 1, 896, 14, 14, 3584, 40000, 48, 896},
+    MadeModel{"gpt2-124m", 1, 1408, 22, 22, 5632, 45000, 24, 1280},
+    MadeModel{"qwen3-0.6b", 1, 1152, 18, 6, 3456, 70000, 8, 1536},
+    MadeModel{"llama3-1b", 1, 1536, 24, 6, 6144, 60000, 8, 2048},
+    MadeModel{"llama3-1b", 1, 2560, 40, 10, 9216, 100000, 6, 5120},
+    MadeModel{"llama3-1b", 1, 3328, 26, 13, 10240, 90000, 2, 3072},
+    MadeModel{"llama3-1b", 1, 5120, 40, 8, 16384, 110000, 3, 3072},
+    MadeModel{"mlp", 3, 1152, 0, 0, 0, 0, 8192, 1},
+    MadeModel{"mlp", 3, 4608, 0, 0, 0, 0, 4096, 1},
+};
+constexpr size_t kQuickModels = 2;
+
+struct TimedModel {
+  std::vector<KernelTime> kernels;
+  double step_seconds = 0;
+
+  double kernel_seconds() const {
+    return std::accumulate(
+        kernels.begin(), kernels.end(), 0.0,
+        [](double sum, const KernelTime& each) { return sum + each.calls * each.seconds; });
+  }
+};
+
+// By the GPU's clock, when it is as warm as steps make it.
+double step_seconds(Executor& executor) {
+  constexpr double kWarmSeconds = 1, kMeasuredSeconds = 0.5;
+  std::vector<double> steps;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int step = 1; seconds_since(begin) < kWarmSeconds + kMeasuredSeconds; ++step) {
+    executor.write_step("learning_rate", 1e-4);
+    executor.write_step("step", step);
+    executor.run("train_step");
+    const double seconds = executor.rank_times().front().run_seconds;
+    if (step > 3 && seconds_since(begin) > kWarmSeconds) steps.push_back(seconds);
+  }
+  return median(steps);
+}
+
+TimedModel timed(const MadeModel& made, Precision precision) {
+  const Config config = config_of(made, {fmt::format("train.precision={}", name(precision))});
+  const ModelConfig model = model_of_config(config);
+  Compiled compiled =
+      compile(build_model(model, microbatch_shape(config, model), precision, HeadKind::Loss),
+              training_options(config, plan_of_config(config, model), 1));
+  TimedModel result{
+      .kernels = time_cuda_kernels(compiled.program(), "train_step", [](OpKind) { return true; })};
+  std::erase_if(result.kernels, [](const KernelTime& each) { return each.seconds == 0; });
+  const std::unique_ptr<Executor> executor = make_cuda_executor(std::move(compiled.programs));
+  initialise_states(*executor, 1);
+  write_random_batch(*executor, model.vocabulary);
+  result.step_seconds = step_seconds(*executor);
+  return result;
+}
+
+double fp8_matmul_rate() {
+  constexpr int64_t kSize = 8192;
+  const GpuMatmul square{.shape = {.m = kSize, .n = kSize, .k = kSize}, .fp8 = true};
+  return square.shape.flops() / gpu_matmul_seconds({&square, 1}).front();
+}
+
+Device measured_gpu(const GpuFacts& facts) {
+  Device device{.name = facts.name,
+                .memory_bytes = {facts.memory_bytes, "the driver"},
+                .memory_bandwidth = {measure_cuda_copy_rate(), "measured, a copy of 1 GiB"},
+                .launch_seconds = {0, "within the kernels' seconds"},
+                .overlap_slowdown = {0.1, "assumed"}};
+  const std::string source = "measured, a large matmul";
+  // bf16 on a cool GPU, as ever: fp8 heats it.
+  for (const DType dtype : {DType::Bf16, DType::Fp32, DType::Fp64})
+    device.peak_flops.push_back({arithmetic_of(dtype), {measure_cuda_matmul_rate(dtype), source}});
+  if (facts.has_fp8) device.peak_flops.push_back({Arithmetic::Fp8, {fp8_matmul_rate(), source}});
+  return device;
+}
+
+// Kernels by themselves, stretched to fill the step. In fp8 only its products are new.
+void add_samples(const TimedModel& model, const KernelCost& kernels,
+                 const std::function<bool(OpKind)>& wanted, EfficiencySamples& samples) {
+  const double stretch = model.step_seconds / model.kernel_seconds();
+  for (const KernelTime& each : model.kernels)
+    if (wanted(each.op))
+      samples.add(kernels, {each.op, each.attributes, each.operands, each.results},
+                  stretch * each.seconds);
+}
+
+}  // namespace
+
+Cluster calibrate_gpu(const CalibrateOptions& options) {
+  const auto say = [&](std::string_view text) {
+    if (options.progress) options.progress(text);
+  };
+  say("peaks of the GPU");
+  const GpuFacts facts = gpu_facts();
+  Cluster cluster{.name = options.name, .calibrated = true, .device = measured_gpu(facts)};
+  cluster.levels = {{.name = "gpu",
+                     .ranks = 1,
+                     .bandwidth = {cluster.device.memory_bandwidth.value, "one GPU: not used"},
+                     .latency_seconds = {0, "one GPU: not used"}}};
+  const KernelCost kernels(cluster, {});
+  EfficiencySamples samples;
+  const size_t count = options.quick ? kQuickModels : kMadeModels.size();
+  for (size_t i = 0; i < count; ++i) {
+    say(fmt::format("kernels of model {} of {}", i + 1, count));
+    const auto measure = [&](Precision precision, const std::function<bool(OpKind)>& wanted) {
+      const TimedModel model = timed(kMadeModels[i], precision);
+      say(fmt::format("  a step in {} takes {:.3f} times its kernels", name(precision),
+                      model.step_seconds / model.kernel_seconds()));
+      add_samples(model, kernels, wanted, samples);
+    };
+    measure(DType::Bf16, [](OpKind) { return true; });
+    if (facts.has_fp8)
+      measure({DType::Bf16, false, true}, [](OpKind op) { return op == OpKind::matmul_fp8; });
+  }
+  samples.add_tables({.threads = 0, .ranks = 0}, cluster.efficiencies);
+  cluster.efficiencies.push_back(other_table(cluster.efficiencies));
+  return cluster;
+}
+
+}  // namespace tessera

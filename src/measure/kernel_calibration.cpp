@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/kernel_calibration.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "compiler/compile.h"
+#include "config/model_of_config.h"
+#include "config/plan_of_config.h"
+#include "config/training_options.h"
+#include "core/statistics.h"
+#include "data/random_batch.h"
+#include "exec/mesh_executor.h"
+#include "measure/efficiency_samples.h"
+#include "measure/made_model.h"
+#include "measure/step_floor.h"
+#include "models/build_model.h"
+#include "program/buffer_types.h"
+#include "system/seconds_since.h"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// From caches to memory, from short rows to long ones. The axis is that of two ranks, so that ops
+// of every kind of mesh are seen.
+constexpr std::array kMadeModels{
+    MadeModel{"gpt2-124m", 2, 96, 3, 3, 384, 600, 4, 40, "dp"},
+    MadeModel{"gpt2-124m", 2, 320, 5, 5, 1280, 5000, 4, 144, "cp"},
+    MadeModel{"gpt2-124m", 1, 224, 7, 7, 896, 12000, 4, 96, "dp"},
+    MadeModel{"gpt2-124m", 1, 576, 18, 18, 2304, 20000, 4, 80, "tp"},
+    MadeModel{"gpt2-124m", 1, 896, 14, 14, 3584, 40000, 4, 120, "tp"},
+    MadeModel{"tiny", 2, 96, 6, 2, 288, 320, 8, 96, "tp"},
+    MadeModel{"tiny", 2, 288, 9, 3, 800, 3000, 4, 320, "cp"},
+    MadeModel{"tiny", 1, 192, 3, 3, 512, 900, 4, 272, "cp"},
+    MadeModel{"qwen3-0.6b", 1, 384, 3, 3, 1200, 9000, 4, 200, "dp"},
+    MadeModel{"tiny", 1, 640, 10, 5, 1700, 400, 4, 640, "cp"},
+    MadeModel{"mlp", 4, 200, 0, 0, 0, 0, 48, 1, "dp"},
+    MadeModel{"mlp", 3, 400, 0, 0, 0, 0, 16, 1, "tp"},
+    MadeModel{"mlp", 4, 600, 0, 0, 0, 0, 96, 1, "tp"},
+    MadeModel{"mlp", 3, 900, 0, 0, 0, 0, 160, 1, "dp"},
+    MadeModel{"mlp", 3, 1300, 0, 0, 0, 0, 320, 1, "dp"},
+    MadeModel{"mlp", 3, 2000, 0, 0, 0, 0, 40, 1, "tp"},
+};
+
+constexpr int64_t kQuickWidth = 200;
+constexpr int kRounds = 3;  // over all models: a slow moment of the machine spoils few samples
+
+Config config_of(const MadeModel& model, const RankLoad& load) {
+  std::vector<std::string> settings{fmt::format("train.threads={}", load.threads * load.ranks)};
+  if (load.ranks > 1)
+    settings.push_back(fmt::format("mesh={}={}", load.ranks == 2 ? model.axis : "dp", load.ranks));
+  return config_of(model, std::move(settings));
+}
+
+class MadeRun {
+ public:
+  MadeRun(const MadeModel& model, const RankLoad& load) : load_(load) {
+    const Config config = config_of(model, load);
+    const ModelConfig sizes = model_of_config(config);
+    const CompileOptions options =
+        training_options(config, plan_of_config(config, sizes), load.threads);
+    std::vector<Program> programs =
+        compile(build_model(sizes, microbatch_shape(config, sizes), precision_of_config(config),
+                            HeadKind::Loss),
+                options)
+            .programs;
+    seen_.reserve(1 << 16);
+    executor_ = make_cpu_executor(
+        std::move(programs),
+        {.threads = load.threads,
+         .observer = [this](int rank, const InstructionEvent& event) { observe(rank, event); }});
+    initialise_states(*executor_, 1);
+    write_random_batch(*executor_, sizes.vocabulary);
+  }
+
+  // Adds to the samples; returns the seconds between two kernels.
+  double measure(const Cluster& device, EfficiencySamples& samples) {
+    run_step();
+    run_step();
+    seen_.clear();
+    constexpr double kLongSeconds = 0.2;
+    double wall = 0;
+    for (int i = 0; i < 4 && (i < 1 || wall < kLongSeconds); ++i) wall += run_step();
+    double inside = 0;
+    const KernelCost kernels(device, load_);
+    for (const Seen& seen : seen_) {
+      inside += seen.seconds;
+      add(seen, kernels, samples);
+    }
+    return std::max(0.0, wall - inside) / static_cast<double>(seen_.size());
+  }
+
+ private:
+  struct Seen {
+    const ProgramClass* program_class;
+    const Instruction* instruction;
+    double seconds;
+  };
+
+  void observe(int rank, const InstructionEvent& event) {
+    if (rank != 0) return;
+    if (!event.finished) {
+      begin_ = Clock::now();
+      return;
+    }
+    const double seconds = seconds_since(begin_);
+    seen_.push_back({&event.program_class, &event.instruction, seconds});
+  }
+
+  double run_step() {
+    const auto begin = Clock::now();
+    executor_->write_step("learning_rate", 1e-4);
+    executor_->write_step("step", ++step_);
+    executor_->run("train_step");
+    return seconds_since(begin);
+  }
+
+  static void add(const Seen& seen, const KernelCost& kernels, EfficiencySamples& samples) {
+    const Instruction& instruction = *seen.instruction;
+    if (instruction.op == OpKind::wait || op_def(instruction.op).communicates) return;
+    const std::vector<TensorType> operands = types_of(*seen.program_class, instruction.operands);
+    const std::vector<TensorType> results = types_of(*seen.program_class, instruction.results);
+    samples.add(kernels, {instruction.op, instruction.attributes, operands, results}, seen.seconds);
+  }
+
+  RankLoad load_;
+  std::vector<Seen> seen_;
+  std::unique_ptr<Executor> executor_;
+  Clock::time_point begin_{};
+  int step_ = 0;
+};
+
+}  // namespace
+
+KernelCalibration calibrate_kernels(const Cluster& device, int cores, bool quick,
+                                    const std::function<void(std::string_view)>& progress) {
+  std::vector<RankLoad> loads{{.threads = 1, .ranks = 1}};
+  if (cores > 1) {
+    loads.push_back({.threads = cores, .ranks = 1});
+    loads.push_back({.threads = 1, .ranks = 2});
+    if (cores >= 4) loads.push_back({.threads = 1, .ranks = 4});
+  }
+  std::vector<EfficiencySamples> samples(loads.size());
+  std::vector<double> launches;
+  const int rounds = quick ? 1 : kRounds;
+  for (int round = 0; round < rounds; ++round)
+    for (size_t i = 0; i < kMadeModels.size(); ++i) {
+      if (quick && kMadeModels[i].width > kQuickWidth) continue;
+      progress(fmt::format("kernels, round {} of {}: model {} of {}", round + 1, rounds, i + 1,
+                           kMadeModels.size()));
+      for (size_t l = 0; l < loads.size(); ++l) {
+        const double launch = MadeRun(kMadeModels[i], loads[l]).measure(device, samples[l]);
+        if (loads[l].ranks == 1) launches.push_back(launch);
+      }
+    }
+  KernelCalibration result;
+  for (size_t l = 0; l < loads.size(); ++l) samples[l].add_tables(loads[l], result.tables);
+  result.tables.push_back(other_table(result.tables));
+  result.launch_seconds = median(launches);
+  return result;
+}
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each model of a family would need in a rank's memory, planned with a config's mesh and plan,
+// batch, precision and optimizer, and with the snapshot for its checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace tessera {
+
+struct FamilyMember {
+  std::string preset;
+  int64_t peak_bytes = 0;    // of the rank that needs most
+  std::string refusal = {};  // why the plan does not suit it; empty: it does
+
+  bool fits(int64_t memory) const { return refusal.empty() && peak_bytes <= memory; }
+};
+
+// The presets of the config's family, smallest first; behind them those that the plan does not
+// suit.
+std::vector<FamilyMember> family_members(const Config& config);
+
+}  // namespace tessera

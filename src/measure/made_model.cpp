@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/made_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+
+Config config_of(const MadeModel& model, std::vector<std::string> settings) {
+  const auto set = [&](std::string_view key, int64_t value) {
+    if (value > 0) settings.push_back(fmt::format("model.{}={}", key, value));
+  };
+  settings.insert(settings.begin(), {fmt::format("model.preset={}", model.preset),
+                                     fmt::format("train.batch={}", model.batch)});
+  set("layers", model.layers);
+  set("width", model.width);
+  set("heads", model.heads);
+  set("kv_heads", model.kv_heads);
+  set("mlp_size", model.mlp_size);
+  set("vocabulary", model.vocabulary);
+  if (model.heads > 0) {
+    set("head_size", model.width / model.heads / 2 * 2);
+    set("context", std::max<int64_t>(model.seq, 1024));
+    settings.push_back(fmt::format("train.seq={}", model.seq));
+  }
+  return parse_config("", "calibrate", settings);
+}
+
+}  // namespace tessera

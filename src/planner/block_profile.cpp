@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/block_profile.h"
+
+#include <algorithm>
+
+#include "compiler/compile.h"
+#include "ir/gradient_phase.h"
+#include "models/build_model.h"
+#include "sim/routine_seconds.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kFewLayers = 2;
+
+Compiled compile_few_layers(const PlanTask& task, const Candidate& few, int values) {
+  ModelConfig model = task.model;
+  model.layers = std::min<int64_t>(model.layers, std::max(kFewLayers, few.pp));
+  const BatchShape shape{.batch = few.microbatch * few.dp * few.fsdp, .seq = task.seq};
+  CompileOptions options{.training = true,
+                         .optimizer = task.optimizer,
+                         .plan = plan_of(few, model, task.precision),
+                         .profile = {.threads = task.threads_per_rank()},
+                         .microbatches = few.pp,
+                         .check = false};
+  if (few.recompute == RecomputeKind::Fit)
+    options.plan.recompute = {.kind = RecomputeKind::Values, .values = values};
+  return compile(build_model(model, shape, task.precision, HeadKind::Loss), options);
+}
+
+bool in_forward_or_backward(Phase phase) {
+  return phase == Phase::Forward || phase == Phase::Recompute || makes_gradients(phase);
+}
+
+int64_t scratch_of(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Node& node : graph.nodes()) {
+    if (!in_forward_or_backward(node.phase)) continue;
+    bytes = std::max(bytes, node.workspace.offset + node.workspace.bytes);
+    for (const ValueId result : node.results)
+      if (const Location& at = graph.value(result).location; at.lifetime == Lifetime::Scratch)
+        bytes = std::max(bytes, at.offset + at.bytes);
+  }
+  return bytes;
+}
+
+void add_bytes(const BlockClass& block_class, BlockProfile& profile) {
+  const Graph& graph = block_class.graph;
+  profile.kept_bytes = block_class.slot_bytes;
+  if (const GraphOutput* stream = graph.find_output(OutputKind::Stream))
+    profile.returned_bytes = align_up(graph.value(stream->value).type.bytes());
+  for (const GraphInput& input : graph.inputs()) {
+    const int64_t bytes = graph.value(input.value).type.bytes();
+    if (input.kind == InputKind::Stream) profile.stream_bytes = bytes;
+    if (!input.flat) continue;
+    const FlatRole role = input.flat->role;
+    if (role == FlatRole::Weights)
+      profile.weight_bytes += bytes;
+    else if (role == FlatRole::Gradient)
+      profile.gradient_bytes += bytes;
+    else if (role != FlatRole::Reduced)
+      profile.optimizer_bytes += bytes;
+  }
+}
+
+// Calls `visit` with the program and the number of one block of every class.
+template <typename Visit>
+void for_each_class(const std::vector<Program>& programs, Visit&& visit) {
+  std::map<std::string, bool> seen;
+  for (const Program& program : programs)
+    for (int block = 0; block < static_cast<int>(program.blocks.size()); ++block)
+      if (const std::string& name =
+              program.class_of(program.blocks[static_cast<size_t>(block)]).name;
+          !std::exchange(seen[name], true))
+        visit(name, program, block);
+}
+
+}  // namespace
+
+bool splits_backward(const Candidate& candidate) {
+  return candidate.pp > 1 && candidate.schedule.starts_with("zb_");
+}
+
+// Where ranks share cores their number counts.
+Candidate shape_of(const PlanTask& task, const Candidate& candidate) {
+  const bool shared = task.cluster.device.cores > 0, split = splits_backward(candidate);
+  Candidate few{.pp = !split   ? 1
+                      : shared ? candidate.pp
+                               : kFewLayers,
+                .cp = candidate.cp,
+                .tp = candidate.tp,
+                .microbatch = candidate.microbatch,
+                .recompute = candidate.recompute,
+                .schedule = split ? "zb_h1" : "1f1b",
+                .context = candidate.context};
+  if (shared) few.dp = task.ranks / few.ranks();
+  return few;
+}
+
+Candidate states_of(const PlanTask& task, const Candidate& candidate) {
+  Candidate few{.dp = candidate.dp,
+                .fsdp = candidate.fsdp,
+                .cp = candidate.cp,
+                .tp = candidate.tp,
+                .zero = candidate.zero,
+                .context = candidate.context};
+  if (task.cluster.device.cores > 0) few.dp *= candidate.pp;
+  return few;
+}
+
+ShapeProfile profile_shape(const PlanTask& task, const Candidate& shape, int values) {
+  const Compiled compiled = compile_few_layers(task, shape, values);
+  ShapeProfile profile;
+  profile.rebuilt_values = rebuilt_values(compiled);
+  for (const BlockClass& block_class : compiled.module.classes) {
+    add_bytes(block_class, profile.blocks[block_class.name]);
+    profile.scratch_bytes = std::max(profile.scratch_bytes, scratch_of(block_class.graph));
+  }
+  for_each_class(compiled.programs, [&](const auto& name, const Program& program, int block) {
+    const auto seconds = [&](RoutineKind routine) {
+      return routine_seconds(program, task.cluster, block, routine).alone;
+    };
+    BlockProfile& own = profile.blocks.at(name);
+    own.forward = seconds(RoutineKind::Forward);
+    own.input_grad = seconds(RoutineKind::Recompute) + seconds(RoutineKind::Backward) +
+                     seconds(RoutineKind::InputGrad);
+    own.weight_grad = seconds(RoutineKind::WeightGrad);
+  });
+  return profile;
+}
+
+ByClass<StateProfile> profile_states(const PlanTask& task, const Candidate& states) {
+  const Compiled compiled = compile_few_layers(task, states, 0);
+  ByClass<StateProfile> profiles;
+  for_each_class(compiled.programs, [&](const auto& name, const Program& program, int block) {
+    const auto seconds = [&](RoutineKind routine) {
+      return routine_seconds(program, task.cluster, block, routine);
+    };
+    const RoutineSeconds reduce = seconds(RoutineKind::Reduce);
+    profiles[name] = {
+        .travel = reduce.left_under_way,
+        .settle = reduce.alone + seconds(RoutineKind::Settle).alone,
+        .gather = seconds(RoutineKind::Gather).left_under_way,
+        .update = seconds(RoutineKind::Norm).alone + seconds(RoutineKind::Update).alone};
+  });
+  return profiles;
+}
+
+}  // namespace tessera

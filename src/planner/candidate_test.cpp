@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/candidate.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "planner/enumerate.h"
+#include "planner/recipe.h"
+#include "planner/testing/small_task.h"
+
+namespace tessera {
+namespace {
+
+TEST(Candidate, ReadsBackAsItIsWritten) {
+  Candidate candidate{.pp = 2,
+                      .fsdp = 4,
+                      .tp = 8,
+                      .microbatch = 2,
+                      .zero = 1,
+                      .recompute = RecomputeKind::Blocks,
+                      .schedule = "interleaved_1f1b",
+                      .chunks = 4};
+  EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
+  for (const int every : {0, 3}) {
+    candidate.every = every;
+    EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate) << to_string(candidate);
+  }
+  candidate = {.cp = 4, .recompute = RecomputeKind::Fit, .context = ContextKind::Ulysses};
+  EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
+}
+
+TEST(Candidate, KeepsTheKnobsThatAreNotNamedButNoAxis) {
+  const Candidate base{.pp = 2, .tp = 4, .microbatch = 2, .recompute = RecomputeKind::Blocks};
+  const Candidate candidate = parse_candidate("mesh=tp=2 recompute=attention", base);
+  EXPECT_EQ(candidate.pp, 1);
+  EXPECT_EQ(candidate.tp, 2);
+  EXPECT_EQ(candidate.microbatch, 2);
+  EXPECT_EQ(candidate.recompute, RecomputeKind::Attention);
+  EXPECT_THROW(parse_candidate("tp=2,recompute=some", base), UserError);
+}
+
+TEST(Enumeration, SaysWhichSizesDoNotDivide) {
+  const PlanTask task = preset_task("llama3-8b", 8, 8, 2048);
+  EXPECT_EQ(why_not_divisible(task, {.dp = 4})->reason,
+            "pp x dp x fsdp x cp x tp is 4, not 8 ranks");
+  const auto batch = why_not_divisible(task, {.fsdp = 8, .microbatch = 2, .zero = 3});
+  EXPECT_EQ(batch->obstacle, Obstacle::Batch);
+  EXPECT_EQ(batch->reason, "microbatch x dp x fsdp (2 x 1 x 8 = 16) does not divide the batch (8)");
+  EXPECT_FALSE(why_not_divisible(task, {.fsdp = 8, .zero = 3}));
+}
+
+TEST(Enumeration, HasAllAxesAndOnlyWhatDivides) {
+  const PlanTask task = preset_task("llama3-8b", 8, 64, 4096);
+  const Enumeration all = enumerate(task);
+  bool dp = false, fsdp = false, cp = false, tp = false, pp = false;
+  for (const Candidate& candidate : all.possible) {
+    ASSERT_FALSE(why_not_divisible(task, candidate)) << to_string(candidate);
+    dp |= candidate.dp == 8;
+    fsdp |= candidate.fsdp == 8;
+    cp |= candidate.cp == 4;
+    tp |= candidate.tp == 8;
+    pp |= candidate.pp == 8;
+  }
+  EXPECT_TRUE(dp && fsdp && cp && tp && pp);
+  EXPECT_GT(all.dropped.at(Obstacle::Batch), 0);
+}
+
+// Each limit holds at its own number and not at the one beside it.
+TEST(Enumeration, HasItsLimitsWhereItSaysTheyAre) {
+  const auto obstacle = [](int64_t batch, const Candidate& candidate) -> std::string_view {
+    const PlanTask task = preset_task("llama3-8b", candidate.ranks(), batch, 8192);
+    const auto why = why_not_divisible(task, candidate);
+    return why ? name(why->obstacle) : "";
+  };
+  EXPECT_EQ(obstacle(1, {.tp = 8}), "");  // a node
+  EXPECT_EQ(obstacle(1, {.tp = 16}), "tp");
+  EXPECT_EQ(obstacle(1, {.cp = 8}), "");  // 1024 tokens to a rank
+  EXPECT_EQ(obstacle(1, {.cp = 16}), "cp");
+  EXPECT_EQ(obstacle(8, {.pp = 8}), "");  // as many microbatches as stages
+  EXPECT_EQ(obstacle(7, {.pp = 8}), "pp");
+  EXPECT_EQ(obstacle(34, {.pp = 34}), "");  // 32 layers, embedding and head
+  EXPECT_EQ(obstacle(35, {.pp = 35}), "pp");
+  EXPECT_EQ(obstacle(7, {.pp = 4, .schedule = "zb_h2"}), "");
+  EXPECT_EQ(obstacle(6, {.pp = 4, .schedule = "zb_h2"}), "pp");
+  EXPECT_EQ(obstacle(8, {.pp = 4, .schedule = "interleaved_1f1b", .chunks = 2}), "");
+  EXPECT_EQ(obstacle(6, {.pp = 4, .schedule = "interleaved_1f1b", .chunks = 2}), "pp");
+  EXPECT_EQ(obstacle(1024, {}), "");  // microbatches
+  EXPECT_EQ(obstacle(1025, {}), "batch");
+  int64_t largest = 0;
+  for (const Candidate& candidate : enumerate(preset_task("llama3-8b", 2, 64, 2048)).possible)
+    largest = std::max(largest, candidate.microbatch);
+  EXPECT_EQ(largest, 16);
+}
+
+TEST(Recipe, GrowsFromDataParallelToAllAxes) {
+  const auto first = [](std::string_view preset, int ranks, int64_t seq, double parameters) {
+    return make_recipe(preset_task(preset, ranks, ranks, seq), parameters).candidates.front();
+  };
+  EXPECT_EQ(first("gpt2-124m", 64, 1024, 124e6), (Candidate{.dp = 64}));
+  EXPECT_EQ(first("llama3-8b", 64, 8192, 8e9), (Candidate{.fsdp = 64, .zero = 3}));
+  EXPECT_EQ(first("llama3-8b", 256, 8192, 8e9), (Candidate{.dp = 32, .fsdp = 8, .zero = 3}));
+  EXPECT_EQ(first("llama3-70b", 512, 8192, 70e9), (Candidate{.fsdp = 64, .tp = 8, .zero = 1}));
+  EXPECT_EQ(first("llama3-8b", 64, 32768, 8e9),
+            (Candidate{.fsdp = 2, .cp = 4, .tp = 8, .zero = 1}));
+}
+
+TEST(Recipe, SaysWhatDoesNotDivide) {
+  const Recipe recipe = make_recipe(preset_task("llama3-8b", 64, 96, 8192), 8e9);
+  EXPECT_TRUE(recipe.candidates.empty());
+  EXPECT_EQ(recipe.indivisible,
+            "fsdp=64 zero=3 microbatch=1 recompute=none: microbatch x dp x fsdp (1 x 1 x 64 = 64) "
+            "does not divide the batch (96)");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/divisible.h"
+
+#include <numeric>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLeastTokens = 1024;  // of one rank of a split sequence
+constexpr int64_t kMostMicrobatches = 1024;
+
+using Reason = std::optional<std::string>;
+
+Reason why_not_tensor(const PlanTask& task, const Candidate& candidate) {
+  const ModelConfig& model = task.model;
+  const int tp = candidate.tp, node = task.cluster.levels.front().ranks;
+  if (tp > node)
+    return fmt::format("tp ({}) leaves the {} of {} ranks", tp, task.cluster.levels.front().name,
+                       node);
+  if (model.mlp_size % tp != 0)
+    return fmt::format("tp ({}) does not divide mlp ({})", tp, model.mlp_size);
+  if (model.family == Family::Mlp) return {};
+  const int64_t shared = std::gcd<int64_t>(tp, model.kv_heads);
+  if (model.heads / model.kv_heads % (tp / shared) != 0)
+    return fmt::format("tp ({}) does not divide heads ({}, kv_heads {})", tp, model.heads,
+                       model.kv_heads);
+  if (model.vocabulary % tp != 0)
+    return fmt::format("tp ({}) does not divide the vocabulary ({})", tp, model.vocabulary);
+  return {};
+}
+
+Reason why_not_context(const PlanTask& task, const Candidate& candidate) {
+  const int cp = candidate.cp, tp = candidate.tp;
+  if (task.model.family == Family::Mlp)
+    return cp > 1 ? Reason("cp splits the sequence, and an mlp has none") : std::nullopt;
+  if (task.seq % (cp * tp) != 0)
+    return fmt::format("cp x tp ({}) does not divide seq ({})", cp * tp, task.seq);
+  if (cp == 1) return {};
+  if (task.seq / cp < kLeastTokens)
+    return fmt::format("cp ({}) leaves {} tokens of {} to a rank, under {}", cp, task.seq / cp,
+                       task.seq, kLeastTokens);
+  if (candidate.context == ContextKind::Ring && task.seq % (2 * cp * tp) != 0)
+    return fmt::format("2 x cp x tp ({}) does not divide seq ({})", 2 * cp * tp, task.seq);
+  const int64_t left = task.model.kv_heads / std::gcd<int64_t>(tp, task.model.kv_heads);
+  if (candidate.context == ContextKind::Ulysses && left % cp != 0)
+    return fmt::format("cp ({}) does not divide the kv_heads that tp leaves ({}), as ulysses must",
+                       cp, left);
+  return {};
+}
+
+Reason why_not_pipeline(const PlanTask& task, const Candidate& candidate) {
+  const int64_t blocks = task.model.layers + 2, stages = int64_t{candidate.pp} * candidate.chunks;
+  if (stages > blocks)
+    return fmt::format("pp x chunks ({}) exceeds the model's {} blocks (embedding, layers, head)",
+                       stages, blocks);
+  const int64_t microbatches = candidate.microbatches(task.batch);
+  if (candidate.pp > 1 && microbatches < candidate.pp)
+    return fmt::format("{} microbatches do not fill a pipeline of {} stages", microbatches,
+                       candidate.pp);
+  if (candidate.schedule == "interleaved_1f1b" && microbatches % candidate.pp != 0)
+    return fmt::format("pp ({}) does not divide {} microbatches, as interleaved_1f1b wants",
+                       candidate.pp, microbatches);
+  if (candidate.schedule == "zb_h2" && microbatches < 2 * candidate.pp - 1)
+    return fmt::format("zb_h2 wants 2 pp - 1 = {} microbatches, not {}", 2 * candidate.pp - 1,
+                       microbatches);
+  return {};
+}
+
+Reason why_not_batch(const PlanTask& task, const Candidate& candidate) {
+  const int64_t at_once = candidate.microbatch * candidate.dp * candidate.fsdp;
+  if (task.batch % at_once != 0)
+    return fmt::format("microbatch x dp x fsdp ({} x {} x {} = {}) does not divide the batch ({})",
+                       candidate.microbatch, candidate.dp, candidate.fsdp, at_once, task.batch);
+  if (candidate.microbatches(task.batch) > kMostMicrobatches)
+    return fmt::format("{} microbatches: above {} nothing is gained",
+                       candidate.microbatches(task.batch), kMostMicrobatches);
+  return {};
+}
+
+Reason why_not_ranks(const PlanTask& task, const Candidate& candidate) {
+  if (candidate.ranks() == task.ranks) return {};
+  return fmt::format("pp x dp x fsdp x cp x tp is {}, not {} ranks", candidate.ranks(), task.ranks);
+}
+
+Reason why_not_zero(const PlanTask&, const Candidate& candidate) {
+  if (candidate.zero == 0 && candidate.fsdp > 1)
+    return fmt::format("fsdp ({}) shards states, and zero = 0 keeps them whole", candidate.fsdp);
+  if (candidate.zero > 0 && candidate.ranks() > 1 && candidate.dp * candidate.fsdp == 1)
+    return fmt::format("zero = {} shards states over fsdp or dp, and there is neither",
+                       candidate.zero);
+  return {};
+}
+
+struct Test {
+  Obstacle obstacle;
+  Reason (*why)(const PlanTask&, const Candidate&);
+};
+constexpr std::array<Test, kNumObstacles> kTests{{{Obstacle::Ranks, why_not_ranks},
+                                                  {Obstacle::Zero, why_not_zero},
+                                                  {Obstacle::Tensor, why_not_tensor},
+                                                  {Obstacle::Context, why_not_context},
+                                                  {Obstacle::Batch, why_not_batch},
+                                                  {Obstacle::Pipeline, why_not_pipeline}}};
+
+}  // namespace
+
+std::string_view name(Obstacle obstacle) {
+  constexpr std::array<std::string_view, kNumObstacles> kNames{"ranks", "zero",  "tp",
+                                                               "cp",    "batch", "pp"};
+  return kNames[static_cast<size_t>(obstacle)];
+}
+
+std::string_view summary(Obstacle obstacle) {
+  switch (obstacle) {
+    case Obstacle::Ranks:
+      return "the axes' product is not the number of ranks";
+    case Obstacle::Zero:
+      return "fsdp without zero, or zero with neither fsdp nor dp";
+    case Obstacle::Tensor:
+      return "tp does not divide heads, mlp or vocabulary, or leaves a node";
+    case Obstacle::Context:
+      return "cp does not divide seq or heads, or leaves a rank too few tokens";
+    case Obstacle::Batch:
+      return "replicas and microbatch do not divide the batch, or leave too many microbatches";
+    case Obstacle::Pipeline:
+      return "more stages than blocks, or too few microbatches for the schedule";
+  }
+  check_failed("obstacle", __FILE__, __LINE__, "");
+}
+
+std::optional<Indivisible> why_not_divisible(const PlanTask& task, const Candidate& candidate) {
+  for (const Test& test : kTests)
+    if (Reason reason = test.why(task, candidate)) return Indivisible{test.obstacle, *reason};
+  return {};
+}
+
+std::optional<Indivisible> why_not_shape(const PlanTask& task, const Candidate& candidate) {
+  for (const Test& test : kTests)
+    if (test.obstacle == Obstacle::Tensor || test.obstacle == Obstacle::Context)
+      if (Reason reason = test.why(task, candidate)) return Indivisible{test.obstacle, *reason};
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which sizes of a candidate do not go together, whatever the memory: the cheapest test there is.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "planner/candidate.h"
+
+namespace tessera {
+
+// Which knob is in the way.
+enum class Obstacle : uint8_t { Ranks, Zero, Tensor, Context, Batch, Pipeline };
+inline constexpr int kNumObstacles = 6;
+std::string_view name(Obstacle obstacle);     // "tp", "batch"
+std::string_view summary(Obstacle obstacle);  // "does not divide heads, mlp or vocabulary ..."
+
+struct Indivisible {
+  Obstacle obstacle;
+  std::string reason;
+};
+
+std::optional<Indivisible> why_not_divisible(const PlanTask& task, const Candidate& candidate);
+// Of tp and cp alone: no other knob can mend them.
+std::optional<Indivisible> why_not_shape(const PlanTask& task, const Candidate& candidate);
+
+}  // namespace tessera

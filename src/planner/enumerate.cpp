@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/enumerate.h"
+
+#include <algorithm>
+
+#include "schedule/schedule_kinds.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLargestMicrobatch = 16;
+
+std::vector<int> divisors(int number) {
+  std::vector<int> found;
+  for (int d = 1; d <= number; ++d)
+    if (number % d == 0) found.push_back(d);
+  return found;
+}
+
+struct ScheduleChoice {
+  std::string_view kind;
+  int chunks;
+};
+
+std::vector<ScheduleChoice> schedules_of(int pp, const std::string& fixed) {
+  if (pp == 1) return {{"1f1b", 1}};
+  if (!fixed.empty()) {
+    const ScheduleKind& kind = schedule_kind(fixed);
+    if (kind.most_chunks > 0) return {{kind.name, kind.most_chunks}};
+    return {{kind.name, 2}, {kind.name, 4}, {kind.name, 8}};
+  }
+  return {{"1f1b", 1},
+          {"interleaved_1f1b", 2},
+          {"interleaved_1f1b", 4},
+          {"interleaved_1f1b", 8},
+          {"zb_h1", 1},
+          {"zb_h2", 1},
+          {"zb_v", 2}};
+}
+
+struct Enumerator {
+  const PlanTask& task;
+  Enumeration result = {};
+
+  void consider(const Candidate& candidate) {
+    if (!is_asked_for(task, candidate)) return;
+    if (const auto why = why_not_divisible(task, candidate))
+      ++result.dropped[why->obstacle];
+    else
+      result.possible.push_back(candidate);
+  }
+
+  void recompute_of(Candidate candidate) {
+    if (const auto& fixed = task.fixed.recompute) {
+      candidate.recompute = fixed->kind;
+      candidate.every = fixed->every;
+      return consider(candidate);
+    }
+    for (const RecomputeKind kind :
+         {RecomputeKind::None, RecomputeKind::Attention, RecomputeKind::Blocks}) {
+      candidate.recompute = kind;
+      consider(candidate);
+    }
+  }
+
+  std::vector<int64_t> microbatch_sizes(const Candidate& candidate) const {
+    if (const auto& fixed = task.fixed.microbatches)
+      return {std::max<int64_t>(1, task.batch / (*fixed * candidate.dp * candidate.fsdp))};
+    std::vector<int64_t> sizes;
+    for (int64_t size = 1; size <= kLargestMicrobatch; size *= 2) sizes.push_back(size);
+    return sizes;
+  }
+
+  void knobs_of_mesh(Candidate candidate) {
+    const int least_zero = candidate.fsdp > 1 ? 1 : 0, most_zero = candidate.fsdp > 1 ? 3 : 0;
+    for (const ScheduleChoice& choice : schedules_of(candidate.pp, task.fixed.schedule)) {
+      candidate.schedule = choice.kind;
+      candidate.chunks = choice.chunks;
+      for (const int64_t microbatch : microbatch_sizes(candidate)) {
+        candidate.microbatch = microbatch;
+        for (candidate.zero = least_zero; candidate.zero <= most_zero; ++candidate.zero)
+          recompute_of(candidate);
+      }
+    }
+  }
+
+  void mesh(Candidate candidate) {
+    if (const auto why = why_not_shape(task, candidate)) {
+      ++result.dropped[why->obstacle];
+      return;
+    }
+    if (candidate.pp > task.model.layers + 2) {
+      ++result.dropped[Obstacle::Pipeline];
+      return;
+    }
+    const int replicas = task.ranks / (candidate.pp * candidate.cp * candidate.tp);
+    for (const int fsdp : divisors(replicas)) {
+      candidate.fsdp = fsdp;
+      candidate.dp = replicas / fsdp;
+      knobs_of_mesh(candidate);
+    }
+  }
+};
+
+}  // namespace
+
+Enumeration enumerate(const PlanTask& task) {
+  Enumerator all{task};
+  for (const int pp : divisors(task.ranks))
+    for (const int cp : divisors(task.ranks / pp))
+      for (const int tp : divisors(task.ranks / pp / cp))
+        for (const ContextKind context : {ContextKind::Ring, ContextKind::Ulysses})
+          if (cp > 1 || context == ContextKind::Ring)
+            all.mesh({.pp = pp, .cp = cp, .tp = tp, .context = context});
+  return std::move(all.result);
+}
+
+}  // namespace tessera

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/floor.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/compile.h"
+#include "models/build_model.h"
+#include "models/model_size.h"
+#include "passes/pipeline/assign_stages.h"
+#include "schedule/schedule_kinds.h"
+#include "sim/collective_cost.h"
+
+namespace tessera {
+
+namespace {
+constexpr double kRounding = 1 - 1e-9;  // sums in another order than the simulator's
+}
+
+Floors::Floors(const PlanTask& task)
+    : task_(task), parameters_(static_cast<double>(parameter_count(task.model))) {
+  const Module module =
+      build_model(task.model, {.batch = 1, .seq = task.seq}, task.precision, HeadKind::Loss);
+  for (const Block& block : module.blocks) classes_.push_back(module.class_of(block).name);
+}
+
+const ShapeProfile& Floors::shape(const Candidate& candidate, int values) {
+  Candidate own = shape_of(task_, candidate);
+  if (own.recompute != RecomputeKind::Fit) values = 0;
+  if (values == 0 && own.recompute == RecomputeKind::Fit) own.recompute = RecomputeKind::None;
+  const auto [found, fresh] = shapes_.try_emplace({own, values});
+  if (fresh) found->second = profile_shape(task_, own, values);
+  return found->second;
+}
+
+const ByClass<StateProfile>& Floors::states(const Candidate& candidate) {
+  const Candidate own = states_of(task_, candidate);
+  const auto [found, fresh] = states_.try_emplace(own);
+  if (fresh) found->second = profile_states(task_, own);
+  return found->second;
+}
+
+const std::vector<int>& Floors::blocks_per_stage(const Candidate& candidate) {
+  const int64_t samples = task_.batch / candidate.microbatches(task_.batch);
+  const int stages = candidate.pp * candidate.chunks;
+  const auto [found, fresh] = cuts_.try_emplace({samples, stages});
+  if (fresh) {
+    const Module module = build_model(task_.model, {.batch = samples, .seq = task_.seq},
+                                      task_.precision, HeadKind::Loss);
+    found->second = balance(block_costs(module, {}), stages);
+  }
+  return found->second;
+}
+
+const ScheduleTable& Floors::table(const Candidate& candidate) {
+  const int64_t microbatches = candidate.microbatches(task_.batch);
+  const auto [found, fresh] =
+      tables_.try_emplace({candidate.schedule, candidate.pp, candidate.chunks, microbatches});
+  if (fresh) {
+    found->second.schedule = make_schedule(candidate.schedule, candidate.pp, candidate.chunks,
+                                           static_cast<int>(microbatches));
+    found->second.order = action_order(found->second.schedule);
+  }
+  return found->second;
+}
+
+// Of a candidate that rebuilds to fit: the seconds of rebuilding nothing, the bytes of everything.
+// Streams between stages are free once they are sent; where blocks are rebuilt, or the backward is
+// split, a microbatch need not keep all at one time.
+Floor Floors::quick(const Candidate& candidate) {
+  const ShapeProfile &fast = shape(candidate, 0), &small = shape(candidate, kAllValues.values);
+  const bool keeps = candidate.recompute != RecomputeKind::Blocks &&
+                     !(candidate.recompute == RecomputeKind::Fit && splits_backward(candidate));
+  double seconds = 0, bytes = 0, kept = 0, sent = 0;
+  for (const std::string& name : classes_) {
+    seconds += fast.blocks.at(name).seconds();
+    bytes += rest_bytes(candidate, small.blocks.at(name));
+    kept += static_cast<double>(small.blocks.at(name).kept_bytes);
+    sent = std::max(sent, static_cast<double>(small.blocks.at(name).returned_bytes));
+  }
+  if (candidate.pp > 1) kept -= sent * candidate.pp * candidate.chunks;
+  if (keeps) bytes += std::max(0.0, kept);
+  const auto microbatches = static_cast<double>(candidate.microbatches(task_.batch));
+  return {.seconds = kRounding * microbatches * seconds / candidate.pp,
+          .bytes = bytes / candidate.pp + static_cast<double>(small.scratch_bytes)};
+}
+
+ShapeProfile Floors::shape_to_fit(const Candidate& candidate, int& least_values) {
+  const int all = shape(candidate, kAllValues.values).rebuilt_values;
+  ShapeProfile fastest = shape(candidate, all);
+  least_values = 0;
+  for (int values = 1; values < all; ++values) {
+    const ShapeProfile& own = shape(candidate, values);
+    if (bytes(candidate, own) > static_cast<double>(task_.rank_memory_bytes())) continue;
+    if (least_values == 0) least_values = values;
+    for (auto& [name, block] : fastest.blocks) {
+      const BlockProfile& other = own.blocks.at(name);
+      block.forward = std::min(block.forward, other.forward);
+      block.input_grad = std::min(block.input_grad, other.input_grad);
+      block.weight_grad = std::min(block.weight_grad, other.weight_grad);
+    }
+  }
+  if (least_values == 0) least_values = all;
+  return fastest;
+}
+
+Floor Floors::scheduled(const Candidate& candidate) {
+  Floor floor;
+  const bool to_fit = candidate.recompute == RecomputeKind::Fit;
+  const ShapeProfile profile = to_fit ? shape_to_fit(candidate, floor.values) : shape(candidate, 0);
+  floor.bytes = bytes(candidate, profile);
+  if (floor.bytes <= static_cast<double>(task_.rank_memory_bytes()))
+    floor.seconds =
+        kRounding * least_seconds(candidate, table(candidate), stages(candidate, profile));
+  return floor;
+}
+
+double Floors::bytes(const Candidate& candidate, const ShapeProfile& profile) {
+  return least_bytes(table(candidate).schedule, stages(candidate, profile)) +
+         static_cast<double>(profile.scratch_bytes);
+}
+
+// From a stage to the next: as far as the whole line of them reaches.
+double Floors::hop_seconds(const Candidate& candidate, const ShapeProfile& profile) const {
+  int64_t bytes = 0;
+  for (const auto& [name, block] : profile.blocks) bytes = std::max(bytes, block.stream_bytes);
+  std::vector<int> line;
+  for (int stage = 0; stage < candidate.pp; ++stage)
+    line.push_back(stage * (task_.ranks / candidate.pp));
+  return collective_seconds(task_.cluster, OpKind::shift, group_shape(task_.cluster, line),
+                            static_cast<double>(bytes));
+}
+
+std::vector<StageFloor> Floors::stages(const Candidate& candidate, const ShapeProfile& profile) {
+  const ByClass<StateProfile>& by_class = states(candidate);
+  std::vector<BlockFloor> blocks;
+  for (const std::string& name : classes_)
+    blocks.push_back({&profile.blocks.at(name), &by_class.at(name)});
+  std::vector<StageFloor> result;
+  const double hop = hop_seconds(candidate, profile);
+  size_t begin = 0;
+  for (const int count : blocks_per_stage(candidate)) {
+    result.push_back(
+        floor_of_stage(candidate, std::span(blocks).subspan(begin, static_cast<size_t>(count))));
+    result.back().hop = hop;
+    begin += static_cast<size_t>(count);
+  }
+  return result;
+}
+
+}  // namespace tessera

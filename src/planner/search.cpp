@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+#include "planner/recipe.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kTogether = 4;  // trials between two looks at the queue, whatever the threads
+
+// What may fit where the candidate does not, and would be no better where it does.
+std::optional<Candidate> rebuilding_more(Candidate candidate) {
+  if (candidate.recompute == RecomputeKind::None) {
+    candidate.recompute = RecomputeKind::Fit;
+    return candidate;
+  }
+  if (candidate.recompute == RecomputeKind::Blocks && candidate.every == 1) {
+    candidate.every = 0;
+    return candidate;
+  }
+  return {};
+}
+
+struct Waiting {
+  Floor floor;
+  bool scheduled;  // the floor is the tighter one
+  Candidate candidate;
+
+  bool operator>(const Waiting& other) const {
+    return std::tie(floor.seconds, candidate) > std::tie(other.floor.seconds, other.candidate);
+  }
+};
+
+class Search {
+ public:
+  Search(const PlanTask& task, const SearchOptions& options)
+      : task_(task), options_(options), floors_(task) {}
+
+  // The rule of thumb first: the answer is never worse.
+  void follow_recipe() {
+    const Recipe recipe = make_recipe(task_, floors_.parameters());
+    if (recipe.candidates.empty()) result_.recipe_problem = recipe.indivisible;
+    for (const Candidate& candidate : recipe.candidates) {
+      if (!is_asked_for(task_, candidate) || !fits(floors_.scheduled(candidate))) continue;
+      const Trial trial = try_candidate(task_, {candidate});
+      add(trial);
+      if (!trial.fits) continue;
+      result_.recipe = trial;
+      return;
+    }
+  }
+
+  void enumerate_all() {
+    Enumeration all = enumerate(task_);
+    result_.indivisible = std::move(all.dropped);
+    for (const Candidate& candidate : all.possible) {
+      consider(candidate);
+      report();
+    }
+  }
+
+  void run() {
+    for (std::vector<Attempt> next = take_next(); !next.empty(); next = take_next()) {
+      for (const Trial& trial : try_candidates(task_, next, options_.threads)) add(trial);
+      report();
+    }
+    if (!queue_.empty() && is_open(queue_.top().floor.seconds))
+      result_.floor_left_seconds = queue_.top().floor.seconds;
+    result_.too_slow = static_cast<int64_t>(queue_.size());
+  }
+
+  SearchResult take() { return std::move(result_); }
+
+ private:
+  size_t trials() const { return result_.ranked.size() + result_.dropped.size(); }
+  bool fits(const Floor& floor) const {
+    return floor.bytes <= static_cast<double>(task_.rank_memory_bytes());
+  }
+  // Could a plan with this floor be among those that are shown?
+  bool is_open(double floor_seconds) const {
+    return !options_.use_floors || result_.ranked.size() < kRankedPlans ||
+           floor_seconds <= result_.ranked[kRankedPlans - 1].simulation.step_seconds;
+  }
+
+  void consider(const Candidate& candidate) {
+    ++considered_;
+    const Floor floor = options_.use_floors ? floors_.quick(candidate) : Floor{};
+    if (fits(floor)) return queue_.push({floor, !options_.use_floors, candidate});
+    ++result_.too_large;
+    consider_more(candidate);
+  }
+
+  void consider_more(const Candidate& candidate) {
+    const auto more = rebuilding_more(candidate);
+    if (more && is_asked_for(task_, *more)) consider(*more);
+  }
+
+  // Those to simulate now. A floor that comes up for the first time is made tighter.
+  std::vector<Attempt> take_next() {
+    std::vector<Attempt> next;
+    while (!queue_.empty() && next.size() < kTogether && is_open(queue_.top().floor.seconds) &&
+           trials() + next.size() < options_.most_trials) {
+      const Waiting waiting = queue_.top();
+      queue_.pop();
+      report();
+      if (tried_.contains(waiting.candidate)) continue;
+      if (waiting.scheduled) {
+        next.push_back({waiting.candidate, waiting.floor.values});
+      } else if (const Floor floor = floors_.scheduled(waiting.candidate); fits(floor)) {
+        queue_.push({floor, true, waiting.candidate});
+      } else {
+        ++result_.too_large;
+        consider_more(waiting.candidate);
+      }
+    }
+    return next;
+  }
+
+  void add(const Trial& trial) {
+    if (!tried_.insert(trial.candidate).second) return;
+    if (!trial.fits) {
+      result_.dropped.push_back(trial);
+      consider_more(trial.candidate);
+      return;
+    }
+    const auto order = [](const Trial& a, const Trial& b) {
+      return std::tie(a.simulation.step_seconds, a.candidate) <
+             std::tie(b.simulation.step_seconds, b.candidate);
+    };
+    std::vector<Trial>& ranked = result_.ranked;
+    ranked.insert(std::upper_bound(ranked.begin(), ranked.end(), trial, order), trial);
+  }
+
+  void report() const {
+    if (!options_.progress) return;
+    const std::vector<Trial>& ranked = result_.ranked;
+    options_.progress({.considered = considered_,
+                       .simulated = trials(),
+                       .best_mfu = ranked.empty() ? 0 : ranked.front().simulation.mfu,
+                       .floor_seconds = queue_.empty() ? 0 : queue_.top().floor.seconds});
+  }
+
+  const PlanTask& task_;
+  const SearchOptions& options_;
+  Floors floors_;
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> queue_;
+  std::set<Candidate> tried_;
+  size_t considered_ = 0;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult search(const PlanTask& task, const SearchOptions& options) {
+  check_precision(task.cluster, task.precision);
+  Search search(task, options);
+  search.follow_recipe();
+  search.enumerate_all();
+  search.run();
+  return search.take();
+}
+
+}  // namespace tessera

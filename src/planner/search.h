@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the fastest candidates, best first by their floors: what has the lowest floor is simulated
+// next, until no floor left is below the tenth best step. The ranking is then that of a search
+// which simulates everything.
+#pragma once
+
+#include <functional>
+
+#include "planner/enumerate.h"
+#include "planner/floor.h"
+#include "planner/trial.h"
+
+namespace tessera {
+
+struct SearchProgress {
+  size_t considered = 0, simulated = 0;
+  double best_mfu = 0;       // 0: nothing fits yet
+  double floor_seconds = 0;  // of the next one
+};
+
+struct SearchOptions {
+  size_t most_trials = 2000;  // then it ends, whatever the floors say
+  bool use_floors = true;     // else everything is simulated
+  int threads = 2;
+  std::function<void(const SearchProgress&)> progress = {};  // now and then
+};
+
+struct SearchResult {
+  std::vector<Trial> ranked;    // those that fit, the fastest first
+  std::vector<Trial> dropped;   // compiled, and do not fit or are refused
+  std::optional<Trial> recipe;  // the rule of thumb's first suggestion that fits
+  std::string recipe_problem;   // where nothing that it suggests divides: what, and why
+  std::map<Obstacle, int64_t> indivisible;
+  int64_t too_large = 0;  // by their floor of bytes
+  int64_t too_slow = 0;   // by their floor of seconds
+  // Where most_trials ended the search: the lowest floor that is left.
+  std::optional<double> floor_left_seconds;
+};
+
+inline constexpr size_t kRankedPlans = 10;
+
+SearchResult search(const PlanTask& task, const SearchOptions& options);
+
+}  // namespace tessera

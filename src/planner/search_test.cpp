@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The floors' promise is tested on every candidate of small tasks: there the search can be compared
+// with one that simulates everything.
+#include "planner/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "planner/testing/small_task.h"
+
+namespace tessera {
+namespace {
+
+struct SmallCase {
+  int ranks;
+  int64_t batch;
+  double memory_bytes;
+};
+class SmallSearch : public testing::TestWithParam<SmallCase> {};
+
+void expect_floors_hold(const PlanTask& task, const std::vector<Trial>& trials) {
+  Floors floors(task);
+  for (const Trial& trial : trials) {
+    ASSERT_EQ(trial.refused, "") << to_string(trial.candidate);
+    for (const Floor& floor : {floors.quick(trial.candidate), floors.scheduled(trial.candidate)}) {
+      if (trial.fits) {
+        EXPECT_LE(floor.seconds, trial.simulation.step_seconds) << to_string(trial.candidate);
+      }
+      EXPECT_LE(floor.bytes, static_cast<double>(trial.simulation.peak_bytes))
+          << to_string(trial.candidate);
+    }
+  }
+}
+
+TEST_P(SmallSearch, RanksAsIfEverythingWereSimulatedAndFloorsAreNeverAboveIt) {
+  const auto [ranks, batch, memory_bytes] = GetParam();
+  const PlanTask task = small_task(ranks, batch, memory_bytes);
+  const SearchResult all = search(task, {.most_trials = 1 << 20, .use_floors = false});
+  expect_floors_hold(task, all.ranked);
+  expect_floors_hold(task, all.dropped);
+  const SearchResult found = search(task, {});
+  ASSERT_GE(all.ranked.size(), kRankedPlans);
+  ASSERT_GE(found.ranked.size(), kRankedPlans);
+  for (size_t i = 0; i < kRankedPlans; ++i) {
+    EXPECT_EQ(to_string(found.ranked[i].candidate), to_string(all.ranked[i].candidate));
+    EXPECT_EQ(found.ranked[i].simulation.step_seconds, all.ranked[i].simulation.step_seconds);
+  }
+  EXPECT_FALSE(found.floor_left_seconds);
+  const size_t trials = found.ranked.size() + found.dropped.size();
+  EXPECT_LT(trials, (all.ranked.size() + all.dropped.size()) / 2);
+}
+
+// Memory for all; for some that rebuild nothing; for few.
+INSTANTIATE_TEST_SUITE_P(Memory, SmallSearch,
+                         testing::Values(SmallCase{4, 4, 1e9}, SmallCase{4, 4, 5e7},
+                                         SmallCase{2, 8, 4e7}));
+
+TEST(Search, RebuildsJustEnoughWhereNothingRebuiltDoesNotFit) {
+  const SearchResult found = search(small_task(2, 8, 4e7), {});
+  const auto fits = [](const Trial& trial) {
+    return trial.candidate.recompute == RecomputeKind::Fit;
+  };
+  EXPECT_TRUE(std::any_of(found.ranked.begin(), found.ranked.end(), fits));
+}
+
+TEST(Search, IsNeverWorseThanTheRuleOfThumb) {
+  const SearchResult found = search(small_task(8, 16, 1e9), {.most_trials = 4});
+  ASSERT_TRUE(found.recipe);
+  EXPECT_LE(found.ranked.front().simulation.step_seconds, found.recipe->simulation.step_seconds);
+  EXPECT_TRUE(found.floor_left_seconds);
+}
+
+TEST(Search, LeavesTheKnobsThatAUserHasTurned) {
+  PlanTask task = small_task(4, 16, 1e9);
+  task.fixed = {.zero = 2,
+                .microbatches = 4,
+                .recompute = Recompute{.kind = RecomputeKind::Cheap},
+                .schedule = "gpipe"};
+  const SearchResult found = search(task, {});
+  bool pipelined = false;
+  ASSERT_FALSE(found.ranked.empty());
+  for (const Trial& trial : found.ranked) {
+    const Candidate& candidate = trial.candidate;
+    EXPECT_EQ(candidate.zero, 2);
+    EXPECT_EQ(candidate.microbatches(task.batch), 4);
+    EXPECT_EQ(candidate.recompute, RecomputeKind::Cheap);
+    EXPECT_EQ(candidate.schedule, candidate.pp > 1 ? "gpipe" : "1f1b");
+    pipelined = pipelined || candidate.pp > 1;
+  }
+  EXPECT_TRUE(pipelined);
+}
+
+TEST(Search, GivesTheSameForAnyNumberOfThreads) {
+  const PlanTask task = small_task(4, 4, 5e7);
+  const SearchResult one = search(task, {.threads = 1}), three = search(task, {.threads = 3});
+  ASSERT_EQ(one.ranked.size(), three.ranked.size());
+  for (size_t i = 0; i < one.ranked.size(); ++i)
+    EXPECT_EQ(one.ranked[i].candidate, three.ranked[i].candidate);
+}
+
+TEST(Search, AnFp8TaskIsSimulatedInFp8) {
+  PlanTask task = preset_task("llama3-8b", 8, 8, 8192);
+  const Attempt attempt{.candidate = {.fsdp = 8, .zero = 3, .recompute = RecomputeKind::Blocks}};
+  const Trial bf16 = try_candidate(task, attempt);
+  task.precision = Precision(DType::Bf16, false, true);
+  const Trial fp8 = try_candidate(task, attempt);
+  ASSERT_TRUE(bf16.fits && fp8.fits);
+  EXPECT_GT(bf16.simulation.step_seconds, 1.1 * fp8.simulation.step_seconds);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// One candidate compiled and simulated: what `tessera simulate` would say of it. One that does not
+// fit is not simulated.
+#pragma once
+
+#include "planner/candidate.h"
+#include "sim/simulate.h"
+
+namespace tessera {
+
+struct Trial {
+  Candidate candidate;
+  std::string refused = {};    // by the compiler, and why
+  Simulation simulation = {};  // of one that does not fit: its bytes alone
+  bool fits = false;
+
+  int64_t excess_bytes(const PlanTask& task) const {
+    return simulation.peak_bytes - task.rank_memory_bytes();
+  }
+};
+
+struct Attempt {
+  Candidate candidate;
+  int least_values = 0;  // where just enough are rebuilt to fit: with fewer it cannot
+};
+
+Trial try_candidate(const PlanTask& task, const Attempt& attempt);
+// In the order given, whatever the threads.
+std::vector<Trial> try_candidates(const PlanTask& task, std::span<const Attempt> attempts,
+                                  int threads);
+
+}  // namespace tessera

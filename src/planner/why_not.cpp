@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/why_not.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/error.h"
+#include "planner/divisible.h"
+
+namespace tessera {
+namespace {
+
+double compute_seconds(const Simulation& simulation) {
+  return simulation.step_seconds - simulation.exposed_communication_seconds -
+         simulation.bubble_seconds;
+}
+
+bool names(std::string_view text, std::string_view knob) {
+  const size_t at = text.find(fmt::format("{}=", knob));
+  return at == 0 || (at != std::string_view::npos && (text[at - 1] == ',' || text[at - 1] == ' '));
+}
+
+Candidate asked_for(const PlanTask& task, std::span<const Trial> ranked, std::string_view text) {
+  const auto with_rest = [&](const Candidate& base) {
+    Candidate candidate = parse_candidate(text, base);
+    if (!names(text, "fsdp") && !names(text, "dp") && task.ranks % candidate.ranks() == 0) {
+      const int rest = task.ranks / candidate.ranks();
+      (names(text, "zero") && candidate.zero == 0 ? candidate.dp : candidate.fsdp) = rest;
+    }
+    if (!names(text, "zero")) candidate.zero = candidate.fsdp > 1 ? std::max(candidate.zero, 1) : 0;
+    return candidate;
+  };
+  Candidate first = with_rest(ranked.front().candidate);
+  for (const Trial& trial : ranked)
+    if (mesh_of(trial.candidate) == mesh_of(first)) return with_rest(trial.candidate);
+  return first;
+}
+
+}  // namespace
+
+std::string compare_steps(const Simulation& slower, const Simulation& faster) {
+  std::array<std::pair<double, const char*>, 3> parts{{
+      {slower.exposed_communication_seconds - faster.exposed_communication_seconds,
+       "exposed communication"},
+      {slower.bubble_seconds - faster.bubble_seconds, "bubble"},
+      {compute_seconds(slower) - compute_seconds(faster), "compute"},
+  }};
+  std::sort(parts.begin(), parts.end(), std::greater<>());
+  const double more = slower.step_seconds - faster.step_seconds;
+  std::string text =
+      fmt::format("{:.4g} s slower ({:.3f} x):", more, slower.step_seconds / faster.step_seconds);
+  for (const auto& [seconds, what] : parts)
+    text += fmt::format("{} {} {:+.3g} s", text.back() == ':' ? "" : ",", what, seconds);
+  return text;
+}
+
+WhyNot why_not(const PlanTask& task, std::span<const Trial> ranked, std::string_view text) {
+  const Candidate candidate = asked_for(task, ranked, text);
+  if (auto why = why_not_divisible(task, candidate)) return {candidate, why->reason};
+  const Trial trial = try_candidate(task, {candidate});
+  if (!trial.refused.empty()) return {candidate, trial.refused};
+  if (!trial.fits)
+    return {candidate, fmt::format("does not fit: a rank needs {} bytes and has {}, {} too few",
+                                   trial.simulation.peak_bytes, task.rank_memory_bytes(),
+                                   trial.excess_bytes(task))};
+  const Simulation& best = ranked.front().simulation;
+  if (trial.simulation.step_seconds <= best.step_seconds)
+    return {candidate, candidate == ranked.front().candidate
+                           ? "it is the one chosen"
+                           : fmt::format("it is as good: {:.4g} s against {:.4g} s",
+                                         trial.simulation.step_seconds, best.step_seconds)};
+  return {candidate, compare_steps(trial.simulation, best)};
+}
+
+}  // namespace tessera

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run stands on, for its record: devices, machines, and what joins them. `machines`, by
+// rank, is empty where one process runs all ranks.
+#pragma once
+
+#include <vector>
+
+#include "comm/communicator.h"
+#include "record/run_facts.h"
+
+namespace tessera {
+
+void add_gpus(RunFacts& facts, const std::vector<int>& machines);
+// `world`: null where ranks are threads.
+void add_cores(RunFacts& facts, const std::vector<int>& machines, const RankWorld* world);
+
+}  // namespace tessera

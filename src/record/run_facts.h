@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is true of a whole run, or of a simulated one, and cannot be read from its config: the
+// machine, what was compiled, and the work of a step. Empty text and 0 mean: not known.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "config/config.h"
+#include "models/model_config.h"
+#include "models/model_size.h"
+
+namespace tessera {
+
+// One of the ranks that run the same program. Simulated ones know their times, too.
+struct RankFacts {
+  int rank = 0, alike = 1;
+  int64_t peak_bytes = 0;
+  double compute_seconds = 0, exposed_communication_seconds = 0, bubble_seconds = 0;
+};
+
+struct RunFacts {
+  std::string source = "train";  // or "simulate"
+  std::string model = {};
+  int64_t parameters = 0;
+  std::string device = {};       // the model of it
+  std::string device_unit = {};  // "cores" where ranks share them, else "devices"
+  int device_count = 0;
+  int nodes = 0;
+  std::string interconnect = {};
+  std::string ranks_as = {};       // "threads of one process", "processes over MPI"
+  double node_memory_bytes = 0;    // of a machine whose cores are shared
+  double device_memory_bytes = 0;  // of a rank's own device
+  std::string mesh = {};
+  int ranks = 1, threads_per_rank = 1;
+  int64_t tokens_per_step = 0;
+  FlopsPerToken flops_per_token = {};
+  double hardware_flops = 0, recompute_flops = 0;  // of a step, as the programs run it
+  int64_t matmul_side = 0;                         // see ProgramWork
+  int stages = 1;                                  // along the pipeline, chunks counted
+  double schedule_bubble = 0;  // share of the step that the schedule alone stands still for
+  std::vector<RankFacts> rank_classes = {};
+};
+
+// What the compiled step says; of the machine nothing yet.
+RunFacts facts_of(const Config& config, const ModelConfig& model, const Compiled& compiled);
+
+// Of this computer; empty where the system does not say.
+std::string cpu_model_name();
+int cores_online();
+double installed_memory_bytes();
+
+std::string to_json_text(const RunFacts& facts);
+std::optional<RunFacts> parse_facts(std::string_view json);  // nothing where it is no JSON object
+
+}  // namespace tessera

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/run_record.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <map>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+// Every line that is a JSON object; counts the others.
+std::vector<Json> objects_of(const std::filesystem::path& path, int& left_out) {
+  std::ifstream file(path);
+  std::vector<Json> objects;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty()) continue;
+    Json json = Json::parse(line, nullptr, false);
+    if (json.is_object())
+      objects.push_back(std::move(json));
+    else
+      ++left_out;
+  }
+  return objects;
+}
+
+std::optional<double> number(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number()) return {};
+  return found->get<double>();
+}
+
+int64_t integer(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+}
+
+std::string text(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+RecordedStep step_of(const Json& json) {
+  return {.step = integer(json, "step"),
+          .loss = number(json, "loss"),
+          .held_out_loss = number(json, "held_out_loss"),
+          .tokens = number(json, "tokens"),
+          .tokens_per_second = number(json, "tokens_per_second"),
+          .mfu = number(json, "mfu"),
+          .hfu = number(json, "hfu"),
+          .step_seconds = number(json, "step_seconds"),
+          .compute_seconds = number(json, "compute_seconds"),
+          .exposed_communication_seconds = number(json, "exposed_communication_seconds"),
+          .bubble_seconds = number(json, "bubble_seconds"),
+          .data_seconds = number(json, "data_seconds"),
+          .elapsed_seconds = number(json, "elapsed_seconds")};
+}
+
+void take_event(const Json& json, RunRecord& record) {
+  RecordedEvent event{
+      .kind = text(json, "event"),
+      .step = integer(json, "step"),
+      .seconds = number(json, "seconds").value_or(number(json, "written_seconds").value_or(0)),
+      .bytes = integer(json, "bytes"),
+      .elapsed_seconds = number(json, "elapsed_seconds").value_or(0),
+      .text = text(json, "text")};
+  if (event.kind == "end") event.text = text(json, "stopped_by");
+  if (event.kind == "start" && json.contains("facts"))
+    record.facts = parse_facts(json["facts"].dump());
+  if (event.kind == "peak") {
+    record.peak_flops_per_second = number(json, "flops_per_second");
+    record.peak_measured = json.value("measured", false);
+  }
+  record.events.push_back(std::move(event));
+}
+
+std::optional<Config> config_in(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return {};
+  try {
+    return load_config(path, {});
+  } catch (const UserError&) {
+    return {};  // of another version of tessera, say; the rest can still be reported
+  }
+}
+
+}  // namespace
+
+RunRecord read_run(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder))
+    throw user_error("there is no folder {}", folder.string())
+        .help("give the folder that `tessera train --out` or `tessera simulate --out` wrote");
+  if (!std::filesystem::exists(folder / "metrics.jsonl"))
+    throw user_error("{} holds no run: there is no metrics.jsonl in it", folder.string())
+        .help("give the folder that `tessera train --out` or `tessera simulate --out` wrote");
+  RunRecord record{.folder = folder, .config = config_in(folder / "config.toml")};
+  std::map<int64_t, RecordedStep> steps;
+  for (const Json& json : objects_of(folder / "metrics.jsonl", record.lines_left_out))
+    if (const RecordedStep step = step_of(json); step.step > 0) steps[step.step] = step;
+  for (const auto& [number, step] : steps) record.steps.push_back(step);
+  if (record.steps.empty())
+    throw user_error("the run in {} has no finished step", folder.string())
+        .help("wait until metrics.jsonl has a line, or look at what the run itself said");
+  for (const Json& json : objects_of(folder / "events.jsonl", record.lines_left_out))
+    take_event(json, record);
+  return record;
+}
+
+}  // namespace tessera

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/run_recorder.h"
+
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace tessera {
+
+using Json = nlohmann::ordered_json;
+
+RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
+                         std::optional<int64_t> resumed_step, const Warn& warn)
+    : metrics_(folder / "metrics.jsonl", resumed_step, warn),
+      events_(folder / "events.jsonl", resumed_step.has_value(), warn) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  events_.write(Json{{"event", "start"},
+                     {"step", resumed_step.value_or(0)},
+                     {"unix_time", std::chrono::duration_cast<std::chrono::seconds>(now).count()},
+                     {"facts", Json::parse(to_json_text(facts))}}
+                    .dump());
+}
+
+double RunRecorder::elapsed_seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+void RunRecorder::peak(double flops_per_second, bool measured) {
+  events_.write(
+      Json{{"event", "peak"}, {"flops_per_second", flops_per_second}, {"measured", measured}}
+          .dump());
+}
+
+void RunRecorder::spent(const char* what, int64_t step, double seconds, int64_t bytes) {
+  Json json{{"event", what}, {"step", step}, {"seconds", seconds}};
+  if (bytes > 0) json["bytes"] = bytes;
+  events_.write(json.dump());
+}
+
+void RunRecorder::saved(const SaveOutcome& outcome) {
+  Json json{{"event", outcome.saved ? "saved" : "save_failed"},
+            {"step", outcome.step},
+            {"written_seconds", outcome.seconds}};
+  if (outcome.bytes > 0) json["bytes"] = outcome.bytes;
+  if (!outcome.error.empty()) json["text"] = outcome.error;
+  events_.write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void RunRecorder::failed(int64_t step, const std::string& text) {
+  events_.write(Json{
+      {"event", "failure"}, {"step", step}, {"text", text}, {"elapsed_seconds", elapsed_seconds()}}
+                    .dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void RunRecorder::ended(int64_t step, const std::string& stopped_by) {
+  Json json{{"event", "end"}, {"step", step}, {"elapsed_seconds", elapsed_seconds()}};
+  if (!stopped_by.empty()) json["stopped_by"] = stopped_by;
+  events_.write(json.dump());
+}
+
+std::vector<std::string> RunRecorder::losses() const {
+  std::vector<std::string> losses;
+  for (std::string each : {metrics_.losses(), events_.losses()})
+    if (!each.empty()) losses.push_back(std::move(each));
+  return losses;
+}
+
+}  // namespace tessera

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/stop_signal.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <string_view>
+
+namespace tessera {
+namespace {
+
+// A signal handler can reach nothing but a global, and it may run in any thread of the process.
+std::atomic<int> received = 0;
+std::atomic<bool> save_asked = false;
+std::atomic<int> holders = 0;
+sigset_t mask_before;  // of the thread that made the first holder
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+
+// Whoever presses a key waits for a sign; in a job, ranks have another group than the terminal's.
+void tell_the_terminal() {
+  constexpr std::string_view kNotice = "\nstopping behind this step; once more ends it at once\n";
+  const int error = errno;
+  if (::tcgetpgrp(STDERR_FILENO) == ::getpgrp()) {
+    [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kNotice.data(), kNotice.size());
+  }
+  errno = error;
+}
+
+void on_signal(int number) {
+  received = number;
+  std::signal(number, SIG_DFL);
+  if (number == SIGINT) tell_the_terminal();
+}
+
+void on_save_signal(int /*number*/) { save_asked = true; }
+
+constexpr std::array kToStop{SIGINT, SIGTERM, SIGUSR2, SIGHUP};
+
+bool is_ignored(int number) {
+  struct sigaction now {};
+  return ::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+sigset_t held_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigaddset(&set, SIGUSR2);
+  return set;
+}
+
+}  // namespace
+
+void StopSignal::hold_until_handled() {
+  const sigset_t held = held_signals();
+  pthread_sigmask(SIG_BLOCK, &held, nullptr);
+}
+
+StopSignal::StopSignal() {
+  if (holders++ > 0) return;
+  received = 0;
+  save_asked = false;
+  std::signal(SIGUSR1, on_save_signal);
+  for (const int number : kToStop)
+    if (number != SIGHUP || !is_ignored(number)) std::signal(number, on_signal);
+  const sigset_t held = held_signals();
+  pthread_sigmask(SIG_UNBLOCK, &held, &mask_before);
+}
+
+StopSignal::~StopSignal() {
+  if (--holders > 0) return;
+  pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
+  std::signal(SIGUSR1, SIG_DFL);
+  for (const int number : kToStop)
+    if (!is_ignored(number)) std::signal(number, SIG_DFL);
+}
+
+bool StopSignal::requested() const { return received != 0; }
+
+bool StopSignal::told_to_end() { return received == SIGTERM; }
+
+bool StopSignal::take_save_request() { return save_asked.exchange(false); }
+
+const char* StopSignal::name() const {
+  if (received == SIGUSR2) return "SIGUSR2";
+  if (received == SIGHUP) return "SIGHUP";
+  return received == SIGTERM ? "SIGTERM" : "SIGINT";
+}
+
+}  // namespace tessera

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a plan may be from exact maths, which is one rank in fp64: in fp64 by 1e-9, below it by
+// not much more than rounding takes one rank. Parameters may also differ by what AdamW makes of the
+// difference of their gradients: it divides by their own size, so that one that is zero but for
+// rounding makes a whole step in either direction.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/step_outcome.h"
+
+namespace tessera {
+
+// Relative to the size of what is compared: of a tensor the larger of its largest entry and 0.01 of
+// the largest of any tensor of its kind.
+struct WorstError {
+  double error = 0, allowed = 0;  // where it is the largest part of what is allowed
+  std::string name;               // of the tensor; empty: none is off
+
+  bool is_allowed() const { return error <= allowed; }
+};
+
+struct StepErrors {
+  WorstError loss, grad_norm, gradient, parameter;
+};
+
+// The distance from 1 to the next number.
+double unit_of(DType dtype);
+
+class StepJudge {
+ public:
+  // `narrowest`: of the dtypes that the plan computes and sums in.
+  StepJudge(DType narrowest, double learning_rate)
+      : narrowest_(narrowest), learning_rate_(learning_rate) {}
+
+  // Steps in order. `rounded` are samples of one rank in the narrowest dtype; none: that is fp64.
+  void judge(int step, const StepOutcome& got, const StepOutcome& exact,
+             std::span<const StepOutcome> rounded, StepErrors& errors);
+
+ private:
+  static void judge_loss(int step, double got, double exact, std::span<const StepOutcome> rounded,
+                         WorstError& worst);
+  static void judge_norm(int step, const StepOutcome& got, bool in_fp64, WorstError& worst);
+  void judge_gradients(const StepOutcome& got, const StepOutcome& exact,
+                       std::span<const StepOutcome> rounded, WorstError& worst);
+  void judge_parameters(int step, const OutcomeTensors& got, const OutcomeTensors& exact,
+                        WorstError& worst) const;
+
+  DType narrowest_;
+  double learning_rate_;
+  // Of the gradients of a parameter so far.
+  struct Doubt {
+    double off = 0;                // the largest difference, which moments remember
+    std::vector<double> elements;  // the parts that are not known, at most 1 a step
+  };
+  std::map<std::string, Doubt> doubts_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/step_judge.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr double kLearningRate = 1e-3;
+
+// One tensor of gradients, and the weights after a step that they made.
+StepOutcome outcome(const std::vector<double>& gradients, const std::vector<double>& weights,
+                    DType dtype = DType::Fp64) {
+  double squares = 0;
+  for (const double value : gradients) squares += value * value;
+  return {.loss = 3,
+          .grad_norm = std::sqrt(squares),
+          .gradients = {{"w", {gradients, dtype, "w"}}},
+          .parameters = {{"w", {weights, dtype, "w"}}}};
+}
+
+StepErrors judged(DType narrowest, const StepOutcome& got, const StepOutcome& exact,
+                  std::span<const StepOutcome> rounded = {}) {
+  StepErrors errors;
+  StepJudge(narrowest, kLearningRate).judge(1, got, exact, rounded, errors);
+  return errors;
+}
+
+TEST(StepJudge, LetsAWeightGoEitherWayWhoseGradientIsZeroButForRounding) {
+  const StepOutcome exact = outcome({1, 1e-17}, {0.5, 0.5 - kLearningRate});
+  const StepOutcome got = outcome({1, -1e-17}, {0.5, 0.5 + kLearningRate});
+  EXPECT_TRUE(judged(DType::Fp64, got, exact).parameter.is_allowed());
+}
+
+TEST(StepJudge, FindsAWeightThatMissedItsUpdate) {
+  const StepOutcome exact = outcome({1, 0.3}, {0.5, 0.5});
+  const StepOutcome got = outcome({1, 0.3 + 1e-14}, {0.5, 0.5 + kLearningRate});
+  const StepErrors errors = judged(DType::Fp64, got, exact);
+  EXPECT_TRUE(errors.gradient.is_allowed());
+  EXPECT_FALSE(errors.parameter.is_allowed());
+  EXPECT_EQ(errors.parameter.name, "w");
+}
+
+TEST(StepJudge, AllowsBelowFp64WhatRoundingDoesToOneRank) {
+  const StepOutcome exact = outcome({1, 0.3}, {0.5, 0.5});
+  const std::vector<StepOutcome> rounded{outcome({1, 0.34}, {0.5, 0.5}, DType::Fp32)};
+  const auto gradient_at = [&](double value) {
+    return judged(DType::Bf16, outcome({1, value}, {0.5, 0.5}, DType::Fp32), exact, rounded)
+        .gradient.is_allowed();
+  };
+  EXPECT_TRUE(gradient_at(0.4));
+  EXPECT_FALSE(gradient_at(0.6));
+}
+
+TEST(StepJudge, KnowsTheNormInEveryPrecision) {
+  const StepOutcome exact = outcome({1, 0.3}, {0.5, 0.5});
+  const std::vector<StepOutcome> rounded{outcome({1.2, 0.34}, {0.5, 0.5}, DType::Fp32)};
+  StepOutcome got = rounded.front();
+  EXPECT_TRUE(judged(DType::Bf16, got, exact, rounded).grad_norm.is_allowed());
+  got.grad_norm *= 1.001;
+  EXPECT_FALSE(judged(DType::Bf16, got, exact, rounded).grad_norm.is_allowed());
+}
+
+TEST(StepJudge, FindsWhatIsMissingOrNoNumber) {
+  const StepOutcome exact = outcome({1, 0.3}, {0.5, 0.5});
+  EXPECT_FALSE(judged(DType::Fp64, outcome({1, NAN}, {0.5, 0.5}), exact).gradient.is_allowed());
+  EXPECT_FALSE(judged(DType::Fp64, outcome({1, 0.3}, {0.5, NAN}), exact).parameter.is_allowed());
+  StepOutcome got = exact;
+  got.parameters.clear();
+  EXPECT_FALSE(judged(DType::Fp64, got, exact).parameter.is_allowed());
+}
+
+TEST(StepJudge, AcceptsGradientsThatAreAllZero) {
+  const StepOutcome exact = outcome({0, 0}, {0.5, 0.5});
+  const StepErrors errors = judged(DType::Fp64, exact, exact);
+  EXPECT_TRUE(errors.gradient.is_allowed() && errors.grad_norm.is_allowed() &&
+              errors.parameter.is_allowed());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/step_outcome.h"
+
+#include <cmath>
+
+#include "core/widened.h"
+
+namespace tessera {
+namespace {
+
+// Elements that nobody gives stay NaN, so that a piece that no rank holds shows.
+std::vector<std::byte> unknown_bytes(const TensorType& type) {
+  return std::vector<std::byte>(static_cast<size_t>(type.bytes()), std::byte{0xff});
+}
+
+OutcomeTensors gradients_of(const Executor& executor) {
+  OutcomeTensors tensors;
+  for (const StateBuffer& state : executor.program().states) {
+    if (!state.has_gradient()) continue;
+    std::vector<std::byte> bytes = unknown_bytes(state.gradient_type);
+    executor.read_gradient(state, bytes);
+    tensors[state.name] = {.values = widened(state.gradient_type, bytes),
+                           .dtype = state.gradient_type.dtype,
+                           .parameter = state.name};
+  }
+  return tensors;
+}
+
+OutcomeTensors parameters_of(const Executor& executor) {
+  OutcomeTensors tensors;
+  const HostView& program = executor.program();
+  for (const StateBuffer& state : program.states) {
+    const bool parameter = state.spec.role == StateRole::Parameter;
+    const bool has_master = parameter && program.find_state(state.name + ".master") != nullptr;
+    if (!(parameter && !has_master) && state.spec.role != StateRole::Master &&
+        state.spec.role != StateRole::Average)
+      continue;
+    std::vector<std::byte> bytes = unknown_bytes(state.type);
+    executor.read_state(state, bytes);
+    tensors[state.name] = {.values = widened(state.type, bytes),
+                           .dtype = state.type.dtype,
+                           .parameter = parameter ? state.name : state.spec.parameter};
+  }
+  return tensors;
+}
+
+}  // namespace
+
+StepOutcome outcome_of(const Executor& executor) {
+  return {.loss = executor.read_step("loss"),
+          .grad_norm = std::sqrt(executor.read_step("norm_squares")),
+          .gradients = gradients_of(executor),
+          .parameters = parameters_of(executor)};
+}
+
+}  // namespace tessera
