@@ -58,6 +58,18 @@ def cases():
     return made
 
 
+def gpu_cases():
+    """Ranks share one GPU as threads; a run over NCCL has the bits of its topology alone and is left out."""
+    made = [case(f"one rank, {precision}", train__precision=precision)
+            for precision in ("fp32", "bf16", "pure_bf16", "fp8", "pure_fp8", "fp64")]
+    made += [case(f"{mesh}, bf16", mesh, train__precision="bf16")
+             for mesh in ("dp=2", "fsdp=2,tp=2", "cp=2", "pp=2", "pp=2,fsdp=2")]
+    made.append(case("gpt2-124m cut down", model__preset="gpt2-124m", model__vocabulary=320, model__context=64))
+    for each in made:
+        each["keys"]["run.device"] = "cuda"
+    return made
+
+
 def weights_digest(folder):
     """Of every tensor of the newest checkpoint, by name, whichever file holds which part."""
     steps = sorted(folder.glob("checkpoints/step-*"), key=lambda path: int(path.name.split("-")[1]))
@@ -93,12 +105,13 @@ def run(binary, each, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", required=True)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--out", help="write the digests here")
     parser.add_argument("--against", help="compare with digests that --out wrote")
     options = parser.parse_args()
     before = dict(line.split("\t") for line in Path(options.against).read_text().splitlines()) if options.against else {}
     lines, differing = [], 0
-    for each in cases():
+    for each in (gpu_cases() if options.device == "cuda" else cases()):
         folder = Path(tempfile.mkdtemp(prefix="same_bits."))
         try:
             digest = run(options.binary, each, folder)

@@ -17,9 +17,11 @@
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/build_update.h"
 #include "passes/memory/plan_memory.h"
+#include "passes/overlap/overlap.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
 #include "passes/precision/use_fp8.h"
+#include "passes/recompute/recompute.h"
 
 namespace tessera {
 namespace {
@@ -29,7 +31,8 @@ namespace fs = std::filesystem;
 const std::string kSeparator = "---\n";
 
 // The usual plan for the mesh that the module names, changed by a line `# plan: <word>...` with
-// words such as sequence_parallel, ulysses, zero=1, kv_heads=2 and dims.tp=mlp+seq.
+// words such as sequence_parallel, ulysses, zero=1, kv_heads=2, recompute=attention and
+// dims.tp=mlp+seq.
 void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes) {
   const size_t equals = std::min(word.find('='), word.size());
   const std::string key = word.substr(0, equals),
@@ -40,6 +43,8 @@ void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes
     request.context = ContextKind::Ulysses;
   else if (key == "zero")
     request.zero = std::stoi(value);
+  else if (key == "recompute")
+    request.recompute.kind = value == "attention" ? RecomputeKind::Attention : RecomputeKind::Cheap;
   else if (key == "kv_heads")
     sizes.kv_heads = std::stoi(value);
   else if (key.starts_with("dims.")) {
@@ -86,10 +91,12 @@ std::vector<Pass> known_passes(const Plan& plan) {
   return {build_backward(),
           propagate_placements(plan),
           localize(plan),
+          recompute(plan, {.threads = 1}),
           use_fp8(with_fp8),
           fuse(),
           join_norm_gradients(),
           build_update({.ema_decay = 0.0}, plan),
+          overlap(),
           plan_memory({.threads = 1})};
 }
 
