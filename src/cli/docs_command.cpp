@@ -11,6 +11,7 @@
 #include "compiler/training_pipeline.h"
 #include "config/config.h"
 #include "ir/op_def.h"
+#include "ir/phase.h"
 #include "models/model_field.h"
 #include "models/presets.h"
 #include "sim/cluster.h"
@@ -67,7 +68,15 @@ std::string passes_page() {
       "`src/compiler/training_pipeline.cpp`.\n\n");
   page += pass_table(training_pipeline({}, {}, {}));
   page += "\nWhere nothing is trained (evaluation, generation):\n\n";
-  return page + pass_table(inference_pipeline({}, {}));
+  page += pass_table(inference_pipeline({}, {}));
+  page +=
+      "\n## Phases and routines\n\nA node of the IR has a phase (`@reduce_wait`; `forward` is not "
+      "written). The nodes of a block class that run together are a routine, which scripts call. "
+      "From `src/ir/phase.h`.\n\n| name | phase | routine | when it runs |\n|---|---|---|---|\n";
+  for (const RoutineRow& row : kRoutines)
+    page += fmt::format("| `{}` | {} | {} | {} |\n", row.name, row.phase ? "yes" : "-",
+                        row.in ? fmt::format("in `{}`", name(*row.in)) : "its own", row.when);
+  return page;
 }
 
 std::string config_page() {

@@ -10,43 +10,6 @@
 namespace tessera {
 namespace {
 
-RoutineKind routine_of(Phase phase, bool split_backward) {
-  switch (phase) {
-    case Phase::Gather:
-      return RoutineKind::Gather;
-    case Phase::Await:
-      return RoutineKind::Await;
-    case Phase::Settle:
-      return RoutineKind::Settle;
-    case Phase::Count:
-      return RoutineKind::Count;
-    case Phase::Reduce:
-      return RoutineKind::Reduce;
-    case Phase::Join:
-      return RoutineKind::Join;
-    case Phase::Report:
-      return RoutineKind::Report;
-    case Phase::Total:
-      return RoutineKind::Total;
-    case Phase::Begin:
-      return RoutineKind::Begin;
-    case Phase::Forward:
-      return RoutineKind::Forward;
-    case Phase::Evaluate:
-      return RoutineKind::Evaluate;
-    case Phase::Recompute:
-    case Phase::InputGrad:
-      return split_backward ? RoutineKind::InputGrad : RoutineKind::Backward;
-    case Phase::WeightGrad:
-      return split_backward ? RoutineKind::WeightGrad : RoutineKind::Backward;
-    case Phase::Norm:
-      return RoutineKind::Norm;
-    case Phase::Update:
-      return RoutineKind::Update;
-  }
-  check_failed("phase", __FILE__, __LINE__, "");
-}
-
 // Of a flat buffer: whole weights that are gathered for each use come and go; what rests stays.
 Lifetime flat_lifetime(const BlockClass& block_class, const FlatSpec& flat) {
   if (flat.role == FlatRole::Gradient || flat.role == FlatRole::GradientShard ||
@@ -187,10 +150,8 @@ void add_transfers(const Graph& graph, ProgramClass& program_class) {
 // Totals run between steps' actions, not in them.
 bool has_work(const BlockClass& block_class) {
   const auto& nodes = block_class.graph.nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
-    return node.phase == Phase::Forward || node.phase == Phase::Evaluate ||
-           node.phase == Phase::InputGrad || node.phase == Phase::WeightGrad;
-  });
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const Node& node) { return side(node.phase) != StepSide::Neither; });
 }
 
 ProgramClass class_of(const Module& module, const BlockClass& block_class, bool recomputes) {

@@ -13,11 +13,6 @@ bool reduces_every_microbatch(const BlockClass& block_class) {
                      });
 }
 
-bool is_backward(RoutineKind routine) {
-  return routine == RoutineKind::Backward || routine == RoutineKind::InputGrad ||
-         routine == RoutineKind::WeightGrad;
-}
-
 namespace {
 
 std::vector<int> weights_read_by(const Module& module, const Program& program,
@@ -43,7 +38,7 @@ std::vector<int> gradients_written_by(const Module& module, const Program& progr
   std::set<int> owners;
   const Block& block = module.blocks[static_cast<size_t>(call.block)];
   const Graph& graph = module.class_of(block).graph;
-  if (!is_backward(call.routine)) return {};
+  if (side(call.routine) != StepSide::Backward) return {};
   for (const Instruction& instruction :
        program.classes[static_cast<size_t>(block.class_index)].routine(call.routine))
     for (const GraphOutput& output : graph.outputs())

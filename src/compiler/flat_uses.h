@@ -32,8 +32,6 @@ class FlatUses {
   std::map<std::pair<int, RoutineKind>, Uses> uses_;  // by block
 };
 
-bool is_backward(RoutineKind routine);
-
 // Gradients of the class are reduced for every microbatch, not only the last.
 bool reduces_every_microbatch(const BlockClass& block_class);
 

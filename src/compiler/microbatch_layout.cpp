@@ -19,10 +19,6 @@ bool in_slot_arena(Repeat repeat) {
          repeat == Repeat::Checkpoint;
 }
 
-bool is_rebuilt(RoutineKind routine) {
-  return routine == RoutineKind::Recompute || is_backward(routine);
-}
-
 // The bytes of one kind that a microbatch has in a stage or, where they are PerSlot, in a segment;
 // those that are rebuilt are others than the forward's.
 struct Key {
@@ -54,7 +50,7 @@ class ScriptLayout {
     const bool slot = repeat == Repeat::PerSlot;
     const bool made_again = slot || repeat == Repeat::StreamOut;
     return {slot ? block.segment : block.stage, call.microbatch, repeat,
-            made_again && request_.recomputes && is_rebuilt(call.routine)};
+            made_again && request_.recomputes && side(call.routine) == StepSide::Backward};
   }
 
   int64_t bytes_of(const ProgramBlock& block, Repeat repeat) const {

@@ -69,8 +69,8 @@ void add_gathers(Script& script, const std::vector<int>& runs, const Program& pr
           if (held.insert(block).second)
             calls.push_back(make_call(program, RoutineKind::Gather, block, microbatch));
       for (const int block : needs[i])
-        if (there.insert(block).second && has_routine(program, RoutineKind::Await, block))
-          calls.push_back(make_call(program, RoutineKind::Await, block, microbatch));
+        if (there.insert(block).second && has_routine(program, RoutineKind::GatherWait, block))
+          calls.push_back(make_call(program, RoutineKind::GatherWait, block, microbatch));
       const auto is_done_with = [&](int block) {
         return !next.contains(block) && !held_in_runs.stays(block, i);
       };

@@ -231,7 +231,7 @@ class ScriptWriter {
     std::deque<Sum> left;
     for (const Sum& sum : sums_)
       if (which(sum))
-        call(RoutineKind::Settle, sum.block, sum.microbatch);
+        call(RoutineKind::ReduceWait, sum.block, sum.microbatch);
       else
         left.push_back(sum);
     sums_ = std::move(left);
@@ -294,7 +294,7 @@ bool any_has_routine(const Program& program, RoutineKind kind) {
 void write_begin(ScriptWriter& script, int microbatches) {
   for (int microbatch = 0; microbatch < microbatches; ++microbatch)
     script.for_blocks(RoutineKind::Begin, microbatch);
-  script.for_blocks(RoutineKind::Count, microbatches - 1);
+  script.for_blocks(RoutineKind::CountReduce, microbatches - 1);
 }
 
 void write_train_step(const Module& module, Program& program, const Stages& stages,
@@ -303,8 +303,9 @@ void write_train_step(const Module& module, Program& program, const Stages& stag
   write_begin(script, program.microbatches);
   script.run(actions);
   const int last = script.last_microbatch();
-  for (const RoutineKind routine : {RoutineKind::Join, RoutineKind::Report, RoutineKind::Norm,
-                                    RoutineKind::Total, RoutineKind::Update})
+  for (const RoutineKind routine :
+       {RoutineKind::ReduceTied, RoutineKind::MetricReduce, RoutineKind::Norm,
+        RoutineKind::NormReduce, RoutineKind::Update})
     script.for_blocks(routine, last);
   script.finish();
 }
@@ -314,7 +315,7 @@ void write_evaluate(const Module& module, Program& program, const Stages& stages
   ScriptWriter script(module, program, stages, messages, "evaluate");
   write_begin(script, program.microbatches);
   script.evaluate(actions);
-  script.for_blocks(RoutineKind::Report, script.last_microbatch());
+  script.for_blocks(RoutineKind::MetricReduce, script.last_microbatch());
   script.finish();
 }
 

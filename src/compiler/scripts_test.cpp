@@ -112,12 +112,12 @@ TEST(Scripts, APipelineWaitsForItsSumsWhenItsLastGradientIsSent) {
         const auto is = [](RoutineKind routine) {
           return [=](const ScriptCall& call) { return call.routine == routine; };
         };
-        const auto settle = std::find_if(script.begin(), script.end(), is(RoutineKind::Settle));
-        ASSERT_NE(settle, script.end());
-        EXPECT_TRUE(std::none_of(settle, script.end(),
+        const auto wait = std::find_if(script.begin(), script.end(), is(RoutineKind::ReduceWait));
+        ASSERT_NE(wait, script.end());
+        EXPECT_TRUE(std::none_of(wait, script.end(),
                                  [](const ScriptCall& call) {
                                    return call.routine == RoutineKind::GradientOut ||
-                                          is_backward(call.routine);
+                                          side(call.routine) == StepSide::Backward;
                                  }))
             << schedule << ", zero " << zero;
       }

@@ -80,10 +80,10 @@ void mark_alive(const Module& module, const Program& program, std::vector<Window
           const bool reduces = own && call.routine == RoutineKind::Reduce;
           const bool waits_later =
               !program.class_of(program.blocks[static_cast<size_t>(window.block)])
-                   .routine(RoutineKind::Settle)
+                   .routine(RoutineKind::ReduceWait)
                    .empty();
           const bool settles =
-              own && call.routine == (waits_later ? RoutineKind::Settle : RoutineKind::Reduce);
+              own && call.routine == (waits_later ? RoutineKind::ReduceWait : RoutineKind::Reduce);
           if (!reduces && !settles && !contains(written, window.block)) continue;
           window.touch(position, !open[i]);
           open[i] = !settles;

@@ -14,9 +14,6 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 16> kPhases{
-    "gather",      "await",  "begin",  "count", "forward", "evaluate", "recompute", "input_grad",
-    "weight_grad", "reduce", "settle", "join",  "report",  "norm",     "total",     "update"};
 constexpr std::array<std::string_view, 7> kInputKinds{"stream",          "batch", "step", "state",
                                                       "output_gradient", "flat",  "rank"};
 constexpr std::array<std::string_view, 6> kOutputKinds{"stream", "input_gradient", "gradient",
@@ -32,7 +29,6 @@ constexpr std::array<std::string_view, 4> kForms{"maths", "step", "local", "plan
 
 }  // namespace
 
-std::string_view name(Phase phase) { return kPhases.at(static_cast<size_t>(phase)); }
 std::string_view name(InputKind kind) { return kInputKinds.at(static_cast<size_t>(kind)); }
 std::string_view name(OutputKind kind) { return kOutputKinds.at(static_cast<size_t>(kind)); }
 std::string_view name(StateRole role) { return kStateRoles.at(static_cast<size_t>(role)); }
@@ -40,7 +36,6 @@ std::string_view name(FlatRole role) { return kFlatRoles.at(static_cast<size_t>(
 std::string_view name(Lifetime lifetime) { return kLifetimes.at(static_cast<size_t>(lifetime)); }
 std::string_view name(Form form) { return kForms.at(static_cast<size_t>(form)); }
 
-std::optional<Phase> phase_from_name(std::string_view text) { return find<Phase>(kPhases, text); }
 std::optional<InputKind> input_kind_from_name(std::string_view text) {
   return find<InputKind>(kInputKinds, text);
 }

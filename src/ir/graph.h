@@ -14,6 +14,7 @@
 #include "ir/attributes.h"
 #include "ir/memory.h"
 #include "ir/op_kind.h"
+#include "ir/phase.h"
 #include "ir/state.h"
 #include "mesh/placement.h"
 
@@ -22,32 +23,6 @@ namespace tessera {
 using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr int32_t kNone = -1;
-
-// When a node runs. Gather and Await: before a block's parameters are used. Count: after all of
-// Begin. Evaluate: forward work that only `evaluate` runs, because the backward yields its results
-// too. Recompute: forward work that the backward does again, with it. Reduce and Settle: after a
-// block's backward, of the last microbatch or of each. Join and Report: after the last microbatch.
-// Total: between Norm and Update.
-enum class Phase : uint8_t {
-  Gather,
-  Await,
-  Begin,
-  Count,
-  Forward,
-  Evaluate,
-  Recompute,
-  InputGrad,
-  WeightGrad,
-  Reduce,
-  Settle,
-  Join,
-  Report,
-  Norm,
-  Total,
-  Update
-};
-std::string_view name(Phase phase);
-std::optional<Phase> phase_from_name(std::string_view text);
 
 struct Value {
   std::string name;

@@ -6,17 +6,13 @@
 #include <algorithm>
 
 #include "ir/emit.h"
-#include "ir/gradient_phase.h"
 
 namespace tessera {
 namespace {
 
 using Kind = AxisPlacement::Kind;
 
-bool is_checked(Phase phase) {
-  return phase == Phase::Begin || phase == Phase::Forward || phase == Phase::Evaluate ||
-         phase == Phase::Recompute || makes_gradients(phase);
-}
+bool is_checked(Phase phase) { return phase == Phase::Begin || side(phase) != StepSide::Neither; }
 
 class ClassPlacements {
  public:

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
-#include "ir/gradient_phase.h"
 #include "models/build_model.h"
 #include "sim/routine_seconds.h"
 
@@ -29,7 +28,7 @@ Compiled compile_few_layers(const PlanTask& task, const Candidate& few, int valu
 }
 
 bool in_forward_or_backward(Phase phase) {
-  return phase == Phase::Forward || phase == Phase::Recompute || makes_gradients(phase);
+  return side(phase) != StepSide::Neither && phase != Phase::Evaluate;
 }
 
 int64_t scratch_of(const Graph& graph) {
@@ -139,7 +138,7 @@ ByClass<StateProfile> profile_states(const PlanTask& task, const Candidate& stat
     const RoutineSeconds reduce = seconds(RoutineKind::Reduce);
     profiles[name] = {
         .travel = reduce.left_under_way,
-        .settle = reduce.alone + seconds(RoutineKind::Settle).alone,
+        .reduce_wait = reduce.alone + seconds(RoutineKind::ReduceWait).alone,
         .gather = seconds(RoutineKind::Gather).left_under_way,
         .update = seconds(RoutineKind::Norm).alone + seconds(RoutineKind::Update).alone};
   });

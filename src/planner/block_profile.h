@@ -26,11 +26,11 @@ struct BlockProfile {
 };
 
 // Seconds of what happens to a block's states. Sums of gradients travel beside the backwards that
-// follow, are then settled, and what is updated is gathered where weights rest whole.
+// follow, are then waited for, and what is updated is gathered where weights rest whole.
 struct StateProfile {
-  double travel = 0, settle = 0;  // at every reduction
-  double gather = 0;              // where weights rest in parts: before every use
-  double update = 0;              // at the end
+  double travel = 0, reduce_wait = 0;  // at every reduction
+  double gather = 0;                   // where weights rest in parts: before every use
+  double update = 0;                   // at the end
 };
 
 template <typename Profile>

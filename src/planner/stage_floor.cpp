@@ -21,7 +21,7 @@ void add_states(const Candidate& candidate, std::span<const BlockFloor> blocks, 
   for (size_t i = 0; i < blocks.size(); ++i) {
     const StateProfile& states = *blocks[i].states;
     if (candidate.zero >= 2 && i > 1) {
-      floor.reduction += states.settle;
+      floor.reduction += states.reduce_wait;
       const BlockProfile& beside = *blocks[i - 1].block;
       const double hidden = splits_backward(candidate) ? beside.weight_grad : beside.input_grad;
       floor.reduction += std::max(0.0, states.travel - hidden);

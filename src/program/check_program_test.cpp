@@ -85,7 +85,7 @@ TEST(CheckProgram, ACollectiveThatOneRankLeavesOutIsNamed) {
   const std::string text = refusal(program, [](Program& changed) {
     std::vector<ScriptCall>& calls = changed.scripts.front().calls;
     std::erase_if(calls, [](const ScriptCall& call) {
-      return call.routine == RoutineKind::Total || call.routine == RoutineKind::Report;
+      return call.routine == RoutineKind::NormReduce || call.routine == RoutineKind::MetricReduce;
     });
   });
   expect_says(text, {"rank 1 never starts collective"});
@@ -96,7 +96,7 @@ TEST(CheckProgram, ACycleAcrossGroupsIsADeadlock) {
   const Program program = compiled({{"dp", 2}, {"tp", 2}});
   const auto with_tp_sum = [&](bool first) {
     Program changed = program;
-    std::vector<Instruction>& count = routine(changed, "totals", RoutineKind::Count);
+    std::vector<Instruction>& count = routine(changed, "totals", RoutineKind::CountReduce);
     Instruction sum = count.front();
     sum.attributes.set("axes", std::string("tp"));
     count.insert(first ? count.begin() : count.end(), sum);

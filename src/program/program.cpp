@@ -8,31 +8,6 @@ namespace {
 
 constexpr std::array<std::string_view, kNumBufferKinds> kBufferKinds{
     "parameters", "gradients", "optimizer", "activations", "inputs", "scratch"};
-constexpr std::array<std::string_view, kNumRoutineKinds> kRoutineKinds{"gather",
-                                                                       "await",
-                                                                       "begin",
-                                                                       "count",
-                                                                       "forward",
-                                                                       "evaluate",
-                                                                       "recompute",
-                                                                       "backward",
-                                                                       "input_grad",
-                                                                       "weight_grad",
-                                                                       "reduce",
-                                                                       "settle",
-                                                                       "join",
-                                                                       "report",
-                                                                       "norm",
-                                                                       "total",
-                                                                       "update",
-                                                                       "stream_in",
-                                                                       "stream_in_done",
-                                                                       "stream_out",
-                                                                       "stream_out_done",
-                                                                       "gradient_in",
-                                                                       "gradient_in_done",
-                                                                       "gradient_out",
-                                                                       "gradient_out_done"};
 
 template <typename Named>
 const Named* find(const std::vector<Named>& all, std::string_view wanted) {
@@ -44,7 +19,6 @@ const Named* find(const std::vector<Named>& all, std::string_view wanted) {
 }  // namespace
 
 std::string_view name(BufferKind kind) { return kBufferKinds.at(static_cast<size_t>(kind)); }
-std::string_view name(RoutineKind kind) { return kRoutineKinds.at(static_cast<size_t>(kind)); }
 
 const Script& Program::script(std::string_view script_name) const {
   const Script* found = find(scripts, script_name);

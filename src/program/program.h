@@ -55,37 +55,6 @@ struct Instruction {
   Phase phase = Phase::Forward;
 };
 
-enum class RoutineKind : uint8_t {
-  Gather,  // parameters that rest in shards, before their use
-  Await,   // until they are there
-  Begin,
-  Count,  // totals over ranks of what Begin counted
-  Forward,
-  Evaluate,
-  Recompute,  // the forward again, for the backward
-  Backward,   // both gradients, or
-  InputGrad,  // these two, where the schedule runs them apart
-  WeightGrad,
-  Reduce,  // sums of gradients over ranks
-  Settle,  // until they are there
-  Join,    // sums over the stages that hold the same parameter
-  Report,  // totals over ranks of what is reported
-  Norm,
-  Total,  // of the norm
-  Update,
-  // Between stages, each with a call that waits until it is done.
-  StreamIn,
-  StreamInDone,
-  StreamOut,
-  StreamOutDone,
-  GradientIn,
-  GradientInDone,
-  GradientOut,
-  GradientOutDone
-};
-inline constexpr int kNumRoutineKinds = 25;
-std::string_view name(RoutineKind kind);
-
 struct ProgramClass {
   std::string name;
   std::vector<Buffer> buffers;

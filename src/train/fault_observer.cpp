@@ -12,19 +12,10 @@ namespace {
 
 std::optional<FaultPhase> phase_of(const InstructionEvent& event) {
   if (op_def(event.instruction.op).communicates) return FaultPhase::Collective;
-  switch (event.call.routine) {
-    case RoutineKind::Forward:
-      return FaultPhase::Forward;
-    case RoutineKind::Recompute:
-    case RoutineKind::Backward:
-    case RoutineKind::InputGrad:
-    case RoutineKind::WeightGrad:
-      return FaultPhase::Backward;
-    case RoutineKind::Update:
-      return FaultPhase::Update;
-    default:
-      return std::nullopt;
-  }
+  if (event.call.routine == RoutineKind::Forward) return FaultPhase::Forward;
+  if (side(event.call.routine) == StepSide::Backward) return FaultPhase::Backward;
+  if (event.call.routine == RoutineKind::Update) return FaultPhase::Update;
+  return std::nullopt;
 }
 
 // All bits set are a NaN in every float dtype.

@@ -180,13 +180,13 @@ std::vector<Mutant> broken_flags() {
       {"NormAddsToTheLastSteps", kAccumulated,
        everywhere([](Program& p) { set_flags(p, Norm, 2, true); })},
       {"ShardOfTheGradientWrittenAnew", kZeroTwo,
-       everywhere([](Program& p) { set_flags(p, Settle, 1, false); })},
+       everywhere([](Program& p) { set_flags(p, ReduceWait, 1, false); })},
       {"UnreducedGradientAddsToTheLastMicrobatch", kZeroTwo,
        everywhere([](Program& p) { set_flags(p, Backward, 1, true); })},
       {"GradientsSummedAtTheFirstMicrobatchNotTheLast", kAccumulated, everywhere([](Program& p) {
          std::vector<ScriptCall> kept, early;
          for (const ScriptCall& call : calls_of(p))
-           (call.routine == Reduce || call.routine == Settle ? early : kept).push_back(call);
+           (call.routine == Reduce || call.routine == ReduceWait ? early : kept).push_back(call);
          const auto second = std::ranges::find_if(
              kept, [](const ScriptCall& c) { return c.routine == Forward && c.microbatch == 1; });
          if (early.empty() || second == kept.end()) throw NothingToBreak("reductions");
@@ -204,17 +204,20 @@ std::vector<Mutant> broken_reductions() {
          for (const ScriptCall& call : calls_of(p)) {
            if (call.routine == Norm && twice.back().routine != Norm)
              for (const ScriptCall& reduce : std::vector<ScriptCall>(twice))
-               if (reduce.routine == Reduce || reduce.routine == Settle) twice.push_back(reduce);
+               if (reduce.routine == Reduce || reduce.routine == ReduceWait)
+                 twice.push_back(reduce);
            twice.push_back(call);
          }
          calls_of(p) = twice;
        })},
-      {"LabelsCountedPerRank", kData,
-       everywhere([](Program& p) { leave_out(find_op(p, "totals", Count, OpKind::all_reduce)); })},
-      {"LossOfOneRankReported", kData,
-       everywhere([](Program& p) { leave_out(find_op(p, "totals", Report, OpKind::all_reduce)); })},
+      {"LabelsCountedPerRank", kData, everywhere([](Program& p) {
+         leave_out(find_op(p, "totals", CountReduce, OpKind::all_reduce));
+       })},
+      {"LossOfOneRankReported", kData, everywhere([](Program& p) {
+         leave_out(find_op(p, "totals", MetricReduce, OpKind::all_reduce));
+       })},
       {"NormOfOneShard", kZeroOne, everywhere([](Program& p) {
-         leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce));
+         leave_out(find_op(p, "norm_total", NormReduce, OpKind::all_reduce));
        })},
       {"NormOfCopiesCountedTwice", kTensor, everywhere([](Program& p) {
          for (Instruction& i : routine_of(p, "layer", Norm))
@@ -263,12 +266,12 @@ std::vector<Mutant> broken_states() {
        })},
       {"GathersOfAMicrobatchSkipped", kZeroThree, everywhere([](Program& p) {
          std::erase_if(calls_of(p), [](const ScriptCall& c) {
-           return (c.routine == Gather || c.routine == Await) && c.microbatch == 1;
+           return (c.routine == Gather || c.routine == GatherWait) && c.microbatch == 1;
          });
        })},
       {"ReductionOfAMicrobatchSkipped", kZeroThree, everywhere([](Program& p) {
          std::erase_if(calls_of(p), [](const ScriptCall& c) {
-           return (c.routine == Reduce || c.routine == Settle) && c.microbatch == 1;
+           return (c.routine == Reduce || c.routine == ReduceWait) && c.microbatch == 1;
          });
        })},
   };
@@ -326,7 +329,7 @@ void move_behind(Program& p, RoutineKind routine, int microbatch, RoutineKind ot
 std::vector<Mutant> broken_pipelines() {
   return {
       {"NormOfOneStage", kPipeline, everywhere([](Program& p) {
-         leave_out(find_op(p, "norm_total", Total, OpKind::all_reduce));
+         leave_out(find_op(p, "norm_total", NormReduce, OpKind::all_reduce));
        })},
       {"StreamOfAnotherMicrobatchSent", kPipeline, on_rank_zero([](Program& p) {
          const auto sent = static_cast<size_t>(Repeat::StreamOut);
@@ -352,7 +355,7 @@ std::vector<Mutant> broken_pipelines() {
        on_rank_one([](Program& p) { move_behind(p, GradientOut, 0, StreamInDone, 3); })},
       {"TiedCopiesNotJoined", kTied,
        [](int rank, Program& p) {
-         leave_out(find_op(p, rank == 0 ? "embedding" : "head", Join, OpKind::all_reduce));
+         leave_out(find_op(p, rank == 0 ? "embedding" : "head", ReduceTied, OpKind::all_reduce));
        }},
       {"TiedCopyCountedTwiceInTheNorm", kTied, on_rank_one([](Program& p) {
          for (Instruction& i : routine_of(p, "head", Norm))

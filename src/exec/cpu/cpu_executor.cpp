@@ -81,7 +81,7 @@ bool stands_still(OpKind op) { return op == OpKind::wait || op_def(op).communica
 // A send or receive, or a collective along the pipeline's axis too ("dp+pp").
 bool crosses_stages(const Program& program, const ScriptCall& call, const CpuCall& cpu_call) {
   if (program.pipeline_axis < 0) return false;
-  if (call.channel != kNone || call.routine == RoutineKind::Join) return true;
+  if (call.channel != kNone || call.routine == RoutineKind::ReduceTied) return true;
   const std::string& axis = program.mesh.axes()[static_cast<size_t>(program.pipeline_axis)].name;
   return cpu_call.op != OpKind::wait &&
          cpu_call.attributes.word("axes").find(axis) != std::string::npos;

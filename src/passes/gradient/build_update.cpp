@@ -59,7 +59,7 @@ class BundleUpdate {
       add_sharded_reduction(sum);
     } else if (!bundle_.pending.empty()) {
       return_flat(gradient_, summed(sum, bundle_.pending, Phase::Reduce, true));
-      return_flat(gradient_, awaited(gradient_, kNone, Phase::Settle));
+      return_flat(gradient_, awaited(gradient_, kNone, Phase::ReduceWait));
     }
   }
 
@@ -69,7 +69,7 @@ class BundleUpdate {
     const auto copies = std::count(bundle_.joined.begin(), bundle_.joined.end(), '-');
     return_flat(gradient_at_rest_, emit_one(OpKind::all_reduce, {gradient_at_rest_},
                                             {{"axes", bundle_.joined}, {"ranks", int64_t{copies}}},
-                                            Phase::Join, "joined"));
+                                            Phase::ReduceTied, "joined"));
   }
 
   // The axes over which the gradient at rest is in pieces.
@@ -203,15 +203,15 @@ class BundleUpdate {
                   bundle_.bundle.name, axes_word({plan_.shard_axis}));
     const bool adds_up = plan_.zero >= 2;
     return_flat(reduced_, scattered(sum, true));
-    ValueId there = awaited(reduced_, gradient_, Phase::Settle);
+    ValueId there = awaited(reduced_, gradient_, Phase::ReduceWait);
     return_flat(reduced_, there);
     if (!rest.empty()) {
-      there = summed(there, rest, Phase::Settle);
+      there = summed(there, rest, Phase::ReduceWait);
       if (!adds_up) return_flat(reduced_, there);
     }
     if (adds_up)
       return_flat(gradient_at_rest_,
-                  emit_one(OpKind::accumulate, {there}, {}, Phase::Settle, "kept"), true);
+                  emit_one(OpKind::accumulate, {there}, {}, Phase::ReduceWait, "kept"), true);
   }
 
   // The part of the weights that this rank updates. Where they rest whole it is cut out.
@@ -300,7 +300,7 @@ PassCounts run(Module& module, const OptimizerOptions& options, const Plan& plan
   AxisIds all_axes = norm_axes;
   if (plan.pipeline_axis >= 0) all_axes.push_back(plan.pipeline_axis);
   std::sort(all_axes.begin(), all_axes.end());
-  norm_total.add("norm_squares", all_axes, Phase::Total);
+  norm_total.add("norm_squares", all_axes, Phase::NormReduce);
   totals.append_to(module);
   norm_total.append_to(module);
   return {{"parameters", parameters}, {"bundles", bundles}};

@@ -53,7 +53,7 @@ ValueId all_gathered(Graph& graph, const Bundle& bundle, const std::string& axes
 void gather_bundle(Graph& graph, const Bundle& bundle, const std::string& axes, ValueId shard,
                    ValueId whole) {
   return_flat(graph, whole, all_gathered(graph, bundle, axes, shard, Phase::Gather, true));
-  return_flat(graph, whole, await_flat(graph, bundle, whole, shard, Phase::Await));
+  return_flat(graph, whole, await_flat(graph, bundle, whole, shard, Phase::GatherWait));
 }
 
 }  // namespace tessera

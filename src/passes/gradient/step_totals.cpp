@@ -55,7 +55,7 @@ StepTotals totals_of_forward(const Module& module, const Plan& plan) {
   StepTotals totals(plan, "totals", module.stages - 1);
   for (const std::string& step : step_outputs(module))
     totals.add(step, pending_of_step(module, step),
-               step == "label_count" ? Phase::Count : Phase::Report);
+               step == "label_count" ? Phase::CountReduce : Phase::MetricReduce);
   return totals;
 }
 

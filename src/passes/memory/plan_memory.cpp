@@ -13,15 +13,6 @@
 namespace tessera {
 namespace {
 
-// The phase that stands for the routine in which a phase's nodes run. Evaluate runs the forward
-// nodes and its own; both gradients run in one routine unless the schedule takes them apart.
-Phase routine_of(Phase phase, bool split_backward) {
-  if (phase == Phase::Evaluate) return Phase::Forward;
-  if (phase == Phase::Recompute) return Phase::InputGrad;
-  if (phase == Phase::WeightGrad && !split_backward) return Phase::InputGrad;
-  return phase;
-}
-
 // What a schedule runs apart must not wait for what runs later.
 void move_what_input_gradients_read(Graph& graph) {
   for (NodeId id = graph.num_nodes() - 1; id >= 0; --id) {
@@ -47,15 +38,19 @@ class ClassPlan {
     place_returned();
     place_kept();
     place_aliases();
-    std::set<Phase> routines;
+    std::set<RoutineKind> routines;
     for (const Node& node : graph_.nodes()) routines.insert(routine(node));
-    for (const Phase phase : routines) place_scratch(phase);
+    for (const RoutineKind each : routines) place_scratch(each);
     return scratch_bytes_;
   }
 
  private:
   Location& location(ValueId id) { return graph_.value(id).location; }
-  Phase routine(const Node& node) const { return routine_of(node.phase, split_backward_); }
+  // Evaluate runs the forward's nodes and its own, so both have one plan.
+  RoutineKind routine(const Node& node) const {
+    const RoutineKind own = routine_of(node.phase, split_backward_);
+    return own == RoutineKind::Evaluate ? RoutineKind::Forward : own;
+  }
 
   void place_in_slot(ValueId id) {
     const int64_t bytes = graph_.value(id).type.bytes();
@@ -89,8 +84,8 @@ class ClassPlan {
     for (ValueId id = 0; id < graph_.num_values(); ++id) {
       const NodeId producer = graph_.value(id).producer;
       if (producer == kNone || location(id).lifetime != Lifetime::None) continue;
-      const Phase written = routine(graph_.node(producer));
-      if (written != Phase::Forward && written != Phase::InputGrad) continue;
+      const RoutineKind written = routine(graph_.node(producer));
+      if (side(written) == StepSide::Neither || written == RoutineKind::WeightGrad) continue;
       for (const NodeId reader : readers_[static_cast<size_t>(id)])
         if (routine(graph_.node(reader)) != written) {
           place_in_slot(id);
@@ -137,11 +132,11 @@ class ClassPlan {
     return kNone;
   }
 
-  void place_scratch(Phase phase) {
+  void place_scratch(RoutineKind wanted) {
     std::vector<int> position(static_cast<size_t>(graph_.num_nodes()), -1);
     std::vector<NodeId> nodes;
     for (NodeId id = 0; id < graph_.num_nodes(); ++id)
-      if (routine(graph_.node(id)) == phase) {
+      if (routine(graph_.node(id)) == wanted) {
         position[static_cast<size_t>(id)] = static_cast<int>(nodes.size());
         nodes.push_back(id);
       }

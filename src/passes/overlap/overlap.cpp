@@ -8,25 +8,21 @@
 #include <set>
 
 #include "ir/emit.h"
-#include "ir/gradient_phase.h"
 #include "ir/verify_placements.h"
 
 namespace tessera {
 namespace {
-
-bool is_forward(Phase phase) { return phase == Phase::Forward || phase == Phase::Evaluate; }
-bool is_backward(Phase phase) { return phase == Phase::Recompute || makes_gradients(phase); }
 
 class ClassOverlap {
  public:
   explicit ClassOverlap(Graph& graph) : graph_(graph) {}
 
   void run() {
-    std::vector<Node> forward, evaluate, backward, others_before, others_after;
+    std::vector<Node> forward, backward, others_before, others_after;
     for (const Node& node : graph_.nodes()) {
-      if (is_backward(node.phase))
+      if (side(node.phase) == StepSide::Backward)
         backward.push_back(node);
-      else if (is_forward(node.phase))
+      else if (side(node.phase) == StepSide::Forward)
         forward.push_back(node);
       else
         (node.phase < Phase::Forward ? others_before : others_after).push_back(node);

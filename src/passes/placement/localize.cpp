@@ -14,16 +14,6 @@
 namespace tessera {
 namespace {
 
-// Nodes of one span run in one routine and may share what was brought there.
-enum class Span : uint8_t { Begin, Forward, Evaluate, Backward };
-
-Span span_of(Phase phase) {
-  if (phase == Phase::Begin) return Span::Begin;
-  if (phase == Phase::Forward) return Span::Forward;
-  if (phase == Phase::Evaluate) return Span::Evaluate;
-  return Span::Backward;
-}
-
 class ClassLocalizer {
  public:
   ClassLocalizer(const Plan& plan, const Graph& graph) : plan_(plan), graph_(graph) {}
@@ -104,7 +94,7 @@ class ClassLocalizer {
   ValueId brought(ValueId id, const Placement& wanted, Phase phase) {
     const ValueId own = locals_[static_cast<size_t>(id)];
     if (same_place(graph_.value(id).placement, wanted)) return own;
-    const auto key = std::make_tuple(id, span_of(phase), to_string(plan_.mesh, wanted));
+    const auto key = std::make_tuple(id, routine_of(phase, false), to_string(plan_.mesh, wanted));
     if (const auto known = brought_.find(key); known != brought_.end()) return known->second;
     const auto steps = reshard_steps(graph_.value(id).placement, wanted);
     if (!steps)
@@ -211,7 +201,7 @@ class ClassLocalizer {
   const Graph& graph_;
   Graph local_;
   std::vector<ValueId> locals_;  // by value: its own placement, on a rank
-  std::map<std::tuple<ValueId, Span, std::string>, ValueId> brought_;
+  std::map<std::tuple<ValueId, RoutineKind, std::string>, ValueId> brought_;
   int64_t reshards_ = 0;
 };
 

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "ir/emit.h"
-#include "ir/gradient_phase.h"
 
 namespace tessera {
 namespace {

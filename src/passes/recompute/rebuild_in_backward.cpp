@@ -3,7 +3,6 @@
 #include <map>
 
 #include "ir/emit.h"
-#include "ir/gradient_phase.h"
 #include "passes/recompute/recompute.h"
 
 namespace tessera {
