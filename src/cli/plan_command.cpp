@@ -149,7 +149,7 @@ nlohmann::json to_json(const PlanTask& task, const Trial& trial) {
   const Candidate& candidate = trial.candidate;
   const Simulation& simulation = trial.simulation;
   return {{"plan", to_string(candidate)},
-          {"mesh", to_string(Mesh(mesh_of(candidate)))},
+          {"mesh", to_string(Mesh(candidate.axes.above_one()))},
           {"zero", candidate.zero},
           {"microbatch", candidate.microbatch},
           {"microbatches", candidate.microbatches(task.batch)},
@@ -260,7 +260,7 @@ void run(PlanCommand& command) {
   const SearchResult found = search_with_progress(task, command.trials);
   if (found.ranked.empty()) throw no_plan(task, found);
   print_warnings(
-      tensor_parallelism_across_nodes(task.cluster, Mesh(mesh_of(found.ranked.front().candidate))));
+      near_axes_across_nodes(task.cluster, Mesh(found.ranked.front().candidate.axes.above_one())));
   std::vector<WhyNot> reasons;
   for (const std::string& text : command.why_not)
     reasons.push_back(why_not(task, found.ranked, text));

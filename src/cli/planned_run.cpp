@@ -22,15 +22,15 @@ int64_t round_steps(double steps) {
 
 Config planned_config(Config config, const PlanTask& task, const Trial& trial) {
   const Candidate& candidate = trial.candidate;
-  config.mesh = mesh_of(candidate);
+  config.mesh = candidate.axes.above_one();
   config.plan_dims.clear();
   config.train.microbatches = candidate.microbatches(task.batch);
   PlanConfig& plan = config.plan;
   plan.zero = fmt::format("{}", candidate.zero);
-  plan.sequence_parallel = candidate.tp > 1;
+  plan.sequence_parallel = candidate.tp() > 1;
   plan.context = candidate.context == ContextKind::Ulysses ? "ulysses" : "ring";
   plan.schedule = candidate.schedule;
-  plan.chunks = candidate.pp > 1 ? candidate.chunks : 0;
+  plan.chunks = candidate.pp() > 1 ? candidate.chunks : 0;
   plan.stages.clear();
   plan.recompute = recompute_name(candidate);
   plan.recompute_every = candidate.every;

@@ -174,7 +174,7 @@ void run(SimulateCommand& command) {
       .keep_slices = !command.trace.empty()};
   if (!options.unit_cost) {
     print_warnings(unlikely_figures(cluster));
-    print_warnings(tensor_parallelism_across_nodes(cluster, Mesh(config.mesh)));
+    print_warnings(near_axes_across_nodes(cluster, Mesh(config.mesh)));
   }
   const Compiled compiled = compiled_step(config, model, cluster);
   const Simulation simulation = simulate(compiled.programs, cluster, options);

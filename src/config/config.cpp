@@ -13,7 +13,7 @@
 #include "core/nearest_name.h"
 #include "files/mapped_file.h"
 #include "files/toml_text.h"
-#include "mesh/known_axes.h"
+#include "mesh/axes.h"
 #include "mesh/plan.h"
 
 namespace tessera {
@@ -270,18 +270,16 @@ std::vector<ConfigKey> table_keys() {
       {"data.mixture.<path>", "", "a number from 1e-09 to 1000000000",
        "weight of a text file or folder, or of token shards by glob: its share of the samples"},
       {"mesh", "", "axes with sizes, such as dp=2,tp=4",
-       "ranks by axis; the last one varies fastest; empty: one rank (--mesh)"}};
-  for (const std::string_view axis : known_axes())
-    keys.push_back({fmt::format("mesh.{}", axis), "1", "a whole number of at least 1",
-                    fmt::format("ranks of axis {}; axes stand in the order given", axis)});
-  for (const std::string_view axis : known_axes()) {
-    const Plan plan = make_plan({.mesh = {{std::string(axis), 1}}}, {});
-    if (plan.dims.front().empty()) continue;  // pp has whole blocks
-    keys.push_back({fmt::format("plan.dims.{}", axis),
-                    fmt::format("{}", fmt::join(plan.dims.front(), ",")),
-                    "names of dims: a list of texts, or one text with commas",
-                    fmt::format("what {} splits: each op the first of these that it has", axis)});
-  }
+       "ranks by axis, in the order given; the last one varies fastest; empty: one rank (--mesh)"}};
+  for (const AxisRow& row : kAxes)
+    keys.push_back({fmt::format("mesh.{}", row.name), "1", "a whole number of at least 1",
+                    fmt::format("ranks that divide {}", row.summary)});
+  for (const AxisRow& row : kAxes)
+    if (!row.dims().empty())
+      keys.push_back(
+          {fmt::format("plan.dims.{}", row.name), fmt::format("{}", fmt::join(row.dims(), ",")),
+           "names of dims: a list of texts, or one text with commas",
+           fmt::format("what {} splits: each op the first of these that it has", row.name)});
   return keys;
 }
 

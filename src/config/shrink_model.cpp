@@ -3,21 +3,16 @@
 
 #include <algorithm>
 
+#include "mesh/axis_sizes.h"
+
 namespace tessera {
-namespace {
-
-int size_of(const Plan& plan, std::string_view axis) {
-  const int found = plan.mesh.find(axis);
-  return found < 0 ? 1 : plan.mesh.size(found);
-}
-
-}  // namespace
 
 ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
-  const int64_t data = size_of(plan, "dp") * size_of(plan, "fsdp");
-  const int64_t tp_kv = size_of(plan, "tp") * size_of(plan, "tp.kv");
-  const int64_t tp_group = size_of(plan, "tp.group"), cp = size_of(plan, "cp");
-  ShrunkModel shrunk{.model = model, .microbatch = {.batch = 2 * data, .seq = 1}};
+  const AxisSizes ranks = sizes_of(plan.mesh.axes());
+  const int group = plan.mesh.find("tp.group");
+  const int64_t tp_group = group < 0 ? 1 : plan.mesh.size(group);
+  const int64_t tp_kv = ranks[AxisKind::Tp] / tp_group, cp = ranks[AxisKind::Cp];
+  ShrunkModel shrunk{.model = model, .microbatch = {.batch = 2 * ranks.data_ranks(), .seq = 1}};
   ModelConfig& small = shrunk.model;
   // Several in every chunk, since what is in flight grows with them, and not the same in each.
   constexpr int64_t kBlocksPerChunk = 3;

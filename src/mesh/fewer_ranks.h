@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// The first axis of dp, fsdp, cp, tp, pp that has several ranks gets its largest proper divisor, so
-// that whatever could be split before can be split still. Nothing where one rank is left.
+// The first axis that has several ranks, the pipeline last, gets its largest proper divisor, so
+// that whatever could be split before can still be split. Nothing where one rank is left.
 std::optional<Mesh> fewer_ranks(const Mesh& mesh);
 
 }  // namespace tessera

@@ -6,17 +6,19 @@
 #include <algorithm>
 #include <map>
 
-namespace tessera {
+#include "mesh/axes.h"
 
-std::string tp_leaves_machine(const Mesh& mesh, std::span<const int> machines) {
-  AxisIds tp;
-  for (int axis = 0; axis < mesh.num_axes(); ++axis) {
-    const std::string& name = mesh.axes()[static_cast<size_t>(axis)].name;
-    if (name == "tp" || name.starts_with("tp.")) tp.push_back(axis);
-  }
+namespace tessera {
+namespace {
+
+// Empty: every group of the axis stays on one machine.
+std::string leaves_machine(const AxisRow& row, const Mesh& mesh, std::span<const int> machines) {
+  AxisIds parts;
+  for (int axis = 0; axis < mesh.num_axes(); ++axis)
+    if (find_axis(mesh.axes()[static_cast<size_t>(axis)].name) == &row) parts.push_back(axis);
   const auto machine_of = [&](int rank) { return machines[static_cast<size_t>(rank)]; };
   for (int rank = 0; !machines.empty() && rank < mesh.num_ranks(); ++rank)
-    for (const int peer : mesh.group(rank, tp)) {
+    for (const int peer : mesh.group(rank, parts)) {
       if (machine_of(peer) == machine_of(rank)) continue;
       std::map<int, int> ranks_on;
       for (const int machine : machines) ++ranks_on[machine];
@@ -24,11 +26,21 @@ std::string tp_leaves_machine(const Mesh& mesh, std::span<const int> machines) {
           std::min_element(ranks_on.begin(), ranks_on.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
       return fmt::format(
-          "a group of tp = {} leaves its machine (ranks {} and {}): its sums cross the network in "
-          "every layer; machines have {} ranks or more: make tp the last axis of the mesh, and a "
-          "divisor of that",
-          mesh.size(tp), rank, peer, fewest->second);
+          "a group of {0} = {1} leaves its machine (ranks {2} and {3}): its sums cross the network "
+          "in every layer; machines have {4} ranks or more: make {0} the last axis of the mesh, "
+          "and a divisor of that",
+          row.name, mesh.size(parts), rank, peer, fewest->second);
     }
+  return "";
+}
+
+}  // namespace
+
+std::string warn_of_machine_borders(const Mesh& mesh, std::span<const int> machines) {
+  for (const AxisRow& row : kAxes)
+    if (row.wants_near)
+      if (std::string warning = leaves_machine(row, mesh, machines); !warning.empty())
+        return warning;
   return "";
 }
 

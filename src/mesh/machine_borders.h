@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor parallelism sums activations twice per layer and direction: its groups should not reach
-// beyond one machine.
+// Some axes, such as tp, communicate in every layer: their groups should not reach beyond one
+// machine.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// What to tell the user; "" where every tp group stays on one machine. `machines` has a number for
-// each rank; empty: all ranks share one.
-std::string tp_leaves_machine(const Mesh& mesh, std::span<const int> machines);
+// What to tell the user; "" where every such group stays on one machine. `machines` has a number
+// for each rank; empty: all ranks share one.
+std::string warn_of_machine_borders(const Mesh& mesh, std::span<const int> machines);
 
 }  // namespace tessera

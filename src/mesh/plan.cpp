@@ -2,43 +2,41 @@
 #include "mesh/plan.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <numeric>
 
 #include "core/error.h"
 #include "core/nearest_name.h"
 #include "core/one_of.h"
-#include "mesh/known_axes.h"
+#include "mesh/axis_sizes.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::array<std::string_view, 5> kAxes{"pp", "dp", "fsdp", "cp", "tp"};
-
 void require_known_axis(const Axis& axis) {
-  if (std::find(kAxes.begin(), kAxes.end(), axis.name) != kAxes.end()) return;
-  const std::string near =
-      nearest_name(axis.name, std::vector<std::string>(kAxes.begin(), kAxes.end()));
+  if (const AxisRow* row = find_axis(axis.name); row && row->name == axis.name) return;
+  const std::string near = nearest_name(axis.name, axis_names());
   throw user_error("mesh axis {} is not known{}", axis.name,
                    near.empty() ? "" : fmt::format(": did you mean {}?", near))
-      .help("axes are pp, dp, fsdp, cp and tp");
+      .help(fmt::format("use {}", one_of(axis_names())));
 }
 
-int size_of(const Mesh& mesh, std::string_view axis) {
-  const int known = mesh.find(axis);
-  return known < 0 ? 1 : mesh.size(known);
+bool shards_states(const Mesh& mesh) {
+  const AxisRow* axis = sizes_of(mesh.axes()).state_axis();
+  return axis && axis->shards_states;
 }
 
 // On one rank there is nothing to share, and nothing is said against any level.
 void require_zero_fits(int zero, const Mesh& mesh) {
   if (zero < 0 || zero > 3)
     throw user_error("plan.zero is {}, want auto, 0, 1, 2 or 3", zero).at("plan.zero");
-  if (zero == 0 && size_of(mesh, "fsdp") > 1)
-    throw user_error("mesh fsdp = {} shards states, but plan.zero = 0 keeps them whole",
-                     size_of(mesh, "fsdp"))
+  if (zero == 0 && shards_states(mesh)) {
+    const Axis& axis = mesh.axes()[static_cast<size_t>(shard_axis_of(mesh))];
+    throw user_error("mesh {} = {} shards states, but plan.zero = 0 keeps them whole", axis.name,
+                     axis.size)
         .at("plan.zero")
         .help("leave plan.zero out, or put the ranks on dp");
+  }
   if (zero > 0 && mesh.num_ranks() > 1 && shard_axis_of(mesh) < 0)
     throw user_error("plan.zero = {} shards states over fsdp or dp, but the mesh {} has neither",
                      zero, to_string(mesh))
@@ -57,8 +55,9 @@ bool heads_divide(const PlanSizes& sizes, int64_t tp) {
   return sizes.heads / sizes.kv_heads % (tp / shared) == 0;
 }
 
-void require_heads_divide(const PlanRequest& request, const Mesh& mesh, const PlanSizes& sizes) {
-  const int tp = size_of(mesh, "tp"), cp = size_of(mesh, "cp");
+void require_heads_divide(const PlanRequest& request, const PlanSizes& sizes) {
+  const AxisSizes asked = sizes_of(request.mesh);
+  const int tp = asked[AxisKind::Tp], cp = asked[AxisKind::Cp];
   if (sizes.heads == 0 || has_own_dims(request, "tp")) return;
   if (!heads_divide(sizes, tp)) {
     std::vector<int64_t> good;
@@ -82,7 +81,8 @@ void require_heads_divide(const PlanRequest& request, const Mesh& mesh, const Pl
 // Of two axes that split the sequence the first cuts the larger pieces: those of cp, which tp cuts
 // once more between its own sums.
 void require_cp_before_tp(const PlanRequest& request, const Mesh& asked) {
-  if (!request.sequence_parallel || size_of(asked, "cp") == 1 || size_of(asked, "tp") == 1) return;
+  const AxisSizes ranks = sizes_of(request.mesh);
+  if (!request.sequence_parallel || ranks[AxisKind::Cp] == 1 || ranks[AxisKind::Tp] == 1) return;
   std::vector<Axis> axes = request.mesh;
   const auto named = [&](std::string_view name) {
     return std::find_if(axes.begin(), axes.end(),
@@ -118,42 +118,36 @@ std::vector<Axis> split_tensor_axis(const PlanRequest& request, int64_t kv_heads
   return axes;
 }
 
-std::vector<std::string> usual_dims(const std::string& axis, bool sequence_parallel) {
-  if (axis == "pp") return {};  // whole blocks
-  if (axis == "dp" || axis == "fsdp") return {"batch"};
-  if (axis == "cp") return {"seq"};
-  std::vector<std::string> dims;
-  if (axis == "tp") dims = {"kv_heads", "group", "mlp", "vocab"};
-  if (axis == "tp.kv") dims = {"kv_heads", "mlp", "vocab"};
-  if (axis == "tp.group") dims = {"group", "mlp", "vocab"};
-  if (sequence_parallel) dims.emplace_back("seq");
+std::vector<std::string> default_dims(const AxisRow& row, bool sequence_parallel) {
+  std::vector<std::string> dims(row.dims().begin(), row.dims().end());
+  if (row.axis == AxisKind::Tp && sequence_parallel) dims.emplace_back("seq");
   return dims;
 }
 
-// The user's own list for tp serves both of its parts, less what belongs to the other.
+// The user's own list, or the default one. That of tp serves both of its parts, less what belongs
+// to the other.
 std::vector<std::string> dims_of_axis(const PlanRequest& request, const std::string& axis) {
-  for (const auto& [name, dims] : request.dims) {
-    if (name == axis) return dims;
-    if (name != "tp" || !axis.starts_with("tp.")) continue;
-    std::vector<std::string> part = dims;
-    std::erase(part, axis == "tp.kv" ? "group" : "kv_heads");
-    return part;
-  }
-  return usual_dims(axis, request.sequence_parallel);
+  const AxisRow& row = *find_axis(axis);
+  std::vector<std::string> dims = default_dims(row, request.sequence_parallel);
+  for (const auto& [name, own] : request.dims)
+    if (name == row.name) {
+      dims = own;
+      break;
+    }
+  if (axis == "tp.kv") std::erase(dims, "group");
+  if (axis == "tp.group") std::erase(dims, "kv_heads");
+  return dims;
 }
 
 }  // namespace
 
-std::span<const std::string_view> known_axes() { return kAxes; }
-
 int shard_axis_of(const Mesh& mesh) {
-  for (const char* axis : {"fsdp", "dp"})
-    if (size_of(mesh, axis) > 1) return mesh.find(axis);
-  return -1;
+  const AxisRow* axis = sizes_of(mesh.axes()).state_axis();
+  return axis ? mesh.find(axis->name) : -1;
 }
 
 int zero_level(const std::optional<int>& asked, const Mesh& mesh) {
-  return asked.value_or(size_of(mesh, "fsdp") > 1 ? 3 : 0);
+  return asked.value_or(shards_states(mesh) ? 3 : 0);
 }
 
 const std::vector<std::string>& Plan::dims_of(int axis, std::string_view op, bool& own) const {
@@ -171,7 +165,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   const Mesh asked(request.mesh);
   const int zero = zero_level(request.zero, asked);
   require_zero_fits(zero, asked);
-  require_heads_divide(request, asked, sizes);
+  require_heads_divide(request, sizes);
   require_cp_before_tp(request, asked);
   Plan plan{.mesh = Mesh(split_tensor_axis(request, sizes.kv_heads)),
             .dims = {},
@@ -186,7 +180,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
             .chunks = request.chunks,
             .recompute = request.recompute,
             .blocks_per_stage = request.blocks_per_stage};
-  if (size_of(asked, "pp") > 1) plan.pipeline_axis = plan.mesh.find("pp");
+  if (sizes_of(request.mesh)[AxisKind::Pp] > 1) plan.pipeline_axis = plan.mesh.find("pp");
   for (const Axis& axis : plan.mesh.axes()) plan.dims.push_back(dims_of_axis(request, axis.name));
   for (const auto& own : request.dims)
     if (std::none_of(request.mesh.begin(), request.mesh.end(),

@@ -28,7 +28,7 @@ struct Recompute {
 
 // What a user writes in [mesh] and [plan].
 struct PlanRequest {
-  std::vector<Axis> mesh;        // of pp dp fsdp cp tp ep, in the user's order
+  std::vector<Axis> mesh;        // of the axes in mesh/axes.h, in the user's order
   std::optional<int> zero = {};  // nothing: 3 where the mesh has fsdp, else 0
   bool sequence_parallel = false;
   ContextKind context = ContextKind::Ring;
@@ -82,7 +82,8 @@ struct PlanSizes {
 // tensor-parallel ranks the axis is split in two: kv_heads takes one part, group the other.
 Plan make_plan(const PlanRequest& request, const PlanSizes& sizes);
 
-// What states can be sharded over: fsdp, else dp; -1 where neither has several ranks.
+// What states can be sharded over: fsdp, else dp; -1 where no axis that splits data has several
+// ranks.
 int shard_axis_of(const Mesh& mesh);
 // What was asked for, or else 3 where fsdp has several ranks and 0 where it has not.
 int zero_level(const std::optional<int>& asked, const Mesh& mesh);

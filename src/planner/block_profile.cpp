@@ -14,13 +14,13 @@ constexpr int kFewLayers = 2;
 
 Compiled compile_few_layers(const PlanTask& task, const Candidate& few, int values) {
   ModelConfig model = task.model;
-  model.layers = std::min<int64_t>(model.layers, std::max(kFewLayers, few.pp));
-  const BatchShape shape{.batch = few.microbatch * few.dp * few.fsdp, .seq = task.seq};
+  model.layers = std::min<int64_t>(model.layers, std::max(kFewLayers, few.pp()));
+  const BatchShape shape{.batch = few.samples(), .seq = task.seq};
   CompileOptions options{.training = true,
                          .optimizer = task.optimizer,
                          .plan = plan_of(few, model, task.precision),
                          .profile = {.threads = task.threads_per_rank()},
-                         .microbatches = few.pp,
+                         .microbatches = few.pp(),
                          .check = false};
   if (few.recompute == RecomputeKind::Fit)
     options.plan.recompute = {.kind = RecomputeKind::Values, .values = values};
@@ -77,33 +77,29 @@ void for_each_class(const std::vector<Program>& programs, Visit&& visit) {
 }  // namespace
 
 bool splits_backward(const Candidate& candidate) {
-  return candidate.pp > 1 && candidate.schedule.starts_with("zb_");
+  return candidate.pp() > 1 && candidate.schedule.starts_with("zb_");
 }
 
 // Where ranks share cores their number counts.
 Candidate shape_of(const PlanTask& task, const Candidate& candidate) {
   const bool shared = task.cluster.device.cores > 0, split = splits_backward(candidate);
-  Candidate few{.pp = !split   ? 1
-                      : shared ? candidate.pp
-                               : kFewLayers,
-                .cp = candidate.cp,
-                .tp = candidate.tp,
+  Candidate few{.axes = {{AxisKind::Pp, !split   ? 1
+                                        : shared ? candidate.pp()
+                                                 : kFewLayers},
+                         {AxisKind::Cp, candidate.cp()},
+                         {AxisKind::Tp, candidate.tp()}},
                 .microbatch = candidate.microbatch,
                 .recompute = candidate.recompute,
                 .schedule = split ? "zb_h1" : "1f1b",
                 .context = candidate.context};
-  if (shared) few.dp = task.ranks / few.ranks();
+  if (shared) few.axes[AxisKind::Dp] = task.ranks / few.axes.ranks();
   return few;
 }
 
 Candidate states_of(const PlanTask& task, const Candidate& candidate) {
-  Candidate few{.dp = candidate.dp,
-                .fsdp = candidate.fsdp,
-                .cp = candidate.cp,
-                .tp = candidate.tp,
-                .zero = candidate.zero,
-                .context = candidate.context};
-  if (task.cluster.device.cores > 0) few.dp *= candidate.pp;
+  Candidate few{.axes = candidate.axes, .zero = candidate.zero, .context = candidate.context};
+  few.axes[AxisKind::Pp] = 1;
+  if (task.cluster.device.cores > 0) few.axes[AxisKind::Dp] *= candidate.pp();
   return few;
 }
 

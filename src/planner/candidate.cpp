@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/candidate.h"
 
-#include <array>
+#include <fmt/ranges.h>
+
 #include <charconv>
 
 #include "core/error.h"
@@ -41,14 +42,9 @@ void set_knob(Candidate& candidate, std::string_view entry) {
   if (equals == std::string_view::npos)
     throw user_error("cannot read {} as knob=value", entry).help("write it as pp=8,tp=8,zero=1");
   const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
-  const std::array<std::pair<std::string_view, int*>, 8> sizes{{{"pp", &candidate.pp},
-                                                                {"dp", &candidate.dp},
-                                                                {"fsdp", &candidate.fsdp},
-                                                                {"cp", &candidate.cp},
-                                                                {"tp", &candidate.tp},
-                                                                {"zero", &candidate.zero},
-                                                                {"chunks", &candidate.chunks},
-                                                                {"every", &candidate.every}}};
+  std::vector<std::pair<std::string_view, int*>> sizes{
+      {"zero", &candidate.zero}, {"chunks", &candidate.chunks}, {"every", &candidate.every}};
+  for (const AxisRow& row : kAxes) sizes.emplace_back(row.name, &candidate.axes[row.axis]);
   for (const auto& [known, size] : sizes)
     if (known == key) {
       *size = static_cast<int>(parse_size(entry, value));
@@ -68,9 +64,9 @@ void set_knob(Candidate& candidate, std::string_view entry) {
     candidate.context = parse_context(value);
   } else {
     throw user_error("{} is no knob of a plan", key)
-        .help(
-            "knobs are pp, dp, fsdp, cp, tp, zero, microbatch, recompute, every, schedule, chunks "
-            "and context");
+        .help(fmt::format(
+            "knobs are {}, zero, microbatch, recompute, every, schedule, chunks and context",
+            fmt::join(axis_names(), ", ")));
   }
 }
 
@@ -93,7 +89,7 @@ bool is_asked_for(const PlanTask& task, const Candidate& candidate) {
   if (fixed.recompute &&
       (fixed.recompute->kind != candidate.recompute || fixed.recompute->every != candidate.every))
     return false;
-  return fixed.schedule.empty() || candidate.pp == 1 || fixed.schedule == candidate.schedule;
+  return fixed.schedule.empty() || candidate.pp() == 1 || fixed.schedule == candidate.schedule;
 }
 
 std::string_view recompute_name(const Candidate& candidate) {
@@ -113,20 +109,11 @@ std::string_view recompute_name(const Candidate& candidate) {
   return "none";
 }
 
-std::vector<Axis> mesh_of(const Candidate& candidate) {
-  std::vector<Axis> axes;
-  for (const Axis& axis :
-       {Axis{"pp", candidate.pp}, Axis{"dp", candidate.dp}, Axis{"fsdp", candidate.fsdp},
-        Axis{"cp", candidate.cp}, Axis{"tp", candidate.tp}})
-    if (axis.size > 1) axes.push_back(axis);
-  return axes;
-}
-
 Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision) {
   const bool mlp = model.family == Family::Mlp;
-  Plan plan = make_plan({.mesh = mesh_of(candidate),
+  Plan plan = make_plan({.mesh = candidate.axes.above_one(),
                          .zero = candidate.zero,
-                         .sequence_parallel = candidate.tp > 1,
+                         .sequence_parallel = candidate.tp() > 1,
                          .context = candidate.context,
                          .schedule = candidate.schedule,
                          .chunks = candidate.chunks,
@@ -138,13 +125,13 @@ Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision pre
 
 std::string to_string(const Candidate& candidate) {
   std::string text;
-  for (const Axis& axis : mesh_of(candidate))
+  for (const Axis& axis : candidate.axes.above_one())
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name, axis.size);
   if (text.empty()) text = "dp=1";
   text += fmt::format(" zero={} microbatch={} recompute={}", candidate.zero, candidate.microbatch,
                       recompute_name(candidate));
   if (candidate.every != 1) text += fmt::format(" every={}", candidate.every);
-  if (candidate.pp > 1) text += fmt::format(" schedule={}", candidate.schedule);
+  if (candidate.pp() > 1) text += fmt::format(" schedule={}", candidate.schedule);
   if (candidate.chunks > 1) text += fmt::format(" chunks={}", candidate.chunks);
   if (candidate.context == ContextKind::Ulysses) text += " context=ulysses";
   return text;
@@ -152,7 +139,7 @@ std::string to_string(const Candidate& candidate) {
 
 Candidate parse_candidate(std::string_view text, const Candidate& base) {
   Candidate candidate = base;
-  candidate.pp = candidate.dp = candidate.fsdp = candidate.cp = candidate.tp = 1;
+  candidate.axes = {};
   if (text.find("schedule=") != std::string_view::npos) candidate.chunks = 0;
   while (!text.empty()) {
     if (text.starts_with("mesh=")) text.remove_prefix(5);
@@ -160,7 +147,7 @@ Candidate parse_candidate(std::string_view text, const Candidate& base) {
     if (end > 0) set_knob(candidate, text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  if (candidate.pp == 1) {
+  if (candidate.pp() == 1) {
     candidate.schedule = "1f1b";
     candidate.chunks = 1;
   }

@@ -9,6 +9,7 @@
 
 #include "core/device_profile.h"
 #include "core/precision.h"
+#include "mesh/axis_sizes.h"
 #include "mesh/plan.h"
 #include "models/model_config.h"
 #include "passes/gradient/build_update.h"
@@ -42,7 +43,7 @@ struct PlanTask {
 };
 
 struct Candidate {
-  int pp = 1, dp = 1, fsdp = 1, cp = 1, tp = 1;
+  AxisSizes axes = {};
   int64_t microbatch = 1;  // samples of one rank at a time
   int zero = 0;
   RecomputeKind recompute = RecomputeKind::None;
@@ -51,16 +52,19 @@ struct Candidate {
   int chunks = 1;
   ContextKind context = ContextKind::Ring;
 
-  int ranks() const { return pp * dp * fsdp * cp * tp; }
-  int64_t microbatches(int64_t batch) const { return batch / (microbatch * dp * fsdp); }
+  int pp() const { return axes[AxisKind::Pp]; }
+  int fsdp() const { return axes[AxisKind::Fsdp]; }
+  int cp() const { return axes[AxisKind::Cp]; }
+  int tp() const { return axes[AxisKind::Tp]; }
+  // Samples of all ranks at a time.
+  int64_t samples() const { return microbatch * axes.data_ranks(); }
+  int64_t microbatches(int64_t batch) const { return batch / samples(); }
   auto operator<=>(const Candidate&) const = default;
 };
 
 // Has it the knobs that the task fixes?
 bool is_asked_for(const PlanTask& task, const Candidate& candidate);
 
-// The axes above 1, from the outermost: neighbours share tp.
-std::vector<Axis> mesh_of(const Candidate& candidate);
 Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision);
 // "none", "attention", "fit", "block" or "every", as in a config.
 std::string_view recompute_name(const Candidate& candidate);

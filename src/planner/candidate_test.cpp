@@ -11,10 +11,10 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 TEST(Candidate, ReadsBackAsItIsWritten) {
-  Candidate candidate{.pp = 2,
-                      .fsdp = 4,
-                      .tp = 8,
+  Candidate candidate{.axes = {{Pp, 2}, {Fsdp, 4}, {Tp, 8}},
                       .microbatch = 2,
                       .zero = 1,
                       .recompute = RecomputeKind::Blocks,
@@ -25,15 +25,16 @@ TEST(Candidate, ReadsBackAsItIsWritten) {
     candidate.every = every;
     EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate) << to_string(candidate);
   }
-  candidate = {.cp = 4, .recompute = RecomputeKind::Fit, .context = ContextKind::Ulysses};
+  candidate = {.axes = {{Cp, 4}}, .recompute = RecomputeKind::Fit, .context = ContextKind::Ulysses};
   EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
 }
 
 TEST(Candidate, KeepsTheKnobsThatAreNotNamedButNoAxis) {
-  const Candidate base{.pp = 2, .tp = 4, .microbatch = 2, .recompute = RecomputeKind::Blocks};
+  const Candidate base{
+      .axes = {{Pp, 2}, {Tp, 4}}, .microbatch = 2, .recompute = RecomputeKind::Blocks};
   const Candidate candidate = parse_candidate("mesh=tp=2 recompute=attention", base);
-  EXPECT_EQ(candidate.pp, 1);
-  EXPECT_EQ(candidate.tp, 2);
+  EXPECT_EQ(candidate.pp(), 1);
+  EXPECT_EQ(candidate.tp(), 2);
   EXPECT_EQ(candidate.microbatch, 2);
   EXPECT_EQ(candidate.recompute, RecomputeKind::Attention);
   EXPECT_THROW(parse_candidate("tp=2,recompute=some", base), UserError);
@@ -41,12 +42,12 @@ TEST(Candidate, KeepsTheKnobsThatAreNotNamedButNoAxis) {
 
 TEST(Enumeration, SaysWhichSizesDoNotDivide) {
   const PlanTask task = preset_task("llama3-8b", 8, 8, 2048);
-  EXPECT_EQ(why_not_divisible(task, {.dp = 4})->reason,
+  EXPECT_EQ(why_not_divisible(task, {.axes = {{Dp, 4}}})->reason,
             "pp x dp x fsdp x cp x tp is 4, not 8 ranks");
-  const auto batch = why_not_divisible(task, {.fsdp = 8, .microbatch = 2, .zero = 3});
+  const auto batch = why_not_divisible(task, {.axes = {{Fsdp, 8}}, .microbatch = 2, .zero = 3});
   EXPECT_EQ(batch->obstacle, Obstacle::Batch);
   EXPECT_EQ(batch->reason, "microbatch x dp x fsdp (2 x 1 x 8 = 16) does not divide the batch (8)");
-  EXPECT_FALSE(why_not_divisible(task, {.fsdp = 8, .zero = 3}));
+  EXPECT_FALSE(why_not_divisible(task, {.axes = {{Fsdp, 8}}, .zero = 3}));
 }
 
 TEST(Enumeration, HasAllAxesAndOnlyWhatDivides) {
@@ -55,11 +56,11 @@ TEST(Enumeration, HasAllAxesAndOnlyWhatDivides) {
   bool dp = false, fsdp = false, cp = false, tp = false, pp = false;
   for (const Candidate& candidate : all.possible) {
     ASSERT_FALSE(why_not_divisible(task, candidate)) << to_string(candidate);
-    dp |= candidate.dp == 8;
-    fsdp |= candidate.fsdp == 8;
-    cp |= candidate.cp == 4;
-    tp |= candidate.tp == 8;
-    pp |= candidate.pp == 8;
+    dp |= candidate.axes[AxisKind::Dp] == 8;
+    fsdp |= candidate.fsdp() == 8;
+    cp |= candidate.cp() == 4;
+    tp |= candidate.tp() == 8;
+    pp |= candidate.pp() == 8;
   }
   EXPECT_TRUE(dp && fsdp && cp && tp && pp);
   EXPECT_GT(all.dropped.at(Obstacle::Batch), 0);
@@ -68,22 +69,22 @@ TEST(Enumeration, HasAllAxesAndOnlyWhatDivides) {
 // Each limit holds at its own number and not at the one beside it.
 TEST(Enumeration, HasItsLimitsWhereItSaysTheyAre) {
   const auto obstacle = [](int64_t batch, const Candidate& candidate) -> std::string_view {
-    const PlanTask task = preset_task("llama3-8b", candidate.ranks(), batch, 8192);
+    const PlanTask task = preset_task("llama3-8b", candidate.axes.ranks(), batch, 8192);
     const auto why = why_not_divisible(task, candidate);
     return why ? name(why->obstacle) : "";
   };
-  EXPECT_EQ(obstacle(1, {.tp = 8}), "");  // a node
-  EXPECT_EQ(obstacle(1, {.tp = 16}), "tp");
-  EXPECT_EQ(obstacle(1, {.cp = 8}), "");  // 1024 tokens to a rank
-  EXPECT_EQ(obstacle(1, {.cp = 16}), "cp");
-  EXPECT_EQ(obstacle(8, {.pp = 8}), "");  // as many microbatches as stages
-  EXPECT_EQ(obstacle(7, {.pp = 8}), "pp");
-  EXPECT_EQ(obstacle(34, {.pp = 34}), "");  // 32 layers, embedding and head
-  EXPECT_EQ(obstacle(35, {.pp = 35}), "pp");
-  EXPECT_EQ(obstacle(7, {.pp = 4, .schedule = "zb_h2"}), "");
-  EXPECT_EQ(obstacle(6, {.pp = 4, .schedule = "zb_h2"}), "pp");
-  EXPECT_EQ(obstacle(8, {.pp = 4, .schedule = "interleaved_1f1b", .chunks = 2}), "");
-  EXPECT_EQ(obstacle(6, {.pp = 4, .schedule = "interleaved_1f1b", .chunks = 2}), "pp");
+  EXPECT_EQ(obstacle(1, {.axes = {{Tp, 8}}}), "");  // a node
+  EXPECT_EQ(obstacle(1, {.axes = {{Tp, 16}}}), "tp");
+  EXPECT_EQ(obstacle(1, {.axes = {{Cp, 8}}}), "");  // 1024 tokens to a rank
+  EXPECT_EQ(obstacle(1, {.axes = {{Cp, 16}}}), "cp");
+  EXPECT_EQ(obstacle(8, {.axes = {{Pp, 8}}}), "");  // as many microbatches as stages
+  EXPECT_EQ(obstacle(7, {.axes = {{Pp, 8}}}), "pp");
+  EXPECT_EQ(obstacle(34, {.axes = {{Pp, 34}}}), "");  // 32 layers, embedding and head
+  EXPECT_EQ(obstacle(35, {.axes = {{Pp, 35}}}), "pp");
+  EXPECT_EQ(obstacle(7, {.axes = {{Pp, 4}}, .schedule = "zb_h2"}), "");
+  EXPECT_EQ(obstacle(6, {.axes = {{Pp, 4}}, .schedule = "zb_h2"}), "pp");
+  EXPECT_EQ(obstacle(8, {.axes = {{Pp, 4}}, .schedule = "interleaved_1f1b", .chunks = 2}), "");
+  EXPECT_EQ(obstacle(6, {.axes = {{Pp, 4}}, .schedule = "interleaved_1f1b", .chunks = 2}), "pp");
   EXPECT_EQ(obstacle(1024, {}), "");  // microbatches
   EXPECT_EQ(obstacle(1025, {}), "batch");
   int64_t largest = 0;
@@ -96,12 +97,14 @@ TEST(Recipe, GrowsFromDataParallelToAllAxes) {
   const auto first = [](std::string_view preset, int ranks, int64_t seq, double parameters) {
     return make_recipe(preset_task(preset, ranks, ranks, seq), parameters).candidates.front();
   };
-  EXPECT_EQ(first("gpt2-124m", 64, 1024, 124e6), (Candidate{.dp = 64}));
-  EXPECT_EQ(first("llama3-8b", 64, 8192, 8e9), (Candidate{.fsdp = 64, .zero = 3}));
-  EXPECT_EQ(first("llama3-8b", 256, 8192, 8e9), (Candidate{.dp = 32, .fsdp = 8, .zero = 3}));
-  EXPECT_EQ(first("llama3-70b", 512, 8192, 70e9), (Candidate{.fsdp = 64, .tp = 8, .zero = 1}));
+  EXPECT_EQ(first("gpt2-124m", 64, 1024, 124e6), (Candidate{.axes = {{Dp, 64}}}));
+  EXPECT_EQ(first("llama3-8b", 64, 8192, 8e9), (Candidate{.axes = {{Fsdp, 64}}, .zero = 3}));
+  EXPECT_EQ(first("llama3-8b", 256, 8192, 8e9),
+            (Candidate{.axes = {{Dp, 32}, {Fsdp, 8}}, .zero = 3}));
+  EXPECT_EQ(first("llama3-70b", 512, 8192, 70e9),
+            (Candidate{.axes = {{Fsdp, 64}, {Tp, 8}}, .zero = 1}));
   EXPECT_EQ(first("llama3-8b", 64, 32768, 8e9),
-            (Candidate{.fsdp = 2, .cp = 4, .tp = 8, .zero = 1}));
+            (Candidate{.axes = {{Fsdp, 2}, {Cp, 4}, {Tp, 8}}, .zero = 1}));
 }
 
 TEST(Recipe, SaysWhatDoesNotDivide) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/divisible.h"
 
+#include <fmt/ranges.h>
+
+#include <array>
 #include <numeric>
 
 #include "core/error.h"
@@ -15,7 +18,7 @@ using Reason = std::optional<std::string>;
 
 Reason why_not_tensor(const PlanTask& task, const Candidate& candidate) {
   const ModelConfig& model = task.model;
-  const int tp = candidate.tp, node = task.cluster.levels.front().ranks;
+  const int tp = candidate.tp(), node = task.cluster.levels.front().ranks;
   if (tp > node)
     return fmt::format("tp ({}) leaves the {} of {} ranks", tp, task.cluster.levels.front().name,
                        node);
@@ -32,7 +35,7 @@ Reason why_not_tensor(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_context(const PlanTask& task, const Candidate& candidate) {
-  const int cp = candidate.cp, tp = candidate.tp;
+  const int cp = candidate.cp(), tp = candidate.tp();
   if (task.model.family == Family::Mlp)
     return cp > 1 ? Reason("cp splits the sequence, and an mlp has none") : std::nullopt;
   if (task.seq % (cp * tp) != 0)
@@ -51,28 +54,34 @@ Reason why_not_context(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_pipeline(const PlanTask& task, const Candidate& candidate) {
-  const int64_t blocks = task.model.layers + 2, stages = int64_t{candidate.pp} * candidate.chunks;
+  const int64_t blocks = task.model.layers + 2, stages = int64_t{candidate.pp()} * candidate.chunks;
   if (stages > blocks)
     return fmt::format("pp x chunks ({}) exceeds the model's {} blocks (embedding, layers, head)",
                        stages, blocks);
   const int64_t microbatches = candidate.microbatches(task.batch);
-  if (candidate.pp > 1 && microbatches < candidate.pp)
+  if (candidate.pp() > 1 && microbatches < candidate.pp())
     return fmt::format("{} microbatches do not fill a pipeline of {} stages", microbatches,
-                       candidate.pp);
-  if (candidate.schedule == "interleaved_1f1b" && microbatches % candidate.pp != 0)
+                       candidate.pp());
+  if (candidate.schedule == "interleaved_1f1b" && microbatches % candidate.pp() != 0)
     return fmt::format("pp ({}) does not divide {} microbatches, as interleaved_1f1b wants",
-                       candidate.pp, microbatches);
-  if (candidate.schedule == "zb_h2" && microbatches < 2 * candidate.pp - 1)
-    return fmt::format("zb_h2 wants 2 pp - 1 = {} microbatches, not {}", 2 * candidate.pp - 1,
+                       candidate.pp(), microbatches);
+  if (candidate.schedule == "zb_h2" && microbatches < 2 * candidate.pp() - 1)
+    return fmt::format("zb_h2 wants 2 pp - 1 = {} microbatches, not {}", 2 * candidate.pp() - 1,
                        microbatches);
   return {};
 }
 
 Reason why_not_batch(const PlanTask& task, const Candidate& candidate) {
-  const int64_t at_once = candidate.microbatch * candidate.dp * candidate.fsdp;
-  if (task.batch % at_once != 0)
-    return fmt::format("microbatch x dp x fsdp ({} x {} x {} = {}) does not divide the batch ({})",
-                       candidate.microbatch, candidate.dp, candidate.fsdp, at_once, task.batch);
+  if (task.batch % candidate.samples() != 0) {
+    std::string names = "microbatch", sizes = fmt::format("{}", candidate.microbatch);
+    for (const AxisRow& row : kAxes)
+      if (row.splits_data) {
+        names += fmt::format(" x {}", row.name);
+        sizes += fmt::format(" x {}", candidate.axes[row.axis]);
+      }
+    return fmt::format("{} ({} = {}) does not divide the batch ({})", names, sizes,
+                       candidate.samples(), task.batch);
+  }
   if (candidate.microbatches(task.batch) > kMostMicrobatches)
     return fmt::format("{} microbatches: above {} nothing is gained",
                        candidate.microbatches(task.batch), kMostMicrobatches);
@@ -80,14 +89,17 @@ Reason why_not_batch(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_ranks(const PlanTask& task, const Candidate& candidate) {
-  if (candidate.ranks() == task.ranks) return {};
-  return fmt::format("pp x dp x fsdp x cp x tp is {}, not {} ranks", candidate.ranks(), task.ranks);
+  if (candidate.axes.ranks() == task.ranks) return {};
+  return fmt::format("{} is {}, not {} ranks", fmt::join(axis_names(), " x "),
+                     candidate.axes.ranks(), task.ranks);
 }
 
 Reason why_not_zero(const PlanTask&, const Candidate& candidate) {
-  if (candidate.zero == 0 && candidate.fsdp > 1)
-    return fmt::format("fsdp ({}) shards states, and zero = 0 keeps them whole", candidate.fsdp);
-  if (candidate.zero > 0 && candidate.ranks() > 1 && candidate.dp * candidate.fsdp == 1)
+  const AxisRow* axis = candidate.axes.state_axis();
+  if (candidate.zero == 0 && axis && axis->shards_states)
+    return fmt::format("{} ({}) shards states, and zero = 0 keeps them whole", axis->name,
+                       candidate.axes[axis->axis]);
+  if (candidate.zero > 0 && candidate.axes.ranks() > 1 && !axis)
     return fmt::format("zero = {} shards states over fsdp or dp, and there is neither",
                        candidate.zero);
   return {};
@@ -96,38 +108,27 @@ Reason why_not_zero(const PlanTask&, const Candidate& candidate) {
 struct Test {
   Obstacle obstacle;
   Reason (*why)(const PlanTask&, const Candidate&);
+  std::string_view name, summary;
 };
-constexpr std::array<Test, kNumObstacles> kTests{{{Obstacle::Ranks, why_not_ranks},
-                                                  {Obstacle::Zero, why_not_zero},
-                                                  {Obstacle::Tensor, why_not_tensor},
-                                                  {Obstacle::Context, why_not_context},
-                                                  {Obstacle::Batch, why_not_batch},
-                                                  {Obstacle::Pipeline, why_not_pipeline}}};
+constexpr auto kTests = std::to_array<Test>({
+    {Obstacle::Ranks, why_not_ranks, "ranks", "the axes' product is not the number of ranks"},
+    {Obstacle::Zero, why_not_zero, "zero", "fsdp without zero, or zero with neither fsdp nor dp"},
+    {Obstacle::Tensor, why_not_tensor, "tp",
+     "tp does not divide heads, mlp or vocabulary, or leaves a node"},
+    {Obstacle::Context, why_not_context, "cp",
+     "cp does not divide seq or heads, or leaves a rank too few tokens"},
+    {Obstacle::Batch, why_not_batch, "batch",
+     "replicas and microbatch do not divide the batch, or leave too many microbatches"},
+    {Obstacle::Pipeline, why_not_pipeline, "pp",
+     "more stages than blocks, or too few microbatches for the schedule"},
+});
 
 }  // namespace
 
-std::string_view name(Obstacle obstacle) {
-  constexpr std::array<std::string_view, kNumObstacles> kNames{"ranks", "zero",  "tp",
-                                                               "cp",    "batch", "pp"};
-  return kNames[static_cast<size_t>(obstacle)];
-}
+std::string_view name(Obstacle obstacle) { return kTests[static_cast<size_t>(obstacle)].name; }
 
 std::string_view summary(Obstacle obstacle) {
-  switch (obstacle) {
-    case Obstacle::Ranks:
-      return "the axes' product is not the number of ranks";
-    case Obstacle::Zero:
-      return "fsdp without zero, or zero with neither fsdp nor dp";
-    case Obstacle::Tensor:
-      return "tp does not divide heads, mlp or vocabulary, or leaves a node";
-    case Obstacle::Context:
-      return "cp does not divide seq or heads, or leaves a rank too few tokens";
-    case Obstacle::Batch:
-      return "replicas and microbatch do not divide the batch, or leave too many microbatches";
-    case Obstacle::Pipeline:
-      return "more stages than blocks, or too few microbatches for the schedule";
-  }
-  check_failed("obstacle", __FILE__, __LINE__, "");
+  return kTests[static_cast<size_t>(obstacle)].summary;
 }
 
 std::optional<Indivisible> why_not_divisible(const PlanTask& task, const Candidate& candidate) {

@@ -2,7 +2,6 @@
 // Which sizes of a candidate do not go together, whatever the memory: the cheapest test there is.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string_view>
 
@@ -12,7 +11,6 @@ namespace tessera {
 
 // Which knob is in the way.
 enum class Obstacle : uint8_t { Ranks, Zero, Tensor, Context, Batch, Pipeline };
-inline constexpr int kNumObstacles = 6;
 std::string_view name(Obstacle obstacle);     // "tp", "batch"
 std::string_view summary(Obstacle obstacle);  // "does not divide heads, mlp or vocabulary ..."
 

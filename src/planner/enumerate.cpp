@@ -65,15 +65,15 @@ struct Enumerator {
 
   std::vector<int64_t> microbatch_sizes(const Candidate& candidate) const {
     if (const auto& fixed = task.fixed.microbatches)
-      return {std::max<int64_t>(1, task.batch / (*fixed * candidate.dp * candidate.fsdp))};
+      return {std::max<int64_t>(1, task.batch / (*fixed * candidate.axes.data_ranks()))};
     std::vector<int64_t> sizes;
     for (int64_t size = 1; size <= kLargestMicrobatch; size *= 2) sizes.push_back(size);
     return sizes;
   }
 
   void knobs_of_mesh(Candidate candidate) {
-    const int least_zero = candidate.fsdp > 1 ? 1 : 0, most_zero = candidate.fsdp > 1 ? 3 : 0;
-    for (const ScheduleChoice& choice : schedules_of(candidate.pp, task.fixed.schedule)) {
+    const int least_zero = candidate.fsdp() > 1 ? 1 : 0, most_zero = candidate.fsdp() > 1 ? 3 : 0;
+    for (const ScheduleChoice& choice : schedules_of(candidate.pp(), task.fixed.schedule)) {
       candidate.schedule = choice.kind;
       candidate.chunks = choice.chunks;
       for (const int64_t microbatch : microbatch_sizes(candidate)) {
@@ -89,16 +89,32 @@ struct Enumerator {
       ++result.dropped[why->obstacle];
       return;
     }
-    if (candidate.pp > task.model.layers + 2) {
+    if (candidate.pp() > task.model.layers + 2) {
       ++result.dropped[Obstacle::Pipeline];
       return;
     }
-    const int replicas = task.ranks / (candidate.pp * candidate.cp * candidate.tp);
+    const int replicas = task.ranks / candidate.axes.ranks();
     for (const int fsdp : divisors(replicas)) {
-      candidate.fsdp = fsdp;
-      candidate.dp = replicas / fsdp;
+      candidate.axes[AxisKind::Fsdp] = fsdp;
+      candidate.axes[AxisKind::Dp] = replicas / fsdp;
       knobs_of_mesh(candidate);
     }
+  }
+
+  // Every size of the axes that do not split data, from this row on; what they leave does.
+  void shapes(Candidate candidate, size_t row) {
+    if (row < kNumAxes && kAxes[row].splits_data) return shapes(candidate, row + 1);
+    if (row < kNumAxes) {
+      for (const int size : divisors(task.ranks / candidate.axes.ranks())) {
+        Candidate next = candidate;
+        next.axes[kAxes[row].axis] = size;
+        shapes(next, row + 1);
+      }
+      return;
+    }
+    mesh(candidate);
+    candidate.context = ContextKind::Ulysses;
+    if (candidate.cp() > 1) mesh(candidate);
   }
 };
 
@@ -106,12 +122,7 @@ struct Enumerator {
 
 Enumeration enumerate(const PlanTask& task) {
   Enumerator all{task};
-  for (const int pp : divisors(task.ranks))
-    for (const int cp : divisors(task.ranks / pp))
-      for (const int tp : divisors(task.ranks / pp / cp))
-        for (const ContextKind context : {ContextKind::Ring, ContextKind::Ulysses})
-          if (cp > 1 || context == ContextKind::Ring)
-            all.mesh({.pp = pp, .cp = cp, .tp = tp, .context = context});
+  all.shapes({}, 0);
   return std::move(all.result);
 }
 

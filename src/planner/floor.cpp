@@ -42,7 +42,7 @@ const ByClass<StateProfile>& Floors::states(const Candidate& candidate) {
 
 const std::vector<int>& Floors::blocks_per_stage(const Candidate& candidate) {
   const int64_t samples = task_.batch / candidate.microbatches(task_.batch);
-  const int stages = candidate.pp * candidate.chunks;
+  const int stages = candidate.pp() * candidate.chunks;
   const auto [found, fresh] = cuts_.try_emplace({samples, stages});
   if (fresh) {
     const Module module = build_model(task_.model, {.batch = samples, .seq = task_.seq},
@@ -55,9 +55,9 @@ const std::vector<int>& Floors::blocks_per_stage(const Candidate& candidate) {
 const ScheduleTable& Floors::table(const Candidate& candidate) {
   const int64_t microbatches = candidate.microbatches(task_.batch);
   const auto [found, fresh] =
-      tables_.try_emplace({candidate.schedule, candidate.pp, candidate.chunks, microbatches});
+      tables_.try_emplace({candidate.schedule, candidate.pp(), candidate.chunks, microbatches});
   if (fresh) {
-    found->second.schedule = make_schedule(candidate.schedule, candidate.pp, candidate.chunks,
+    found->second.schedule = make_schedule(candidate.schedule, candidate.pp(), candidate.chunks,
                                            static_cast<int>(microbatches));
     found->second.order = action_order(found->second.schedule);
   }
@@ -78,11 +78,11 @@ Floor Floors::quick(const Candidate& candidate) {
     kept += static_cast<double>(small.blocks.at(name).kept_bytes);
     sent = std::max(sent, static_cast<double>(small.blocks.at(name).returned_bytes));
   }
-  if (candidate.pp > 1) kept -= sent * candidate.pp * candidate.chunks;
+  if (candidate.pp() > 1) kept -= sent * candidate.pp() * candidate.chunks;
   if (keeps) bytes += std::max(0.0, kept);
   const auto microbatches = static_cast<double>(candidate.microbatches(task_.batch));
-  return {.seconds = kRounding * microbatches * seconds / candidate.pp,
-          .bytes = bytes / candidate.pp + static_cast<double>(small.scratch_bytes)};
+  return {.seconds = kRounding * microbatches * seconds / candidate.pp(),
+          .bytes = bytes / candidate.pp() + static_cast<double>(small.scratch_bytes)};
 }
 
 ShapeProfile Floors::shape_to_fit(const Candidate& candidate, int& least_values) {
@@ -125,8 +125,8 @@ double Floors::hop_seconds(const Candidate& candidate, const ShapeProfile& profi
   int64_t bytes = 0;
   for (const auto& [name, block] : profile.blocks) bytes = std::max(bytes, block.stream_bytes);
   std::vector<int> line;
-  for (int stage = 0; stage < candidate.pp; ++stage)
-    line.push_back(stage * (task_.ranks / candidate.pp));
+  for (int stage = 0; stage < candidate.pp(); ++stage)
+    line.push_back(stage * (task_.ranks / candidate.pp()));
   return collective_seconds(task_.cluster, OpKind::shift, group_shape(task_.cluster, line),
                             static_cast<double>(bytes));
 }

@@ -29,14 +29,14 @@ void add(Recipe& recipe, const PlanTask& task, Candidate candidate) {
 
 // tp fills a node, cp brings a rank's tokens down to 8,192, pp grows until it fits.
 void add_model_parallel(Recipe& recipe, const PlanTask& task) {
-  Candidate candidate;
+  AxisSizes axes;
   if (task.seq > kLongTokens)
-    while (candidate.cp * kTokensPerRank < task.seq) candidate.cp *= 2;
-  candidate.tp = std::min({task.cluster.levels.front().ranks, 8, task.ranks});
-  for (candidate.pp = 1; candidate.pp <= task.model.layers; candidate.pp *= 2) {
-    candidate.fsdp = task.ranks / std::min(task.ranks, candidate.pp * candidate.cp * candidate.tp);
-    candidate.zero = candidate.fsdp > 1 ? 1 : 0;
-    add(recipe, task, candidate);
+    while (axes[AxisKind::Cp] * kTokensPerRank < task.seq) axes[AxisKind::Cp] *= 2;
+  axes[AxisKind::Tp] = std::min({task.cluster.levels.front().ranks, 8, task.ranks});
+  for (; axes[AxisKind::Pp] <= task.model.layers; axes[AxisKind::Pp] *= 2) {
+    axes[AxisKind::Fsdp] = 1;
+    axes[AxisKind::Fsdp] = task.ranks / std::min(task.ranks, axes.ranks());
+    add(recipe, task, {.axes = axes, .zero = axes[AxisKind::Fsdp] > 1 ? 1 : 0});
   }
 }
 
@@ -48,12 +48,13 @@ Recipe make_recipe(const PlanTask& task, double parameters) {
       (task.seq > kLongTokens && task.model.family != Family::Mlp))
     add_model_parallel(recipe, task);
   if (parameters <= kDataParallelParameters && task.ranks <= kDataParallelRanks)
-    add(recipe, task, {.dp = task.ranks});
+    add(recipe, task, {.axes = {{AxisKind::Dp, task.ranks}}});
   if (task.ranks >= kHybridRanks)
     for (int fsdp = task.cluster.levels.front().ranks; fsdp < task.ranks; fsdp *= 2)
       if (task.ranks % fsdp == 0)
-        add(recipe, task, {.dp = task.ranks / fsdp, .fsdp = fsdp, .zero = 3});
-  if (task.ranks > 1) add(recipe, task, {.fsdp = task.ranks, .zero = 3});
+        add(recipe, task,
+            {.axes = {{AxisKind::Dp, task.ranks / fsdp}, {AxisKind::Fsdp, fsdp}}, .zero = 3});
+  if (task.ranks > 1) add(recipe, task, {.axes = {{AxisKind::Fsdp, task.ranks}}, .zero = 3});
   return recipe;
 }
 

@@ -12,6 +12,8 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 struct SmallCase {
   int ranks;
   int64_t batch;
@@ -85,8 +87,8 @@ TEST(Search, LeavesTheKnobsThatAUserHasTurned) {
     EXPECT_EQ(candidate.zero, 2);
     EXPECT_EQ(candidate.microbatches(task.batch), 4);
     EXPECT_EQ(candidate.recompute, RecomputeKind::Cheap);
-    EXPECT_EQ(candidate.schedule, candidate.pp > 1 ? "gpipe" : "1f1b");
-    pipelined = pipelined || candidate.pp > 1;
+    EXPECT_EQ(candidate.schedule, candidate.pp() > 1 ? "gpipe" : "1f1b");
+    pipelined = pipelined || candidate.pp() > 1;
   }
   EXPECT_TRUE(pipelined);
 }
@@ -101,7 +103,8 @@ TEST(Search, GivesTheSameForAnyNumberOfThreads) {
 
 TEST(Search, AnFp8TaskIsSimulatedInFp8) {
   PlanTask task = preset_task("llama3-8b", 8, 8, 8192);
-  const Attempt attempt{.candidate = {.fsdp = 8, .zero = 3, .recompute = RecomputeKind::Blocks}};
+  const Attempt attempt{
+      .candidate = {.axes = {{Fsdp, 8}}, .zero = 3, .recompute = RecomputeKind::Blocks}};
   const Trial bf16 = try_candidate(task, attempt);
   task.precision = Precision(DType::Bf16, false, true);
   const Trial fp8 = try_candidate(task, attempt);

@@ -57,7 +57,7 @@ void add_activations(const Candidate& candidate, std::span<const BlockFloor> blo
   const bool rebuilds = candidate.recompute == RecomputeKind::Blocks;
   const size_t root = static_cast<size_t>(std::lround(std::sqrt(blocks.size())));
   const size_t every = candidate.every > 0 ? static_cast<size_t>(candidate.every) : root;
-  const bool sends = candidate.pp > 1;
+  const bool sends = candidate.pp() > 1;
   // Where the backward is split, the stream that entered may be done with before the weights'
   // gradients, and a single block that rebuilds all it can may keep nothing of its forward.
   const bool early = splits_backward(candidate);
@@ -165,8 +165,8 @@ class Timing {
 }  // namespace
 
 double rest_bytes(const Candidate& candidate, const BlockProfile& block) {
-  const int replicas = candidate.fsdp > 1 ? candidate.fsdp : candidate.dp;
-  const double shards = candidate.zero == 0 ? 1 : replicas;
+  const AxisRow* axis = candidate.axes.state_axis();
+  const double shards = candidate.zero == 0 || !axis ? 1 : candidate.axes[axis->axis];
   const auto at_rest = [&](int64_t bytes, int least_zero) {
     return static_cast<double>(bytes) / (candidate.zero >= least_zero ? shards : 1);
   };

@@ -24,16 +24,20 @@ bool names(std::string_view text, std::string_view knob) {
 Candidate asked_for(const PlanTask& task, std::span<const Trial> ranked, std::string_view text) {
   const auto with_rest = [&](const Candidate& base) {
     Candidate candidate = parse_candidate(text, base);
-    if (!names(text, "fsdp") && !names(text, "dp") && task.ranks % candidate.ranks() == 0) {
-      const int rest = task.ranks / candidate.ranks();
-      (names(text, "zero") && candidate.zero == 0 ? candidate.dp : candidate.fsdp) = rest;
+    const bool names_data = std::any_of(kAxes.begin(), kAxes.end(), [&](const AxisRow& row) {
+      return row.splits_data && names(text, row.name);
+    });
+    if (const int ranks = candidate.axes.ranks(); !names_data && task.ranks % ranks == 0) {
+      const bool whole = names(text, "zero") && candidate.zero == 0;
+      candidate.axes[whole ? AxisKind::Dp : AxisKind::Fsdp] = task.ranks / ranks;
     }
-    if (!names(text, "zero")) candidate.zero = candidate.fsdp > 1 ? std::max(candidate.zero, 1) : 0;
+    if (!names(text, "zero"))
+      candidate.zero = candidate.fsdp() > 1 ? std::max(candidate.zero, 1) : 0;
     return candidate;
   };
   Candidate first = with_rest(ranked.front().candidate);
   for (const Trial& trial : ranked)
-    if (mesh_of(trial.candidate) == mesh_of(first)) return with_rest(trial.candidate);
+    if (trial.candidate.axes == first.axes) return with_rest(trial.candidate);
   return first;
 }
 

@@ -8,9 +8,12 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 TEST(WhyNot, SaysByHowMuchAPlanLostAndWhere) {
   PlanTask task = preset_task("llama3-1b", 8, 16, 2048);
-  const std::vector<Trial> ranked{try_candidate(task, {Candidate{.dp = 8, .microbatch = 2}})};
+  const std::vector<Trial> ranked{
+      try_candidate(task, {Candidate{.axes = {{Dp, 8}}, .microbatch = 2}})};
   EXPECT_EQ(why_not(task, ranked, "dp=8").reason, "it is the one chosen");
   EXPECT_EQ(why_not(task, ranked, "tp=3").reason, "pp x dp x fsdp x cp x tp is 3, not 8 ranks");
   const WhyNot slower = why_not(task, ranked, "tp=8,microbatch=1");
@@ -23,9 +26,9 @@ TEST(WhyNot, SaysByHowMuchAPlanLostAndWhere) {
 
 TEST(WhyNot, GivesRanksThatAreLeftOverToFsdp) {
   const PlanTask task = preset_task("llama3-1b", 8, 16, 2048);
-  const std::vector<Trial> ranked{try_candidate(task, {Candidate{.dp = 8}})};
+  const std::vector<Trial> ranked{try_candidate(task, {Candidate{.axes = {{Dp, 8}}}})};
   const Candidate asked = why_not(task, ranked, "tp=2").candidate;
-  EXPECT_EQ(asked, (Candidate{.fsdp = 4, .tp = 2, .zero = 1}));
+  EXPECT_EQ(asked, (Candidate{.axes = {{Fsdp, 4}, {Tp, 2}}, .zero = 1}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "config/plan_of_config.h"
 #include "core/short_text.h"
+#include "mesh/axis_sizes.h"
 #include "report/figure_text.h"
 #include "report/incidents.h"
 
@@ -30,13 +31,6 @@ const char* name(Verdict verdict) {
 namespace {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
-int axis_size(const RunRecord& record, std::string_view axis) {
-  if (!record.config) return 1;
-  for (const Axis& each : record.config->mesh)
-    if (each.name == axis) return each.size;
-  return 1;
-}
 
 Finding judged(Finding finding, bool problem, std::string answer, std::string advice) {
   finding.verdict = problem ? Verdict::Problem : Verdict::Fine;
@@ -71,13 +65,14 @@ std::string exposed_advice(const RunRecord& record) {
     advice += (advice.empty() ? "" : "; ") + std::string(text);
   };
   const bool sequence_parallel = record.config && record.config->plan.sequence_parallel;
-  if (axis_size(record, "tp") > 1)
+  const AxisSizes ranks = record.config ? sizes_of(record.config->mesh) : AxisSizes();
+  if (ranks[AxisKind::Tp] > 1)
     add(sequence_parallel ? "a smaller tp" : "a smaller tp, or plan.sequence_parallel");
   if (record.config && zero_of_config(*record.config) == 3)
     add("plan.zero = 2 if memory allows, or fsdp inside a node with dp between nodes");
-  if (axis_size(record, "dp") * axis_size(record, "fsdp") > 1)
+  if (ranks.data_ranks() > 1)
     add("a larger batch per rank, so that gradients travel less often for the same tokens");
-  if (axis_size(record, "cp") > 1) add("plan.context = ulysses, or a smaller cp");
+  if (ranks[AxisKind::Cp] > 1) add("plan.context = ulysses, or a smaller cp");
   if (record.facts && record.facts->device_unit == "cores")
     add("fewer ranks with more threads each: between threads nothing hides the copying");
   return advice.empty() ? "fewer ranks" : advice;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mesh/axes.h"
 #include "sim/collective_cost.h"
 
 namespace tessera {
@@ -46,20 +47,23 @@ std::vector<std::string> unlikely_figures(const Cluster& cluster) {
   return warnings;
 }
 
-std::vector<std::string> tensor_parallelism_across_nodes(const Cluster& cluster, const Mesh& mesh) {
-  const int tp = mesh.find("tp");
-  if (tp < 0 || mesh.size(tp) == 1 || cluster.device.cores > 0) return {};
-  size_t levels = 1;
-  for (const GroupShape& shape : group_shapes(cluster, mesh, {tp}))
-    levels = std::max(levels, shape.size());
-  if (levels == 1) return {};
-  const Level &inner = cluster.levels.front(), &outer = cluster.levels[levels - 1];
-  return {
-      fmt::format("tp={} leaves the {} of {} ranks: its sums, four in every layer, cross the {} "
-                  "at {:.4g} GB/s a rank instead of {:.4g}; keep tp within {} ranks, and last "
-                  "in the mesh",
-                  mesh.size(tp), inner.name, inner.ranks, outer.name, outer.rate() / 1e9,
-                  inner.rate() / 1e9, inner.ranks)};
+std::vector<std::string> near_axes_across_nodes(const Cluster& cluster, const Mesh& mesh) {
+  std::vector<std::string> warnings;
+  for (const AxisRow& row : kAxes) {
+    const int axis = mesh.find(row.name);
+    if (!row.wants_near || axis < 0 || mesh.size(axis) == 1 || cluster.device.cores > 0) continue;
+    size_t levels = 1;
+    for (const GroupShape& shape : group_shapes(cluster, mesh, {axis}))
+      levels = std::max(levels, shape.size());
+    if (levels == 1) continue;
+    const Level &inner = cluster.levels.front(), &outer = cluster.levels[levels - 1];
+    warnings.push_back(fmt::format(
+        "{0}={1} leaves the {2} of {3} ranks: its sums, four in every layer, cross the {4} at "
+        "{5:.4g} GB/s a rank instead of {6:.4g}; keep {0} within {3} ranks, and last in the mesh",
+        row.name, mesh.size(axis), inner.name, inner.ranks, outer.name, outer.rate() / 1e9,
+        inner.rate() / 1e9));
+  }
+  return warnings;
 }
 
 }  // namespace tessera

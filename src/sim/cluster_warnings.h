@@ -14,6 +14,6 @@ namespace tessera {
 std::vector<std::string> unlikely_figures(const Cluster& cluster);
 
 // Tensor parallelism whose sums leave the innermost level: one text, or none.
-std::vector<std::string> tensor_parallelism_across_nodes(const Cluster& cluster, const Mesh& mesh);
+std::vector<std::string> near_axes_across_nodes(const Cluster& cluster, const Mesh& mesh);
 
 }  // namespace tessera

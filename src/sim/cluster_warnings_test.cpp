@@ -33,7 +33,7 @@ TEST(ClusterWarnings, EveryFigureOfAnotherUnitIsToldOf) {
 TEST(ClusterWarnings, TensorParallelismBeyondANodeIsToldOf) {
   const Cluster cluster = load_cluster("dgx-h100");
   const auto warnings = [&](std::vector<Axis> axes) {
-    return tensor_parallelism_across_nodes(cluster, Mesh(std::move(axes)));
+    return near_axes_across_nodes(cluster, Mesh(std::move(axes)));
   };
   EXPECT_EQ(warnings({{"dp", 2}, {"tp", 16}}),
             Warnings{"tp=16 leaves the node of 8 ranks: its sums, four in every layer, cross the "
@@ -42,7 +42,7 @@ TEST(ClusterWarnings, TensorParallelismBeyondANodeIsToldOf) {
   EXPECT_EQ(warnings({{"tp", 2}, {"dp", 8}}).size(), 1U);
   EXPECT_EQ(warnings({{"dp", 16}, {"tp", 8}}), Warnings{});
   EXPECT_EQ(warnings({{"dp", 16}}), Warnings{});
-  EXPECT_EQ(tensor_parallelism_across_nodes(load_cluster("laptop"), Mesh({{"tp", 4}})), Warnings{});
+  EXPECT_EQ(near_axes_across_nodes(load_cluster("laptop"), Mesh({{"tp", 4}})), Warnings{});
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ RunExecutor make_run_executor(const Config& config, const ModelConfig& model, in
     add_gpus(made.facts, machines);
   else
     add_cores(made.facts, machines, world);
-  made.warnings.push_back(tp_leaves_machine(plan.mesh, machines));
+  made.warnings.push_back(warn_of_machine_borders(plan.mesh, machines));
   if (on_gpu) made.warnings.push_back(slow_dtype_warning(precision.compute));
   std::erase(made.warnings, "");
   made.executor =

@@ -11,13 +11,15 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 class CustomSchedule : public testing::Test {
  protected:
   // Of a plan of two stages on two ranks, with the actions of `csv`.
   VerifyRequest request(const std::string& csv, int microbatches) const {
     const std::filesystem::path path = folder_.write("actions.csv", csv);
     VerifyRequest request =
-        PlanCase{.model = "Llama", .microbatches = microbatches, .pp = 2}.request();
+        PlanCase{.model = "Llama", .axes = {{Pp, 2}}, .microbatches = microbatches}.request();
     request.plan.schedule = "custom";
     request.plan.actions = path.string();
     request.plan.chunks = 0;

@@ -15,6 +15,8 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 std::unique_ptr<MeshExecutor> trained(const VerifyRequest& request, Precision precision,
                                       int steps) {
   auto mesh = std::make_unique<MeshExecutor>(
@@ -49,7 +51,7 @@ class ReduceDtype : public testing::TestWithParam<std::tuple<DType, DType, int>>
 
 TEST_P(ReduceDtype, IsWhatGradientsAreRoundedToWhenTheyAreSummed) {
   const auto [compute, sums, zero] = GetParam();
-  VerifyRequest request = PlanCase{.model = "Llama", .dp = 2, .zero = zero}.request();
+  VerifyRequest request = PlanCase{.model = "Llama", .axes = {{Dp, 2}}, .zero = zero}.request();
   EXPECT_GT(gradients_that_need_more_than(sums, *trained(request, compute, 1)), 0);
   request.plan.reduce_dtype = sums;
   EXPECT_EQ(gradients_that_need_more_than(sums, *trained(request, compute, 1)), 0);
@@ -57,7 +59,8 @@ TEST_P(ReduceDtype, IsWhatGradientsAreRoundedToWhenTheyAreSummed) {
 
 TEST_P(ReduceDtype, IsThatOfEverySumOverRanks) {
   const auto [compute, sums, zero] = GetParam();
-  VerifyRequest request = PlanCase{.model = "Mlp", .dp = 2, .tp = 2, .zero = zero}.request();
+  VerifyRequest request =
+      PlanCase{.model = "Mlp", .axes = {{Dp, 2}, {Tp, 2}}, .zero = zero}.request();
   request.precision = compute;
   request.plan.reduce_dtype = sums;
   int64_t found = 0;
@@ -91,9 +94,9 @@ TEST(PureBf16, RoundsShardedStatesByTheSameChanceAsWholeOnes) {
   constexpr int kSteps = 3;
   const Precision pure(DType::Bf16, /*is_pure=*/true);
   const auto whole =
-      trained(PlanCase{.model = "Llama", .dp = 2, .zero = 0}.request(), pure, kSteps);
+      trained(PlanCase{.model = "Llama", .axes = {{Dp, 2}}, .zero = 0}.request(), pure, kSteps);
   const auto sharded =
-      trained(PlanCase{.model = "Llama", .dp = 2, .zero = 1}.request(), pure, kSteps);
+      trained(PlanCase{.model = "Llama", .axes = {{Dp, 2}}, .zero = 1}.request(), pure, kSteps);
   for (const StateBuffer& state : whole->program().states) {
     const StateBuffer* other = sharded->program().find_state(state.name);
     ASSERT_TRUE(other) << state.name;

@@ -9,6 +9,8 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 class GpuMesh : public testing::Test {
  protected:
   void SetUp() override {
@@ -18,17 +20,14 @@ class GpuMesh : public testing::Test {
 
 std::vector<PlanCase> some_cases() {
   return {{.model = "Llama",
-           .fsdp = 2,
-           .tp = 2,
+           .axes = {{Fsdp, 2}, {Tp, 2}},
            .zero = 3,
            .sequence_parallel = true,
            .microbatches = 2},
           {.model = "Gpt",
-           .dp = 2,
-           .cp = 2,
+           .axes = {{Pp, 2}, {Dp, 2}, {Cp, 2}},
            .zero = 2,
            .microbatches = 3,
-           .pp = 2,
            .schedule = "zb_h1"}};
 }
 
@@ -71,7 +70,7 @@ TEST_F(GpuMesh, RepeatsItsBitsAlsoAsAGraph) {
 }
 
 TEST_F(GpuMesh, SaysWhereRanksStandStill) {
-  const PlanCase plan{.model = "Gpt", .pp = 2};
+  const PlanCase plan{.model = "Gpt", .axes = {{Pp, 2}}};
   const VerifyRequest request = plan.request();
   std::vector<Program> programs = compile_for(request, request.plan, 1).programs;
   for (Script& script : programs[1].scripts) script.calls.clear();
@@ -87,7 +86,7 @@ TEST_F(GpuMesh, SaysWhereRanksStandStill) {
 }
 
 TEST_F(GpuMesh, IsRefusedWhereItsMemoryIsTooSmall) {
-  const PlanCase plan{.model = "Llama", .dp = 2};
+  const PlanCase plan{.model = "Llama", .axes = {{Dp, 2}}};
   VerifyRequest request = plan.request();
   request.microbatch.batch = int64_t{1} << 32;
   const std::vector<Program> programs = compile_for(request, request.plan, 1).programs;

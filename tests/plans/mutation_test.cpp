@@ -14,6 +14,8 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 using enum RoutineKind;
 
 struct Mutant {
@@ -32,22 +34,23 @@ std::function<void(int, Program&)> on_rank_one(std::function<void(Program&)> cha
   };
 }
 
-const PlanCase kTensor{.model = "Llama", .tp = 2};
-const PlanCase kData{.model = "Llama", .dp = 2};
-const PlanCase kDataTensor{.model = "Llama", .dp = 2, .tp = 2};
-const PlanCase kAccumulated{.model = "Llama", .dp = 2, .microbatches = 3};
-const PlanCase kRing{.model = "Llama", .cp = 2};
-const PlanCase kUlysses{.model = "Llama", .cp = 2, .ulysses = true};
-const PlanCase kSequence{.model = "Llama", .tp = 2, .sequence_parallel = true};
-const PlanCase kSequenceGpt{.model = "Gpt", .dp = 2, .tp = 2, .sequence_parallel = true};
-const PlanCase kZeroOne{.model = "Llama", .dp = 2, .zero = 1};
-const PlanCase kZeroTwo{.model = "Llama", .dp = 2, .zero = 2, .microbatches = 3};
-const PlanCase kZeroThree{.model = "Llama", .fsdp = 2, .zero = 3, .microbatches = 3};
+const PlanCase kTensor{.model = "Llama", .axes = {{Tp, 2}}};
+const PlanCase kData{.model = "Llama", .axes = {{Dp, 2}}};
+const PlanCase kDataTensor{.model = "Llama", .axes = {{Dp, 2}, {Tp, 2}}};
+const PlanCase kAccumulated{.model = "Llama", .axes = {{Dp, 2}}, .microbatches = 3};
+const PlanCase kRing{.model = "Llama", .axes = {{Cp, 2}}};
+const PlanCase kUlysses{.model = "Llama", .axes = {{Cp, 2}}, .ulysses = true};
+const PlanCase kSequence{.model = "Llama", .axes = {{Tp, 2}}, .sequence_parallel = true};
+const PlanCase kSequenceGpt{.model = "Gpt", .axes = {{Dp, 2}, {Tp, 2}}, .sequence_parallel = true};
+const PlanCase kZeroOne{.model = "Llama", .axes = {{Dp, 2}}, .zero = 1};
+const PlanCase kZeroTwo{.model = "Llama", .axes = {{Dp, 2}}, .zero = 2, .microbatches = 3};
+const PlanCase kZeroThree{.model = "Llama", .axes = {{Fsdp, 2}}, .zero = 3, .microbatches = 3};
 
-const PlanCase kPipeline{.model = "Llama", .microbatches = 4, .pp = 2};
-const PlanCase kTied{.model = "Gpt", .microbatches = 3, .pp = 2};
-const PlanCase kSplit{.model = "Llama", .microbatches = 3, .pp = 2, .schedule = "zb_h1"};
-const PlanCase kRebuilt{.model = "Llama", .microbatches = 3, .pp = 2, .recompute = "block"};
+const PlanCase kPipeline{.model = "Llama", .axes = {{Pp, 2}}, .microbatches = 4};
+const PlanCase kTied{.model = "Gpt", .axes = {{Pp, 2}}, .microbatches = 3};
+const PlanCase kSplit{.model = "Llama", .axes = {{Pp, 2}}, .microbatches = 3, .schedule = "zb_h1"};
+const PlanCase kRebuilt{
+    .model = "Llama", .axes = {{Pp, 2}}, .microbatches = 3, .recompute = "block"};
 
 std::vector<Mutant> broken_reshards() {
   return {
@@ -58,7 +61,9 @@ std::vector<Mutant> broken_reshards() {
        })},
       {"SumOfGradientsLeftOut", kData,
        everywhere([](Program& p) { leave_out(find_op(p, "layer", Reduce, OpKind::all_reduce)); })},
-      {"SumOfCopiedKeysGradientsLeftOut", {.model = "Llama", .tp = 4}, everywhere([](Program& p) {
+      {"SumOfCopiedKeysGradientsLeftOut",
+       {.model = "Llama", .axes = {{Tp, 4}}},
+       everywhere([](Program& p) {
          for (Instruction& i : routine_of(p, "layer", Backward))
            if (i.op == OpKind::all_reduce && i.attributes.word("axes") == "tp.group")
              return leave_out(i);
@@ -76,7 +81,7 @@ std::vector<Mutant> broken_reshards() {
          });
        })},
       {"GatherAlongTheWrongDim",
-       {.model = "Llama", .dp = 2, .tp = 2, .sequence_parallel = true},
+       {.model = "Llama", .axes = {{Dp, 2}, {Tp, 2}}, .sequence_parallel = true},
        everywhere([](Program& p) {
          find_op(p, "layer", Forward, OpKind::all_gather).attributes.set("dim", "d");
        })},
@@ -408,7 +413,7 @@ TEST_P(MutantTest, IsCaught) {
   }
   if (changed == 0 && precision != DType::Fp64)
     GTEST_SKIP() << "the program in " << name(precision) << " has nothing to break so: " << how;
-  ASSERT_EQ(changed, mutant.plan.ranks()) << how;
+  ASSERT_EQ(changed, mutant.plan.axes.ranks()) << how;
   EXPECT_TRUE(caught);
   RecordProperty("caught_by", how);
 }

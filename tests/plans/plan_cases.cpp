@@ -10,6 +10,8 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 constexpr int kMostRanks = 8;
 constexpr int64_t kHeads = 24, kKvHeads = 2;
 
@@ -57,15 +59,17 @@ ModelConfig model_config(const std::string& name) {
 
 bool is_legal(const PlanCase& c) {
   const bool mlp = c.model == "Mlp";
-  if (c.fsdp > 1 && c.zero == 0) return false;
-  if (c.zero > 0 && c.dp * c.fsdp == 1) return false;           // nothing to shard over
-  if (c.ulysses && c.cp == 1) return false;                     // no choice to make
-  if (c.sequence_parallel && (c.tp == 1 || mlp)) return false;  // likewise
-  if (mlp) return c.cp == 1 && 24 % c.tp == 0;
+  const AxisRow* sharded = c.axes.state_axis();
+  const int cp = c.axes[Cp], tp = c.axes[Tp];
+  if (c.zero == 0 && sharded && sharded->shards_states) return false;
+  if (c.zero > 0 && !sharded) return false;                   // nothing to shard over
+  if (c.ulysses && cp == 1) return false;                     // no choice to make
+  if (c.sequence_parallel && (tp == 1 || mlp)) return false;  // likewise
+  if (mlp) return cp == 1 && 24 % tp == 0;
   const int64_t kv_heads = c.model == "Gpt" ? kHeads : kKvHeads;
-  const int64_t shared = std::gcd<int64_t>(c.tp, kv_heads);
-  if (kHeads / kv_heads % (c.tp / shared) != 0) return false;
-  return !c.ulysses || kv_heads % (shared * c.cp) == 0;
+  const int64_t shared = std::gcd<int64_t>(tp, kv_heads);
+  if (kHeads / kv_heads % (tp / shared) != 0) return false;
+  return !c.ulysses || kv_heads % (shared * cp) == 0;
 }
 
 const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen"};
@@ -79,26 +83,23 @@ int place_in(const std::vector<std::string>& names, const std::string& name) {
 }
 
 // The choices of a case, by factor, as small numbers.
-constexpr int kFactors = 13;
+constexpr size_t kFactors = 8 + kNumAxes;
 std::array<int, kFactors> choices(const PlanCase& c) {
-  return {place_in(kModels, c.model),
-          c.dp,
-          c.fsdp,
-          c.cp,
-          c.tp,
-          c.zero,
-          c.ulysses,
-          c.sequence_parallel,
-          c.microbatches,
-          c.pp,
-          c.chunks,
-          place_in(kSchedules, c.schedule),
-          place_in(kRecomputes, c.recompute)};
+  std::array<int, kFactors> chosen{place_in(kModels, c.model),
+                                   c.zero,
+                                   c.ulysses,
+                                   c.sequence_parallel,
+                                   c.microbatches,
+                                   c.chunks,
+                                   place_in(kSchedules, c.schedule),
+                                   place_in(kRecomputes, c.recompute)};
+  for (size_t i = 0; i < kNumAxes; ++i) chosen[8 + i] = c.axes[kAxes[i].axis];
+  return chosen;
 }
 
 // Every pair of a case's choices, as a number of its own: factor and choice of the one, of the
 // other.
-constexpr int kPairs = kFactors * (kFactors - 1) / 2, kChoices = 16;
+constexpr size_t kPairs = kFactors * (kFactors - 1) / 2, kChoices = 16;
 using Pairs = std::array<uint32_t, kPairs>;
 
 Pairs pairs(const PlanCase& c) {
@@ -114,8 +115,8 @@ Pairs pairs(const PlanCase& c) {
 }
 
 bool is_legal_pipeline(const PlanCase& c) {
-  if (!is_legal(c) || c.ranks() > kMostRanks) return false;
-  if (c.pp == 1 && (c.schedule != "1f1b" || c.chunks > 1 || c.recompute == "none")) return false;
+  if (!is_legal(c) || c.axes.ranks() > kMostRanks) return false;
+  if (c.pp() == 1 && (c.schedule != "1f1b" || c.chunks > 1 || c.recompute == "none")) return false;
   const bool loops = c.schedule == "interleaved_1f1b" || c.schedule == "looped_bfs";
   const bool folds = c.schedule == "zb_v";
   if (folds ? c.chunks != 2 : !loops && c.chunks != 1) return false;
@@ -133,15 +134,13 @@ PlanCase made_case(uint64_t n) {
   const std::vector<int> sizes{1, 1, 2}, halves{1, 2};
   PlanCase c;
   c.model = one_of(kModels);
-  c.dp = one_of(sizes);
-  c.fsdp = one_of(sizes);
-  c.cp = one_of(sizes);
-  c.tp = one_of(sizes);
+  for (const AxisRow& row : kAxes)
+    if (row.axis != Pp) c.axes[row.axis] = one_of(sizes);
   c.zero = one_of(std::vector<int>{0, 1, 2, 3});
   c.ulysses = one_of(halves) == 2;
   c.sequence_parallel = one_of(halves) == 2;
   c.microbatches = one_of(std::vector<int>{1, 3, 4, 7});
-  c.pp = one_of(std::vector<int>{1, 2, 2, 4});
+  c.axes[Pp] = one_of(std::vector<int>{1, 2, 2, 4});
   c.chunks = one_of(halves);
   c.schedule = one_of(kSchedules);
   c.recompute = one_of(kRecomputes);
@@ -151,7 +150,7 @@ PlanCase made_case(uint64_t n) {
 // Greedy: always the case that adds most pairs. Every test process does this before it runs one
 // test, so it must be quick.
 std::vector<PlanCase> covering(const std::vector<PlanCase>& all) {
-  std::vector<char> open(size_t{kFactors} * kFactors * kChoices * kChoices, 0);
+  std::vector<char> open(kFactors * kFactors * kChoices * kChoices, 0);
   std::vector<Pairs> pairs_of;
   for (const PlanCase& c : all)
     for (const uint32_t pair : pairs_of.emplace_back(pairs(c))) open[pair] = 1;
@@ -171,6 +170,22 @@ std::vector<PlanCase> covering(const std::vector<PlanCase>& all) {
     for (const uint32_t pair : pairs_of[best]) open[pair] = 0;
     chosen.push_back(all[best]);
   }
+}
+
+// In the order of the table, the last axis counting up first.
+std::vector<AxisSizes> meshes_without_a_pipeline() {
+  std::vector<AxisSizes> meshes{AxisSizes()};
+  for (const AxisRow& row : kAxes) {
+    if (row.axis == Pp) continue;
+    std::vector<AxisSizes> longer;
+    for (AxisSizes mesh : meshes)
+      for (int others = mesh.ranks(), size = 1; others * size <= kMostRanks; ++size) {
+        mesh[row.axis] = size;
+        longer.push_back(mesh);
+      }
+    meshes = std::move(longer);
+  }
+  return meshes;
 }
 
 Recompute recompute_of(const std::string& name) {
@@ -198,13 +213,15 @@ int64_t tight_memory(const VerifyRequest& request) {
 }  // namespace
 
 std::string PlanCase::name() const {
-  std::string text =
-      fmt::format("{}_dp{}_fsdp{}_cp{}_tp{}_zero{}{}{}_micro{}", model, dp, fsdp, cp, tp, zero,
-                  cp == 1   ? ""
-                  : ulysses ? "_ulysses"
-                            : "_ring",
-                  sequence_parallel ? "_sp" : "", microbatches);
-  if (pp > 1) text += fmt::format("_pp{}x{}_{}", pp, chunks, schedule);
+  std::string text = model;
+  for (const AxisRow& row : kAxes)
+    if (row.axis != Pp) text += fmt::format("_{}{}", row.name, axes[row.axis]);
+  text += fmt::format("_zero{}{}{}_micro{}", zero,
+                      axes[Cp] == 1 ? ""
+                      : ulysses     ? "_ulysses"
+                                    : "_ring",
+                      sequence_parallel ? "_sp" : "", microbatches);
+  if (pp() > 1) text += fmt::format("_pp{}x{}_{}", pp(), chunks, schedule);
   if (layers > 0) text += fmt::format("_layers{}", layers);
   return recompute == "none" ? text : text + "_" + recompute;
 }
@@ -212,9 +229,9 @@ std::string PlanCase::name() const {
 VerifyRequest PlanCase::request() const {
   ModelConfig config = model_config(model);
   // Several in every chunk, since what is in flight grows with them, and not the same in each.
-  if (pp > 1) config.layers = 3 * pp * chunks + 1;
+  if (pp() > 1) config.layers = 3 * pp() * chunks + 1;
   if (layers > 0) config.layers = layers;
-  PlanRequest plan{.mesh = {{"pp", pp}, {"dp", dp}, {"fsdp", fsdp}, {"cp", cp}, {"tp", tp}},
+  PlanRequest plan{.mesh = axes.all(),
                    .zero = zero,
                    .sequence_parallel = sequence_parallel,
                    .context = ulysses ? ContextKind::Ulysses : ContextKind::Ring,
@@ -224,9 +241,10 @@ VerifyRequest PlanCase::request() const {
                    .chunks = chunks,
                    .recompute = recompute_of(recompute)};
   // Long enough for several documents in a row, and for labels that count and do not.
-  const int64_t pieces = std::lcm<int64_t>(2 * cp, cp * tp), seq = (7 / pieces + 1) * pieces;
+  const int64_t cp = axes[Cp], tp = axes[Tp];
+  const int64_t pieces = std::lcm(2 * cp, cp * tp), seq = (7 / pieces + 1) * pieces;
   VerifyRequest request{.model = config,
-                        .microbatch = {.batch = dp * fsdp, .seq = seq},
+                        .microbatch = {.batch = axes.data_ranks(), .seq = seq},
                         .microbatches = microbatches,
                         .precision = DType::Fp64,
                         .optimizer = {.ema_decay = 0.9},
@@ -242,19 +260,15 @@ VerifyRequest PlanCase::request() const {
 
 std::vector<PlanCase> all_plan_cases() {
   std::vector<PlanCase> cases;
-  for (const char* model : {"Mlp", "Gpt", "Llama", "Qwen"})
-    for (int dp = 1; dp <= kMostRanks; ++dp)
-      for (int fsdp = 1; dp * fsdp <= kMostRanks; ++fsdp)
-        for (int cp = 1; dp * fsdp * cp <= kMostRanks; ++cp)
-          for (int tp = 1; dp * fsdp * cp * tp <= kMostRanks; ++tp)
-            for (int zero = 0; zero <= 3; ++zero)
-              for (const bool ulysses : {false, true})
-                for (const bool sequence_parallel : {false, true})
-                  for (const int microbatches : {1, 3}) {
-                    const PlanCase c{
-                        model, dp, fsdp, cp, tp, zero, ulysses, sequence_parallel, microbatches};
-                    if (is_legal(c)) cases.push_back(c);
-                  }
+  for (const std::string& model : kModels)
+    for (const AxisSizes& axes : meshes_without_a_pipeline())
+      for (int zero = 0; zero <= 3; ++zero)
+        for (const bool ulysses : {false, true})
+          for (const bool sequence_parallel : {false, true})
+            for (const int microbatches : {1, 3}) {
+              const PlanCase c{model, axes, zero, ulysses, sequence_parallel, microbatches};
+              if (is_legal(c)) cases.push_back(c);
+            }
   return cases;
 }
 
@@ -273,14 +287,10 @@ std::vector<PlanCase> covering_pipeline_cases() {
     if (const PlanCase c = made_case(n); is_legal_pipeline(c)) legal.push_back(c);
   std::vector<PlanCase> chosen = covering(legal);
   chosen.push_back({.model = "Llama",
-                    .dp = 2,
-                    .fsdp = 2,
-                    .cp = 2,
-                    .tp = 2,
+                    .axes = {{Pp, 2}, {Dp, 2}, {Fsdp, 2}, {Cp, 2}, {Tp, 2}},
                     .zero = 3,
                     .sequence_parallel = true,
                     .microbatches = 3,
-                    .pp = 2,
                     .chunks = 2,
                     .schedule = "interleaved_1f1b",
                     .recompute = "every"});

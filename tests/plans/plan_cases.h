@@ -7,29 +7,30 @@
 #include <string>
 #include <vector>
 
+#include "mesh/axis_sizes.h"
 #include "verify/verify_plan.h"
 
 namespace tessera {
 
 struct PlanCase {
   std::string model;  // Mlp, Gpt, Llama, Qwen
-  int dp = 1, fsdp = 1, cp = 1, tp = 1;
+  AxisSizes axes = {};
   int zero = 0;
   bool ulysses = false, sequence_parallel = false;
   int microbatches = 1;
-  int pp = 1, chunks = 1;
+  int chunks = 1;
   std::string schedule = "1f1b";
   std::string recompute = "none";  // cheap, attention, block, every (two), sqrt, fit
   int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more
 
-  int ranks() const { return pp * dp * fsdp * cp * tp; }
+  int pp() const { return axes[AxisKind::Pp]; }
   std::string name() const;
   VerifyRequest request() const;
 };
 
 std::vector<PlanCase> all_plan_cases();
 std::vector<PlanCase> covering_plan_cases();
-// All with a pipeline or recomputation; the last one has all five axes above 1.
+// All with a pipeline or recomputation; the last one has pp, dp, fsdp, cp and tp above 1.
 std::vector<PlanCase> covering_pipeline_cases();
 
 }  // namespace tessera

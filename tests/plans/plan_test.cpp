@@ -10,6 +10,8 @@
 namespace tessera {
 namespace {
 
+using enum AxisKind;
+
 void expect_equal_to_one_rank(const VerifyRequest& request) {
   const VerifyReport report = verify_plan(request);
   EXPECT_LE(report.loss.error, report.loss.allowed) << report.loss.name;
@@ -52,8 +54,8 @@ std::vector<PlanCase> plans_of_many_microbatches() {
   std::vector<PlanCase> plans;
   for (const ScheduleKind& kind : schedule_kinds())
     plans.push_back({.model = "Mlp",
+                     .axes = {{Pp, 2}},
                      .microbatches = 70,
-                     .pp = 2,
                      .chunks = kind.least_chunks,
                      .schedule = std::string(kind.name)});
   return plans;
@@ -66,20 +68,17 @@ std::vector<PlanCase> plans_of_true_depth() {
   for (const int layers : {32, 126})
     for (const char* schedule : {"interleaved_1f1b", "looped_bfs"})
       plans.push_back({.model = "Llama",
-                       .cp = 2,
+                       .axes = {{Pp, 2}, {Cp, 2}},
                        .ulysses = layers == 126,
                        .microbatches = 2,
-                       .pp = 2,
                        .chunks = 2,
                        .schedule = schedule,
                        .layers = layers});
   plans.push_back({.model = "Llama",
-                   .fsdp = 2,
-                   .tp = 2,
+                   .axes = {{Pp, 2}, {Fsdp, 2}, {Tp, 2}},
                    .zero = 3,
                    .sequence_parallel = true,
                    .microbatches = 2,
-                   .pp = 2,
                    .chunks = 2,
                    .schedule = "zb_v",
                    .layers = 126});

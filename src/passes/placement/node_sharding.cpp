@@ -5,6 +5,7 @@
 
 #include "core/one_of.h"
 #include "ir/emit.h"
+#include "mesh/axes.h"
 
 namespace tessera {
 namespace {
@@ -16,14 +17,14 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 // Vocabularies are padded, everything else must divide.
 constexpr std::string_view kPadded = "vocab";
 
-// The user's words: tp, though the plan may have split it in two.
-std::string axes_of_user(const Mesh& mesh, const AxisIds& axes) {
+// "dp x tp", parts of an axis under its own name.
+std::string user_names(const Mesh& mesh, const AxisIds& axes) {
   std::string names;
+  std::string_view last;
   for (const int axis : axes) {
-    const std::string& full = mesh.axes()[static_cast<size_t>(axis)].name;
-    const std::string own = full.starts_with("tp.") ? "tp" : full;
-    if (own == "tp" && names.ends_with("tp")) continue;
-    names += (names.empty() ? "" : " x ") + own;
+    const std::string_view own = user_name(mesh.axes()[static_cast<size_t>(axis)].name);
+    if (own != last) names += fmt::format("{}{}", names.empty() ? "" : " x ", own);
+    last = own;
   }
   return names;
 }
@@ -41,7 +42,7 @@ std::string size_of_user(const std::string& dim) {
   std::vector<int64_t> good;
   for (int64_t n = 1; n <= std::min(size, 4 * parts); ++n)
     if (size % n == 0) good.push_back(n);
-  const std::string names = axes_of_user(plan.mesh, axes);
+  const std::string names = user_names(plan.mesh, axes);
   throw user_error("cannot shard {} ({}) over {} ({})", dim, size, names, parts)
       .help(fmt::format("use {} = {}, or a multiple of {} for {}", names, one_of(good), parts,
                         size_of_user(dim)));

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The axes that a mesh may have, as one table. The planner fills a mesh in this order: the last
+// axis varies fastest over ranks, so that its groups are neighbours.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+enum class AxisKind : uint8_t { Pp, Dp, Fsdp, Cp, Tp };
+
+struct AxisRow {
+  AxisKind axis;
+  std::string_view name;     // as a user writes it
+  std::string_view summary;  // what its ranks divide among themselves
+  // What it splits where plan.dims says nothing else: each op the first of these that it has.
+  // Empty: whole blocks.
+  std::array<std::string_view, 4> default_dims = {};
+  bool splits_data = false;    // its ranks have samples of their own, and copies of the parameters
+  bool shards_states = false;  // plan.zero is 3 where it is left out, and 0 is refused
+  bool wants_near = false;     // its collectives delay every layer: ranks should share a machine
+
+  std::span<const std::string_view> dims() const {
+    size_t count = 0;
+    while (count < default_dims.size() && !default_dims[count].empty()) ++count;
+    return std::span(default_dims).first(count);
+  }
+};
+
+inline constexpr auto kAxes = std::to_array<AxisRow>({
+    {.axis = AxisKind::Pp, .name = "pp", .summary = "the blocks, in stages (pipeline parallelism)"},
+    {.axis = AxisKind::Dp,
+     .name = "dp",
+     .summary = "the samples (data parallelism)",
+     .default_dims = {"batch"},
+     .splits_data = true},
+    {.axis = AxisKind::Fsdp,
+     .name = "fsdp",
+     .summary = "the samples, and the states at rest (sharded data parallelism)",
+     .default_dims = {"batch"},
+     .splits_data = true,
+     .shards_states = true},
+    {.axis = AxisKind::Cp,
+     .name = "cp",
+     .summary = "the tokens of each sample (context parallelism)",
+     .default_dims = {"seq"}},
+    {.axis = AxisKind::Tp,
+     .name = "tp",
+     .summary = "heads, mlp and vocabulary (tensor parallelism)",
+     .default_dims = {"kv_heads", "group", "mlp", "vocab"},
+     .wants_near = true},
+});
+inline constexpr size_t kNumAxes = kAxes.size();
+static_assert([] {
+  for (size_t i = 0; i < kNumAxes; ++i)
+    if (kAxes[i].axis != static_cast<AxisKind>(i)) return false;
+  return true;
+}());
+
+// A plan may split tp in two; the user's name of both parts is "tp".
+constexpr std::string_view user_name(std::string_view axis) {
+  return axis.substr(0, axis.find('.'));
+}
+// By the user's name, or a part's; null: unknown.
+const AxisRow* find_axis(std::string_view name);
+std::vector<std::string> axis_names();
+
+}  // namespace tessera
