@@ -24,7 +24,8 @@ mkdir "$fresh/schedules"
 for page in config ops passes; do
   "$binary" docs "$page" >"$fresh/$page.md"
 done
-for kind in gpipe 1f1b interleaved_1f1b looped_bfs zb_h1 zb_h2 zb_v; do
+kinds=$("$binary" schedule --kind all --json | python3 -c 'import json, sys; print(*(each["kind"] for each in json.load(sys.stdin)["schedules"]))')
+for kind in $kinds; do
   "$binary" schedule --kind "$kind" --stages 4 --microbatches 8 --svg "$fresh/schedules/$kind.svg" >"$fresh/drawn"
   rm "$fresh/drawn"
 done

@@ -14,6 +14,7 @@
 #include "ir/phase.h"
 #include "models/model_field.h"
 #include "models/presets.h"
+#include "schedule/schedule_kinds.h"
 #include "sim/cluster.h"
 
 namespace tessera {
@@ -79,6 +80,18 @@ std::string passes_page() {
   return page;
 }
 
+std::string schedules_section() {
+  std::string page =
+      "\n## Pipeline schedules\n\nThe values of `plan.schedule`, besides `custom`; drawn in "
+      "[schedules.md](schedules.md).\n\n| schedule | chunks per rank | tried by `tessera plan` | "
+      "what it is |\n|---|---|---|---|\n";
+  for (const ScheduleKind& kind : schedule_kinds())
+    page += fmt::format("| `{}` | {} | {} | {} |\n", kind.name,
+                        kind.most_chunks > 0 ? fmt::format("{}", kind.most_chunks) : "any",
+                        kind.planned ? "yes" : "-", kind.summary);
+  return page;
+}
+
 std::string config_page() {
   std::string page;
   page += fmt::format(
@@ -99,7 +112,7 @@ std::string config_page() {
   page += fmt::format("\n| preset | what it is |\n|---|---|\n");
   for (const Preset& preset : presets())
     page += fmt::format("| `{}` | {} |\n", preset.name, preset.summary);
-  return page;
+  return page + schedules_section();
 }
 
 std::string cluster_page() { return std::string(cluster_template()); }

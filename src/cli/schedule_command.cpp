@@ -79,6 +79,17 @@ StageCosts costs_of(const ScheduleCommand& command) {
   return {command.costs[0], command.costs[1], command.costs[2]};
 }
 
+// "all" is every kind that has a name.
+std::vector<std::string> expand_all(const std::vector<std::string>& asked) {
+  std::vector<std::string> kinds;
+  for (const std::string& kind : asked)
+    if (kind == "all")
+      for (const ScheduleKind& each : schedule_kinds()) kinds.emplace_back(each.name);
+    else
+      kinds.push_back(kind);
+  return kinds;
+}
+
 std::vector<TimedSchedule> make_all(const ScheduleCommand& command) {
   const StageCosts costs = costs_of(command);
   std::vector<TimedSchedule> all;
@@ -194,13 +205,15 @@ void add_schedule_command(Command app) {
   const Command schedule =
       app.add_subcommand("schedule", "draw pipeline schedules, with bubble and peak activations");
   schedule.footer(kFooter);
-  schedule.add_option("--kind", command->kinds, "one or several of " + kinds_text() + ", custom")
+  schedule
+      .add_option("--kind", command->kinds,
+                  "one or several of " + kinds_text() + ", custom; all: each of these but custom")
       .delimiter(',')
       .show_default();
   schedule.add_option("--stages", command->stages, "ranks of the pipeline").show_default();
   schedule.add_option(
       "--chunks", command->chunks,
-      "stages per rank; 2 unless given; zb_v has always 2, gpipe, 1f1b and zb_h* always 1");
+      "stages per rank, where the schedule leaves a choice; 2 unless given");
   schedule.add_option("--microbatches", command->microbatches, "per step").show_default();
   schedule
       .add_option("--costs", command->costs,
@@ -213,7 +226,10 @@ void add_schedule_command(Command app) {
   schedule.add_option("--trace", command->trace_path, "write a trace for ui.perfetto.dev");
   schedule.add_option("--csv", command->csv_path, "write the actions per rank as CSV");
   add_json_flag(schedule, command->json);
-  schedule.on_run([command] { run(*command); });
+  schedule.on_run([command] {
+    command->kinds = expand_all(command->kinds);
+    run(*command);
+  });
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 
 #include "compiler/compile.h"
 #include "models/build_model.h"
+#include "schedule/schedule_kinds.h"
 #include "sim/routine_seconds.h"
 
 namespace tessera {
@@ -77,7 +78,7 @@ void for_each_class(const std::vector<Program>& programs, Visit&& visit) {
 }  // namespace
 
 bool splits_backward(const Candidate& candidate) {
-  return candidate.pp() > 1 && candidate.schedule.starts_with("zb_");
+  return candidate.pp() > 1 && schedule_kind(candidate.schedule).splits_backward;
 }
 
 // Where ranks share cores their number counts.

@@ -24,18 +24,15 @@ struct ScheduleChoice {
 
 std::vector<ScheduleChoice> schedules_of(int pp, const std::string& fixed) {
   if (pp == 1) return {{"1f1b", 1}};
-  if (!fixed.empty()) {
-    const ScheduleKind& kind = schedule_kind(fixed);
-    if (kind.most_chunks > 0) return {{kind.name, kind.most_chunks}};
-    return {{kind.name, 2}, {kind.name, 4}, {kind.name, 8}};
+  std::vector<ScheduleChoice> choices;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    if (fixed.empty() ? !kind.planned : kind.name != schedule_kind(fixed).name) continue;
+    if (kind.most_chunks > 0)
+      choices.push_back({kind.name, kind.most_chunks});
+    else
+      for (const int chunks : {2, 4, 8}) choices.push_back({kind.name, chunks});
   }
-  return {{"1f1b", 1},
-          {"interleaved_1f1b", 2},
-          {"interleaved_1f1b", 4},
-          {"interleaved_1f1b", 8},
-          {"zb_h1", 1},
-          {"zb_h2", 1},
-          {"zb_v", 2}};
+  return choices;
 }
 
 struct Enumerator {

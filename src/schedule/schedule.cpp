@@ -5,6 +5,14 @@
 
 namespace tessera {
 
+bool splits_backward(const Schedule& schedule) {
+  for (const std::vector<Action>& rank : schedule.actions)
+    for (const Action& action : rank)
+      if (action.kind == ActionKind::InputGrad || action.kind == ActionKind::WeightGrad)
+        return true;
+  return false;
+}
+
 std::vector<int> chunk_of_stage(const Schedule& schedule) {
   std::vector<int> chunks, found(static_cast<size_t>(schedule.ranks));
   for (const int rank : schedule.rank_of_stage)

@@ -29,6 +29,9 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
+// Input and weight gradients are actions of their own.
+bool splits_backward(const Schedule& schedule);
+
 // By stage: which of its rank's chunks it is, counted along the model.
 std::vector<int> chunk_of_stage(const Schedule& schedule);
 

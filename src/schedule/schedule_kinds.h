@@ -13,8 +13,14 @@ namespace tessera {
 struct ScheduleKind {
   std::string_view name;
   int least_chunks, most_chunks;  // per rank; most 0: any number
+  bool splits_backward;           // input and weight gradients are actions of their own
+  bool planned;                   // tried by the planner where the user fixes none
   std::string_view summary;
   Schedule (*make)(int ranks, int chunks, int microbatches);
+
+  bool takes_chunks(int chunks) const {
+    return chunks >= least_chunks && (most_chunks == 0 || chunks <= most_chunks);
+  }
 };
 
 std::span<const ScheduleKind> schedule_kinds();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/one_of.h"
 #include "schedule/check_schedule.h"
 
 namespace tessera {
@@ -23,12 +24,13 @@ TEST(ScheduleKinds, AreValidForAnyRanksChunksAndMicrobatches) {
     for (int ranks = 1; ranks <= 6; ++ranks)
       for (int chunks = kind.least_chunks; chunks <= std::max(3, kind.least_chunks); ++chunks)
         for (int microbatches = 1; microbatches <= 14; ++microbatches) {
-          if (kind.most_chunks > 0 && chunks > kind.most_chunks) continue;
+          if (!kind.takes_chunks(chunks)) continue;
           SCOPED_TRACE(fmt::format("{} ranks {} chunks {} microbatches {}", kind.name, ranks,
                                    chunks, microbatches));
           const Schedule schedule = make_schedule(kind.name, ranks, chunks, microbatches);
           EXPECT_EQ(schedule.kind, kind.name);
           EXPECT_EQ(schedule.num_stages(), ranks * chunks);
+          EXPECT_EQ(splits_backward(schedule), kind.splits_backward);
           EXPECT_EQ(schedule.microbatches, microbatches);
           EXPECT_NO_THROW(check_schedule(schedule));
         }
@@ -81,8 +83,12 @@ std::string error_of(std::string_view kind, int ranks, int chunks, int microbatc
 
 TEST(MakeSchedule, SaysWhatWouldWork) {
   EXPECT_EQ(error_of("1f1f", 2, 1, 2),
-            "there is no schedule 1f1f: did you mean 1f1b? / use gpipe, 1f1b, interleaved_1f1b, "
-            "looped_bfs, zb_h1, zb_h2 or zb_v");
+            "there is no schedule 1f1f: did you mean 1f1b? / `tessera schedule --help` lists all "
+            "kinds");
+  std::vector<std::string> names;
+  for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);
+  EXPECT_EQ(error_of("triangle", 2, 1, 2),
+            "there is no schedule triangle / use " + one_of(names));
   EXPECT_EQ(error_of("gpipe", 2, 3, 2),
             "schedule gpipe has 1 chunk per rank, not 3 / use chunks = 1, or interleaved_1f1b or "
             "looped_bfs, which take any");

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/random.h"
+#include "schedule/schedule_kinds.h"
 
 namespace tessera {
 namespace {
@@ -73,8 +74,11 @@ bool is_legal(const PlanCase& c) {
 }
 
 const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen"};
-const std::vector<std::string> kSchedules{
-    "gpipe", "1f1b", "interleaved_1f1b", "looped_bfs", "zb_h1", "zb_h2", "zb_v"};
+const std::vector<std::string> kSchedules = [] {
+  std::vector<std::string> names;
+  for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);
+  return names;
+}();
 const std::vector<std::string> kRecomputes{"none",  "cheap", "attention", "block",
                                            "every", "sqrt",  "fit"};
 
@@ -117,9 +121,7 @@ Pairs pairs(const PlanCase& c) {
 bool is_legal_pipeline(const PlanCase& c) {
   if (!is_legal(c) || c.axes.ranks() > kMostRanks) return false;
   if (c.pp() == 1 && (c.schedule != "1f1b" || c.chunks > 1 || c.recompute == "none")) return false;
-  const bool loops = c.schedule == "interleaved_1f1b" || c.schedule == "looped_bfs";
-  const bool folds = c.schedule == "zb_v";
-  if (folds ? c.chunks != 2 : !loops && c.chunks != 1) return false;
+  if (!schedule_kind(c.schedule).takes_chunks(c.chunks)) return false;
   return c.model != "Mlp" || c.recompute != "attention";  // it has none
 }
 

@@ -83,14 +83,6 @@ int replicate_ties(Module& module, const Plan& plan, const std::vector<int>& ran
   return static_cast<int>(copies.size());
 }
 
-bool splits_backward(const Schedule& schedule) {
-  for (const std::vector<Action>& rank : schedule.actions)
-    for (const Action& action : rank)
-      if (action.kind == ActionKind::InputGrad || action.kind == ActionKind::WeightGrad)
-        return true;
-  return false;
-}
-
 PassCounts run(Module& module, const Plan& plan, const Schedule& schedule,
                const DeviceProfile& profile) {
   const int stages = std::max(1, static_cast<int>(schedule.rank_of_stage.size()));
