@@ -5,16 +5,10 @@
 #include "checkpoint/single_file.h"
 #include "core/convert_elements.h"
 #include "files/make_folder.h"
+#include "ir/optimizer.h"
 
 namespace tessera {
 namespace {
-
-bool is_parameter(const std::string& state) {
-  for (const StateRole role :
-       {StateRole::Master, StateRole::Moment1, StateRole::Moment2, StateRole::Average})
-    if (state.ends_with(fmt::format(".{}", name(role)))) return false;
-  return true;
-}
 
 // A tensor to write, and the one it is made from.
 struct Chosen {
@@ -37,7 +31,7 @@ Chosen choose(const StateSource& from, const ConvertOptions& options) {
   for (const auto& [name, tensor] : from.tensors()) {
     if (!options.weights)
       add(chosen, from, name, name, {});
-    else if (is_parameter(name))
+    else if (!is_companion(name))
       add(chosen, from, name, from.origin_of(name, options.averaged), options.weights);
   }
   return chosen;

@@ -7,6 +7,7 @@
 
 #include "checkpoint/owned_pieces.h"
 #include "core/convert_elements.h"
+#include "ir/optimizer.h"
 #include "program/pieces.h"
 
 namespace tessera {
@@ -34,8 +35,8 @@ bool is_weight(StateRole role) {
   return role == StateRole::Parameter || role == StateRole::Master || role == StateRole::Average;
 }
 
-std::string with_role(const std::string& parameter, StateRole role) {
-  return fmt::format("{}.{}", parameter, name(role));
+std::string companion(const std::string& parameter, const CompanionState& state) {
+  return fmt::format("{}.{}", parameter, state.name);
 }
 
 }  // namespace
@@ -93,11 +94,11 @@ void StateSource::load(RankStates& rank, const StateBuffer& state, const std::st
 }
 
 std::string StateSource::origin_of(const std::string& parameter, bool averaged) const {
-  const std::string average = with_role(parameter, StateRole::Average);
+  const std::string average = companion(parameter, kAverage);
   if (averaged && !tensors_.contains(average))
     throw user_error("{} has no {}", path_.string(), average)
         .help("train with train.ema_decay, or leave out --averaged");
-  const std::string master = with_role(parameter, StateRole::Master);
+  const std::string master = companion(parameter, kMaster);
   return averaged ? average : tensors_.contains(master) ? master : parameter;
 }
 

@@ -151,8 +151,7 @@ TEST_P(Layout, EveryParameterHasItsOwnGradientAndOptimizerState) {
     }
   }
   const int parameters = roles[StateRole::Parameter];
-  EXPECT_EQ(roles[StateRole::Moment1], parameters);
-  EXPECT_EQ(roles[StateRole::Moment2], parameters);
+  EXPECT_EQ(roles[StateRole::Slot], 2 * parameters);
   EXPECT_EQ(roles[StateRole::Average], parameters);
   EXPECT_EQ(roles[StateRole::Master], GetParam().compute == DType::Bf16 ? parameters : 0);
 }

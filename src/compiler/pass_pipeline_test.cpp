@@ -6,6 +6,7 @@
 #include "compiler/training_pipeline.h"
 #include "exec/testing/small_models.h"
 #include "passes/gradient/build_backward.h"
+#include "passes/gradient/shard_states.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/placement/localize.h"
 
@@ -26,22 +27,22 @@ std::string refusal(const PipelineOptions& options) {
 
 TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
   PassPipeline pipeline(Form::Maths);
-  EXPECT_THROW(pipeline.add(build_update({}, {})), InternalError);
+  EXPECT_THROW(pipeline.add(shard_states({})), InternalError);
   pipeline.add(build_backward());
-  EXPECT_THROW(pipeline.add(build_update({}, {})), InternalError);
+  EXPECT_THROW(pipeline.add(shard_states({})), InternalError);
   pipeline.add(localize({}));
-  EXPECT_NO_THROW(pipeline.add(build_update({}, {})));
+  EXPECT_NO_THROW(pipeline.add(shard_states({})));
 }
 
 TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   Module module = mlp();
   const std::vector<PassReport> reports = training_pipeline({}, {}, {}).run(module, {});
-  ASSERT_EQ(reports.size(), 11u);
+  ASSERT_EQ(reports.size(), 13u);
   EXPECT_EQ(reports[1].name, "build_backward");
   EXPECT_EQ(reports[3].counts, (PassCounts{{"reshards", 0}}));
   EXPECT_EQ(reports[6].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
   EXPECT_EQ(reports[8].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
-  EXPECT_EQ(reports[10].counts.front().second, module.scratch_bytes);
+  EXPECT_EQ(reports[12].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
@@ -60,7 +61,7 @@ TEST(PassPipeline, StopsBehindThePassAskedFor) {
 TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
   Module module = mlp();
   const auto reports = training_pipeline({}, {}, {}).run(module, {.disabled = {"fuse"}});
-  EXPECT_EQ(reports.size(), 10u);
+  EXPECT_EQ(reports.size(), 12u);
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) EXPECT_NE(node.op, OpKind::matmul_epilogue);
 }
@@ -74,7 +75,8 @@ TEST(PassPipeline, RefusesToLeaveOutWhatOthersBuildOn) {
 TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
   const std::string help =
       " help: the passes are assign_stages, build_backward, propagate_placements, localize, "
-      "recompute, use_fp8, fuse, join_norm_gradients, build_update, overlap, plan_memory\n";
+      "recompute, use_fp8, fuse, join_norm_gradients, shard_states, gradient_norm, "
+      "update_parameters, overlap, plan_memory\n";
   EXPECT_EQ(refusal({.disabled = {"fusion"}}), "error: there is no pass fusion\n" + help);
   EXPECT_EQ(refusal({.stop_after = "plan"}), "error: there is no pass plan\n" + help);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/arena_bytes.h"
+#include "ir/optimizer.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +21,27 @@ BufferKind kind_of(FlatRole role) {
     default:
       return BufferKind::Optimizer;
   }
+}
+
+const CompanionState& rule_of(StateRole role, std::string_view slot) {
+  if (role == StateRole::Master) return kMaster;
+  return role == StateRole::Average ? kAverage : *find_slot(slot);
+}
+
+// The state of that role beside the parameter.
+StateBuffer companion_of(const StateBuffer& parameter, StateRole role, const std::string& slot,
+                         const FlatPlace& place) {
+  const CompanionState& rule = rule_of(role, slot);
+  StateBuffer state{.name = fmt::format("{}.{}", parameter.name, rule.name),
+                    .type = with_dtype(parameter.type, rule.dtype(parameter.gradient_type.dtype)),
+                    .spec = {.role = role,
+                             .slot = slot,
+                             .init = {.kind = rule.init},
+                             .replica = parameter.spec.replica,
+                             .parameter = parameter.name}};
+  state.placement = parameter.placement;
+  state.place = place;
+  return state;
 }
 
 }  // namespace
@@ -80,8 +102,9 @@ void StateLayout::lay_out_bundle(int block, const Bundle& bundle) {
   for (size_t i = 0; i < bundle.parameters.size(); ++i) add_states(block, bundle, i);
 }
 
-FlatPlace StateLayout::place_of(int block, const Bundle& bundle, size_t i, FlatRole role) const {
-  const GraphInput* flat = find_flat(class_of(block), bundle.name, role);
+FlatPlace StateLayout::place_of(int block, const Bundle& bundle, size_t i, FlatRole role,
+                                std::string_view slot) const {
+  const GraphInput* flat = find_flat(class_of(block), bundle.name, role, slot);
   if (!flat) return {};
   const Value& value = class_of(block).graph.value(flat->value);
   const Place& place = flats_.at({block, value.name});
@@ -115,29 +138,15 @@ void StateLayout::add_states(int block, const Bundle& bundle, size_t i) {
   if (!parameter.has_gradient())
     parameter.gradient = place_of(block, bundle, i, FlatRole::Gradient);
   program_.states.push_back(parameter);
-  for (const auto& [flat, role] : {std::pair{FlatRole::Master, StateRole::Master},
-                                   std::pair{FlatRole::Moment1, StateRole::Moment1},
-                                   std::pair{FlatRole::Moment2, StateRole::Moment2},
-                                   std::pair{FlatRole::Average, StateRole::Average}}) {
-    const FlatPlace place = place_of(block, bundle, i, flat);
-    if (place.lifetime == Lifetime::None) continue;
-    const bool copies = role == StateRole::Master || role == StateRole::Average;
-    StateBuffer state{
-        .name = fmt::format("{}.{}", parameter.name, name(role)),
-        .type = role == StateRole::Average
-                    ? with_dtype(parameter.type, accumulator_of(value.type.dtype))
-                    : parameter.gradient_type,
-        .spec = {.role = role,
-                 .init = {.kind = copies ? Init::Kind::OfParameter : Init::Kind::Zeros},
-                 .decay = false,
-                 .tied = false,
-                 .joined = {},
-                 .replica = parameter.spec.replica,
-                 .parameter = parameter.name}};
-    state.placement = parameter.placement;
-    state.place = place;
-    program_.states.push_back(std::move(state));
-  }
+  // Master weights, then slots, then averages: the order in which checkpoints list them.
+  for (const auto& [flat, role] :
+       {std::pair{FlatRole::Master, StateRole::Master}, std::pair{FlatRole::Slot, StateRole::Slot},
+        std::pair{FlatRole::Average, StateRole::Average}})
+    for (const GraphInput& companion : block_class.graph.inputs())
+      if (companion.flat && companion.flat->bundle == bundle.name && companion.flat->role == flat)
+        program_.states.push_back(
+            companion_of(parameter, role, companion.flat->slot,
+                         place_of(block, bundle, i, flat, companion.flat->slot)));
 }
 
 int64_t StateLayout::offset_of(int block, const std::string& parameter, FlatRole role) const {

@@ -41,7 +41,8 @@ class StateLayout {
   void lay_out_bundle(int block, const Bundle& bundle);
   void add_states(int block, const Bundle& bundle, size_t i);
   // The flat buffer of that role, as the place of the bundle's i-th parameter; empty when absent.
-  FlatPlace place_of(int block, const Bundle& bundle, size_t i, FlatRole role) const;
+  FlatPlace place_of(int block, const Bundle& bundle, size_t i, FlatRole role,
+                     std::string_view slot = {}) const;
   FlatPlace first_of(int block, const Bundle& bundle, size_t i, FlatRole first,
                      FlatRole second) const;
 

@@ -6,6 +6,9 @@
 #include "passes/fusion/join_norm_gradients.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/build_forward.h"
+#include "passes/gradient/gradient_norm.h"
+#include "passes/gradient/shard_states.h"
+#include "passes/gradient/update_parameters.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/overlap/overlap.h"
 #include "passes/pipeline/assign_stages.h"
@@ -33,8 +36,10 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(fuse());  // bias, activation, sum, GELU's gradient join a matmul, if not pending
   pipeline.add(join_norm_gradients());  // with what comes along the residual connection
   // States at rest.
-  pipeline.add(build_update(optimizer, plan));  // gathers, reductions, norm, update
-  pipeline.add(overlap());                      // collectives start early, are waited for late
+  pipeline.add(shard_states(plan));                  // gathers of weights, sums of gradients
+  pipeline.add(gradient_norm(plan));                 // by which the update clips
+  pipeline.add(update_parameters(optimizer, plan));  // the optimizer and its slots
+  pipeline.add(overlap());                           // collectives start early, are waited for late
   // Which bytes, where.
   pipeline.add(plan_memory(profile));  // last: a buffer lives until its last reader
   return pipeline;                     // compile() then emits the Program

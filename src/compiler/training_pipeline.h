@@ -4,7 +4,8 @@
 
 #include "compiler/pass_pipeline.h"
 #include "core/device_profile.h"
-#include "passes/gradient/build_update.h"
+#include "ir/optimizer.h"
+#include "mesh/plan.h"
 #include "schedule/schedule.h"
 
 namespace tessera {

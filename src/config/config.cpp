@@ -127,6 +127,13 @@ void apply(const ConfigValue& value, Config& config) {
   set_field(*field, value.text, value.place);
 }
 
+// The optimizer must be known before its settings are applied: each has defaults of its own.
+void apply_optimizer_defaults(std::span<const ConfigValue> values, Config& config) {
+  for (const ConfigValue& value : values)
+    if (value.key == "train.optimizer") apply(value, config);
+  config.train.optimizer_settings = default_settings(*find_optimizer(config.train.optimizer));
+}
+
 void resolve_source(Config& config) {
   DataConfig& data = config.data;
   if (data.source == "auto") {
@@ -189,6 +196,7 @@ Config parse_config(std::string_view toml, const std::string& origin,
     if (family ? preset.starts_with(row.preset) : preset == row.preset)
       apply({std::string(row.key), std::string(row.text), "preset " + preset}, config);
   }
+  apply_optimizer_defaults(values, config);
   for (const ConfigValue& value : values) apply(value, config);
   if (find_model_setting(config, "preset") == nullptr)
     config.model.insert(config.model.begin(), {"preset", preset});

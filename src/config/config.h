@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/optimizer.h"
 #include "mesh/mesh.h"
 
 namespace tessera {
@@ -44,9 +45,9 @@ struct TrainConfig {
   std::string schedule = "cosine";
   double decay_fraction = 0.2;
   double min_learning_rate = 0.1;
-  double beta1 = 0.9;
-  double beta2 = 0.95;
-  double epsilon = 1e-8;
+  std::string optimizer = "adamw";
+  // Of all optimizers: train.beta1 and others, declared in their table.
+  OptimizerSettings optimizer_settings = default_settings(optimizers().front());
   double weight_decay = 0.1;
   double clip_norm = 1.0;
   double ema_decay = 0;

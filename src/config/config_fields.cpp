@@ -116,6 +116,48 @@ std::vector<ConfigField> data_fields(DataConfig& d) {
   };
 }
 
+Choices optimizer_names() {
+  Choices names;
+  for (const OptimizerDef& optimizer : optimizers()) names.push_back(name(optimizer.op));
+  return names;
+}
+
+// A key for each setting of any optimizer, with what it means to each.
+struct SettingKey {
+  std::string key, setting, doc;
+  Bounds bounds;
+};
+
+const std::vector<SettingKey>& setting_keys() {
+  static const std::vector<SettingKey> keys = [] {
+    std::vector<SettingKey> found;
+    for (const OptimizerDef& optimizer : optimizers())
+      for (const OptimizerSetting& own : optimizer.settings) {
+        auto known = std::ranges::find(found, own.name, &SettingKey::setting);
+        if (known == found.end()) {
+          found.push_back({.key = fmt::format("train.{}", own.name),
+                           .setting = std::string(own.name),
+                           .doc = {},
+                           .bounds = own.below_one ? kBelowOne : kNotNegative});
+          known = found.end() - 1;
+        }
+        const bool first = known->doc.empty();
+        known->doc += fmt::format("{}{}: {}", first ? "" : "; ", name(optimizer.op), own.doc);
+        if (!first) known->doc += fmt::format(" (default {})", own.fallback);
+      }
+    return found;
+  }();
+  return keys;
+}
+
+std::vector<ConfigField> optimizer_fields(TrainConfig& t) {
+  std::vector<ConfigField> fields{
+      {"train.optimizer", &t.optimizer, optimizer_names(), "how gradients change the weights"}};
+  for (const SettingKey& row : setting_keys())
+    fields.push_back({row.key, &t.optimizer_settings.at(row.setting), row.bounds, row.doc});
+  return fields;
+}
+
 std::vector<ConfigField> train_fields(TrainConfig& t) {
   return {
       {"train.steps", &t.steps, kPositive, "optimizer updates"},
@@ -131,18 +173,25 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
        "share of the steps that wsd decays in, after the warm-up"},
       {"train.min_learning_rate", &t.min_learning_rate, kFraction,
        "the last learning rate, as a share of the highest"},
-      {"train.beta1", &t.beta1, kBelowOne, "AdamW: decay of the mean gradient"},
-      {"train.beta2", &t.beta2, kBelowOne, "AdamW: decay of the mean square"},
-      {"train.epsilon", &t.epsilon, kNotNegative, "AdamW: added to the root of the mean square"},
-      {"train.weight_decay", &t.weight_decay, kNotNegative, "AdamW: decoupled weight decay"},
+  };
+}
+
+std::vector<ConfigField> update_fields(TrainConfig& t) {
+  return {
+      {"train.weight_decay", &t.weight_decay, kNotNegative, "decoupled weight decay"},
       {"train.clip_norm", &t.clip_norm, kNotNegative, "largest gradient norm; 0: no clipping"},
       {"train.ema_decay", &t.ema_decay, kBelowOne, "decay of the averaged weights; 0: none kept"},
       {"train.precision", &t.precision,
        Choices{"fp32", "bf16", "pure_bf16", "fp8", "pure_fp8", "fp64"},
        "of weights in use and activations; bf16 keeps fp32 master weights, pure_bf16 keeps "
        "gradients "
-       "and moments in bf16 too and rounds updates by chance; fp8, pure_fp8: the same, and layers "
-       "multiply in 8 bits"},
+       "and optimizer states in bf16 too, with stochastic rounding; fp8, pure_fp8: the same, and "
+       "layers multiply in 8 bits"},
+  };
+}
+
+std::vector<ConfigField> train_loop_fields(TrainConfig& t) {
+  return {
       {"train.eval_every", &t.eval_every, kNotNegative, "steps between held-out losses; 0: never"},
       {"train.eval_batches", &t.eval_batches, kPositive, "batches per held-out loss"},
       {"train.sample_every", &t.sample_every, kNotNegative,
@@ -231,7 +280,8 @@ std::vector<ConfigField> run_fields(RunConfig& r) {
 std::vector<ConfigField> config_fields(Config& c) {
   std::vector<ConfigField> all = data_fields(c.data);
   for (const std::vector<ConfigField>& more :
-       {train_fields(c.train), checkpoint_fields(c.checkpoint), plan_fields(c.plan),
+       {train_fields(c.train), optimizer_fields(c.train), update_fields(c.train),
+        train_loop_fields(c.train), checkpoint_fields(c.checkpoint), plan_fields(c.plan),
         run_fields(c.run)})
     all.insert(all.end(), more.begin(), more.end());
   return all;

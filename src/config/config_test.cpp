@@ -86,7 +86,7 @@ TEST(Config, PrintsTomlThatReadsBackToTheSameText) {
   EXPECT_EQ(to_toml(again), text);
   EXPECT_EQ(again.model, config.model);
   EXPECT_EQ(again.data.path, "a \"b\"\\c\n.txt");
-  EXPECT_EQ(again.train.epsilon, 1e-9);
+  EXPECT_EQ(again.train.optimizer_settings.at("epsilon"), 1e-9);
   EXPECT_NE(text.find("\ntied = false\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nlearning_rate = 3.0\n"), std::string::npos) << text;
 }

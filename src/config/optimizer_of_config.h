@@ -3,15 +3,14 @@
 #pragma once
 
 #include "config/config.h"
-#include "passes/gradient/build_update.h"
+#include "ir/optimizer.h"
 
 namespace tessera {
 
 inline OptimizerOptions optimizer_of_config(const Config& config) {
   const TrainConfig& train = config.train;
-  return {.beta1 = train.beta1,
-          .beta2 = train.beta2,
-          .epsilon = train.epsilon,
+  return {.op = find_optimizer(train.optimizer)->op,
+          .settings = train.optimizer_settings,
           .weight_decay = train.weight_decay,
           .clip_norm = train.clip_norm,
           .ema_decay = train.ema_decay,

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ir/module.h"
+#include "ir/optimizer.h"
 
 namespace tessera {
 namespace {
@@ -18,21 +19,28 @@ constexpr std::array<std::string_view, 7> kInputKinds{"stream",          "batch"
                                                       "output_gradient", "flat",  "rank"};
 constexpr std::array<std::string_view, 6> kOutputKinds{"stream", "input_gradient", "gradient",
                                                        "state",  "step",           "flat"};
-constexpr std::array<std::string_view, 9> kFlatRoles{"weights", "gradient",       "weights_shard",
-                                                     "reduced", "gradient_shard", "master",
-                                                     "moment1", "moment2",        "average"};
-constexpr std::array<std::string_view, 5> kStateRoles{"parameter", "master", "moment1", "moment2",
-                                                      "average"};
+// Slots have names of their own.
+constexpr std::array<std::string_view, 8> kFlatRoles{
+    "weights", "gradient", "weights_shard", "reduced", "gradient_shard", "master", "", "average"};
+constexpr std::array<std::string_view, 4> kStateRoles{"parameter", "master", "", "average"};
 constexpr std::array<std::string_view, 5> kLifetimes{"none", "persistent", "window", "slot",
                                                      "scratch"};
 constexpr std::array<std::string_view, 4> kForms{"maths", "step", "local", "planned"};
+
+template <typename Spec, size_t N>
+bool set_role_of(Spec& spec, const std::array<std::string_view, N>& names, std::string_view text) {
+  using Role = decltype(spec.role);
+  const bool is_slot = find_slot(text) != nullptr;
+  const std::optional<Role> role = is_slot ? Role::Slot : find<Role>(names, text);
+  if (role) spec.role = *role;
+  if (is_slot) spec.slot = text;
+  return role.has_value();
+}
 
 }  // namespace
 
 std::string_view name(InputKind kind) { return kInputKinds.at(static_cast<size_t>(kind)); }
 std::string_view name(OutputKind kind) { return kOutputKinds.at(static_cast<size_t>(kind)); }
-std::string_view name(StateRole role) { return kStateRoles.at(static_cast<size_t>(role)); }
-std::string_view name(FlatRole role) { return kFlatRoles.at(static_cast<size_t>(role)); }
 std::string_view name(Lifetime lifetime) { return kLifetimes.at(static_cast<size_t>(lifetime)); }
 std::string_view name(Form form) { return kForms.at(static_cast<size_t>(form)); }
 
@@ -42,15 +50,21 @@ std::optional<InputKind> input_kind_from_name(std::string_view text) {
 std::optional<OutputKind> output_kind_from_name(std::string_view text) {
   return find<OutputKind>(kOutputKinds, text);
 }
-std::optional<StateRole> state_role_from_name(std::string_view text) {
-  return find<StateRole>(kStateRoles, text);
-}
-std::optional<FlatRole> flat_role_from_name(std::string_view text) {
-  return find<FlatRole>(kFlatRoles, text);
-}
 std::optional<Lifetime> lifetime_from_name(std::string_view text) {
   return find<Lifetime>(kLifetimes, text);
 }
 std::optional<Form> form_from_name(std::string_view text) { return find<Form>(kForms, text); }
+
+std::string_view role_name(const StateSpec& state) {
+  return state.role == StateRole::Slot ? state.slot
+                                       : kStateRoles.at(static_cast<size_t>(state.role));
+}
+std::string_view role_name(const FlatSpec& flat) {
+  return flat.role == FlatRole::Slot ? flat.slot : kFlatRoles.at(static_cast<size_t>(flat.role));
+}
+bool set_role(StateSpec& state, std::string_view text) {
+  return set_role_of(state, kStateRoles, text);
+}
+bool set_role(FlatSpec& flat, std::string_view text) { return set_role_of(flat, kFlatRoles, text); }
 
 }  // namespace tessera

@@ -32,7 +32,7 @@ inline constexpr int64_t kFlatAlignment = 32;
 struct BlockClass {
   std::string name;
   Graph graph;
-  std::vector<Bundle> bundles = {};  // set by build_update
+  std::vector<Bundle> bundles = {};  // set by shard_states
   int64_t slot_bytes = 0;            // set by plan_memory: one microbatch's kept activations
 };
 
@@ -67,7 +67,8 @@ struct Module {
 };
 
 // The flat buffer of that bundle and role; null when the class has none.
-const GraphInput* find_flat(const BlockClass& block_class, std::string_view bundle, FlatRole role);
+const GraphInput* find_flat(const BlockClass& block_class, std::string_view bundle, FlatRole role,
+                            std::string_view slot = {});
 // The bundle that holds a parameter of the class itself; null when none does.
 const Bundle* find_bundle(const BlockClass& block_class, std::string_view parameter);
 

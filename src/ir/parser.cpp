@@ -86,9 +86,7 @@ Init parse_init(Lexer& line) {
 StateSpec parse_state(Lexer& line) {
   StateSpec state;
   const std::string word = line.word();
-  const auto role = state_role_from_name(word);
-  if (!role) line.fail(fmt::format("{} is not a state role", word));
-  state.role = *role;
+  if (!set_role(state, word)) line.fail(fmt::format("{} is not a state role", word));
   if (line.accept_word("of")) state.parameter = line.word();
   state.init = parse_init(line);
   state.decay = line.accept_word("decay");
@@ -100,11 +98,12 @@ StateSpec parse_state(Lexer& line) {
 }
 
 FlatSpec parse_flat(Lexer& line) {
+  FlatSpec flat;
   const std::string word = line.word();
-  const auto role = flat_role_from_name(word);
-  if (!role) line.fail(fmt::format("{} is not a flat buffer's role", word));
+  if (!set_role(flat, word)) line.fail(fmt::format("{} is not a flat buffer's role", word));
   if (!line.accept_word("of")) line.fail("expected of");
-  return {.bundle = line.word(), .role = *role};
+  flat.bundle = line.word();
+  return flat;
 }
 
 Attribute parse_attribute(Lexer& line, const Attribute& like) {

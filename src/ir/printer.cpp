@@ -26,7 +26,7 @@ std::string print_typed(const Graph& graph, ValueId id, const Mesh& mesh) {
 }
 
 std::string print(const StateSpec& state) {
-  std::string text = fmt::format(" {}", name(state.role));
+  std::string text = fmt::format(" {}", role_name(state));
   if (!state.parameter.empty()) text += fmt::format(" of {}", state.parameter);
   switch (state.init.kind) {
     case Init::Kind::Zeros:
@@ -87,7 +87,7 @@ std::string print_input(const Graph& graph, const GraphInput& input, const Mesh&
   if (!input.whole.empty() && input.whole != graph.value(input.value).type.dims)
     text += " whole " + to_string(input.whole);
   if (input.state) text += print(*input.state);
-  if (input.flat) text += fmt::format(" {} of {}", name(input.flat->role), input.flat->bundle);
+  if (input.flat) text += fmt::format(" {} of {}", role_name(*input.flat), input.flat->bundle);
   return text + "\n";
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,9 +11,9 @@
 
 namespace tessera {
 
-enum class StateRole : uint8_t { Parameter, Master, Moment1, Moment2, Average };
-std::string_view name(StateRole role);
-std::optional<StateRole> state_role_from_name(std::string_view text);
+// Slot: one of the optimizer's states beside a parameter, by name; the others exist whatever the
+// optimizer.
+enum class StateRole : uint8_t { Parameter, Master, Slot, Average };
 
 // How a state begins. OfParameter: a copy, in its own dtype, of the parameter it belongs to.
 struct Init {
@@ -31,19 +30,21 @@ inline Init normal(double deviation) {
 
 struct StateSpec {
   StateRole role = StateRole::Parameter;
-  Init init;
+  std::string slot = {};  // of the role Slot: its name ("moment1")
+  Init init = {};
   bool decay = false;  // weight decay applies
-  bool tied = false;   // bound to another block's parameter, which owns update and moments
+  bool tied = false;   // bound to another block's parameter, which owns its update and slots
   // The group of ranks whose stages hold copies of it ("pp-0-3"), by which its gradients are
   // joined; empty: one stage has it.
   std::string joined = {};
   bool replica = false;   // the copy of another block's parameter
-  bool pure = false;      // its gradient and moments are kept in its own dtype
+  bool pure = false;      // its gradient and slots are kept in its own dtype
   std::string parameter;  // for other roles: the parameter it belongs to
   bool operator==(const StateSpec&) const = default;
 };
 
-// Of the gradient, the moments and, where it is not the parameter's own, the master weights.
+// Of the gradient, the optimizer's slots and, where it is not the parameter's own, the master
+// weights.
 inline DType kept_dtype(const StateSpec& parameter, DType dtype) {
   return parameter.pure ? dtype : accumulator_of(dtype);
 }
@@ -58,17 +59,22 @@ enum class FlatRole : uint8_t {
   Reduced,  // this rank's part of Gradient, where it lies
   GradientShard,
   Master,
-  Moment1,
-  Moment2,
+  Slot,
   Average
 };
-std::string_view name(FlatRole role);
-std::optional<FlatRole> flat_role_from_name(std::string_view text);
 
 struct FlatSpec {
   std::string bundle;
   FlatRole role = FlatRole::Weights;
+  std::string slot = {};  // of the role Slot: its name
   bool operator==(const FlatSpec&) const = default;
 };
+
+// The role as the IR spells it: of a slot, its name.
+std::string_view role_name(const StateSpec& state);
+std::string_view role_name(const FlatSpec& flat);
+// Sets role and slot; false where there is no such role and no optimizer has such a slot.
+bool set_role(StateSpec& state, std::string_view text);
+bool set_role(FlatSpec& flat, std::string_view text);
 
 }  // namespace tessera

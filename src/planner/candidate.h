@@ -9,10 +9,10 @@
 
 #include "core/device_profile.h"
 #include "core/precision.h"
+#include "ir/optimizer.h"
 #include "mesh/axis_sizes.h"
 #include "mesh/plan.h"
 #include "models/model_config.h"
-#include "passes/gradient/build_update.h"
 #include "sim/cluster.h"
 
 namespace tessera {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/widened.h"
+#include "ir/optimizer.h"
 
 namespace tessera {
 namespace {
@@ -31,7 +32,8 @@ OutcomeTensors parameters_of(const Executor& executor) {
   const HostView& program = executor.program();
   for (const StateBuffer& state : program.states) {
     const bool parameter = state.spec.role == StateRole::Parameter;
-    const bool has_master = parameter && program.find_state(state.name + ".master") != nullptr;
+    const bool has_master =
+        parameter && program.find_state(fmt::format("{}.{}", state.name, kMaster.name)) != nullptr;
     if (!(parameter && !has_master) && state.spec.role != StateRole::Master &&
         state.spec.role != StateRole::Average)
       continue;

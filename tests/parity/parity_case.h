@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/tensor_type.h"
+#include "ir/optimizer.h"
 #include "models/model_config.h"
-#include "passes/gradient/build_update.h"
 
 namespace tessera {
 

@@ -24,9 +24,9 @@ std::map<std::string, std::string> describe(const ParityCase& parity_case, DType
   text["dtype"] = name(dtype);
   text["steps"] = fmt::format("{}", kParitySteps);
   text["microbatches"] = fmt::format("{}", parity_case.microbatches);
-  text["beta1"] = fmt::format("{}", optimizer.beta1);
-  text["beta2"] = fmt::format("{}", optimizer.beta2);
-  text["epsilon"] = fmt::format("{}", optimizer.epsilon);
+  OptimizerSettings settings = optimizer.settings;
+  settings.merge(default_settings(*find_optimizer(optimizer.op)));
+  for (const auto& [setting, value] : settings) text[setting] = fmt::format("{}", value);
   text["weight_decay"] = fmt::format("{}", optimizer.weight_decay);
   text["clip_norm"] = fmt::format("{}", optimizer.clip_norm);
   text["ema_decay"] = fmt::format("{}", optimizer.ema_decay);

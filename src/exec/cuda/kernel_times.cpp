@@ -13,6 +13,7 @@
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
+#include "ir/optimizer.h"
 #include "program/buffer_types.h"
 
 namespace tessera {
@@ -46,7 +47,7 @@ std::vector<std::byte> pattern_of(bool of_both_signs) {
 
 // By way of the GPU's power limit products of numbers of one sign are faster than those of data. An
 // optimizer's second moments and sum of squares have one.
-bool takes_both_signs(OpKind op) { return op != OpKind::adamw; }
+bool takes_both_signs(OpKind op) { return find_optimizer(op) == nullptr; }
 
 struct CallTypes {
   OpKind op;

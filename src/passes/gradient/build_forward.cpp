@@ -16,9 +16,12 @@ int64_t gather_sharded_weights(Module& module, const Plan& plan) {
     for (const BundlePlan& found : bundle_weights(block_class, plan)) {
       Graph& graph = block_class.graph;
       block_class.bundles.push_back(found.bundle);
-      const ValueId whole = add_flat(graph, found.bundle, FlatRole::Weights, found.dtype);
-      const ValueId shard = add_flat(graph, found.bundle, FlatRole::WeightsShard, found.dtype);
-      gather_bundle(graph, found.bundle, plan.mesh.word({plan.shard_axis}), shard, whole);
+      const auto add = [&](FlatRole role) {
+        return add_flat(graph, {.bundle = found.bundle.name, .role = role}, found.bundle,
+                        found.dtype);
+      };
+      const ValueId whole = add(FlatRole::Weights), shard = add(FlatRole::WeightsShard);
+      gather_bundle(graph, found.bundle, plan.mesh.word(found.rest), shard, whole);
       ++bundles;
     }
   return bundles;

@@ -12,14 +12,32 @@ std::string named(const Bundle& bundle, std::string_view what) {
 
 }  // namespace
 
-ValueId add_flat(Graph& graph, const Bundle& bundle, FlatRole role, DType dtype) {
-  const bool whole = role == FlatRole::Weights || role == FlatRole::Gradient;
+ValueId add_flat(Graph& graph, FlatSpec flat, const Bundle& bundle, DType dtype) {
+  const bool whole = flat.role == FlatRole::Weights || flat.role == FlatRole::Gradient;
   const int64_t elements = bundle.elements / (whole ? 1 : bundle.shards);
-  return graph.add_input({.kind = InputKind::Flat,
-                          .value = kNone,
-                          .state = {},
-                          .flat = FlatSpec{.bundle = bundle.name, .role = role}},
-                         named(bundle, name(role)), {dtype, {{"flat", elements}}});
+  const std::string value_name = named(bundle, role_name(flat));
+  return graph.add_input(
+      {.kind = InputKind::Flat, .value = kNone, .state = {}, .flat = std::move(flat)}, value_name,
+      {dtype, {{"flat", elements}}});
+}
+
+ValueId find_value(const BlockClass& block_class, const Bundle& bundle, FlatRole role) {
+  const GraphInput* flat = find_flat(block_class, bundle.name, role);
+  return flat ? flat->value : kNone;
+}
+
+ValueId gradient_at_rest(const BlockClass& block_class, const Bundle& bundle) {
+  for (const FlatRole role : {FlatRole::GradientShard, FlatRole::Reduced})
+    if (const ValueId shard = find_value(block_class, bundle, role); shard != kNone) return shard;
+  return find_value(block_class, bundle, FlatRole::Gradient);
+}
+
+ValueId emit_for_bundle(Graph& graph, const Bundle& bundle, OpKind op,
+                        std::vector<ValueId> operands, Attributes attributes, Phase phase,
+                        std::string_view what) {
+  return emit(graph, op, std::move(operands),
+              {.attributes = std::move(attributes), .phase = phase, .name = named(bundle, what)})
+      .front();
 }
 
 void return_flat(Graph& graph, ValueId buffer, ValueId next, bool accumulates) {
@@ -33,21 +51,17 @@ ValueId await_flat(Graph& graph, const Bundle& bundle, ValueId buffer, ValueId s
                    Phase phase) {
   std::vector<ValueId> operands{buffer};
   if (source != kNone) operands.push_back(source);
-  return emit(graph, OpKind::wait, std::move(operands),
-              {.attributes = {}, .phase = phase, .name = named(bundle, "there")})
-      .front();
+  return emit_for_bundle(graph, bundle, OpKind::wait, std::move(operands), {}, phase, "there");
 }
 
 ValueId all_gathered(Graph& graph, const Bundle& bundle, const std::string& axes, ValueId shard,
                      Phase phase, bool async) {
-  return emit(graph, OpKind::all_gather, {shard},
-              {.attributes = {{"axes", axes},
-                              {"ranks", int64_t{bundle.shards}},
-                              {"async", int64_t{async}},
-                              {"dim", "flat"}},
-               .phase = phase,
-               .name = named(bundle, "gathered")})
-      .front();
+  return emit_for_bundle(graph, bundle, OpKind::all_gather, {shard},
+                         {{"axes", axes},
+                          {"ranks", int64_t{bundle.shards}},
+                          {"async", int64_t{async}},
+                          {"dim", "flat"}},
+                         phase, "gathered");
 }
 
 void gather_bundle(Graph& graph, const Bundle& bundle, const std::string& axes, ValueId shard,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes on the flat buffers of a bundle that training and evaluation share: the gather of weights
-// that rest in shards.
+// The flat buffers of a bundle and nodes on them, as the passes of states at rest share them.
 #pragma once
 
 #include "ir/module.h"
@@ -8,7 +7,15 @@
 namespace tessera {
 
 // Whole for what routines use, one rank's part for what rests.
-ValueId add_flat(Graph& graph, const Bundle& bundle, FlatRole role, DType dtype);
+ValueId add_flat(Graph& graph, FlatSpec flat, const Bundle& bundle, DType dtype);
+// The flat buffer of that role; kNone when absent.
+ValueId find_value(const BlockClass& block_class, const Bundle& bundle, FlatRole role);
+// Where the summed gradient is that this rank updates from.
+ValueId gradient_at_rest(const BlockClass& block_class, const Bundle& bundle);
+// A node with one result, named after the bundle.
+ValueId emit_for_bundle(Graph& graph, const Bundle& bundle, OpKind op,
+                        std::vector<ValueId> operands, Attributes attributes, Phase phase,
+                        std::string_view what);
 // `next` becomes the content of the buffer.
 void return_flat(Graph& graph, ValueId buffer, ValueId next, bool accumulates = false);
 // The wait for a collective that fills `buffer` and reads `source`; kNone: it reads the same.

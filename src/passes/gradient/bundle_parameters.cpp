@@ -84,9 +84,9 @@ std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& p
     append(*found, member);
   }
   for (BundlePlan& b : bundles) {
-    const auto shards = plan.shard_axis < 0 ? 1 : plan.mesh.size(plan.shard_axis);
-    b.bundle.shards = shards;
-    b.bundle.elements = round_up(b.bundle.elements, kFlatAlignment * shards);
+    if (plan.shard_axis >= 0) b.rest = {plan.shard_axis};
+    b.bundle.shards = plan.mesh.size(b.rest);
+    b.bundle.elements = round_up(b.bundle.elements, kFlatAlignment * b.bundle.shards);
   }
   return bundles;
 }

@@ -11,10 +11,11 @@ namespace tessera {
 struct BundlePlan {
   Bundle bundle;
   DType dtype = DType::Fp32;  // of the weights
-  DType kept = DType::Fp32;   // of gradient and moments
+  DType kept = DType::Fp32;   // of gradient and slots
   int64_t decayed = 0;        // leading elements that weight decay applies to
   AxisIds pending;            // axes over which the gradient is still to be summed
   AxisIds split;              // axes that split the parameters in use
+  AxisIds rest;               // axes over which states at rest are sharded; empty: none
   std::string joined;         // the stages that hold copies, as in StateSpec
   bool replica = false;
 

@@ -157,7 +157,7 @@ class ClassLocalizer {
   }
 
   // Streams arrive as their readers expect them; gradients lie as their parameter does, sums over
-  // the batch still pending: build_update takes them once per step.
+  // the batch still pending: shard_states takes them once per step.
   Placement wanted_of(const GraphOutput& output) const {
     const Value& value = graph_.value(output.value);
     switch (output.kind) {

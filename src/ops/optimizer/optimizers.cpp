@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimizers that exist, one row each. Beside its own settings each takes weight decay,
+// clipping, master weights, stochastic rounding and shards, as optimizer_op.h says.
+#include <algorithm>
+
+#include "ir/optimizer.h"
+
+namespace tessera {
+namespace {
+
+const std::vector<OptimizerDef>& table() {
+  static const std::vector<OptimizerDef> rows{
+      {.op = OpKind::adamw,
+       .slots = {{.name = "moment1"}, {.name = "moment2"}},
+       .settings = {{"beta1", 0.9, true, "decay of the mean gradient"},
+                    {"beta2", 0.95, true, "decay of the mean square"},
+                    {"epsilon", 1e-8, false, "added to the root of the mean square"}},
+       // Clip 1, decay 1, moment1 3, moment2 4, denominator 3, update 3.
+       .flops_per_element = 15},
+  };
+  return rows;
+}
+
+}  // namespace
+
+std::span<const OptimizerDef> optimizers() { return table(); }
+
+const OptimizerDef* find_optimizer(OpKind op) {
+  const auto found =
+      std::ranges::find_if(table(), [&](const OptimizerDef& row) { return row.op == op; });
+  return found == table().end() ? nullptr : &*found;
+}
+
+const OptimizerDef* find_optimizer(std::string_view text) {
+  const auto found =
+      std::ranges::find_if(table(), [&](const OptimizerDef& row) { return name(row.op) == text; });
+  return found == table().end() ? nullptr : &*found;
+}
+
+const CompanionState* find_slot(std::string_view text) {
+  for (const OptimizerDef& row : table())
+    for (const CompanionState& slot : row.slots)
+      if (slot.name == text) return &slot;
+  return nullptr;
+}
+
+bool is_companion(std::string_view state_name) {
+  const std::string_view last = state_name.substr(state_name.rfind('.') + 1);
+  return last == kMaster.name || last == kAverage.name || find_slot(last) != nullptr;
+}
+
+OptimizerSettings default_settings(const OptimizerDef& optimizer) {
+  OptimizerSettings settings;
+  for (const OptimizerSetting& own : optimizer.settings) settings.emplace(own.name, own.fallback);
+  for (const OptimizerDef& row : table())
+    for (const OptimizerSetting& other : row.settings)
+      settings.emplace(other.name, other.fallback);  // where it is not there yet
+  return settings;
+}
+
+}  // namespace tessera

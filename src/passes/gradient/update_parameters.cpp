@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The update is built from the optimizer's row alone. A parameter's block owns its slots and, below
+// fp32, its fp32 master copy; a tied parameter is updated by its owner alone. Every element is
+// updated once per place where it rests.
+#include "passes/gradient/update_parameters.h"
+
+#include "ir/emit.h"
+#include "ir/rank_index.h"
+#include "passes/gradient/bundle_flats.h"
+#include "passes/gradient/bundle_parameters.h"
+
+namespace tessera {
+namespace {
+
+class BundleUpdate {
+ public:
+  BundleUpdate(BlockClass& block_class, const OptimizerOptions& options, const Plan& plan,
+               const BundlePlan& bundle)
+      : block_class_(block_class),
+        graph_(block_class.graph),
+        options_(options),
+        optimizer_(*find_optimizer(options.op)),
+        axes_(plan.mesh.word(bundle.rest)),
+        bundle_(bundle),
+        has_master_(bundle.kept != bundle.dtype) {}
+
+  void add() {
+    std::vector<ValueId> slots;
+    for (const CompanionState& slot : optimizer_.slots)
+      slots.push_back(add_flat(FlatRole::Slot, slot));
+    const ValueId weights = has_master_ ? add_flat(FlatRole::Master, kMaster) : own_weights();
+    const std::vector<ValueId> updated = emit(graph_, optimizer_.op, operands(weights, slots),
+                                              {.attributes = attributes(),
+                                               .phase = Phase::Update,
+                                               .name = fmt::format("{}.new", bundle_.bundle.name)});
+    for (size_t i = 0; i < slots.size(); ++i) return_flat(graph_, slots[i], updated[1 + i]);
+    if (has_master_) return_flat(graph_, weights, updated.front());
+    publish(has_master_ ? updated.back() : updated.front());
+    if (options_.ema_decay > 0) add_average(updated.front());
+  }
+
+ private:
+  bool sharded() const { return bundle_.bundle.shards > 1; }
+  ValueId shard_index() { return rank_index(graph_, axes_); }
+
+  ValueId add_flat(FlatRole role, const CompanionState& state) {
+    FlatSpec flat{.bundle = bundle_.bundle.name, .role = role};
+    if (role == FlatRole::Slot) flat.slot = state.name;
+    return tessera::add_flat(graph_, std::move(flat), bundle_.bundle, state.dtype(bundle_.kept));
+  }
+
+  ValueId step_value(const std::string& name) {
+    if (const GraphInput* known = graph_.find_input(InputKind::Step, name)) return known->value;
+    return graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}}, name,
+                            scalar(DType::Fp64));
+  }
+
+  std::vector<ValueId> operands(ValueId weights, const std::vector<ValueId>& slots) {
+    std::vector<ValueId> all{weights, gradient_at_rest(block_class_, bundle_.bundle)};
+    all.insert(all.end(), slots.begin(), slots.end());
+    for (const char* name : {"learning_rate", "step", "norm_squares"})
+      all.push_back(step_value(name));
+    if (sharded()) all.push_back(shard_index());
+    return all;
+  }
+
+  Attributes attributes() const {
+    Attributes all;
+    for (const OptimizerSetting& setting : optimizer_.settings) {
+      const auto given = options_.settings.find(setting.name);
+      all.set(std::string(setting.name),
+              given != options_.settings.end() ? given->second : setting.fallback);
+    }
+    all.set("weight_decay", bundle_.decayed > 0 ? options_.weight_decay : 0.0);
+    all.set("decayed", bundle_.decayed);
+    all.set("clip_norm", options_.clip_norm);
+    all.set("copy_dtype", has_master_ ? std::string(name(bundle_.dtype)) : "none");
+    all.set("seed", options_.rounding_seed);
+    return all;
+  }
+
+  // Where the weights that this rank updates are on their own; kNone: inside the whole ones.
+  ValueId weights_at_rest() const {
+    return find_value(block_class_, bundle_.bundle,
+                      sharded() ? FlatRole::WeightsShard : FlatRole::Weights);
+  }
+
+  ValueId own_weights() {
+    if (const ValueId at_rest = weights_at_rest(); at_rest != kNone) return at_rest;
+    return emit_for_bundle(
+        graph_, bundle_.bundle, OpKind::take_shard,
+        {find_value(block_class_, bundle_.bundle, FlatRole::Weights), shard_index()},
+        {{"ranks", int64_t{bundle_.bundle.shards}}, {"dim", "flat"}}, Phase::Update, "own");
+  }
+
+  void publish(ValueId next) {
+    if (const ValueId at_rest = weights_at_rest(); at_rest != kNone)
+      return return_flat(graph_, at_rest, next);
+    return_flat(graph_, find_value(block_class_, bundle_.bundle, FlatRole::Weights),
+                all_gathered(graph_, bundle_.bundle, axes_, next, Phase::Update));
+  }
+
+  void add_average(ValueId weights) {
+    const ValueId average = add_flat(FlatRole::Average, kAverage);
+    return_flat(graph_, average,
+                emit_for_bundle(graph_, bundle_.bundle, OpKind::moving_average, {average, weights},
+                                {{"decay", options_.ema_decay}}, Phase::Update, "average_new"));
+  }
+
+  BlockClass& block_class_;
+  Graph& graph_;
+  const OptimizerOptions& options_;
+  const OptimizerDef& optimizer_;
+  std::string axes_;  // that shards are cut along
+  const BundlePlan& bundle_;
+  bool has_master_;
+};
+
+PassCounts run(Module& module, const OptimizerOptions& options, const Plan& plan) {
+  int64_t updates = 0;
+  for (BlockClass& block_class : module.classes)
+    for (const BundlePlan& bundle : bundle_parameters(block_class, plan)) {
+      BundleUpdate(block_class, options, plan, bundle).add();
+      ++updates;
+    }
+  return {{"updates", updates}};
+}
+
+}  // namespace
+
+Pass update_parameters(OptimizerOptions options, Plan plan) {
+  return {.name = "update_parameters",
+          .summary = "adds the optimizer's update of each bundle, with its slots",
+          .requires_form = Form::Local,
+          .ensures_form = Form::Local,
+          .run = [options = std::move(options), plan = std::move(plan)](Module& module) {
+            return run(module, options, plan);
+          }};
+}
+
+}  // namespace tessera
