@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "ir/optimizer.h"
 #include "ops/rope/sincos_cpu.h"
 #include "ops/testing/sample_call.h"
 
@@ -94,31 +95,44 @@ TEST(KnownValues, SineAndCosineOfLargeAngles) {
   }
 }
 
-// Three steps of torch.optim.AdamW after clip_grad_norm_(2).
-TEST(KnownValues, AdamW) {
+// Weights and slots after three steps with a learning rate of 0.01 and a decay of 0.1, after
+// clip_grad_norm_(2).
+std::vector<Numbers> after_three_steps(OpKind op, const std::vector<Numbers>& gradients,
+                                       Attributes attributes = {}) {
   const Dims d{{"d", 3}};
-  Numbers weights{1, -2, 0.5}, moment1{0, 0, 0}, moment2{0, 0, 0};
-  const auto numbers = [](const HostTensor& t) { return Numbers{t.at(0), t.at(1), t.at(2)}; };
-  for (const double step : {1.0, 2.0, 3.0}) {
-    const Numbers gradient{0.3 * step, -4 * step, 0.01 * step};
-    const auto results = run(OpKind::adamw,
-                             {given(DType::Fp64, d, weights), given(DType::Fp64, d, gradient),
-                              given(DType::Fp64, d, moment1), given(DType::Fp64, d, moment2),
-                              given(DType::Fp64, {}, {0.01}), given(DType::Fp64, {}, {step}),
-                              given(DType::Fp64, {}, {16.0901 * step * step})},
-                             {{"weight_decay", 0.1}, {"clip_norm", 2.0}});
-    weights = numbers(results[0]);
-    moment1 = numbers(results[1]);
-    moment2 = numbers(results[2]);
+  attributes.set("weight_decay", 0.1);
+  attributes.set("clip_norm", 2.0);
+  std::vector<Numbers> states{{1, -2, 0.5}};
+  states.resize(1 + find_optimizer(op)->slots.size(), Numbers{0, 0, 0});
+  for (size_t step = 1; step <= 3; ++step) {
+    const Numbers& gradient = gradients[step - 1];
+    double squares = 0;
+    for (const double g : gradient) squares += g * g;
+    std::vector<HostTensor> operands{given(DType::Fp64, d, states[0]),
+                                     given(DType::Fp64, d, gradient)};
+    for (size_t i = 1; i < states.size(); ++i) operands.push_back(given(DType::Fp64, d, states[i]));
+    for (const double value : {0.01, static_cast<double>(step), squares})
+      operands.push_back(given(DType::Fp64, {}, {value}));
+    const auto results = run(op, std::move(operands), attributes);
+    for (size_t i = 0; i < states.size(); ++i)
+      states[i] = {results[i].at(0), results[i].at(1), results[i].at(2)};
   }
-  const Numbers expected[] = {{0.9670329909573455, -1.9640359881039984, 0.4685315495621698},
-                              {0.04053602003910132, -0.5404802671880176, 0.001351200667970044},
-                              {0.0031910917051898727, 0.5673051920337552, 3.54565745021097e-06}};
-  for (size_t i = 0; i < 3; ++i) {
-    EXPECT_NEAR(weights[i], expected[0][i], 1e-13);
-    EXPECT_NEAR(moment1[i], expected[1][i], 1e-13);
-    EXPECT_NEAR(moment2[i], expected[2][i], 1e-13);
-  }
+  return states;
+}
+
+void expect_near(const std::vector<Numbers>& states, const std::vector<Numbers>& expected) {
+  ASSERT_EQ(states.size(), expected.size());
+  for (size_t i = 0; i < states.size(); ++i)
+    for (size_t j = 0; j < 3; ++j) EXPECT_NEAR(states[i][j], expected[i][j], 1e-13) << i;
+}
+
+// torch.optim.AdamW.
+TEST(KnownValues, AdamW) {
+  expect_near(
+      after_three_steps(OpKind::adamw, {{0.3, -4, 0.01}, {0.6, -8, 0.02}, {0.9, -12, 0.03}}),
+      {{0.9670329909573455, -1.9640359881039984, 0.4685315495621698},
+       {0.04053602003910132, -0.5404802671880176, 0.001351200667970044},
+       {0.0031910917051898727, 0.5673051920337552, 3.54565745021097e-06}});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 
@@ -18,7 +19,7 @@ constexpr double kLossMargin = 2;
 constexpr double kLeastUnits = 2;
 // Losses and norms are summed in fp32 at least.
 constexpr double kSumUnits = 16;
-// The first steps of AdamW turn by less than this many times what their gradients do.
+// The first steps of an optimizer turn by less than this many times what their gradients do.
 constexpr double kStepsTurn = 4;
 
 double allowed_sum(bool in_fp64) {
@@ -117,6 +118,7 @@ void StepJudge::judge_gradients(const StepOutcome& got, const StepOutcome& exact
     const size_t elements = wanted.values.size();
     Doubt& doubt = doubts_[name];
     doubt.elements.resize(elements);
+    doubt.past.resize(elements);
     const OutcomeTensor* own = find(got.gradients, name, elements, worst);
     if (!own) continue;
     const double size = std::max(largest(wanted.values), 0.01 * most);
@@ -131,7 +133,11 @@ void StepJudge::judge_gradients(const StepOutcome& got, const StepOutcome& exact
     for (size_t i = 0; i < elements; ++i) {
       const double value = std::abs(wanted.values[i]);
       if (value == 0 && own->values[i] == 0) continue;
-      doubt.elements[i] += std::min(1.0, ratio(doubt.off, value) + norm_doubt);
+      // A sign of a sum: below fp64 it is known only where this gradient outweighs all before.
+      const bool may_turn =
+          takes_sign_ && !rounded.empty() &&
+          value <= doubt.off + std::exchange(doubt.past[i], doubt.past[i] + value);
+      doubt.elements[i] += may_turn ? 1.0 : std::min(1.0, ratio(doubt.off, value) + norm_doubt);
     }
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far a plan may be from exact maths, which is one rank in fp64: in fp64 by 1e-9, below it by
-// not much more than rounding takes one rank. Parameters may also differ by what AdamW makes of the
-// difference of their gradients: it divides by their own size, so that one that is zero but for
-// rounding makes a whole step in either direction.
+// not much more than rounding takes one rank. Parameters may also differ by what the optimizer
+// makes of the difference of their gradients: AdamW divides by their own size, Lion takes the sign,
+// so that one that is zero but for rounding makes a whole step in either direction.
 #pragma once
 
 #include <map>
@@ -32,9 +32,10 @@ double unit_of(DType dtype);
 
 class StepJudge {
  public:
-  // `narrowest`: of the dtypes that the plan computes and sums in.
-  StepJudge(DType narrowest, double learning_rate)
-      : narrowest_(narrowest), learning_rate_(learning_rate) {}
+  // `narrowest`: of the dtypes that the plan computes and sums in. `takes_sign`: as the optimizer's
+  // row has it.
+  StepJudge(DType narrowest, double learning_rate, bool takes_sign)
+      : narrowest_(narrowest), learning_rate_(learning_rate), takes_sign_(takes_sign) {}
 
   // Steps in order. `rounded` are samples of one rank in the narrowest dtype; none: that is fp64.
   void judge(int step, const StepOutcome& got, const StepOutcome& exact,
@@ -51,10 +52,12 @@ class StepJudge {
 
   DType narrowest_;
   double learning_rate_;
+  bool takes_sign_;
   // Of the gradients of a parameter so far.
   struct Doubt {
     double off = 0;                // the largest difference, which moments remember
     std::vector<double> elements;  // the parts that are not known, at most 1 a step
+    std::vector<double> past;      // the sums of earlier gradients' sizes
   };
   std::map<std::string, Doubt> doubts_;
 };

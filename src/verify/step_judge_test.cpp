@@ -24,7 +24,7 @@ StepOutcome outcome(const std::vector<double>& gradients, const std::vector<doub
 StepErrors judged(DType narrowest, const StepOutcome& got, const StepOutcome& exact,
                   std::span<const StepOutcome> rounded = {}) {
   StepErrors errors;
-  StepJudge(narrowest, kLearningRate).judge(1, got, exact, rounded, errors);
+  StepJudge(narrowest, kLearningRate, false).judge(1, got, exact, rounded, errors);
   return errors;
 }
 
@@ -41,6 +41,22 @@ TEST(StepJudge, FindsAWeightThatMissedItsUpdate) {
   EXPECT_TRUE(errors.gradient.is_allowed());
   EXPECT_FALSE(errors.parameter.is_allowed());
   EXPECT_EQ(errors.parameter.name, "w");
+}
+
+// Of a second step: its gradient of 0.09 may or may not outweigh the first one's 1.
+TEST(StepJudge, LetsASignTurnOnlyWhereEarlierGradientsMayOutweighTheLast) {
+  const auto second_step = [](double gradient, double weight) {
+    StepErrors errors;
+    StepJudge judge(DType::Bf16, kLearningRate, true);
+    const StepOutcome first = outcome({1, 1}, {0.5, 0.5}, DType::Fp32);
+    judge.judge(1, first, first, std::vector{first}, errors);
+    const StepOutcome exact = outcome({3, gradient}, {0.5, 0.5}, DType::Fp32),
+                      got = outcome({3, gradient}, {0.5, weight}, DType::Fp32);
+    judge.judge(2, got, exact, std::vector{exact}, errors);
+    return errors.parameter.is_allowed();
+  };
+  EXPECT_TRUE(second_step(-0.09, 0.5 + 2 * kLearningRate));
+  EXPECT_FALSE(second_step(-2, 0.5 + 2 * kLearningRate));
 }
 
 TEST(StepJudge, AllowsBelowFp64WhatRoundingDoesToOneRank) {

@@ -79,7 +79,8 @@ class Verification {
   explicit Verification(const VerifyRequest& request)
       : request_(request),
         local_losses_(static_cast<size_t>(request.plan.mesh.num_ranks())),
-        judge_(narrowest_dtype(request), request.learning_rate),
+        judge_(narrowest_dtype(request), request.learning_rate,
+               find_optimizer(request.optimizer.op)->takes_sign),
         exact_(one_rank(DType::Fp64)) {
     for (int i = 0; i < kSamples && narrowest_dtype(request) != DType::Fp64; ++i)
       rounded_.push_back(one_rank(narrowest_dtype(request)));

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every optimizer gives on every kind of mesh what it gives on one rank, and its states take the
+// memory that its slots say.
+#include "ir/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include "plan_cases.h"
+
+namespace tessera {
+namespace {
+
+std::vector<PlanCase> meshes() {
+  std::vector<PlanCase> plans{{.model = "Gpt", .dp = 2, .microbatches = 3},
+                              {.model = "Qwen", .fsdp = 2, .zero = 3, .microbatches = 3},
+                              {.model = "Llama", .dp = 2, .fsdp = 2, .zero = 3},
+                              {.model = "Gpt", .cp = 2, .tp = 2, .sequence_parallel = true},
+                              {.model = "Llama", .tp = 4, .recompute = "block"},
+                              {.model = "Qwen",
+                               .dp = 2,
+                               .zero = 2,
+                               .microbatches = 4,
+                               .pp = 2,
+                               .schedule = "zb_h1",
+                               .recompute = "cheap"}};
+  for (const int zero : {1, 2})
+    plans.push_back({.model = "Llama", .dp = 3, .zero = zero, .microbatches = 2});
+  return plans;
+}
+
+class OptimizerPlan : public testing::TestWithParam<std::tuple<OpKind, PlanCase>> {
+ protected:
+  static VerifyRequest request() {
+    VerifyRequest request = std::get<1>(GetParam()).request();
+    request.optimizer.op = std::get<0>(GetParam());
+    return request;
+  }
+};
+
+TEST_P(OptimizerPlan, IsEqualToOneRank) {
+  const VerifyReport report = verify_plan(request());
+  EXPECT_LE(report.gradient.error, report.gradient.allowed) << report.gradient.name;
+  EXPECT_LE(report.parameter.error, report.parameter.allowed) << report.parameter.name;
+  EXPECT_EQ(report.replica.error, 0) << report.replica.name;
+  EXPECT_TRUE(report.equal());
+}
+
+TEST_P(OptimizerPlan, IsEqualToOneRankWithMasterWeights) {
+  VerifyRequest bf16 = request();
+  bf16.precision = DType::Bf16;
+  const VerifyReport report = verify_plan(bf16);
+  EXPECT_LE(report.parameter.error, report.parameter.allowed) << report.parameter.name;
+  EXPECT_EQ(report.replica.error, 0) << report.replica.name;
+  EXPECT_TRUE(report.equal());
+}
+
+std::string name_of(const testing::TestParamInfo<OptimizerPlan::ParamType>& instance) {
+  const auto& [optimizer, plan] = instance.param;
+  return fmt::format("{}_{}", name(optimizer), plan.name());
+}
+
+std::vector<OpKind> all_optimizers() {
+  std::vector<OpKind> ops;
+  for (const OptimizerDef& optimizer : optimizers()) ops.push_back(optimizer.op);
+  return ops;
+}
+
+INSTANTIATE_TEST_SUITE_P(, OptimizerPlan,
+                         testing::Combine(testing::ValuesIn(all_optimizers()),
+                                          testing::ValuesIn(meshes())),
+                         name_of);
+
+// In fp64 a slot is as large as the weights, and with zero = 1 these are whole.
+TEST(OptimizerMemory, IsThatOfTheSlots) {
+  for (const OptimizerDef& optimizer : optimizers())
+    for (const int shards : {1, 2, 4}) {
+      VerifyRequest request =
+          PlanCase{.model = "Llama", .dp = shards, .zero = shards > 1 ? 1 : 0}.request();
+      request.optimizer = {.op = optimizer.op};
+      const Compiled compiled = compile_for(request, request.plan, 1);
+      const Program& program = compiled.program();
+      EXPECT_EQ(program.bytes(BufferKind::Optimizer) * shards,
+                program.bytes(BufferKind::Parameter) * std::ssize(optimizer.slots))
+          << name(optimizer.op) << " in " << shards << " shards";
+    }
+}
+
+}  // namespace
+}  // namespace tessera
