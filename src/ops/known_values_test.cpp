@@ -135,5 +135,13 @@ TEST(KnownValues, AdamW) {
        {0.0031910917051898727, 0.5673051920337552, 3.54565745021097e-06}});
 }
 
+// torch.optim.SGD, with the decay before each step.
+TEST(KnownValues, Sgd) {
+  expect_near(after_three_steps(OpKind::sgd, {{0.3, -4, 0.01}, {0.6, 2, -0.9}, {-0.02, 8, 0.03}},
+                                {{"momentum", 0.8}}),
+              {{0.9839130606220033, -1.9970464103337875, 0.5125465629739718},
+               {0.5129381953657381, 2.1309263777047036, -0.6226200473706837}});
+}
+
 }  // namespace
 }  // namespace tessera

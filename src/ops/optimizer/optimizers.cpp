@@ -17,6 +17,11 @@ const std::vector<OptimizerDef>& table() {
                     {"epsilon", 1e-8, false, "added to the root of the mean square"}},
        // Clip 1, decay 1, moment1 3, moment2 4, denominator 3, update 3.
        .flops_per_element = 15},
+      {.op = OpKind::sgd,
+       .slots = {{.name = "momentum"}},
+       .settings = {{"momentum", 0.9, true, "share of the sum of gradients that is kept"}},
+       // Clip 1, decay 1, momentum 2, update 2.
+       .flops_per_element = 6},
   };
   return rows;
 }

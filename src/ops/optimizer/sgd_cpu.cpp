@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/optimizer/update_cpu.h"
+
+namespace tessera {
+namespace {
+
+template <typename A> struct SgdRule {
+  static constexpr size_t kSlots = 1;
+  A momentum, learning_rate;
+
+  SgdRule(const Attributes &a, double rate, double)
+      : momentum(static_cast<A>(a.real("momentum"))),
+        learning_rate(static_cast<A>(rate)) {}
+
+  TESSERA_INLINE A apply(A decayed_weight, A g,
+                         std::array<A, kSlots> &sums) const {
+    sums[0] = momentum * sums[0] + g;
+    return decayed_weight - learning_rate * sums[0];
+  }
+};
+
+} // namespace
+
+void sgd_cpu(const CpuCall &call) { run_update<SgdRule>(call); }
+
+} // namespace tessera
