@@ -143,5 +143,12 @@ TEST(KnownValues, Sgd) {
                {0.5129381953657381, 2.1309263777047036, -0.6226200473706837}});
 }
 
+// The paper's algorithm 2, in PyTorch.
+TEST(KnownValues, Lion) {
+  expect_near(after_three_steps(OpKind::lion, {{0.3, -4, 0.01}, {0.6, 2, -0.9}, {-0.02, 8, 0.03}}),
+              {{0.967032989, -2.004015988, 0.5085114895},
+               {0.006640843886378433, 0.017868811548414232, -0.007713356775053073}});
+}
+
 }  // namespace
 }  // namespace tessera

@@ -11,20 +11,21 @@ namespace tessera {
 namespace {
 
 std::vector<PlanCase> meshes() {
-  std::vector<PlanCase> plans{{.model = "Gpt", .dp = 2, .microbatches = 3},
-                              {.model = "Qwen", .fsdp = 2, .zero = 3, .microbatches = 3},
-                              {.model = "Llama", .dp = 2, .fsdp = 2, .zero = 3},
-                              {.model = "Gpt", .cp = 2, .tp = 2, .sequence_parallel = true},
-                              {.model = "Llama", .tp = 4, .recompute = "block"},
-                              {.model = "Qwen",
-                               .dp = 2,
-                               .zero = 2,
-                               .microbatches = 4,
-                               .pp = 2,
-                               .schedule = "zb_h1",
-                               .recompute = "cheap"}};
+  using enum AxisKind;
+  std::vector<PlanCase> plans{
+      {.model = "Gpt", .axes = {{Dp, 2}}, .microbatches = 3},
+      {.model = "Qwen", .axes = {{Fsdp, 2}}, .zero = 3, .microbatches = 3},
+      {.model = "Llama", .axes = {{Dp, 2}, {Fsdp, 2}}, .zero = 3},
+      {.model = "Gpt", .axes = {{Cp, 2}, {Tp, 2}}, .sequence_parallel = true},
+      {.model = "Llama", .axes = {{Tp, 4}}, .recompute = "block"},
+      {.model = "Qwen",
+       .axes = {{Pp, 2}, {Dp, 2}},
+       .zero = 2,
+       .microbatches = 4,
+       .schedule = "zb_h1",
+       .recompute = "cheap"}};
   for (const int zero : {1, 2})
-    plans.push_back({.model = "Llama", .dp = 3, .zero = zero, .microbatches = 2});
+    plans.push_back({.model = "Llama", .axes = {{Dp, 3}}, .zero = zero, .microbatches = 2});
   return plans;
 }
 
@@ -75,7 +76,8 @@ TEST(OptimizerMemory, IsThatOfTheSlots) {
   for (const OptimizerDef& optimizer : optimizers())
     for (const int shards : {1, 2, 4}) {
       VerifyRequest request =
-          PlanCase{.model = "Llama", .dp = shards, .zero = shards > 1 ? 1 : 0}.request();
+          PlanCase{.model = "Llama", .axes = {{AxisKind::Dp, shards}}, .zero = shards > 1 ? 1 : 0}
+              .request();
       request.optimizer = {.op = optimizer.op};
       const Compiled compiled = compile_for(request, request.plan, 1);
       const Program& program = compiled.program();

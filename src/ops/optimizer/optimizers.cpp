@@ -22,6 +22,13 @@ const std::vector<OptimizerDef>& table() {
        .settings = {{"momentum", 0.9, true, "share of the sum of gradients that is kept"}},
        // Clip 1, decay 1, momentum 2, update 2.
        .flops_per_element = 6},
+      {.op = OpKind::lion,
+       .slots = {{.name = "mean_gradient"}},
+       .settings = {{"beta1", 0.9, true, "share of the mean gradient in the step's direction"},
+                    {"beta2", 0.99, true, "decay of the mean gradient"}},
+       // Clip 1, decay 1, direction 3, sign 1, mean 3, update 2.
+       .flops_per_element = 11,
+       .takes_sign = true},
   };
   return rows;
 }
