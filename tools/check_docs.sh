@@ -29,6 +29,7 @@ for kind in $kinds; do
   "$binary" schedule --kind "$kind" --stages 4 --microbatches 8 --svg "$fresh/schedules/$kind.svg" >"$fresh/drawn"
   rm "$fresh/drawn"
 done
+python3 tools/pictures/draw.py "$binary" "$fresh/pictures"
 while read -r file; do
   if [[ $update == yes ]]; then
     mkdir -p "$(dirname "docs/$file")"
