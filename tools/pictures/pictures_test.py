@@ -13,8 +13,9 @@ def kernel(routine, microbatch, start, duration, rank=0):
             "args": {"block": "layer.0", "routine": routine, "microbatch": microbatch}}
 
 
-def routine(name, start, duration, rank=0):
-    return {"name": name, "ph": "X", "pid": rank, "tid": 1, "ts": start, "dur": duration, "args": {}}
+def routine(name, microbatch, start, duration):
+    """A slice around kernels, "forward layer.2, microbatch 1"."""
+    return kernel(name, microbatch, start, duration) | {"name": f"{name} layer.0, microbatch {microbatch}", "cat": "routine"}
 
 
 class Timeline(unittest.TestCase):
@@ -27,8 +28,8 @@ class Timeline(unittest.TestCase):
         self.assertEqual([tuple(box) for box in timeline.boxes(events)[0]], [("forward", 0, 5, 6)])
 
     def test_slices_of_routines_come_before_kernels(self):
-        events = [kernel("forward", 0, 0, 1000), routine("forward layer.0, microbatch 0", 0, 1200),
-                  routine("forward layer.1, microbatch 0", 1200, 800), routine("norm layer.0, microbatch 0", 2000, 1000)]
+        events = [kernel("forward", 0, 0, 1000), routine("forward", 0, 0, 1200),
+                  routine("forward", 0, 1200, 800), routine("norm", 0, 2000, 1000)]
         self.assertEqual([tuple(box) for box in timeline.boxes(events)[0]], [("forward", 0, 0, 2), ("update", 0, 2, 3)])
 
     def test_a_row_names_its_stage_and_ranks(self):

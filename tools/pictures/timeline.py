@@ -7,22 +7,18 @@ from collections import namedtuple
 from canvas import Canvas
 
 Box = namedtuple("Box", "routine microbatch start end")
-ROUTINE_SLICE = re.compile(r"^(\w+) \S+, microbatch (\d+)$")  # "forward layer.2, microbatch 1"
 KINDS = {"forward": "a", "backward": "b", "norm": "c", "update": "c"}
 LEFT, TOP, ROW, HEIGHT, WIDTH = 112, 64, 34, 24, 900
 
 
 def slices(events):
-    """(rank, routine, microbatch, start, end) of a trace in milliseconds: the slices of routines where the trace has them,
-    else the kernels, which name their routine."""
+    """(rank, routine, microbatch, start, end) of a trace in milliseconds: of the slices around routines where the trace has
+    them, else of the kernels. Both name their routine and microbatch."""
     timed = [event for event in events if event["ph"] == "X"]
-    enclosing = [(event, ROUTINE_SLICE.match(event["name"])) for event in timed]
-    if any(match for _, match in enclosing):
-        found = [(event, match[1], int(match[2])) for event, match in enclosing if match]
-    else:
-        found = [(event, event["args"]["routine"], event["args"]["microbatch"]) for event in timed if event["tid"] == 0]
-    for event, routine, microbatch in found:
-        yield event["pid"], routine, microbatch, event["ts"] / 1e3, (event["ts"] + event["dur"]) / 1e3
+    found = [event for event in timed if event.get("cat") == "routine"] or [event for event in timed if event["tid"] == 0]
+    for event in found:
+        about = event["args"]
+        yield event["pid"], about["routine"], about["microbatch"], event["ts"] / 1e3, (event["ts"] + event["dur"]) / 1e3
 
 
 def boxes(events):
