@@ -109,6 +109,9 @@ std::string config_page() {
       "key | what it is |\n|---|---|\n");
   for (const ModelField& field : model_fields())
     page += fmt::format("| `model.{}` | {} |\n", field.key, field.doc);
+  page += fmt::format("\n| family | what it is |\n|---|---|\n");
+  for (const FamilyRow& family : kFamilies)
+    page += fmt::format("| `{}` | {} |\n", family.name, family.summary);
   page += fmt::format("\n| preset | what it is |\n|---|---|\n");
   for (const Preset& preset : presets())
     page += fmt::format("| `{}` | {} |\n", preset.name, preset.summary);

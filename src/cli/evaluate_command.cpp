@@ -139,8 +139,9 @@ void run(const EvaluateCommand& command) {
   const auto stored = open_stored_model(command.from);
   Config config = config_for(command, config_of(*stored));
   const ModelConfig model = model_of_config(config);
-  if (model.family == Family::Mlp)
-    throw user_error("an mlp reads no tokens").help("evaluate a gpt, llama or qwen model");
+  if (!model.has_sequence())
+    throw user_error("a model of family {} reads no tokens", name(model.family))
+        .help(fmt::format("evaluate one of {}", families_with(&FamilyRow::has_sequence)));
   const Samples samples = command.data.ends_with(".json") ? open_json(command, config, model)
                           : config.data.source == "text"
                               ? open_text(command, *stored, config, model)

@@ -34,8 +34,9 @@ void run(const GenerateCommand& command) {
   Config config = config_of(*stored);
   config.train.threads = command.threads;
   const ModelConfig model = model_of_config(config);
-  if (model.family == Family::Mlp)
-    throw user_error("an mlp writes no text").help("train a gpt, llama or qwen model");
+  if (!model.has_sequence())
+    throw user_error("a model of family {} writes no text", name(model.family))
+        .help(fmt::format("train one of {}", families_with(&FamilyRow::has_sequence)));
   if (command.averaged && config.train.ema_decay <= 0)
     throw user_error("the checkpoint has no moving average")
         .help("train with train.ema_decay, or leave out --averaged");

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "config/config_fields.h"
 #include "config/config_values.h"
@@ -15,29 +14,10 @@
 #include "files/toml_text.h"
 #include "mesh/axes.h"
 #include "mesh/plan.h"
+#include "models/presets.h"
 
 namespace tessera {
 namespace {
-
-// What a preset changes in the other sections; a name that ends in '-' stands for its whole family.
-struct PresetDefault {
-  std::string_view preset, key, text;
-};
-constexpr std::array<PresetDefault, 13> kPresetDefaults{{
-    {"mlp", "train.batch", "128"},
-    {"mlp", "train.steps", "200"},
-    {"mlp", "train.learning_rate", "1e-3"},
-    {"mlp", "train.weight_decay", "0"},
-    {"gpt2-", "train.batch", "4"},
-    {"gpt2-", "train.seq", "1024"},
-    {"gpt2-", "train.learning_rate", "6e-4"},
-    {"llama3-", "train.batch", "1"},
-    {"llama3-", "train.seq", "2048"},
-    {"llama3-", "train.learning_rate", "3e-4"},
-    {"qwen3-", "train.batch", "1"},
-    {"qwen3-", "train.seq", "2048"},
-    {"qwen3-", "train.learning_rate", "3e-4"},
-}};
 
 constexpr Bounds kMixtureWeight{1e-9, 1e9};
 
@@ -134,12 +114,20 @@ void apply_optimizer_defaults(std::span<const ConfigValue> values, Config& confi
   config.train.optimizer_settings = default_settings(*find_optimizer(config.train.optimizer));
 }
 
+// Of the model that it names; what is not known is refused later.
+bool has_sequence(const Config& config) {
+  if (const std::string* family = find_model_setting(config, "family")) {
+    const FamilyRow* row = find_family(*family);
+    return !row || row->has_sequence;
+  }
+  const Preset* preset = preset_named(preset_name(config));
+  return !preset || preset->config.has_sequence();
+}
+
 void resolve_source(Config& config) {
   DataConfig& data = config.data;
   if (data.source == "auto") {
-    const std::string* family = find_model_setting(config, "family");
-    const bool mlp = family != nullptr ? *family == "mlp" : preset_name(config) == "mlp";
-    data.source = mlp                     ? "regression"
+    data.source = !has_sequence(config)   ? "regression"
                   : !data.mixture.empty() ? "mixture"
                   : data.path.empty()     ? "stories"
                                           : source_of_path(data.path);
@@ -191,11 +179,9 @@ Config parse_config(std::string_view toml, const std::string& origin,
   const std::string preset = preset_name(names);
 
   Config config;
-  for (const PresetDefault& row : kPresetDefaults) {
-    const bool family = row.preset.ends_with('-');
-    if (family ? preset.starts_with(row.preset) : preset == row.preset)
-      apply({std::string(row.key), std::string(row.text), "preset " + preset}, config);
-  }
+  if (const Preset* known = preset_named(preset))
+    for (const auto& [key, text] : known->training)
+      apply({std::string(key), std::string(text), "preset " + preset}, config);
   apply_optimizer_defaults(values, config);
   for (const ConfigValue& value : values) apply(value, config);
   if (find_model_setting(config, "preset") == nullptr)

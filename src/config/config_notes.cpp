@@ -3,13 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "mesh/axis_sizes.h"
+
 namespace tessera {
 
 std::vector<std::string> notes_on(const Config& config) {
   std::vector<std::string> notes;
   const Mesh mesh(config.mesh);
-  const int pp = mesh.find("pp");
-  if (config.plan.schedule != PlanConfig{}.schedule && (pp < 0 || mesh.size(pp) == 1))
+  const bool pipeline = sizes_of(config.mesh)[AxisKind::Pp] > 1;
+  if (config.plan.schedule != PlanConfig{}.schedule && !pipeline)
     notes.push_back(fmt::format("plan.schedule = {} does nothing: the mesh {} has no pipeline (pp)",
                                 config.plan.schedule, to_string(mesh)));
   return notes;

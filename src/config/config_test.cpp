@@ -7,8 +7,10 @@
 
 #include "config/config_fields.h"
 #include "config/config_notes.h"
+#include "config/model_of_config.h"
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
+#include "models/presets.h"
 
 namespace tessera {
 namespace {
@@ -54,6 +56,16 @@ TEST(Config, LetsOverridesWinOverTheFileAndTheFileOverThePreset) {
   EXPECT_EQ(config.train.batch, 6);
   EXPECT_EQ(parse("", {"model.preset=mlp"}).train.batch, 128);
   EXPECT_EQ(parse("", {"model=gpt2-124m"}).train.seq, 1024);
+}
+
+TEST(Config, TrainsEveryPresetWithABatchThatFitsIt) {
+  for (const Preset& preset : presets()) {
+    const Config config = parse("", {fmt::format("model.preset={}", preset.name)});
+    EXPECT_NO_THROW(microbatch_shape(config, model_of_config(config))) << preset.name;
+  }
+  EXPECT_EQ(parse("", {"model=mlp"}).train.weight_decay, 0);
+  EXPECT_EQ(parse("", {"model=gpt2-1.5b"}).train.learning_rate, 6e-4);
+  EXPECT_EQ(parse("", {"model=qwen3-8b"}).train.learning_rate, 3e-4);
 }
 
 TEST(Config, NamesTheTinyPresetWhenNoneIsGiven) {

@@ -53,7 +53,7 @@ BatchShape microbatch_shape(const Config& config, const ModelConfig& model) {
 }
 
 int64_t tokens_per_step(const Config& config, const ModelConfig& model) {
-  return config.train.batch * (model.family == Family::Mlp ? 1 : config.train.seq);
+  return config.train.batch * (model.has_sequence() ? config.train.seq : 1);
 }
 
 int threads_of_config(const Config& config) {

@@ -59,7 +59,6 @@ Recompute recompute_of_config(const Config& config) {
 }
 
 Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
-  const bool mlp = model.family == Family::Mlp;
   PlanRequest request{
       .mesh = config.mesh,
       .zero = zero_of_config(config),
@@ -72,11 +71,13 @@ Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
       .chunks = chunks_of(config.plan),
       .recompute = recompute_of_config(config),
       .blocks_per_stage = parse_stages(config.plan.stages)};
-  const PlanSizes sizes{.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads};
+  PlanSizes sizes;
+  if (model.has_sequence()) sizes = {.kv_heads = model.kv_heads, .heads = model.heads};
   Plan plan = make_plan(request, sizes);
   const int cp = plan.mesh.find("cp");
-  if (mlp && cp >= 0 && plan.mesh.size(cp) > 1)
-    throw user_error("mesh cp = {} splits the sequence, but an mlp has none", plan.mesh.size(cp))
+  if (!model.has_sequence() && cp >= 0 && plan.mesh.size(cp) > 1)
+    throw user_error("mesh cp = {} splits the sequence, but family {} has none", plan.mesh.size(cp),
+                     name(model.family))
         .help("use dp, fsdp or tp");
   return plan;
 }

@@ -20,7 +20,7 @@ ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   const int64_t layers = plan.pipeline_ranks() > 1 ? kBlocksPerChunk * chunks + 1 : 3;
   if (plan.blocks_per_stage.empty()) small.layers = std::min(model.layers, layers);
   small.mlp_size = 6 * tp_kv * tp_group;
-  if (model.family == Family::Mlp) {
+  if (!model.has_sequence()) {
     small.width = 10;
     return shrunk;
   }

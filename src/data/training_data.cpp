@@ -85,7 +85,7 @@ std::unique_ptr<SampleSource> open_split(const Config& config, const TrainingDat
 
 TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision) {
   TrainingData data;
-  if (model.family == Family::Mlp) {
+  if (!model.has_sequence()) {
     MadeRegressionOptions options{.width = model.width,
                                   .seed = static_cast<uint64_t>(config.data.seed),
                                   .dtype = precision,

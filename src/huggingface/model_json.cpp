@@ -256,7 +256,7 @@ void check_exportable(const ModelConfig& model) {
     throw user_error("Hugging Face's models have no {}", what)
         .help("exported can be models like GPT-2 (gpt with biases), Llama 3 and Qwen 3");
   };
-  if (model.family == Family::Mlp) refuse("family mlp");
+  if (!model.has_sequence()) refuse(fmt::format("family {}", name(model.family)));
   if (model.family != Family::Gpt) return;
   if (!model.bias) refuse("gpt without biases");
   if (model.kv_heads != model.heads) refuse("gpt with fewer kv_heads than heads");

@@ -92,12 +92,11 @@ std::vector<MatmulShape> shapes_of(const std::vector<FloorMatmul>& matmuls) {
 std::vector<FloorMatmul> floor_matmuls(const ModelConfig& config, BatchShape microbatch,
                                        int microbatches) {
   const ModelConfig model = resolved(config);
-  const bool is_mlp = model.family == Family::Mlp;
-  MatmulList list(is_mlp ? microbatch.batch : microbatch.batch * microbatch.seq);
-  if (is_mlp)
-    add_mlp(list, model, microbatches);
-  else
+  MatmulList list(microbatch.batch * (model.has_sequence() ? microbatch.seq : 1));
+  if (model.has_sequence())
     add_transformer(list, model, microbatch, microbatches);
+  else
+    add_mlp(list, model, microbatches);
   return list.take();
 }
 

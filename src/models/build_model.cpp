@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/build_model.h"
 
-namespace tessera {
+#include <array>
 
+namespace tessera {
 namespace {
 
-Module build(const ModelRequest& request) {
-  switch (request.config.family) {
-    case Family::Mlp:
-      return build_mlp(request);
-    case Family::Gpt:
-      return build_gpt(request);
-    case Family::Llama:
-    case Family::Qwen:
-      return build_llama(request);
-  }
-  check_failed("family is known", __FILE__, __LINE__, std::string(name(request.config.family)));
-}
+// In the order of kFamilies.
+constexpr std::array<Module (*)(const ModelRequest&), kFamilies.size()> kBuilders{
+    build_mlp, build_gpt, build_llama, build_llama};
 
 void keep_in_own_dtype(Module& module) {
   for (BlockClass& block_class : module.classes)
@@ -30,7 +22,7 @@ Module build_model(const ModelConfig& config, BatchShape shape, Precision precis
                    HeadKind head) {
   const ModelRequest request{resolved(config), shape, precision.compute, head};
   check_batch_shape(request.config, shape);
-  Module module = build(request);
+  Module module = kBuilders[static_cast<size_t>(config.family)](request);
   if (precision.pure) keep_in_own_dtype(module);
   return module;
 }

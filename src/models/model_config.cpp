@@ -11,7 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<std::string_view, 4> kFamilyNames{"mlp", "gpt", "llama", "qwen"};
 constexpr std::array<std::string_view, 4> kActivationNames{"relu", "gelu", "gelu_tanh", "swiglu"};
 
 std::string divisors(int64_t number) {
@@ -23,16 +22,15 @@ std::string divisors(int64_t number) {
 
 void derive_sizes(ModelConfig& config) {
   const bool gated = config.activation == Activation::Swiglu;
-  const bool has_heads = config.family != Family::Mlp;
-  if (has_heads && config.kv_heads == 0) config.kv_heads = config.heads;
-  if (has_heads && config.head_size == 0) {
+  if (config.has_sequence() && config.kv_heads == 0) config.kv_heads = config.heads;
+  if (config.has_sequence() && config.head_size == 0) {
     if (config.width % config.heads != 0)
       throw user_error("width ({}) is not a multiple of heads ({})", config.width, config.heads)
           .at("model.heads")
           .help(fmt::format("use heads = {}, or give head_size", divisors(config.width)));
     config.head_size = config.width / config.heads;
   }
-  if (config.mlp_size == 0 && !has_heads) config.mlp_size = config.width;
+  if (config.mlp_size == 0 && !config.has_sequence()) config.mlp_size = config.width;
   if (config.mlp_size == 0)
     config.mlp_size = gated ? (config.width * 8 / 3 + 63) / 64 * 64 : config.width * 4;
 }
@@ -42,8 +40,7 @@ void check_heads(const ModelConfig& config) {
     throw user_error("heads ({}) is not a multiple of kv_heads ({})", config.heads, config.kv_heads)
         .at("model.kv_heads")
         .help(fmt::format("use kv_heads = {}", divisors(config.heads)));
-  const bool rotates = config.family == Family::Llama || config.family == Family::Qwen;
-  if (rotates && config.head_size % 2 != 0)
+  if (row_of(config.family).has_rope && config.head_size % 2 != 0)
     throw user_error("head_size ({}) is odd, and rope turns pairs", config.head_size)
         .at("model.head_size")
         .help(fmt::format("use head_size = {} or {}",
@@ -51,22 +48,22 @@ void check_heads(const ModelConfig& config) {
 }
 
 void check_family(const ModelConfig& config) {
-  const bool gated = config.family == Family::Llama || config.family == Family::Qwen;
-  if (gated != (config.activation == Activation::Swiglu))
-    throw user_error("family {} cannot have activation = {}", name(config.family),
-                     name(config.activation))
+  const FamilyRow& family = row_of(config.family);
+  if (family.is_gated != (config.activation == Activation::Swiglu))
+    throw user_error("family {} cannot have activation = {}", family.name, name(config.activation))
         .at("model.activation")
-        .help(gated ? "use activation = swiglu" : "use activation = relu, gelu or gelu_tanh");
-  const auto refuse = [&](bool given, std::string_view key, std::string_view who) {
-    if (given)
-      throw user_error("family {} has no {}", name(config.family), key)
+        .help(family.is_gated ? "use activation = swiglu"
+                              : "use activation = relu, gelu or gelu_tanh");
+  const auto require = [&](bool given, std::string_view key, bool FamilyRow::*needed) {
+    if (given && !(family.*needed))
+      throw user_error("family {} has no {}", family.name, key)
           .at(fmt::format("model.{}", key))
-          .help(fmt::format("remove it, or use family = {}", who));
+          .help(fmt::format("remove it, or use family = {}", families_with(needed)));
   };
-  refuse(config.bias && gated, "bias", "gpt or mlp");
-  refuse(config.qk_norm && !gated, "qk_norm", "llama or qwen");
-  refuse(config.rope_scaling_factor != 1.0 && !gated, "rope_scaling_factor", "llama or qwen");
-  refuse(config.tied && config.family == Family::Mlp, "tied", "gpt, llama or qwen");
+  require(config.bias, "bias", &FamilyRow::has_bias);
+  require(config.qk_norm, "qk_norm", &FamilyRow::has_qk_norm);
+  require(config.rope_scaling_factor != 1.0, "rope_scaling_factor", &FamilyRow::has_rope);
+  require(config.tied, "tied", &FamilyRow::has_sequence);
 }
 
 void check_rope(const ModelConfig& config) {
@@ -79,19 +76,17 @@ void check_rope(const ModelConfig& config) {
 
 }  // namespace
 
-std::string_view name(Family family) { return kFamilyNames[static_cast<size_t>(family)]; }
 std::string_view name(Activation activation) {
   return kActivationNames[static_cast<size_t>(activation)];
 }
 
-std::span<const std::string_view> family_names() { return kFamilyNames; }
 std::span<const std::string_view> activation_names() { return kActivationNames; }
 
 ModelConfig resolved(ModelConfig config) {
   check_field_ranges(config);
   derive_sizes(config);
   check_family(config);
-  if (config.family == Family::Mlp) return config;
+  if (!config.has_sequence()) return config;
   check_heads(config);
   check_rope(config);
   return config;
@@ -100,7 +95,7 @@ ModelConfig resolved(ModelConfig config) {
 void check_batch_shape(const ModelConfig& config, const BatchShape& shape) {
   if (shape.batch < 1)
     throw user_error("batch ({}) is below 1", shape.batch).help("use batch = 1 or more");
-  if (config.family == Family::Mlp) return;
+  if (!config.has_sequence()) return;
   if (shape.seq < 1) throw user_error("seq ({}) is below 1", shape.seq).help("use seq = 1 or more");
   if (shape.seq > config.context)
     throw user_error("seq ({}) is longer than the model's context ({})", shape.seq, config.context)

@@ -7,14 +7,13 @@
 #include <span>
 #include <string_view>
 
+#include "models/family.h"
+
 namespace tessera {
 
-enum class Family : uint8_t { Mlp, Gpt, Llama, Qwen };
 enum class Activation : uint8_t { Relu, Gelu, GeluTanh, Swiglu };
-std::string_view name(Family family);
 std::string_view name(Activation activation);
-std::span<const std::string_view> family_names();  // in the order of the enum
-std::span<const std::string_view> activation_names();
+std::span<const std::string_view> activation_names();  // in the order of the enum
 
 struct ModelConfig {
   Family family = Family::Gpt;
@@ -23,7 +22,8 @@ struct ModelConfig {
   int64_t heads = 0;
   int64_t kv_heads = 0;   // 0: as many as heads
   int64_t head_size = 0;  // 0: width / heads
-  int64_t mlp_size = 0;   // 0: width (mlp), 4 x width (gpt), 8/3 x width up to a multiple of 64
+  int64_t mlp_size = 0;   // 0: width without a sequence, else 4 x width, or where the activation is
+                          // swiglu 8/3 x width up to a multiple of 64
   int64_t vocabulary = 0;
   int64_t context = 0;
   Activation activation = Activation::GeluTanh;
@@ -38,10 +38,12 @@ struct ModelConfig {
   bool qk_norm = false;  // each query and key head is normalised before rope
   bool bias = false;
   double init_deviation = 0.02;
+
+  bool has_sequence() const { return row_of(family).has_sequence; }
   bool operator==(const ModelConfig&) const = default;
 };
 
-// The shape of one microbatch. `seq` means nothing to an mlp.
+// The shape of one microbatch. `seq` means nothing to a model without a sequence.
 struct BatchShape {
   int64_t batch = 1;
   int64_t seq = 1;

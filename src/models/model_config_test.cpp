@@ -75,7 +75,7 @@ TEST(ModelConfig, RefusesWhatTheFamilyDoesNotHave) {
   EXPECT_EQ(complaint([] {
               resolved(with("tiny", {{"bias", "true"}}));
             }),
-            "family llama has no bias | model.bias | remove it, or use family = gpt or mlp");
+            "family llama has no bias | model.bias | remove it, or use family = mlp or gpt");
   EXPECT_EQ(complaint([] {
               resolved(with("mlp", {{"tied", "true"}}));
             }),
@@ -144,7 +144,7 @@ TEST(ModelField, RefusesTextThatDoesNotFit) {
   EXPECT_EQ(complaint([] {
               with("tiny", {{"family", "bert"}});
             }),
-            "family = bert does not fit | model.family | use mlp, gpt, llama or qwen");
+            "family = bert does not fit | model.family | use " + all_families());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr int64_t kMost = int64_t{1} << 24;
 constexpr int64_t kMostWidth = int64_t{1} << 20;
 
 constexpr std::array kFields{
-    ModelField{"family", "mlp, gpt, llama or qwen", &C::family},
+    ModelField{"family", "kind of model, one of the families below", &C::family},
     ModelField{"layers", "number of layers", WholeField{&C::layers, 1, 10'000}},
     ModelField{"width", "size of the residual stream", WholeField{&C::width, 1, kMostWidth}},
     ModelField{"heads", "number of query heads", WholeField{&C::heads, 1, 4'096, true}},
@@ -27,13 +27,13 @@ constexpr std::array kFields{
     ModelField{"head_size", "size of one head; 0: width / heads",
                WholeField{&C::head_size, 0, 4'096}},
     ModelField{"mlp_size",
-               "inner size of a layer's mlp; 0: width (mlp), 4 x width (gpt), 8/3 x width rounded "
-               "up to a multiple of 64 (llama, qwen)",
+               "inner size of a layer's mlp; 0: width in an mlp, 8/3 x width rounded up to a "
+               "multiple of 64 with swiglu, else 4 x width",
                WholeField{&C::mlp_size, 0, 4 * kMostWidth}},
     ModelField{"vocabulary", "number of different tokens; 256 for bytes",
                WholeField{&C::vocabulary, 1, kMost, true}},
     ModelField{"context", "longest sequence", WholeField{&C::context, 1, kMost, true}},
-    ModelField{"activation", "relu, gelu or gelu_tanh (mlp, gpt), swiglu (llama, qwen)",
+    ModelField{"activation", "relu, gelu or gelu_tanh; swiglu where the family is gated",
                &C::activation},
     ModelField{"norm_epsilon", "added to the variance before its root",
                RealField{&C::norm_epsilon, 0, 1}},
@@ -49,8 +49,8 @@ constexpr std::array kFields{
                WholeField{&C::rope_original_context, 1, kMost}},
     ModelField{"tied", "the output head shares the embedding's table", &C::tied},
     ModelField{"qk_norm", "normalise each query and key head before rope", &C::qk_norm},
-    ModelField{"bias", "biases in linear layers (gpt, mlp)", &C::bias},
-    ModelField{"init_deviation", "deviation of the first weights (gpt, llama, qwen)",
+    ModelField{"bias", "biases in linear layers", &C::bias},
+    ModelField{"init_deviation", "deviation of the first weights; an mlp has its own",
                RealField{&C::init_deviation, 0, 10}},
 };
 
@@ -92,7 +92,7 @@ struct Read {
 
   void operator()(const WholeField& whole) const {
     const auto number = read_number<int64_t>(text);
-    const bool unused = whole.of_transformers && number == 0;
+    const bool unused = whole.of_sequences && number == 0;
     if (!number || (*number < whole.lowest && !unused) || *number > whole.highest)
       throw outside(field, text, whole);
     config.*whole.member = *number;
@@ -109,7 +109,9 @@ struct Read {
     config.*member = text == "true";
   }
   void operator()(Family ModelConfig::*member) const {
-    read_word(config.*member, field, text, family_names());
+    const FamilyRow* row = find_family(text);
+    if (!row) throw misfit(field, text, fmt::format("use {}", all_families()));
+    config.*member = row->family;
   }
   void operator()(Activation ModelConfig::*member) const {
     read_word(config.*member, field, text, activation_names());
@@ -161,7 +163,7 @@ void check_field_ranges(const ModelConfig& config) {
   for (const ModelField& field : kFields) {
     const std::string text = model_field_text(config, field);
     const auto* whole = std::get_if<WholeField>(&field.kind);
-    if (whole && whole->of_transformers && config.family != Family::Mlp && text == "0")
+    if (whole && whole->of_sequences && config.has_sequence() && text == "0")
       throw outside(field, text, *whole);
     set_model_field(copy, field.key, text);
   }

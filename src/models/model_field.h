@@ -16,7 +16,7 @@ namespace tessera {
 struct WholeField {
   int64_t ModelConfig::*member;
   int64_t lowest, highest;
-  bool of_transformers = false;  // an mlp has no use for it and may leave it at 0
+  bool of_sequences = false;  // may be 0 in a model without a sequence
 };
 struct RealField {
   double ModelConfig::*member;

@@ -57,7 +57,7 @@ int64_t matmul_parameter_count(const ModelConfig& config) {
 FlopsPerToken flops_per_token(const ModelConfig& config, int64_t seq) {
   const ModelConfig whole = resolved(config);
   const double weights = 6.0 * static_cast<double>(matmul_parameter_count(whole));
-  if (whole.family == Family::Mlp) return {.causal = weights, .full = weights};
+  if (!whole.has_sequence()) return {.causal = weights, .full = weights};
   const double keys = 6.0 * static_cast<double>(whole.layers * whole.heads) *
                       static_cast<double>(whole.head_size * seq);
   return {.causal = weights + keys, .full = weights + 2.0 * keys};

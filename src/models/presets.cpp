@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/nearest_name.h"
 #include "core/one_of.h"
 #include "models/model_field.h"
 
@@ -84,38 +85,51 @@ constexpr ModelConfig qwen3(const QwenSize& size) {
           .qk_norm = true};
 }
 
-constexpr BatchShape kSmall{.batch = 1, .seq = 1024};
+constexpr std::array<PresetSetting, 4> kMlpTraining{{{"train.batch", "128"},
+                                                     {"train.steps", "200"},
+                                                     {"train.learning_rate", "1e-3"},
+                                                     {"train.weight_decay", "0"}}};
+constexpr std::array<PresetSetting, 3> kGptTraining{
+    {{"train.batch", "4"}, {"train.seq", "1024"}, {"train.learning_rate", "6e-4"}}};
+constexpr std::array<PresetSetting, 3> kLlamaTraining{
+    {{"train.batch", "1"}, {"train.seq", "2048"}, {"train.learning_rate", "3e-4"}}};
 
 constexpr std::array kPresets{
-    Preset{"mlp", "deep mlp with squared loss on made data", mlp(), {.batch = 128, .seq = 1}},
-    Preset{"tiny",
-           "byte model in the style of llama, for the demo",
-           tiny(),
-           {.batch = 16, .seq = 128}},
-    Preset{"gpt2-124m", "GPT-2 small", gpt2(12, 768, 12), {.batch = 4, .seq = 256}},
-    Preset{"gpt2-350m", "GPT-2 medium", gpt2(24, 1024, 16), kSmall},
-    Preset{"gpt2-774m", "GPT-2 large", gpt2(36, 1280, 20), kSmall},
-    Preset{"gpt2-1.5b", "GPT-2 xl", gpt2(48, 1600, 25), kSmall},
-    Preset{"llama3-1b", "Llama 3.2 1B", llama3({16, 2048, 32, 8192, 32, true}), kSmall},
-    Preset{"llama3-3b", "Llama 3.2 3B", llama3({28, 3072, 24, 8192, 32, true}), kSmall},
-    Preset{"llama3-8b", "Llama 3.1 8B", llama3({32, 4096, 32, 14336, 8, false}), kSmall},
-    Preset{"llama3-70b", "Llama 3.1 70B", llama3({80, 8192, 64, 28672, 8, false}), kSmall},
-    Preset{"llama3-405b", "Llama 3.1 405B", llama3({126, 16384, 128, 53248, 8, false}), kSmall},
-    Preset{"qwen3-0.6b", "Qwen 3 0.6B", qwen3({28, 1024, 16, 3072, true}), kSmall},
-    Preset{"qwen3-1.7b", "Qwen 3 1.7B", qwen3({28, 2048, 16, 6144, true}), kSmall},
-    Preset{"qwen3-8b", "Qwen 3 8B", qwen3({36, 4096, 32, 12288, false}), kSmall},
+    Preset{"mlp", "deep mlp with squared loss on made data", mlp(), kMlpTraining},
+    Preset{"tiny", "byte model in the style of llama, for the demo", tiny(), {}},
+    Preset{"gpt2-124m", "GPT-2 small", gpt2(12, 768, 12), kGptTraining},
+    Preset{"gpt2-350m", "GPT-2 medium", gpt2(24, 1024, 16), kGptTraining},
+    Preset{"gpt2-774m", "GPT-2 large", gpt2(36, 1280, 20), kGptTraining},
+    Preset{"gpt2-1.5b", "GPT-2 xl", gpt2(48, 1600, 25), kGptTraining},
+    Preset{"llama3-1b", "Llama 3.2 1B", llama3({16, 2048, 32, 8192, 32, true}), kLlamaTraining},
+    Preset{"llama3-3b", "Llama 3.2 3B", llama3({28, 3072, 24, 8192, 32, true}), kLlamaTraining},
+    Preset{"llama3-8b", "Llama 3.1 8B", llama3({32, 4096, 32, 14336, 8, false}), kLlamaTraining},
+    Preset{"llama3-70b", "Llama 3.1 70B", llama3({80, 8192, 64, 28672, 8, false}), kLlamaTraining},
+    Preset{"llama3-405b", "Llama 3.1 405B", llama3({126, 16384, 128, 53248, 8, false}),
+           kLlamaTraining},
+    Preset{"qwen3-0.6b", "Qwen 3 0.6B", qwen3({28, 1024, 16, 3072, true}), kLlamaTraining},
+    Preset{"qwen3-1.7b", "Qwen 3 1.7B", qwen3({28, 2048, 16, 6144, true}), kLlamaTraining},
+    Preset{"qwen3-8b", "Qwen 3 8B", qwen3({36, 4096, 32, 12288, false}), kLlamaTraining},
 };
 
 }  // namespace
 
 std::span<const Preset> presets() { return kPresets; }
 
+const Preset* preset_named(std::string_view name) {
+  for (const Preset& preset : kPresets)
+    if (preset.name == name) return &preset;
+  return nullptr;
+}
+
 const Preset& find_preset(std::string_view name) {
+  if (const Preset* preset = preset_named(name)) return *preset;
   std::vector<std::string> names;
-  for (const Preset& preset : kPresets) {
-    if (preset.name == name) return preset;
-    names.emplace_back(preset.name);
-  }
+  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
+  const std::string nearest = nearest_name(name, names);
+  if (!nearest.empty())
+    throw user_error("there is no model {}: did you mean {}?", name, nearest)
+        .help("`tessera docs config` lists all presets");
   throw user_error("there is no model {}", name).help(fmt::format("use {}", one_of(names)));
 }
 

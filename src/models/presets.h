@@ -9,18 +9,24 @@
 
 namespace tessera {
 
+// A key of the config, and its text.
+struct PresetSetting {
+  std::string_view key, text;
+};
+
 struct Preset {
   std::string_view name;
   std::string_view summary;
   ModelConfig config;
-  BatchShape batch;  // a sensible microbatch to begin with
+  std::span<const PresetSetting> training;  // where it differs from the config's own defaults
 };
 
 // In the place of a name: none of them, every field is given.
 inline constexpr std::string_view kCustom = "custom";
 
 std::span<const Preset> presets();
-const Preset& find_preset(std::string_view name);  // a UserError that lists the names when absent
+const Preset* preset_named(std::string_view name);  // null when absent
+const Preset& find_preset(std::string_view name);   // a UserError that lists the names when absent
 // The preset that a resolved config is, or kCustom.
 std::string_view preset_of(const ModelConfig& config);
 

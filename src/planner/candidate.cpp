@@ -110,7 +110,8 @@ std::string_view recompute_name(const Candidate& candidate) {
 }
 
 Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision) {
-  const bool mlp = model.family == Family::Mlp;
+  PlanSizes sizes;
+  if (model.has_sequence()) sizes = {.kv_heads = model.kv_heads, .heads = model.heads};
   Plan plan = make_plan({.mesh = candidate.axes.above_one(),
                          .zero = candidate.zero,
                          .sequence_parallel = candidate.tp() > 1,
@@ -118,7 +119,7 @@ Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision pre
                          .schedule = candidate.schedule,
                          .chunks = candidate.chunks,
                          .recompute = {.kind = candidate.recompute, .every = candidate.every}},
-                        {.kv_heads = mlp ? 0 : model.kv_heads, .heads = mlp ? 0 : model.heads});
+                        sizes);
   plan.fp8 = precision.fp8;
   return plan;
 }

@@ -36,7 +36,7 @@ struct PlanTask {
   Cluster cluster;
   FixedKnobs fixed = {};
 
-  int64_t tokens() const { return model.family == Family::Mlp ? batch : batch * seq; }
+  int64_t tokens() const { return model.has_sequence() ? batch * seq : batch; }
   // Of one rank; ranks that share a machine's cores share its memory.
   int64_t rank_memory_bytes() const;
   int threads_per_rank() const;

@@ -24,7 +24,7 @@ Reason why_not_tensor(const PlanTask& task, const Candidate& candidate) {
                        node);
   if (model.mlp_size % tp != 0)
     return fmt::format("tp ({}) does not divide mlp ({})", tp, model.mlp_size);
-  if (model.family == Family::Mlp) return {};
+  if (!model.has_sequence()) return {};
   const int64_t shared = std::gcd<int64_t>(tp, model.kv_heads);
   if (model.heads / model.kv_heads % (tp / shared) != 0)
     return fmt::format("tp ({}) does not divide heads ({}, kv_heads {})", tp, model.heads,
@@ -36,8 +36,9 @@ Reason why_not_tensor(const PlanTask& task, const Candidate& candidate) {
 
 Reason why_not_context(const PlanTask& task, const Candidate& candidate) {
   const int cp = candidate.cp(), tp = candidate.tp();
-  if (task.model.family == Family::Mlp)
-    return cp > 1 ? Reason("cp splits the sequence, and an mlp has none") : std::nullopt;
+  if (!task.model.has_sequence() && cp > 1)
+    return fmt::format("cp splits the sequence, and family {} has none", name(task.model.family));
+  if (!task.model.has_sequence()) return {};
   if (task.seq % (cp * tp) != 0)
     return fmt::format("cp x tp ({}) does not divide seq ({})", cp * tp, task.seq);
   if (cp == 1) return {};

@@ -45,7 +45,7 @@ void add_model_parallel(Recipe& recipe, const PlanTask& task) {
 Recipe make_recipe(const PlanTask& task, double parameters) {
   Recipe recipe;
   if (task.ranks > kModelParallelRanks || parameters > kModelParallelParameters ||
-      (task.seq > kLongTokens && task.model.family != Family::Mlp))
+      (task.seq > kLongTokens && task.model.has_sequence()))
     add_model_parallel(recipe, task);
   if (parameters <= kDataParallelParameters && task.ranks <= kDataParallelRanks)
     add(recipe, task, {.axes = {{AxisKind::Dp, task.ranks}}});

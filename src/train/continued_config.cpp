@@ -30,11 +30,10 @@ ContinuedConfig continued_config(const StateSource& stored,
   ContinuedConfig continued{.config = with_model(model), .note = {}};
   const ModelConfig asked = model_of_config(continued.config);
   const int64_t seq = continued.config.train.seq;
-  const bool rotates = model.family == Family::Llama || model.family == Family::Qwen;
   const bool untouched = asked.context == model.context &&
                          asked.rope_scaling_factor == model.rope_scaling_factor &&
                          asked.rope_original_context == model.rope_original_context;
-  if (!rotates || !untouched || seq <= model.context) return continued;
+  if (!row_of(model.family).has_rope || !untouched || seq <= model.context) return continued;
   const ModelConfig longer = stretched(model, seq);
   continued.config = with_model(longer);
   continued.note = fmt::format(

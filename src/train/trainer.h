@@ -81,7 +81,7 @@ class Trainer {
   bool quiet() const { return options_.quiet || !writes_files(); }
   bool due(int64_t every) const { return every > 0 && position_.step % every == 0; }
   bool on_gpu() const { return config_.run.device == "cuda"; }
-  bool writes_text() const { return model_.family != Family::Mlp && text_.is_text(); }
+  bool writes_text() const { return model_.has_sequence() && text_.is_text(); }
 
   StopSignal stop_;  // first, so that a signal that comes early is not lost
   Config config_;

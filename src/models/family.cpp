@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/family.h"
+
+#include <vector>
+
+#include "core/one_of.h"
+
+namespace tessera {
+namespace {
+
+template <typename Fits>
+std::string list(Fits&& fits) {
+  std::vector<std::string> names;
+  for (const FamilyRow& row : kFamilies)
+    if (fits(row)) names.emplace_back(row.name);
+  return one_of(names);
+}
+
+}  // namespace
+
+std::string families_with(bool FamilyRow::*what) {
+  return list([&](const FamilyRow& row) { return row.*what; });
+}
+
+std::string all_families() {
+  return list([](const FamilyRow&) { return true; });
+}
+
+}  // namespace tessera
