@@ -98,20 +98,19 @@ struct Enumerator {
     }
   }
 
-  // Every size of the axes that do not split data, from this row on; what they leave does.
+  // Every size of the axes from this row on; those that split data take what the others leave.
   void shapes(Candidate candidate, size_t row) {
-    if (row < kNumAxes && kAxes[row].splits_data) return shapes(candidate, row + 1);
-    if (row < kNumAxes) {
-      for (const int size : divisors(task.ranks / candidate.axes.ranks())) {
-        Candidate next = candidate;
-        next.axes[kAxes[row].axis] = size;
-        shapes(next, row + 1);
-      }
+    if (row == kNumAxes) {
+      mesh(candidate);
+      candidate.context = ContextKind::Ulysses;
+      if (candidate.cp() > 1) mesh(candidate);
       return;
     }
-    mesh(candidate);
-    candidate.context = ContextKind::Ulysses;
-    if (candidate.cp() > 1) mesh(candidate);
+    const int left = kAxes[row].splits_data ? 1 : task.ranks / candidate.axes.ranks();
+    for (const int size : divisors(left)) {
+      candidate.axes[kAxes[row].axis] = size;
+      shapes(candidate, row + 1);
+    }
   }
 };
 

@@ -67,6 +67,8 @@ void check_sizes(const ScheduleKind& kind, int ranks, int chunks, int microbatch
 std::span<const ScheduleKind> schedule_kinds() { return kKinds; }
 
 const ScheduleKind& schedule_kind(std::string_view name) {
+  for (const ScheduleKind& kind : kKinds)  // the planner asks often, and never in other spellings
+    if (kind.name == name) return kind;
   for (const ScheduleKind& kind : kKinds)
     if (same_word(kind.name, name)) return kind;
   const std::vector<std::string> names = names_of([](const ScheduleKind&) { return true; });
