@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 
 #include "core/error.h"
@@ -174,11 +175,12 @@ ModelConfig read_qwen3(const Fields& json) {
 struct Kind {
   const char* model_type;
   const char* architecture;
+  Family family;
   ModelConfig (*read)(const Fields&);
 };
-constexpr std::array<Kind, 3> kKinds{{{"gpt2", "GPT2LMHeadModel", read_gpt2},
-                                      {"llama", "LlamaForCausalLM", read_llama},
-                                      {"qwen3", "Qwen3ForCausalLM", read_qwen3}}};
+constexpr std::array<Kind, 3> kKinds{{{"gpt2", "GPT2LMHeadModel", Family::Gpt, read_gpt2},
+                                      {"llama", "LlamaForCausalLM", Family::Llama, read_llama},
+                                      {"qwen3", "Qwen3ForCausalLM", Family::Qwen, read_qwen3}}};
 
 const Kind& kind_of(const ModelConfig& model) {
   return kKinds[model.family == Family::Gpt ? 0 : model.qk_norm ? 2 : 1];
@@ -256,7 +258,9 @@ void check_exportable(const ModelConfig& model) {
     throw user_error("Hugging Face's models have no {}", what)
         .help("exported can be models like GPT-2 (gpt with biases), Llama 3 and Qwen 3");
   };
-  if (!model.has_sequence()) refuse(fmt::format("family {}", name(model.family)));
+  if (std::none_of(kKinds.begin(), kKinds.end(),
+                   [&](const Kind& kind) { return kind.family == model.family; }))
+    refuse(fmt::format("family {}", name(model.family)));
   if (model.family != Family::Gpt) return;
   if (!model.bias) refuse("gpt without biases");
   if (model.kv_heads != model.heads) refuse("gpt with fewer kv_heads than heads");
