@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "ir/optimizer.h"
 #include "ops/matmul/fp8_operands.h"
 
 namespace tessera {
@@ -24,6 +25,14 @@ Arithmetic arithmetic_of(const OpCall& call) {
   for (const TensorType& operand : call.operands)
     if (is_float(operand.dtype)) return tessera::arithmetic_of(operand.dtype);
   return Arithmetic::Fp32;
+}
+
+// The op whose efficiency is taken where one was not measured. A matmul that something joined is
+// like a plain one; every optimizer is one pass over its states.
+std::string_view similar_op(std::string_view op) {
+  const std::string_view measured = name(optimizers().front().op);
+  if (op.starts_with("matmul_")) return "matmul";
+  return op != measured && find_optimizer(op) ? measured : "other";
 }
 
 }  // namespace
@@ -96,8 +105,7 @@ double KernelCost::roofline_seconds(const OpCall& call) const {
          std::max(flop_seconds, byte_seconds(traffic.product_bytes));
 }
 
-// The table whose threads, then ranks at work, are nearest to ours. A matmul that something joined
-// is like a plain one.
+// The table whose threads, then ranks at work, are nearest to ours.
 const EfficiencyTable& KernelCost::table_of(std::string_view op) const {
   const EfficiencyTable* best = nullptr;
   std::tuple<int, int> least;
@@ -111,7 +119,7 @@ const EfficiencyTable& KernelCost::table_of(std::string_view op) const {
       least = distance;
     }
   }
-  return best != nullptr ? *best : table_of(op.starts_with("matmul_") ? "matmul" : "other");
+  return best != nullptr ? *best : table_of(similar_op(op));
 }
 
 double KernelCost::efficiency(const OpCall& call) const {

@@ -25,17 +25,23 @@ COMMON = {
     "train.warmup_steps": 4, "train.beta1": 0.8, "train.beta2": 0.9, "train.epsilon": 1e-6, "train.weight_decay": 0.2,
     "train.clip_norm": 0.7,
 }
-MESHES = {"": {}, "dp=2": {}, "tp=2": {}, "pp=2": {}, "cp=2": {}, "fsdp=2": {"plan.zero": 3}}
+MESHES = {"": {}, "dp=2": {}, "tp=2": {}, "pp=2": {}, "cp=2": {}, "fsdp=2": {"plan.zero": 3},
+          "fsdp=2,cp=2": {"plan.zero": 3, "plan.shard_axes": "fsdp,cp"}}
 
 # name -> (model, settings, meshes)
 CASES = {
-    "cosine": ("llama", {"train.schedule": "cosine", "data.path": "a*.bin", "data.document_mask": "true"}, list(MESHES)),
+    "cosine": ("llama", {"train.schedule": "cosine", "data.path": "a*.bin", "data.document_mask": "true"},
+               ["", "dp=2", "tp=2", "pp=2", "cp=2", "fsdp=2"]),
     "linear": ("gpt2", {"train.schedule": "linear", "data.path": "a*.bin", "data.document_mask": "true",
                         "data.packing": "best_fit"}, ["", "pp=2"]),
     "wsd": ("llama", {"train.schedule": "wsd", "train.warmup_steps": 25, "train.decay_fraction": 0.4,
                       "data.path": "b.bin", "train.clip_norm": 0, "train.ema_decay": 0.7}, ["", "fsdp=2"]),
     "constant": ("gpt2", {"train.schedule": "constant", "train.warmup_steps": 0, "data.document_mask": "true",
                           "data.mixture": {"a*.bin": 3, "b.bin": 1}}, ["", "dp=2"]),
+    "sgd": ("llama", {"train.optimizer": "sgd", "train.momentum": 0.85, "train.learning_rate": 0.1, "train.schedule": "cosine",
+                      "data.path": "b.bin"}, ["", "fsdp=2"]),
+    "lion": ("llama", {"train.optimizer": "lion", "train.beta2": 0.97, "train.learning_rate": 0.002, "train.schedule": "linear",
+                       "data.path": "b.bin"}, ["", "fsdp=2,cp=2"]),
 }
 
 

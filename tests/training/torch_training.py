@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runs of cases.py in PyTorch, in double: its own reading of weights and shards, windows and order (sample_order.py),
-models from the papers, torch.optim.AdamW and learning rates. It shares no code with Tessera."""
+models and Lion from the papers, optimizers of torch.optim and learning rates. It shares no code with Tessera."""
 import json
 import math
 import struct
@@ -110,6 +110,49 @@ def learning_rate(settings, step):
     return peak * (low + (1 - low) * share)
 
 
+class Lion(torch.optim.Optimizer):
+    """Algorithm 2 of Symbolic Discovery of Optimization Algorithms (Chen et al.)."""
+
+    def __init__(self, groups, betas):
+        super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0})
+        self.betas = betas
+
+    @torch.no_grad()
+    def step(self):
+        beta1, beta2 = self.betas
+        for group in self.param_groups:
+            for weight in group["params"]:
+                mean = self.state[weight].setdefault("mean", torch.zeros_like(weight))
+                direction = (beta1 * mean + (1 - beta1) * weight.grad).sign()
+                weight.sub_(group["lr"] * (direction + group["weight_decay"] * weight))
+                mean.mul_(beta2).add_(weight.grad, alpha=1 - beta2)
+
+
+class DecoupledSgd(torch.optim.SGD):
+    """PyTorch adds the decay to the gradient; here it is taken of the weights, as AdamW does."""
+
+    @torch.no_grad()
+    def step(self):
+        decays = [group["weight_decay"] for group in self.param_groups]
+        for group in self.param_groups:
+            for weight in group["params"]:
+                weight.mul_(1 - group["lr"] * group["weight_decay"])
+            group["weight_decay"] = 0
+        super().step()
+        for group, decay in zip(self.param_groups, decays):
+            group["weight_decay"] = decay
+
+
+def make_optimizer(settings, groups):
+    betas = (settings["train.beta1"], settings["train.beta2"])
+    kind = settings.get("train.optimizer", "adamw")
+    if kind == "sgd":
+        return DecoupledSgd(groups, lr=0.0, momentum=settings["train.momentum"])
+    if kind == "lion":
+        return Lion(groups, betas)
+    return torch.optim.AdamW(groups, betas=betas, eps=settings["train.epsilon"])
+
+
 class Run:
     def __init__(self, case, folder):
         model = cases.CASES[case][0]
@@ -120,10 +163,9 @@ class Run:
         self.data = sample_order.open_data(self.settings, folder)
         decayed = [w for w in self.weights.values() if w.dim() > 1]
         others = [w for w in self.weights.values() if w.dim() == 1]
-        self.optimizer = torch.optim.AdamW(
-            [{"params": decayed, "weight_decay": self.settings["train.weight_decay"]},
-             {"params": others, "weight_decay": 0.0}],
-            betas=(self.settings["train.beta1"], self.settings["train.beta2"]), eps=self.settings["train.epsilon"])
+        self.optimizer = make_optimizer(self.settings,
+                                        [{"params": decayed, "weight_decay": self.settings["train.weight_decay"]},
+                                         {"params": others, "weight_decay": 0.0}])
 
     def batch(self, first, count, held_out=False):
         masked = self.settings.get("data.document_mask") == "true"
