@@ -20,6 +20,7 @@ const std::vector<Overrides>& meshes() {
                                           {"mesh=dp=2,tp=2"},
                                           {"mesh=cp=2"},
                                           {"mesh=fsdp=4", "plan.zero=3", "train.microbatches=1"},
+                                          {"mesh=fsdp=2,cp=2", "plan.shard_axes=fsdp,cp"},
                                           {"mesh=pp=2", "plan.schedule=zb_h1"},
                                           {"mesh=pp=3,tp=2"},
                                           {"mesh=pp=2,fsdp=2", "plan.zero=2"},
@@ -92,9 +93,9 @@ TEST(CheckpointMeshes, ReplicasOfATiedTableAreLoadedOnEveryStage) {
   EXPECT_EQ(holders, 2);
 }
 
-TEST(CheckpointMeshes, ProcessesOfAJobWriteTheBytesThatThreadsWrite) {
+void expect_a_job_writes_what_threads_write(const Overrides& mesh) {
+  SCOPED_TRACE(name_of(mesh));
   const TemporaryFolder folder;
-  const Overrides mesh{"mesh=pp=2,dp=2"};
   SmallMachine threads(mesh);
   threads.train_step(1);
   const SaveOutcome whole = save(threads, {.folder = folder.path() / "threads"}, 1);
@@ -113,6 +114,11 @@ TEST(CheckpointMeshes, ProcessesOfAJobWriteTheBytesThatThreadsWrite) {
   for (const StoredFile& file : job.manifest().files)
     EXPECT_EQ(read_text(job.path() / file.name), read_text(whole.path / file.name)) << file.name;
   EXPECT_EQ(read_text(job.path() / "manifest.json"), read_text(whole.path / "manifest.json"));
+}
+
+TEST(CheckpointMeshes, ProcessesOfAJobWriteTheBytesThatThreadsWrite) {
+  expect_a_job_writes_what_threads_write({"mesh=pp=2,dp=2"});
+  expect_a_job_writes_what_threads_write({"mesh=fsdp=2,cp=2", "plan.shard_axes=fsdp,cp"});
 }
 
 TEST(CheckpointMeshes, CopiesShareTheWriting) {

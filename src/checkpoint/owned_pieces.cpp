@@ -22,7 +22,8 @@ Copies copies_of(const Program& program, int rank, const StateBuffer& state) {
     const auto i = static_cast<size_t>(axis);
     const bool splits =
         i < state.placement.size() && state.placement[i].kind == AxisPlacement::Kind::Shard;
-    const bool shards = state.place.shards > 1 && axis == program.shard_axis;
+    const AxisIds& sharded = state.place.shard_axes;
+    const bool shards = std::find(sharded.begin(), sharded.end(), axis) != sharded.end();
     if (!splits && !shards && axis != program.pipeline_axis) axes.push_back(axis);
   }
   return {.index = program.mesh.index(rank, axes), .count = program.mesh.size(axes)};

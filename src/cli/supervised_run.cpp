@@ -85,13 +85,13 @@ SupervisorResult unless_folder_is_lost(const std::function<SupervisorResult()>& 
 void use_mesh(const Mesh& mesh, std::vector<std::string>& words) {
   erase_option(words, "--mesh");
   words.insert(words.end(), {"--mesh", mesh.num_ranks() > 1 ? to_string(mesh) : "dp=1"});
-  if (shard_axis_of(mesh) >= 0) return;
+  if (!usual_shard_axes(mesh).empty()) return;
   erase_option(words, "--zero");
-  words.insert(words.end(), {"--set", "plan.zero=auto"});
+  words.insert(words.end(), {"--set", "plan.zero=auto", "--set", "plan.shard_axes=auto"});
 }
 
 void say_fewer_ranks(const Config& config, const Mesh& before, const Mesh& now) {
-  const bool shards_no_more = shard_axis_of(before) >= 0 && shard_axis_of(now) < 0;
+  const bool shards_no_more = !usual_shard_axes(before).empty() && usual_shard_axes(now).empty();
   say(stderr, "supervisor: on with {} ranks instead of {}: mesh {}{}\n", now.num_ranks(),
       before.num_ranks(), to_string(now),
       shards_no_more && zero_of_config(config) > 0

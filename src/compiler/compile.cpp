@@ -42,7 +42,6 @@ std::vector<Program> programs_of(const Compiled& compiled, const CompileOptions&
   for (int rank = 0; rank < compiled.schedule.ranks; ++rank)
     programs.push_back(emit_program(compiled.module, compiled.schedule, messages, rank,
                                     {.threads = options.profile.threads,
-                                     .shard_axis = options.plan.shard_axis,
                                      .pipeline_axis = options.plan.pipeline_axis,
                                      .zigzag = options.plan.zigzag,
                                      .recompute = options.plan.recompute,

@@ -20,8 +20,12 @@ Lifetime flat_lifetime(const BlockClass& block_class, const FlatSpec& flat) {
   return Lifetime::Persistent;
 }
 
-int64_t flat_stride(const FlatSpec& flat, const TensorType& type) {
-  return flat.role == FlatRole::Reduced ? type.bytes() : 0;
+// A part of the reduced gradient lies where it belongs in the whole one.
+void set_rank_stride(const BlockClass& block_class, const FlatSpec& flat, Buffer& buffer) {
+  if (flat.role != FlatRole::Reduced) return;
+  buffer.rank_stride = buffer.type.bytes();
+  for (const Bundle& bundle : block_class.bundles)
+    if (bundle.name == flat.bundle) buffer.rank_axes = bundle.rest;
 }
 
 // Where a parameter in use lies: inside its bundle's weights.
@@ -47,7 +51,7 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
         break;
       case InputKind::Flat:
         buffer.lifetime = flat_lifetime(block_class, *input->flat);
-        buffer.rank_stride = flat_stride(*input->flat, value.type);
+        set_rank_stride(block_class, *input->flat, buffer);
         break;
       case InputKind::Stream:
         buffer.lifetime = Lifetime::Slot;
@@ -64,7 +68,7 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
     if (output.kind == OutputKind::Flat && output.value == id) {
       const FlatSpec& flat = *graph.find_input(InputKind::Flat, output.target)->flat;
       buffer.lifetime = flat_lifetime(block_class, flat);
-      buffer.rank_stride = flat_stride(flat, value.type);
+      set_rank_stride(block_class, flat, buffer);
     }
   return buffer;
 }
@@ -282,7 +286,6 @@ Program emit_program(const Module& whole, const Schedule& schedule,
   program.microbatches = schedule.microbatches;
   program.threads = options.threads;
   program.mesh = module.mesh;
-  program.shard_axis = options.shard_axis;
   program.pipeline_axis = options.pipeline_axis;
   program.zigzag = options.zigzag;
   program.recomputes = options.recompute.kind == RecomputeKind::Blocks;

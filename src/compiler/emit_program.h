@@ -13,7 +13,6 @@ namespace tessera {
 
 struct EmitProgramOptions {
   int threads = 1;  // that plan_memory sized workspaces for
-  int shard_axis = -1;
   int pipeline_axis = -1;
   int zigzag = 1;
   Recompute recompute = {};

@@ -113,7 +113,7 @@ FlatPlace StateLayout::place_of(int block, const Bundle& bundle, size_t i, FlatR
   return {.lifetime = place.lifetime,
           .offset = place.offset,
           .begin = bundle.begins[i],
-          .shards = whole ? 1 : bundle.shards,
+          .shard_axes = whole ? AxisIds{} : bundle.rest,
           .shard_elements = whole ? 0 : elements,
           .in_whole = role == FlatRole::Reduced};
 }

@@ -69,6 +69,7 @@ struct CheckpointConfig {
 // How the step is spread over ranks; the mesh itself is Config::mesh.
 struct PlanConfig {
   std::string zero = "auto";
+  std::string shard_axes = "auto";
   bool sequence_parallel = false;
   std::string context = "ring";
   std::string reduce_dtype = "auto";

@@ -225,6 +225,10 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
       {"plan.zero", &p.zero, Choices{"auto", "0", "1", "2", "3"},
        "what rests in shards: 1 optimizer state, 2 gradients too, 3 parameters too; 0: nothing; "
        "auto: 3 where the mesh has fsdp, else 0"},
+      {"plan.shard_axes",
+       &p.shard_axes,
+       {},
+       "axes that states rest in shards over, such as fsdp,cp; auto: fsdp, or else dp"},
       {"plan.sequence_parallel",
        &p.sequence_parallel,
        {},

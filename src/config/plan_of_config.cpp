@@ -30,6 +30,17 @@ std::vector<int> parse_stages(const std::string& text) {
   return counts;
 }
 
+// "fsdp,cp"
+std::vector<std::string> parse_shard_axes(const std::string& text) {
+  std::vector<std::string> axes;
+  for (std::string_view rest = text == "auto" ? "" : text; !rest.empty();) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    axes.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return axes;
+}
+
 // A custom schedule says itself how many stages a rank has.
 int chunks_of(const PlanConfig& plan) {
   const bool custom = plan.schedule == "custom";
@@ -62,6 +73,7 @@ Plan plan_to_shrink(const Config& config, const ModelConfig& model) {
   PlanRequest request{
       .mesh = config.mesh,
       .zero = zero_of_config(config),
+      .shard_axes = parse_shard_axes(config.plan.shard_axes),
       .sequence_parallel = config.plan.sequence_parallel,
       .context = config.plan.context == "ulysses" ? ContextKind::Ulysses : ContextKind::Ring,
       .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),

@@ -27,7 +27,8 @@ bool JobExecutor::gives(const StateBuffer& state, bool gradient) const {
     const bool splits =
         static_cast<size_t>(axis) < own->placement.size() &&
         own->placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Shard;
-    const bool shards = place.shards > 1 && axis == program.shard_axis;
+    const bool shards =
+        std::find(place.shard_axes.begin(), place.shard_axes.end(), axis) != place.shard_axes.end();
     if (!splits && !shards && axis != program.pipeline_axis &&
         program.mesh.coordinate(own_->rank(), axis) != 0)
       return false;

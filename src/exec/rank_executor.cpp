@@ -32,7 +32,6 @@ RankExecutor::RankExecutor(Program program, int rank) : program_(std::move(progr
         most = std::max({most, instruction.operands.size(), instruction.results.size()});
   operands_.resize(most);
   results_.resize(most);
-  if (program_.shard_axis >= 0) shard_ = program_.mesh.coordinate(rank_, program_.shard_axis);
 }
 
 void RankExecutor::write_rank_values() {
@@ -123,7 +122,8 @@ std::byte* RankExecutor::address(const ScriptCall& call, const ProgramBlock& blo
   const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
   const int64_t offset = program_.offset_of(call, buffer);
   TESSERA_CHECK(offset != kNone, "{}: {} is not bound", block.name, declared.name);
-  return arena(declared.lifetime).data() + offset + declared.rank_stride * shard_;
+  return arena(declared.lifetime).data() + offset +
+         declared.rank_stride * program_.mesh.index(rank_, declared.rank_axes);
 }
 
 std::span<std::byte> RankExecutor::bytes_of(const ScriptCall& call, const ProgramBlock& block,

@@ -79,7 +79,6 @@ class RankExecutor : public Executor, public RankStates {
                    std::span<std::byte> bytes) const;
 
   int rank_;
-  int shard_ = 0;                              // which one of the states at rest this rank holds
   std::vector<TensorRef> operands_, results_;  // reused by every instruction
   BoundCall bound_;
 };

@@ -24,7 +24,8 @@ struct Bundle {
   std::vector<std::string> parameters;
   std::vector<int64_t> begins;  // by parameter, in elements
   int64_t elements = 0;         // of the whole buffer, padding included
-  int shards = 1;               // over the plan's shard axis, at rest
+  AxisIds rest = {};            // mesh axes over which its states at rest are sharded
+  int shards = 1;               // ranks along those axes
   bool operator==(const Bundle&) const = default;
 };
 inline constexpr int64_t kFlatAlignment = 32;

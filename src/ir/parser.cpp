@@ -241,13 +241,20 @@ void parse_input(Lexer& line, Graph& graph, const Mesh& mesh) {
   graph.value(id).location = location;
 }
 
-// "bundle b0 64 shards=2 wq@0 wk@32"
-void parse_bundle(Lexer& line, BlockClass& block_class) {
+// "bundle b0 64 shards=4 over=fsdp+cp wq@0 wk@32"
+void parse_bundle(Lexer& line, BlockClass& block_class, const Mesh& mesh) {
   Bundle bundle{.name = line.word(), .parameters = {}, .begins = {}};
   bundle.elements = line.integer();
   if (!line.accept_word("shards")) line.fail("expected shards=N");
   line.expect('=');
   bundle.shards = static_cast<int>(line.integer());
+  if (line.accept_word("over")) {
+    line.expect('=');
+    bundle.rest = mesh.parse_word(line.word());
+  }
+  if (bundle.shards != mesh.size(bundle.rest))
+    line.fail(fmt::format("{} shards do not fit the axes of the bundle, which have {} ranks",
+                          bundle.shards, mesh.size(bundle.rest)));
   while (!line.at_end()) {
     bundle.parameters.push_back(line.word());
     line.expect('@');
@@ -262,7 +269,7 @@ void parse_class_line(Lexer& line, BlockClass& block_class, const Mesh& mesh) {
   else if (line.accept_word("return"))
     parse_return(line, block_class.graph);
   else if (line.accept_word("bundle"))
-    parse_bundle(line, block_class);
+    parse_bundle(line, block_class, mesh);
   else
     parse_input(line, block_class.graph, mesh);
 }

@@ -91,9 +91,10 @@ std::string print_input(const Graph& graph, const GraphInput& input, const Mesh&
   return text + "\n";
 }
 
-std::string print(const Bundle& bundle) {
+std::string print(const Bundle& bundle, const Mesh& mesh) {
   std::string text =
       fmt::format("  bundle {} {} shards={}", bundle.name, bundle.elements, bundle.shards);
+  if (!bundle.rest.empty()) text += fmt::format(" over={}", mesh.word(bundle.rest));
   for (size_t i = 0; i < bundle.parameters.size(); ++i)
     text += fmt::format(" {}@{}", bundle.parameters[i], bundle.begins[i]);
   return text + "\n";
@@ -107,7 +108,7 @@ std::string print(const BlockClass& block_class, const Mesh& mesh) {
       fmt::format("class {}{} {{\n", block_class.name,
                   block_class.slot_bytes ? fmt::format(" slot={}", block_class.slot_bytes) : "");
   for (const GraphInput& input : graph.inputs()) text += print_input(graph, input, mesh);
-  for (const Bundle& bundle : block_class.bundles) text += print(bundle);
+  for (const Bundle& bundle : block_class.bundles) text += print(bundle, mesh);
   for (const Node& node : graph.nodes()) text += print_node(graph, node, mesh);
   for (const GraphOutput& output : graph.outputs()) text += print_output(graph, output);
   return text + "}\n";

@@ -22,7 +22,9 @@ struct AxisRow {
   // What it splits where plan.dims says nothing else: each op the first of these that it has.
   // Empty: whole blocks.
   std::array<std::string_view, 4> default_dims = {};
-  bool splits_data = false;    // its ranks have samples of their own, and copies of the parameters
+  bool splits_data = false;  // its ranks have samples of their own
+  bool replicates_parameters =
+      false;                   // its ranks hold the same parameters: states can be sharded over it
   bool shards_states = false;  // plan.zero is 3 where it is left out, and 0 is refused
   bool wants_near = false;     // its collectives delay every layer: ranks should share a machine
 
@@ -39,17 +41,20 @@ inline constexpr auto kAxes = std::to_array<AxisRow>({
      .name = "dp",
      .summary = "the samples (data parallelism)",
      .default_dims = {"batch"},
-     .splits_data = true},
+     .splits_data = true,
+     .replicates_parameters = true},
     {.axis = AxisKind::Fsdp,
      .name = "fsdp",
      .summary = "the samples, and the states at rest (sharded data parallelism)",
      .default_dims = {"batch"},
      .splits_data = true,
+     .replicates_parameters = true,
      .shards_states = true},
     {.axis = AxisKind::Cp,
      .name = "cp",
      .summary = "the tokens of each sample (context parallelism)",
-     .default_dims = {"seq"}},
+     .default_dims = {"seq"},
+     .replicates_parameters = true},
     {.axis = AxisKind::Tp,
      .name = "tp",
      .summary = "heads, mlp and vocabulary (tensor parallelism)",

@@ -16,7 +16,7 @@ TEST(Axes, EveryOneMakesAPlanThatSplitsItsDims) {
         << row.name;
     EXPECT_EQ(plan.zero, row.shards_states ? 3 : 0) << row.name;
     EXPECT_EQ(plan.pipeline_axis, row.dims().empty() ? 0 : -1) << row.name;
-    EXPECT_EQ(shard_axis_of(plan.mesh), row.splits_data ? 0 : -1) << row.name;
+    EXPECT_EQ(usual_shard_axes(plan.mesh), row.splits_data ? AxisIds{0} : AxisIds{}) << row.name;
   }
 }
 

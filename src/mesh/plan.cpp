@@ -26,18 +26,69 @@ bool shards_states(const Mesh& mesh) {
   return axis && axis->shards_states;
 }
 
+std::vector<std::string> names_of(bool AxisRow::*which) {
+  std::vector<std::string> names;
+  for (const AxisRow& row : kAxes)
+    if (row.*which) names.emplace_back(row.name);
+  return names;
+}
+
+// Those of several ranks, in the order of the mesh: of an axis that the mesh lacks there is one.
+AxisIds asked_shard_axes(const std::vector<std::string>& asked, const Mesh& mesh) {
+  AxisIds axes;
+  for (const std::string& name : asked) {
+    const AxisRow* row = find_axis(name);
+    if (!row || row->name != name || !row->replicates_parameters)
+      throw user_error(
+          "plan.shard_axes names {}, along which ranks do not hold the same parameters", name)
+          .at("plan.shard_axes")
+          .help(fmt::format("use one or more of {}, such as fsdp,cp",
+                            one_of(names_of(&AxisRow::replicates_parameters))));
+    if (sizes_of(mesh.axes())[row->axis] > 1) axes.push_back(mesh.find(name));
+  }
+  std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    throw user_error("plan.shard_axes names an axis twice").at("plan.shard_axes");
+  return axes;
+}
+
+void require_sharding_axes_are_sharded(const std::vector<std::string>& asked, const Mesh& mesh) {
+  for (const AxisRow& row : kAxes) {
+    const int size = sizes_of(mesh.axes())[row.axis];
+    if (!row.shards_states || size == 1 ||
+        std::find(asked.begin(), asked.end(), row.name) != asked.end())
+      continue;
+    throw user_error("mesh {} = {} shards states, but plan.shard_axes leaves it out", row.name,
+                     size)
+        .at("plan.shard_axes")
+        .help(fmt::format("add {} to plan.shard_axes, or put the ranks on dp", row.name));
+  }
+}
+
+AxisIds shard_axes_of(const PlanRequest& request, const Mesh& mesh, int zero) {
+  if (request.shard_axes.empty()) return zero > 0 ? usual_shard_axes(mesh) : AxisIds{};
+  const AxisIds axes = asked_shard_axes(request.shard_axes, mesh);
+  require_sharding_axes_are_sharded(request.shard_axes, mesh);
+  if (zero == 0 && !axes.empty())
+    throw user_error("plan.shard_axes shards states over {}, but plan.zero = 0 keeps them whole",
+                     mesh.word(axes))
+        .at("plan.zero")
+        .help("set plan.zero to 1, 2 or 3, or leave out plan.shard_axes");
+  return axes;
+}
+
 // On one rank there is nothing to share, and nothing is said against any level.
-void require_zero_fits(int zero, const Mesh& mesh) {
+void require_zero_fits(int zero, const Mesh& mesh, const AxisIds& shard_axes) {
   if (zero < 0 || zero > 3)
     throw user_error("plan.zero is {}, want auto, 0, 1, 2 or 3", zero).at("plan.zero");
   if (zero == 0 && shards_states(mesh)) {
-    const Axis& axis = mesh.axes()[static_cast<size_t>(shard_axis_of(mesh))];
+    const Axis& axis = mesh.axes()[static_cast<size_t>(usual_shard_axes(mesh).front())];
     throw user_error("mesh {} = {} shards states, but plan.zero = 0 keeps them whole", axis.name,
                      axis.size)
         .at("plan.zero")
         .help("leave plan.zero out, or put the ranks on dp");
   }
-  if (zero > 0 && mesh.num_ranks() > 1 && shard_axis_of(mesh) < 0)
+  if (zero > 0 && mesh.num_ranks() > 1 && shard_axes.empty())
     throw user_error("plan.zero = {} shards states over fsdp or dp, but the mesh {} has neither",
                      zero, to_string(mesh))
         .at("plan.zero")
@@ -141,9 +192,9 @@ std::vector<std::string> dims_of_axis(const PlanRequest& request, const std::str
 
 }  // namespace
 
-int shard_axis_of(const Mesh& mesh) {
+AxisIds usual_shard_axes(const Mesh& mesh) {
   const AxisRow* axis = sizes_of(mesh.axes()).state_axis();
-  return axis ? mesh.find(axis->name) : -1;
+  return axis ? AxisIds{mesh.find(axis->name)} : AxisIds{};
 }
 
 int zero_level(const std::optional<int>& asked, const Mesh& mesh) {
@@ -164,14 +215,14 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   for (const Axis& axis : request.mesh) require_known_axis(axis);
   const Mesh asked(request.mesh);
   const int zero = zero_level(request.zero, asked);
-  require_zero_fits(zero, asked);
+  require_zero_fits(zero, asked, shard_axes_of(request, asked, zero));
   require_heads_divide(request, sizes);
   require_cp_before_tp(request, asked);
   Plan plan{.mesh = Mesh(split_tensor_axis(request, sizes.kv_heads)),
             .dims = {},
             .own_dims = {},
             .zero = zero,
-            .shard_axis = -1,
+            .shard_axes = {},
             .zigzag = 1,
             .reduce_dtype = request.reduce_dtype,
             .pipeline_axis = -1,
@@ -195,7 +246,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
     else
       plan.zigzag = plan.mesh.size(cp);
   }
-  if (zero > 0) plan.shard_axis = shard_axis_of(plan.mesh);
+  plan.shard_axes = shard_axes_of(request, plan.mesh, zero);  // make_plan may have split tp
   return plan;
 }
 

@@ -30,6 +30,8 @@ struct Recompute {
 struct PlanRequest {
   std::vector<Axis> mesh;        // of the axes in mesh/axes.h, in the user's order
   std::optional<int> zero = {};  // nothing: 3 where the mesh has fsdp, else 0
+  // Of dp, fsdp and cp, over which states at rest are sharded; empty: fsdp, or else dp.
+  std::vector<std::string> shard_axes = {};
   bool sequence_parallel = false;
   ContextKind context = ContextKind::Ring;
   std::optional<DType> reduce_dtype = {};
@@ -53,7 +55,7 @@ struct Plan {
   };
   std::vector<OwnDims> own_dims;
   int zero = 0;
-  int shard_axis = -1;  // that states at rest are sharded over; -1: none
+  AxisIds shard_axes = {};  // over which states at rest are sharded; empty: none
   int zigzag = 1;  // ranks of a ring: the sequence is cut into twice as many chunks, and rank r
                    // has chunks r and 2 n - 1 - r
   std::optional<DType> reduce_dtype;
@@ -82,9 +84,9 @@ struct PlanSizes {
 // tensor-parallel ranks the axis is split in two: kv_heads takes one part, group the other.
 Plan make_plan(const PlanRequest& request, const PlanSizes& sizes);
 
-// What states can be sharded over: fsdp, else dp; -1 where no axis that splits data has several
-// ranks.
-int shard_axis_of(const Mesh& mesh);
+// What states are sharded over unless a request says otherwise: fsdp, else dp; empty where neither
+// has several ranks.
+AxisIds usual_shard_axes(const Mesh& mesh);
 // What was asked for, or else 3 where fsdp has several ranks and 0 where it has not.
 int zero_level(const std::optional<int>& asked, const Mesh& mesh);
 

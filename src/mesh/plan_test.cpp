@@ -54,14 +54,20 @@ TEST(MakePlan, KvHeadsTakeTheirLargestCommonDivisorWithTp) {
 }
 
 TEST(MakePlan, StatesAreShardedOverFsdpElseOverDp) {
-  const auto shard_axis = [](std::vector<Axis> mesh, int zero) {
-    return make_plan({.mesh = std::move(mesh), .zero = zero}, {}).shard_axis;
+  const auto shard_axes = [](std::vector<Axis> mesh, int zero,
+                             std::vector<std::string> asked = {}) {
+    return make_plan({.mesh = std::move(mesh), .zero = zero, .shard_axes = std::move(asked)}, {})
+        .shard_axes;
   };
-  EXPECT_EQ(shard_axis({{"dp", 2}, {"fsdp", 2}}, 3), 1);
-  EXPECT_EQ(shard_axis({{"dp", 2}, {"fsdp", 1}}, 3), 0);
-  EXPECT_EQ(shard_axis({{"tp", 2}, {"dp", 2}}, 1), 1);
-  EXPECT_EQ(shard_axis({{"dp", 2}}, 0), -1);
-  EXPECT_EQ(shard_axis({{"dp", 1}, {"fsdp", 1}}, 3), -1);
+  EXPECT_EQ(shard_axes({{"dp", 2}, {"fsdp", 2}}, 3), AxisIds{1});
+  EXPECT_EQ(shard_axes({{"dp", 2}, {"fsdp", 1}}, 3), AxisIds{0});
+  EXPECT_EQ(shard_axes({{"tp", 2}, {"dp", 2}}, 1), AxisIds{1});
+  EXPECT_EQ(shard_axes({{"dp", 2}}, 0), AxisIds{});
+  EXPECT_EQ(shard_axes({{"dp", 1}, {"fsdp", 1}}, 3), AxisIds{});
+  EXPECT_EQ(shard_axes({{"fsdp", 2}, {"cp", 2}}, 3), AxisIds{0});
+  EXPECT_EQ(shard_axes({{"fsdp", 2}, {"cp", 2}}, 3, {"cp", "fsdp"}), (AxisIds{0, 1}));
+  EXPECT_EQ(shard_axes({{"dp", 2}, {"cp", 1}}, 1, {"dp", "cp"}), AxisIds{0});
+  EXPECT_EQ(shard_axes({{"tp", 2}, {"cp", 4}}, 1, {"cp"}), AxisIds{1});
 }
 
 std::string refusal(const PlanRequest& request, const PlanSizes& sizes = {}) {
@@ -126,6 +132,14 @@ TEST(MakePlan, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}, {"dp", 2}}}), "mesh axis dp is given twice");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = 4}), "plan.zero is 4, want auto, 0, 1, 2 or 3");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = -1}), "plan.zero is -1, want auto, 0, 1, 2 or 3");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}, {"tp", 2}}, .zero = 1, .shard_axes = {"dp", "tp"}}),
+            "plan.shard_axes names tp, along which ranks do not hold the same parameters");
+  EXPECT_EQ(refusal({.mesh = {{"fsdp", 2}}, .shard_axes = {"fsdp", "fsdp"}}),
+            "plan.shard_axes names an axis twice");
+  EXPECT_EQ(refusal({.mesh = {{"fsdp", 2}, {"cp", 2}}, .shard_axes = {"cp"}}),
+            "mesh fsdp = 2 shards states, but plan.shard_axes leaves it out");
+  EXPECT_EQ(refusal({.mesh = {{"cp", 2}}, .shard_axes = {"cp"}}),
+            "plan.shard_axes shards states over cp, but plan.zero = 0 keeps them whole");
   EXPECT_EQ(refusal({.mesh = {{"fsdp", 4}}, .zero = 0}),
             "mesh fsdp = 4 shards states, but plan.zero = 0 keeps them whole");
   EXPECT_EQ(refusal({.mesh = {{"fsdp", 1}}}), "accepted");

@@ -10,9 +10,9 @@ using Piece = std::function<void(int64_t, int64_t, int64_t)>;
 void for_each_piece(const HostView& program, int rank, const TensorType& whole,
                     const Placement& placement, const FlatPlace& place, const Piece& piece) {
   const int64_t element_bytes = size_bytes(whole.dtype);
-  const int64_t held = place.shards > 1 ? place.shard_elements : INT64_MAX;
-  const int64_t first =
-      place.shards > 1 ? program.mesh.coordinate(rank, program.shard_axis) * held : 0;
+  const bool sharded = !place.shard_axes.empty();
+  const int64_t held = sharded ? place.shard_elements : INT64_MAX;
+  const int64_t first = sharded ? program.mesh.index(rank, place.shard_axes) * held : 0;
   for_each_run(
       program.mesh, rank, whole.dims, placement, [&](int64_t local, int64_t global, int64_t count) {
         const int64_t flat = place.begin + local;

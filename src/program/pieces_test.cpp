@@ -49,13 +49,12 @@ TEST(PiecesOfAState, AWholeTensorIsOnePieceAtItsPlaceInTheFlatBuffer) {
 
 TEST(PiecesOfAState, AShardHoldsItsPartOfTheFlatBufferAlone) {
   Program program = program_over({{"fsdp", 2}});
-  program.shard_axis = 0;
   const TensorType whole{DType::Fp32, {{"d", 24}}};
   // Elements 20 to 44 of a flat buffer in two parts of 32: 12 on rank 0, 12 on rank 1.
   const FlatPlace place{.lifetime = Lifetime::Persistent,
                         .offset = 128,
                         .begin = 20,
-                        .shards = 2,
+                        .shard_axes = {0},
                         .shard_elements = 32};
   EXPECT_EQ(pieces(program, 0, whole, {}, place), (std::vector<Piece>{{128 + 20 * 4, 0, 12}}));
   EXPECT_EQ(pieces(program, 1, whole, {}, place), (std::vector<Piece>{{128, 12, 12}}));
@@ -63,27 +62,27 @@ TEST(PiecesOfAState, AShardHoldsItsPartOfTheFlatBufferAlone) {
 
 TEST(PiecesOfAState, EveryElementIsHeldOncePerCopyWhateverTheSharding) {
   Program program = program_over({{"dp", 2}, {"fsdp", 3}, {"tp", 2}});
-  program.shard_axis = 1;
   const TensorType whole{DType::Fp64, {{"vocab", 7}, {"d", 5}}};
-  for (const bool split : {false, true})
-    for (const int64_t begin : {0, 8, 61}) {
-      const Placement placement{replicate(), replicate(), split ? shard("vocab") : replicate()};
-      const FlatPlace place{.lifetime = Lifetime::Persistent,
-                            .offset = 64,
-                            .begin = begin,
-                            .shards = 3,
-                            .shard_elements = 32};
-      std::vector<int> holders(35, 0);
-      for (int rank = 0; rank < program.mesh.num_ranks(); ++rank) {
-        const std::vector<Piece> found = pieces(program, rank, whole, placement, place);
-        for (const Piece& piece : found) {
-          EXPECT_GE(piece.offset, 64);
-          EXPECT_LE(piece.offset + piece.count * 8, 64 + 32 * 8);
+  for (const AxisIds& axes : {AxisIds{1}, AxisIds{0, 1}})
+    for (const bool split : {false, true})
+      for (const int64_t begin : {0, 8, 61}) {
+        const Placement placement{replicate(), replicate(), split ? shard("vocab") : replicate()};
+        const FlatPlace place{.lifetime = Lifetime::Persistent,
+                              .offset = 64,
+                              .begin = begin,
+                              .shard_axes = axes,
+                              .shard_elements = 32};
+        std::vector<int> holders(35, 0);
+        for (int rank = 0; rank < program.mesh.num_ranks(); ++rank) {
+          const std::vector<Piece> found = pieces(program, rank, whole, placement, place);
+          for (const Piece& piece : found) {
+            EXPECT_GE(piece.offset, 64);
+            EXPECT_LE(piece.offset + piece.count * 8, 64 + 32 * 8);
+          }
+          count_elements(found, holders);
         }
-        count_elements(found, holders);
+        EXPECT_EQ(holders, std::vector<int>(35, split ? 2 : 4)) << "begin " << begin;
       }
-      EXPECT_EQ(holders, std::vector<int>(35, split ? 2 : 4)) << "begin " << begin;
-    }
 }
 
 HostBuffer words(int64_t batch, int64_t seq, Placement placement) {

@@ -40,7 +40,8 @@ struct Buffer {
   std::string name;
   TensorType type;
   Lifetime lifetime = Lifetime::None;
-  int64_t rank_stride = 0;  // bytes from one rank's to the next one's, along the shard axis
+  int64_t rank_stride = 0;  // bytes from one rank's to the next one's, along the axes below
+  AxisIds rank_axes = {};
 };
 
 struct Instruction {
@@ -98,14 +99,14 @@ struct Script {
 };
 
 // Where a rank has its elements of a tensor: from `begin` on in a flat buffer, of which it may hold
-// one of `shards` equal parts.
+// one of equal parts, by its index along the shard axes.
 struct FlatPlace {
   Lifetime lifetime = Lifetime::None;  // None: nowhere
   int64_t offset = 0;                  // of what the rank holds, in bytes of its arena
   int64_t begin = 0;                   // in elements of the whole flat buffer
-  int shards = 1;
-  int64_t shard_elements = 0;  // of one part; 0 where shards is 1
-  bool in_whole = false;       // the part lies where it belongs in the whole buffer, at `offset`
+  AxisIds shard_axes = {};             // empty: it holds the whole buffer
+  int64_t shard_elements = 0;          // of one part
+  bool in_whole = false;  // the part lies where it belongs in the whole buffer, at `offset`
 };
 
 // A state and its gradient, by full name ("layer.3.wq").
@@ -148,7 +149,6 @@ struct HostView {
   std::string name;
   int microbatches = 1;
   Mesh mesh;
-  int shard_axis = -1;  // along which states at rest are in shards
   int zigzag = 1;  // over 1: the sequence of batch inputs is permuted for a ring of so many ranks
   std::vector<StateBuffer> states;
   std::vector<HostBuffer> batch_inputs, step_values;

@@ -10,10 +10,11 @@ namespace {
 
 // Weights that rest whole need no bundle: each parameter lies by itself.
 int64_t gather_sharded_weights(Module& module, const Plan& plan) {
-  if (plan.zero < 3 || plan.shard_axis < 0 || plan.mesh.size(plan.shard_axis) == 1) return 0;
+  if (plan.zero < 3) return 0;
   int64_t bundles = 0;
   for (BlockClass& block_class : module.classes)
     for (const BundlePlan& found : bundle_weights(block_class, plan)) {
+      if (found.bundle.rest.empty()) continue;
       Graph& graph = block_class.graph;
       block_class.bundles.push_back(found.bundle);
       const auto add = [&](FlatRole role) {
@@ -21,7 +22,7 @@ int64_t gather_sharded_weights(Module& module, const Plan& plan) {
                         found.dtype);
       };
       const ValueId whole = add(FlatRole::Weights), shard = add(FlatRole::WeightsShard);
-      gather_bundle(graph, found.bundle, plan.mesh.word(found.rest), shard, whole);
+      gather_bundle(graph, found.bundle, plan.mesh.word(found.bundle.rest), shard, whole);
       ++bundles;
     }
   return bundles;

@@ -62,6 +62,16 @@ void append(BundlePlan& plan, const Member& member) {
   if (member.input->state->decay) plan.decayed = bundle.elements;
 }
 
+// The axes that its states at rest are sharded over: of the plan's those along which ranks hold the
+// same parameters.
+AxisIds rest_axes(const BundlePlan& bundle, const Plan& plan) {
+  AxisIds axes = plan.shard_axes;
+  std::erase_if(axes, [&](int axis) {
+    return std::find(bundle.split.begin(), bundle.split.end(), axis) != bundle.split.end();
+  });
+  return axes;
+}
+
 std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& plan) {
   std::vector<BundlePlan> bundles;
   for (const Member& member : members) {
@@ -84,8 +94,8 @@ std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& p
     append(*found, member);
   }
   for (BundlePlan& b : bundles) {
-    if (plan.shard_axis >= 0) b.rest = {plan.shard_axis};
-    b.bundle.shards = plan.mesh.size(b.rest);
+    b.bundle.rest = rest_axes(b, plan);
+    b.bundle.shards = plan.mesh.size(b.bundle.rest);
     b.bundle.elements = round_up(b.bundle.elements, kFlatAlignment * b.bundle.shards);
   }
   return bundles;

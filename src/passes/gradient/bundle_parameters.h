@@ -15,7 +15,6 @@ struct BundlePlan {
   int64_t decayed = 0;        // leading elements that weight decay applies to
   AxisIds pending;            // axes over which the gradient is still to be summed
   AxisIds split;              // axes that split the parameters in use
-  AxisIds rest;               // axes over which states at rest are sharded; empty: none
   std::string joined;         // the stages that hold copies, as in StateSpec
   bool replica = false;
 

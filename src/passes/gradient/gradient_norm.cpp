@@ -70,7 +70,7 @@ void sum_copies(const TrainedBundle& bundle) {
 // The axes over which the gradient at rest is in pieces.
 AxisIds pieces_of(const BundlePlan& bundle) {
   AxisIds axes = bundle.split;
-  axes.insert(axes.end(), bundle.rest.begin(), bundle.rest.end());
+  axes.insert(axes.end(), bundle.bundle.rest.begin(), bundle.bundle.rest.end());
   std::sort(axes.begin(), axes.end());
   return axes;
 }

@@ -52,7 +52,7 @@ class BundleShards {
   }
 
  private:
-  std::string rest_axes() const { return plan_.mesh.word(bundle_.rest); }
+  std::string rest_axes() const { return plan_.mesh.word(bundle_.bundle.rest); }
 
   ValueId emit_one(OpKind op, std::vector<ValueId> operands, Attributes attributes, Phase phase,
                    std::string_view what) {
@@ -93,7 +93,7 @@ class BundleShards {
   // The axes over which the gradient is still to be summed after it is scattered.
   AxisIds pending_after_scatter() const {
     AxisIds rest = bundle_.pending;
-    for (const int axis : bundle_.rest)
+    for (const int axis : bundle_.bundle.rest)
       TESSERA_CHECK(std::erase(rest, axis) == 1, "{}: its gradient is not pending on {}",
                     bundle_.bundle.name, plan_.mesh.word({axis}));
     return rest;

@@ -20,7 +20,7 @@ class BundleUpdate {
         graph_(block_class.graph),
         options_(options),
         optimizer_(*find_optimizer(options.op)),
-        axes_(plan.mesh.word(bundle.rest)),
+        axes_(plan.mesh.word(bundle.bundle.rest)),
         bundle_(bundle),
         has_master_(bundle.kept != bundle.dtype) {}
 
