@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/manifest.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 #include "checkpoint/run_identity.h"
-#include "files/bounded_json.h"
 #include "files/digest.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
 
 // Behind these bytes stand the digest and then what it covers.
 constexpr std::string_view kHead = R"({"format":"tessera-checkpoint-2","digest":")";
@@ -26,22 +21,22 @@ std::string digest_of(std::string_view text) {
   return digest.text();
 }
 
-OrderedJson json_of(const StoredPiece& piece) {
-  OrderedJson json{{"name", piece.name},
-                   {"dtype", name(piece.dtype)},
-                   {"shape", piece.shape},
-                   {"first", piece.piece.first},
-                   {"count", piece.piece.count}};
+Json json_of(const StoredPiece& piece) {
+  Json json{{"name", piece.name},
+            {"dtype", name(piece.dtype)},
+            {"shape", piece.shape},
+            {"first", piece.piece.first},
+            {"count", piece.piece.count}};
   if (piece.piece.elements() != elements_of(piece.piece.count))
-    json["elements"] = {piece.piece.begin, piece.piece.end};
+    json["elements"] = Json::array({piece.piece.begin, piece.piece.end});
   json["digest"] = piece.digest;
   return json;
 }
 
-OrderedJson json_of(const std::vector<StoredFile>& files) {
-  OrderedJson list = OrderedJson::array();
+Json json_of(const std::vector<StoredFile>& files) {
+  Json list = Json::array();
   for (const StoredFile& file : files) {
-    OrderedJson tensors = OrderedJson::array();
+    Json tensors = Json::array();
     for (const StoredPiece& piece : file.pieces) tensors.push_back(json_of(piece));
     list.push_back({{"name", file.name},
                     {"bytes", file.bytes},
@@ -57,28 +52,30 @@ struct Unfit {
 };
 
 const Json& field(const Json& json, const char* key) {
-  if (!json.is_object() || !json.contains(key)) throw Unfit{fmt::format("has no {}", key)};
-  return json[key];
+  const Json* found = json.find(key);
+  if (!found) throw Unfit{fmt::format("has no {}", key)};
+  return *found;
 }
 
 std::string text_field(const Json& json, const char* key) {
   const Json& value = field(json, key);
-  if (!value.is_string()) throw Unfit{fmt::format("has a {} that is not text", key)};
-  return value.get<std::string>();
+  if (!value.text()) throw Unfit{fmt::format("has a {} that is not text", key)};
+  return *value.text();
 }
 
 int64_t number_of(const Json& value, const char* key) {
-  if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t{INT64_MAX})
+  const int64_t number = value.integer().value_or(-1);
+  if (number < 0)
     throw Unfit{fmt::format("has a {} that is not a whole number of at least 0", key)};
-  return value.get<int64_t>();
+  return number;
 }
 
 int64_t number_field(const Json& json, const char* key) { return number_of(field(json, key), key); }
 
-const Json& list_field(const Json& json, const char* key) {
+std::span<const Json> list_field(const Json& json, const char* key) {
   const Json& value = field(json, key);
   if (!value.is_array()) throw Unfit{fmt::format("has a {} that is not a list", key)};
-  return value;
+  return value.items();
 }
 
 std::vector<int64_t> numbers_field(const Json& json, const char* key) {
@@ -97,7 +94,7 @@ StoredPiece read_piece(const Json& json) {
   piece.piece.count = numbers_field(json, "count");
   piece.digest = text_field(json, "digest");
   std::string wrong;
-  if (json.contains("elements")) {
+  if (json.find("elements")) {
     const std::vector<int64_t> elements = numbers_field(json, "elements");
     if (elements.size() != 2) throw Unfit{fmt::format("has no begin and end for {}", piece.name)};
     piece.piece.begin = elements[0];
@@ -113,7 +110,7 @@ StoredPiece read_piece(const Json& json) {
   return piece;
 }
 
-std::vector<StoredFile> read_files(const Json& list) {
+std::vector<StoredFile> read_files(std::span<const Json> list) {
   std::vector<StoredFile> files;
   for (const Json& json : list) {
     StoredFile file{.name = text_field(json, "name"),
@@ -138,7 +135,7 @@ Manifest read_manifest(std::string_view text) {
   if (const std::string found = digest_of(covered); found != digest)
     throw Unfit{fmt::format("is corrupt: its bytes give digest {}, not {}", found, digest)};
   Json json;
-  const std::string wrong = parse_bounded_json(text, kMaxDepth, json);
+  const std::string wrong = parse_json(text, kMaxDepth, json);
   if (!wrong.empty()) throw Unfit{wrong};
   Manifest manifest{.facts = {.position = {.step = number_field(json, "step"),
                                            .next_sample = number_field(json, "next_sample"),
@@ -148,7 +145,7 @@ Manifest read_manifest(std::string_view text) {
                               .config_toml = text_field(json, "config")},
                     .files = read_files(list_field(json, "files"))};
   // Those of imports, conversions and earlier versions have none.
-  if (json.contains("run")) manifest.facts.run = text_field(json, "run");
+  if (json.find("run")) manifest.facts.run = text_field(json, "run");
   if (!manifest.facts.run.empty() && !is_run_id(manifest.facts.run))
     throw Unfit{"has a run that is not 16 hexadecimal digits"};
   // A rank may own nothing, but not all of them.
@@ -172,12 +169,12 @@ std::string saved_on(const CheckpointFacts& facts) {
 
 std::string to_text(const Manifest& manifest) {
   const CheckpointFacts& facts = manifest.facts;
-  OrderedJson json{{"step", facts.position.step},
-                   {"next_sample", facts.position.next_sample},
-                   {"tokens", facts.position.tokens},
-                   {"seed", facts.seed},
-                   {"mesh", facts.mesh},
-                   {"config", facts.config_toml}};
+  Json json{{"step", facts.position.step},
+            {"next_sample", facts.position.next_sample},
+            {"tokens", facts.position.tokens},
+            {"seed", facts.seed},
+            {"mesh", facts.mesh},
+            {"config", facts.config_toml}};
   if (!facts.run.empty()) json["run"] = facts.run;
   json["files"] = json_of(manifest.files);
   const std::string covered = "\"," + json.dump().substr(1) + "\n";
@@ -197,7 +194,7 @@ std::string to_text(const std::vector<StoredFile>& files) { return json_of(files
 
 std::vector<StoredFile> parse_files(std::string_view text) {
   try {
-    return read_files(Json::parse(text));
+    return read_files(parse_json(text).items());
   } catch (const Unfit& unfit) {
     check_failed("files of a rank", __FILE__, __LINE__, unfit.what);
   }

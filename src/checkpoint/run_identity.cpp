@@ -2,7 +2,6 @@
 #include "checkpoint/run_identity.h"
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "files/atomic_file.h"
 #include "files/errno_text.h"
+#include "files/json.h"
 #include "files/storage_error.h"
 
 namespace tessera {
@@ -57,23 +57,21 @@ std::optional<RunIdentity> read_run_identity(const std::filesystem::path& out) {
   const std::filesystem::path path = out / kRunFileName;
   const std::optional<std::string> text = read_small_file(path);
   if (!text) return std::nullopt;
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(*text);
   const auto unfit = [&] {
     return user_error("{} does not name a run", path.string())
         .help("remove it, and go on with --resume: the run then gets a new id");
   };
-  if (!json.is_object() || !json.contains("run") || !json["run"].is_string()) throw unfit();
-  RunIdentity identity{.id = json["run"].get<std::string>()};
-  if (!is_run_id(identity.id)) throw unfit();
-  if (json.contains("adopted_step")) {
-    if (!json["adopted_step"].is_number_integer()) throw unfit();
-    identity.adopted_step = json["adopted_step"].get<int64_t>();
-  }
+  const Json *run = json.find("run"), *adopted = json.find("adopted_step");
+  if (!run || !run->text() || !is_run_id(*run->text())) throw unfit();
+  RunIdentity identity{.id = *run->text()};
+  if (adopted && !adopted->integer()) throw unfit();
+  if (adopted) identity.adopted_step = adopted->integer();
   return identity;
 }
 
 void write_run_identity(const std::filesystem::path& out, const RunIdentity& identity) {
-  nlohmann::ordered_json json{{"run", identity.id}};
+  Json json{{"run", identity.id}};
   if (identity.adopted_step) json["adopted_step"] = *identity.adopted_step;
   write_file_atomically(out / kRunFileName, json.dump() + "\n");
 }

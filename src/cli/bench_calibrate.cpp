@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench calibrate: measures this machine into a cluster file.
-#include <nlohmann/json.hpp>
-
 #include <memory>
 
 #include "cli/commands.h"
@@ -10,6 +8,7 @@
 #include "core/error.h"
 #include "exec/device_executor.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 #include "measure/calibrate.h"
 
 namespace tessera {
@@ -50,15 +49,14 @@ void run(const BenchCalibrate& command) {
   const Device& device = cluster.device;
   const double peak = device.peak(gpu ? Arithmetic::Bf16 : Arithmetic::Fp32);
   if (command.json)
-    fmt::print("{}\n", nlohmann::json{{"file", out.string()},
-                                      {"device", device.name},
-                                      {"cores", device.cores},
-                                      {"peak_flops_per_second", peak},
-                                      {"memory_bytes_per_second", device.memory_bandwidth.value},
-                                      {"launch_seconds", device.launch_seconds.value},
-                                      {"kernel_points", points},
-                                      {"collective_tables", cluster.collectives.size()}}
-                           .dump());
+    print_json({{"file", out.string()},
+                {"device", device.name},
+                {"cores", device.cores},
+                {"peak_flops_per_second", peak},
+                {"memory_bytes_per_second", device.memory_bandwidth.value},
+                {"launch_seconds", device.launch_seconds.value},
+                {"kernel_points", points},
+                {"collective_tables", cluster.collectives.size()}});
   else
     fmt::print(
         "{}\n{:.1f} GFLOP/s{}, {:.1f} GB/s, {:.2f} us between kernels\n{} sizes of kernels, {} "

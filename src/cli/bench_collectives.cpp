@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench collectives: time and bandwidth of each collective, in the table of nccl-tests,
 // beside the machine's copy bandwidth.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_process.h"
 #include "core/byte_size.h"
+#include "files/json.h"
 #include "measure/collective_bench.h"
 
 namespace tessera {
@@ -98,11 +97,11 @@ struct Report {
   double copy_bytes_per_second = 0;
 };
 
-nlohmann::json to_json(const Report& report) {
-  nlohmann::json json{{"backend", report.backend},
-                      {"ranks", report.ranks},
-                      {"copy_bytes_per_second", report.copy_bytes_per_second},
-                      {"copy_threads", report.copy_threads}};
+Json to_json(const Report& report) {
+  Json json{{"backend", report.backend},
+            {"ranks", report.ranks},
+            {"copy_bytes_per_second", report.copy_bytes_per_second},
+            {"copy_threads", report.copy_threads}};
   for (const CollectiveTiming& timing : report.timings)
     json["results"].push_back({{"collective", name(timing.kind)},
                                {"bytes", timing.bytes},
@@ -142,7 +141,7 @@ void show(const BenchCollectives& command, Report report) {
   report.copy_threads = std::min(report.ranks, cores);
   report.copy_bytes_per_second = copy_bytes_per_second(report.copy_threads);
   if (command.json)
-    fmt::print("{}\n", to_json(report).dump());
+    print_json(to_json(report));
   else
     print_table(report);
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench step: a training step's seconds beside the least it could take.
-#include <nlohmann/json.hpp>
-
 #include <cstdio>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "core/short_text.h"
+#include "files/json.h"
 #include "measure/step_bench.h"
 
 namespace tessera {
@@ -53,27 +52,26 @@ std::string rate(double flops, double seconds) {
   return seconds > 0 ? fmt::format("{:.1f}", flops / seconds / 1e9) : "-";
 }
 
-nlohmann::json to_json(const BenchCommand& command, const Config& config,
-                       const StepBenchResult& result) {
-  nlohmann::json json{{"model", preset_name(config)},
-                      {"batch", config.train.batch},
-                      {"seq", config.train.seq},
-                      {"microbatches", config.train.microbatches},
-                      {"precision", config.train.precision},
-                      {"threads", result.threads},
-                      {"step_seconds", result.step_seconds},
-                      {"floor_seconds", result.floor_seconds},
-                      {"floor_ratio", result.floor_ratio},
-                      {"tokens_per_second", result.tokens_per_second},
-                      {"mfu", result.mfu},
-                      {"hfu", result.hfu},
-                      {"peak_flops_per_second", result.peak_flops_per_second},
-                      {"peak_bytes", result.peak_bytes},
-                      {"resident_bytes", result.resident_bytes},
-                      {"device_bytes", result.device_bytes},
-                      {"first_step_seconds", result.first_step_seconds},
-                      {"all_step_seconds", result.all_step_seconds},
-                      {"loss", result.loss}};
+Json to_json(const BenchCommand& command, const Config& config, const StepBenchResult& result) {
+  Json json{{"model", preset_name(config)},
+            {"batch", config.train.batch},
+            {"seq", config.train.seq},
+            {"microbatches", config.train.microbatches},
+            {"precision", config.train.precision},
+            {"threads", result.threads},
+            {"step_seconds", result.step_seconds},
+            {"floor_seconds", result.floor_seconds},
+            {"floor_ratio", result.floor_ratio},
+            {"tokens_per_second", result.tokens_per_second},
+            {"mfu", result.mfu},
+            {"hfu", result.hfu},
+            {"peak_flops_per_second", result.peak_flops_per_second},
+            {"peak_bytes", result.peak_bytes},
+            {"resident_bytes", result.resident_bytes},
+            {"device_bytes", result.device_bytes},
+            {"first_step_seconds", result.first_step_seconds},
+            {"all_step_seconds", result.all_step_seconds},
+            {"loss", result.loss}};
   for (const FloorRate& each : result.floor) {
     const MatmulShape& shape = each.matmul.shape;
     json["floor"].push_back({{"name", each.matmul.name},
@@ -153,7 +151,7 @@ void run(const BenchCommand& command) {
                .profile_by_shape = command.by_shape,
                .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }});
   if (command.run.json) {
-    fmt::print("{}\n", to_json(command, config, result).dump());
+    print_json(to_json(command, config, result));
     return;
   }
   print_result(config, result);

@@ -3,8 +3,6 @@
 // alone.
 #include "cli/bench_gpu_matmul.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -14,6 +12,7 @@
 #include "config/model_of_config.h"
 #include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
+#include "files/json.h"
 #include "measure/step_bench.h"
 
 namespace tessera {
@@ -61,7 +60,7 @@ StepBenchResult wide_mlp(const RunOptions& run) {
 }
 
 void print_json(const std::string& gpu, const std::vector<Row>& rows, const StepBenchResult* wide) {
-  nlohmann::json json{{"gpu", gpu}, {"results", nlohmann::json::array()}};
+  Json json{{"gpu", gpu}, {"results", Json::array()}};
   for (const Row& row : rows)
     json["results"].push_back({{"name", row.matmul.name},
                                {"m", row.matmul.shape.m},
@@ -76,7 +75,7 @@ void print_json(const std::string& gpu, const std::vector<Row>& rows, const Step
     json["wide_mlp"] = {{"step_seconds", wide->step_seconds},
                         {"mfu", wide->mfu},
                         {"peak_flops_per_second", wide->peak_flops_per_second}};
-  fmt::print("{}\n", json.dump());
+  print_json(json);
 }
 
 void print_table(const std::string& gpu, const std::vector<Row>& rows) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench kernels: every kernel of a training step by itself, beside the least it could take.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <memory>
 
@@ -13,6 +11,7 @@
 #include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
 #include "exec/kernel_times.h"
+#include "files/json.h"
 #include "models/build_model.h"
 #include "program/buffer_types.h"
 
@@ -52,10 +51,10 @@ struct Rates {
   }
 };
 
-nlohmann::json to_json(const std::vector<KernelTime>& times, const Rates& rates) {
-  nlohmann::json json{{"copy_bytes_per_second", rates.bytes_per_second},
-                      {"matmul_flops_per_second", rates.flops_per_second},
-                      {"kernels", nlohmann::json::array()}};
+Json to_json(const std::vector<KernelTime>& times, const Rates& rates) {
+  Json json{{"copy_bytes_per_second", rates.bytes_per_second},
+            {"matmul_flops_per_second", rates.flops_per_second},
+            {"kernels", Json::array()}};
   for (const KernelTime& each : times)
     json["kernels"].push_back({{"op", name(each.op)},
                                {"shape", shape_text(each.operands)},
@@ -115,7 +114,7 @@ void run(const BenchKernels& command) {
   std::ranges::stable_sort(times, std::greater{},
                            [](const KernelTime& each) { return each.calls * each.seconds; });
   if (command.run.json)
-    fmt::print("{}\n", to_json(times, rates).dump());
+    print_json(to_json(times, rates));
   else
     print_table(times, rates);
 }

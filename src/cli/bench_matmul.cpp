@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench matmul: our matrix product beside OpenBLAS's, as shares of the cores' peak.
-#include <nlohmann/json.hpp>
-
 #include <memory>
 
 #include "cli/bench_gpu_matmul.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "config/model_of_config.h"
+#include "files/json.h"
 #include "measure/matmul_bench.h"
 
 namespace tessera {
@@ -45,28 +44,28 @@ double rate(const MatmulBenchRow& row, double seconds) {
   return seconds > 0 ? row.matmul.shape.flops() / seconds : 0;
 }
 
-nlohmann::json to_json(const Config& config, int threads, const MatmulBenchResult& result) {
-  nlohmann::json json{{"model", preset_name(config)},
-                      {"batch", config.train.batch},
-                      {"seq", config.train.seq},
-                      {"threads", threads},
-                      {"peak_flops_per_second", result.peak_flops_per_second},
-                      {"results", nlohmann::json::array()}};
+Json to_json(const Config& config, int threads, const MatmulBenchResult& result) {
+  Json json{{"model", preset_name(config)},
+            {"batch", config.train.batch},
+            {"seq", config.train.seq},
+            {"threads", threads},
+            {"peak_flops_per_second", result.peak_flops_per_second},
+            {"results", Json::array()}};
   for (const MatmulBenchRow& row : result.rows) {
     const MatmulShape& shape = row.matmul.shape;
-    nlohmann::json one{{"name", row.matmul.name},
-                       {"m", shape.m},
-                       {"n", shape.n},
-                       {"k", shape.k},
-                       {"a_transposed", shape.a_transposed},
-                       {"b_transposed", shape.b_transposed},
-                       {"dtype", name(row.dtype)},
-                       {"seconds", row.own_seconds},
-                       {"flops_per_second", rate(row, row.own_seconds)},
-                       {"peak_share", row.own_peak_share},
-                       {"openblas_seconds", nullptr},
-                       {"openblas_flops_per_second", nullptr},
-                       {"openblas_peak_share", nullptr}};
+    Json one{{"name", row.matmul.name},
+             {"m", shape.m},
+             {"n", shape.n},
+             {"k", shape.k},
+             {"a_transposed", shape.a_transposed},
+             {"b_transposed", shape.b_transposed},
+             {"dtype", name(row.dtype)},
+             {"seconds", row.own_seconds},
+             {"flops_per_second", rate(row, row.own_seconds)},
+             {"peak_share", row.own_peak_share},
+             {"openblas_seconds", nullptr},
+             {"openblas_flops_per_second", nullptr},
+             {"openblas_peak_share", nullptr}};
     if (row.openblas_seconds > 0) {
       one["openblas_seconds"] = row.openblas_seconds;
       one["openblas_flops_per_second"] = rate(row, row.openblas_seconds);
@@ -129,7 +128,7 @@ void run(const BenchMatmul& command) {
   }
   const MatmulBenchResult result = bench_matmul(options);
   if (command.run.json)
-    fmt::print("{}\n", to_json(config, options.threads, result).dump());
+    print_json(to_json(config, options.threads, result));
   else
     print_table(options.threads, result);
 }

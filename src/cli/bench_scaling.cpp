@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench scaling: measured against ideal speed-up of a training step over meshes.
-#include <nlohmann/json.hpp>
-
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "config/plan_of_config.h"
 #include "core/short_text.h"
+#include "files/json.h"
 #include "measure/scaling_bench.h"
 #include "mesh/plan.h"
 
@@ -56,14 +55,14 @@ int zero_on(Config config, const Mesh& mesh) {
   return mesh.num_ranks() == 1 ? 0 : zero_of_config(config);
 }
 
-nlohmann::json to_json(const Config& config, const ScalingResult& result) {
-  nlohmann::json json{{"model", preset_name(config)},
-                      {"batch", config.train.batch},
-                      {"seq", config.train.seq},
-                      {"microbatches", config.train.microbatches},
-                      {"precision", config.train.precision},
-                      {"threads", result.threads},
-                      {"tokens", result.tokens}};
+Json to_json(const Config& config, const ScalingResult& result) {
+  Json json{{"model", preset_name(config)},
+            {"batch", config.train.batch},
+            {"seq", config.train.seq},
+            {"microbatches", config.train.microbatches},
+            {"precision", config.train.precision},
+            {"threads", result.threads},
+            {"tokens", result.tokens}};
   for (const ScalingRow& row : result.rows)
     json["results"].push_back({{"mesh", to_string(row.mesh)},
                                {"ranks", row.ranks()},
@@ -101,7 +100,7 @@ void run(const BenchScaling& command) {
          fmt::print(stderr, "{}\n", text);
        }});
   if (command.run.json)
-    fmt::print("{}\n", to_json(config, result).dump());
+    print_json(to_json(config, result));
   else
     print_table(config, result);
 }

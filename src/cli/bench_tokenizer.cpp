@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera bench tokenizer: megabytes of text per second that one core turns into tokens, and back.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -10,6 +8,7 @@
 #include "cli/run_options.h"
 #include "core/error.h"
 #include "core/statistics.h"
+#include "files/json.h"
 #include "files/mapped_file.h"
 #include "system/seconds_since.h"
 #include "tokenizer/encoder.h"
@@ -61,13 +60,13 @@ void run(const BenchTokenizer& command) {
   };
   const double per_token = static_cast<double>(text.size()) / static_cast<double>(ids.size());
   if (command.json) {
-    const nlohmann::json json{{"bytes", text.size()},
-                              {"tokens", ids.size()},
-                              {"bytes_per_token", per_token},
-                              {"first_bytes_per_second", rate(first)},
-                              {"later_bytes_per_second", rate(later)},
-                              {"decode_bytes_per_second", rate(back)}};
-    fmt::print("{}\n", json.dump());
+    const Json json{{"bytes", text.size()},
+                    {"tokens", ids.size()},
+                    {"bytes_per_token", per_token},
+                    {"first_bytes_per_second", rate(first)},
+                    {"later_bytes_per_second", rate(later)},
+                    {"decode_bytes_per_second", rate(back)}};
+    print_json(json);
     return;
   }
   fmt::print("{} bytes, {} tokens, {:.2f} bytes a token\n", text.size(), ids.size(), per_token);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera checkpoint: what a run has saved: listed, verified, shown, converted.
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -11,6 +10,7 @@
 #include "cli/run_options.h"
 #include "config/model_of_config.h"
 #include "core/short_text.h"
+#include "files/json.h"
 #include "inference/find_checkpoint.h"
 #include "inference/stored_model.h"
 #include "models/model_size.h"
@@ -71,8 +71,8 @@ std::vector<Listed> list(const std::string& from, bool bytes) {
   return all;
 }
 
-nlohmann::json json_of(const Listed& listed) {
-  nlohmann::json json{{"path", listed.folder.path.string()}, {"problem", listed.problem}};
+Json json_of(const Listed& listed) {
+  Json json{{"path", listed.folder.path.string()}, {"problem", listed.problem}};
   if (!listed.checkpoint) return json;
   const CheckpointFacts& facts = listed.checkpoint->facts();
   json["step"] = facts.position.step;
@@ -86,9 +86,9 @@ nlohmann::json json_of(const Listed& listed) {
 
 void print(const std::vector<Listed>& all, bool bytes, bool json) {
   if (json) {
-    nlohmann::json results = nlohmann::json::array();
+    Json results = Json::array();
     for (const Listed& listed : all) results.push_back(json_of(listed));
-    fmt::print("{}\n", nlohmann::json{{"results", results}}.dump());
+    print_json({{"results", results}});
     return;
   }
   for (const Listed& listed : all) {
@@ -118,7 +118,7 @@ void run_show(const CheckpointCommand& command) {
   const Config config = config_of(checkpoint);
   const ModelConfig model = model_of_config(config);
   if (command.json) {
-    nlohmann::json json = json_of({{0, checkpoint.path()}, {}, {}});
+    Json json = json_of({{0, checkpoint.path()}, {}, {}});
     json["step"] = facts.position.step;
     json["model"] = preset_name(config);
     json["family"] = name(model.family);
@@ -128,7 +128,7 @@ void run_show(const CheckpointCommand& command) {
     for (const auto& [name, tensor] : checkpoint.tensors())
       json["results"].push_back(
           {{"name", name}, {"dtype", tessera::name(tensor.dtype)}, {"shape", tensor.shape}});
-    fmt::print("{}\n", json.dump());
+    print_json(json);
     return;
   }
   fmt::print("{}\nmodel {}: {}, {:.2f}M parameters\n", checkpoint.path().string(),
@@ -155,10 +155,10 @@ void run_convert(const CheckpointCommand& command) {
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const auto written = convert_checkpoint(checkpoint, command.to, options);
   if (command.json) {
-    const nlohmann::json json{{"checkpoint", checkpoint.path().string()},
-                              {"step", checkpoint.facts().position.step},
-                              {"out", written.string()}};
-    fmt::print("{}\n", json.dump());
+    const Json json{{"checkpoint", checkpoint.path().string()},
+                    {"step", checkpoint.facts().position.step},
+                    {"out", written.string()}};
+    print_json(json);
     return;
   }
   fmt::print("{}\n", written.string());

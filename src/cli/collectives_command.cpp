@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera collectives: what each collective does to a small tensor, before and after.
-#include <nlohmann/json.hpp>
-
 #include <memory>
 #include <numeric>
 #include <string>
@@ -11,6 +9,7 @@
 #include "cli/run_options.h"
 #include "comm/communicator.h"
 #include "comm/local/run_ranks.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
@@ -151,16 +150,15 @@ void print_all(const Rows& before, const std::vector<Shown>& shown) {
   }
 }
 
-nlohmann::json to_json(const CollectivesCommand& command, const Rows& before,
-                       const std::vector<Shown>& shown) {
-  nlohmann::json json{
-      {"ranks", command.ranks}, {"reduction", command.reduction}, {"before", before}};
+Json to_json(const CollectivesCommand& command, const Rows& before,
+             const std::vector<Shown>& shown) {
+  Json json{{"ranks", command.ranks}, {"reduction", command.reduction}, {"before", before}};
   for (size_t i = 0; i < shown.size(); ++i) {
-    nlohmann::json after;
+    Json after;
     for (const std::vector<float>& numbers : shown[i].after) {
-      nlohmann::json row = nlohmann::json::array();
+      Json row = Json::array();
       for (const float number : numbers)
-        row.push_back(number == kUntouched ? nlohmann::json() : nlohmann::json(number));
+        row.push_back(number == kUntouched ? Json() : Json(number));
       after.push_back(row);
     }
     json["collectives"].push_back(
@@ -174,7 +172,7 @@ void run(const CollectivesCommand& command) {
   const std::vector<Shown> shown =
       show_all(command.ranks, *reduction_from_name(command.reduction), before);
   if (command.json)
-    fmt::print("{}\n", to_json(command, before, shown).dump());
+    print_json(to_json(command, before, shown));
   else
     print_all(before, shown);
 }

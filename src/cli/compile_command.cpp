@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera compile: what the compiler makes of a model, without running it: passes, IR, Program, and
 // where the bytes go.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -16,6 +14,7 @@
 #include "core/byte_size.h"
 #include "core/short_text.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 #include "files/make_folder.h"
 #include "ir/printer.h"
 #include "measure/compile_step.h"
@@ -71,11 +70,10 @@ void check_dump_name(const CompileCommand& command, const PassPipeline& pipeline
       .help("see tessera compile --print-pipeline");
 }
 
-nlohmann::json bytes_json(const Program& program) {
-  nlohmann::json json;
+Json bytes_json(const Program& program) {
+  Json json;
   for (int kind = 0; kind < kNumBufferKinds; ++kind)
-    json[std::string(name(static_cast<BufferKind>(kind)))] =
-        program.bytes_by_kind[static_cast<size_t>(kind)];
+    json[name(static_cast<BufferKind>(kind))] = program.bytes_by_kind[static_cast<size_t>(kind)];
   return json;
 }
 
@@ -91,8 +89,8 @@ void print_collectives(const Program& program) {
                row.axes, row.calls, short_bytes(row.bytes), row.hidden);
 }
 
-nlohmann::json collectives_json(const Program& program) {
-  nlohmann::json json = nlohmann::json::array();
+Json collectives_json(const Program& program) {
+  Json json = Json::array();
   for (const CollectiveRow& row : collective_table(program, program.script("train_step")))
     json.push_back({{"routine", name(row.routine)},
                     {"op", name(row.op)},
@@ -189,14 +187,14 @@ void print_fits(const std::vector<FamilyMember>& members, const Mesh& mesh, int6
   fmt::print("the largest that fits: {}\n", largest ? largest->preset : "none");
 }
 
-nlohmann::json to_json(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
-  nlohmann::json passes = nlohmann::json::array();
+Json to_json(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
+  Json passes = Json::array();
   for (const PassReport& pass : compiled.passes) {
-    nlohmann::json counts = nlohmann::json::object();
+    Json counts = Json::object();
     for (const auto& [what, count] : pass.counts) counts[what] = count;
     passes.push_back({{"name", pass.name}, {"seconds", pass.seconds}, {"counts", counts}});
   }
-  nlohmann::json json{{"passes", passes}, {"parameters", parameters}};
+  Json json{{"passes", passes}, {"parameters", parameters}};
   if (!compiled.programs.empty()) {
     const Program& program = largest_of(compiled);
     json["bytes"] = bytes_json(program);
@@ -217,12 +215,12 @@ nlohmann::json to_json(const Compiled& compiled, int64_t parameters, int64_t sna
 }
 
 void print_pipeline(const PassPipeline& pipeline, bool as_json) {
-  nlohmann::json passes = nlohmann::json::array();
+  Json passes = Json::array();
   for (const Pass& pass : pipeline.passes()) {
     if (!as_json) fmt::print("{:<{}} {}\n", pass.name, kPassWidth, pass.summary);
     passes.push_back({{"name", pass.name}, {"summary", pass.summary}});
   }
-  if (as_json) fmt::print("{}\n", nlohmann::json{{"passes", passes}}.dump());
+  if (as_json) print_json({{"passes", passes}});
 }
 
 void run(const CompileCommand& command) {
@@ -247,11 +245,11 @@ void run(const CompileCommand& command) {
   const int64_t snapshot = snapshot_bytes_of_rank(config, compiled.programs);
   const int64_t parameters = parameter_count(model);
   if (command.run.json) {
-    nlohmann::json json = to_json(compiled, parameters, snapshot);
+    Json json = to_json(compiled, parameters, snapshot);
     if (memory > 0)
       for (const FamilyMember& member : family_members(config))
         if (member.fits(memory)) json["largest_that_fits"] = member.preset;
-    fmt::print("{}\n", json.dump());
+    print_json(json);
     return;
   }
   if (command.program)

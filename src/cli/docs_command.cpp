@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera docs: the generated pages (docs/ops.md, docs/passes.md, docs/config.md), from the
 // declarations themselves, and the template of a cluster file.
-#include <nlohmann/json.hpp>
-
 #include <memory>
 #include <string>
 
@@ -10,6 +8,7 @@
 #include "cli/run_options.h"
 #include "compiler/training_pipeline.h"
 #include "config/config.h"
+#include "files/json.h"
 #include "ir/op_def.h"
 #include "ir/phase.h"
 #include "models/model_field.h"
@@ -138,7 +137,7 @@ void add_docs_command(Command app) {
     add_json_flag(command, *json);
     command.on_run([=] {
       if (*json)
-        fmt::print("{}\n", nlohmann::json{{"page", page}, {format, text()}}.dump());
+        print_json({{"page", page}, {format, text()}});
       else
         fmt::print("{}", text());
     });

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera evaluate: the loss of a stored model on given tokens and labels.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "config/model_of_config.h"
 #include "data/json_samples.h"
 #include "data/training_data.h"
+#include "files/json.h"
 #include "inference/evaluate_model.h"
 #include "inference/stored_model.h"
 #include "inference/text_samples.h"
@@ -60,23 +59,23 @@ void print(const EvaluateCommand& command, const Config& config, const Evaluatio
                                           static_cast<double>(bytes)
                                     : 0;
   if (command.run.json) {
-    nlohmann::json json{{"model", command.from},
-                        {"data", command.data},
-                        {"mesh", to_string(Mesh(config.mesh))},
-                        {"precision", config.train.precision},
-                        {"seq", config.train.seq},
-                        {"samples", evaluation.samples},
-                        {"labels", evaluation.labels},
-                        {"loss", evaluation.loss},
-                        {"perplexity", std::exp(evaluation.loss)},
-                        {"seconds", evaluation.seconds},
-                        {"planned_bytes", evaluation.planned_bytes}};
+    Json json{{"model", command.from},
+              {"data", command.data},
+              {"mesh", to_string(Mesh(config.mesh))},
+              {"precision", config.train.precision},
+              {"seq", config.train.seq},
+              {"samples", evaluation.samples},
+              {"labels", evaluation.labels},
+              {"loss", evaluation.loss},
+              {"perplexity", std::exp(evaluation.loss)},
+              {"seconds", evaluation.seconds},
+              {"planned_bytes", evaluation.planned_bytes}};
     if (bytes > 0) {
       json["bytes"] = bytes;
       json["loss_per_byte"] = per_byte;
       json["bits_per_byte"] = per_byte / std::numbers::ln2;
     }
-    fmt::print("{}\n", json.dump());
+    print_json(json);
     return;
   }
   fmt::print("loss {:.6f}, perplexity {:.4f}: {} labels in {} sample{} of {}, {}, {:.1f} s\n",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera export: a checkpoint becomes a folder that transformers loads.
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -10,6 +9,7 @@
 #include "config/model_of_config.h"
 #include "core/byte_size.h"
 #include "core/short_text.h"
+#include "files/json.h"
 #include "huggingface/export_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "inference/find_checkpoint.h"
@@ -44,13 +44,13 @@ void run(const ExportCommand& command) {
        .shard_bytes = parse_byte_size(command.shard_size, "--shard-size " + command.shard_size)});
   const auto copied = beside.copy_to(command.to);
   if (command.json) {
-    const nlohmann::json json{{"checkpoint", checkpoint.path().string()},
-                              {"out", command.to},
-                              {"bytes", summary.bytes},
-                              {"tensors", summary.tensors},
-                              {"files", summary.files},
-                              {"copied", copied}};
-    fmt::print("{}\n", json.dump());
+    const Json json{{"checkpoint", checkpoint.path().string()},
+                    {"out", command.to},
+                    {"bytes", summary.bytes},
+                    {"tensors", summary.tensors},
+                    {"files", summary.files},
+                    {"copied", copied}};
+    print_json(json);
     return;
   }
   fmt::print("{}: {} in {} tensors and {} file{}{}\n", command.to, short_bytes(summary.bytes),

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera generate: text from a checkpoint.
-#include <nlohmann/json.hpp>
-
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "config/model_of_config.h"
 #include "data/token_text.h"
+#include "files/json.h"
 #include "inference/stored_model.h"
 #include "inference/text_generator.h"
 
@@ -62,11 +61,11 @@ void run(const GenerateCommand& command) {
     return true;
   });
   if (command.json) {
-    const nlohmann::json json{{"prompt", command.prompt},
-                              {"text", text},
-                              {"tokens", tokens},
-                              {"step", stored->facts().position.step}};
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    const Json json{{"prompt", command.prompt},
+                    {"text", text},
+                    {"tokens", tokens},
+                    {"step", stored->facts().position.step}};
+    print_json(json);
   } else {
     fmt::print("\n");
   }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera import: a Hugging Face folder becomes a checkpoint.
-#include <nlohmann/json.hpp>
-
 #include <memory>
 
 #include "checkpoint/convert.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "files/json.h"
 #include "huggingface/huggingface_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "models/model_size.h"
@@ -43,10 +42,10 @@ void run(const ImportCommand& command) {
   const auto copied = beside.copy_to(tokenizer_folder(written));
   const int64_t parameters = parameter_count(folder.model());
   if (command.json) {
-    const nlohmann::json json{{"out", written.string()},  {"family", name(folder.model().family)},
-                              {"parameters", parameters}, {"tensors", folder.tensors().size()},
-                              {"float16", folder.half()}, {"copied", copied}};
-    fmt::print("{}\n", json.dump());
+    const Json json{{"out", written.string()},  {"family", name(folder.model().family)},
+                    {"parameters", parameters}, {"tensors", folder.tensors().size()},
+                    {"float16", folder.half()}, {"copied", copied}};
+    print_json(json);
     return;
   }
   fmt::print("{}: {}, {:.2f}M parameters in {} tensors{}\n", written.string(),

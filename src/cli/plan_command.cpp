@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera plan: which mesh, microbatches, recomputation, schedule and zero train a model fastest on
 // a cluster, found in the simulator.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -16,6 +14,7 @@
 #include "config/plan_of_config.h"
 #include "core/short_text.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 #include "planner/search.h"
 #include "planner/why_not.h"
 #include "record/progress.h"
@@ -145,7 +144,7 @@ std::vector<Dropped> dropped_by_reason(const SearchResult& found) {
   return rows;
 }
 
-nlohmann::json to_json(const PlanTask& task, const Trial& trial) {
+Json to_json(const PlanTask& task, const Trial& trial) {
   const Candidate& candidate = trial.candidate;
   const Simulation& simulation = trial.simulation;
   return {{"plan", to_string(candidate)},
@@ -167,20 +166,20 @@ nlohmann::json to_json(const PlanTask& task, const Trial& trial) {
           {"bubble_seconds", simulation.bubble_seconds}};
 }
 
-nlohmann::json to_json(const Config& config, const PlanTask& task, const SearchResult& found) {
-  nlohmann::json json{{"model", preset_name(config)},
-                      {"cluster", task.cluster.name},
-                      {"calibrated", task.cluster.calibrated},
-                      {"ranks", task.ranks},
-                      {"batch", task.batch},
-                      {"seq", task.seq},
-                      {"precision", config.train.precision},
-                      {"simulated", found.ranked.size()},
-                      {"complete", !found.floor_left_seconds},
-                      {"dropped", nlohmann::json::object()},
-                      {"recipe", found.recipe ? to_json(task, *found.recipe) : nlohmann::json()},
-                      {"results", nlohmann::json::array()},
-                      {"why_not", nlohmann::json::array()}};
+Json to_json(const Config& config, const PlanTask& task, const SearchResult& found) {
+  Json json{{"model", preset_name(config)},
+            {"cluster", task.cluster.name},
+            {"calibrated", task.cluster.calibrated},
+            {"ranks", task.ranks},
+            {"batch", task.batch},
+            {"seq", task.seq},
+            {"precision", config.train.precision},
+            {"simulated", found.ranked.size()},
+            {"complete", !found.floor_left_seconds},
+            {"dropped", Json::object()},
+            {"recipe", found.recipe ? to_json(task, *found.recipe) : Json()},
+            {"results", Json::array()},
+            {"why_not", Json::array()}};
   for (const Dropped& row : dropped_by_reason(found)) json["dropped"][row.key] = row.plans;
   for (size_t i = 0; i < std::min(kRankedPlans, found.ranked.size()); ++i)
     json["results"].push_back(to_json(task, found.ranked[i]));
@@ -267,10 +266,10 @@ void run(PlanCommand& command) {
   if (!command.out.empty())
     write_file_atomically(command.out, to_toml(planned_config(config, task, found.ranked.front())));
   if (command.run.json) {
-    nlohmann::json json = to_json(config, task, found);
+    Json json = to_json(config, task, found);
     for (const WhyNot& why : reasons)
       json["why_not"].push_back({{"plan", to_string(why.candidate)}, {"reason", why.reason}});
-    fmt::print("{}\n", json.dump());
+    print_json(json);
     return;
   }
   print_result(config, task, found);

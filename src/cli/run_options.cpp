@@ -77,6 +77,8 @@ void add_step_forms(Command command, RunOptions& options, const std::string& bat
                  "in the backward: none, cheap, attention, block, every or fit");
 }
 
+void print_json(const Json& json) { fmt::print("{}\n", sorted(json).dump()); }
+
 void add_json_flag(Command command, bool& json) {
   command.add_flag("--json", json,
                    "print one JSON object on standard output and nothing else there");

@@ -13,6 +13,8 @@
 
 namespace tessera {
 
+class Json;
+
 struct RunOptions {
   using Keys = std::vector<std::pair<std::string, std::string>>;  // key, value
 
@@ -30,6 +32,7 @@ struct RunOptions {
 };
 
 void add_json_flag(Command command, bool& json);
+void print_json(const Json& json);  // on one line, members by name
 void add_reduction_option(Command command, std::string& reduction);
 // Adds --set, --mesh and --json.
 void add_settings(Command command, RunOptions& options);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera schedule: pipeline schedules drawn as text, SVG and trace, with bubble and peak
 // activations, one or several side by side.
-#include <nlohmann/json.hpp>
 #include <sys/ioctl.h>
 
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "cli/run_options.h"
 #include "core/error.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 #include "record/progress.h"
 #include "schedule/check_schedule.h"
 #include "schedule/schedule_csv.h"
@@ -105,15 +105,15 @@ std::vector<TimedSchedule> make_all(const ScheduleCommand& command) {
   return all;
 }
 
-nlohmann::json to_json(const ScheduleCommand& command, const TimedSchedule& timed) {
-  nlohmann::json json{{"kind", timed.schedule.kind},
-                      {"stages", timed.schedule.ranks},
-                      {"chunks", timed.schedule.chunks},
-                      {"microbatches", timed.schedule.microbatches},
-                      {"costs", command.costs},
-                      {"makespan", timed.timing.makespan},
-                      {"bubble_of_total", timed.timing.bubble_of_total},
-                      {"bubble_of_ideal", timed.timing.bubble_of_ideal}};
+Json to_json(const ScheduleCommand& command, const TimedSchedule& timed) {
+  Json json{{"kind", timed.schedule.kind},
+            {"stages", timed.schedule.ranks},
+            {"chunks", timed.schedule.chunks},
+            {"microbatches", timed.schedule.microbatches},
+            {"costs", command.costs},
+            {"makespan", timed.timing.makespan},
+            {"bubble_of_total", timed.timing.bubble_of_total},
+            {"bubble_of_ideal", timed.timing.bubble_of_ideal}};
   for (const RankTiming& rank : timed.timing.ranks)
     json["ranks"].push_back({{"idle", rank.idle},
                              {"span", rank.span},
@@ -181,9 +181,9 @@ void run(const ScheduleCommand& command) {
   const std::vector<TimedSchedule> all = make_all(command);
   write_files(command, all);
   if (command.json) {
-    nlohmann::json json;
-    for (const TimedSchedule& timed : all) json["schedules"].push_back(to_json(command, timed));
-    fmt::print("{}\n", all.size() == 1 ? json["schedules"][0].dump() : json.dump());
+    Json schedules = Json::array();
+    for (const TimedSchedule& timed : all) schedules.push_back(to_json(command, timed));
+    print_json(all.size() == 1 ? schedules.items()[0] : Json{{"schedules", schedules}});
     return;
   }
   const bool colour = is_terminal(stdout);

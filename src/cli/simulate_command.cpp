@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera simulate: how long a training step would take on a cluster, without running it.
-#include <nlohmann/json.hpp>
-
 #include <charconv>
 #include <memory>
 
@@ -14,6 +12,7 @@
 #include "config/training_options.h"
 #include "core/short_text.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "report/record_simulation.h"
@@ -93,10 +92,10 @@ OtherUtilisation other_utilisation(const RunFacts& facts, const Simulation& simu
           .hfu = simulation.mfu * facts.hardware_flops / model_flops};
 }
 
-nlohmann::json to_json(const Config& config, const Cluster& cluster, const RunFacts& facts,
-                       const Simulation& simulation) {
+Json to_json(const Config& config, const Cluster& cluster, const RunFacts& facts,
+             const Simulation& simulation) {
   const OtherUtilisation other = other_utilisation(facts, simulation);
-  nlohmann::json json{
+  Json json{
       {"model", preset_name(config)},
       {"cluster", cluster.name},
       {"calibrated", cluster.calibrated},
@@ -183,7 +182,7 @@ void run(SimulateCommand& command) {
     write_file_atomically(command.trace, to_trace_json(compiled.programs, simulation));
   if (!command.out.empty()) record_simulation(command.out, config, facts, cluster, simulation);
   if (command.run.json)
-    fmt::print("{}\n", to_json(config, cluster, facts, simulation).dump());
+    print_json(to_json(config, cluster, facts, simulation));
   else
     print_result(command, config, cluster, facts, simulation);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera tokenize: text to token shards that training reads.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "cli/progress_bar.h"
 #include "cli/run_options.h"
 #include "data/tokenize_corpus.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
@@ -44,14 +44,14 @@ void run(TokenizeCommand& command) {
   const TokenizeResult result = tokenize_corpus(options);
   bar.reset();
   if (command.json) {
-    const nlohmann::json json{{"out", command.out},
-                              {"bytes", result.bytes},
-                              {"tokens", result.tokens},
-                              {"shards", result.shards},
-                              {"kept_shards", result.kept_shards},
-                              {"vocabulary", result.vocabulary},
-                              {"document_end", result.document_end}};
-    fmt::print("{}\n", json.dump());
+    const Json json{{"out", command.out},
+                    {"bytes", result.bytes},
+                    {"tokens", result.tokens},
+                    {"shards", result.shards},
+                    {"kept_shards", result.kept_shards},
+                    {"vocabulary", result.vocabulary},
+                    {"document_end", result.document_end}};
+    print_json(json);
     return;
   }
   fmt::print("{} tokens of {} bytes in {} shard{} in {}", result.tokens, result.bytes,

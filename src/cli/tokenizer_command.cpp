@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera tokenizer: what a tokenizer.json holds; text to tokens and back.
-#include <nlohmann/json.hpp>
-
 #include <charconv>
 #include <iostream>
 #include <iterator>
@@ -10,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "core/error.h"
+#include "files/json.h"
 #include "files/mapped_file.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/tokenizer_file.h"
@@ -38,29 +37,29 @@ std::string read_input(const std::string& file) {
 void show(const TokenizerCommand& command) {
   const Tokenizer tokenizer = read_tokenizer(command.tokenizer);
   const TokenizerSpec& spec = tokenizer.spec();
-  nlohmann::json rules = nlohmann::json::array(), added = nlohmann::json::array();
+  std::vector<std::string> rules;
+  Json added = Json::array();
   for (const SplitStep& step : spec.steps)
     if (!step.pattern.empty()) rules.push_back(step.pattern);
   for (const AddedToken& token : spec.added)
     added.push_back({{"id", token.id}, {"text", token.text}});
   const std::optional<int32_t> end = tokenizer.document_end();
   if (command.json) {
-    const nlohmann::json json{{"vocabulary", tokenizer.vocabulary_size()},
-                              {"merges", spec.merges.size()},
-                              {"ignore_merges", spec.ignore_merges},
-                              {"nfc", spec.composes},
-                              {"rules", rules},
-                              {"document_end", end ? nlohmann::json(*end) : nlohmann::json()},
-                              {"results", added}};
-    fmt::print("{}\n", json.dump());
+    const Json json{{"vocabulary", tokenizer.vocabulary_size()},
+                    {"merges", spec.merges.size()},
+                    {"ignore_merges", spec.ignore_merges},
+                    {"nfc", spec.composes},
+                    {"rules", rules},
+                    {"document_end", end},
+                    {"results", added}};
+    print_json(json);
     return;
   }
   fmt::print("vocabulary    {}\n", tokenizer.vocabulary_size());
   fmt::print("merges        {}{}\n", spec.merges.size(),
              spec.ignore_merges ? ", not needed for a word that is a token" : "");
   fmt::print("normal form   {}\n", spec.composes ? "NFC" : "as given");
-  for (const nlohmann::json& rule : rules)
-    fmt::print("split by      {}\n", rule.get<std::string>());
+  for (const std::string& rule : rules) fmt::print("split by      {}\n", rule);
   fmt::print("document end  {}\n",
              end ? fmt::format("{} {}", *end, tokenizer.bytes_of(*end)) : "none");
   for (const AddedToken& token : spec.added)
@@ -76,7 +75,7 @@ void encode(const TokenizerCommand& command) {
   if (command.around)
     ids.insert(ids.end(), tokenizer.spec().behind.begin(), tokenizer.spec().behind.end());
   if (command.json)
-    fmt::print("{}\n", nlohmann::json{{"tokens", ids}}.dump());
+    print_json({{"tokens", ids}});
   else
     fmt::print("{}\n", fmt::join(ids, " "));
 }
@@ -101,8 +100,7 @@ void decode(const TokenizerCommand& command) {
   }
   const std::string bytes = tokenizer.decode(ids);
   if (command.json)  // part of a character becomes U+FFFD
-    fmt::print("{}\n", nlohmann::json{{"text", bytes}}.dump(
-                           -1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json({{"text", bytes}});
   else
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera tokenizer train: a byte-level BPE vocabulary from text.
-#include <nlohmann/json.hpp>
-
 #include <map>
 #include <memory>
 
@@ -10,6 +8,7 @@
 #include "cli/run_options.h"
 #include "core/error.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 #include "tokenizer/bpe_trainer.h"
 #include "tokenizer/tokenizer_writer.h"
 
@@ -69,12 +68,12 @@ void run(const TrainTokenizer& command) {
   write_file_atomically(command.out, to_tokenizer_json(spec));
   const size_t tokens = spec.tokens.size() + spec.added.size();
   if (command.json) {
-    const nlohmann::json json{{"out", command.out},
-                              {"vocabulary", tokens},
-                              {"merges", spec.merges.size()},
-                              {"words", words.size()},
-                              {"bytes", corpus.bytes()}};
-    fmt::print("{}\n", json.dump());
+    const Json json{{"out", command.out},
+                    {"vocabulary", tokens},
+                    {"merges", spec.merges.size()},
+                    {"words", words.size()},
+                    {"bytes", corpus.bytes()}};
+    print_json(json);
     return;
   }
   fmt::print("{}: {} tokens from {} different words in {} bytes\n", command.out, tokens,

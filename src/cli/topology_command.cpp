@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera topology: NUMA nodes, GPUs and network cards of this machine, and the links between them.
-#include <nlohmann/json.hpp>
-
 #include <memory>
 #include <set>
 
@@ -10,6 +8,7 @@
 #include "core/error.h"
 #include "core/short_text.h"
 #include "exec/topology.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
@@ -59,10 +58,8 @@ void print_topology(const Topology& topology) {
   if (!topology.devices.empty()) print_links(topology);
 }
 
-nlohmann::json to_json(const Topology& topology) {
-  nlohmann::json json{{"nodes", nlohmann::json::array()},
-                      {"devices", nlohmann::json::array()},
-                      {"links", nlohmann::json::array()}};
+Json to_json(const Topology& topology) {
+  Json json{{"nodes", Json::array()}, {"devices", Json::array()}, {"links", Json::array()}};
   for (const NumaNode& node : topology.nodes)
     json["nodes"].push_back({{"node", node.number},
                              {"cpus", node.cpus},
@@ -75,7 +72,7 @@ nlohmann::json to_json(const Topology& topology) {
                                {"address", device.address},
                                {"node", device.node}});
   for (const auto& row : topology.links) {
-    nlohmann::json words = nlohmann::json::array();
+    Json words = Json::array();
     for (const DeviceLink link : row) words.push_back(name(link));
     json["links"].push_back(std::move(words));
   }
@@ -93,7 +90,7 @@ void add_topology_command(Command app) {
   topology.on_run([json] {
     const Topology found = machine_topology();
     if (*json)
-      fmt::print("{}\n", to_json(found).dump());
+      print_json(to_json(found));
     else
       print_topology(found);
   });

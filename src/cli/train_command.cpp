@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera train: trains the model that a config describes, and says how it went.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -14,6 +12,7 @@
 #include "comm/local/story.h"
 #include "comm/mpi/mpi_process.h"
 #include "core/short_text.h"
+#include "files/json.h"
 #include "inference/stored_model.h"
 #include "record/loss_plot.h"
 #include "system/stop_signal.h"
@@ -42,27 +41,26 @@ constexpr const char* kFooter =
     "out/more\n"
     "Keys for files and --set: tessera docs config";
 
-nlohmann::json to_json(const TrainSummary& summary) {
-  nlohmann::json json{
-      {"first_step", summary.first_step},
-      {"steps", summary.steps},
-      {"parameters", summary.parameters},
-      {"first_loss", summary.first_loss},
-      {"loss", summary.last_loss},
-      {"seconds", summary.seconds},
-      {"tokens_per_second", summary.tokens_per_second},
-      {"mfu", summary.mfu},
-      {"mfu_full_attention", summary.mfu_full},
-      {"hfu", summary.hfu},
-      {"compute_seconds", summary.split.compute_seconds},
-      {"exposed_communication_seconds", summary.split.exposed_communication_seconds},
-      {"bubble_seconds", summary.split.bubble_seconds},
-      {"data_seconds", summary.data_seconds},
-      {"flops_per_token", summary.flops_per_token.causal},
-      {"peak_flops_per_second", summary.peak_flops_per_second},
-      {"peak_bytes", summary.planned_bytes},
-      {"resident_bytes", summary.resident_bytes},
-      {"out", summary.out.string()}};
+Json to_json(const TrainSummary& summary) {
+  Json json{{"first_step", summary.first_step},
+            {"steps", summary.steps},
+            {"parameters", summary.parameters},
+            {"first_loss", summary.first_loss},
+            {"loss", summary.last_loss},
+            {"seconds", summary.seconds},
+            {"tokens_per_second", summary.tokens_per_second},
+            {"mfu", summary.mfu},
+            {"mfu_full_attention", summary.mfu_full},
+            {"hfu", summary.hfu},
+            {"compute_seconds", summary.split.compute_seconds},
+            {"exposed_communication_seconds", summary.split.exposed_communication_seconds},
+            {"bubble_seconds", summary.split.bubble_seconds},
+            {"data_seconds", summary.data_seconds},
+            {"flops_per_token", summary.flops_per_token.causal},
+            {"peak_flops_per_second", summary.peak_flops_per_second},
+            {"peak_bytes", summary.planned_bytes},
+            {"resident_bytes", summary.resident_bytes},
+            {"out", summary.out.string()}};
   if (summary.held_out_loss) json["held_out_loss"] = *summary.held_out_loss;
   if (!summary.trace.empty()) json["trace"] = summary.trace;
   if (summary.checkpoint) json["checkpoint"] = summary.checkpoint->string();
@@ -161,7 +159,7 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
   const TrainSummary summary = trainer.run();
   if (world && world->rank() != 0) return;
   if (options.run.json)
-    fmt::print("{}\n", to_json(summary).dump());
+    print_json(to_json(summary));
   else
     print_summary(summary);
   if (!summary.save_error.empty())

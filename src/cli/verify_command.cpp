@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera verify: does this plan compute what one rank would?
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <memory>
 
@@ -13,6 +11,7 @@
 #include "config/plan_of_config.h"
 #include "config/shrink_model.h"
 #include "exec/device_executor.h"
+#include "files/json.h"
 #include "verify/verify_plan.h"
 
 namespace tessera {
@@ -90,24 +89,23 @@ VerifyRequest request_of(const VerifyCommand& command) {
   return request;
 }
 
-nlohmann::json to_json(const VerifyReport& report) {
-  nlohmann::json json{{"loss_error", report.loss.error},
-                      {"loss_allowed", report.loss.allowed},
-                      {"grad_norm_error", report.grad_norm.error},
-                      {"grad_norm_allowed", report.grad_norm.allowed},
-                      {"gradient_error", report.gradient.error},
-                      {"gradient_allowed", report.gradient.allowed},
-                      {"gradient_worst", report.gradient.name},
-                      {"parameter_error", report.parameter.error},
-                      {"parameter_allowed", report.parameter.allowed},
-                      {"parameter_worst", report.parameter.name},
-                      {"replica_error", report.replica.error},
-                      {"replica_worst", report.replica.name},
-                      {"equal", report.equal()}};
+Json to_json(const VerifyReport& report) {
+  Json json{{"loss_error", report.loss.error},
+            {"loss_allowed", report.loss.allowed},
+            {"grad_norm_error", report.grad_norm.error},
+            {"grad_norm_allowed", report.grad_norm.allowed},
+            {"gradient_error", report.gradient.error},
+            {"gradient_allowed", report.gradient.allowed},
+            {"gradient_worst", report.gradient.name},
+            {"parameter_error", report.parameter.error},
+            {"parameter_allowed", report.parameter.allowed},
+            {"parameter_worst", report.parameter.name},
+            {"replica_error", report.replica.error},
+            {"replica_worst", report.replica.name},
+            {"equal", report.equal()}};
   for (const RankReport& rank : report.ranks)
-    json["ranks"].push_back({{"rank", rank.rank},
-                             {"loss", rank.loss ? nlohmann::json(*rank.loss) : nlohmann::json()},
-                             {"parameters", rank.digest}});
+    json["ranks"].push_back(
+        {{"rank", rank.rank}, {"loss", rank.loss}, {"parameters", rank.digest}});
   return json;
 }
 
@@ -140,7 +138,7 @@ void run(const VerifyCommand& command) {
   const VerifyRequest request = request_of(command);
   const VerifyReport report = verify_plan(request);
   if (command.run.json)
-    fmt::print("{}\n", to_json(report).dump());
+    print_json(to_json(report));
   else
     print_report(request, report);
   if (!report.equal()) throw ExitStatus(1);

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/json_samples.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 #include "data/token_sampler.h"
-#include "files/bounded_json.h"
+#include "files/json.h"
 #include "files/mapped_file.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 3;  // file, rows, row
 
@@ -26,12 +22,11 @@ template <typename... Args>
 Json read(const std::filesystem::path& path) {
   const MappedFile file(path);
   Json json;
-  const std::string wrong = parse_bounded_json(
+  const std::string wrong = parse_json(
       {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, kMaxDepth, json);
   if (!wrong.empty()) refuse(path, "it {}", wrong);
-  if (!json.is_object() || !json.contains("tokens") || !json["tokens"].is_array() ||
-      json["tokens"].empty())
-    refuse(path, "it has no rows of tokens");
+  const Json* tokens = json.find("tokens");
+  if (!tokens || tokens->items().empty()) refuse(path, "it has no rows of tokens");
   return json;
 }
 
@@ -42,14 +37,12 @@ struct Bounds {
 };
 
 std::vector<int32_t> read_row(const Json& json, size_t row, const Bounds& bounds) {
-  if (!json.is_array() || json.empty())
+  if (json.items().empty())
     refuse(bounds.path, "row {} of {} is not a list of numbers", row, bounds.what);
   std::vector<int32_t> numbers;
-  for (const Json& item : json) {
-    if (!item.is_number_integer()) refuse(bounds.path, "{} has {}", bounds.what, item.dump());
-    const int64_t number = item.is_number_unsigned() && item.get<uint64_t>() > uint64_t{INT64_MAX}
-                               ? bounds.below
-                               : item.get<int64_t>();
+  for (const Json& item : json.items()) {
+    if (!item.integer()) refuse(bounds.path, "{} has {}", bounds.what, item.dump());
+    const int64_t number = *item.integer();
     if (number < bounds.lowest || number >= bounds.below)
       refuse(bounds.path, "row {} of {} has {}, the model a vocabulary of {}", row, bounds.what,
              item.dump(), bounds.below);
@@ -75,17 +68,17 @@ void add_windows(const RowSamples::Row& row, int64_t seq, std::vector<RowSamples
 
 RowSamples json_samples(const std::filesystem::path& path, int64_t vocabulary, int64_t seq) {
   const Json json = read(path);
-  const Json& tokens = json["tokens"];
-  const bool labelled = json.contains("labels");
-  if (labelled && (!json["labels"].is_array() || json["labels"].size() != tokens.size()))
+  const std::span<const Json> tokens = json.find("tokens")->items();
+  const Json* labels = json.find("labels");
+  if (labels && labels->items().size() != tokens.size())
     refuse(path, "labels are not as many rows as the {} of tokens", tokens.size());
   std::vector<RowSamples::Row> rows;
   size_t longest = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     RowSamples::Row row{.tokens = read_row(tokens[i], i, {path, "tokens", 0, vocabulary}),
                         .labels = {}};
-    if (labelled) {
-      row.labels = read_row(json["labels"][i], i, {path, "labels", INT32_MIN, vocabulary});
+    if (labels) {
+      row.labels = read_row(labels->items()[i], i, {path, "labels", INT32_MIN, vocabulary});
     } else {
       row.labels.assign(row.tokens.begin() + 1, row.tokens.end());
       row.labels.push_back(kIgnoredLabel);

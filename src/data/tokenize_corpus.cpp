@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenize_corpus.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -13,6 +11,7 @@
 #include "data/token_text.h"
 #include "files/atomic_file.h"
 #include "files/digest.h"
+#include "files/json.h"
 #include "files/make_folder.h"
 #include "files/mapped_file.h"
 #include "system/run_parts.h"
@@ -60,10 +59,10 @@ std::string origin_json(const TokenizeOptions& options, const Corpus& corpus, in
                         const MappedFile& tokenizer) {
   Digest digest;
   digest.add(tokenizer.bytes());
-  nlohmann::json json{{"tokenizer", digest.text()},
-                      {"document_end", end},
-                      {"around", options.around},
-                      {"shard_bytes", options.shard_bytes}};
+  Json json{{"tokenizer", digest.text()},
+            {"document_end", end},
+            {"around", options.around},
+            {"shard_bytes", options.shard_bytes}};
   for (const fs::path& file : corpus.files()) {
     std::error_code ignored;
     json["files"].push_back(
@@ -71,7 +70,7 @@ std::string origin_json(const TokenizeOptions& options, const Corpus& corpus, in
          {"bytes", fs::file_size(file, ignored)},
          {"changed", fs::last_write_time(file, ignored).time_since_epoch().count()}});
   }
-  return json.dump(1) + "\n";
+  return sorted(json).dump(1) + "\n";
 }
 
 // Makes the folder, with its origin and the tokenizer beside the shards, or checks that it is of

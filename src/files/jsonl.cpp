@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/jsonl.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 #include "core/error.h"
-#include "files/bounded_json.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
@@ -14,15 +12,15 @@ namespace {
 constexpr int kMaxDepth = 32;
 
 std::string document_of(std::string_view line, const std::filesystem::path& path, int64_t at) {
-  nlohmann::json json;
-  std::string wrong = parse_bounded_json(line, kMaxDepth, json);
+  Json json;
+  std::string wrong = parse_json(line, kMaxDepth, json);
   if (wrong.empty() && !json.is_object()) wrong = "is no object";
-  if (wrong.empty() && !(json.contains("text") && json["text"].is_string()))
-    wrong = "has no text under \"text\"";
+  const Json* text = json.find("text");
+  if (wrong.empty() && !(text && text->text())) wrong = "has no text under \"text\"";
   if (!wrong.empty())
     throw user_error("the line at byte {} of {} {}", at, path.string(), wrong)
         .help("each line of a .jsonl file is an object such as {\"text\": \"one document\"}");
-  return std::move(json["text"].get_ref<std::string&>());
+  return *text->text();
 }
 
 }  // namespace

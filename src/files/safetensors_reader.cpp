@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/safetensors_reader.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstring>
 
 #include "core/error.h"
-#include "files/bounded_json.h"
 #include "files/file_reader.h"
+#include "files/json.h"
 #include "files/safetensors_dtype.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
 constexpr int kMaxDepth = 3;                       // file, tensor, shape
@@ -53,7 +49,7 @@ std::string read_header(const FileReader& file, const Complaint& complain) {
 
 Json parse_header(std::string_view text, const Complaint& complain) {
   Json json;
-  const std::string wrong = parse_bounded_json(text, kMaxDepth, json);
+  const std::string wrong = parse_json(text, kMaxDepth, json);
   if (!wrong.empty()) complain("its header {}", wrong);
   if (!json.is_object()) complain("its header is not a JSON object");
   return json;
@@ -62,9 +58,9 @@ Json parse_header(std::string_view text, const Complaint& complain) {
 std::map<std::string, std::string> read_metadata(const Json& json, const Complaint& complain) {
   std::map<std::string, std::string> metadata;
   if (!json.is_object()) complain("its __metadata__ is not an object");
-  for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) complain("its __metadata__ {} is not text", key);
-    metadata[key] = value.get<std::string>();
+  for (const auto& [key, value] : json.members()) {
+    if (!value.text()) complain("its __metadata__ {} is not text", key);
+    metadata[key] = *value.text();
   }
   return metadata;
 }
@@ -72,13 +68,12 @@ std::map<std::string, std::string> read_metadata(const Json& json, const Complai
 // A list of whole numbers >= 0 that fit an int64.
 std::vector<int64_t> read_sizes(const Json& tensor, const char* key, const std::string& name,
                                 const Complaint& complain) {
-  const auto found = tensor.find(key);
-  if (found == tensor.end() || !found->is_array()) complain("tensor {} has no list {}", name, key);
+  const Json* found = tensor.find(key);
+  if (!found || !found->is_array()) complain("tensor {} has no list {}", name, key);
   std::vector<int64_t> sizes;
-  for (const Json& item : *found) {
-    if (!item.is_number_unsigned() || item.get<uint64_t>() > uint64_t{INT64_MAX})
-      complain("{} of tensor {} holds {}", key, name, item.dump());
-    sizes.push_back(item.get<int64_t>());
+  for (const Json& item : found->items()) {
+    sizes.push_back(item.integer().value_or(-1));
+    if (sizes.back() < 0) complain("{} of tensor {} holds {}", key, name, item.dump());
   }
   return sizes;
 }
@@ -95,13 +90,12 @@ SafetensorsTensor read_tensor(const std::string& name, const Json& json,
                               std::span<const std::byte> data,
                               const SafetensorsReaderOptions& options, const Complaint& complain) {
   if (!json.is_object()) complain("tensor {} is not an object", name);
-  const auto dtype = json.find("dtype");
-  if (dtype == json.end() || !dtype->is_string()) complain("tensor {} has no dtype", name);
-  const bool half = options.takes_half && *dtype == "F16";
-  const auto known = half ? DType::Fp32 : dtype_from_safetensors(dtype->get<std::string>());
+  const Json* dtype = json.find("dtype");
+  if (!dtype || !dtype->text()) complain("tensor {} has no dtype", name);
+  const bool half = options.takes_half && *dtype->text() == "F16";
+  const auto known = half ? DType::Fp32 : dtype_from_safetensors(*dtype->text());
   if (!known)
-    complain("tensor {} has dtype {}, known are F64, F32, BF16 and I32", name,
-             dtype->get<std::string>());
+    complain("tensor {} has dtype {}, known are F64, F32, BF16 and I32", name, *dtype->text());
 
   SafetensorsTensor tensor;
   tensor.name = name;
@@ -145,7 +139,7 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path,
   if (header_.size() > file_.bytes().size()) complain("it changes while it is read");
   const auto data = file_.bytes().subspan(header_.size());
   const Json json = parse_header(std::string_view(header_).substr(sizeof(uint64_t)), complain);
-  for (const auto& [name, value] : json.items()) {
+  for (const auto& [name, value] : json.members()) {
     if (name == "__metadata__")
       metadata_ = read_metadata(value, complain);
     else

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/safetensors_writer.h"
 
-#include <nlohmann/json.hpp>
-
 #include <bit>
 #include <cstring>
 #include <utility>
 
 #include "core/error.h"
+#include "files/json.h"
 #include "files/safetensors_dtype.h"
 
 namespace tessera {
@@ -24,15 +23,15 @@ int64_t total_bytes(const std::vector<SafetensorsEntry>& entries) {
 // Length and JSON together, a multiple of 8 bytes long.
 std::string make_header(const std::vector<SafetensorsEntry>& entries,
                         const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  Json json = Json::object();
   if (!metadata.empty()) json["__metadata__"] = metadata;
   int64_t offset = 0;
   for (const SafetensorsEntry& entry : entries) {
-    TESSERA_CHECK(!json.contains(entry.name), "tensor {} is announced twice", entry.name);
+    TESSERA_CHECK(!json.find(entry.name), "tensor {} is announced twice", entry.name);
     const int64_t end = offset + size_bytes(entry);
     json[entry.name] = {{"dtype", safetensors_name(entry.dtype)},
                         {"shape", entry.shape},
-                        {"data_offsets", {offset, end}}};
+                        {"data_offsets", Json::array({offset, end})}};
     offset = end;
   }
   std::string text = json.dump();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "huggingface/export_folder.h"
 
-#include <nlohmann/json.hpp>
-
 #include "core/convert_elements.h"
 #include "core/error.h"
+#include "files/json.h"
 #include "files/make_folder.h"
 #include "files/safetensors_writer.h"
 #include "huggingface/copy_patch.h"
@@ -103,7 +102,7 @@ ExportSummary export_folder(const StateSource& from, const ModelConfig& model,
         .help("choose another folder with --out");
   make_folder(folder);
   const auto shards = exporter.shards();
-  nlohmann::ordered_json weight_map = nlohmann::ordered_json::object();
+  Json weight_map = Json::object();
   ExportSummary summary{.files = static_cast<int64_t>(shards.size()),
                         .tensors = static_cast<int64_t>(exporter.entries().size())};
   for (size_t i = 0; i < shards.size(); ++i) {
@@ -117,11 +116,10 @@ ExportSummary export_folder(const StateSource& from, const ModelConfig& model,
     }
   }
   if (shards.size() > 1)
-    write_file_atomically(folder / kIndexFile,
-                          nlohmann::ordered_json{{"metadata", {{"total_size", summary.bytes}}},
-                                                 {"weight_map", weight_map}}
-                                  .dump(2) +
-                              "\n");
+    write_file_atomically(
+        folder / kIndexFile,
+        Json{{"metadata", {{"total_size", summary.bytes}}}, {"weight_map", weight_map}}.dump(2) +
+            "\n");
   write_file_atomically(folder / "config.json", config);
   return summary;
 }

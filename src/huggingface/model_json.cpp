@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "huggingface/model_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 
 #include "core/error.h"
 #include "core/one_of.h"
-#include "files/bounded_json.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kMaxDepth = 16;
 
@@ -24,8 +19,8 @@ class Fields {
   Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
 
   const Json* find(const char* key) const {
-    const auto found = json_.find(key);
-    return found == json_.end() || found->is_null() ? nullptr : &*found;
+    const Json* found = json_.find(key);
+    return found && !found->is_null() ? found : nullptr;
   }
 
   template <typename... Args>
@@ -38,9 +33,9 @@ class Fields {
   int64_t whole(const char* key) const {
     const Json* value = find(key);
     if (!value) refuse("is it the config of another kind of model?", "it has no {}", key);
-    if (!value->is_number_unsigned() || value->get<uint64_t>() > uint64_t{INT64_MAX})
-      refuse("it must be a whole number", "{} is {}", key, value->dump());
-    return value->get<int64_t>();
+    const int64_t number = value->integer().value_or(-1);
+    if (number < 0) refuse("it must be a whole number", "{} is {}", key, value->dump());
+    return number;
   }
   int64_t whole(const char* key, int64_t otherwise) const {
     return find(key) ? whole(key) : otherwise;
@@ -48,20 +43,20 @@ class Fields {
   double real(const char* key, double otherwise) const {
     const Json* value = find(key);
     if (!value) return otherwise;
-    if (!value->is_number()) refuse("it must be a number", "{} is {}", key, value->dump());
-    return value->get<double>();
+    if (!value->number()) refuse("it must be a number", "{} is {}", key, value->dump());
+    return *value->number();
   }
   bool flag(const char* key, bool otherwise) const {
     const Json* value = find(key);
     if (!value) return otherwise;
-    if (!value->is_boolean()) refuse("it must be true or false", "{} is {}", key, value->dump());
-    return value->get<bool>();
+    if (!value->flag()) refuse("it must be true or false", "{} is {}", key, value->dump());
+    return *value->flag();
   }
   std::string text(const char* key, const char* otherwise) const {
     const Json* value = find(key);
     if (!value) return otherwise;
-    if (!value->is_string()) refuse("it must be text", "{} is {}", key, value->dump());
-    return value->get<std::string>();
+    if (!value->text()) refuse("it must be text", "{} is {}", key, value->dump());
+    return *value->text();
   }
   // An object, or an empty one.
   Fields object(const char* key) const {
@@ -78,7 +73,7 @@ class Fields {
       refuse("such models cannot be imported", "{} is {}, and only {} is known", key, value->dump(),
              known.dump());
   }
-  bool empty() const { return json_.empty(); }
+  bool empty() const { return json_.members().empty(); }
 
  private:
   const Json& json_;
@@ -161,7 +156,7 @@ ModelConfig read_llama(const Fields& json) {
 ModelConfig read_qwen3(const Fields& json) {
   json.only("use_sliding_window", false);
   if (const Json* types = json.find("layer_types"))
-    for (const Json& type : *types)
+    for (const Json& type : types->items())
       if (type != "full_attention")
         json.refuse("such models cannot be imported",
                     "layer_types has {}, and only full_attention is known", type.dump());
@@ -186,7 +181,7 @@ const Kind& kind_of(const ModelConfig& model) {
   return kKinds[model.family == Family::Gpt ? 0 : model.qk_norm ? 2 : 1];
 }
 
-OrderedJson gpt2_json(const ModelConfig& model) {
+Json gpt2_json(const ModelConfig& model) {
   std::string_view activation;
   for (const ActivationName& known : kActivations)
     if (activation.empty() && known.ours == model.activation) activation = known.theirs;
@@ -200,25 +195,25 @@ OrderedJson gpt2_json(const ModelConfig& model) {
           {"layer_norm_epsilon", model.norm_epsilon}};
 }
 
-OrderedJson llama_json(const ModelConfig& model) {
-  OrderedJson rope{{"rope_type", "default"}};
+Json llama_json(const ModelConfig& model) {
+  Json rope{{"rope_type", "default"}};
   if (model.rope_scaling_factor != 1.0)
     rope = {{"rope_type", "llama3"},
             {"factor", model.rope_scaling_factor},
             {"low_freq_factor", model.rope_low_freq_factor},
             {"high_freq_factor", model.rope_high_freq_factor},
             {"original_max_position_embeddings", model.rope_original_context}};
-  OrderedJson json{{"num_hidden_layers", model.layers},
-                   {"hidden_size", model.width},
-                   {"num_attention_heads", model.heads},
-                   {"num_key_value_heads", model.kv_heads},
-                   {"head_dim", model.head_size},
-                   {"intermediate_size", model.mlp_size},
-                   {"max_position_embeddings", model.context},
-                   {"hidden_act", "silu"},
-                   {"rms_norm_eps", model.norm_epsilon},
-                   {"attention_bias", false},
-                   {"rope_theta", model.rope_theta}};
+  Json json{{"num_hidden_layers", model.layers},
+            {"hidden_size", model.width},
+            {"num_attention_heads", model.heads},
+            {"num_key_value_heads", model.kv_heads},
+            {"head_dim", model.head_size},
+            {"intermediate_size", model.mlp_size},
+            {"max_position_embeddings", model.context},
+            {"hidden_act", "silu"},
+            {"rms_norm_eps", model.norm_epsilon},
+            {"attention_bias", false},
+            {"rope_theta", model.rope_theta}};
   if (model.rope_scaling_factor != 1.0) json["rope_scaling"] = rope;
   rope["rope_theta"] = model.rope_theta;
   json["rope_parameters"] = rope;
@@ -229,7 +224,7 @@ OrderedJson llama_json(const ModelConfig& model) {
 
 ModelConfig parse_model_json(std::string_view text, const std::filesystem::path& path) {
   Json json;
-  const std::string wrong = parse_bounded_json(text, kMaxDepth, json);
+  const std::string wrong = parse_json(text, kMaxDepth, json);
   if (!wrong.empty() || !json.is_object())
     throw user_error("{} {}", path.string(), wrong.empty() ? "is not a JSON object" : wrong)
         .help("give the folder of a model of Hugging Face");
@@ -269,17 +264,18 @@ void check_exportable(const ModelConfig& model) {
 
 std::string model_json(const ModelConfig& model, DType weights) {
   const Kind& kind = kind_of(model);
-  OrderedJson json{{"architectures", {kind.architecture}},
-                   {"model_type", kind.model_type},
-                   {"torch_dtype", weights == DType::Bf16   ? "bfloat16"
-                                   : weights == DType::Fp64 ? "float64"
-                                                            : "float32"},
-                   {"vocab_size", model.vocabulary},
-                   {"tie_word_embeddings", model.tied},
-                   {"initializer_range", model.init_deviation},
-                   {"bos_token_id", nullptr},
-                   {"eos_token_id", nullptr}};
-  json.update(model.family == Family::Gpt ? gpt2_json(model) : llama_json(model));
+  Json json{{"architectures", Json::array({kind.architecture})},
+            {"model_type", kind.model_type},
+            {"torch_dtype", weights == DType::Bf16   ? "bfloat16"
+                            : weights == DType::Fp64 ? "float64"
+                                                     : "float32"},
+            {"vocab_size", model.vocabulary},
+            {"tie_word_embeddings", model.tied},
+            {"initializer_range", model.init_deviation},
+            {"bos_token_id", nullptr},
+            {"eos_token_id", nullptr}};
+  const Json own = model.family == Family::Gpt ? gpt2_json(model) : llama_json(model);
+  for (const auto& [name, value] : own.members()) json[name] = value;
   return json.dump(2) + "\n";
 }
 

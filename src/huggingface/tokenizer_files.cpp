@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "files/atomic_file.h"
-#include "files/bounded_json.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
@@ -47,7 +47,8 @@ void require_kind(const MappedFile& file) {
   const std::string_view text{reinterpret_cast<const char*>(file.bytes().data()),
                               file.bytes().size()};
   const bool merges = file.path().extension() == ".txt";
-  const std::string wrong = !merges                   ? check_bounded_json(text, kMaxDepth)
+  Json json;
+  const std::string wrong = !merges                   ? parse_json(text, kMaxDepth, json)
                             : is_list_of_merges(text) ? ""
                                                       : "is not a list of merges, two words a line";
   if (!wrong.empty())

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "huggingface/weight_files.h"
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.h"
-#include "files/bounded_json.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 4;
 constexpr SafetensorsReaderOptions kOptions{.takes_half = true};
@@ -17,12 +13,13 @@ constexpr SafetensorsReaderOptions kOptions{.takes_half = true};
 Json read_index(const std::filesystem::path& path) {
   const MappedFile file(path);
   Json json;
-  const std::string wrong = parse_bounded_json(
+  const std::string wrong = parse_json(
       {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, kMaxDepth, json);
   if (!wrong.empty()) throw user_error("{} {}", path.string(), wrong).help("copy it again");
-  if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
+  const Json* weight_map = json.find("weight_map");
+  if (!weight_map || !weight_map->is_object())
     throw user_error("{} has no weight_map", path.string()).help("copy it again");
-  return json["weight_map"];
+  return *weight_map;
 }
 
 // A name that leads out of the folder is nobody's.
@@ -49,12 +46,12 @@ WeightFiles::WeightFiles(const std::filesystem::path& folder) {
 void WeightFiles::open_indexed(const std::filesystem::path& folder) {
   const std::filesystem::path index = folder / kIndexFile;
   const Json weight_map = read_index(index);
-  for (const auto& [name, file] : weight_map.items()) {
-    if (!file.is_string() || !is_plain(file.get<std::string>()))
+  for (const auto& [name, file] : weight_map.members()) {
+    if (!file.text() || !is_plain(*file.text()))
       throw user_error("{} says that {} lies in {}, which names no file of the folder",
                        index.string(), name, file.dump())
           .help("copy it again");
-    const std::string file_name = file.get<std::string>();
+    const std::string& file_name = *file.text();
     auto opened = files_.find(file_name);
     if (opened == files_.end())
       opened = files_.emplace(file_name, SafetensorsReader(folder / file_name, kOptions)).first;

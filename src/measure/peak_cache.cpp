@@ -2,7 +2,6 @@
 #include "measure/peak_cache.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 
 #include "core/random.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 
 namespace tessera {
 
@@ -31,11 +31,11 @@ fs::path PeakCache::file_of(const std::string& machine) const {
 std::optional<double> PeakCache::find(const std::string& machine) const {
   if (folder_.empty()) return {};
   std::ifstream file(file_of(machine));
-  const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("machine") || json["machine"] != machine ||
-      !json.contains("flops_per_second") || !json["flops_per_second"].is_number())
-    return {};
-  const double flops_per_second = json["flops_per_second"].get<double>();
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Json json = parse_json(text);
+  const Json *of = json.find("machine"), *rate = json.find("flops_per_second");
+  if (!of || *of != machine || !rate) return {};
+  const double flops_per_second = rate->number().value_or(0);
   if (!std::isfinite(flops_per_second) || flops_per_second <= 0) return {};
   return flops_per_second;
 }
@@ -44,7 +44,7 @@ void PeakCache::keep(const std::string& machine, double flops_per_second) const 
   if (folder_.empty() || find(machine).value_or(0) >= flops_per_second) return;
   try {
     fs::create_directories(folder_);
-    const nlohmann::json json{{"machine", machine}, {"flops_per_second", flops_per_second}};
+    const Json json{{"flops_per_second", flops_per_second}, {"machine", machine}};
     write_file_atomically(file_of(machine), json.dump() + "\n");
   } catch (const std::exception&) {  // another run measures again
   }

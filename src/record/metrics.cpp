@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/metrics.h"
 
-#include <nlohmann/json.hpp>
-
 #include <string_view>
 #include <utility>
+
+#include "files/json.h"
 
 namespace tessera {
 namespace {
 
 // Steps ascend: what is behind the step stands at the end.
 bool is_line_up_to(std::string_view line, int64_t step) {
-  const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
-  if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer())
-    return false;
-  return json["step"].get<int64_t>() <= step;
+  const Json json = parse_json(line);
+  const Json* own = json.find("step");
+  return own && own->integer() && *own->integer() <= step;
 }
 
-nlohmann::ordered_json json_of(const StepMetrics& m) {
-  nlohmann::ordered_json json{
-      {"step", m.step},
-      {"loss", m.loss},
-      {"grad_norm", m.grad_norm},
-      {"lr", m.lr},
-      {"tokens", m.tokens},
-      {"tokens_per_second", m.tokens_per_second},
-      {"mfu", m.mfu},
-      {"hfu", m.hfu},
-      {"step_seconds", m.step_seconds},
-      {"compute_seconds", m.split.compute_seconds},
-      {"exposed_communication_seconds", m.split.exposed_communication_seconds},
-      {"bubble_seconds", m.split.bubble_seconds},
-      {"data_seconds", m.data_seconds},
-      {"elapsed_seconds", m.elapsed_seconds},
-      {"peak_bytes", m.peak_bytes}};
+Json json_of(const StepMetrics& m) {
+  Json json{{"step", m.step},
+            {"loss", m.loss},
+            {"grad_norm", m.grad_norm},
+            {"lr", m.lr},
+            {"tokens", m.tokens},
+            {"tokens_per_second", m.tokens_per_second},
+            {"mfu", m.mfu},
+            {"hfu", m.hfu},
+            {"step_seconds", m.step_seconds},
+            {"compute_seconds", m.split.compute_seconds},
+            {"exposed_communication_seconds", m.split.exposed_communication_seconds},
+            {"bubble_seconds", m.split.bubble_seconds},
+            {"data_seconds", m.data_seconds},
+            {"elapsed_seconds", m.elapsed_seconds},
+            {"peak_bytes", m.peak_bytes}};
   if (m.spread) {
     json["slowest_rank"] = m.spread->slowest_rank;
     json["slowest_rank_seconds"] = m.spread->slowest_seconds;
@@ -54,9 +52,9 @@ std::string to_json_line(const StepMetrics& metrics) {
 
 std::vector<Scalar> scalars_of(const StepMetrics& metrics) {
   std::vector<Scalar> scalars;
-  const nlohmann::ordered_json json = json_of(metrics);
-  for (const auto& [key, value] : json.items())
-    if (key != "step") scalars.push_back({key, value.get<double>()});
+  const Json json = json_of(metrics);
+  for (const auto& [name, value] : json.members())
+    if (name != "step") scalars.push_back({name, value.number().value()});
   return scalars;
 }
 

@@ -1,27 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/run_facts.h"
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 
 #include "config/model_of_config.h"
+#include "files/json_struct.h"
 #include "program/program_work.h"
 #include "schedule/schedule_timing.h"
 
 namespace tessera {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(FlopsPerToken, causal, full)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankFacts, rank, alike, peak_bytes, compute_seconds,
-                                                exposed_communication_seconds, bubble_seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RunFacts, source, model, parameters, device,
-                                                device_unit, device_count, nodes, interconnect,
-                                                ranks_as, node_memory_bytes, device_memory_bytes,
-                                                mesh, ranks, threads_per_rank, tokens_per_step,
-                                                flops_per_token, hardware_flops, recompute_flops,
-                                                matmul_side, stages, schedule_bubble, rank_classes)
+template <typename Visit>
+void visit_fields(FlopsPerToken& flops, const Visit& visit) {
+  visit("causal", flops.causal);
+  visit("full", flops.full);
+}
+
+template <typename Visit>
+void visit_fields(RankFacts& facts, const Visit& visit) {
+  visit("rank", facts.rank);
+  visit("alike", facts.alike);
+  visit("peak_bytes", facts.peak_bytes);
+  visit("compute_seconds", facts.compute_seconds);
+  visit("exposed_communication_seconds", facts.exposed_communication_seconds);
+  visit("bubble_seconds", facts.bubble_seconds);
+}
+
+template <typename Visit>
+void visit_fields(RunFacts& facts, const Visit& visit) {
+  visit("source", facts.source);
+  visit("model", facts.model);
+  visit("parameters", facts.parameters);
+  visit("device", facts.device);
+  visit("device_unit", facts.device_unit);
+  visit("device_count", facts.device_count);
+  visit("nodes", facts.nodes);
+  visit("interconnect", facts.interconnect);
+  visit("ranks_as", facts.ranks_as);
+  visit("node_memory_bytes", facts.node_memory_bytes);
+  visit("device_memory_bytes", facts.device_memory_bytes);
+  visit("mesh", facts.mesh);
+  visit("ranks", facts.ranks);
+  visit("threads_per_rank", facts.threads_per_rank);
+  visit("tokens_per_step", facts.tokens_per_step);
+  visit("flops_per_token", facts.flops_per_token);
+  visit("hardware_flops", facts.hardware_flops);
+  visit("recompute_flops", facts.recompute_flops);
+  visit("matmul_side", facts.matmul_side);
+  visit("stages", facts.stages);
+  visit("schedule_bubble", facts.schedule_bubble);
+  visit("rank_classes", facts.rank_classes);
+}
 
 namespace {
 
@@ -78,16 +110,11 @@ double installed_memory_bytes() {
                                      : 0;
 }
 
-std::string to_json_text(const RunFacts& facts) { return nlohmann::json(facts).dump(); }
+Json to_json(const RunFacts& facts) { return sorted(to_json<RunFacts>(facts)); }
 
-std::optional<RunFacts> parse_facts(std::string_view text) {
-  const auto json = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
-  if (!json.is_object()) return {};
-  try {
-    return json.get<RunFacts>();
-  } catch (const nlohmann::json::exception&) {
-    return {};  // a key of another kind: not written by us
-  }
+std::optional<RunFacts> facts_of_json(const Json& json) {
+  RunFacts facts;
+  return read_json(json, facts) ? std::optional(facts) : std::nullopt;
 }
 
 }  // namespace tessera

@@ -5,11 +5,11 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "compiler/compile.h"
 #include "config/config.h"
+#include "files/json.h"
 #include "models/model_config.h"
 #include "models/model_size.h"
 
@@ -53,7 +53,7 @@ std::string cpu_model_name();
 int cores_online();
 double installed_memory_bytes();
 
-std::string to_json_text(const RunFacts& facts);
-std::optional<RunFacts> parse_facts(std::string_view json);  // nothing where it is no JSON object
+Json to_json(const RunFacts& facts);
+std::optional<RunFacts> facts_of_json(const Json& json);  // nothing where it is not as we write it
 
 }  // namespace tessera

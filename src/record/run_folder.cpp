@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/run_folder.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <fstream>
 
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/run_identity.h"
+#include "files/json.h"
 #include "files/storage_error.h"
 
 namespace tessera {
@@ -60,10 +59,10 @@ std::optional<int64_t> last_recorded_save(const std::filesystem::path& out) {
   std::optional<int64_t> last;
   for (std::string line; std::getline(events, line);) {
     if (line.find("\"saved\"") == std::string::npos) continue;
-    const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object() || json.value("event", nlohmann::json()) != "saved") continue;
-    if (const auto step = json.find("step"); step != json.end() && step->is_number_integer())
-      last = std::max(last.value_or(0), step->get<int64_t>());
+    const Json json = parse_json(line);
+    const Json *event = json.find("event"), *step = json.find("step");
+    if (event && *event == "saved" && step && step->integer())
+      last = std::max(last.value_or(0), *step->integer());
   }
   if (!events.is_open() || events.bad())
     throw StorageError(fmt::format("cannot read {}", path.string()),

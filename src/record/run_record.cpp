@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/run_record.h"
 
-#include <nlohmann/json.hpp>
-
 #include <fstream>
 #include <map>
 
 #include "core/error.h"
+#include "files/json.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::json;
 
 // Every line that is a JSON object; counts the others.
 std::vector<Json> objects_of(const std::filesystem::path& path, int& left_out) {
@@ -19,7 +16,7 @@ std::vector<Json> objects_of(const std::filesystem::path& path, int& left_out) {
   std::vector<Json> objects;
   for (std::string line; std::getline(file, line);) {
     if (line.empty()) continue;
-    Json json = Json::parse(line, nullptr, false);
+    Json json = parse_json(line);
     if (json.is_object())
       objects.push_back(std::move(json));
     else
@@ -29,19 +26,18 @@ std::vector<Json> objects_of(const std::filesystem::path& path, int& left_out) {
 }
 
 std::optional<double> number(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end() || !found->is_number()) return {};
-  return found->get<double>();
+  const Json* found = json.find(key);
+  return found ? found->number() : std::nullopt;
 }
 
 int64_t integer(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+  const Json* found = json.find(key);
+  return found ? found->integer().value_or(0) : 0;
 }
 
 std::string text(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+  const Json* found = json.find(key);
+  return found && found->text() ? *found->text() : "";
 }
 
 RecordedStep step_of(const Json& json) {
@@ -69,11 +65,12 @@ void take_event(const Json& json, RunRecord& record) {
       .elapsed_seconds = number(json, "elapsed_seconds").value_or(0),
       .text = text(json, "text")};
   if (event.kind == "end") event.text = text(json, "stopped_by");
-  if (event.kind == "start" && json.contains("facts"))
-    record.facts = parse_facts(json["facts"].dump());
+  if (const Json* facts = json.find("facts"); facts && event.kind == "start")
+    record.facts = facts_of_json(*facts);
   if (event.kind == "peak") {
     record.peak_flops_per_second = number(json, "flops_per_second");
-    record.peak_measured = json.value("measured", false);
+    const Json* measured = json.find("measured");
+    record.peak_measured = measured && measured->flag().value_or(false);
   }
   record.events.push_back(std::move(event));
 }

@@ -84,13 +84,13 @@ TEST(RunFacts, ReadBackAsWritten) {
                        .ranks = 8,
                        .flops_per_token = {.causal = 1.5, .full = 2.5},
                        .rank_classes = {{.rank = 4, .alike = 2, .peak_bytes = 7}}};
-  const auto read = parse_facts(to_json_text(facts));
+  const auto read = facts_of_json(to_json(facts));
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(to_json_text(*read), to_json_text(facts));
+  EXPECT_EQ(to_json(*read), to_json(facts));
   EXPECT_EQ(read->device, "a \"quoted\" name");
   EXPECT_EQ(read->rank_classes[0].peak_bytes, 7);
-  EXPECT_FALSE(parse_facts("[]").has_value());
-  EXPECT_FALSE(parse_facts(R"({"ranks":"many"})").has_value());
+  EXPECT_FALSE(facts_of_json(Json::array()).has_value());
+  EXPECT_FALSE(facts_of_json({{"ranks", "many"}}).has_value());
 }
 
 }  // namespace

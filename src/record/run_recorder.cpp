@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/run_recorder.h"
 
-#include <nlohmann/json.hpp>
-
 #include <utility>
 
-namespace tessera {
+#include "files/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace tessera {
 
 RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
                          std::optional<int64_t> resumed_step, const Warn& warn)
@@ -17,7 +15,7 @@ RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& fa
   events_.write(Json{{"event", "start"},
                      {"step", resumed_step.value_or(0)},
                      {"unix_time", std::chrono::duration_cast<std::chrono::seconds>(now).count()},
-                     {"facts", Json::parse(to_json_text(facts))}}
+                     {"facts", to_json(facts)}}
                     .dump());
 }
 
@@ -43,13 +41,13 @@ void RunRecorder::saved(const SaveOutcome& outcome) {
             {"written_seconds", outcome.seconds}};
   if (outcome.bytes > 0) json["bytes"] = outcome.bytes;
   if (!outcome.error.empty()) json["text"] = outcome.error;
-  events_.write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  events_.write(json.dump());
 }
 
 void RunRecorder::failed(int64_t step, const std::string& text) {
   events_.write(Json{
       {"event", "failure"}, {"step", step}, {"text", text}, {"elapsed_seconds", elapsed_seconds()}}
-                    .dump(-1, ' ', false, Json::error_handler_t::replace));
+                    .dump());
 }
 
 void RunRecorder::ended(int64_t step, const std::string& stopped_by) {

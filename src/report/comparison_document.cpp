@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A comparison as tables and as JSON; what one of the runs lacks is said to be not recorded.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/short_text.h"
+#include "files/json.h"
 #include "report/comparison.h"
 #include "report/figure_text.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string value_text(const FigureDifference& figure, const std::optional<double>& value) {
   if (!value) return kNotRecorded;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report for other programs; keys are pinned by tests/json_keys, null means not recorded.
-#include <nlohmann/json.hpp>
 
 #include "config/plan_of_config.h"
+#include "files/json.h"
 #include "report/report.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 Json or_null(double value) { return value > 0 ? Json(value) : Json(); }

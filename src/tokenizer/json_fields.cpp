@@ -14,9 +14,8 @@ namespace {
 }  // namespace
 
 const Json* find_field(const Json& object, const std::string& name) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
+  const Json* found = object.find(name);
+  return found && !found->is_null() ? found : nullptr;
 }
 
 const Json& object_field(const Json& object, const std::string& name) {
@@ -25,27 +24,27 @@ const Json& object_field(const Json& object, const std::string& name) {
   return *field;
 }
 
-const Json& array_field(const Json& object, const std::string& name) {
+std::span<const Json> list_field(const Json& object, const std::string& name) {
   const Json* field = find_field(object, name);
   if (!field || !field->is_array()) wrong(name, "a list");
-  return *field;
+  return field->items();
 }
 
 std::string text_field(const Json& object, const std::string& name) {
   const Json* field = find_field(object, name);
-  if (!field || !field->is_string()) wrong(name, "text");
-  return field->get<std::string>();
+  if (!field || !field->text()) wrong(name, "text");
+  return *field->text();
 }
 
 bool flag_field(const Json& object, const std::string& name, bool otherwise) {
   const Json* field = find_field(object, name);
   if (!field) return otherwise;
-  if (!field->is_boolean()) wrong(name, "true or false");
-  return field->get<bool>();
+  if (!field->flag()) wrong(name, "true or false");
+  return *field->flag();
 }
 
 int32_t token_id(const Json& json, const std::string& token) {
-  const int64_t id = json.is_number_integer() ? json.get<int64_t>() : -1;
+  const int64_t id = json.integer().value_or(-1);
   if (id < 0 || id > kMaxTokenId)
     throw user_error("the token {} has no id from 0 to {}", token, kMaxTokenId)
         .help("give a tokenizer.json, as the tokenizers library writes it");

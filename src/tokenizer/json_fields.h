@@ -2,18 +2,13 @@
 // Fields of a tokenizer.json: the value, or a UserError that names the field.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
-#include <cstdint>
-#include <string>
+#include "files/json.h"
 
 namespace tessera {
 
-using Json = nlohmann::json;
-
 const Json* find_field(const Json& object, const std::string& name);  // none where missing or null
 const Json& object_field(const Json& object, const std::string& name);
-const Json& array_field(const Json& object, const std::string& name);
+std::span<const Json> list_field(const Json& object, const std::string& name);
 std::string text_field(const Json& object, const std::string& name);
 bool flag_field(const Json& object, const std::string& name, bool otherwise);
 

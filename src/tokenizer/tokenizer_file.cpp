@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/tokenizer_file.h"
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.h"
-#include "files/bounded_json.h"
+#include "files/json.h"
 #include "files/mapped_file.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/vocabulary_json.h"
@@ -22,7 +20,7 @@ std::vector<const Json*> steps_of(const Json& file, const char* part, const char
   if (!whole) return {};
   if (text_field(*whole, "type") != "Sequence") return {whole};
   std::vector<const Json*> steps;
-  for (const Json& step : array_field(*whole, list)) steps.push_back(&step);
+  for (const Json& step : list_field(*whole, list)) steps.push_back(&step);
   if (steps.size() > kMaxSteps)
     throw user_error("{} has {} steps, at most {} are read", part, steps.size(), kMaxSteps)
         .help("use a tokenizer with fewer steps");
@@ -37,7 +35,7 @@ std::vector<const Json*> steps_of(const Json& file, const char* part, const char
 SplitStep read_split(const Json& json) {
   SplitStep step;
   const Json& pattern = object_field(json, "pattern");
-  step.literal = pattern.contains("String");
+  step.literal = pattern.find("String") != nullptr;
   step.pattern = text_field(pattern, step.literal ? "String" : "Regex");
   if (step.pattern.empty())
     throw UserError("a Split has an empty pattern").help("give it a pattern, or leave it out");
@@ -82,14 +80,15 @@ void read_normalizer(const Json& file, TokenizerSpec& spec) {
 
 void read_template(const Json& json, TokenizerSpec& spec) {
   bool behind = false;
-  for (const Json& item : array_field(json, "single")) {
-    if (item.contains("Sequence")) {
+  for (const Json& item : list_field(json, "single")) {
+    if (item.find("Sequence")) {
       behind = true;
       continue;
     }
     const std::string name = text_field(object_field(item, "SpecialToken"), "id");
-    const Json& ids = array_field(object_field(object_field(json, "special_tokens"), name), "ids");
-    for (const Json& id : ids) (behind ? spec.behind : spec.before).push_back(token_id(id, name));
+    const Json& token = object_field(object_field(json, "special_tokens"), name);
+    for (const Json& id : list_field(token, "ids"))
+      (behind ? spec.behind : spec.before).push_back(token_id(id, name));
   }
 }
 
@@ -127,7 +126,7 @@ Tokenizer parse_tokenizer(std::string_view text, const std::string& origin) {
   if (static_cast<int64_t>(text.size()) > kMaxFileBytes)
     throw user_error("{} has {} bytes, at most {} are read", origin, text.size(), kMaxFileBytes)
         .help("give a tokenizer.json");
-  const std::string wrong = parse_bounded_json(text, kMaxDepth, file);
+  const std::string wrong = parse_json(text, kMaxDepth, file);
   if (!wrong.empty() || !file.is_object())
     throw user_error("{} {}", origin, wrong.empty() ? "is not a JSON object" : wrong)
         .help("give a tokenizer.json, as the tokenizers library writes it");

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/tokenizer_writer.h"
 
-#include <nlohmann/json.hpp>
-
+#include <map>
 #include <unordered_map>
 
 #include "core/error.h"
+#include "files/json.h"
 #include "tokenizer/byte_alphabet.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::json;
 
 Json added_json(const TokenizerSpec& spec) {
   Json list = Json::array();
@@ -45,7 +43,8 @@ Json splits_json(const TokenizerSpec& spec) {
 
 Json model_json(const TokenizerSpec& spec) {
   std::unordered_map<int32_t, std::string> texts;
-  Json vocabulary = Json::object(), merges = Json::array();
+  std::map<std::string, int32_t> vocabulary;
+  Json merges = Json::array();
   // The library wants special tokens in the vocabulary, too.
   for (const AddedToken& token : spec.added) vocabulary[token.text] = token.id;
   for (const BytesToken& token : spec.tokens)
@@ -60,7 +59,7 @@ Json model_json(const TokenizerSpec& spec) {
           {"fuse_unk", false},
           {"byte_fallback", false},
           {"ignore_merges", spec.ignore_merges},
-          {"vocab", std::move(vocabulary)},
+          {"vocab", vocabulary},
           {"merges", std::move(merges)}};
 }
 
@@ -80,7 +79,7 @@ std::string to_tokenizer_json(const TokenizerSpec& spec) {
                     {"trim_offsets", true},
                     {"use_regex", true}}},
                   {"model", model_json(spec)}};
-  return file.dump(1) + "\n";
+  return sorted(file).dump(1) + "\n";
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/vocabulary_json.h"
 
+#include <map>
 #include <unordered_set>
 
 #include "core/error.h"
@@ -9,6 +10,15 @@
 
 namespace tessera {
 namespace {
+
+// By token, for the many that look one up.
+using Vocabulary = std::map<std::string_view, const Json*>;
+
+Vocabulary vocabulary_of(const Json& model) {
+  Vocabulary vocabulary;
+  for (const auto& [token, id] : object_field(model, "vocab").members()) vocabulary[token] = &id;
+  return vocabulary;
+}
 
 void check_model(const Json& model) {
   const Json* type = find_field(model, "type");
@@ -28,24 +38,24 @@ void check_model(const Json& model) {
 
 // "a b", or ["a", "b"].
 std::pair<std::string, std::string> halves(const Json& merge, size_t rank) {
-  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
-    return {merge[0], merge[1]};
-  if (merge.is_string()) {
-    const std::string& text = merge.get_ref<const std::string&>();
-    const size_t space = text.find(' ');
-    if (space != std::string::npos && text.find(' ', space + 1) == std::string::npos)
-      return {text.substr(0, space), text.substr(space + 1)};
+  const std::span<const Json> pair = merge.items();
+  if (pair.size() == 2 && pair[0].text() && pair[1].text())
+    return {*pair[0].text(), *pair[1].text()};
+  if (const std::string* text = merge.text()) {
+    const size_t space = text->find(' ');
+    if (space != std::string::npos && text->find(' ', space + 1) == std::string::npos)
+      return {text->substr(0, space), text->substr(space + 1)};
   }
   throw user_error("merge {} is neither two tokens with a space between nor a list of two", rank)
       .help("give a tokenizer.json, as the tokenizers library writes it");
 }
 
-int32_t id_of(const Json& vocabulary, const std::string& token, size_t rank) {
+int32_t id_of(const Vocabulary& vocabulary, const std::string& token, size_t rank) {
   const auto found = vocabulary.find(token);
   if (found == vocabulary.end())
     throw user_error("merge {} has {}, which is not in the vocabulary", rank, token)
         .help("the file is damaged: copy or make it again");
-  return token_id(*found, token);
+  return token_id(*found->second, token);
 }
 
 }  // namespace
@@ -53,10 +63,11 @@ int32_t id_of(const Json& vocabulary, const std::string& token, size_t rank) {
 void read_vocabulary(const Json& file, TokenizerSpec& spec) {
   const Json& model = object_field(file, "model");
   check_model(model);
-  const Json& vocabulary = object_field(model, "vocab");
+  const Vocabulary vocabulary = vocabulary_of(model);
   std::vector<bool> taken;
-  for (const auto& [token, json] : vocabulary.items()) {
-    const int32_t id = token_id(json, token);
+  for (const auto& [name, json] : vocabulary) {
+    const std::string token(name);
+    const int32_t id = token_id(*json, token);
     if (static_cast<size_t>(id) >= taken.size()) taken.resize(static_cast<size_t>(id) + 1);
     if (taken[static_cast<size_t>(id)])
       throw user_error("two tokens of the vocabulary have the id {}", id)
@@ -67,7 +78,7 @@ void read_vocabulary(const Json& file, TokenizerSpec& spec) {
     else
       spec.other_tokens.push_back({token, id});
   }
-  const Json& merges = array_field(model, "merges");
+  const std::span<const Json> merges = list_field(model, "merges");
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right] = halves(merges[rank], rank);
     spec.merges.push_back({id_of(vocabulary, left, rank), id_of(vocabulary, right, rank),
@@ -78,20 +89,20 @@ void read_vocabulary(const Json& file, TokenizerSpec& spec) {
 
 void read_added_tokens(const Json& file, TokenizerSpec& spec) {
   if (!find_field(file, "added_tokens")) return;
-  const Json& vocabulary = object_field(object_field(file, "model"), "vocab");
+  const Vocabulary vocabulary = vocabulary_of(object_field(file, "model"));
   std::unordered_set<int32_t> taken;
   for (const BytesToken& token : spec.tokens) taken.insert(token.id);
   for (const BytesToken& token : spec.other_tokens) taken.insert(token.id);
-  for (const Json& json : array_field(file, "added_tokens")) {
+  for (const Json& json : list_field(file, "added_tokens")) {
     AddedToken token;
     token.text = text_field(json, "content");
     if (token.text.empty()) continue;
     const Json* id = find_field(json, "id");
     token.id = token_id(id ? *id : Json(), token.text);
     const auto in_vocabulary = vocabulary.find(token.text);
-    if (in_vocabulary != vocabulary.end() && *in_vocabulary != token.id)
+    if (in_vocabulary != vocabulary.end() && *in_vocabulary->second != token.id)
       throw user_error("the added token {} has the id {}, in the vocabulary it has {}", token.text,
-                       token.id, in_vocabulary->dump())
+                       token.id, in_vocabulary->second->dump())
           .help("the file is damaged: copy or make it again");
     if (in_vocabulary == vocabulary.end() && !taken.insert(token.id).second)
       throw user_error("the added token {} has the id {} of another token", token.text, token.id)

@@ -2,14 +2,13 @@
 // The vocabulary, the merges and the added tokens of a tokenizer.json.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "files/json.h"
 #include "tokenizer/tokenizer_spec.h"
 
 namespace tessera {
 
-void read_vocabulary(const nlohmann::json& file, TokenizerSpec& spec);
+void read_vocabulary(const Json& file, TokenizerSpec& spec);
 // Behind the vocabulary, whose ids theirs must agree with.
-void read_added_tokens(const nlohmann::json& file, TokenizerSpec& spec);
+void read_added_tokens(const Json& file, TokenizerSpec& spec);
 
 }  // namespace tessera

@@ -2,7 +2,6 @@
 #include "comm/failure/story_folder.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -12,16 +11,41 @@
 
 #include "comm/failure/failure_file.h"
 #include "files/fresh_file.h"
+#include "files/json_struct.h"
 #include "files/list_folder.h"
 #include "files/storage_error.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankStory::Wait, rank, in, seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankStory, life, halted, step, waits, where, last)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StoryPart, rank, ranks, time_ms, error, guilty, bad_input, first,
-                                   story)
+template <typename Visit>
+void visit_fields(RankStory::Wait& wait, const Visit& visit) {
+  visit("rank", wait.rank);
+  visit("in", wait.in);
+  visit("seconds", wait.seconds);
+}
+
+template <typename Visit>
+void visit_fields(RankStory& story, const Visit& visit) {
+  visit("life", story.life);
+  visit("halted", story.halted);
+  visit("step", story.step);
+  visit("waits", story.waits);
+  visit("where", story.where);
+  visit("last", story.last);
+}
+
+template <typename Visit>
+void visit_fields(StoryPart& part, const Visit& visit) {
+  visit("rank", part.rank);
+  visit("ranks", part.ranks);
+  visit("time_ms", part.time_ms);
+  visit("error", part.error);
+  visit("guilty", part.guilty);
+  visit("bad_input", part.bad_input);
+  visit("first", part.first);
+  visit("story", part.story);
+}
 
 namespace {
 
@@ -37,20 +61,16 @@ fs::path part_file(const fs::path& run, int rank) {
   return parts_of(run) / fmt::format("rank-{:05}.json", rank);
 }
 
-std::string as_text(const StoryPart& part) {
-  return nlohmann::json(part).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string as_text(const StoryPart& part) { return sorted(to_json(part)).dump(1); }
 
 std::vector<StoryPart> read_parts(const fs::path& folder) {
   std::vector<StoryPart> parts;
   for (const fs::path& entry : list_folder(folder)) {
     if (entry.extension() != ".json") continue;
-    try {
-      std::ifstream file(entry);
-      parts.push_back(nlohmann::json::parse(file).get<StoryPart>());
-    } catch (const nlohmann::json::exception&) {
-      // A disk that is full: the rank counts as one that has left nothing.
-    }
+    std::ifstream file(entry);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    // Else the disk was full: the rank counts as one that has left nothing.
+    if (StoryPart part; read_json(parse_json(text), part)) parts.push_back(std::move(part));
   }
   return parts;
 }

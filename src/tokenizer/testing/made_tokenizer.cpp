@@ -2,16 +2,14 @@
 #include "tokenizer/testing/made_tokenizer.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 
+#include "files/json.h"
 #include "tokenizer/byte_alphabet.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 22> kWords{
     " the", "The",  "ing", " return", "    ",   "\n\n", "it's", "1234", " лиса", "狐狸", "é",
@@ -50,13 +48,14 @@ int32_t made_id(const std::string& bytes) {
 }
 
 std::string made_tokenizer_json(const MadeTokenizer& how) {
-  Json vocabulary = Json::object(), merges = Json::array();
+  std::map<std::string, int32_t> vocabulary;
+  Json merges = Json::array();
   for (int byte = 0; byte < 256; ++byte)
     vocabulary[to_byte_alphabet(std::string(1, static_cast<char>(byte)))] = byte;
   for (const Merge& merge : made_merges()) {
     const std::string left = to_byte_alphabet(merge.left), right = to_byte_alphabet(merge.right);
     vocabulary[left + right] = made_id(merge.left + merge.right);
-    merges.push_back(how.merges_as_pairs ? Json{left, right}
+    merges.push_back(how.merges_as_pairs ? Json::array({left, right})
                                          : Json(fmt::format("{} {}", left, right)));
   }
   Json steps = Json::array();
@@ -70,10 +69,10 @@ std::string made_tokenizer_json(const MadeTokenizer& how) {
                    {"trim_offsets", true},
                    {"use_regex", how.rule.empty()}});
   const Json file{{"version", "1.0"},
-                  {"added_tokens", Json::parse(how.added)},
+                  {"added_tokens", parse_json(how.added)},
                   {"normalizer", how.composes ? Json{{"type", "NFC"}} : Json()},
                   {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", steps}}},
-                  {"post_processor", Json::parse(how.post_processor)},
+                  {"post_processor", parse_json(how.post_processor)},
                   {"decoder", {{"type", "ByteLevel"}}},
                   {"model",
                    {{"type", "BPE"},
