@@ -15,6 +15,7 @@
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

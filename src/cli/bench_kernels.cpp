@@ -12,6 +12,7 @@
 #include "exec/gpu_matmul.h"
 #include "exec/kernel_times.h"
 #include "files/json.h"
+#include "ir/op_list.h"
 #include "models/build_model.h"
 #include "program/buffer_types.h"
 

@@ -11,6 +11,7 @@
 #include "files/json.h"
 #include "ir/op_def.h"
 #include "ir/phase.h"
+#include "ir/op_list.h"
 #include "models/model_field.h"
 #include "models/presets.h"
 #include "schedule/schedule_kinds.h"

@@ -10,6 +10,7 @@
 #include "compiler/compile.h"
 #include "exec/testing/small_models.h"
 #include "ir/builder.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "compiler/arena_layout.h"
 #include "compiler/scripts.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "compiler/training_pipeline.h"
 #include "exec/testing/small_models.h"
+#include "ir/op_list.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/shard_states.h"
 #include "passes/memory/plan_memory.h"

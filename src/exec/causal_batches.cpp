@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/op_list.h"
+
 namespace tessera {
 
 RowPattern::RowPattern(std::span<const std::byte> bytes, int64_t width)

@@ -7,6 +7,7 @@
 
 #include "compiler/compile.h"
 #include "exec/testing/small_models.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

@@ -2,6 +2,7 @@
 #include "exec/rank_groups.h"
 
 #include "core/error.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ir/op_def.h"
+#include "ir/op_list.h"
 #include "program/kept_bytes.h"
 
 namespace tessera {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/op_list.h"
 #include "ir/printer.h"
 #include "ops/calls.h"
 

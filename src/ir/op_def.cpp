@@ -2,6 +2,7 @@
 #include "ir/op_def.h"
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops that exist, from the one list.
+// An op, for whoever carries it about; op_list.h has their names.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,7 @@
 
 namespace tessera {
 
-enum class OpKind : uint16_t {
-#define OP(name, folder) name,
-#include "ops/op_list.def"
-#undef OP
-};
-
-inline constexpr int kNumOps = 0
-#define OP(name, folder) +1
-#include "ops/op_list.def"
-#undef OP
-    ;
+enum class OpKind : uint16_t;
 
 std::string_view name(OpKind op);
 std::optional<OpKind> op_from_name(std::string_view text);

@@ -6,6 +6,7 @@
 #include "compiler/training_pipeline.h"
 #include "exec/testing/small_models.h"
 #include "ir/emit.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

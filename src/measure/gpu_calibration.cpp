@@ -17,6 +17,7 @@
 #include "exec/device_executor.h"
 #include "exec/gpu_matmul.h"
 #include "exec/kernel_times.h"
+#include "ir/op_list.h"
 #include "measure/calibrate.h"
 #include "measure/efficiency_samples.h"
 #include "measure/made_model.h"

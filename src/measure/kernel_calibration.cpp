@@ -12,6 +12,7 @@
 #include "core/statistics.h"
 #include "data/random_batch.h"
 #include "exec/mesh_executor.h"
+#include "ir/op_list.h"
 #include "measure/efficiency_samples.h"
 #include "measure/made_model.h"
 #include "measure/step_floor.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/model_size.h"
 
+#include "ir/op_list.h"
 #include "models/build_model.h"
 
 namespace tessera {

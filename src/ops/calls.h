@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/builder.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ops/testing/conformance_case.h"

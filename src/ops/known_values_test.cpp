@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/optimizer.h"
+#include "ir/op_list.h"
 #include "ops/rope/sincos_cpu.h"
 #include "ops/testing/sample_call.h"
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 #include "ops/testing/host_tensor.h"
 
 namespace tessera {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

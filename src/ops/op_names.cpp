@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ir/op_kind.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 

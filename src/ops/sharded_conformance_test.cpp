@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "ir/op_list.h"
 #include "ops/testing/sharded_run.h"
 
 namespace tessera {

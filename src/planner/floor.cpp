@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compiler/compile.h"
+#include "ir/op_list.h"
 #include "models/build_model.h"
 #include "models/model_size.h"
 #include "passes/pipeline/assign_stages.h"

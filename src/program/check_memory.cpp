@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ir/op_def.h"
+#include "ir/op_list.h"
 #include "program/check_program.h"
 
 namespace tessera {

@@ -5,6 +5,7 @@
 
 #include "compiler/compile.h"
 #include "exec/testing/small_models.h"
+#include "ir/op_list.h"
 #include "program/collective_table.h"
 
 namespace tessera {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ir/op_def.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

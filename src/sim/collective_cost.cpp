@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

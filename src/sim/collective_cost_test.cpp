@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/op_list.h"
 #include "sim/testing/toy_cluster.h"
 
 namespace tessera {

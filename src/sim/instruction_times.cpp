@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/op_list.h"
 #include "program/buffer_types.h"
 
 namespace tessera {

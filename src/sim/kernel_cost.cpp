@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "ir/optimizer.h"
+#include "ir/op_list.h"
 #include "ops/matmul/fp8_operands.h"
 
 namespace tessera {

@@ -7,6 +7,7 @@
 #include "compiler/compile.h"
 #include "core/error.h"
 #include "exec/testing/small_models.h"
+#include "ir/op_list.h"
 #include "models/build_model.h"
 #include "models/presets.h"
 #include "sim/testing/toy_cluster.h"

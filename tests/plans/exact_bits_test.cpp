@@ -9,6 +9,7 @@
 #include "data/made_batch.h"
 #include "exec/mesh_executor.h"
 #include "ir/op_def.h"
+#include "ir/op_list.h"
 #include "models/build_model.h"
 #include "plan_cases.h"
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "break_program.h"
+#include "ir/op_list.h"
 #include "plan_cases.h"
 
 namespace tessera {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ir/op_def.h"
+#include "ir/op_list.h"
 #include "system/seconds_since.h"
 
 namespace tessera {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "exec/cpu/cpu_call.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 

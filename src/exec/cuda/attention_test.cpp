@@ -7,6 +7,7 @@
 #include "exec/cuda/matrix_products.h"
 #include "exec/cuda/testing/run_on_gpu.h"
 #include "exec/device_executor.h"
+#include "ir/op_list.h"
 #include "ops/attention/attention_cuda.h"
 #include "ops/attention/attention_operands_samples.h"
 

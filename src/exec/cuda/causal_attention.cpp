@@ -14,6 +14,7 @@
 
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/operation_graph.h"
+#include "ir/op_list.h"
 #include "ops/attention/attention.h"
 
 namespace tessera {

@@ -8,6 +8,7 @@
 #include "exec/cuda/testing/gpu_samples.h"
 #include "exec/cuda/testing/run_on_gpu.h"
 #include "exec/device_executor.h"
+#include "ir/op_list.h"
 #include "ops/attention/attention_operands_samples.h"
 #include "ops/loss/logit_chunks_cuda.h"
 #include "ops/loss/output_loss_samples.h"

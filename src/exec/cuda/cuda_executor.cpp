@@ -7,6 +7,7 @@
 
 #include "exec/cuda/first_values.h"
 #include "ir/op_def.h"
+#include "ir/op_list.h"
 #include "program/buffer_types.h"
 #include "program/pieces.h"
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "exec/cuda/cuda_call.h"
+#include "ir/op_list.h"
 #include "ops/attention/attention_cuda.h"
 #include "ops/loss/logit_chunks_cuda.h"
 

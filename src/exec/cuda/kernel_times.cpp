@@ -14,6 +14,7 @@
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
 #include "ir/optimizer.h"
+#include "ir/op_list.h"
 #include "program/buffer_types.h"
 
 namespace tessera {

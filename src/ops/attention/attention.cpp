@@ -4,6 +4,7 @@
 // Never holds more than a few rows of scores.
 #include "ops/attention/attention.h"
 
+#include "ir/op_list.h"
 #include "ops/attention/ring_attention.h"
 
 namespace tessera {

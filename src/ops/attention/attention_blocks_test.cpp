@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "ir/op_list.h"
 #include "ops/testing/run_op.h"
 
 namespace tessera {

@@ -3,6 +3,8 @@
 // take one hop more than the keys, home.
 #include "ops/attention/ring_attention.h"
 
+#include "ir/op_list.h"
+
 namespace tessera {
 namespace {
 

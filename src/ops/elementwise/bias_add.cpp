@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bias_add(x, b): b is added along the innermost dims of x.
+#include "ir/op_list.h"
 #include "ops/type_rules.h"
 
 namespace tessera {

@@ -2,6 +2,7 @@
 // gelu(x) = x * Phi(x), Phi the normal distribution; exact, or by tanh as GPT-2 has it.
 #include "ops/elementwise/gelu.h"
 
+#include "ir/op_list.h"
 #include "ops/type_rules.h"
 
 namespace tessera {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // relu(x) = max(x, 0).
+#include "ir/op_list.h"
 #include "ops/type_rules.h"
 
 namespace tessera {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // swiglu(h): silu(gate) * up, where h [..., gate_up=2, mlp] holds both, as one fused matmul yields
 // them; with largest = 1 also the largest |y| (use_fp8).
+#include "ir/op_list.h"
 #include "ops/largest_entry.h"
 #include "ops/type_rules.h"
 

@@ -2,6 +2,7 @@
 // embedding(table, index, shard): row index[i] of the table for every i. With `shard`, the table
 // holds rows [shard * rows, (shard + 1) * rows) of a larger one and other indices give zeros, so
 // that the lookups of all shards add up.
+#include "ir/op_list.h"
 #include "ops/type_rules.h"
 
 namespace tessera {

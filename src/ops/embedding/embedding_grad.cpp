@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // embedding_grad(index, dy, shard): a table whose row r is the sum of dy where index is r. With
 // `shard`, the table is rows [shard * rows, (shard + 1) * rows) of a larger one.
+#include "ir/op_list.h"
 #include "ops/type_rules.h"
 
 namespace tessera {

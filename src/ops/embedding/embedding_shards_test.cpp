@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "ir/op_list.h"
 #include "ops/testing/run_op.h"
 
 namespace tessera {

@@ -3,6 +3,7 @@
 // over labels that are not negative, over label_count. The logits never exist as a whole.
 #include "ops/loss/output_loss.h"
 
+#include "ir/op_list.h"
 #include "ops/loss/sharded_vocabulary.h"
 
 namespace tessera {

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "ir/op_list.h"
 #include "ops/loss/output_loss.h"
 #include "ops/testing/run_op.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/loss/sharded_vocabulary.h"
 
+#include "ir/op_list.h"
+
 namespace tessera {
 namespace {
 

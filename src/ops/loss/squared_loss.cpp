@@ -2,6 +2,8 @@
 // squared_loss(prediction, target, label_count): sum((prediction - target)^2) / label_count.
 #include "ops/loss/squared_loss.h"
 
+#include "ir/op_list.h"
+
 namespace tessera {
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/contraction.h"
 
+#include "ir/op_list.h"
+
 namespace tessera {
 namespace {
 
@@ -13,6 +15,10 @@ Dims select(const Dims& dims, const TensorType& other, bool shared) {
 }
 
 }  // namespace
+
+bool is_contraction(OpKind op) {
+  return op == OpKind::matmul || op == OpKind::matmul_epilogue || op == OpKind::matmul_fp8;
+}
 
 Dims require_contraction(const OpCall& call) {
   require_float(call, 0);

@@ -27,9 +27,7 @@ inline Contraction contraction_of(const TensorType& x, const TensorType& w) {
 }
 
 // Whether operands 0 and 1 are multiplied so, whatever comes after.
-inline bool is_contraction(OpKind op) {
-  return op == OpKind::matmul || op == OpKind::matmul_epilogue || op == OpKind::matmul_fp8;
-}
+bool is_contraction(OpKind op);
 
 // Checks operands 0 and 1 and gives the result's dims: x's own, then w's own.
 Dims require_contraction(const OpCall& call);

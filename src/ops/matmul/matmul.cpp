@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul(x, w): sums over every dim that both have. The result has x's other dims, then w's. With
 // an addend, which fuse puts there, it is the addend plus that; on the CPU bits as without fusion.
+#include "ir/op_list.h"
 #include "ops/matmul/contraction.h"
 
 namespace tessera {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // layer_norm(x, gain, bias?): (x - mean) / deviation * gain + bias over the innermost dims. Mean
 // and 1/deviation are kept for the backward.
+#include "ir/op_list.h"
 #include "ops/norm/norm.h"
 
 namespace tessera {

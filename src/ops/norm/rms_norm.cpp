@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rms_norm(x, gain): x / sqrt(mean(x^2) + epsilon) * gain over the innermost dims: the model's, or
 // one head's. The factor 1 / sqrt(...) is kept for the backward.
+#include "ir/op_list.h"
 #include "ops/norm/norm.h"
 
 namespace tessera {

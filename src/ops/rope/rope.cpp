@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rope(x, positions): pairs (i, i + e/2) of the innermost dim are rotated by position *
 // frequency_i, as Llama has it. Its gradient is the rotation back.
+#include "ir/op_list.h"
 #include "ops/type_rules.h"
 
 namespace tessera {

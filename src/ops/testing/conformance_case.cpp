@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 

@@ -4,6 +4,7 @@
 #include "passes/fusion/join_norm_gradients.h"
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 #include "passes/fusion/kept_nodes.h"
 
 namespace tessera {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

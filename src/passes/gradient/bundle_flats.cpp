@@ -2,6 +2,7 @@
 #include "passes/gradient/bundle_flats.h"
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

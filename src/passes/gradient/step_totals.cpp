@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 #include "ir/verify_placements.h"
 
 namespace tessera {

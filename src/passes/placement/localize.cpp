@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 #include "ir/rank_index.h"
 #include "ir/verify_placements.h"
 #include "passes/placement/node_sharding.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/op_list.h"
 #include "passes/node_work.h"
 
 namespace tessera {

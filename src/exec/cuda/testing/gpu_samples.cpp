@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/testing/gpu_samples.h"
 
+#include "ir/op_list.h"
+
 namespace tessera {
 namespace {
 

@@ -10,6 +10,7 @@
 #include "exec/cuda/causal_attention.h"
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/matrix_products.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {
