@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of check_style, check_layers and check_pages: each rule sees the breach it is for, and nothing else."""
+"""Tests of check_style, check_layers, check_pages and slowest_objects: each rule sees the breach it is for, and nothing else."""
 import unittest
 
 import check_layers
 import check_pages
 import check_style
+import slowest_objects
 
 
 def lengths(text):
@@ -116,6 +117,12 @@ class Pages(unittest.TestCase):
     def test_launch_takes_the_flags_of_what_it_launches(self):
         self.assertEqual(self.problems("`tessera launch --with \"mpirun --bind-to none\" train --steps 3`"), [])
         self.assertEqual(len(self.problems("`tessera launch --wiht mpirun train --stesp 3`")), 2)
+
+
+class SlowestObjects(unittest.TestCase):
+    def test_the_last_build_of_an_object_counts(self):
+        log = "# ninja log v5\n0\t9000\t1\ta.o\tff\n500\t2500\t1\ta.o\tff\n0\t100\t1\tlib.a\tff\n"
+        self.assertEqual(slowest_objects.seconds_by_object(log), {"a.o": 2.0})
 
 
 if __name__ == "__main__":
