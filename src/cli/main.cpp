@@ -17,7 +17,7 @@
 #include "files/mapping_fault.h"
 #include "files/storage_error.h"
 #include "system/stop_signal.h"
-#include "tokenizer/utf8.h"
+#include "core/utf8.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "files/mapped_file.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/tokenizer_file.h"
-#include "tokenizer/utf8.h"
+#include "core/utf8.h"
 
 namespace tessera {
 

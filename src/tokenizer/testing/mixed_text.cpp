@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/random.h"
-#include "tokenizer/utf8.h"
+#include "core/utf8.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tokenizer/utf8.h"
+#include "core/utf8.h"
 
 #include <algorithm>
 #include <array>
