@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/version.h"
 #include "comm/failure/peer_error.h"
 #include "comm/local/run_ranks.h"
 #include "core/error.h"
@@ -68,7 +69,7 @@ int main(int argc, char** argv) {
   const tessera::Command app = line.root();
   app.require_subcommand();
   app.footer(kFooter);
-  app.version_flag(TESSERA_VERSION);
+  app.version_flag(tessera::version());
   tessera::add_train_command(app);
   tessera::add_launch_command(app);
   tessera::add_generate_command(app);
