@@ -24,14 +24,6 @@ else()
   target_link_libraries(tessera_toml INTERFACE tomlplusplus::tomlplusplus)
 endif()
 
-# Debian puts each flavour of OpenBLAS into its own folder; the pthread one is named so that the choice does not
-# depend on update-alternatives.
-find_library(TESSERA_OPENBLAS openblas PATH_SUFFIXES openblas-pthread REQUIRED)
-find_path(TESSERA_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread REQUIRED)
-add_library(tessera_openblas INTERFACE)
-target_link_libraries(tessera_openblas INTERFACE ${TESSERA_OPENBLAS})
-target_include_directories(tessera_openblas SYSTEM INTERFACE ${TESSERA_CBLAS_INCLUDE})
-
 # Linked statically: binaries are carried to machines that lack them.
 find_library(TESSERA_PCRE2 NAMES libpcre2-8.a pcre2-8 REQUIRED)
 find_path(TESSERA_PCRE2_INCLUDE pcre2.h REQUIRED)

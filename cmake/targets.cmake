@@ -15,11 +15,10 @@ tessera_compile_quickly(tessera)
 target_link_libraries(
   tessera
   PUBLIC tessera_options fmt::fmt Threads::Threads
-  PRIVATE tessera_openblas tessera_toml tessera_unicode nlohmann_json::nlohmann_json)
+  PRIVATE tessera_toml tessera_unicode nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 
 if(TESSERA_CUDA)
-  target_link_libraries(tessera PRIVATE $<LINK_ONLY:CUDA::cudart_static> $<LINK_ONLY:CUDA::cublasLt>
-                                        ${CMAKE_DL_LIBS})
+  target_link_libraries(tessera PRIVATE $<LINK_ONLY:CUDA::cudart_static> $<LINK_ONLY:CUDA::cublasLt>)
 endif()
 
 if(GTest_FOUND)
@@ -62,8 +61,7 @@ function(tessera_add_benchmarks)
   endif()
   if(NOT TARGET tessera_bench)
     add_executable(tessera_bench)
-    target_link_libraries(tessera_bench PRIVATE tessera tessera_openblas benchmark::benchmark
-                                                benchmark::benchmark_main)
+    target_link_libraries(tessera_bench PRIVATE tessera benchmark::benchmark benchmark::benchmark_main)
     set_target_properties(tessera_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   endif()
   target_sources(tessera_bench PRIVATE ${ARGN})

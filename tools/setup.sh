@@ -6,9 +6,9 @@ set -euo pipefail
 
 packages_for() {
   case "$1" in
-    build) echo g++ cmake ninja-build ccache libopenblas-pthread-dev libfmt-dev libcli11-dev \
-      libtomlplusplus-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev ;;
-    test) echo libgtest-dev libbenchmark-dev python3 ;;
+    build) echo g++ cmake ninja-build ccache libfmt-dev libcli11-dev \
+      libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev ;;
+    test) echo libgtest-dev libbenchmark-dev libopenblas0-pthread python3 ;;
     lint) echo clang-format clang-tidy python3 ;;
     oracle) echo python3 python3-numpy python3-torch ;;
     mpi) echo openmpi-bin libopenmpi-dev ;;

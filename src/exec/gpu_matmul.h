@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "exec/cpu/openblas_rate.h"
+#include "exec/matmul_shape.h"
 
 namespace tessera {
 

@@ -6,6 +6,7 @@
 
 #include "core/statistics.h"
 #include "exec/cpu/gemm.h"
+#include "exec/cpu/openblas_rate.h"
 #include "exec/cpu/peak_rate.h"
 #include "measure/step_floor.h"
 

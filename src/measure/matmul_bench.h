@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "exec/cpu/openblas_rate.h"
+#include "exec/matmul_shape.h"
 #include "models/model_config.h"
 
 namespace tessera {

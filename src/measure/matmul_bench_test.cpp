@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/testing/openblas.h"
 #include "models/presets.h"
 
 namespace tessera {
 namespace {
 
 TEST(BenchMatmul, TimesEveryProductInEveryDtypeAndOpenblasInFp32Alone) {
+  SKIP_WITHOUT_OPENBLAS();
   const MatmulBenchResult result = bench_matmul(
       {.matmuls = {{"square", {.m = 48, .n = 48, .k = 48}},
                    {"flat",

@@ -36,7 +36,10 @@ class StepBench {
         model_(model_of_config(config)),
         shape_(microbatch_shape(config, model_)),
         microbatches_(static_cast<int>(config.train.microbatches)) {
-    if (on_gpu()) require_gpu();
+    if (on_gpu())
+      require_gpu();
+    else
+      Openblas();  // before time is spent on steps, where it is missing
     result_.threads = on_gpu() ? 1 : threads_of_config(config);
   }
 

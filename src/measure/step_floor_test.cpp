@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/statistics.h"
+#include "exec/testing/openblas.h"
 #include "models/model_size.h"
 #include "models/presets.h"
 
@@ -62,6 +63,7 @@ TEST(StepFloor, LaysOperandsOutAsTheMathsDoes) {
 }
 
 TEST(StepFloor, AddsUpTheMeasuredSecondsOfEveryMatmul) {
+  SKIP_WITHOUT_OPENBLAS();
   const ModelConfig small{.family = Family::Mlp, .layers = 3, .width = 32, .mlp_size = 48};
   StepFloor floor(floor_matmuls(small, {.batch = 8}, 1), 2);
   floor.measure_round();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate at which this machine multiplies matrices: the peak that MFU is measured against when
-// none is given.
+// The rate at which our own product multiplies large matrices on this machine: the peak that MFU is
+// measured against when none is given.
 #pragma once
 
 namespace tessera {

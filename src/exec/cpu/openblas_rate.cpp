@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/openblas_rate.h"
 
-#include <cblas.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
-#include <vector>
 
 #include "core/error.h"
 
@@ -15,29 +13,44 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class OpenblasThreads {
+constexpr const char* kLibrary = "libopenblas.so.0";
+// Of cblas.h.
+constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
+
+class RaisedThreads {
  public:
-  explicit OpenblasThreads(int threads) { openblas_set_num_threads(threads); }
-  ~OpenblasThreads() { openblas_set_num_threads(1); }
-  OpenblasThreads(const OpenblasThreads&) = delete;
-  OpenblasThreads& operator=(const OpenblasThreads&) = delete;
+  RaisedThreads(const Openblas& openblas, int threads) : openblas_(openblas) {
+    openblas_.set_num_threads(threads);
+  }
+  ~RaisedThreads() { openblas_.set_num_threads(1); }
+  RaisedThreads(const RaisedThreads&) = delete;
+  RaisedThreads& operator=(const RaisedThreads&) = delete;
+
+ private:
+  const Openblas& openblas_;
 };
+
+template <typename Function>
+void find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (!function) throw user_error("{} has no {}", kLibrary, name).help("install OpenBLAS 0.3");
+}
 
 // Rows [row, row + rows) and columns [column, column + columns) of C.
 struct Piece {
   int64_t row = 0, rows = 0, column = 0, columns = 0;
 };
 
-void multiply(const MatmulShape& shape, const Piece& piece, const float* a, const float* b,
-              float* c) {
-  const auto size = [](int64_t n) { return static_cast<blasint>(n); };
+void multiply(const Openblas& openblas, const MatmulShape& shape, const Piece& piece,
+              const float* a, const float* b, float* c) {
+  const auto size = [](int64_t n) { return static_cast<int>(n); };
   const int64_t a_stride = shape.a_transposed ? shape.m : shape.k;
   const int64_t b_stride = shape.b_transposed ? shape.k : shape.n;
-  cblas_sgemm(CblasRowMajor, shape.a_transposed ? CblasTrans : CblasNoTrans,
-              shape.b_transposed ? CblasTrans : CblasNoTrans, size(piece.rows), size(piece.columns),
-              size(shape.k), 1.0f, a + piece.row * (shape.a_transposed ? 1 : a_stride),
-              size(a_stride), b + piece.column * (shape.b_transposed ? b_stride : 1),
-              size(b_stride), 0.0f, c + piece.row * shape.n + piece.column, size(shape.n));
+  openblas.sgemm(kRowMajor, shape.a_transposed ? kTrans : kNoTrans,
+                 shape.b_transposed ? kTrans : kNoTrans, size(piece.rows), size(piece.columns),
+                 size(shape.k), 1.0f, a + piece.row * (shape.a_transposed ? 1 : a_stride),
+                 size(a_stride), b + piece.column * (shape.b_transposed ? b_stride : 1),
+                 size(b_stride), 0.0f, c + piece.row * shape.n + piece.column, size(shape.n));
 }
 
 Piece whole(const MatmulShape& shape) { return {0, shape.m, 0, shape.n}; }
@@ -53,13 +66,6 @@ Piece part(const MatmulShape& shape, int64_t index, int64_t parts) {
   };
   const int64_t begin = border(index), extent = border(index + 1) - begin;
   return rows ? Piece{begin, extent, 0, shape.n} : Piece{0, shape.m, begin, extent};
-}
-
-// That this thread has had of a core.
-double core_seconds() {
-  timespec now{};
-  TESSERA_CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // In whole cache lines. A matrix small enough to be one of many gets a place per thread.
@@ -85,6 +91,18 @@ double mean_seconds(double budget_seconds, Call&& call) {
 
 }  // namespace
 
+Openblas::Openblas() {
+  // Stays loaded until the process ends.
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    throw user_error("OpenBLAS, which our matrix product is measured against, is not found: {}",
+                     dlerror())
+        .help("install it: apt-get install libopenblas0-pthread");
+  find(library, "openblas_set_num_threads", set_num_threads);
+  find(library, "openblas_get_num_threads", get_num_threads);
+  find(library, "cblas_sgemm", sgemm);
+}
+
 OpenblasTimer::OpenblasTimer(std::span<const MatmulShape> shapes, int threads) : threads_(threads) {
   int64_t a = 0, b = 0, c = 0;
   for (const MatmulShape& shape : shapes) {
@@ -100,13 +118,13 @@ OpenblasTimer::OpenblasTimer(std::span<const MatmulShape> shapes, int threads) :
   threads_.run_ranges(a + b + c, kGrain, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) *matrix(i) = static_cast<float>(i % 97) / 97.0f - 0.5f;
   });
-  openblas_set_num_threads(1);
+  openblas_.set_num_threads(1);
 }
 
 double OpenblasTimer::threaded_seconds(const MatmulShape& shape, double budget_seconds) {
-  const OpenblasThreads raised(threads_.threads());
+  const RaisedThreads raised(openblas_, threads_.threads());
   return mean_seconds(budget_seconds, [&] {
-    multiply(shape, whole(shape), matrix(0), matrix(b_offset_), matrix(c_offset_));
+    multiply(openblas_, shape, whole(shape), matrix(0), matrix(b_offset_), matrix(c_offset_));
   });
 }
 
@@ -116,22 +134,9 @@ double OpenblasTimer::split_seconds(const MatmulShape& shape, double budget_seco
     threads_.run(parts, [&](int64_t index, int) {
       const Piece piece = part(shape, index, parts);
       if (piece.rows > 0 && piece.columns > 0)
-        multiply(shape, piece, matrix(0), matrix(b_offset_), matrix(c_offset_));
+        multiply(openblas_, shape, piece, matrix(0), matrix(b_offset_), matrix(c_offset_));
     });
   });
-}
-
-double OpenblasTimer::split_core_seconds(const MatmulShape& shape) {
-  const int parts = threads_.threads();
-  std::vector<double> seconds(static_cast<size_t>(parts));
-  threads_.run(parts, [&](int64_t index, int) {
-    const Piece piece = part(shape, index, parts);
-    const double begin = core_seconds();
-    if (piece.rows > 0 && piece.columns > 0)
-      multiply(shape, piece, matrix(0), matrix(b_offset_), matrix(c_offset_));
-    seconds[static_cast<size_t>(index)] = core_seconds() - begin;
-  });
-  return *std::max_element(seconds.begin(), seconds.end());
 }
 
 double OpenblasTimer::concurrent_seconds(const MatmulShape& shape, double budget_seconds) {
@@ -144,7 +149,7 @@ double OpenblasTimer::concurrent_seconds(const MatmulShape& shape, double budget
       const float* a = matrix(worker * padded(shape.m * shape.k));
       const float* b = matrix(b_offset_ + worker * padded(shape.k * shape.n));
       float* c = matrix(c_offset_ + worker * padded(shape.m * shape.n));
-      for (int64_t i = 0; i < each; ++i) multiply(shape, whole(shape), a, b, c);
+      for (int64_t i = 0; i < each; ++i) multiply(openblas_, shape, whole(shape), a, b, c);
     });
   });
   return seconds / static_cast<double>(each * workers);

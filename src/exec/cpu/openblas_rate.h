@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long OpenBLAS takes for one fp32 matmul, measured. OpenBLAS's thread count is process-wide:
-// it is raised only while a threaded call is timed, and is 1 again afterwards.
+// How long OpenBLAS takes for one fp32 matmul, measured. The library is looked for when a timer is
+// made: nothing but these measurements needs it. Its thread count is process-wide: it is raised
+// only while a threaded call is timed, and is 1 again afterwards.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +9,19 @@
 
 #include "exec/cpu/arena.h"
 #include "exec/cpu/thread_pool.h"
+#include "exec/matmul_shape.h"
 
 namespace tessera {
 
-// C[m, n] = A[m, k] B[k, n], row after row; a transposed operand lies in memory as its transpose.
-struct MatmulShape {
-  int64_t m = 0, n = 0, k = 0;
-  bool a_transposed = false, b_transposed = false;
+// The functions of OpenBLAS that are used here.
+struct Openblas {
+  Openblas();  // a UserError that says what to install, where it is missing
 
-  double flops() const {
-    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  }
-  bool operator==(const MatmulShape&) const = default;
+  void (*set_num_threads)(int threads) = nullptr;
+  int (*get_num_threads)() = nullptr;
+  // As cblas_sgemm: order, transposes, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc.
+  void (*sgemm)(int, int, int, int, int, int, float, const float*, int, const float*, int, float,
+                float*, int) = nullptr;
 };
 
 // Holds operands large enough for all the shapes given, made and touched once.
@@ -31,9 +33,6 @@ class OpenblasTimer {
   double threaded_seconds(const MatmulShape& shape, double budget_seconds);
   // The same with an even split of C over the threads, each calling OpenBLAS by itself.
   double split_seconds(const MatmulShape& shape, double budget_seconds);
-  // The same once, in time of a core: that of the slowest thread. Other work on the machine, which
-  // takes cores away from the threads, does not count.
-  double split_core_seconds(const MatmulShape& shape);
   // The same with one whole matmul per thread at a time: what each costs when there are many.
   double concurrent_seconds(const MatmulShape& shape, double budget_seconds);
 
@@ -50,6 +49,7 @@ class OpenblasTimer {
     return reinterpret_cast<float*>(operands_.data()) + offset;
   }
 
+  Openblas openblas_;
   int64_t b_offset_ = 0, c_offset_ = 0;  // in elements; A lies first
   Arena operands_;
   ThreadPool threads_;
