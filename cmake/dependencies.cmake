@@ -33,6 +33,9 @@ add_library(tessera_unicode INTERFACE)
 target_link_libraries(tessera_unicode INTERFACE ${TESSERA_PCRE2} ${TESSERA_UTF8PROC})
 target_include_directories(tessera_unicode SYSTEM INTERFACE ${TESSERA_PCRE2_INCLUDE} ${TESSERA_UTF8PROC_INCLUDE})
 
+# Headers alone: src/files/digest.cpp compiles it in.
+find_path(TESSERA_XXHASH_INCLUDE xxhash.h REQUIRED)
+
 if(TESSERA_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI QUIET COMPONENTS CXX)

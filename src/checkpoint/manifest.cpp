@@ -10,16 +10,12 @@
 namespace tessera {
 namespace {
 
-// Behind these bytes stand the digest and then what it covers.
-constexpr std::string_view kHead = R"({"format":"tessera-checkpoint-2","digest":")";
+// After these bytes stand the digest and then what it covers.
+constexpr std::string_view kHead = R"({"format":"tessera-checkpoint-3","digest":")";
+constexpr std::string_view kOldHead = R"({"format":"tessera-checkpoint-2","digest":")";
+static_assert(kHead.size() == kOldHead.size());
 constexpr size_t kDigestDigits = 16;
 constexpr int kMaxDepth = 6;
-
-std::string digest_of(std::string_view text) {
-  Digest digest;
-  digest.add(std::as_bytes(std::span(text.data(), text.size())));
-  return digest.text();
-}
 
 Json json_of(const StoredPiece& piece) {
   Json json{{"name", piece.name},
@@ -40,6 +36,7 @@ Json json_of(const std::vector<StoredFile>& files) {
     for (const StoredPiece& piece : file.pieces) tensors.push_back(json_of(piece));
     list.push_back({{"name", file.name},
                     {"bytes", file.bytes},
+                    {"digest", file.digest},
                     {"header_digest", file.header_digest},
                     {"tensors", std::move(tensors)}});
   }
@@ -110,13 +107,15 @@ StoredPiece read_piece(const Json& json) {
   return piece;
 }
 
-std::vector<StoredFile> read_files(std::span<const Json> list) {
+std::vector<StoredFile> read_files(std::span<const Json> list, DigestKind kind) {
   std::vector<StoredFile> files;
   for (const Json& json : list) {
     StoredFile file{.name = text_field(json, "name"),
                     .bytes = number_field(json, "bytes"),
-                    .header_digest = text_field(json, "header_digest")};
-    // A name that leads out of the folder is nobody's.
+                    .digest = kind == DigestKind::Own ? "" : text_field(json, "digest"),
+                    .header_digest = text_field(json, "header_digest"),
+                    .digest_kind = kind};
+    // Rejects file names that leave the checkpoint folder.
     if (file.name.empty() || file.name.find('/') != std::string::npos || file.name[0] == '.' ||
         file.name.find('\0') != std::string::npos)
       throw Unfit{"names a file outside of its folder"};
@@ -128,11 +127,13 @@ std::vector<StoredFile> read_files(std::span<const Json> list) {
 }
 
 Manifest read_manifest(std::string_view text) {
-  if (!text.starts_with(kHead) || text.size() < kHead.size() + kDigestDigits)
-    throw Unfit{"does not begin as one of tessera-checkpoint-2"};
+  const bool is_old = text.starts_with(kOldHead);
+  if (!(is_old || text.starts_with(kHead)) || text.size() < kHead.size() + kDigestDigits)
+    throw Unfit{"does not begin as one of tessera-checkpoint-3"};
+  const DigestKind kind = is_old ? DigestKind::Own : DigestKind::Xxh3;
   const std::string_view digest = text.substr(kHead.size(), kDigestDigits);
   const std::string_view covered = text.substr(kHead.size() + kDigestDigits);
-  if (const std::string found = digest_of(covered); found != digest)
+  if (const std::string found = digest_of(std::as_bytes(std::span(covered)), kind); found != digest)
     throw Unfit{fmt::format("is corrupt: its bytes give digest {}, not {}", found, digest)};
   Json json;
   const std::string wrong = parse_json(text, kMaxDepth, json);
@@ -143,7 +144,7 @@ Manifest read_manifest(std::string_view text) {
                               .seed = number_field(json, "seed"),
                               .mesh = text_field(json, "mesh"),
                               .config_toml = text_field(json, "config")},
-                    .files = read_files(list_field(json, "files"))};
+                    .files = read_files(list_field(json, "files"), kind)};
   // Those of imports, conversions and earlier versions have none.
   if (json.find("run")) manifest.facts.run = text_field(json, "run");
   if (!manifest.facts.run.empty() && !is_run_id(manifest.facts.run))
@@ -178,7 +179,7 @@ std::string to_text(const Manifest& manifest) {
   if (!facts.run.empty()) json["run"] = facts.run;
   json["files"] = json_of(manifest.files);
   const std::string covered = "\"," + json.dump().substr(1) + "\n";
-  return std::string(kHead) + digest_of(covered) + covered;
+  return std::string(kHead) + digest_of(std::as_bytes(std::span(covered))) + covered;
 }
 
 Manifest parse_manifest(std::string_view text, const std::filesystem::path& path) {
@@ -194,7 +195,7 @@ std::string to_text(const std::vector<StoredFile>& files) { return json_of(files
 
 std::vector<StoredFile> parse_files(std::string_view text) {
   try {
-    return read_files(parse_json(text).items());
+    return read_files(parse_json(text).items(), DigestKind::Xxh3);
   } catch (const Unfit& unfit) {
     check_failed("files of a rank", __FILE__, __LINE__, unfit.what);
   }

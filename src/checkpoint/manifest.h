@@ -11,6 +11,7 @@
 
 #include "checkpoint/tensor_piece.h"
 #include "core/dtype.h"
+#include "files/digest.h"
 
 namespace tessera {
 
@@ -43,8 +44,10 @@ struct StoredPiece {
 struct StoredFile {
   std::string name;  // beside the manifest
   int64_t bytes = 0;
+  std::string digest = {};  // of the whole file; empty before format 3
   std::string header_digest = {};
   std::vector<StoredPiece> pieces = {};
+  DigestKind digest_kind = DigestKind::Xxh3;
 };
 
 struct Manifest {

@@ -18,6 +18,7 @@ Manifest small() {
                     .config_toml = "[model]\npreset = \"tiny\"\n"},
           .files = {{.name = "rank-00000.safetensors",
                      .bytes = 100,
+                     .digest = "01",
                      .header_digest = "00",
                      .pieces = {{"a", DType::Fp32, {4, 3}, box, "11"},
                                 {"b", DType::Bf16, {4, 3}, cut, "22"}}}}};
@@ -25,11 +26,10 @@ Manifest small() {
 
 // With a digest that fits, as somebody would write it on purpose.
 std::string error_of_body(const std::string& body) {
-  const std::string head = R"({"format":"tessera-checkpoint-2","digest":")";
+  const std::string head = R"({"format":"tessera-checkpoint-3","digest":")";
   const std::string covered = "\"," + body;
-  Digest digest;
-  digest.add(std::as_bytes(std::span(covered)));
-  return user_error_of([&] { parse_manifest(head + digest.text() + covered, "m"); });
+  const std::string digest = digest_of(std::as_bytes(std::span(covered)));
+  return user_error_of([&] { parse_manifest(head + digest + covered, "m"); });
 }
 
 std::string body_with(const std::string& files) {
@@ -68,8 +68,9 @@ TEST(Manifest, EveryChangedByteIsRefused) {
 
 TEST(Manifest, RefusesWhatSomebodyWroteOnPurpose) {
   const auto file = [](const char* name, const char* tensors) {
-    return body_with(fmt::format(R"([{{"name":"{}","bytes":1,"header_digest":"0","tensors":{}}}])",
-                                 name, tensors));
+    return body_with(
+        fmt::format(R"([{{"name":"{}","bytes":1,"digest":"0","header_digest":"0","tensors":{}}}])",
+                    name, tensors));
   };
   EXPECT_EQ(error_of_body("\"step\":-1}"),
             "the manifest m has a step that is not a whole number of at least 0");

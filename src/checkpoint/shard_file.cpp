@@ -9,15 +9,9 @@
 namespace tessera {
 namespace {
 
-std::string digest_of(std::span<const std::byte> bytes) {
-  Digest digest;
-  digest.add(bytes);
-  return digest.text();
-}
-
 std::string stored_digest(const SafetensorsReader& reader, const SafetensorsTensor& tensor,
-                          const FileReader& file) {
-  Digest digest;
+                          const FileReader& file, DigestKind kind) {
+  Digest digest(kind);
   add_stored(digest, reader, tensor, file);
   return digest.text();
 }
@@ -55,7 +49,13 @@ StoredFile write_shard(const std::filesystem::path& folder, int rank,
   SafetensorsWriter writer(folder / file.name, std::move(entries), {}, std::move(watch));
   file.bytes = writer.file_bytes();
   file.header_digest = digest_of(std::as_bytes(std::span(writer.header())));
-  for (size_t i = 0; i < file.pieces.size(); ++i) writer.write(file.pieces[i].name, bytes_of(i));
+  Digest whole;
+  whole.add(std::as_bytes(std::span(writer.header())));
+  for (size_t i = 0; i < file.pieces.size(); ++i) {
+    whole.add(bytes_of(i));
+    writer.write(file.pieces[i].name, bytes_of(i));
+  }
+  file.digest = whole.text();
   writer.commit();
   return file;
 }
@@ -65,7 +65,7 @@ SafetensorsReader open_shard(const std::filesystem::path& folder, const StoredFi
   SafetensorsReader reader(path);
   if (reader.file_bytes() != file.bytes)
     throw corrupt(path, "it has {} bytes, it was written with {}", reader.file_bytes(), file.bytes);
-  if (digest_of(reader.header()) != file.header_digest)
+  if (digest_of(reader.header(), file.digest_kind) != file.header_digest)
     throw corrupt(path, "its header is not the one that was written");
   for (const StoredPiece& piece : file.pieces) {
     const SafetensorsTensor* tensor = reader.find(piece.name);
@@ -80,7 +80,8 @@ void verify_shard(const std::filesystem::path& folder, const StoredFile& file) {
   const SafetensorsReader reader = open_shard(folder, file);
   const FileReader bytes(reader.path());
   for (const StoredPiece& piece : file.pieces) {
-    const std::string found = stored_digest(reader, reader.get(piece.name), bytes);
+    const std::string found =
+        stored_digest(reader, reader.get(piece.name), bytes, file.digest_kind);
     if (found != piece.digest)
       throw corrupt(reader.path(), "{} gives digest {}, it was written with {}", piece.name, found,
                     piece.digest);

@@ -17,10 +17,10 @@
 
 namespace tessera {
 
-// The bytes of the i-th piece; asked for twice, for the digest and to write them.
+// The bytes of the i-th piece; asked for again and again, for the digests and to write them.
 using PieceBytes = std::function<std::span<const std::byte>(size_t)>;
 
-// Fills in the pieces' digests.
+// Fills in the digests.
 StoredFile write_shard(const std::filesystem::path& folder, int rank,
                        std::vector<StoredPiece> pieces, const PieceBytes& bytes_of,
                        FileWatch watch = {});

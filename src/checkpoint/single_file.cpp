@@ -9,7 +9,8 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kFormat = "tessera-checkpoint-1";
+constexpr const char* kFormat = "tessera-checkpoint-3";
+constexpr const char* kOldFormat = "tessera-checkpoint-1";
 
 const std::string& metadata(const SafetensorsReader& reader, const std::string& key) {
   const auto found = reader.metadata().find(key);
@@ -31,7 +32,7 @@ int64_t metadata_number(const SafetensorsReader& reader, const std::string& key)
 }  // namespace
 
 Manifest manifest_of_single_file(const SafetensorsReader& reader) {
-  if (metadata(reader, "format") != kFormat)
+  if (metadata(reader, "format") != kFormat && metadata(reader, "format") != kOldFormat)
     throw user_error("{}: format {} is not known", reader.path().string(),
                      metadata(reader, "format"))
         .help("this tessera reads " + std::string(kFormat));
@@ -53,7 +54,8 @@ Manifest manifest_of_single_file(const SafetensorsReader& reader) {
 }
 
 void verify_single_file(const SafetensorsReader& reader) {
-  Digest digest;
+  const bool is_old = metadata(reader, "format") == kOldFormat;
+  Digest digest(is_old ? DigestKind::Own : DigestKind::Xxh3);
   const FileReader file(reader.path());
   for (const SafetensorsTensor& tensor : reader.tensors()) add_stored(digest, reader, tensor, file);
   if (digest.text() != metadata(reader, "digest"))

@@ -57,9 +57,7 @@ int32_t end_of(const Tokenizer& tokenizer, const std::string& name) {
 // What the shards follow from, as text: other text, other shards.
 std::string origin_json(const TokenizeOptions& options, const Corpus& corpus, int32_t end,
                         const MappedFile& tokenizer) {
-  Digest digest;
-  digest.add(tokenizer.bytes());
-  Json json{{"tokenizer", digest.text()},
+  Json json{{"tokenizer", digest_of(tokenizer.bytes())},
             {"document_end", end},
             {"around", options.around},
             {"shard_bytes", options.shard_bytes}};

@@ -4,45 +4,53 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+
+#include "files/old_digest.h"
+
+// In the binary itself, since machines that it is carried to lack the library.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace tessera {
 namespace {
 
-uint64_t mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0xBF58476D1CE4E5B9u;
-  return hash ^ (hash >> 29);
+constexpr size_t kPartBytes = 1 << 20;
+
+XXH3_state_t* library_state(std::span<std::byte> state) {
+  return reinterpret_cast<XXH3_state_t*>(state.data());
 }
 
 }  // namespace
 
-// Eight independent chains, so that the multiplications overlap; each step is a bijection of its
-// chain, so one changed word always changes the digest.
+Digest::Digest(DigestKind kind) : kind_(kind), old_state_(kFirstOldDigest) {
+  static_assert(sizeof(XXH3_state_t) <= sizeof(state_) && alignof(XXH3_state_t) <= 64);
+  XXH3_64bits_reset(library_state(state_));
+}
+
 void Digest::add(size_t bytes, const Part& part) {
-  constexpr size_t kLanes = 8, kStride = kLanes * sizeof(uint64_t), kPartBytes = 1 << 20;
-  static_assert(kPartBytes % kStride == 0);  // only the last part has bytes left over
-  std::array<uint64_t, kLanes> lanes;
-  for (size_t l = 0; l < kLanes; ++l) lanes[l] = mix(state_, l);
-  std::span<const std::byte> rest;
-  for (size_t begin = 0; begin < bytes; begin += kPartBytes) {
-    rest = part(begin, std::min(kPartBytes, bytes - begin));
-    for (; rest.size() >= kStride; rest = rest.subspan(kStride))
-      for (size_t l = 0; l < kLanes; ++l) {
-        uint64_t word;
-        std::memcpy(&word, rest.data() + l * sizeof word, sizeof word);
-        lanes[l] = mix(lanes[l], word);
-      }
+  if (kind_ == DigestKind::Own) {
+    old_state_ = add_to_old_digest(old_state_, bytes, part);
+    return;
   }
-  for (const uint64_t lane : lanes) state_ = mix(state_, lane);
-  for (const std::byte byte : rest) state_ = mix(state_, static_cast<uint64_t>(byte));
-  state_ = mix(state_, bytes);
+  for (size_t begin = 0; begin < bytes; begin += kPartBytes) {
+    const auto next = part(begin, std::min(kPartBytes, bytes - begin));
+    XXH3_64bits_update(library_state(state_), next.data(), next.size());
+  }
 }
 
 void Digest::add(std::span<const std::byte> bytes) {
   add(bytes.size(), [&](size_t begin, size_t count) { return bytes.subspan(begin, count); });
 }
 
-std::string Digest::text() const { return fmt::format("{:016x}", state_); }
+std::string Digest::text() const {
+  const auto* state = reinterpret_cast<const XXH3_state_t*>(state_.data());
+  return fmt::format("{:016x}", kind_ == DigestKind::Own ? old_state_ : XXH3_64bits_digest(state));
+}
+
+std::string digest_of(std::span<const std::byte> bytes, DigestKind kind) {
+  Digest digest(kind);
+  digest.add(bytes);
+  return digest.text();
+}
 
 }  // namespace tessera

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A 64-bit digest of bytes, several GB/s: it finds corruption, not forgery. Depends on the bytes
-// and where `add` cuts them.
+// A 64-bit digest of bytes, several GB/s: it finds corruption, not forgery. It is XXH3, so that
+// `xxhsum -H3` gives the same of a whole file.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,8 +12,15 @@
 
 namespace tessera {
 
+enum class DigestKind {
+  Xxh3,
+  Own,  // of checkpoints before format 3, to read them: old_digest.h
+};
+
 class Digest {
  public:
+  explicit Digest(DigestKind kind = DigestKind::Xxh3);
+
   void add(std::span<const std::byte> bytes);
   // The same, where not all bytes are there at once; each part is asked for once, in their order.
   using Part = std::function<std::span<const std::byte>(size_t begin, size_t count)>;
@@ -20,7 +28,11 @@ class Digest {
   std::string text() const;  // 16 hex digits
 
  private:
-  uint64_t state_ = 0x9E3779B97F4A7C15u;
+  DigestKind kind_;
+  uint64_t old_state_;
+  alignas(64) std::array<std::byte, 576> state_;  // the library's own
 };
+
+std::string digest_of(std::span<const std::byte> bytes, DigestKind kind = DigestKind::Xxh3);
 
 }  // namespace tessera

@@ -8,12 +8,6 @@
 namespace tessera {
 namespace {
 
-std::string digest_of(const std::vector<std::byte>& bytes) {
-  Digest digest;
-  digest.add(bytes);
-  return digest.text();
-}
-
 TEST(Digest, NoticesEverySingleFlippedBit) {
   for (const size_t size : {1u, 7u, 64u, 65u, 200u}) {
     std::vector<std::byte> bytes(size, std::byte{0x5a});
@@ -27,13 +21,32 @@ TEST(Digest, NoticesEverySingleFlippedBit) {
   }
 }
 
-// Files of years ago have it.
-TEST(Digest, StaysWhatItWas) {
+std::vector<std::byte> made_bytes() {
   std::vector<std::byte> bytes((3 << 20) + 77);
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
-  EXPECT_EQ(digest_of(bytes), "ed9f926f9b5177da");
-  EXPECT_EQ(digest_of({}), "7d7dcc2b9a650cc6");
+  return bytes;
+}
+
+// Checked with xxhsum -H3.
+TEST(Digest, IsThatOfXxhsum) {
+  EXPECT_EQ(digest_of(std::as_bytes(std::span("abc", 3))), "78af5f94892f3950");
+  EXPECT_EQ(digest_of({}), "2d06800538d394c2");
+  EXPECT_EQ(digest_of(made_bytes()), "f44b23d5a6fe1bc9");
+}
+
+TEST(Digest, DependsOnBytesAlone) {
+  const std::vector<std::byte> bytes = made_bytes();
+  Digest digest;
+  digest.add(std::span(bytes).first(1000));
+  digest.add(std::span(bytes).subspan(1000));
+  EXPECT_EQ(digest.text(), digest_of(bytes));
+}
+
+// Checkpoints of before have it.
+TEST(OldDigest, StaysWhatItWas) {
+  EXPECT_EQ(digest_of(made_bytes(), DigestKind::Own), "ed9f926f9b5177da");
+  EXPECT_EQ(digest_of({}, DigestKind::Own), "7d7dcc2b9a650cc6");
 }
 
 TEST(Digest, NoticesTwoWordsSwappedAndBytesMissing) {

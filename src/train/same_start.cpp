@@ -18,12 +18,6 @@ namespace {
 using DigestText = std::array<char, 16>;
 using Digests = std::array<DigestText, 2>;  // of config and program
 
-std::string digest_of(std::span<const std::byte> bytes) {
-  Digest digest;
-  digest.add(bytes);
-  return digest.text();
-}
-
 Digests digests_of(const StartFacts& facts) {
   Digests digests{};
   const std::string config = digest_of(std::as_bytes(std::span(facts.config)));
