@@ -1,63 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/config_values.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "core/error.h"
-#include "files/safe_toml.h"
+#include "files/toml_document.h"
 #include "files/toml_text.h"
 
 namespace tessera {
 namespace {
 
-std::string place_of(const std::string& origin, const toml::source_region& source) {
-  return fmt::format("{}:{}", origin, source.begin.line);
-}
+using Kind = TomlValue::Kind;
 
-std::string text_of(const std::string& key, const toml::node& node, const std::string& place) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
-  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
-  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
-  const auto* list = node.as_array();
-  const bool texts = list && (list->empty() || list->is_homogeneous(toml::node_type::string));
+constexpr const char* kHelp =
+    "write sections as [train] and values as steps = 100, texts in quotes";
+
+std::string text_of(const std::string& key, const TomlValue& value, const std::string& place) {
+  if (value.kind == Kind::Text) return value.text;
+  if (value.kind == Kind::Integer) return fmt::format("{}", value.integer);
+  if (value.kind == Kind::Number) return fmt::format("{}", value.number);
+  if (value.kind == Kind::Flag) return value.flag ? "true" : "false";
   if (!key.starts_with("plan.dims."))
     throw user_error("{} is a list or a date, want one number, text, true or false", key).at(place);
-  if (!texts)
+  std::string joined;
+  for (const TomlValue& item : value.items) joined += (joined.empty() ? "" : ",") + item.text;
+  const bool texts = std::ranges::all_of(
+      value.items, [](const TomlValue& item) { return item.kind == Kind::Text; });
+  if (value.kind != Kind::List || !texts)
     throw user_error("{} is not a list of dims", key)
         .at(place)
         .help(R"(write ["kv_heads", "mlp"] or "kv_heads,mlp")");
-  std::string joined;
-  for (const toml::node& item : *list)
-    joined += (joined.empty() ? "" : ",") + item.as_string()->get();
   return joined;
 }
 
-// In the order of the text; the table itself is sorted by name.
-std::vector<std::pair<std::string, const toml::node*>> entries_of(const toml::table& table) {
-  std::vector<std::pair<std::string, const toml::node*>> entries;
-  for (const auto& [name, node] : table) entries.emplace_back(name.str(), &node);
-  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-    return a.second->source().begin < b.second->source().begin;
-  });
-  return entries;
-}
-
-void flatten(const toml::table& table, const std::string& prefix, const std::string& origin,
+void flatten(const TomlValue& table, const std::string& prefix, const std::string& origin,
              std::vector<ConfigValue>& values) {
-  for (const auto& [name, entry] : entries_of(table)) {
-    const toml::node& node = *entry;
+  for (const auto& [name, value] : table.entries) {
     const std::string key = prefix + name;
-    const std::string place = place_of(origin, node.source());
-    if (const auto* inner = node.as_table())
-      flatten(*inner, key + ".", origin, values);
+    const std::string place = fmt::format("{}:{}", origin, value.line);
+    if (value.kind == Kind::Table)
+      flatten(value, key + ".", origin, values);
     else
-      values.push_back({key, text_of(key, node, place), place});
+      values.push_back({key, text_of(key, value, place), place});
   }
 }
 
@@ -70,8 +57,8 @@ bool is_plain_value(const std::string& text) {
   const bool is_number = result.ec == std::errc{} && result.ptr == end && std::isfinite(number);
   if (!is_number && text != "true" && text != "false") return false;
   try {
-    return text_of("x", *toml::parse("x = " + text).get("x"), "") == text;
-  } catch (const toml::parse_error&) {
+    return text_of("x", parse_toml("x = " + text, "x", "").entries.front().second, "") == text;
+  } catch (const UserError&) {
     return false;
   }
 }
@@ -105,14 +92,7 @@ size_t find_equals(const std::string& assignment) {
 
 std::vector<ConfigValue> values_from_toml(std::string_view toml, const std::string& origin) {
   std::vector<ConfigValue> values;
-  require_safe_toml(toml, origin);
-  try {
-    flatten(toml::parse(toml, origin), "", origin, values);
-  } catch (const toml::parse_error& error) {
-    throw user_error("{} is not TOML: {}", origin, error.description())
-        .at(fmt::format("{}:{}:{}", origin, error.source().begin.line, error.source().begin.column))
-        .help("write sections as [train] and values as steps = 100, texts in quotes");
-  }
+  flatten(parse_toml(toml, origin, kHelp), "", origin, values);
   return values;
 }
 

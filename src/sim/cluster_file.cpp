@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cluster files: read strictly, so that a misspelt key or a figure without a source is refused.
 // What is missing is told of all at once.
-#include <toml++/toml.h>
-
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/error.h"
 #include "core/nearest_name.h"
-#include "files/safe_toml.h"
+#include "files/toml_document.h"
 #include "ir/op_kind.h"
 #include "sim/cluster.h"
 
 namespace tessera {
 namespace {
+
+using Kind = TomlValue::Kind;
 
 // No figure of a cluster lies outside; times and sizes made of those inside are finite.
 constexpr double kLeast = 1e-18, kMost = 1e18;
@@ -25,7 +26,7 @@ constexpr const char* kTemplateHelp = "`tessera docs cluster` prints a file with
 // Keys that the file lacks, by section.
 class MissingKeys {
  public:
-  void add(const std::string& section, uint32_t line, std::string_view key) {
+  void add(const std::string& section, int line, std::string_view key) {
     if (sections_.empty() || sections_.back().title != section)
       sections_.push_back({section, line, std::string(key)});
     else
@@ -37,7 +38,7 @@ class MissingKeys {
     std::string message;
     for (const MissingOfSection& each : sections_)
       message += fmt::format("{}{} has no {}", message.empty() ? "" : "; ", each.title, each.keys);
-    const uint32_t line = sections_.front().line;
+    const int line = sections_.front().line;
     throw UserError(message)
         .at(line == 0 ? origin : fmt::format("{}:{}", origin, line))
         .help(kTemplateHelp);
@@ -46,7 +47,7 @@ class MissingKeys {
  private:
   struct MissingOfSection {
     std::string title;
-    uint32_t line;
+    int line;
     std::string keys;
   };
   std::vector<MissingOfSection> sections_;
@@ -62,118 +63,112 @@ struct FileContext {
 // something that is accepted.
 class Section {
  public:
-  Section(const toml::table& table, std::string title, FileContext& file)
+  Section(const TomlValue& table, std::string title, FileContext& file)
       : table_(table), title_(std::move(title)), file_(file) {}
 
-  const toml::node* find(std::string_view key) {
+  const TomlValue* find(std::string_view key) {
     asked_.emplace_back(key);
-    return table_.get(key);
+    return table_.find(key);
   }
-  const toml::node* need(std::string_view key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) file_.missing.add(title_, table_.source().begin.line, key);
+  const TomlValue* need(std::string_view key) {
+    const TomlValue* node = find(key);
+    if (node == nullptr) file_.missing.add(title_, table_.line, key);
     return node;
   }
 
   std::string text(std::string_view key) {
-    const toml::node* node = need(key);
+    const TomlValue* node = need(key);
     if (node == nullptr) return "";
-    if (!node->is_string()) fail(*node, fmt::format("{} is not a text", key));
-    return node->as_string()->get();
+    if (node->kind != Kind::Text) fail(*node, fmt::format("{} is not a text", key));
+    return node->text;
   }
-  double number(const toml::node& node, std::string_view key) const {
-    const auto value = node.value<double>();
-    if (!node.is_number() || !value || !(*value >= 0 && *value <= kMost))
+  double number(const TomlValue& node, std::string_view key) const {
+    const bool is_number = node.kind == Kind::Integer || node.kind == Kind::Number;
+    if (!is_number || !(node.number >= 0 && node.number <= kMost))
       fail(node, fmt::format("{} is not a number from 0 to {}", key, kMost));
-    return std::abs(*value);  // of -0, too
+    return std::abs(node.number);  // of -0, too
   }
   int count(std::string_view key) { return count(need(key), key, 1); }
   int count(std::string_view key, int fallback) { return count(find(key), key, fallback); }
   bool flag(std::string_view key) {
-    const toml::node* node = need(key);
+    const TomlValue* node = need(key);
     if (node == nullptr) return false;
-    if (!node->is_boolean()) fail(*node, fmt::format("{} is not true or false", key));
-    return node->as_boolean()->get();
+    if (node->kind != Kind::Flag) fail(*node, fmt::format("{} is not true or false", key));
+    return node->flag;
   }
 
   Figure figure(std::string_view key) {
-    const toml::node* node = need(key);
+    const TomlValue* node = need(key);
     return node ? figure(*node, key) : Figure{};
   }
   Figure positive(std::string_view key) {
-    const toml::node* node = need(key);
+    const TomlValue* node = need(key);
     if (node == nullptr) return {};
     Figure read = figure(*node, key);
     check_positive(*node, key, read.value);
     return read;
   }
   Figure figure(std::string_view key, Figure fallback) {
-    const toml::node* node = find(key);
+    const TomlValue* node = find(key);
     return node ? figure(*node, key) : fallback;
   }
-  Figure figure(const toml::node& node, std::string_view key) const {
-    const toml::table* inner = node.as_table();
-    const toml::node* value = inner ? inner->get("value") : nullptr;
-    const toml::node* source = inner ? inner->get("source") : nullptr;
-    if (value == nullptr || source == nullptr || !source->is_string() || inner->size() != 2)
+  Figure figure(const TomlValue& node, std::string_view key) const {
+    const TomlValue *value = node.find("value"), *source = node.find("source");
+    if (value == nullptr || source == nullptr || source->kind != Kind::Text ||
+        node.entries.size() != 2)
       fail(node, fmt::format("{} has no value and source", key),
            fmt::format("write {} = {{ value = 1e9, source = \"assumed\" }}", key));
-    return {number(*value, key), source->as_string()->get()};
+    return {number(*value, key), source->text};
   }
 
-  void check_positive(const toml::node& node, std::string_view what, double number) const {
+  void check_positive(const TomlValue& node, std::string_view what, double number) const {
     if (number < kLeast) fail(node, fmt::format("{} is {}: it must be above 0", what, number));
   }
 
   // Rows of `columns` numbers each.
   std::vector<std::vector<double>> rows(std::string_view key, size_t columns) {
-    const toml::node* node = need(key);
+    const TomlValue* node = need(key);
     std::vector<std::vector<double>> rows;
     if (node == nullptr) return rows;
-    if (const toml::array* array = node->as_array())
-      for (const toml::node& row : *array) {
-        const toml::array* cells = row.as_array();
-        if (cells == nullptr || cells->size() != columns)
-          fail(row, fmt::format("a point of {} has not {} numbers", title_, columns));
-        rows.emplace_back();
-        for (const toml::node& cell : *cells) rows.back().push_back(number(cell, key));
-      }
+    for (const TomlValue& row : node->items) {
+      if (row.items.size() != columns)
+        fail(row, fmt::format("a point of {} has not {} numbers", title_, columns));
+      rows.emplace_back();
+      for (const TomlValue& cell : row.items) rows.back().push_back(number(cell, key));
+    }
     if (rows.empty()) fail(*node, fmt::format("{} has no points", title_));
     return rows;
   }
 
   void done() const {
-    for (const auto& [key, node] : table_) {
-      if (std::find(asked_.begin(), asked_.end(), key.str()) != asked_.end()) continue;
-      const std::string near = nearest_name(key.str(), asked_);
-      fail(node, fmt::format("unknown key {} in {}", key.str(), title_),
+    for (const auto& [key, node] : table_.entries) {
+      if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
+      const std::string near = nearest_name(key, asked_);
+      fail(node, fmt::format("unknown key {} in {}", key, title_),
            near.empty() ? kTemplateHelp : fmt::format("did you mean {}?", near));
     }
   }
 
-  [[noreturn]] void fail(const toml::node& node, const std::string& message,
+  [[noreturn]] void fail(const TomlValue& node, const std::string& message,
                          const std::string& help = kTemplateHelp) const {
-    throw UserError(message)
-        .at(fmt::format("{}:{}", file_.origin, node.source().begin.line))
-        .help(help);
+    throw UserError(message).at(fmt::format("{}:{}", file_.origin, node.line)).help(help);
   }
 
  private:
-  int count(const toml::node* node, std::string_view key, int fallback) const {
+  int count(const TomlValue* node, std::string_view key, int fallback) const {
     if (node == nullptr) return fallback;
-    const auto value = node->value_exact<int64_t>();
-    if (!value || *value < 0 || *value > 1 << 24)
+    if (node->kind != Kind::Integer || node->integer < 0 || node->integer > 1 << 24)
       fail(*node, fmt::format("{} is not a whole number from 0 to {}", key, 1 << 24));
-    return static_cast<int>(*value);
+    return static_cast<int>(node->integer);
   }
 
-  const toml::table& table_;
+  const TomlValue& table_;
   std::string title_;
   FileContext& file_;
   std::vector<std::string> asked_;
 };
 
-Device read_device(const toml::table& table, FileContext& file) {
+Device read_device(const TomlValue& table, FileContext& file) {
   Section section(table, "[device]", file);
   Device device{.name = section.text("name"),
                 .cores = section.count("cores", 0),
@@ -182,15 +177,15 @@ Device read_device(const toml::table& table, FileContext& file) {
                 .memory_bandwidth = section.positive("memory_bandwidth"),
                 .launch_seconds = section.figure("launch_seconds"),
                 .overlap_slowdown = section.figure("overlap_slowdown", {0, "none"})};
-  const toml::node* peaks = section.need("peak_flops");
-  if (const toml::table* inner = peaks ? peaks->as_table() : nullptr)
-    for (const auto& [key, node] : *inner) {
-      const auto arithmetic = arithmetic_from_name(key.str());
+  const TomlValue* peaks = section.need("peak_flops");
+  if (peaks != nullptr)
+    for (const auto& [key, node] : peaks->entries) {
+      const auto arithmetic = arithmetic_from_name(key);
       if (!arithmetic)
-        section.fail(node, fmt::format("peak_flops.{}: there is no such arithmetic", key.str()),
+        section.fail(node, fmt::format("peak_flops.{}: there is no such arithmetic", key),
                      "use fp8, bf16, fp32 or fp64");
-      device.peak_flops.emplace_back(*arithmetic, section.figure(node, key.str()));
-      section.check_positive(node, fmt::format("peak_flops.{}", key.str()),
+      device.peak_flops.emplace_back(*arithmetic, section.figure(node, key));
+      section.check_positive(node, fmt::format("peak_flops.{}", key),
                              device.peak_flops.back().second.value);
     }
   if (peaks != nullptr && device.peak_flops.empty())
@@ -214,7 +209,7 @@ Level read_level(Section& section) {
 
 std::string read_op(Section& section) {
   std::string op = section.text("op");
-  if (const toml::node* node = section.find("op"); node && op != "other" && !op_from_name(op))
+  if (const TomlValue* node = section.find("op"); node && op != "other" && !op_from_name(op))
     section.fail(*node, fmt::format("there is no op {}", op), "`tessera docs ops` lists them");
   return op;
 }
@@ -247,24 +242,22 @@ CollectiveTable read_collective(Section& section) {
 template <typename Read>
 auto read_all(Section& top, const std::string& name, FileContext& file, Read read) {
   std::vector<decltype(read(top))> all;
-  const toml::node* node = top.find(name);
-  const toml::array* array = node ? node->as_array() : nullptr;
-  if (node != nullptr && array == nullptr) top.fail(*node, fmt::format("write [[{}]]", name));
-  if (array == nullptr) return all;
-  for (const toml::node& each : *array) {
-    if (!each.is_table()) top.fail(each, fmt::format("write [[{}]]", name));
-    Section section(*each.as_table(),
-                    fmt::format("the [[{}]] of line {}", name, each.source().begin.line), file);
+  const TomlValue* node = top.find(name);
+  if (node == nullptr) return all;
+  if (node->kind != Kind::List) top.fail(*node, fmt::format("write [[{}]]", name));
+  for (const TomlValue& each : node->items) {
+    if (each.kind != Kind::Table) top.fail(each, fmt::format("write [[{}]]", name));
+    Section section(each, fmt::format("the [[{}]] of line {}", name, each.line), file);
     all.push_back(read(section));
     section.done();
   }
   return all;
 }
 
-void read_rules(const toml::table& table, FileContext& file, Cluster& cluster) {
+void read_rules(const TomlValue& table, FileContext& file, Cluster& cluster) {
   Section section(table, "[rules]", file);
   const std::string algorithm = section.text("algorithm");
-  if (const toml::node* node = section.find("algorithm")) {
+  if (const TomlValue* node = section.find("algorithm")) {
     const auto known = std::find(kAlgorithms.begin(), kAlgorithms.end(), algorithm);
     if (known == kAlgorithms.end())
       section.fail(*node, fmt::format("there is no algorithm {}", algorithm),
@@ -275,28 +268,27 @@ void read_rules(const toml::table& table, FileContext& file, Cluster& cluster) {
   section.done();
 }
 
-// `array` holds the levels' tables.
-void check_nesting(const Section& top, const toml::array& array, const std::vector<Level>& levels) {
+void check_nesting(const Section& top, const TomlValue& tables, const std::vector<Level>& levels) {
   for (size_t i = 0; i < levels.size(); ++i) {
     const int inner = i == 0 ? 1 : levels[i - 1].ranks;
     if (levels[i].ranks < inner || levels[i].ranks % inner != 0)
-      top.fail(*array.get(i)->as_table()->get("ranks"),
+      top.fail(*tables.items[i].find("ranks"),
                fmt::format("level {} has {} ranks: not a multiple of the {} of the level inside it",
                            levels[i].name, levels[i].ranks, inner),
                "levels stand from the inside: a node, then what holds several of them");
   }
 }
 
-Cluster read(const toml::table& table, const std::string& origin) {
+Cluster read(const TomlValue& table, const std::string& origin) {
   FileContext file{.origin = origin};
   Section top(table, "the file", file);
   Cluster cluster{.name = top.text("name"), .calibrated = top.flag("calibrated")};
-  const toml::table empty;  // what is absent is read as this, so that its keys are told of
-  const auto inner = [&](std::string_view name) -> const toml::table& {
-    const toml::node* node = top.find(name);
+  const TomlValue empty;  // what is absent is read as this, so that its keys are told of
+  const auto inner = [&](std::string_view name) -> const TomlValue& {
+    const TomlValue* node = top.find(name);
     if (node == nullptr) return empty;
-    if (!node->is_table()) top.fail(*node, fmt::format("{} is not a table", name));
-    return *node->as_table();
+    if (node->kind != Kind::Table) top.fail(*node, fmt::format("{} is not a table", name));
+    return *node;
   };
   cluster.device = read_device(inner("device"), file);
   read_rules(inner("rules"), file, cluster);
@@ -309,22 +301,14 @@ Cluster read(const toml::table& table, const std::string& origin) {
   if (std::none_of(cluster.efficiencies.begin(), cluster.efficiencies.end(), is_other))
     file.missing.add("the file", 0, "[[efficiency]] of op = \"other\", for ops without their own");
   file.missing.refuse(origin);
-  check_nesting(top, *top.find("level")->as_array(), cluster.levels);
+  check_nesting(top, *top.find("level"), cluster.levels);
   return cluster;
 }
 
 }  // namespace
 
 Cluster parse_cluster(std::string_view toml, const std::string& origin) {
-  try {
-    require_safe_toml(toml, origin);
-    const toml::table table = toml::parse(toml, origin);
-    return read(table, origin);
-  } catch (const toml::parse_error& error) {
-    throw user_error("{} is not TOML: {}", origin, error.description())
-        .at(fmt::format("{}:{}:{}", origin, error.source().begin.line, error.source().begin.column))
-        .help(kTemplateHelp);
-  }
+  return read(parse_toml(toml, origin, kTemplateHelp), origin);
 }
 
 }  // namespace tessera
