@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reads src/ops/op_list.def, so that one line there is all it takes to build an op: definition and CPU kernel into the
 # library, samples into the tests, the CUDA kernel where there is one. What has one is listed for the kernel table.
+# Ops without kernels (COLLECTIVE) are in files of src/ops/CMakeLists.txt.
 function(tessera_add_ops)
   set(ops_dir ${PROJECT_SOURCE_DIR}/src/ops)
   set(list_file ${ops_dir}/op_list.def)
@@ -27,6 +28,7 @@ function(tessera_add_ops)
     endif()
     set_property(GLOBAL APPEND PROPERTY TESSERA_SAMPLES ${stem}_samples.cpp)
   endforeach()
+  set_property(GLOBAL APPEND PROPERTY TESSERA_SAMPLES ${ops_dir}/collective/collective_samples.cpp)
   if(TESSERA_CUDA)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/exec/cuda/cuda_op_list.def CONTENT "${cuda_lines}")
   endif()

@@ -85,15 +85,15 @@ void print_collectives(const Program& program) {
   fmt::print("  {:<11} {:<15} {:<10} {:>6} {:>10}  {}\n", "routine", "op", "axes", "calls",
              "bytes in", "hidden behind kernels");
   for (const CollectiveRow& row : rows)
-    fmt::print("  {:<11} {:<15} {:<10} {:>6} {:>10}  {}\n", name(row.routine), name(row.op),
-               row.axes, row.calls, short_bytes(row.bytes), row.hidden);
+    fmt::print("  {:<11} {:<15} {:<10} {:>6} {:>10}  {}\n", name(row.routine), row.op, row.axes,
+               row.calls, short_bytes(row.bytes), row.hidden);
 }
 
 Json collectives_json(const Program& program) {
   Json json = Json::array();
   for (const CollectiveRow& row : collective_table(program, program.script("train_step")))
     json.push_back({{"routine", name(row.routine)},
-                    {"op", name(row.op)},
+                    {"op", row.op},
                     {"axes", row.axes},
                     {"calls", row.calls},
                     {"bytes", row.bytes},

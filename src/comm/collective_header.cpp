@@ -10,7 +10,6 @@ namespace {
 constexpr std::array<std::string_view, kNumCollectiveKinds> kKinds{
     "broadcast",  "scatter",    "gather", "reduce", "all_gather", "reduce_scatter",
     "all_reduce", "all_to_all", "send",   "recv",   "barrier"};
-constexpr std::array<std::string_view, kNumReductions> kReductions{"sum", "mean", "min", "max"};
 
 bool point_to_point(CollectiveKind kind) {
   return kind == CollectiveKind::Send || kind == CollectiveKind::Recv;
@@ -45,15 +44,6 @@ bool writes_output(const Collective& collective, int rank) {
 }  // namespace
 
 std::string_view name(CollectiveKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
-std::string_view name(Reduction reduction) {
-  return kReductions.at(static_cast<size_t>(reduction));
-}
-
-std::optional<Reduction> reduction_from_name(std::string_view text) {
-  const auto found = std::find(kReductions.begin(), kReductions.end(), text);
-  if (found == kReductions.end()) return std::nullopt;
-  return static_cast<Reduction>(found - kReductions.begin());
-}
 
 bool has_root(CollectiveKind kind) {
   return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Scatter ||

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/reduction.h"
 
 namespace tessera {
 
@@ -31,12 +32,8 @@ enum class CollectiveKind : uint8_t {
   Barrier
 };
 inline constexpr int kNumCollectiveKinds = 11;
-enum class Reduction : uint8_t { Sum, Mean, Min, Max };
-inline constexpr int kNumReductions = 4;
 
 std::string_view name(CollectiveKind kind);  // "all_reduce"
-std::string_view name(Reduction reduction);  // "sum"
-std::optional<Reduction> reduction_from_name(std::string_view text);
 
 // How a buffer is cut into one part per member, in elements: element (o, m, i) of part p lies at
 // o * outer_stride + m * middle_stride + p * part_stride + i. So shards of an inner dim need no

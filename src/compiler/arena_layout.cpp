@@ -192,7 +192,7 @@ class ArenaLayout {
         const ProgramClass& program_class = program_.class_of(block);
         for (const Instruction& instruction : program_class.routine(call.routine)) {
           most = std::max(most, instruction.workspace_offset + instruction.workspace_bytes);
-          for (const int result : instruction.results) {
+          for (const int result : writes(instruction)) {
             const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
             if (buffer.lifetime == Lifetime::Scratch)
               most =

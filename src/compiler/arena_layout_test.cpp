@@ -70,8 +70,9 @@ TEST_P(Layout, EveryBufferThatAnInstructionUsesIsBoundInsideItsArena) {
     ASSERT_EQ(block.offsets.size(), program_class.buffers.size());
     for (const auto& routine : program_class.routines)
       for (const Instruction& instruction : routine) {
-        std::vector<int> used = instruction.operands;
-        used.insert(used.end(), instruction.results.begin(), instruction.results.end());
+        const std::span<const int> read = reads(instruction), written = writes(instruction);
+        std::vector<int> used(read.begin(), read.end());
+        used.insert(used.end(), written.begin(), written.end());
         for (const int id : used) {
           const Buffer& buffer = program_class.buffers[static_cast<size_t>(id)];
           const int64_t offset = block.offsets[static_cast<size_t>(id)];

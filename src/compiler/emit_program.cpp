@@ -6,6 +6,8 @@
 
 #include "compiler/arena_layout.h"
 #include "compiler/scripts.h"
+#include "compiler/translate_node.h"
+#include "ir/emit.h"
 #include "ir/op_list.h"
 
 namespace tessera {
@@ -74,16 +76,8 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
   return buffer;
 }
 
-Instruction instruction_of(const Graph& graph, const Node& node) {
-  Instruction instruction{.op = node.op,
-                          .attributes = node.attributes,
-                          .operands = {node.operands.begin(), node.operands.end()},
-                          .results = {node.results.begin(), node.results.end()},
-                          .accumulators = {},
-                          .workspace_offset = node.workspace.offset,
-                          .workspace_bytes = node.workspace.bytes,
-                          .dead_after = {},
-                          .phase = node.phase};
+Instruction instruction_of(const Graph& graph, const Node& node, std::span<const Group> groups) {
+  Instruction instruction = translate_node(node, types_of(graph, node.operands), groups);
   for (size_t r = 0; r < node.results.size(); ++r)
     for (const GraphOutput& output : graph.outputs())
       if (output.value == node.results[r] && output.accumulates) {
@@ -103,52 +97,40 @@ void mark_dead(const Graph& graph, std::vector<Instruction>& routine) {
     return graph.value(a).location == graph.value(b).location;
   };
   for (size_t i = 0; i < routine.size(); ++i) {
-    std::vector<int> touched = routine[i].operands;
-    touched.insert(touched.end(), routine[i].results.begin(), routine[i].results.end());
+    const std::span<const int> read = reads(routine[i]), written = writes(routine[i]);
+    std::vector<int> touched(read.begin(), read.end());
+    touched.insert(touched.end(), written.begin(), written.end());
     for (const int buffer : touched) {
       if (!is_scratch(buffer)) continue;
       bool needed = false;
       for (size_t later = i + 1; later < routine.size() && !needed; ++later)
-        needed = std::find(routine[later].operands.begin(), routine[later].operands.end(),
-                           buffer) != routine[later].operands.end();
-      const bool replaced =
-          std::any_of(routine[i].results.begin(), routine[i].results.end(), [&](int result) {
-            return result != buffer && is_scratch(result) && same_place(result, buffer);
-          });
+        needed = std::ranges::count(reads(routine[later]), buffer) > 0;
+      const bool replaced = std::ranges::any_of(written, [&](int result) {
+        return result != buffer && is_scratch(result) && same_place(result, buffer);
+      });
       if (!needed && !replaced) routine[i].dead_after.push_back(buffer);
     }
   }
 }
 
-// What a class that begins or ends a stage takes and gives. Sends and receives fill no new buffer:
-// they name the one they read or fill.
+// What a class that begins or ends a stage takes and gives.
 void add_transfers(const Graph& graph, ProgramClass& program_class) {
-  const auto add = [&](OpKind op, RoutineKind start, RoutineKind done, ValueId value) {
-    program_class.routine(start).push_back(
-        {.op = op,
-         .attributes = {{"axes", "pp"}, {"ranks", int64_t{2}}, {"async", int64_t{1}}},
-         .operands = {value},
-         .results = {value},
-         .accumulators = {},
-         .dead_after = {}});
-    program_class.routine(done).push_back({.op = OpKind::wait,
-                                           .attributes = {},
-                                           .operands = {value},
-                                           .results = {value},
-                                           .accumulators = {},
-                                           .dead_after = {}});
+  const auto add = [&](auto transfer, RoutineKind start, RoutineKind done) {
+    program_class.routine(start).push_back({.what = transfer});
+    program_class.routine(done).push_back(
+        {.what = WaitInstruction{.held = {transfer.buffer}, .output = transfer.buffer}});
   };
   for (const GraphInput& input : graph.inputs()) {
     if (input.kind == InputKind::Stream)
-      add(OpKind::recv, RoutineKind::StreamIn, RoutineKind::StreamInDone, input.value);
+      add(ReceiveInstruction{input.value}, RoutineKind::StreamIn, RoutineKind::StreamInDone);
     if (input.kind == InputKind::OutputGradient)
-      add(OpKind::recv, RoutineKind::GradientIn, RoutineKind::GradientInDone, input.value);
+      add(ReceiveInstruction{input.value}, RoutineKind::GradientIn, RoutineKind::GradientInDone);
   }
   for (const GraphOutput& output : graph.outputs()) {
     if (output.kind == OutputKind::Stream)
-      add(OpKind::send, RoutineKind::StreamOut, RoutineKind::StreamOutDone, output.value);
+      add(SendInstruction{output.value}, RoutineKind::StreamOut, RoutineKind::StreamOutDone);
     if (output.kind == OutputKind::InputGradient)
-      add(OpKind::send, RoutineKind::GradientOut, RoutineKind::GradientOutDone, output.value);
+      add(SendInstruction{output.value}, RoutineKind::GradientOut, RoutineKind::GradientOutDone);
   }
 }
 
@@ -159,22 +141,23 @@ bool has_work(const BlockClass& block_class) {
                      [](const Node& node) { return side(node.phase) != StepSide::Neither; });
 }
 
-ProgramClass class_of(const Module& module, const BlockClass& block_class, bool recomputes) {
+ProgramClass class_of(const Module& module, const BlockClass& block_class, const Program& program) {
   const Graph& graph = block_class.graph;
   ProgramClass program_class{.name = block_class.name, .buffers = {}, .routines = {}};
   for (ValueId id = 0; id < graph.num_values(); ++id)
     program_class.buffers.push_back(buffer_of(module, block_class, id));
   for (const Node& node : graph.nodes()) {
     const RoutineKind kind = routine_of(node.phase, module.split_backward);
-    program_class.routine(kind).push_back(instruction_of(graph, node));
+    const Instruction instruction = instruction_of(graph, node, program.groups);
+    program_class.routine(kind).push_back(instruction);
     if (kind == RoutineKind::Forward)
-      program_class.routine(RoutineKind::Evaluate).push_back(instruction_of(graph, node));
+      program_class.routine(RoutineKind::Evaluate).push_back(instruction);
   }
   for (auto& routine : program_class.routines) mark_dead(graph, routine);
   if (module.stages > 1) add_transfers(graph, program_class);
   // What is counted over the step is counted once.
   for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
-    if (recomputes && instruction.accumulators.empty())
+    if (program.recomputes && instruction.accumulators.empty())
       program_class.routine(RoutineKind::Recompute).push_back(instruction);
   return program_class;
 }
@@ -291,7 +274,9 @@ Program emit_program(const Module& whole, const Schedule& schedule,
   program.zigzag = options.zigzag;
   program.recomputes = options.recompute.kind == RecomputeKind::Blocks;
   for (const BlockClass& block_class : module.classes)
-    program.classes.push_back(class_of(module, block_class, program.recomputes));
+    add_groups(block_class.graph, module.mesh, program.groups);
+  for (const BlockClass& block_class : module.classes)
+    program.classes.push_back(class_of(module, block_class, program));
   for (const Block& block : module.blocks)
     program.blocks.push_back({.name = block.name,
                               .class_index = block.class_index,

@@ -22,7 +22,7 @@ std::vector<int> weights_read_by(const Module& module, const Program& program,
   const Graph& graph = module.class_of(block).graph;
   for (const Instruction& instruction :
        program.classes[static_cast<size_t>(block.class_index)].routine(call.routine))
-    for (const int operand : instruction.operands) {
+    for (const int operand : reads(instruction)) {
       const GraphInput* input = graph.input_of(operand);
       if (!input || input->kind != InputKind::State) continue;
       const Owner owner = owner_of(module, call.block, graph.value(operand).name);
@@ -43,8 +43,7 @@ std::vector<int> gradients_written_by(const Module& module, const Program& progr
        program.classes[static_cast<size_t>(block.class_index)].routine(call.routine))
     for (const GraphOutput& output : graph.outputs())
       if (output.kind == OutputKind::Gradient &&
-          std::find(instruction.results.begin(), instruction.results.end(), output.value) !=
-              instruction.results.end())
+          std::ranges::count(writes(instruction), output.value) > 0)
         owners.insert(owner_of(module, call.block, output.target).block);
   return {owners.begin(), owners.end()};
 }

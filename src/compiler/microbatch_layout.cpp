@@ -81,8 +81,8 @@ class ScriptLayout {
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
     if (fresh)
       for (const Instruction& instruction : program_.class_of(block).routine(call.routine))
-        for (const std::vector<int>* buffers : {&instruction.operands, &instruction.results})
-          for (const int buffer : *buffers) {
+        for (const std::span<const int> buffers : {reads(instruction), writes(instruction)})
+          for (const int buffer : buffers) {
             int64_t& reach = found->second[block.repeats[static_cast<size_t>(buffer)]];
             reach = std::max(reach, end_of(block, buffer));
           }

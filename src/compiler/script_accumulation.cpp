@@ -19,7 +19,7 @@ class Accumulation {
     for (const Instruction& instruction : program_.class_of(block).routine(call.routine))
       for (const int result : instruction.accumulators) {
         bool& written = written_[accumulator_name(
-            block_class, call.block, instruction.results[static_cast<size_t>(result)])];
+            block_class, call.block, writes(instruction)[static_cast<size_t>(result)])];
         call.accumulate.push_back(written);
         written = true;
       }

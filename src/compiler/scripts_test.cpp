@@ -44,7 +44,7 @@ std::vector<std::string> writes(const Program& program, std::string_view script,
     for (const Instruction& instruction : program.class_of(block).routine(call.routine))
       for (const int result : instruction.accumulators) {
         const bool adds = call.accumulate.at(next++);
-        const int buffer = instruction.results[static_cast<size_t>(result)];
+        const int buffer = writes(instruction)[static_cast<size_t>(result)];
         if (block.offsets[static_cast<size_t>(buffer)] == wanted)
           text.push_back(fmt::format("{} {} {}: {}", name(call.routine), block.name,
                                      call.microbatch, adds ? "add" : "write"));

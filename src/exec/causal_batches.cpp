@@ -46,15 +46,17 @@ std::pair<int, int> CausalBatches::inputs_of(const ProgramBlock& block,
                ? -1
                : static_cast<int>(found - program_.batch_inputs.begin());
   };
-  const auto& operands = instruction.operands;
+  const std::span<const int> operands = reads(instruction);
   const std::pair inputs(input_of(operands[operands.size() - 2]), input_of(operands.back()));
   return inputs.first < 0 || inputs.second < 0 ? std::pair(-1, -1) : inputs;
 }
 
 bool CausalBatches::follows(const ProgramBlock& block, const Instruction& instruction) const {
-  const size_t operands = instruction.operands.size();
-  const bool own_keys = (instruction.op == OpKind::attention && operands == 5) ||
-                        (instruction.op == OpKind::attention_grad && operands == 8);
+  const auto* kernel = instruction.as<KernelInstruction>();
+  if (!kernel) return false;
+  const size_t operands = kernel->operands.size();
+  const bool own_keys = (kernel->op == OpKind::attention && operands == 5) ||
+                        (kernel->op == OpKind::attention_grad && operands == 8);
   return own_keys && inputs_of(block, instruction).first >= 0;
 }
 

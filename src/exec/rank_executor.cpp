@@ -29,7 +29,7 @@ RankExecutor::RankExecutor(Program program, int rank) : program_(std::move(progr
   for (const ProgramClass& program_class : program_.classes)
     for (const auto& routine : program_class.routines)
       for (const Instruction& instruction : routine)
-        most = std::max({most, instruction.operands.size(), instruction.results.size()});
+        most = std::max({most, reads(instruction).size(), writes(instruction).size()});
   operands_.resize(most);
   results_.resize(most);
 }
@@ -122,7 +122,9 @@ std::byte* RankExecutor::address(const ScriptCall& call, const ProgramBlock& blo
   const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
   const int64_t offset = program_.offset_of(call, buffer);
   TESSERA_CHECK(offset != kNone, "{}: {} is not bound", block.name, declared.name);
-  return arena(declared.lifetime).data() + offset +
+  const std::span<std::byte> whole =
+      declared.space == MemorySpace::Host ? host_arena() : arena(declared.lifetime);
+  return whole.data() + offset +
          declared.rank_stride * program_.mesh.index(rank_, declared.rank_axes);
 }
 
@@ -138,10 +140,11 @@ const BoundCall& RankExecutor::bind(const ScriptCall& call, const ProgramBlock& 
     return TensorRef{&program_.class_of(block).buffers[static_cast<size_t>(buffer)].type,
                      address(call, block, buffer)};
   };
-  std::transform(instruction.operands.begin(), instruction.operands.end(), operands_.begin(), ref);
-  std::transform(instruction.results.begin(), instruction.results.end(), results_.begin(), ref);
-  bound_ = {.operands = {operands_.data(), instruction.operands.size()},
-            .results = {results_.data(), instruction.results.size()},
+  const std::span<const int> read = reads(instruction), written = writes(instruction);
+  std::ranges::transform(read, operands_.begin(), ref);
+  std::ranges::transform(written, results_.begin(), ref);
+  bound_ = {.operands = {operands_.data(), read.size()},
+            .results = {results_.data(), written.size()},
             .accumulate = 0,
             .workspace = {arena(Lifetime::Scratch).data() + instruction.workspace_offset,
                           static_cast<size_t>(instruction.workspace_bytes)}};
@@ -154,7 +157,7 @@ void RankExecutor::poison_before(const ScriptCall& call, const ProgramBlock& blo
   if (call.routine != RoutineKind::Forward && call.routine != RoutineKind::Evaluate) return;
   const ProgramClass& program_class = program_.class_of(block);
   for (const Instruction& instruction : program_class.routine(call.routine))
-    for (const int result : instruction.results)
+    for (const int result : writes(instruction))
       if (program_class.buffers[static_cast<size_t>(result)].lifetime == Lifetime::Slot)
         poison(bytes_of(call, block, result));
 }

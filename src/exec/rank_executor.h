@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank of a program, on any machine. What the host writes and reads are whole tensors, of which
 // the rank takes and gives its own pieces; an instruction's buffers are bound to addresses in its
-// four arenas. The machine says where these lie and how bytes get there.
+// arenas. The machine says where these lie and how bytes get there.
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,8 @@ class RankExecutor : public Executor, public RankStates {
   void read_states(int64_t offset, std::span<std::byte> bytes) const override;
   void write_states(int64_t offset, std::span<const std::byte> bytes) override;
 
-  virtual std::span<std::byte> arena(Lifetime lifetime) const = 0;  // in the machine's own memory
+  virtual std::span<std::byte> arena(Lifetime lifetime) const = 0;  // in the device's own memory
+  virtual std::span<std::byte> host_arena() const = 0;
 
  protected:
   RankExecutor(Program program, int rank);

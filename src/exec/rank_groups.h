@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of ranks that one rank's collectives run over, by the mesh axes they span ("dp+cp"),
-// and the pairs that its stages' channels join.
+// The communicators of one rank: one for each group of the Program, and one for each channel
+// between its stages and others.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <set>
-#include <string>
+#include <span>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "program/program.h"
@@ -15,16 +14,17 @@ namespace tessera {
 
 class RankGroups {
  public:
-  // Makes every group that the program's collectives name, in an order that all ranks share.
-  RankGroups(const Program& program, RankWorld& world);
-  RankGroups(const Mesh& mesh, const std::set<std::string>& words, RankWorld& world);
+  // In the program's order, which all ranks share. Null world: there is one rank.
+  RankGroups(const Program& program, RankWorld* world);
+  RankGroups(const Mesh& mesh, std::span<const Group> groups, RankWorld* world);
 
-  Communicator& at(std::string_view axes) const;
-  Communicator* channel(int index) const { return channels_[static_cast<size_t>(index)].get(); }
+  // Null: the rank is alone in the group.
+  Communicator* at(GroupId group) const { return groups_.at(static_cast<size_t>(group)).get(); }
+  // Null: from this rank to itself.
+  Communicator* channel(int index) const { return channels_.at(static_cast<size_t>(index)).get(); }
 
  private:
-  std::map<std::string, std::unique_ptr<Communicator>, std::less<>> groups_;
-  std::vector<std::unique_ptr<Communicator>> channels_;  // null: from this rank to itself
+  std::vector<std::unique_ptr<Communicator>> groups_, channels_;
 };
 
 }  // namespace tessera

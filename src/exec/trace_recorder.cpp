@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ir/op_def.h"
-#include "ir/op_list.h"
+#include "program/buffer_types.h"
 #include "program/kept_bytes.h"
 
 namespace tessera {
@@ -14,12 +13,18 @@ namespace {
 
 constexpr size_t kMostSlices = 1 << 20;  // of a rank
 
-int64_t bytes_of_call(const BoundCall& call, bool collective) {
-  int64_t bytes = 0;
-  for (const TensorRef& operand : call.operands) bytes += operand.type->bytes();
-  if (collective) return bytes;
-  for (const TensorRef& result : call.results) bytes += result.type->bytes();
-  return bytes;
+// What it reads and writes; of one that communicates, what the rank gives or receives.
+int64_t bytes_of_event(const InstructionEvent& event) {
+  if (communicates(event.instruction)) return given_bytes(event.program_class, event.instruction);
+  return bytes_of(event.program_class, reads(event.instruction)) +
+         bytes_of(event.program_class, writes(event.instruction));
+}
+
+// The address by which a wait finds what an instruction started.
+const std::byte* awaited_data(const InstructionEvent& event) {
+  const bool reads_it =
+      event.instruction.as<SendInstruction>() || event.instruction.as<WaitInstruction>();
+  return (reads_it ? event.bound.operands : event.bound.results)[0].data;
 }
 
 }  // namespace
@@ -41,25 +46,23 @@ void TraceRecorder::observe(int rank, const InstructionEvent& event) {
 }
 
 void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end_us) {
-  const OpDef& def = op_def(event.instruction.op);
-  const bool talks = def.communicates && event.instruction.attributes.integer("ranks") > 1;
   Slice slice{.begin_us = rank.begin_us,
               .end_us = end_us,
               .instruction = &event.instruction,
               .call = &event.call,
               .program = &event.program,
-              .bytes = bytes_of_call(event.bound, def.communicates),
+              .bytes = bytes_of_event(event),
               .number = -1,
               .started = false};
-  if (talks) {
+  if (has_peers(event.instruction, event.program)) {
     slice.number = rank.numbers[group_name(event.instruction, event.call, event.program)]++;
-    slice.started = event.instruction.attributes.integer("async") != 0;
-    if (slice.started) rank.flying[event.bound.results[0].data] = rank.collectives.size();
+    slice.started = is_started(event.instruction);
+    if (slice.started) rank.flying[awaited_data(event)] = rank.collectives.size();
     rank.collectives.push_back(slice);
     return;
   }
-  if (event.instruction.op == OpKind::wait) {
-    const auto found = rank.flying.find(event.bound.operands[0].data);
+  if (event.instruction.as<WaitInstruction>()) {
+    const auto found = rank.flying.find(awaited_data(event));
     if (found != rank.flying.end()) {
       rank.collectives[found->second].end_us = end_us;
       rank.flying.erase(found);
@@ -89,7 +92,7 @@ void TraceRecorder::write_kernels(int rank, TraceEvents& json) const {
   std::optional<KeptBytes> kept;
   const ScriptCall* last = nullptr;
   for (const Slice& slice : ranks_[static_cast<size_t>(rank)].kernels) {
-    json.add(name(slice.instruction->op),
+    json.add(name(*slice.instruction),
              slice_fields(rank, 0, slice.begin_us, slice.end_us,
                           text_of(*slice.call, *slice.program, slice.bytes)));
     if (slice.call == last) continue;
@@ -112,11 +115,13 @@ void TraceRecorder::write_collectives(int rank, TraceEvents& json) const {
       json.name_track(rank, track, fmt::format("collectives {}", lane));
     }
     busy_until[lane] = slice.end_us;
-    json.add(fmt::format("{} {}", name(slice.instruction->op),
+    json.add(fmt::format("{} {}", name(*slice.instruction),
                          group_name(*slice.instruction, *slice.call, *slice.program)),
              slice_fields(rank, track, slice.begin_us, slice.end_us,
                           text_of(*slice.call, *slice.program, slice.bytes)));
-    if (slice.instruction->op == OpKind::shift) write_ring_arrows(rank, track, slice, json);
+    const auto* collective = slice.instruction->as<CollectiveInstruction>();
+    if (collective && collective->op == CollectiveOp::Shift)
+      write_ring_arrows(rank, track, slice, json);
     if (slice.call->channel != kNone) write_channel_arrow(rank, track, slice, json);
   }
 }
@@ -124,14 +129,13 @@ void TraceRecorder::write_collectives(int rank, TraceEvents& json) const {
 // From this rank's send, and to its receive.
 void TraceRecorder::write_ring_arrows(int rank, int track, const Slice& slice,
                                       TraceEvents& json) const {
-  const std::string& word = slice.instruction->attributes.word("axes");
-  const AxisIds axes = mesh_.parse_word(word);
-  const std::vector<int> ring = mesh_.group(rank, axes);
-  const auto index = static_cast<size_t>(mesh_.index(rank, axes));
+  const Group& group = slice.program->group_of(*slice.instruction->as<CollectiveInstruction>());
+  const std::vector<int> ring = members_of(group, mesh_, rank);
+  const auto index = static_cast<size_t>(std::ranges::find(ring, rank) - ring.begin());
   const int previous = ring[(index + ring.size() - 1) % ring.size()];
-  json.add_arrow("s", fmt::format("{}-{}-{}", word, slice.number, rank), rank, track,
+  json.add_arrow("s", fmt::format("{}-{}-{}", group.name, slice.number, rank), rank, track,
                  slice.begin_us);
-  json.add_arrow("f", fmt::format("{}-{}-{}", word, slice.number, previous), rank, track,
+  json.add_arrow("f", fmt::format("{}-{}-{}", group.name, slice.number, previous), rank, track,
                  slice.end_us);
 }
 
@@ -144,7 +148,7 @@ void TraceRecorder::write_channel_arrow(int rank, int track, const Slice& slice,
   const std::vector<int> line = mesh_.group(rank, AxisIds{program.pipeline_axis});
   const std::string id =
       fmt::format("{}-{}-{}", channel.name, slice.number, line[static_cast<size_t>(channel.from)]);
-  const bool sends = slice.instruction->op == OpKind::send;
+  const bool sends = slice.instruction->as<SendInstruction>() != nullptr;
   json.add_arrow(sends ? "s" : "f", id, rank, track, sends ? slice.begin_us : slice.end_us);
 }
 

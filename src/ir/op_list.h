@@ -9,14 +9,14 @@ namespace tessera {
 
 enum class OpKind : uint16_t {
 #define OP(name, folder) name,
+#define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
-#undef OP
 };
 
 inline constexpr int kNumOps = 0
 #define OP(name, folder) +1
+#define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
-#undef OP
     ;
 
 }  // namespace tessera

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/op_kind.h"
+#include "ir/op_list.h"
 #include "ir/state.h"
 
 namespace tessera {

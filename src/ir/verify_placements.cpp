@@ -7,6 +7,7 @@
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
+#include "mesh/group.h"
 
 namespace tessera {
 namespace {
@@ -101,7 +102,8 @@ class ClassPlacements {
   void follow_collective(const Node& node) {
     const ValueId from = node.operands[0], to = node.results[0];
     of(to) = of(from);
-    for (const int axis : mesh_.parse_word(node.attributes.word("axes"))) {
+    const Group group = parse_group(mesh_, node.attributes.word("axes"));
+    for (const int axis : group.axes) {
       AxisPlacement& place = of(to)[static_cast<size_t>(axis)];
       const std::string& value = graph_.value(from).name;
       switch (node.op) {

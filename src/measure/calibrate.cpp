@@ -33,13 +33,13 @@ Device measured_device(int cores) {
 
 struct MeasuredOp {
   CollectiveKind kind;
-  const char* op;
+  CollectiveOp op;
 };
-constexpr std::array kOps{MeasuredOp{CollectiveKind::AllReduce, "all_reduce"},
-                          MeasuredOp{CollectiveKind::AllGather, "all_gather"},
-                          MeasuredOp{CollectiveKind::ReduceScatter, "reduce_scatter"},
-                          MeasuredOp{CollectiveKind::AllToAll, "all_to_all"},
-                          MeasuredOp{CollectiveKind::Send, "shift"}};
+constexpr std::array kOps{MeasuredOp{CollectiveKind::AllReduce, CollectiveOp::AllReduce},
+                          MeasuredOp{CollectiveKind::AllGather, CollectiveOp::AllGather},
+                          MeasuredOp{CollectiveKind::ReduceScatter, CollectiveOp::ReduceScatter},
+                          MeasuredOp{CollectiveKind::AllToAll, CollectiveOp::AllToAll},
+                          MeasuredOp{CollectiveKind::Send, CollectiveOp::Shift}};
 constexpr std::array<int64_t, 6> kSizes{64, 4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20};
 
 std::vector<CollectiveTable> measured_collectives(int ranks, double seconds_each) {
@@ -66,7 +66,7 @@ std::vector<CollectiveTable> measured_collectives(int ranks, double seconds_each
 // What links would have to be like; only for collectives that no table has.
 Level measured_level(const std::vector<CollectiveTable>& tables) {
   const auto shift = std::find_if(tables.begin(), tables.end(), [](const CollectiveTable& table) {
-    return table.op == "shift" && table.ranks == 2;
+    return table.op == CollectiveOp::Shift && table.ranks == 2;
   });
   const auto [bytes, seconds] = shift->points.back();
   return {.name = "memory",

@@ -26,17 +26,19 @@ TEST(Calibrate, MeasuresTheKernelsOfEveryFamily) {
   for (const std::string op : {"matmul", "matmul_epilogue", "attention", "attention_grad",
                                "rms_norm", "layer_norm", "adamw", "output_loss_grad", "other"})
     EXPECT_TRUE(std::any_of(measured().efficiencies.begin(), measured().efficiencies.end(),
-                            [&](const EfficiencyTable& table) { return table.op == op; }))
+                            [&](const EfficiencyTable& table) { return op_text(table) == op; }))
         << op;
 }
 
 TEST(Calibrate, MeasuresEveryCollectiveThatProgramsHave) {
-  for (const std::string op : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "shift"})
+  for (const CollectiveOp op :
+       {CollectiveOp::AllReduce, CollectiveOp::AllGather, CollectiveOp::ReduceScatter,
+        CollectiveOp::AllToAll, CollectiveOp::Shift})
     EXPECT_TRUE(std::any_of(measured().collectives.begin(), measured().collectives.end(),
                             [&](const CollectiveTable& table) {
                               return table.op == op && table.points.back().second > 0;
                             }))
-        << op;
+        << name(op);
 }
 
 }  // namespace

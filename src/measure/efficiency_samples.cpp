@@ -14,7 +14,7 @@ void EfficiencySamples::add(const KernelCost& kernels, const OpCall& call, doubl
 void EfficiencySamples::add_tables(const RankLoad& load,
                                    std::vector<EfficiencyTable>& tables) const {
   for (const auto& [key, efficiencies] : samples_) {
-    const std::string op(name(key.first));
+    const OpKind op = key.first;
     if (tables.empty() || tables.back().op != op || tables.back().threads != load.threads ||
         tables.back().busy_ranks != load.ranks)
       tables.push_back({.op = op,
@@ -30,7 +30,7 @@ EfficiencyTable other_table(const std::vector<EfficiencyTable>& tables) {
   std::vector<double> all;
   for (const EfficiencyTable& table : tables)
     for (const EfficiencyPoint& point : table.points) all.push_back(point.efficiency);
-  return {.op = "other",
+  return {.op = {},
           .threads = 0,
           .busy_ranks = 0,
           .source = "median of all measured",

@@ -121,10 +121,11 @@ class MadeRun {
 
   static void add(const Seen& seen, const KernelCost& kernels, EfficiencySamples& samples) {
     const Instruction& instruction = *seen.instruction;
-    if (instruction.op == OpKind::wait || op_def(instruction.op).communicates) return;
-    const std::vector<TensorType> operands = types_of(*seen.program_class, instruction.operands);
-    const std::vector<TensorType> results = types_of(*seen.program_class, instruction.results);
-    samples.add(kernels, {instruction.op, instruction.attributes, operands, results}, seen.seconds);
+    const auto* kernel = instruction.as<KernelInstruction>();
+    if (!kernel) return;
+    const std::vector<TensorType> operands = types_of(*seen.program_class, kernel->operands);
+    const std::vector<TensorType> results = types_of(*seen.program_class, kernel->results);
+    samples.add(kernels, {kernel->op, kernel->attributes, operands, results}, seen.seconds);
   }
 
   RankLoad load_;

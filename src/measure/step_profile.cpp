@@ -6,18 +6,9 @@
 #include <tuple>
 
 #include "program/buffer_types.h"
+#include "program/program_work.h"
 
 namespace tessera {
-namespace {
-
-std::vector<TensorType> types_of(std::span<const TensorRef> refs) {
-  std::vector<TensorType> types;
-  for (const TensorRef& ref : refs)
-    if (ref) types.push_back(*ref.type);
-  return types;
-}
-
-}  // namespace
 
 void StepProfile::observe(const InstructionEvent& event) {
   if (!event.finished) {
@@ -26,15 +17,13 @@ void StepProfile::observe(const InstructionEvent& event) {
   }
   auto found = entries_.find(&event.instruction);
   if (found == entries_.end()) {
-    const std::vector<TensorType> operands = types_of(event.bound.operands);
-    const std::vector<TensorType> results = types_of(event.bound.results);
-    const OpKind op = event.instruction.op;
-    const OpDef& def = op_def(op);
-    const Cost cost = def.cost ? def.cost({op, event.instruction.attributes, operands, results})
-                               : Cost{.flops = 0, .bytes = bytes_of(operands) + bytes_of(results)};
+    const std::vector<TensorType> operands =
+        types_of(event.program_class, reads(event.instruction));
     found = entries_
                 .emplace(&event.instruction,
-                         Entry{op, event.instruction.phase, shape_text(operands), cost})
+                         Entry{std::string(name(event.instruction)), event.instruction.phase,
+                               shape_text(operands),
+                               cost_of(event.program, event.program_class, event.instruction)})
                 .first;
   }
   ++found->second.calls;
@@ -50,12 +39,12 @@ void StepProfile::clear() {
 }
 
 std::vector<ProfileRow> StepProfile::rows(bool by_shape) const {
-  std::map<std::tuple<OpKind, Phase, std::string>, ProfileRow> merged;
+  std::map<std::tuple<std::string, Phase, std::string>, ProfileRow> merged;
   const double steps = std::max(1, steps_);
   for (const auto& [instruction, entry] : entries_) {
     const std::string shape = by_shape ? entry.shape : "";
     ProfileRow& row = merged[{entry.op, entry.phase, shape}];
-    row.op = name(entry.op);
+    row.op = entry.op;
     row.phase = name(entry.phase);
     row.shape = shape;
     row.calls += entry.calls;

@@ -32,7 +32,7 @@ class StepProfile {
 
  private:
   struct Entry {
-    OpKind op;
+    std::string op;
     Phase phase;
     std::string shape;
     Cost cost;

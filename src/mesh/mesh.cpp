@@ -2,7 +2,6 @@
 #include "mesh/mesh.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "core/error.h"
@@ -77,7 +76,6 @@ std::string Mesh::word(const AxisIds& axes) const {
 
 AxisIds Mesh::parse_word(std::string_view word) const {
   AxisIds axes;
-  word = word.substr(0, word.find('-'));
   while (!word.empty()) {
     const size_t end = std::min(word.find('+'), word.size());
     const int axis = find(word.substr(0, end));
@@ -86,20 +84,6 @@ AxisIds Mesh::parse_word(std::string_view word) const {
     word.remove_prefix(std::min(end + 1, word.size()));
   }
   return axes;
-}
-
-std::string Mesh::word(int axis, const std::vector<int>& coordinates) const {
-  std::string word = axes_[static_cast<size_t>(axis)].name;
-  for (const int coordinate : coordinates) word += fmt::format("-{}", coordinate);
-  return word;
-}
-
-std::vector<int> Mesh::group(int rank, std::string_view word) const {
-  const std::vector<int> all = group(rank, parse_word(word));
-  std::vector<int> some;
-  for (size_t at = word.find('-'); at != std::string_view::npos; at = word.find('-', at + 1))
-    some.push_back(all.at(static_cast<size_t>(std::atoi(word.data() + at + 1))));
-  return some.empty() ? all : some;
 }
 
 std::string to_string(const Mesh& mesh) {

@@ -35,12 +35,9 @@ class Mesh {
   // The ranks that differ from `rank` along these axes alone, in order of index().
   std::vector<int> group(int rank, const AxisIds& axes) const;
 
-  // "dp+cp", and back.
+  // "dp+cp", and back: how the IR writes axes.
   std::string word(const AxisIds& axes) const;
   AxisIds parse_word(std::string_view word) const;
-  // "pp-0-3": of those along pp the first and the fourth alone.
-  std::string word(int axis, const std::vector<int>& coordinates) const;
-  std::vector<int> group(int rank, std::string_view word) const;
 
   bool operator==(const Mesh&) const = default;
 

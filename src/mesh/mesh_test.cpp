@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "mesh/group.h"
 
 namespace tessera {
 namespace {
@@ -87,13 +88,26 @@ TEST(Mesh, RefusesSizesBelowOneAxesGivenTwiceAndMoreThanAMillionRanks) {
   EXPECT_EQ(refusal({{"dp", 1 << 20}, {"tp", 2}}), "the mesh has more than 1048576 ranks");
 }
 
-TEST(Mesh, AWordMayNameSomeRanksOfAnAxisAlone) {
+TEST(Group, IsAllRanksAlongItsAxesOrSomeOfThemAlone) {
   const Mesh mesh({{"pp", 4}, {"tp", 2}});
-  const std::string word = mesh.word(0, {0, 3});
-  EXPECT_EQ(word, "pp-0-3");
-  EXPECT_EQ(mesh.group(3, word), (std::vector<int>{1, 7}));
-  EXPECT_EQ(mesh.group(3, "pp"), (std::vector<int>{1, 3, 5, 7}));
-  EXPECT_EQ(mesh.parse_word(word), AxisIds{0});
+  const Group some = make_group(mesh, {0}, {0, 3});
+  EXPECT_EQ(some.name, "pp-0-3");
+  EXPECT_EQ(some.size, 2);
+  EXPECT_EQ(members_of(some, mesh, 3), (std::vector<int>{1, 7}));
+  const Group all = make_group(mesh, {0});
+  EXPECT_EQ(all.size, 4);
+  EXPECT_EQ(members_of(all, mesh, 3), (std::vector<int>{1, 3, 5, 7}));
+  EXPECT_TRUE(all.spans(0));
+  EXPECT_FALSE(all.spans(1));
+}
+
+TEST(Group, IsReadBackFromItsName) {
+  const Mesh mesh({{"pp", 12}, {"tp", 2}});
+  for (const Group& group :
+       {make_group(mesh, {0}, {0, 11}), make_group(mesh, {0, 1}), make_group(mesh, {})})
+    EXPECT_EQ(parse_group(mesh, group.name), group);
+  for (const char* text : {"pp-", "pp-x", "pp-1x", "pp--1", "pp-12", "ep"})
+    EXPECT_THROW(parse_group(mesh, text), InternalError) << text;
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace tessera {
 std::string_view name(OpKind op) {
   static constexpr std::array<std::string_view, kNumOps> names{
 #define OP(name, folder) #name,
+#define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
-#undef OP
   };
   return names.at(static_cast<size_t>(op));
 }

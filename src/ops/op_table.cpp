@@ -9,14 +9,14 @@
 namespace tessera {
 
 #define OP(name, folder) const OpDef& name##_def();
+#define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
-#undef OP
 
 const OpDef& op_def(OpKind op) {
   static const std::array<const OpDef*, kNumOps> table{
 #define OP(name, folder) &name##_def(),
+#define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
-#undef OP
   };
   return *table.at(static_cast<size_t>(op));
 }

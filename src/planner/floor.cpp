@@ -128,7 +128,7 @@ double Floors::hop_seconds(const Candidate& candidate, const ShapeProfile& profi
   std::vector<int> line;
   for (int stage = 0; stage < candidate.pp(); ++stage)
     line.push_back(stage * (task_.ranks / candidate.pp()));
-  return collective_seconds(task_.cluster, OpKind::shift, group_shape(task_.cluster, line),
+  return collective_seconds(task_.cluster, CollectiveOp::Shift, group_shape(task_.cluster, line),
                             static_cast<double>(bytes));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of the buffers that an instruction names, and their sizes in short.
+// Types and bytes of the buffers that an instruction names, and their sizes in short.
 #pragma once
 
 #include <fmt/core.h>
@@ -9,11 +9,24 @@
 namespace tessera {
 
 inline std::vector<TensorType> types_of(const ProgramClass& program_class,
-                                        const std::vector<int>& buffers) {
+                                        std::span<const int> buffers) {
   std::vector<TensorType> types;
   for (const int buffer : buffers)
     types.push_back(program_class.buffers[static_cast<size_t>(buffer)].type);
   return types;
+}
+
+inline int64_t bytes_of(const ProgramClass& program_class, std::span<const int> buffers) {
+  int64_t bytes = 0;
+  for (const int buffer : buffers)
+    bytes += program_class.buffers[static_cast<size_t>(buffer)].type.bytes();
+  return bytes;
+}
+
+// What a rank puts into a collective, sends or receives.
+inline int64_t given_bytes(const ProgramClass& program_class, const Instruction& instruction) {
+  const std::span<const int> read = reads(instruction);
+  return bytes_of(program_class, read.empty() ? writes(instruction) : read);
 }
 
 // "4x256x768 768x3072": the sizes of their dims.

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
-#include "ir/op_def.h"
-#include "ir/op_list.h"
 #include "program/check_program.h"
 
 namespace tessera {
@@ -58,12 +57,15 @@ class Stretches {
   std::map<int64_t, int64_t> stretches_;
 };
 
-struct Range {
+// Bytes of one arena.
+struct ByteRange {
+  MemorySpace space;
   Lifetime lifetime;
   int64_t begin, end;
 
-  bool meets(const Range& other) const {
-    return lifetime == other.lifetime && begin < other.end && other.begin < end;
+  bool meets(const ByteRange& other) const {
+    return space == other.space && (space == MemorySpace::Host || lifetime == other.lifetime) &&
+           begin < other.end && other.begin < end;
   }
 };
 
@@ -81,6 +83,7 @@ class MemoryWalk {
         const int64_t begin = input.offset + microbatch * program.batch_input_stride;
         written(Lifetime::Window).add(begin, begin + input.type.bytes());
       }
+    for (const ProgramBlock& block : program.blocks) add_host_states(block);
   }
 
   void run() {
@@ -91,139 +94,174 @@ class MemoryWalk {
   }
 
  private:
+  // An instruction in one call of its routine.
+  struct Place {
+    const ScriptCall& call;
+    const ProgramClass& program_class;
+    const Instruction& instruction;
+
+    const Buffer& buffer(int number) const {
+      return program_class.buffers[static_cast<size_t>(number)];
+    }
+  };
+  // Started, and not yet waited for.
   struct Flying {
     std::string what;
-    Range source, filled;
-    bool fills = true;  // a send fills nothing here, a recv reads nothing
-    bool reads = true;
+    std::optional<ByteRange> reads, fills;
+
+    const ByteRange& awaited() const { return fills ? *fills : *reads; }
   };
 
   Stretches& written(Lifetime lifetime) { return written_[static_cast<size_t>(lifetime)]; }
+  Stretches& written(const ByteRange& range) {
+    return range.space == MemorySpace::Host ? host_ : written(range.lifetime);
+  }
+
+  // What rests on the host is there before the first step.
+  void add_host_states(const ProgramBlock& block) {
+    const std::vector<Buffer>& buffers = program_.class_of(block).buffers;
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].space == MemorySpace::Host && buffers[i].lifetime == Lifetime::Persistent &&
+          block.offsets[i] != kNone)
+        host_.add(block.offsets[i], block.offsets[i] + buffers[i].type.bytes());
+  }
 
   // Step values that no instruction of the script writes come from the host.
   bool is_given(const std::string& step) const {
+    const int64_t offset = program_.find_step_value(step)->offset;
     for (const ScriptCall& call : script_.calls) {
       const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
       const ProgramClass& program_class = program_.class_of(block);
       for (const Instruction& instruction : program_class.routine(call.routine))
-        for (const int result : instruction.results)
-          if (range(call, result).lifetime == Lifetime::Window &&
-              range(call, result).begin == program_.find_step_value(step)->offset)
+        for (const int result : writes(instruction)) {
+          const ByteRange to = range({call, program_class, instruction}, result);
+          if (to.space == MemorySpace::Device && to.lifetime == Lifetime::Window &&
+              to.begin == offset)
             return false;
+        }
     }
     return true;
   }
 
-  Range range(const ScriptCall& call, int buffer) const {
-    const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
-    const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
-    const int64_t begin = program_.offset_of(call, buffer);
+  ByteRange range(const Place& place, int buffer) const {
+    const Buffer& declared = place.buffer(buffer);
+    const int64_t begin = program_.offset_of(place.call, buffer);
     if (begin == kNone)
       throw ProgramError(fmt::format("script {}: {} of block {} has no place", script_.name,
-                                     declared.name, block.name));
-    return {declared.lifetime, begin, begin + declared.type.bytes()};
+                                     declared.name,
+                                     program_.blocks[static_cast<size_t>(place.call.block)].name));
+    return {declared.space, declared.lifetime, begin, begin + declared.type.bytes()};
   }
 
-  std::string where(const ScriptCall& call, const Instruction& instruction) const {
+  std::string where(const Place& place) const {
     return fmt::format("script {}, {} of block {}, microbatch {}: {}", script_.name,
-                       name(call.routine), program_.blocks[static_cast<size_t>(call.block)].name,
-                       call.microbatch, name(instruction.op));
+                       name(place.call.routine),
+                       program_.blocks[static_cast<size_t>(place.call.block)].name,
+                       place.call.microbatch, name(place.instruction));
   }
 
-  const std::string& buffer_name(const ScriptCall& call, int buffer) const {
-    return program_.class_of(program_.blocks[static_cast<size_t>(call.block)])
-        .buffers[static_cast<size_t>(buffer)]
-        .name;
-  }
-
-  void require_quiet(const ScriptCall& call, const Instruction& instruction, int buffer,
-                     bool writes) {
-    const Range touched = range(call, buffer);
+  void require_quiet(const Place& place, int buffer, bool writing) {
+    const ByteRange touched = range(place, buffer);
     for (const Flying& flying : flying_)
-      if ((flying.fills && touched.meets(flying.filled)) ||
-          (writes && flying.reads && touched.meets(flying.source)))
-        throw ProgramError(fmt::format("{} touches {} while {} is in flight",
-                                       where(call, instruction), buffer_name(call, buffer),
-                                       flying.what));
+      if ((flying.fills && touched.meets(*flying.fills)) ||
+          (writing && flying.reads && touched.meets(*flying.reads)))
+        throw ProgramError(fmt::format("{} touches {} while {} is in flight", where(place),
+                                       place.buffer(buffer).name, flying.what));
   }
 
-  void wait(const ScriptCall& call, const Instruction& instruction) {
-    const Range filled = range(call, instruction.operands[0]);
+  void require_written(const Place& place, int buffer) {
+    const ByteRange from = range(place, buffer);
+    if (!written(from).covers(from.begin, from.end))
+      throw ProgramError(
+          fmt::format("{} reads {} before it is written", where(place), place.buffer(buffer).name));
+  }
+
+  // Copies alone reach the host's memory; both ends hold the same bytes.
+  void require_spaces(const Place& place) {
+    if (const auto* copy = place.instruction.as<CopyInstruction>()) {
+      const Buffer &from = place.buffer(copy->input), &to = place.buffer(copy->output);
+      if (from.type.bytes() != to.type.bytes())
+        throw ProgramError(fmt::format("{}: {} is {}, but {} is {}", where(place), from.name,
+                                       to_string(from.type), to.name, to_string(to.type)));
+      return;
+    }
+    for (const std::span<const int> buffers : {reads(place.instruction), writes(place.instruction)})
+      for (const int buffer : buffers)
+        if (place.buffer(buffer).space != MemorySpace::Device)
+          throw ProgramError(fmt::format("{} works on {}, which lies on the {}", where(place),
+                                         place.buffer(buffer).name,
+                                         name(place.buffer(buffer).space)));
+  }
+
+  void wait(const Place& place) {
+    const ByteRange awaited = range(place, awaited_buffer(place.instruction));
     const auto found = std::find_if(flying_.begin(), flying_.end(), [&](const Flying& flying) {
-      const Range& awaited = flying.fills ? flying.filled : flying.source;
-      return awaited.meets(filled) && awaited.begin == filled.begin;
+      return flying.awaited().meets(awaited) && flying.awaited().begin == awaited.begin;
     });
     if (found == flying_.end())
-      throw ProgramError(where(call, instruction) + " waits for what nobody has started");
-    if (found->fills) written(filled.lifetime).add(filled.begin, filled.end);
+      throw ProgramError(where(place) + " waits for what nobody has started");
+    if (found->fills) written(awaited).add(awaited.begin, awaited.end);
     flying_.erase(found);
-  }
-
-  void transfer(const ScriptCall& call, const Instruction& instruction) {
-    const int buffer = instruction.operands[0];
-    const bool sends = instruction.op == OpKind::send;
-    require_quiet(call, instruction, buffer, !sends);
-    if (sends) require_written(call, instruction, buffer);
-    flying_.push_back({.what = where(call, instruction),
-                       .source = range(call, buffer),
-                       .filled = range(call, buffer),
-                       .fills = !sends,
-                       .reads = sends});
   }
 
   void run(const ScriptCall& call) {
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+    const ProgramClass& program_class = program_.class_of(block);
     size_t accumulator = 0;
-    for (const Instruction& instruction : program_.class_of(block).routine(call.routine)) {
-      if (instruction.op == OpKind::wait) {
-        wait(call, instruction);
-        forget(call, instruction);
-        continue;
-      }
-      if (instruction.op == OpKind::send || instruction.op == OpKind::recv) {
-        transfer(call, instruction);
-        continue;
-      }
-      for (const int operand : instruction.operands) {
-        require_quiet(call, instruction, operand, false);
-        // Padding, which this op clears, was never written.
-        if (instruction.op != OpKind::clear_gaps) require_written(call, instruction, operand);
-      }
-      for (size_t i = 0; i < instruction.results.size(); ++i) {
-        const int result = instruction.results[i];
-        require_quiet(call, instruction, result, true);
-        const bool adds =
-            std::find(instruction.accumulators.begin(), instruction.accumulators.end(),
-                      static_cast<int>(i)) != instruction.accumulators.end() &&
-            call.accumulate.at(accumulator++);
-        if (adds) require_written(call, instruction, result);
-        const Range to = range(call, result);
-        written(to.lifetime).add(to.begin, to.end);
-      }
-      if (op_def(instruction.op).communicates && instruction.attributes.integer("async") != 0)
-        flying_.push_back({where(call, instruction), range(call, instruction.operands[0]),
-                           range(call, instruction.results[0])});
-      forget(call, instruction);
+    for (const Instruction& instruction : program_class.routine(call.routine)) {
+      const Place place{call, program_class, instruction};
+      require_spaces(place);
+      if (instruction.as<WaitInstruction>())
+        wait(place);
+      else
+        work(place, accumulator);
+      forget(place);
     }
   }
 
-  void require_written(const ScriptCall& call, const Instruction& instruction, int buffer) {
-    const Range from = range(call, buffer);
-    if (!written(from.lifetime).covers(from.begin, from.end))
-      throw ProgramError(fmt::format("{} reads {} before it is written", where(call, instruction),
-                                     buffer_name(call, buffer)));
+  void work(const Place& place, size_t& accumulator) {
+    const Instruction& instruction = place.instruction;
+    for (const int buffer : reads(instruction)) {
+      require_quiet(place, buffer, false);
+      // Padding, which a clear fills, was never written.
+      if (!instruction.as<ClearInstruction>()) require_written(place, buffer);
+    }
+    const std::span<const int> results = writes(instruction);
+    for (size_t i = 0; i < results.size(); ++i) {
+      require_quiet(place, results[i], true);
+      const bool adds = std::ranges::find(instruction.accumulators, static_cast<int>(i)) !=
+                            instruction.accumulators.end() &&
+                        place.call.accumulate.at(accumulator++);
+      if (adds) require_written(place, results[i]);
+      // What is received is there when it was waited for.
+      if (instruction.as<ReceiveInstruction>()) continue;
+      const ByteRange to = range(place, results[i]);
+      written(to).add(to.begin, to.end);
+    }
+    if (is_started(instruction)) start(place);
   }
 
-  void forget(const ScriptCall& call, const Instruction& instruction) {
-    for (const int buffer : instruction.dead_after) {
-      const Range dead = range(call, buffer);
-      written(dead.lifetime).remove(dead.begin, dead.end);
+  void start(const Place& place) {
+    const auto only = [&](std::span<const int> buffers) -> std::optional<ByteRange> {
+      if (buffers.empty()) return std::nullopt;
+      return range(place, buffers.front());
+    };
+    flying_.push_back({.what = where(place),
+                       .reads = only(reads(place.instruction)),
+                       .fills = only(writes(place.instruction))});
+  }
+
+  void forget(const Place& place) {
+    for (const int buffer : place.instruction.dead_after) {
+      const ByteRange dead = range(place, buffer);
+      written(dead).remove(dead.begin, dead.end);
     }
   }
 
   const Program& program_;
   const Script& script_;
-  std::array<Stretches, 5> written_;  // by lifetime
+  std::array<Stretches, 5> written_;  // of the device, by lifetime
+  Stretches host_;                    // written of the host
   std::vector<Flying> flying_;
 };
 

@@ -23,10 +23,12 @@ std::vector<Instruction>& routine(Program& program, std::string_view class_name,
   check_failed("class", __FILE__, __LINE__, std::string(class_name));
 }
 
-size_t position_of(const std::vector<Instruction>& instructions, OpKind op) {
+// The first of a kind.
+template <typename Kind>
+size_t position_of(const std::vector<Instruction>& instructions) {
   for (size_t i = 0; i < instructions.size(); ++i)
-    if (instructions[i].op == op) return i;
-  check_failed("op", __FILE__, __LINE__, std::string(name(op)));
+    if (instructions[i].as<Kind>()) return i;
+  check_failed("kind", __FILE__, __LINE__, "");
 }
 
 // What is said of two ranks, the second of which runs a changed program.
@@ -75,8 +77,8 @@ TEST(CheckProgram, ACollectiveOfAnotherReductionIsNamed) {
   const Program program = compiled({{"tp", 2}});
   const std::string text = refusal(program, [](Program& changed) {
     std::vector<Instruction>& forward = routine(changed, "layer", RoutineKind::Forward);
-    forward[position_of(forward, OpKind::all_reduce)].attributes.set("reduction",
-                                                                     std::string("max"));
+    forward[position_of<CollectiveInstruction>(forward)].as<CollectiveInstruction>()->reduction =
+        Reduction::Max;
   });
   expect_says(text, {"all_reduce", "reduction=sum", "reduction=max", "forward of block layer.0"});
 }
@@ -99,7 +101,8 @@ TEST(CheckProgram, ACycleAcrossGroupsIsADeadlock) {
     Program changed = program;
     std::vector<Instruction>& count = routine(changed, "totals", RoutineKind::CountReduce);
     Instruction sum = count.front();
-    sum.attributes.set("axes", std::string("tp"));
+    changed.groups.push_back(make_group(changed.mesh, {changed.mesh.find("tp")}));
+    sum.as<CollectiveInstruction>()->group = static_cast<GroupId>(changed.groups.size()) - 1;
     count.insert(first ? count.begin() : count.end(), sum);
     return changed;
   };
@@ -133,8 +136,8 @@ TEST(CheckProgram, AReadBeforeTheWriteIsNamed) {
 TEST(CheckProgram, AWaitLeftOutIsNamed) {
   Program program = compiled({{"tp", 2}});
   std::vector<Instruction>& backward = routine(program, "layer", RoutineKind::Backward);
-  const size_t at = position_of(backward, OpKind::wait);
-  const int waited = backward[at].results.front();
+  const size_t at = position_of<WaitInstruction>(backward);
+  const int waited = backward[at].as<WaitInstruction>()->output;
   backward.erase(backward.begin() + static_cast<std::ptrdiff_t>(at));
   try {
     check_memory(program);
@@ -152,8 +155,8 @@ TEST(CollectiveTable, GathersAndReductionsHideBehindKernels) {
   for (const CollectiveRow& row : collective_table(program, program.script("train_step"))) {
     EXPECT_EQ(row.axes, "fsdp");
     EXPECT_LE(row.hidden, row.calls);
-    if (row.op == OpKind::all_gather) gathers = row.hidden;
-    if (row.op == OpKind::reduce_scatter) reductions = row.hidden;
+    if (row.op == "all_gather") gathers = row.hidden;
+    if (row.op == "reduce_scatter") reductions = row.hidden;
   }
   // Two layers, embedding and head: all but the first gather; the last reduction starts before the
   // one before it is waited for, and what that adds to the shard runs beside it.

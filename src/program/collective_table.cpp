@@ -3,8 +3,7 @@
 
 #include <map>
 
-#include "ir/op_def.h"
-#include "ir/op_list.h"
+#include "program/buffer_types.h"
 
 namespace tessera {
 namespace {
@@ -29,12 +28,12 @@ class TableWalk {
 
  private:
   void step(const ScriptCall& call, const ProgramBlock& block, const Instruction& instruction) {
-    if (instruction.op == OpKind::wait) {
-      const auto found = flying_.find({block.name, place(call, instruction.operands[0])});
+    if (instruction.as<WaitInstruction>()) {
+      const auto found = flying_.find({block.name, place(call, instruction)});
       if (found == flying_.end()) return;
       if (found->second.worked) ++rows_[found->second.row].hidden;
       flying_.erase(found);
-    } else if (op_def(instruction.op).communicates && instruction.attributes.integer("ranks") > 1) {
+    } else if (has_peers(instruction, program_)) {
       start(call, block, instruction);
     } else {
       for (auto& [key, flying] : flying_) flying.worked = true;
@@ -44,22 +43,27 @@ class TableWalk {
   void start(const ScriptCall& call, const ProgramBlock& block, const Instruction& instruction) {
     const size_t row = row_of(call.routine, instruction);
     ++rows_[row].calls;
-    rows_[row].bytes +=
-        program_.class_of(block).buffers[static_cast<size_t>(instruction.operands[0])].type.bytes();
-    if (instruction.attributes.integer("async") != 0)
-      flying_[{block.name, place(call, instruction.results[0])}] = {row};
+    rows_[row].bytes += given_bytes(program_.class_of(block), instruction);
+    if (is_started(instruction)) flying_[{block.name, place(call, instruction)}] = {row};
   }
 
-  int64_t place(const ScriptCall& call, int buffer) const {
-    return program_.offset_of(call, buffer);
+  int64_t place(const ScriptCall& call, const Instruction& instruction) const {
+    return program_.offset_of(call, awaited_buffer(instruction));
+  }
+
+  // Messages between stages go along the pipeline's axis.
+  std::string axes_of(const Instruction& instruction) const {
+    const auto* collective = instruction.as<CollectiveInstruction>();
+    return collective ? program_.group_of(*collective).name
+                      : program_.mesh.axes()[static_cast<size_t>(program_.pipeline_axis)].name;
   }
 
   size_t row_of(RoutineKind routine, const Instruction& instruction) {
-    const std::string& axes = instruction.attributes.word("axes");
+    const std::string axes = axes_of(instruction);
     for (size_t i = 0; i < rows_.size(); ++i)
-      if (rows_[i].routine == routine && rows_[i].op == instruction.op && rows_[i].axes == axes)
+      if (rows_[i].routine == routine && rows_[i].op == name(instruction) && rows_[i].axes == axes)
         return i;
-    rows_.push_back({.routine = routine, .op = instruction.op, .axes = axes});
+    rows_.push_back({.routine = routine, .op = std::string(name(instruction)), .axes = axes});
     return rows_.size() - 1;
   }
 

@@ -12,8 +12,7 @@ namespace tessera {
 
 struct CollectiveRow {
   RoutineKind routine;
-  OpKind op;
-  std::string axes;
+  std::string op, axes;          // "all_gather", "dp+cp"
   int64_t calls = 0, bytes = 0;  // bytes: what one rank puts in
   int64_t hidden = 0;            // calls with a kernel between start and wait
 };

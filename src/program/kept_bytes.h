@@ -31,7 +31,7 @@ class KeptBytes {
     const ProgramClass& program_class = program_.class_of(block);
     int64_t bytes = 0;
     for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
-      for (const int result : instruction.results)
+      for (const int result : writes(instruction))
         if (block.repeats[static_cast<size_t>(result)] == Repeat::PerSlot)
           bytes += program_class.buffers[static_cast<size_t>(result)].type.bytes();
     return bytes;

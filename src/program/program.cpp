@@ -19,6 +19,7 @@ const Named* find(const std::vector<Named>& all, std::string_view wanted) {
 }  // namespace
 
 std::string_view name(BufferKind kind) { return kBufferKinds.at(static_cast<size_t>(kind)); }
+std::string_view name(MemorySpace space) { return space == MemorySpace::Host ? "host" : "device"; }
 
 const Script& Program::script(std::string_view script_name) const {
   const Script* found = find(scripts, script_name);
@@ -68,8 +69,20 @@ HostView view_of(std::span<const Program> programs) {
 
 const std::string& group_name(const Instruction& instruction, const ScriptCall& call,
                               const Program& program) {
-  return call.channel == kNone ? instruction.attributes.word("axes")
-                               : program.channels[static_cast<size_t>(call.channel)].name;
+  if (const auto* collective = instruction.as<CollectiveInstruction>())
+    return program.group_of(*collective).name;
+  return program.channels.at(static_cast<size_t>(call.channel)).name;
+}
+
+bool has_peers(const Instruction& instruction, const Program& program) {
+  const auto* collective = instruction.as<CollectiveInstruction>();
+  return collective ? program.group_of(*collective).size > 1 : communicates(instruction);
+}
+
+bool crosses_stages(const Instruction& instruction, const Program& program) {
+  if (const auto* collective = instruction.as<CollectiveInstruction>())
+    return program.pipeline_axis >= 0 && program.group_of(*collective).spans(program.pipeline_axis);
+  return communicates(instruction);
 }
 
 int gathers_per_step(const Program& program) {

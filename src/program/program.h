@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract between compiler and machines: what one class of ranks does in a step. Instructions
 // stand once per block class; a script call binds block and microbatch. Nothing is allocated while
-// a script runs: all bytes lie in four arenas of known size.
+// a script runs: all bytes lie in arenas of known size, four on the device and one on the host.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "mesh/mesh.h"
+#include "mesh/group.h"
+#include "program/instruction.h"
 
 namespace tessera {
 
@@ -35,25 +36,19 @@ enum class Repeat : uint8_t {
 };
 inline constexpr int kNumRepeats = 9;
 
-// A buffer as a block class sees it; a block gives it an offset in its arena.
+// Kernels and collectives work in a device's own memory; copies go between it and the host's.
+enum class MemorySpace : uint8_t { Device, Host };
+std::string_view name(MemorySpace space);
+
+// A buffer as a block class sees it; a block gives it an offset in its arena: the one of its
+// lifetime on the device, the only one on the host.
 struct Buffer {
   std::string name;
   TensorType type;
   Lifetime lifetime = Lifetime::None;
+  MemorySpace space = MemorySpace::Device;
   int64_t rank_stride = 0;  // bytes from one rank's to the next one's, along the axes below
   AxisIds rank_axes = {};
-};
-
-struct Instruction {
-  OpKind op;
-  Attributes attributes;
-  std::vector<int> operands, results;  // buffers of the class
-  std::vector<int> accumulators;  // results, by index, that the first writer of a step writes and
-                                  // later ones add into
-  int64_t workspace_offset = 0;   // in scratch
-  int64_t workspace_bytes = 0;
-  std::vector<int> dead_after;  // scratch buffers that nobody reads from here on
-  Phase phase = Phase::Forward;
 };
 
 struct ProgramClass {
@@ -162,8 +157,9 @@ struct HostView {
 struct Program : HostView {
   int threads = 1;  // of a rank, at most: workspaces have room for so many
   int pipeline_axis = -1;
-  bool recomputes = false;  // segments run their forward again before their backward
-  bool holds_runs = true;   // gathered weights stay for a run of microbatches on their block
+  bool recomputes = false;    // segments run their forward again before their backward
+  bool holds_runs = true;     // gathered weights stay for a run of microbatches on their block
+  std::vector<Group> groups;  // in an order that all ranks share
   std::vector<ProgramClass> classes;
   std::vector<ProgramBlock> blocks;
   std::vector<Script> scripts;
@@ -171,18 +167,21 @@ struct Program : HostView {
   std::vector<StageChannel> channels;  // in an order that all ranks share
 
   int64_t persistent_bytes = 0, window_bytes = 0, slot_bytes = 0, scratch_bytes = 0;
+  int64_t host_bytes = 0;
   int64_t batch_input_stride = 0;  // from one microbatch's batch inputs to the next one's
   std::array<int64_t, kNumBufferKinds> bytes_by_kind{};
 
-  int64_t peak_bytes() const {
+  int64_t peak_bytes() const {  // of the device
     return persistent_bytes + window_bytes + slot_bytes + scratch_bytes;
   }
   int64_t bytes(BufferKind kind) const { return bytes_by_kind[static_cast<size_t>(kind)]; }
   const ProgramClass& class_of(const ProgramBlock& block) const {
     return classes[static_cast<size_t>(block.class_index)];
   }
-  // Where a call finds a buffer of its block, in the arena of the buffer's lifetime; kNone:
-  // nowhere.
+  const Group& group_of(const CollectiveInstruction& collective) const {
+    return groups[static_cast<size_t>(collective.group)];
+  }
+  // Where a call finds a buffer of its block, in the buffer's arena; kNone: nowhere.
   int64_t offset_of(const ScriptCall& call, int buffer) const;
   const Script& script(std::string_view script_name) const;
 };
@@ -192,9 +191,13 @@ HostView view_of(std::span<const Program> programs);
 // The one that a rank runs.
 const Program& at_place(std::span<const Program> programs, int rank);
 
-// The axes, or the channel between stages, that a collective's instruction speaks over.
+// Of the group, or the channel between stages, that an instruction communicates over.
 const std::string& group_name(const Instruction& instruction, const ScriptCall& call,
                               const Program& program);
+// Communicates, and not in a group of one.
+bool has_peers(const Instruction& instruction, const Program& program);
+// Whether ranks take part that may run another program: those of another stage.
+bool crosses_stages(const Instruction& instruction, const Program& program);
 
 // How often a pipeline gathers a block's weights; 0: nothing is gathered, or there is no pipeline.
 int gathers_per_step(const Program& program);

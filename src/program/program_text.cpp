@@ -6,18 +6,20 @@ namespace tessera {
 namespace {
 
 std::string print_buffer(const Buffer& buffer) {
-  return fmt::format("{}:{}", buffer.name, name(buffer.lifetime));
+  return fmt::format("{}:{}{}", buffer.name, buffer.space == MemorySpace::Host ? "host " : "",
+                     name(buffer.lifetime));
 }
 
 std::string print_instruction(const ProgramClass& program_class, const Instruction& instruction) {
-  std::string text = fmt::format("    {} ", name(instruction.op));
-  for (size_t i = 0; i < instruction.operands.size(); ++i)
-    text += (i ? ", " : "") +
-            print_buffer(program_class.buffers[static_cast<size_t>(instruction.operands[i])]);
-  text += " ->";
-  for (size_t i = 0; i < instruction.results.size(); ++i)
-    text += (i ? ", " : " ") +
-            print_buffer(program_class.buffers[static_cast<size_t>(instruction.results[i])]);
+  const auto list = [&](std::span<const int> buffers) {
+    std::string names;
+    for (const int buffer : buffers)
+      names += (names.empty() ? " " : ", ") +
+               print_buffer(program_class.buffers[static_cast<size_t>(buffer)]);
+    return names;
+  };
+  std::string text = fmt::format("    {}{} ->{}", name(instruction), list(reads(instruction)),
+                                 list(writes(instruction)));
   if (!instruction.accumulators.empty()) text += " (accumulates)";
   if (instruction.workspace_bytes)
     text += fmt::format(" workspace {}", instruction.workspace_bytes);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/op_def.h"
 #include "ops/matmul/contraction.h"
 #include "program/buffer_types.h"
 
@@ -39,15 +38,15 @@ class WorkCount {
  private:
   void add(const ProgramClass& program_class, const Instruction& instruction, bool again,
            double count) {
-    const OpDef& def = op_def(instruction.op);
-    if (def.communicates || !def.cost) return;
-    const std::vector<TensorType> operands = types_of(program_class, instruction.operands);
-    const std::vector<TensorType> results = types_of(program_class, instruction.results);
-    const Cost cost = def.cost({instruction.op, instruction.attributes, operands, results});
+    const auto* kernel = instruction.as<KernelInstruction>();
+    if (!kernel || !op_def(kernel->op).cost) return;
+    const std::vector<TensorType> operands = types_of(program_class, kernel->operands);
+    const std::vector<TensorType> results = types_of(program_class, kernel->results);
+    const Cost cost = op_def(kernel->op).cost({kernel->op, kernel->attributes, operands, results});
     const double flops = count * static_cast<double>(cost.flops);
     work_.flops += flops;
     if (again || instruction.phase == Phase::Recompute) work_.recompute_flops += flops;
-    if (!is_contraction(instruction.op)) return;
+    if (!is_contraction(kernel->op)) return;
     const Contraction c = contraction_of(operands[0], operands[1]);
     matmuls_[std::min({c.m, c.n, c.k})] += flops;
   }
@@ -57,6 +56,20 @@ class WorkCount {
 };
 
 }  // namespace
+
+Cost cost_of(const Program& program, const ProgramClass& program_class,
+             const Instruction& instruction) {
+  const std::vector<TensorType> operands = types_of(program_class, reads(instruction));
+  const std::vector<TensorType> results = types_of(program_class, writes(instruction));
+  Cost cost{.bytes = bytes_of(operands) + bytes_of(results)};
+  if (const auto* kernel = instruction.as<KernelInstruction>(); kernel && op_def(kernel->op).cost)
+    return op_def(kernel->op).cost({kernel->op, kernel->attributes, operands, results});
+  const auto* collective = instruction.as<CollectiveInstruction>();
+  if (collective &&
+      (collective->op == CollectiveOp::AllReduce || collective->op == CollectiveOp::ReduceScatter))
+    cost.flops = (program.group_of(*collective).size - 1) * results[0].num_elements();
+  return cost;
+}
 
 ProgramWork work_of(std::span<const Program> programs, std::string_view script) {
   WorkCount count;

@@ -3,6 +3,7 @@
 // what collectives add up does not.
 #pragma once
 
+#include "ir/op_def.h"
 #include "program/program.h"
 
 namespace tessera {
@@ -15,6 +16,11 @@ struct ProgramWork {
   // are none.
   int64_t matmul_side = 0;
 };
+
+// Of one instruction, on one rank; a sum over ranks counts as its elements, once for each other
+// rank.
+Cost cost_of(const Program& program, const ProgramClass& program_class,
+             const Instruction& instruction);
 
 // By place along the pipeline, as compiled.
 ProgramWork work_of(std::span<const Program> programs, std::string_view script);

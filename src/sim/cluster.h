@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/precision.h"
+#include "ir/op_kind.h"
+#include "program/collective_op.h"
 #include "sim/arithmetic.h"
 
 namespace tessera {
@@ -54,16 +56,21 @@ struct EfficiencyPoint {
 };
 
 struct EfficiencyTable {
-  std::string op;      // "other": every op without a table of its own
-  int threads = 0;     // of a rank; 0: any
-  int busy_ranks = 0;  // at work at once; 0: any
+  std::optional<OpKind> op;  // none: "other", every op without a table of its own
+  int threads = 0;           // of a rank; 0: any
+  int busy_ranks = 0;        // at work at once; 0: any
   std::string source = {};
   std::vector<EfficiencyPoint> points = {};
 };
 
+inline constexpr std::string_view kOtherOps = "other";
+inline std::string_view op_text(const EfficiencyTable& table) {
+  return table.op ? name(*table.op) : kOtherOps;
+}
+
 // Seconds of a collective by bytes of a rank's largest buffer; used instead of the links' figures.
 struct CollectiveTable {
-  std::string op;
+  CollectiveOp op;
   int ranks = 2;
   std::string source = {};
   std::vector<std::pair<double, double>> points = {};  // bytes, seconds; ascending

@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "core/nearest_name.h"
 #include "files/toml_document.h"
-#include "ir/op_kind.h"
 #include "sim/cluster.h"
 
 namespace tessera {
@@ -207,10 +206,12 @@ Level read_level(Section& section) {
   return level;
 }
 
-std::string read_op(Section& section) {
-  std::string op = section.text("op");
-  if (const TomlValue* node = section.find("op"); node && op != "other" && !op_from_name(op))
-    section.fail(*node, fmt::format("there is no op {}", op), "`tessera docs ops` lists them");
+// None: "other".
+std::optional<OpKind> read_op(Section& section) {
+  const std::string text = section.text("op");
+  const std::optional<OpKind> op = op_from_name(text);
+  if (const TomlValue* node = section.find("op"); node && text != kOtherOps && !op)
+    section.fail(*node, fmt::format("there is no op {}", text), "`tessera docs ops` lists them");
   return op;
 }
 
@@ -221,15 +222,24 @@ EfficiencyTable read_efficiency(Section& section) {
                         .source = section.text("source"),
                         .points = {}};
   for (const auto& row : section.rows("points", 4)) {
-    section.check_positive(*section.find("points"), fmt::format("an efficiency of {}", table.op),
-                           row[3]);
+    section.check_positive(*section.find("points"),
+                           fmt::format("an efficiency of {}", op_text(table)), row[3]);
     table.points.push_back({{row[0], row[1], row[2]}, row[3]});
   }
   return table;
 }
 
+CollectiveOp read_collective_op(Section& section) {
+  const std::string text = section.text("op");
+  const auto op = collective_from_name(text);
+  if (const toml::node* node = section.find("op"); node && !op)
+    section.fail(*node, fmt::format("there is no collective {}", text),
+                 fmt::format("use one of {}", fmt::join(kCollectiveOpNames, ", ")));
+  return op.value_or(CollectiveOp::AllReduce);
+}
+
 CollectiveTable read_collective(Section& section) {
-  CollectiveTable table{.op = read_op(section),
+  CollectiveTable table{.op = read_collective_op(section),
                         .ranks = section.count("ranks", 2),
                         .source = section.text("source"),
                         .points = {}};
@@ -297,7 +307,7 @@ Cluster read(const TomlValue& table, const std::string& origin) {
   cluster.collectives = read_all(top, "collective", file, read_collective);
   top.done();
   if (cluster.levels.empty()) file.missing.add("the file", 0, "[[level]]");
-  const auto is_other = [](const EfficiencyTable& each) { return each.op == "other"; };
+  const auto is_other = [](const EfficiencyTable& each) { return !each.op; };
   if (std::none_of(cluster.efficiencies.begin(), cluster.efficiencies.end(), is_other))
     file.missing.add("the file", 0, "[[efficiency]] of op = \"other\", for ops without their own");
   file.missing.refuse(origin);

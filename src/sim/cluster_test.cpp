@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "ir/op_list.h"
 #include "sim/named_clusters.h"
 #include "sim/testing/toy_cluster.h"
 
@@ -46,11 +47,11 @@ TEST(Cluster, TheLlama3ClusterHasThePublishedNetwork) {
 
 TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
   Cluster cluster = toy_nodes();
-  cluster.collectives = {{"all_reduce", 2, "toy", {{8, 0.5}, {16, 0.75}}}};
+  cluster.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{8, 0.5}, {16, 0.75}}}};
   cluster.device.cores = 2;
   cluster.moves_in_wait = true;
   cluster.algorithm = CollectiveAlgorithm::Tree;
-  cluster.efficiencies.push_back({"matmul", 2, 1, "toy", {{{8, 16, 32}, 0.5}}});
+  cluster.efficiencies.push_back({OpKind::matmul, 2, 1, "toy", {{{8, 16, 32}, 0.5}}});
   const std::string text = to_toml(cluster);
   EXPECT_EQ(to_toml(parse_cluster(text, "toy.toml")), text);
   const Cluster read = parse_cluster(text, "toy.toml");
@@ -86,7 +87,7 @@ TEST(Cluster, NamesOfAnyTextReadBack) {
   Cluster cluster = toy_cluster();
   cluster.name = cluster.device.name = cluster.levels[0].name = "a \"b\" \\ c\n\u00e9";
   cluster.efficiencies[0].source = cluster.device.memory_bytes.source = "read \"here\"";
-  cluster.collectives = {{"all_reduce", 2, "\"", {{8, 0.5}}}};
+  cluster.collectives = {{CollectiveOp::AllReduce, 2, "\"", {{8, 0.5}}}};
   EXPECT_EQ(to_toml(parse_cluster(to_toml(cluster), "toy.toml")), to_toml(cluster));
 }
 
@@ -113,8 +114,8 @@ TEST(Cluster, TheTemplateReadsAndNamesEveryKey) {
   EXPECT_EQ(parse_cluster(text, "template").levels.size(), 2U);
   Cluster whole = toy_cluster();
   whole.device.cores = 2;
-  whole.collectives = {{"all_reduce", 2, "toy", {{8, 0.5}}}};
-  whole.efficiencies.push_back({"matmul", 2, 1, "toy", {{{8, 16, 32}, 0.5}}});
+  whole.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{8, 0.5}}}};
+  whole.efficiencies.push_back({OpKind::matmul, 2, 1, "toy", {{{8, 16, 32}, 0.5}}});
   for (const Arithmetic each : {Arithmetic::Bf16, Arithmetic::Fp8})
     whole.device.peak_flops.push_back({each, {1e9, "toy"}});
   std::istringstream lines(to_toml(whole));

@@ -34,7 +34,8 @@ std::string text_of(const Level& level) {
 }
 
 std::string text_of(const EfficiencyTable& table) {
-  std::string text = fmt::format("\n[[efficiency]]\nop = {}\n", toml_string(table.op));
+  std::string text =
+      fmt::format("\n[[efficiency]]\nop = {}\n", toml_string(std::string(op_text(table))));
   if (table.threads > 0) text += fmt::format("threads = {}\n", table.threads);
   if (table.busy_ranks > 0) text += fmt::format("busy_ranks = {}\n", table.busy_ranks);
   text += fmt::format("source = {}\npoints = [\n", toml_string(table.source));
@@ -45,8 +46,9 @@ std::string text_of(const EfficiencyTable& table) {
 }
 
 std::string text_of(const CollectiveTable& table) {
-  std::string text = fmt::format("\n[[collective]]\nop = {}\nranks = {}\nsource = {}\npoints = [\n",
-                                 toml_string(table.op), table.ranks, toml_string(table.source));
+  std::string text =
+      fmt::format("\n[[collective]]\nop = {}\nranks = {}\nsource = {}\npoints = [\n",
+                  toml_string(std::string(name(table.op))), table.ranks, toml_string(table.source));
   for (const auto& [bytes, seconds] : table.points)
     text += fmt::format("  [{:.6g}, {:.4g}],\n", bytes, seconds);
   return text + "]\n";

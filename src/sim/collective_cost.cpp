@@ -85,10 +85,10 @@ double read_table(const CollectiveTable& table, double bytes) {
   return low_seconds + (high_seconds - low_seconds) * (bytes - low) / (high - low);
 }
 
-const CollectiveTable* nearest_table(const Cluster& cluster, OpKind op, int ranks) {
+const CollectiveTable* nearest_table(const Cluster& cluster, CollectiveOp op, int ranks) {
   const CollectiveTable* best = nullptr;
   for (const CollectiveTable& table : cluster.collectives)
-    if (table.op == name(op) &&
+    if (table.op == op &&
         (best == nullptr || std::abs(table.ranks - ranks) < std::abs(best->ranks - ranks)))
       best = &table;
   return best;
@@ -120,18 +120,18 @@ std::vector<GroupShape> group_shapes(const Cluster& cluster, const Mesh& mesh,
   return {shapes.begin(), shapes.end()};
 }
 
-double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, OpKind op,
+double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, CollectiveOp op,
                           const GroupShape& shape, double bytes) {
-  if (op == OpKind::all_to_all) return all_to_all_seconds(cluster, shape, bytes);
-  if (op == OpKind::shift) return shift_seconds(cluster, shape, bytes);
-  const double passes = op == OpKind::all_reduce ? 2 : 1;
+  if (op == CollectiveOp::AllToAll) return all_to_all_seconds(cluster, shape, bytes);
+  if (op == CollectiveOp::Shift) return shift_seconds(cluster, shape, bytes);
+  const double passes = op == CollectiveOp::AllReduce ? 2 : 1;
   switch (algorithm) {
     case CollectiveAlgorithm::Ring:
       return passes * ring_pass(cluster, shape, bytes);
     case CollectiveAlgorithm::Hierarchical:
       return passes * hierarchical_pass(cluster, shape, bytes);
     case CollectiveAlgorithm::Tree:
-      return op == OpKind::all_reduce ? tree_all_reduce(cluster, shape, bytes) : kNever;
+      return op == CollectiveOp::AllReduce ? tree_all_reduce(cluster, shape, bytes) : kNever;
     case CollectiveAlgorithm::Fastest:
       break;
   }
@@ -142,7 +142,7 @@ double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm,
   return least;
 }
 
-double collective_seconds(const Cluster& cluster, OpKind op, const GroupShape& shape,
+double collective_seconds(const Cluster& cluster, CollectiveOp op, const GroupShape& shape,
                           double bytes) {
   const int ranks = shape.back();
   if (ranks <= 1) return 0;

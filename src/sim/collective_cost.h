@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "ir/op_kind.h"
 #include "mesh/mesh.h"
 #include "sim/cluster.h"
 
@@ -21,10 +20,11 @@ GroupShape group_shape(const Cluster& cluster, std::span<const int> ranks);
 std::vector<GroupShape> group_shapes(const Cluster& cluster, const Mesh& mesh, const AxisIds& axes);
 
 // `bytes` is a rank's largest buffer.
-double collective_seconds(const Cluster& cluster, OpKind op, const GroupShape& shape, double bytes);
+double collective_seconds(const Cluster& cluster, CollectiveOp op, const GroupShape& shape,
+                          double bytes);
 
 // One algorithm alone; infinite where it has no form for the op.
-double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, OpKind op,
+double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, CollectiveOp op,
                           const GroupShape& shape, double bytes);
 
 }  // namespace tessera

@@ -14,8 +14,10 @@ using Algorithm = CollectiveAlgorithm;
 TEST(CollectiveCost, ARingOfOneNodeIsAlphaAndBeta) {
   const Cluster cluster = toy_nodes();
   // Two passes of three hops, 100 bytes each.
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Ring, OpKind::all_reduce, {4}, 400), 12);
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Ring, OpKind::all_gather, {4}, 400), 6);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Ring, CollectiveOp::AllReduce, {4}, 400),
+                   12);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Ring, CollectiveOp::AllGather, {4}, 400),
+                   6);
 }
 
 TEST(CollectiveCost, AlgorithmsOfTwoNodesAreAsWorkedOutByHand) {
@@ -23,27 +25,28 @@ TEST(CollectiveCost, AlgorithmsOfTwoNodesAreAsWorkedOutByHand) {
   const GroupShape shape{4, 8};
   // Inside 3 (1 + 100 / 100), between 1 (2 + 50 / 10).
   EXPECT_DOUBLE_EQ(
-      collective_seconds(cluster, Algorithm::Hierarchical, OpKind::reduce_scatter, shape, 400), 13);
+      collective_seconds(cluster, Algorithm::Hierarchical, CollectiveOp::ReduceScatter, shape, 400),
+      13);
   // Four links of 10 leave a node: 7 (2 + 50 / 40).
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Ring, OpKind::all_gather, shape, 400),
-                   22.75);
+  EXPECT_DOUBLE_EQ(
+      collective_seconds(cluster, Algorithm::Ring, CollectiveOp::AllGather, shape, 400), 22.75);
   // Two hops of 1 s, one of 2 s, 400 bytes at 40, up and down.
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Tree, OpKind::all_reduce, shape, 400),
-                   28);
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, Algorithm::Fastest, OpKind::all_reduce, shape, 400),
-                   26);
+  EXPECT_DOUBLE_EQ(
+      collective_seconds(cluster, Algorithm::Tree, CollectiveOp::AllReduce, shape, 400), 28);
+  EXPECT_DOUBLE_EQ(
+      collective_seconds(cluster, Algorithm::Fastest, CollectiveOp::AllReduce, shape, 400), 26);
 }
 
 TEST(CollectiveCost, AllToAllWaitsForTheSlowestLevel) {
   // Of 80 bytes, 10 to each: 40 leave the node at 10 per second.
-  EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), OpKind::all_to_all, {4, 8}, 80), 6);
+  EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), CollectiveOp::AllToAll, {4, 8}, 80), 6);
 }
 
 TEST(CollectiveCost, OversubscriptionDividesTheBandwidth) {
   Cluster cluster = toy_nodes();
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::shift, {4, 8}, 80), 10);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::Shift, {4, 8}, 80), 10);
   cluster.levels[1].oversubscription.value = 2;
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::shift, {4, 8}, 80), 18);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::Shift, {4, 8}, 80), 18);
 }
 
 TEST(CollectiveCost, InnerAxesStayInsideANode) {
@@ -62,15 +65,15 @@ TEST(CollectiveCost, GroupsThatDoNotFitNodesHaveSeveralShapes) {
 
 TEST(CollectiveCost, AMeasuredTableIsReadBetweenItsPoints) {
   Cluster cluster = toy_nodes();
-  cluster.collectives = {{"all_reduce", 2, "toy", {{100, 1}, {300, 2}}}};
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::all_reduce, {2}, 50), 1);
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::all_reduce, {2}, 200), 1.5);
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::all_reduce, {2}, 600), 4);
-  EXPECT_DOUBLE_EQ(collective_seconds(cluster, OpKind::all_reduce, {4}, 200), 3);
+  cluster.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{100, 1}, {300, 2}}}};
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {2}, 50), 1);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {2}, 200), 1.5);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {2}, 600), 4);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {4}, 200), 3);
 }
 
 TEST(CollectiveCost, AGroupOfOneIsFree) {
-  EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), OpKind::all_reduce, {1}, 400), 0);
+  EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), CollectiveOp::AllReduce, {1}, 400), 0);
 }
 
 }  // namespace

@@ -7,15 +7,6 @@
 #include "program/buffer_types.h"
 
 namespace tessera {
-namespace {
-
-bool spans(const Mesh& mesh, const AxisIds& axes, std::string_view axis) {
-  return std::any_of(axes.begin(), axes.end(), [&](int id) {
-    return mesh.axes()[static_cast<size_t>(id)].name == axis && mesh.size(id) > 1;
-  });
-}
-
-}  // namespace
 
 InstructionTimes::InstructionTimes(const Program& program, const Cluster& cluster,
                                    const SimulateOptions& options)
@@ -39,35 +30,38 @@ const std::vector<TimedInstruction>& InstructionTimes::of(int class_index, Routi
 TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
                                          const Instruction& instruction) {
   using Kind = TimedInstruction::Kind;
-  const std::vector<TensorType> operands = types_of(program_class, instruction.operands);
-  const std::vector<TensorType> results = types_of(program_class, instruction.results);
-  if (instruction.op == OpKind::wait) return {.kind = Kind::Wait, .bytes = bytes_of(results)};
-  const OpDef& def = op_def(instruction.op);
-  if (def.communicates && instruction.attributes.integer("ranks") > 1) {
-    return timed_collective(instruction, bytes_of(operands),
-                            std::max(bytes_of(operands), bytes_of(results)));
-  }
-  const OpCall call{instruction.op, instruction.attributes, operands, results};
-  return {.kind = Kind::Kernel,
-          .seconds = kernels_.seconds(call),
-          .bytes = bytes_of(operands) + bytes_of(results)};
+  if (instruction.as<WaitInstruction>())
+    return {.kind = Kind::Wait, .bytes = bytes_of(program_class, writes(instruction))};
+  if (has_peers(instruction, program_)) return timed_transfer(program_class, instruction);
+  const std::vector<TensorType> operands = types_of(program_class, reads(instruction));
+  const std::vector<TensorType> results = types_of(program_class, writes(instruction));
+  TimedInstruction timed{.kind = Kind::Kernel, .bytes = bytes_of(operands) + bytes_of(results)};
+  static const Attributes kNoAttributes;
+  if (const auto* kernel = instruction.as<KernelInstruction>())
+    timed.seconds = kernels_.seconds({kernel->op, kernel->attributes, operands, results});
+  else if (instruction.as<ClearInstruction>())
+    timed.seconds = kernels_.seconds({OpKind::clear_gaps, kNoAttributes, operands, results});
+  else
+    timed.seconds = kernels_.copy_seconds(timed.bytes);
+  return timed;
 }
 
 // As slow as the slowest of the mesh's groups: the step waits for it in the end.
-TimedInstruction InstructionTimes::timed_collective(const Instruction& instruction,
-                                                    int64_t given_bytes, int64_t largest_bytes) {
-  const std::string& word = instruction.attributes.word("axes");
-  const AxisIds axes = program_.mesh.parse_word(word);
-  auto found = shapes_.find(word);
-  if (found == shapes_.end())
-    found = shapes_.emplace(word, group_shapes(cluster_, program_.mesh, axes)).first;
+TimedInstruction InstructionTimes::timed_transfer(const ProgramClass& program_class,
+                                                  const Instruction& instruction) {
+  const auto* collective = instruction.as<CollectiveInstruction>();
+  const AxisIds axes =
+      collective ? program_.group_of(*collective).axes : AxisIds{program_.pipeline_axis};
   // From one stage to the next is one hop of a ring.
-  const bool hop = instruction.op == OpKind::send || instruction.op == OpKind::recv;
-  const OpKind op = hop ? OpKind::shift : instruction.op;
+  const CollectiveOp op = collective ? collective->op : CollectiveOp::Shift;
+  const auto [found, fresh] = shapes_.try_emplace(axes);
+  if (fresh) found->second = group_shapes(cluster_, program_.mesh, axes);
+  const int64_t largest_bytes = std::max(bytes_of(program_class, reads(instruction)),
+                                         bytes_of(program_class, writes(instruction)));
   TimedInstruction timed{.kind = TimedInstruction::Kind::Collective,
-                         .async = instruction.attributes.integer("async") != 0,
-                         .crosses = spans(program_.mesh, axes, "pp"),
-                         .bytes = given_bytes};
+                         .async = is_started(instruction),
+                         .crosses = crosses_stages(instruction, program_),
+                         .bytes = given_bytes(program_class, instruction)};
   for (const GroupShape& shape : found->second) {
     timed.seconds = std::max(
         timed.seconds, collective_seconds(cluster_, op, shape, static_cast<double>(largest_bytes)));

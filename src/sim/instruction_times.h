@@ -5,7 +5,6 @@
 
 #include <array>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "sim/collective_cost.h"
@@ -32,14 +31,14 @@ class InstructionTimes {
 
  private:
   TimedInstruction timed(const ProgramClass& program_class, const Instruction& instruction);
-  TimedInstruction timed_collective(const Instruction& instruction, int64_t given_bytes,
-                                    int64_t largest_bytes);
+  TimedInstruction timed_transfer(const ProgramClass& program_class,
+                                  const Instruction& instruction);
   void use_unit_cost(const Script& script, const UnitCost& cost);
 
   const Program& program_;
   const Cluster& cluster_;
   KernelCost kernels_;
-  std::map<std::string, std::vector<GroupShape>> shapes_;  // by axes
+  std::map<AxisIds, std::vector<GroupShape>> shapes_;
   std::vector<std::array<std::vector<TimedInstruction>, kNumRoutineKinds>> times_;
 };
 

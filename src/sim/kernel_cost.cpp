@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "core/error.h"
-#include "ir/optimizer.h"
 #include "ir/op_list.h"
+#include "ir/optimizer.h"
 #include "ops/matmul/fp8_operands.h"
 
 namespace tessera {
@@ -30,10 +30,10 @@ Arithmetic arithmetic_of(const OpCall& call) {
 
 // The op whose efficiency is taken where one was not measured. A matmul that something joined is
 // like a plain one; every optimizer is one pass over its states.
-std::string_view similar_op(std::string_view op) {
-  const std::string_view measured = name(optimizers().front().op);
-  if (op.starts_with("matmul_")) return "matmul";
-  return op != measured && find_optimizer(op) ? measured : "other";
+std::optional<OpKind> similar_op(OpKind op) {
+  const OpKind measured = optimizers().front().op;
+  if (is_contraction(op) && op != OpKind::matmul) return OpKind::matmul;
+  return op != measured && find_optimizer(op) ? std::optional(measured) : std::nullopt;
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ double KernelCost::roofline_seconds(const OpCall& call) const {
 }
 
 // The table whose threads, then ranks at work, are nearest to ours.
-const EfficiencyTable& KernelCost::table_of(std::string_view op) const {
+const EfficiencyTable& KernelCost::table_of(std::optional<OpKind> op) const {
   const EfficiencyTable* best = nullptr;
   std::tuple<int, int> least;
   for (const EfficiencyTable& table : cluster_.efficiencies) {
@@ -120,16 +120,23 @@ const EfficiencyTable& KernelCost::table_of(std::string_view op) const {
       least = distance;
     }
   }
-  return best != nullptr ? *best : table_of(similar_op(op));
+  if (best != nullptr) return *best;
+  TESSERA_CHECK(op, "cluster {} has no efficiency of other ops", cluster_.name);
+  return table_of(similar_op(*op));
 }
 
 double KernelCost::efficiency(const OpCall& call) const {
-  return interpolate(table_of(name(call.op)).points, kernel_size(call));
+  return interpolate(table_of(call.op).points, kernel_size(call));
 }
 
 double KernelCost::seconds(const OpCall& call) const {
   const double roofline = roofline_seconds(call);
   const double work = roofline > 0 ? roofline / efficiency(call) : 0;
+  return (work + cluster_.device.launch_seconds.value) * time_share_;
+}
+
+double KernelCost::copy_seconds(int64_t bytes) const {
+  const double work = static_cast<double>(bytes) / cluster_.device.memory_bandwidth.value;
   return (work + cluster_.device.launch_seconds.value) * time_share_;
 }
 

@@ -26,6 +26,8 @@ class KernelCost {
   double seconds(const OpCall& call) const;
   // The same at the device's peaks.
   double roofline_seconds(const OpCall& call) const;
+  // Of bytes that are read or written, and no arithmetic. Clusters know no link to the host.
+  double copy_seconds(int64_t bytes) const;
   // Flops per second of one rank at most.
   double rank_peak(Arithmetic arithmetic) const;
   // Of all ranks together.
@@ -33,7 +35,7 @@ class KernelCost {
 
  private:
   double efficiency(const OpCall& call) const;
-  const EfficiencyTable& table_of(std::string_view op) const;
+  const EfficiencyTable& table_of(std::optional<OpKind> op) const;
 
   const Cluster& cluster_;
   RankLoad load_;

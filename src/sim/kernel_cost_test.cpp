@@ -25,7 +25,7 @@ TEST(KernelCost, IsTheRooflineOverTheEfficiencyAndALaunch) {
   EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 1.2);  // bytes
   cluster.device.peak_flops.front().second.value = 500;
   EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 4);  // flops
-  cluster.efficiencies.push_back({"matmul", 0, 0, "toy", {{{10, 10, 10}, 0.5}}});
+  cluster.efficiencies.push_back({OpKind::matmul, 0, 0, "toy", {{{10, 10, 10}, 0.5}}});
   cluster.device.launch_seconds.value = 3;
   EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 11);
 }
@@ -44,9 +44,9 @@ TEST(KernelCost, EfficiencyIsThatOfAPointAndBetweenItsNeighbours) {
 TEST(KernelCost, TheTableOfTheSameThreadsAndBusyRanksIsRead) {
   Cluster cluster = toy_cluster();
   cluster.device.cores = 2;
-  cluster.efficiencies.push_back({"matmul", 1, 1, "toy", {{{10, 10, 10}, 1}}});
-  cluster.efficiencies.push_back({"matmul", 1, 2, "toy", {{{10, 10, 10}, 0.5}}});
-  cluster.efficiencies.push_back({"matmul", 2, 1, "toy", {{{10, 10, 10}, 0.25}}});
+  cluster.efficiencies.push_back({OpKind::matmul, 1, 1, "toy", {{{10, 10, 10}, 1}}});
+  cluster.efficiencies.push_back({OpKind::matmul, 1, 2, "toy", {{{10, 10, 10}, 0.5}}});
+  cluster.efficiencies.push_back({OpKind::matmul, 2, 1, "toy", {{{10, 10, 10}, 0.25}}});
   const Product product;
   EXPECT_DOUBLE_EQ(KernelCost(cluster, {1, 1}).seconds(product.call()), 1.2);
   EXPECT_DOUBLE_EQ(KernelCost(cluster, {1, 2}).seconds(product.call()), 2.4);

@@ -42,8 +42,7 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
       return true;
     case TimedInstruction::Kind::Collective: {
       if (timed.async) {
-        flying_[place_of(call, instruction.results[0])] =
-            start(call, instruction, timed, crossings);
+        flying_[place_of(call, instruction)] = start(call, instruction, timed, crossings);
         return true;
       }
       if (blocked_.empty()) blocked_.push_back(start(call, instruction, timed, crossings));
@@ -52,7 +51,7 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
       return true;
     }
     case TimedInstruction::Kind::Wait: {
-      const auto found = flying_.find(place_of(call, instruction.operands[0]));
+      const auto found = flying_.find(place_of(call, instruction));
       if (found == flying_.end()) return true;  // a group of one: nothing was started
       const double before = now_;
       if (!finish(found->second, crossings, members)) return false;
@@ -86,9 +85,11 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
     flying.seconds = 0;
     flying.end = now_;
   } else if (timed.crosses) {
-    const std::string& group = channel ? channel->name : instruction.attributes.word("axes");
+    const std::string& group = group_name(instruction, call, program_);
     flying.crossing = {group, numbers_[group]++};
-    flying.members = channel ? 2 : static_cast<int>(std::count(group.begin(), group.end(), '-'));
+    const auto* collective = instruction.as<CollectiveInstruction>();
+    flying.members =
+        collective ? static_cast<int>(program_.group_of(*collective).coordinates.size()) : 2;
     Crossing& crossing = crossings[flying.crossing];
     ++crossing.arrived;
     crossing.ready = std::max(crossing.ready, now_);
@@ -124,7 +125,8 @@ double RankWalk::seconds_under_way() const {
   return seconds;
 }
 
-RankWalk::Place RankWalk::place_of(const ScriptCall& call, int buffer) const {
+RankWalk::Place RankWalk::place_of(const ScriptCall& call, const Instruction& instruction) const {
+  const int buffer = awaited_buffer(instruction);
   const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
   const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
   return {declared.lifetime, program_.offset_of(call, buffer)};

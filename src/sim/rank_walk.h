@@ -18,7 +18,7 @@ struct Crossing {
   int arrived = 0;
   double ready = 0;  // when the last member started it
 };
-// By axes, or channel between two stages, and number among those of the same.
+// By group, or channel between two stages, and number among those of the same.
 using Crossings = std::map<std::pair<std::string, int64_t>, Crossing>;
 
 class RankWalk {
@@ -55,7 +55,7 @@ class RankWalk {
   Flying start(const ScriptCall& call, const Instruction& instruction,
                const TimedInstruction& timed, Crossings& crossings);
   bool finish(Flying& flying, Crossings& crossings, int members);
-  Place place_of(const ScriptCall& call, int buffer) const;
+  Place place_of(const ScriptCall& call, const Instruction& instruction) const;
   size_t keep(const SimulatedSlice& slice);
 
   const Program& program_;

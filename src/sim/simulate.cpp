@@ -18,11 +18,10 @@ void check_size(const Mesh& mesh, const Cluster& cluster) {
         .help("use a smaller mesh, or a larger cluster");
 }
 
-int first_rank(const Mesh& mesh, size_t stage) {
-  const int pp = mesh.find("pp");
-  if (pp < 0) return 0;
+int first_rank(const Program& program, size_t place) {
+  if (program.pipeline_axis < 0) return 0;
   int rank = 0;
-  while (mesh.coordinate(rank, pp) != static_cast<int>(stage)) ++rank;
+  while (program.mesh.coordinate(rank, program.pipeline_axis) != static_cast<int>(place)) ++rank;
   return rank;
 }
 
@@ -50,7 +49,7 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
   }
   for (size_t i = 0; i < walks.size(); ++i) {
     SimulatedRank rank = walks[i]->take();
-    rank.rank = first_rank(mesh, i);
+    rank.rank = first_rank(programs[i], i);
     rank.alike = mesh.num_ranks() / members;
     rank.bubble_seconds += simulation.step_seconds - walks[i]->now();
     simulation.peak_bytes = std::max(simulation.peak_bytes, rank.peak_bytes);

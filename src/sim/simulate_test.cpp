@@ -20,6 +20,7 @@ class ToyProgram {
  public:
   explicit ToyProgram(std::vector<Axis> mesh) {
     program_.mesh = Mesh(std::move(mesh));
+    program_.pipeline_axis = program_.mesh.find("pp");
     program_.classes.push_back({.name = "toy", .buffers = {}, .routines = {}});
     program_.blocks.push_back({.name = "toy", .class_index = 0, .offsets = {}, .repeats = {}});
     ScriptCall call{};
@@ -27,17 +28,26 @@ class ToyProgram {
     program_.scripts.push_back({.name = "train_step", .calls = {call}});
   }
 
-  ToyProgram& kernel() { return add(OpKind::add, {}, {buffer(), buffer()}, buffer()); }
+  ToyProgram& kernel() {
+    return add({.what = KernelInstruction{
+                    .op = OpKind::add, .operands = {buffer(), buffer()}, .results = {buffer()}}});
+  }
   ToyProgram& all_reduce(const std::string& axes, bool async) {
     filled_ = buffer();
-    return add(OpKind::all_reduce,
-               {{"axes", axes},
-                {"ranks", int64_t{2}},
-                {"async", int64_t{async ? 1 : 0}},
-                {"reduction", "sum"}},
-               {buffer()}, filled_);
+    program_.groups.push_back(parse_group(program_.mesh, axes));
+    return add(
+        {.what = CollectiveInstruction{.op = CollectiveOp::AllReduce,
+                                       .group = static_cast<GroupId>(program_.groups.size()) - 1,
+                                       .async = async,
+                                       .input = buffer(),
+                                       .output = filled_}});
   }
-  ToyProgram& wait() { return add(OpKind::wait, {}, {filled_}, filled_); }
+  ToyProgram& copy() {
+    return add({.what = CopyInstruction{.input = buffer(), .output = buffer()}});
+  }
+  ToyProgram& wait() {
+    return add({.what = WaitInstruction{.held = {filled_}, .output = filled_}});
+  }
   const Program& get() const { return program_; }
 
  private:
@@ -48,12 +58,7 @@ class ToyProgram {
     program_.blocks.front().repeats.push_back(Repeat::Once);
     return static_cast<int>(buffers.size()) - 1;
   }
-  ToyProgram& add(OpKind op, Attributes attributes, std::vector<int> operands, int result) {
-    Instruction instruction{};
-    instruction.op = op;
-    instruction.attributes = std::move(attributes);
-    instruction.operands = std::move(operands);
-    instruction.results = {result};
+  ToyProgram& add(Instruction instruction) {
     program_.classes.front().routine(RoutineKind::Forward).push_back(std::move(instruction));
     return *this;
   }
@@ -84,6 +89,11 @@ TEST(Simulate, KernelsOfOneRankAddUp) {
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 2.4);
   EXPECT_DOUBLE_EQ(simulation.ranks.front().compute_seconds, 2.4);
   EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 0);
+}
+
+TEST(Simulate, ACopyReadsAndWritesItsBytes) {
+  const Simulation simulation = simulate(ToyProgram({}).kernel().copy().get(), toy_cluster());
+  EXPECT_DOUBLE_EQ(simulation.step_seconds, 1.2 + 0.8);
 }
 
 TEST(Simulate, ASumIsHiddenBehindTheKernelBesideIt) {

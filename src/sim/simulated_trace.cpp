@@ -50,7 +50,7 @@ class RankTrace {
   }
 
   void write_kernel(const SimulatedSlice& slice) {
-    write_slice(name(slice.instruction->op), 0, slice);
+    write_slice(name(*slice.instruction), 0, slice);
     if (slice.call != last_) count_memory(slice);
     last_ = slice.call;
   }
@@ -65,7 +65,7 @@ class RankTrace {
       text_.name_track(rank_.rank, track, fmt::format("collectives {}", lane));
     }
     busy_until_[lane] = slice.end;
-    write_slice(fmt::format("{} {}", name(slice.instruction->op),
+    write_slice(fmt::format("{} {}", name(*slice.instruction),
                             group_name(*slice.instruction, *slice.call, program_)),
                 track, slice);
   }

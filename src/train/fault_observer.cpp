@@ -5,13 +5,11 @@
 #include <cstring>
 #include <optional>
 
-#include "ir/op_def.h"
-
 namespace tessera {
 namespace {
 
 std::optional<FaultPhase> phase_of(const InstructionEvent& event) {
-  if (op_def(event.instruction.op).communicates) return FaultPhase::Collective;
+  if (communicates(event.instruction)) return FaultPhase::Collective;
   if (event.call.routine == RoutineKind::Forward) return FaultPhase::Forward;
   if (side(event.call.routine) == StepSide::Backward) return FaultPhase::Backward;
   if (event.call.routine == RoutineKind::Update) return FaultPhase::Update;

@@ -157,7 +157,7 @@ class Verification {
   // Where the loss is about to be totalled, it is still the rank's own share.
   void watch_loss(int rank, const InstructionEvent& event) {
     if (event.finished || event.call.routine != RoutineKind::MetricReduce) return;
-    const auto buffer = static_cast<size_t>(event.instruction.operands.front());
+    const auto buffer = static_cast<size_t>(reads(event.instruction).front());
     if (event.program_class.buffers[buffer].name == "loss")
       local_losses_[static_cast<size_t>(rank)] = *event.bound.operands[0].as<double>();
   }

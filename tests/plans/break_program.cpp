@@ -19,30 +19,72 @@ std::vector<Instruction>& routine_of(Program& program, std::string_view class_na
   return class_named(program, class_name).routine(routine);
 }
 
-Instruction& find_op(Program& program, std::string_view class_name, RoutineKind routine, OpKind op,
-                     int n) {
+KernelInstruction& find_kernel(Program& program, std::string_view class_name, RoutineKind routine,
+                               OpKind op, int n) {
   for (Instruction& instruction : routine_of(program, class_name, routine))
-    if (instruction.op == op && n-- == 0) return instruction;
+    if (auto* kernel = instruction.as<KernelInstruction>(); kernel && kernel->op == op && n-- == 0)
+      return *kernel;
   throw NothingToBreak(fmt::format("no {} in {}.{}", name(op), class_name, name(routine)));
 }
 
-Instruction& find_op_on(Program& program, std::string_view class_name, RoutineKind routine,
-                        OpKind op, std::string_view operand) {
-  const ProgramClass& here = class_named(program, class_name);
+CollectiveInstruction& find_collective(Program& program, std::string_view class_name,
+                                       RoutineKind routine, CollectiveOp op, int n) {
   for (Instruction& instruction : routine_of(program, class_name, routine))
-    if (instruction.op == op &&
-        here.buffers[static_cast<size_t>(instruction.operands.front())].name == operand)
-      return instruction;
-  throw NothingToBreak(
-      fmt::format("no {} of {} in {}.{}", name(op), operand, class_name, name(routine)));
+    if (auto* collective = instruction.as<CollectiveInstruction>();
+        collective && collective->op == op && n-- == 0)
+      return *collective;
+  throw NothingToBreak(fmt::format("no {} in {}.{}", name(op), class_name, name(routine)));
 }
 
-void leave_out(Instruction& collective) { collective.attributes.set("ranks", int64_t{1}); }
+int count_collectives(Program& program, std::string_view class_name, RoutineKind routine,
+                      CollectiveOp op) {
+  return static_cast<int>(std::ranges::count_if(
+      routine_of(program, class_name, routine), [&](const Instruction& instruction) {
+        const auto* collective = instruction.as<CollectiveInstruction>();
+        return collective && collective->op == op;
+      }));
+}
 
-void remove(Program& program, std::string_view class_name, RoutineKind routine, OpKind op) {
-  if (std::erase_if(routine_of(program, class_name, routine),
-                    [&](const Instruction& instruction) { return instruction.op == op; }) == 0)
-    throw NothingToBreak(fmt::format("no {} in {}.{}", name(op), class_name, name(routine)));
+GroupId group_over(Program& program, const AxisIds& axes) {
+  const Group wanted = make_group(program.mesh, axes);
+  const auto found = std::ranges::find(program.groups, wanted);
+  const auto number = static_cast<GroupId>(found - program.groups.begin());
+  if (found == program.groups.end()) program.groups.push_back(wanted);
+  return number;
+}
+
+void leave_out(Program& program, std::string_view class_name, RoutineKind routine, CollectiveOp op,
+               int n) {
+  find_collective(program, class_name, routine, op, n).group = group_over(program, {});
+}
+
+void leave_out_on(Program& program, std::string_view class_name, RoutineKind routine,
+                  CollectiveOp op, std::string_view input) {
+  const ProgramClass& here = class_named(program, class_name);
+  for (int n = 0; n < count_collectives(program, class_name, routine, op); ++n) {
+    CollectiveInstruction& found = find_collective(program, class_name, routine, op, n);
+    if (here.buffers[static_cast<size_t>(found.input)].name != input) continue;
+    found.group = group_over(program, {});
+    return;
+  }
+  throw NothingToBreak(
+      fmt::format("no {} of {} in {}.{}", name(op), input, class_name, name(routine)));
+}
+
+void remove(Program& program, std::string_view class_name, RoutineKind routine,
+            std::string_view instruction_name) {
+  if (std::erase_if(routine_of(program, class_name, routine), [&](const Instruction& instruction) {
+        return name(instruction) == instruction_name;
+      }) == 0)
+    throw NothingToBreak(
+        fmt::format("no {} in {}.{}", instruction_name, class_name, name(routine)));
+}
+
+const TensorType& type_of(const Program& program, std::string_view class_name, int buffer) {
+  for (const ProgramClass& program_class : program.classes)
+    if (program_class.name == class_name)
+      return program_class.buffers[static_cast<size_t>(buffer)].type;
+  throw NothingToBreak(fmt::format("no class {}", class_name));
 }
 
 int buffer_of(const Program& program, std::string_view class_name, std::string_view buffer) {
@@ -80,6 +122,44 @@ std::vector<ScriptCall*> find_calls(Program& program, RoutineKind routine, int m
   if (found.empty())
     throw NothingToBreak(fmt::format("no call of {} for microbatch {}", name(routine), microbatch));
   return found;
+}
+
+void set_flags(Program& p, RoutineKind routine, int microbatch, bool value) {
+  size_t flags = 0;
+  for (ScriptCall* call : find_calls(p, routine, microbatch))
+    for (size_t i = 0; i < call->accumulate.size(); ++i, ++flags) call->accumulate[i] = value;
+  if (flags == 0) throw NothingToBreak("no flag");
+}
+
+void drop_calls(Program& p, RoutineKind routine, int microbatch) {
+  if (std::erase_if(calls_of(p), [&](const ScriptCall& call) {
+        return call.routine == routine && call.microbatch == microbatch;
+      }) == 0)
+    throw NothingToBreak(std::string(name(routine)));
+}
+
+void move_after(Program& p, RoutineKind routine, int microbatch, RoutineKind other,
+                int other_microbatch) {
+  std::vector<ScriptCall>& calls = calls_of(p);
+  const auto find = [&](RoutineKind wanted, int number) {
+    const auto found = std::find_if(calls.begin(), calls.end(), [&](const ScriptCall& call) {
+      return call.routine == wanted && call.microbatch == number;
+    });
+    if (found == calls.end()) throw NothingToBreak(std::string(name(wanted)));
+    return found;
+  };
+  const auto from = find(routine, microbatch), to = find(other, other_microbatch);
+  if (from > to) throw NothingToBreak("it stands after it already");
+  std::rotate(from, from + 1, to + 1);
+}
+
+void change_scale(Program& p, std::string_view class_name, bool (*such)(double), double scale) {
+  for (Instruction& i : routine_of(p, class_name, RoutineKind::Norm)) {
+    auto* kernel = i.as<KernelInstruction>();
+    if (!kernel || !such(kernel->attributes.real("scale"))) continue;
+    return kernel->attributes.set("scale", scale);
+  }
+  throw NothingToBreak("scale");
 }
 
 }  // namespace tessera

@@ -20,17 +20,27 @@ struct NothingToBreak : std::logic_error {
 std::vector<Instruction>& routine_of(Program& program, std::string_view class_name,
                                      RoutineKind routine);
 
-// The n-th instruction of an op in a routine.
-Instruction& find_op(Program& program, std::string_view class_name, RoutineKind routine, OpKind op,
-                     int n = 0);
-// The same, whose first operand is a buffer of that name.
-Instruction& find_op_on(Program& program, std::string_view class_name, RoutineKind routine,
-                        OpKind op, std::string_view operand);
+// The n-th kernel of an op, or the n-th collective, in a routine.
+KernelInstruction& find_kernel(Program& program, std::string_view class_name, RoutineKind routine,
+                               OpKind op, int n = 0);
+CollectiveInstruction& find_collective(Program& program, std::string_view class_name,
+                                       RoutineKind routine, CollectiveOp op, int n = 0);
+int count_collectives(Program& program, std::string_view class_name, RoutineKind routine,
+                      CollectiveOp op);
 
-// Ranks no longer talk: each goes on with its own part.
-void leave_out(Instruction& collective);
-void remove(Program& program, std::string_view class_name, RoutineKind routine, OpKind op);
+// The group of these axes; it is added where the program has none.
+GroupId group_over(Program& program, const AxisIds& axes);
+// Ranks of that collective no longer communicate: each goes on with its own part.
+void leave_out(Program& program, std::string_view class_name, RoutineKind routine, CollectiveOp op,
+               int n = 0);
+// The same of the first whose input is a buffer of that name.
+void leave_out_on(Program& program, std::string_view class_name, RoutineKind routine,
+                  CollectiveOp op, std::string_view input);
+// All kernels, or collectives, of that name.
+void remove(Program& program, std::string_view class_name, RoutineKind routine,
+            std::string_view instruction_name);
 
+const TensorType& type_of(const Program& program, std::string_view class_name, int buffer);
 int buffer_of(const Program& program, std::string_view class_name, std::string_view buffer);
 // A buffer of the class that holds the rank's index along other axes.
 int add_rank_value(Program& program, std::string_view class_name, const AxisIds& axes);
@@ -38,5 +48,16 @@ int add_rank_value(Program& program, std::string_view class_name, const AxisIds&
 std::vector<ScriptCall>& calls_of(Program& program);  // of train_step
 // The calls of a routine for one microbatch; of every block.
 std::vector<ScriptCall*> find_calls(Program& program, RoutineKind routine, int microbatch);
+
+// Whether the accumulator writes of those calls add.
+void set_flags(Program& program, RoutineKind routine, int microbatch, bool value);
+void drop_calls(Program& program, RoutineKind routine, int microbatch);
+// The first call of one routine and microbatch goes after the first of another.
+void move_after(Program& program, RoutineKind routine, int microbatch, RoutineKind other,
+                int other_microbatch);
+
+// Of the first share of the norm whose scale is such.
+void change_scale(Program& program, std::string_view class_name, bool (*such)(double),
+                  double scale);
 
 }  // namespace tessera

@@ -69,9 +69,11 @@ TEST_P(ReduceDtype, IsThatOfEverySumOverRanks) {
     for (const ProgramClass& each : program.classes)
       for (const std::vector<Instruction>& routine : each.routines)
         for (const Instruction& instruction : routine) {
-          if (instruction.op != OpKind::all_reduce && instruction.op != OpKind::reduce_scatter)
+          const auto* collective = instruction.as<CollectiveInstruction>();
+          if (!collective || (collective->op != CollectiveOp::AllReduce &&
+                              collective->op != CollectiveOp::ReduceScatter))
             continue;
-          const Buffer& buffer = each.buffers[static_cast<size_t>(instruction.operands.front())];
+          const Buffer& buffer = each.buffers[static_cast<size_t>(collective->input)];
           if (buffer.type.dims.empty()) continue;  // a count, a loss or a norm
           EXPECT_EQ(buffer.type.dtype, sums) << buffer.name;
           ++found;

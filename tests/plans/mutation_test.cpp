@@ -56,43 +56,54 @@ const PlanCase kRebuilt{
 std::vector<Mutant> broken_reshards() {
   return {
       {"SumOfARowMatmulLeftOut", kTensor,
-       everywhere([](Program& p) { leave_out(find_op(p, "layer", Forward, OpKind::all_reduce)); })},
-      {"SumOfTheStreamsGradientLeftOut", kTensor, everywhere([](Program& p) {
-         leave_out(find_op(p, "layer", Backward, OpKind::all_reduce));
-       })},
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::AllReduce); })},
+      {"SumOfTheStreamsGradientLeftOut", kTensor,
+       everywhere([](Program& p) { leave_out(p, "layer", Backward, CollectiveOp::AllReduce); })},
       {"SumOfGradientsLeftOut", kData,
-       everywhere([](Program& p) { leave_out(find_op(p, "layer", Reduce, OpKind::all_reduce)); })},
+       everywhere([](Program& p) { leave_out(p, "layer", Reduce, CollectiveOp::AllReduce); })},
       {"SumOfCopiedKeysGradientsLeftOut",
        {.model = "Llama", .axes = {{Tp, 4}}},
        everywhere([](Program& p) {
-         for (Instruction& i : routine_of(p, "layer", Backward))
-           if (i.op == OpKind::all_reduce && i.attributes.word("axes") == "tp.group")
-             return leave_out(i);
-         throw NothingToBreak("tp.group");
+         for (int n = 0;; ++n) {  // throws where there is none
+           const CollectiveInstruction& sum =
+               find_collective(p, "layer", Backward, CollectiveOp::AllReduce, n);
+           if (p.group_of(sum).name == "tp.group")
+             return leave_out(p, "layer", Backward, CollectiveOp::AllReduce, n);
+         }
        })},
       {"ScatteredSumTakenAsASlice", kSequence, everywhere([](Program& p) {
-         Instruction& scatter = find_op(p, "embedding", Forward, OpKind::reduce_scatter);
-         const std::string dim = scatter.attributes.word("dim");
-         const int filled = scatter.results.front();
-         scatter.op = OpKind::take_shard;
-         scatter.attributes = {{"ranks", int64_t{2}}, {"dim", dim}};
-         scatter.operands.push_back(buffer_of(p, "embedding", "tp"));
-         std::erase_if(routine_of(p, "embedding", Forward), [&](const Instruction& i) {
-           return i.op == OpKind::wait && i.operands.front() == filled;
+         const CollectiveInstruction scatter =
+             find_collective(p, "embedding", Forward, CollectiveOp::ReduceScatter);
+         std::vector<Instruction>& forward = routine_of(p, "embedding", Forward);
+         const int rank = buffer_of(p, "embedding", "tp");
+         std::erase_if(forward, [&](const Instruction& i) {
+           const auto* wait = i.as<WaitInstruction>();
+           return wait && wait->held.front() == scatter.output;
          });
+         for (Instruction& i : forward) {
+           const auto* sum = i.as<CollectiveInstruction>();
+           if (!sum || sum->output != scatter.output) continue;
+           const std::string dim =
+               type_of(p, "embedding", scatter.input).dims[static_cast<size_t>(scatter.split)].name;
+           i.what = KernelInstruction{.op = OpKind::take_shard,
+                                      .attributes = {{"ranks", int64_t{2}}, {"dim", dim}},
+                                      .operands = {scatter.input, rank},
+                                      .results = {scatter.output}};
+         }
        })},
       {"GatherAlongTheWrongDim",
        {.model = "Llama", .axes = {{Dp, 2}, {Tp, 2}}, .sequence_parallel = true},
        everywhere([](Program& p) {
-         find_op(p, "layer", Forward, OpKind::all_gather).attributes.set("dim", "d");
+         CollectiveInstruction& gather =
+             find_collective(p, "layer", Forward, CollectiveOp::AllGather);
+         gather.join = type_of(p, "layer", gather.input).index_of("d");
        })},
       {"ExchangeLeftOut", kUlysses,
-       everywhere([](Program& p) { leave_out(find_op(p, "layer", Forward, OpKind::all_to_all)); })},
-      {"ExchangeOfGradientsLeftOut", kUlysses, everywhere([](Program& p) {
-         leave_out(find_op(p, "layer", Backward, OpKind::all_to_all, 7));
-       })},
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::AllToAll); })},
+      {"ExchangeOfGradientsLeftOut", kUlysses,
+       everywhere([](Program& p) { leave_out(p, "layer", Backward, CollectiveOp::AllToAll, 7); })},
       {"SliceOfTheWrongIndex", kSequenceGpt, everywhere([](Program& p) {
-         find_op(p, "embedding", Forward, OpKind::take_shard).operands[1] =
+         find_kernel(p, "embedding", Forward, OpKind::take_shard).operands[1] =
              add_rank_value(p, "embedding", {});
        })},
   };
@@ -101,40 +112,38 @@ std::vector<Mutant> broken_reshards() {
 std::vector<Mutant> broken_rings() {
   return {
       {"RingHopSkipped", kRing, everywhere([](Program& p) {
-         Instruction& merge = find_op(p, "layer", Forward, OpKind::merge_attention);
+         KernelInstruction& merge = find_kernel(p, "layer", Forward, OpKind::merge_attention);
          merge.operands[2] = merge.operands[0];
          merge.operands[3] = merge.operands[1];
        })},
       {"KeysDoNotTravel", kRing,
-       everywhere([](Program& p) { leave_out(find_op(p, "layer", Forward, OpKind::shift, 0)); })},
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::Shift, 0); })},
       {"ValuesDoNotTravel", kRing,
-       everywhere([](Program& p) { leave_out(find_op(p, "layer", Forward, OpKind::shift, 1)); })},
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::Shift, 1); })},
       {"PositionsDoNotTravel", kRing, everywhere([](Program& p) {
-         leave_out(find_op_on(p, "layer", Forward, OpKind::shift, "positions"));
+         leave_out_on(p, "layer", Forward, CollectiveOp::Shift, "positions");
        })},
       {"DocumentsDoNotTravel", kRing, everywhere([](Program& p) {
-         leave_out(find_op_on(p, "layer", Forward, OpKind::shift, "document"));
+         leave_out_on(p, "layer", Forward, CollectiveOp::Shift, "document");
        })},
       {"PositionsDoNotTravelBackward", kRing, everywhere([](Program& p) {
-         leave_out(find_op_on(p, "layer", Backward, OpKind::shift, "positions"));
+         leave_out_on(p, "layer", Backward, CollectiveOp::Shift, "positions");
        })},
       {"GradientsOfKeysDoNotComeHome", kRing, everywhere([](Program& p) {
-         const auto shifts =
-             std::ranges::count_if(routine_of(p, "layer", Backward),
-                                   [](const Instruction& i) { return i.op == OpKind::shift; });
-         leave_out(find_op(p, "layer", Backward, OpKind::shift, static_cast<int>(shifts) - 1));
+         const int shifts = count_collectives(p, "layer", Backward, CollectiveOp::Shift);
+         leave_out(p, "layer", Backward, CollectiveOp::Shift, shifts - 1);
        })},
       // The keys' positions are taken for the queries' own: a wrong causal offset.
       {"WrongCausalOffset", kRing, everywhere([](Program& p) {
-         Instruction& hop = find_op(p, "layer", Forward, OpKind::attention, 1);
+         KernelInstruction& hop = find_kernel(p, "layer", Forward, OpKind::attention, 1);
          hop.operands[5] = hop.operands[3];
        })},
       {"WrongCausalOffsetOnOneRank", kRing, on_rank_one([](Program& p) {
-         Instruction& hop = find_op(p, "layer", Forward, OpKind::attention, 1);
+         KernelInstruction& hop = find_kernel(p, "layer", Forward, OpKind::attention, 1);
          hop.operands[5] = hop.operands[3];
        })},
       {"WrongCausalOffsetBackward", kRing, on_rank_one([](Program& p) {
-         Instruction& hop = find_op(p, "layer", Backward, OpKind::attention_grad, 1);
+         KernelInstruction& hop = find_kernel(p, "layer", Backward, OpKind::attention_grad, 1);
          hop.operands[8] = hop.operands[6];
        })},
   };
@@ -143,34 +152,25 @@ std::vector<Mutant> broken_rings() {
 std::vector<Mutant> broken_vocabularies() {
   return {
       {"EmbeddingWithoutItsShard", kTensor, everywhere([](Program& p) {
-         find_op(p, "embedding", Forward, OpKind::embedding).operands.pop_back();
+         find_kernel(p, "embedding", Forward, OpKind::embedding).operands.pop_back();
        })},
       {"EmbeddingOfTheFirstShardEverywhere", kTensor, everywhere([](Program& p) {
-         find_op(p, "embedding", Forward, OpKind::embedding).operands[2] =
+         find_kernel(p, "embedding", Forward, OpKind::embedding).operands[2] =
              add_rank_value(p, "embedding", {});
        })},
       {"GradientOfTheFirstShardEverywhere", kTensor, everywhere([](Program& p) {
-         find_op(p, "embedding", Backward, OpKind::embedding_grad).operands[2] =
+         find_kernel(p, "embedding", Backward, OpKind::embedding_grad).operands[2] =
              add_rank_value(p, "embedding", {});
        })},
-      {"LossWithoutTheLargestLogit", kTensor, everywhere([](Program& p) {
-         leave_out(find_op(p, "head", Backward, OpKind::all_reduce, 0));
-       })},
-      {"LossWithoutTheSumOfOtherShards", kTensor, everywhere([](Program& p) {
-         leave_out(find_op(p, "head", Backward, OpKind::all_reduce, 1));
-       })},
+      {"LossWithoutTheLargestLogit", kTensor,
+       everywhere([](Program& p) { leave_out(p, "head", Backward, CollectiveOp::AllReduce, 0); })},
+      {"LossWithoutTheSumOfOtherShards", kTensor,
+       everywhere([](Program& p) { leave_out(p, "head", Backward, CollectiveOp::AllReduce, 1); })},
       {"PaddingOfTheVocabularyCounted", kTensor, everywhere([](Program& p) {
          for (const OpKind op : {OpKind::output_stats, OpKind::sharded_loss_grad})
-           find_op(p, "head", Backward, op).attributes.set("vocabulary", int64_t{30});
+           find_kernel(p, "head", Backward, op).attributes.set("vocabulary", int64_t{30});
        })},
   };
-}
-
-void set_flags(Program& p, RoutineKind routine, int microbatch, bool value) {
-  size_t flags = 0;
-  for (ScriptCall* call : find_calls(p, routine, microbatch))
-    for (size_t i = 0; i < call->accumulate.size(); ++i, ++flags) call->accumulate[i] = value;
-  if (flags == 0) throw NothingToBreak("no flag");
 }
 
 std::vector<Mutant> broken_flags() {
@@ -217,40 +217,40 @@ std::vector<Mutant> broken_reductions() {
          calls_of(p) = twice;
        })},
       {"LabelsCountedPerRank", kData, everywhere([](Program& p) {
-         leave_out(find_op(p, "totals", CountReduce, OpKind::all_reduce));
+         leave_out(p, "totals", CountReduce, CollectiveOp::AllReduce);
        })},
       {"LossOfOneRankReported", kData, everywhere([](Program& p) {
-         leave_out(find_op(p, "totals", MetricReduce, OpKind::all_reduce));
+         leave_out(p, "totals", MetricReduce, CollectiveOp::AllReduce);
        })},
       {"NormOfOneShard", kZeroOne, everywhere([](Program& p) {
-         leave_out(find_op(p, "norm_total", NormReduce, OpKind::all_reduce));
+         leave_out(p, "norm_total", NormReduce, CollectiveOp::AllReduce);
        })},
       {"NormOfCopiesCountedTwice", kTensor, everywhere([](Program& p) {
-         for (Instruction& i : routine_of(p, "layer", Norm))
-           if (i.attributes.real("scale") != 1.0) return i.attributes.set("scale", 1.0);
-         throw NothingToBreak("scale");
+         change_scale(
+             p, "layer", [](double scale) { return scale != 1.0; }, 1.0);
        })},
       {"NormOfSplitWeightsHalved", kTensor, everywhere([](Program& p) {
-         for (Instruction& i : routine_of(p, "layer", Norm))
-           if (i.attributes.real("scale") == 1.0) return i.attributes.set("scale", 0.5);
-         throw NothingToBreak("scale");
+         change_scale(
+             p, "layer", [](double scale) { return scale == 1.0; }, 0.5);
        })},
       {"GradientsSummedOverTheWrongAxis", kDataTensor, everywhere([](Program& p) {
-         find_op(p, "layer", Reduce, OpKind::all_reduce).attributes.set("axes", "tp");
+         find_collective(p, "layer", Reduce, CollectiveOp::AllReduce).group =
+             group_over(p, {p.mesh.find("tp")});
        })},
       {"ActivationsSummedOverTheWrongAxis", kDataTensor, everywhere([](Program& p) {
-         find_op(p, "layer", Forward, OpKind::all_reduce).attributes.set("axes", "dp");
+         find_collective(p, "layer", Forward, CollectiveOp::AllReduce).group =
+             group_over(p, {p.mesh.find("dp")});
        })},
       // In place, before the lookup: all data ranks read the same tokens.
       {"SameMinibatchOnAllRanks", kData, everywhere([](Program& p) {
          const int tokens = buffer_of(p, "embedding", "tokens");
          std::vector<Instruction>& forward = routine_of(p, "embedding", Forward);
-         Instruction same = find_op(p, "layer", Reduce, OpKind::all_reduce);
-         same.attributes = {
-             {"axes", "dp"}, {"ranks", int64_t{2}}, {"async", int64_t{0}}, {"reduction", "max"}};
-         same.operands = same.results = {tokens};
-         same.accumulators = same.dead_after = {};
-         forward.insert(forward.begin(), same);
+         const CollectiveInstruction same{.op = CollectiveOp::AllReduce,
+                                          .group = group_over(p, {p.mesh.find("dp")}),
+                                          .reduction = Reduction::Max,
+                                          .input = tokens,
+                                          .output = tokens};
+         forward.insert(forward.begin(), {.what = same, .phase = Phase::Reduce});
        })},
   };
 }
@@ -258,11 +258,11 @@ std::vector<Mutant> broken_reductions() {
 std::vector<Mutant> broken_states() {
   return {
       {"UpdateSkippedOnOneReplica", kData,
-       on_rank_one([](Program& p) { remove(p, "layer", Update, OpKind::adamw); })},
+       on_rank_one([](Program& p) { remove(p, "layer", Update, "adamw"); })},
       {"UpdatedShardsNotGathered", kZeroOne,
-       everywhere([](Program& p) { remove(p, "layer", Update, OpKind::all_gather); })},
+       everywhere([](Program& p) { remove(p, "layer", Update, "all_gather"); })},
       {"UpdateFromTheFirstShardEverywhere", kZeroOne, everywhere([](Program& p) {
-         find_op(p, "layer", Update, OpKind::take_shard).operands[1] =
+         find_kernel(p, "layer", Update, OpKind::take_shard).operands[1] =
              add_rank_value(p, "layer", {});
        })},
       {"GathersOfABlockSkipped", kZeroThree, everywhere([](Program& p) {
@@ -287,18 +287,19 @@ std::vector<Mutant> swapped_collectives() {
   return {
       // Keys for values and values for keys: of one size, so no rank notices while it runs.
       {"KeysAndValuesSwappedOnOneRank", kRing, on_rank_one([](Program& p) {
-         std::swap(find_op(p, "layer", Forward, OpKind::shift, 0).results,
-                   find_op(p, "layer", Forward, OpKind::shift, 1).results);
+         std::swap(find_collective(p, "layer", Forward, CollectiveOp::Shift, 0).output,
+                   find_collective(p, "layer", Forward, CollectiveOp::Shift, 1).output);
        })},
       {"CollectivesOfTwoSizesSwappedOnOneRank", kData, on_rank_one([](Program& p) {
          std::vector<ScriptCall*> reductions = find_calls(p, Reduce, 0);
          std::swap(reductions.front()->block, reductions[1]->block);
        })},
       {"CollectivesOfTwoKindsSwappedOnOneRank", kSequence, on_rank_one([](Program& p) {
-         Instruction& sum = find_op(p, "layer", Forward, OpKind::reduce_scatter);
-         sum.op = OpKind::all_reduce;
-         sum.attributes.set("reduction", "sum");
-         sum.results = sum.operands;
+         CollectiveInstruction& sum =
+             find_collective(p, "layer", Forward, CollectiveOp::ReduceScatter);
+         sum.op = CollectiveOp::AllReduce;
+         sum.split = kNone;
+         sum.output = sum.input;
        })},
   };
 }
@@ -309,33 +310,10 @@ std::function<void(int, Program&)> on_rank_zero(std::function<void(Program&)> ch
   };
 }
 
-void drop_calls(Program& p, RoutineKind routine, int microbatch) {
-  if (std::erase_if(calls_of(p), [&](const ScriptCall& call) {
-        return call.routine == routine && call.microbatch == microbatch;
-      }) == 0)
-    throw NothingToBreak(std::string(name(routine)));
-}
-
-// The first call of one routine and microbatch stands behind the first of another.
-void move_behind(Program& p, RoutineKind routine, int microbatch, RoutineKind other,
-                 int other_microbatch) {
-  std::vector<ScriptCall>& calls = calls_of(p);
-  const auto find = [&](RoutineKind wanted, int number) {
-    const auto found = std::find_if(calls.begin(), calls.end(), [&](const ScriptCall& call) {
-      return call.routine == wanted && call.microbatch == number;
-    });
-    if (found == calls.end()) throw NothingToBreak(std::string(name(wanted)));
-    return found;
-  };
-  const auto from = find(routine, microbatch), to = find(other, other_microbatch);
-  if (from > to) throw NothingToBreak("it stands behind already");
-  std::rotate(from, from + 1, to + 1);
-}
-
 std::vector<Mutant> broken_pipelines() {
   return {
       {"NormOfOneStage", kPipeline, everywhere([](Program& p) {
-         leave_out(find_op(p, "norm_total", NormReduce, OpKind::all_reduce));
+         leave_out(p, "norm_total", NormReduce, CollectiveOp::AllReduce);
        })},
       {"StreamOfAnotherMicrobatchSent", kPipeline, on_rank_zero([](Program& p) {
          const auto sent = static_cast<size_t>(Repeat::StreamOut);
@@ -348,9 +326,9 @@ std::vector<Mutant> broken_pipelines() {
                    find_calls(p, StreamIn, 1).front()->microbatch);
        })},
       {"StreamReadBeforeItIsThere", kPipeline,
-       on_rank_one([](Program& p) { move_behind(p, StreamInDone, 0, Forward, 0); })},
+       on_rank_one([](Program& p) { move_after(p, StreamInDone, 0, Forward, 0); })},
       {"GradientReadBeforeItIsThere", kPipeline,
-       on_rank_zero([](Program& p) { move_behind(p, GradientInDone, 0, Backward, 0); })},
+       on_rank_zero([](Program& p) { move_after(p, GradientInDone, 0, Backward, 0); })},
       {"SendNeverAwaited", kPipeline,
        on_rank_zero([](Program& p) { drop_calls(p, StreamOutDone, 0); })},
       {"ReceiveNeverPosted", kPipeline, on_rank_one([](Program& p) {
@@ -358,20 +336,19 @@ std::vector<Mutant> broken_pipelines() {
          drop_calls(p, StreamInDone, 3);
        })},
       {"TwoStagesWaitForEachOther", kPipeline,
-       on_rank_one([](Program& p) { move_behind(p, GradientOut, 0, StreamInDone, 3); })},
+       on_rank_one([](Program& p) { move_after(p, GradientOut, 0, StreamInDone, 3); })},
       {"TiedCopiesNotJoined", kTied,
        [](int rank, Program& p) {
-         leave_out(find_op(p, rank == 0 ? "embedding" : "head", ReduceTied, OpKind::all_reduce));
+         leave_out(p, rank == 0 ? "embedding" : "head", ReduceTied, CollectiveOp::AllReduce);
        }},
       {"TiedCopyCountedTwiceInTheNorm", kTied, on_rank_one([](Program& p) {
-         for (Instruction& i : routine_of(p, "head", Norm))
-           if (i.attributes.real("scale") == 0.0) return i.attributes.set("scale", 1.0);
-         throw NothingToBreak("scale");
+         change_scale(
+             p, "head", [](double scale) { return scale == 0.0; }, 1.0);
        })},
       {"WeightGradientsOfAMicrobatchSkipped", kSplit,
        everywhere([](Program& p) { drop_calls(p, WeightGrad, 1); })},
       {"WeightGradientsBeforeTheInputs", kSplit,
-       on_rank_zero([](Program& p) { move_behind(p, InputGrad, 1, WeightGrad, 1); })},
+       on_rank_zero([](Program& p) { move_after(p, InputGrad, 1, WeightGrad, 1); })},
       {"SegmentNotRebuilt", kRebuilt, everywhere([](Program& p) { drop_calls(p, Recompute, 1); })},
   };
 }

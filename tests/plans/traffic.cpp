@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "ir/op_def.h"
-
 namespace tessera {
 
 Traffic traffic_of(const Program& program, std::string_view script,
@@ -14,16 +12,22 @@ Traffic traffic_of(const Program& program, std::string_view script,
     if (!counts(call)) continue;
     const ProgramClass& here = program.class_of(program.blocks[static_cast<size_t>(call.block)]);
     for (const Instruction& instruction : here.routine(call.routine)) {
-      if (!op_def(instruction.op).communicates) continue;
+      if (!communicates(instruction)) continue;
       const auto type = [&](int buffer) -> const TensorType& {
         return here.buffers[static_cast<size_t>(buffer)].type;
       };
-      const TensorType &given = type(instruction.operands[0]), &had = type(instruction.results[0]);
-      Moved& moved = traffic[given.dims.empty() ? "scalar"
-                                                : fmt::format("{} {}", name(instruction.op),
-                                                              instruction.attributes.word("axes"))];
+      const auto* collective = instruction.as<CollectiveInstruction>();
+      const std::string over = collective ? program.group_of(*collective).name : "pp";
+      int64_t elements = 0;
+      bool scalar = true;
+      for (const std::span<const int> buffers : {reads(instruction), writes(instruction)})
+        for (const int buffer : buffers) {
+          elements = std::max(elements, type(buffer).num_elements());
+          scalar = scalar && type(buffer).dims.empty();
+        }
+      Moved& moved = traffic[scalar ? "scalar" : fmt::format("{} {}", name(instruction), over)];
       ++moved.calls;
-      moved.elements += std::max(given.num_elements(), had.num_elements());
+      moved.elements += elements;
     }
   }
   return traffic;

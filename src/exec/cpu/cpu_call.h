@@ -27,9 +27,6 @@ struct TensorRef {
   explicit operator bool() const { return type != nullptr; }
 };
 
-class InFlight;
-class RankGroups;
-
 struct CpuCall {
   OpKind op;
   const Attributes& attributes;
@@ -38,9 +35,6 @@ struct CpuCall {
   uint64_t accumulate = 0;  // bit i: add into result i instead of writing it
   std::span<std::byte> workspace;
   ThreadPool& threads;
-  const RankGroups* groups = nullptr;  // for collectives; null where there is one rank
-  InFlight* in_flight = nullptr;       // what async collectives are waiting to be waited for
-  int channel = -1;                    // of a send or recv between stages
 
   bool accumulates(size_t i) const { return (accumulate >> i) & 1u; }
   // Operand i, or an absent one where fewer were given.

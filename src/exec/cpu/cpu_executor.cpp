@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "ir/op_def.h"
-#include "ir/op_list.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
@@ -22,16 +20,22 @@ Arena arena_for(RankWorld* world, int64_t bytes) {
   return shared ? Arena(shared, bytes) : Arena(bytes);
 }
 
+std::span<std::byte> span_of(const Arena& arena) {
+  return {arena.data(), static_cast<size_t>(arena.bytes())};
+}
+
 }  // namespace
 
 CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
     : RankExecutor(std::move(program), options.world ? options.world->rank() : 0),
       options_(std::move(options)),
-      groups_(options_.world ? std::make_unique<RankGroups>(program_, *options_.world) : nullptr),
+      groups_(program_, options_.world),
+      runner_(groups_, memory_mover()),
       persistent_(arena_for(options_.world, program_.persistent_bytes)),
       window_(arena_for(options_.world, program_.window_bytes)),
       slots_(arena_for(options_.world, program_.slot_bytes)),
       scratch_(arena_for(options_.world, program_.scratch_bytes)),
+      host_(program_.host_bytes),
       threads_(options_.threads) {
   TESSERA_CHECK(options_.threads <= program_.threads, "{} threads, but workspaces for {}",
                 options_.threads, program_.threads);
@@ -45,9 +49,6 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
 }
 
 std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
-  const auto span_of = [](const Arena& arena) {
-    return std::span(arena.data(), static_cast<size_t>(arena.bytes()));
-  };
   switch (lifetime) {
     case Lifetime::Persistent:
       return span_of(persistent_);
@@ -63,6 +64,8 @@ std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
   check_failed("lifetime", __FILE__, __LINE__, "");
 }
 
+std::span<std::byte> CpuExecutor::host_arena() const { return span_of(host_); }
+
 void CpuExecutor::copy_in(std::byte* to, std::span<const std::byte> bytes) {
   std::memcpy(to, bytes.data(), bytes.size());
 }
@@ -75,27 +78,14 @@ void CpuExecutor::poison(std::span<std::byte> bytes) {
   std::fill(bytes.begin(), bytes.end(), kPoison);
 }
 
-namespace {
-
-bool stands_still(OpKind op) { return op == OpKind::wait || op_def(op).communicates; }
-
-// A send or receive, or a collective along the pipeline's axis too ("dp+pp").
-bool crosses_stages(const Program& program, const ScriptCall& call, const CpuCall& cpu_call) {
-  if (program.pipeline_axis < 0) return false;
-  if (call.channel != kNone || call.routine == RoutineKind::ReduceTied) return true;
-  const std::string& axis = program.mesh.axes()[static_cast<size_t>(program.pipeline_axis)].name;
-  return cpu_call.op != OpKind::wait &&
-         cpu_call.attributes.word("axes").find(axis) != std::string::npos;
-}
-
-}  // namespace
-
-void CpuExecutor::run_timed(const ScriptCall& call, const CpuCall& cpu_call) {
+// A wait counts as a bubble between stages, and where copies of a parameter are joined.
+void CpuExecutor::run_timed(const ScriptCall& call, const Instruction& instruction,
+                            const BoundCall& bound) {
   const auto begin = Clock::now();
-  cpu_kernel(cpu_call.op)(cpu_call);
-  (crosses_stages(program_, call, cpu_call) ? times_.bubble_seconds
-                                            : times_.exposed_communication_seconds) +=
-      seconds_since(begin);
+  run_instruction(instruction, call.channel, bound, runner_, threads_);
+  const bool bubble = call.channel != kNone || call.routine == RoutineKind::ReduceTied ||
+                      crosses_stages(instruction, program_);
+  (bubble ? times_.bubble_seconds : times_.exposed_communication_seconds) += seconds_since(begin);
 }
 
 void CpuExecutor::run(const ScriptCall& call) {
@@ -105,22 +95,12 @@ void CpuExecutor::run(const ScriptCall& call) {
   if (options_.poison) poison_before(call, block);
   for (const Instruction& instruction : program_class.routine(call.routine)) {
     const BoundCall& bound = bind(call, block, instruction, accumulator);
-    const CpuCall cpu_call{.op = instruction.op,
-                           .attributes = instruction.attributes,
-                           .operands = bound.operands,
-                           .results = bound.results,
-                           .accumulate = bound.accumulate,
-                           .workspace = bound.workspace,
-                           .threads = threads_,
-                           .groups = groups_.get(),
-                           .in_flight = &in_flight_,
-                           .channel = call.channel};
     if (options_.observer)
       options_.observer({program_, call, program_class, instruction, bound, false, Clock::now()});
-    if (groups_ && stands_still(instruction.op))
-      run_timed(call, cpu_call);
+    if (options_.world && (communicates(instruction) || instruction.as<WaitInstruction>()))
+      run_timed(call, instruction, bound);
     else
-      cpu_kernel(instruction.op)(cpu_call);
+      run_instruction(instruction, call.channel, bound, runner_, threads_);
     if (options_.observer)
       options_.observer({program_, call, program_class, instruction, bound, true, Clock::now()});
     if (options_.poison) poison_after(call, block, instruction);
@@ -134,7 +114,7 @@ void CpuExecutor::run(const Script& script) {
   const auto begin = Clock::now();
   for (const ScriptCall& call : script.calls) run(call);
   times_.run_seconds = seconds_since(begin);
-  TESSERA_CHECK(in_flight_.empty(), "script {} ends with collectives in flight", script.name);
+  TESSERA_CHECK(runner_.empty(), "script {} ends with collectives in flight", script.name);
 }
 
 }  // namespace tessera

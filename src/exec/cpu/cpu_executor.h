@@ -5,13 +5,9 @@
 
 #include <array>
 #include <functional>
-#include <memory>
 
 #include "exec/cpu/arena.h"
-#include "exec/cpu/cpu_call.h"
-#include "exec/in_flight.h"
-#include "exec/rank_executor.h"
-#include "exec/rank_groups.h"
+#include "exec/cpu/run_instruction.h"
 
 namespace tessera {
 
@@ -32,6 +28,7 @@ class CpuExecutor : public RankExecutor {
 
   const RankTimes& own_times() const { return times_; }
   std::span<std::byte> arena(Lifetime lifetime) const override;
+  std::span<std::byte> host_arena() const override;
 
  private:
   void copy_in(std::byte* to, std::span<const std::byte> bytes) override;
@@ -41,12 +38,12 @@ class CpuExecutor : public RankExecutor {
 
   void run(const Script& script);
   void run(const ScriptCall& call);
-  void run_timed(const ScriptCall& call, const CpuCall& cpu_call);
+  void run_timed(const ScriptCall& call, const Instruction& instruction, const BoundCall& bound);
 
   CpuExecutorOptions options_;
-  std::unique_ptr<RankGroups> groups_;
-  InFlight in_flight_;
-  Arena persistent_, window_, slots_, scratch_;
+  RankGroups groups_;
+  InstructionRunner runner_;
+  Arena persistent_, window_, slots_, scratch_, host_;
   ThreadPool threads_;
   RankTimes times_;  // of the last script
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpKind -> CPU kernel, made from the one list. A missing kernel is a link error that names it.
+// OpKind -> CPU kernel, made from the one list; null where the op becomes an instruction of its
+// own. A missing kernel is a link error that names it.
 #include <array>
 
 #include "exec/cpu/cpu_call.h"
@@ -7,15 +8,15 @@
 
 namespace tessera {
 
+#define COLLECTIVE(name)
 #define OP(name, folder) void name##_cpu(const CpuCall&);
 #include "ops/op_list.def"
-#undef OP
 
 CpuKernel cpu_kernel(OpKind op) {
   static constexpr std::array<CpuKernel, kNumOps> table{
+#define COLLECTIVE(name) nullptr,
 #define OP(name, folder) &name##_cpu,
 #include "ops/op_list.def"
-#undef OP
   };
   return table.at(static_cast<size_t>(op));
 }

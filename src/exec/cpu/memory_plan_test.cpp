@@ -57,7 +57,7 @@ class TouchCheck {
       const size_t offset = static_cast<size_t>(position - arena.data());
       EXPECT_EQ(
           std::memcmp(position, before.data() + offset, static_cast<size_t>(until - position)), 0)
-          << name(event.instruction.op) << " of " << event.program_class.name << " ("
+          << name(event.instruction) << " of " << event.program_class.name << " ("
           << name(event.call.routine) << ") wrote outside its results and workspace";
     };
     for (const auto& [begin, finish] : writable(event.bound)) {

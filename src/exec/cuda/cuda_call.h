@@ -24,9 +24,6 @@ struct CudaCall {
   CausalAttention& attention;
   // Of attention: every query sees the keys up to its own, whatever positions and document say.
   bool plain_causal = false;
-  const RankGroups* groups = nullptr;  // for collectives; null where there is one rank
-  InFlight* in_flight = nullptr;       // what was started and not waited for
-  int channel = -1;                    // of a send or recv between stages
 
   bool accumulates(size_t i) const { return (accumulate >> i) & 1u; }
   TensorRef operand(size_t i) const { return i < operands.size() ? operands[i] : TensorRef{}; }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "exec/cuda/first_values.h"
-#include "ir/op_def.h"
 #include "ir/op_list.h"
 #include "program/buffer_types.h"
 #include "program/pieces.h"
@@ -24,10 +23,12 @@ int64_t workspace_beyond_plan(const Program& program, CausalAttention& attention
   for (const ProgramClass& each : program.classes)
     for (const auto& routine : each.routines)
       for (const Instruction& instruction : routine) {
-        const auto operands = types_of(each, instruction.operands);
-        const auto results = types_of(each, instruction.results);
-        cuda_kernel(instruction.op);  // or says that there is none, before anything runs
-        const OpCall call{instruction.op, instruction.attributes, operands, results};
+        const auto* kernel = instruction.as<KernelInstruction>();
+        if (!kernel) continue;
+        const auto operands = types_of(each, kernel->operands);
+        const auto results = types_of(each, kernel->results);
+        cuda_kernel(kernel->op);  // or says that there is none, before anything runs
+        const OpCall call{kernel->op, kernel->attributes, operands, results};
         int64_t needed = cuda_workspace_bytes(call);
         if (call.op == OpKind::attention || call.op == OpKind::attention_grad)
           needed = std::max(needed, attention.workspace_bytes(call));
@@ -77,7 +78,9 @@ CudaExecutor::CudaExecutor(Program program, CudaExecutorOptions options, CudaPee
       batches_(program_),
       layout_(program_, attention_),
       memory_(fitting(layout_.bytes)),
-      groups_(peers.world ? std::make_unique<RankGroups>(program_, *peers.world) : nullptr),
+      groups_(program_, peers.world),
+      runner_(groups_, stream_mover()),
+      host_(program_.host_bytes),
       staging_(std::min(kStagingBytes, layout_.bytes)),
       inputs_(input_bytes(program_)) {
   const int ranks = peers.world ? peers.world->size() : 1;
@@ -107,6 +110,22 @@ std::span<std::byte> CudaExecutor::arena(Lifetime lifetime) const {
       check_failed("lifetime", __FILE__, __LINE__, "");
   }
   return {memory_.data() + layout_.arenas[which], static_cast<size_t>(layout_.sizes[which])};
+}
+
+std::span<std::byte> CudaExecutor::host_arena() const {
+  return {host_.data(), static_cast<size_t>(host_.bytes())};
+}
+
+ByteMover CudaExecutor::stream_mover() const {
+  return {.copy =
+              [this](std::byte* to, const std::byte* from, int64_t bytes) {
+                copy(to, from, static_cast<size_t>(bytes), "copy a buffer");
+              },
+          .clear =
+              [this](std::byte* to, int64_t bytes) {
+                check_cuda(cudaMemsetAsync(to, 0, static_cast<size_t>(bytes), stream_.get()),
+                           "clear a buffer");
+              }};
 }
 
 void CudaExecutor::copy_in(std::byte* to, std::span<const std::byte> bytes) {
@@ -207,7 +226,8 @@ void CudaExecutor::await() const {
 std::string CudaExecutor::values_of(const ProgramBlock& block,
                                     const Instruction& instruction) const {
   std::string values;
-  for (const int result : instruction.results)
+  const std::span<const int> written = writes(instruction);
+  for (const int result : written.empty() ? reads(instruction) : written)
     values += (values.empty() ? "%" : " %") +
               program_.class_of(block).buffers[static_cast<size_t>(result)].name;
   return values;
@@ -217,15 +237,22 @@ void CudaExecutor::enqueue(const ScriptCall& call, const ProgramBlock& block,
                            const Instruction& instruction) {
   const BoundCall& bound = bind(call, block, instruction, accumulator_);
   if (options_.observer) times_.begin(stream_, call, program_.class_of(block), instruction, bound);
+  if (instruction.as<KernelInstruction>()) return enqueue_kernel(block, instruction, bound);
+  if (has_peers(instruction, program_))
+    runner_.title = fmt::format("{} of {}, microbatch {}", values_of(block, instruction),
+                                block.name, call.microbatch);
+  awaited_ = runner_.run(instruction, call.channel, bound.operands, bound.results);
+}
+
+void CudaExecutor::enqueue_kernel(const ProgramBlock& block, const Instruction& instruction,
+                                  const BoundCall& bound) {
+  const KernelInstruction& kernel = *instruction.as<KernelInstruction>();
   std::span workspace = bound.workspace;
   if (layout_.workspace_bytes > instruction.workspace_bytes)
     workspace = {memory_.data() + layout_.workspace, static_cast<size_t>(layout_.workspace_bytes)};
-  if (groups_ && op_def(instruction.op).communicates)
-    in_flight_.title = fmt::format("{} of {}, microbatch {}", values_of(block, instruction),
-                                   block.name, call.microbatch);
-  cuda_kernel(instruction.op)(
-      {.op = instruction.op,
-       .attributes = instruction.attributes,
+  cuda_kernel(kernel.op)(
+      {.op = kernel.op,
+       .attributes = kernel.attributes,
        .operands = bound.operands,
        .results = bound.results,
        .accumulate = bound.accumulate,
@@ -233,14 +260,7 @@ void CudaExecutor::enqueue(const ScriptCall& call, const ProgramBlock& block,
        .stream = stream_.get(),
        .products = products_,
        .attention = attention_,
-       .plain_causal = batches_.plain() && batches_.follows(block, instruction),
-       .groups = groups_.get(),
-       .in_flight = &in_flight_,
-       .channel = call.channel});
-  if (instruction.op == OpKind::wait)
-    awaited_ = bound.operands[0].data;
-  else if (op_def(instruction.op).communicates && instruction.attributes.integer("async") == 0)
-    awaited_ = bound.results[0].data;
+       .plain_causal = batches_.plain() && batches_.follows(block, instruction)});
 }
 
 void CudaExecutor::begin(const Script& script) {
@@ -264,21 +284,21 @@ bool CudaExecutor::advance() {
           moved = true;
         }
         if (awaited_) {
-          if (!in_flight_.may_wait(awaited_)) return moved;
-          in_flight_.wait(std::exchange(awaited_, nullptr));
+          if (!runner_.may_wait(awaited_)) return moved;
+          runner_.wait(std::exchange(awaited_, nullptr));
           moved = true;
         }
         if (options_.wait_for_each) await();
       } catch (const CudaError& error) {
         throw CudaError(fmt::format("{} of block {}, microbatch {}, making {}: {}{}",
-                                    name(instruction.op), block.name, call.microbatch,
+                                    name(instruction), block.name, call.microbatch,
                                     values_of(block, instruction), error.what(), doubt()));
       }
       if (options_.observer) times_.end(stream_);
       if (options_.poison) poison_after(call, block, instruction);
     }
   }
-  TESSERA_CHECK(in_flight_.empty(), "script {} ends with collectives in flight", script_->name);
+  TESSERA_CHECK(runner_.empty(), "script {} ends with collectives in flight", script_->name);
   return moved;
 }
 
@@ -288,7 +308,7 @@ std::string CudaExecutor::position() const {
   const Instruction& instruction =
       program_.class_of(block).routine(call.routine)[next_instruction_];
   return fmt::format("{} of {}, microbatch {}, at {}", name(call.routine), block.name,
-                     call.microbatch, name(instruction.op));
+                     call.microbatch, name(instruction));
 }
 
 void CudaExecutor::report_times(const ZeroTime& zero) {

@@ -17,9 +17,8 @@
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
 #include "exec/first_value_maker.h"
-#include "exec/in_flight.h"
+#include "exec/instruction_runner.h"
 #include "exec/rank_executor.h"
-#include "exec/rank_groups.h"
 
 namespace tessera {
 
@@ -46,6 +45,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   // By the GPU's clock, from the first kernel's begin to the last one's end.
   std::vector<RankTimes> rank_times() const override { return {{.run_seconds = timer_.seconds()}}; }
   std::span<std::byte> arena(Lifetime lifetime) const override;
+  std::span<std::byte> host_arena() const override;
 
   // A script in turns with others that the same thread serves. `advance` enqueues as far as to a
   // collective that a peer has yet to start; false: nothing was left that it could.
@@ -80,6 +80,9 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   void poison(std::span<std::byte> bytes) override;
 
   void enqueue(const ScriptCall& call, const ProgramBlock& block, const Instruction& instruction);
+  void enqueue_kernel(const ProgramBlock& block, const Instruction& instruction,
+                      const BoundCall& bound);
+  ByteMover stream_mover() const;
   void copy(void* to, const void* from, size_t bytes, const char* what) const;  // on the stream
   void await() const;         // until the stream is done
   std::string doubt() const;  // of an error: whether it belongs to the call that told it
@@ -94,8 +97,9 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   Layout layout_;
   DeviceMemory memory_;
   MatrixProducts products_;
-  std::unique_ptr<RankGroups> groups_;
-  InFlight in_flight_;
+  RankGroups groups_;
+  InstructionRunner runner_;
+  PinnedMemory host_;     // the program's buffers there
   PinnedMemory staging_;  // of states and outputs, outside of steps
   PinnedMemory inputs_;   // of batches and step values, as they come
   int64_t inputs_used_ = 0;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "core/widened.h"
+#include "exec/testing/copy_program.h"
 #include "exec/testing/small_run.h"
 
 namespace tessera {
@@ -118,7 +119,21 @@ TEST(GpuKernels, EveryOpOfASmallModelHasOne) {
     for (const ProgramClass& each : compiled.program().classes)
       for (const auto& routine : each.routines)
         for (const Instruction& instruction : routine)
-          EXPECT_TRUE(has_cuda_kernel(instruction.op)) << model.name << " " << name(instruction.op);
+          if (const auto* kernel = instruction.as<KernelInstruction>())
+            EXPECT_TRUE(has_cuda_kernel(kernel->op)) << model.name << " " << name(kernel->op);
+  }
+}
+
+TEST(GpuHostMemory, WhatIsCopiedThereComesBack) {
+  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  CudaExecutor executor(CopyProgram().program, {});
+  for (const float first : {1.0F, 2.0F, 3.0F}) {  // from the second run on it is a graph
+    std::vector<float> input(15, first), output(15);
+    executor.write_batch(executor.program().batch_inputs.front(), 0,
+                         std::as_bytes(std::span(input)));
+    executor.run("evaluate");
+    executor.read_output(std::as_writable_bytes(std::span(output)));
+    EXPECT_EQ(output, input);
   }
 }
 

@@ -13,8 +13,8 @@
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/matrix_products.h"
 #include "exec/device_executor.h"
-#include "ir/optimizer.h"
 #include "ir/op_list.h"
+#include "ir/optimizer.h"
 #include "program/buffer_types.h"
 
 namespace tessera {
@@ -197,11 +197,13 @@ std::vector<Counted> distinct_calls(const Program& program, const Script& script
     const ProgramClass& from = program.class_of(program.blocks[static_cast<size_t>(call.block)]);
     size_t accumulator = 0;
     for (const Instruction& instruction : from.routine(call.routine)) {
-      CallTypes types{instruction.op, instruction.attributes, types_of(from, instruction.operands),
-                      types_of(from, instruction.results)};
+      const auto* kernel = instruction.as<KernelInstruction>();
+      if (!kernel) continue;
+      CallTypes types{kernel->op, kernel->attributes, types_of(from, kernel->operands),
+                      types_of(from, kernel->results)};
       for (const int result : instruction.accumulators)
         if (call.accumulate[accumulator++]) types.accumulate |= uint64_t{1} << result;
-      if (op_def(instruction.op).communicates || !wanted(instruction.op)) continue;
+      if (!wanted(kernel->op)) continue;
       const auto [found, fresh] = index.try_emplace(key_of(types), all.size());
       if (fresh) all.push_back({std::move(types)});
       ++all[found->second].calls;

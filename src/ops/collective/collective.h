@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What collective ops say alike: `axes` names the mesh axes ("dp+cp") along which `ranks` ranks
-// take part; types are those of one rank.
+// What ops on the shards of ranks say alike: `axes` names the mesh axes ("dp+cp") along which
+// `ranks` ranks take part; types are those of one rank.
 #pragma once
 
 #include "ops/type_rules.h"
@@ -28,24 +28,6 @@ inline void divide_dim(const OpCall& call, TensorType& type, size_t dim) {
   type.dims[dim].size /= ranks;
 }
 
-// What every op that talks is told, and what only this one is.
-inline std::vector<AttributeSpec> collective_attributes(std::vector<AttributeSpec> own = {}) {
-  std::vector<AttributeSpec> all{{"axes", "none"}, {"ranks", int64_t{1}}, {"async", int64_t{0}}};
-  all.insert(all.end(), own.begin(), own.end());
-  return all;
-}
-
-// What only moves keeps its type.
-inline std::vector<TensorType> moved_type(const OpCall& call) {
-  ranks_of(call);
-  return {call.operand(0)};
-}
-
 inline Cost moving_cost(const OpCall& call) { return cost_of(call, 0); }
-
-// A sum over ranks, of each element of the result.
-inline Cost summing_cost(const OpCall& call) {
-  return cost_of(call, (call.attributes.integer("ranks") - 1) * call.result(0).num_elements());
-}
 
 }  // namespace tessera

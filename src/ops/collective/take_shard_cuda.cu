@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An element per thread; which share it is lies on the GPU.
-#include "exec/collective_call.h"
 #include "exec/cuda/kernel_launch.h"
+#include "exec/tensor_parts.h"
 
 namespace tessera {
 namespace {
@@ -18,7 +18,8 @@ __global__ void take_shard_kernel(const Word* whole, const int32_t* index, Parts
 
 void take_shard_cuda(const CudaCall& call) {
   const TensorType& whole = *call.operand(0).type;
-  const Parts parts = parts_along_dim(call.attributes, whole);
+  const auto dim = static_cast<size_t>(whole.index_of(call.attributes.word("dim")));
+  const Parts parts = parts_along(whole, dim, call.attributes.integer("ranks"));
   const int32_t* index = call.operand(1).as<int32_t>();
   const auto take = [&]<typename Word>(Word) {
     launch(call, grid_for(parts.elements()), take_shard_kernel<Word>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // adamw: AdamW (Loshchilov and Hutter) as PyTorch has it.
+#include "ir/op_list.h"
 #include "ops/optimizer/optimizer_op.h"
 
 namespace tessera {

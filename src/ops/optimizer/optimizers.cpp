@@ -3,6 +3,7 @@
 // clipping, master weights, stochastic rounding and shards, as optimizer_op.h says.
 #include <algorithm>
 
+#include "ir/op_list.h"
 #include "ir/optimizer.h"
 
 namespace tessera {

@@ -9,14 +9,14 @@
 namespace tessera {
 
 #define OP(name, folder) std::vector<OpSample> name##_samples();
+#define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
-#undef OP
 
 std::vector<OpSample> samples_of(OpKind op) {
   static constexpr std::array<std::vector<OpSample> (*)(), kNumOps> table{
 #define OP(name, folder) &name##_samples,
+#define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
-#undef OP
   };
   return table.at(static_cast<size_t>(op))();
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/testing/evaluate_graph.h"
 
+#include "compiler/translate_node.h"
+#include "exec/cpu/run_instruction.h"
 #include "ir/emit.h"
 
 namespace tessera {
 
-HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads,
-                           const RankGroups* groups) {
+HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads, const Mesh& mesh,
+                           RankWorld* world) {
   HostTensors values = std::move(inputs);
   for (const GraphInput& input : graph.inputs()) {
     const Value& value = graph.value(input.value);
@@ -15,6 +17,10 @@ HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads,
     TESSERA_CHECK(given->second.type() == value.type, "input %{} is {}, not {}", value.name,
                   to_string(given->second.type()), to_string(value.type));
   }
+  std::vector<Group> groups;
+  add_groups(graph, mesh, groups);
+  const RankGroups communicators(mesh, groups, world);
+  InstructionRunner runner(communicators, memory_mover());
   ThreadPool pool(threads);
   for (const Node& node : graph.nodes()) {
     std::vector<TensorRef> operands, results;
@@ -34,13 +40,9 @@ HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads,
                       .results = result_types};
     GuardedBuffer workspace(
         def.workspace_bytes ? def.workspace_bytes(call, DeviceProfile{.threads = threads}) : 0);
-    cpu_kernel(node.op)({.op = node.op,
-                         .attributes = node.attributes,
-                         .operands = operands,
-                         .results = results,
-                         .workspace = workspace.bytes(),
-                         .threads = pool,
-                         .groups = groups});
+    run_instruction(translate_node(node, operand_types, groups), kNone,
+                    {.operands = operands, .results = results, .workspace = workspace.bytes()},
+                    runner, pool);
     TESSERA_CHECK(workspace.guards_intact(), "{} wrote outside its workspace", def.name);
     for (const ValueId id : node.results)
       TESSERA_CHECK(values.at(graph.value(id).name).guards_intact(), "{} wrote outside %{}",

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "comm/communicator.h"
 #include "ir/graph.h"
 #include "ops/testing/host_tensor.h"
 
@@ -14,8 +15,8 @@ namespace tessera {
 using HostTensors = std::map<std::string, HostTensor, std::less<>>;
 
 // `inputs` holds every input of the graph by name; the answer holds every value by name.
-// Collectives need the rank's groups.
+// Collectives need the other ranks of the mesh.
 HostTensors evaluate_graph(const Graph& graph, HostTensors inputs, int threads = 1,
-                           const RankGroups* groups = nullptr);
+                           const Mesh& mesh = {}, RankWorld* world = nullptr);
 
 }  // namespace tessera

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "compiler/translate_node.h"
 #include "core/random.h"
+#include "exec/cpu/run_instruction.h"
 #include "ir/emit.h"
 
 namespace tessera {
@@ -46,6 +48,15 @@ SampleCall typed(OpKind op, Attributes attributes, std::vector<HostTensor> opera
   return call;
 }
 
+// The call as the only node of a graph.
+Node node_of(const SampleCall& call) {
+  Node node{.op = call.op, .attributes = call.attributes};
+  for (size_t i = 0; i < call.operands.size(); ++i) node.operands.push_back(static_cast<int>(i));
+  for (size_t i = 0; i < call.result_types.size(); ++i)
+    node.results.push_back(static_cast<int>(call.operands.size() + i));
+  return node;
+}
+
 }  // namespace
 
 SampleCall sample_call(OpKind op, const OpSample& sample, DType compute) {
@@ -79,13 +90,15 @@ std::vector<HostTensor> run_kernel(const SampleCall& call, KernelRun run) {
   GuardedBuffer workspace(def.workspace_bytes ? def.workspace_bytes(call.types(), profile) : 0);
   std::ranges::fill(workspace.bytes(), run.workspace_fill);
   ThreadPool threads(run.threads);
-  cpu_kernel(call.op)({.op = call.op,
-                       .attributes = call.attributes,
-                       .operands = operand_refs,
-                       .results = result_refs,
-                       .accumulate = run.accumulate,
-                       .workspace = workspace.bytes(),
-                       .threads = threads});
+  const std::vector<Group> alone(1);
+  const RankGroups groups({}, alone, nullptr);
+  InstructionRunner runner(groups, memory_mover());
+  run_instruction(translate_node(node_of(call), call.operand_types, alone), kNone,
+                  {.operands = operand_refs,
+                   .results = result_refs,
+                   .accumulate = run.accumulate,
+                   .workspace = workspace.bytes()},
+                  runner, threads);
 
   EXPECT_TRUE(workspace.guards_intact())
       << "wrote outside a workspace of " << workspace.bytes().size() << " bytes";

@@ -2,10 +2,8 @@
 #include "ops/testing/sharded_run.h"
 
 #include <algorithm>
-#include <set>
 
 #include "comm/local/run_ranks.h"
-#include "exec/rank_groups.h"
 #include "ir/emit.h"
 #include "ops/testing/evaluate_graph.h"
 #include "passes/placement/localize.h"
@@ -81,20 +79,16 @@ HostTensors inputs_of(const SampleCall& call, const Graph& graph, const Mesh& me
 std::vector<HostTensors> evaluate_ranks(const SampleCall& call, const Graph& graph,
                                         const Mesh& mesh) {
   std::vector<HostTensors> values(static_cast<size_t>(mesh.num_ranks()));
-  const auto evaluate = [&](int rank, const RankGroups* groups) {
+  const auto evaluate = [&](int rank, RankWorld* world) {
     values[static_cast<size_t>(rank)] =
-        evaluate_graph(graph, inputs_of(call, graph, mesh, rank), 1, groups);
+        evaluate_graph(graph, inputs_of(call, graph, mesh, rank), 1, mesh, world);
   };
-  std::set<std::string> words;
-  for (const Node& node : graph.nodes())
-    if (op_def(node.op).communicates) words.insert(node.attributes.word("axes"));
-  if (words.empty())
-    for (int rank = 0; rank < mesh.num_ranks(); ++rank) evaluate(rank, nullptr);
+  const bool talks = std::ranges::any_of(
+      graph.nodes(), [](const Node& node) { return op_def(node.op).communicates; });
+  if (talks)
+    run_ranks(mesh.num_ranks(), [&](RankWorld& world) { evaluate(world.rank(), &world); });
   else
-    run_ranks(mesh.num_ranks(), [&](RankWorld& world) {
-      const RankGroups groups(mesh, words, world);
-      evaluate(world.rank(), &groups);
-    });
+    for (int rank = 0; rank < mesh.num_ranks(); ++rank) evaluate(rank, nullptr);
   return values;
 }
 

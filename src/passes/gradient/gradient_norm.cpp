@@ -6,6 +6,8 @@
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
+#include "mesh/group.h"
 #include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"
 #include "passes/gradient/step_totals.h"
@@ -56,11 +58,11 @@ struct TrainedBundle {
 };
 
 // Copies on other stages have gradients of their own; each gets the sum.
-void sum_copies(const TrainedBundle& bundle) {
+void sum_copies(const TrainedBundle& bundle, const Mesh& mesh) {
   const std::string& stages = bundle.plan.joined;
   if (stages.empty()) return;
   const ValueId gradient = gradient_at_rest(*bundle.block_class, bundle.plan.bundle);
-  const auto copies = std::count(stages.begin(), stages.end(), '-');
+  const int copies = parse_group(mesh, stages).size;
   return_flat(
       bundle.block_class->graph, gradient,
       bundle.emit_one(OpKind::all_reduce, gradient, {{"axes", stages}, {"ranks", int64_t{copies}}},
@@ -99,7 +101,7 @@ PassCounts run(Module& module, const Plan& plan) {
       bundles.push_back({&block_class, std::move(bundle)});
     }
   const AxisIds norm_axes(axes.begin(), axes.end());
-  for (const TrainedBundle& bundle : bundles) sum_copies(bundle);
+  for (const TrainedBundle& bundle : bundles) sum_copies(bundle, plan.mesh);
   for (const TrainedBundle& bundle : bundles) add_squares(bundle, plan.mesh, norm_axes);
   if (plan.pipeline_axis >= 0) axes.insert(plan.pipeline_axis);
   norm_total.add("norm_squares", {axes.begin(), axes.end()}, Phase::NormReduce);

@@ -4,6 +4,7 @@
 #include "passes/gradient/shard_states.h"
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 #include "ir/rank_index.h"
 #include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"

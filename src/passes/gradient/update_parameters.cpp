@@ -5,6 +5,7 @@
 #include "passes/gradient/update_parameters.h"
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 #include "ir/rank_index.h"
 #include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"

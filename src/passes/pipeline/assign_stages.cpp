@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "mesh/group.h"
 #include "passes/node_work.h"
 
 namespace tessera {
@@ -68,7 +69,8 @@ int replicate_ties(Module& module, const Plan& plan, const std::vector<int>& ran
         module.blocks[static_cast<size_t>(module.find_block(state.substr(0, dot)))];
     std::set<int> ranks{rank_of(owner)};
     for (const Tie& tie : ties) ranks.insert(rank_of(*tie.block));
-    const std::string group = plan.mesh.word(plan.pipeline_axis, {ranks.begin(), ranks.end()});
+    const std::string group =
+        make_group(plan.mesh, {plan.pipeline_axis}, {ranks.begin(), ranks.end()}).name;
     StateSpec& original = *parameter_of(module, owner, state.substr(dot + 1)).state;
     original.joined = group;
     for (const Tie& tie : ties) {

@@ -19,7 +19,7 @@ inline Cluster toy_cluster() {
                     .overlap_slowdown = {0, "toy"}};
   cluster.levels = {
       {.name = "all", .ranks = 16, .bandwidth = {200, "toy"}, .latency_seconds = {0.5, "toy"}}};
-  cluster.efficiencies = {{.op = "other", .source = "toy", .points = {{{1, 1, 0}, 1}}}};
+  cluster.efficiencies = {{.op = {}, .source = "toy", .points = {{{1, 1, 0}, 1}}}};
   return cluster;
 }
 

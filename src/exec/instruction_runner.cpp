@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/instruction_runner.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace tessera {
+
+InstructionRunner::InstructionRunner(const RankGroups& groups, ByteMover mover)
+    : groups_(groups), mover_(std::move(mover)) {
+  started_.reserve(256);
+  left_.reserve(256);
+}
+
+const std::byte* InstructionRunner::run(const Instruction& instruction, int channel,
+                                        std::span<const TensorRef> operands,
+                                        std::span<const TensorRef> results) {
+  if (const auto* collective = instruction.as<CollectiveInstruction>()) {
+    start(*collective, operands[0], results[0]);
+    return collective->async ? nullptr : results[0].data;
+  }
+  if (instruction.as<WaitInstruction>()) {
+    copy(operands[0], results[0]);  // in a program both are the same memory
+    return operands[0].data;
+  }
+  if (instruction.as<SendInstruction>()) {
+    send(channel, operands[0]);
+  } else if (instruction.as<ReceiveInstruction>()) {
+    receive(channel, results[0]);
+  } else if (instruction.as<CopyInstruction>()) {
+    copy(operands[0], results[0]);
+  } else if (const auto* clear = instruction.as<ClearInstruction>()) {
+    copy(operands[0], results[0]);
+    const int64_t element = size_bytes(results[0].type->dtype);
+    for (const ElementRange& range : clear->ranges)
+      mover_.clear(results[0].data + range.begin * element, (range.end - range.begin) * element);
+  } else {
+    check_failed("no kernel", __FILE__, __LINE__, std::string(name(instruction)));
+  }
+  return nullptr;
+}
+
+void InstructionRunner::copy(const TensorRef& from, const TensorRef& to) const {
+  if (from.data != to.data) mover_.copy(to.data, from.data, to.type->bytes());
+}
+
+void InstructionRunner::start(const CollectiveInstruction& collective, const TensorRef& input,
+                              const TensorRef& output) {
+  Communicator* group = groups_.at(collective.group);
+  if (!group) return copy(input, output);
+  const CollectiveRequest request(collective, group->rank(), group->size(), input, output,
+                                  title_or(name(collective.op)));
+  start(request.all(), *group, output.data);
+}
+
+void InstructionRunner::start(std::span<const Collective> requests, Communicator& group,
+                              const std::byte* buffer) {
+  Started started{.buffer = buffer, .group = &group, .tickets = {}, .count = requests.size()};
+  group.start_together(requests, {started.tickets.data(), started.count});
+  started_.push_back(started);
+}
+
+// To this rank itself nothing travels: where the message lies is noted.
+void InstructionRunner::send(int channel, const TensorRef& buffer) {
+  Communicator* peers = groups_.channel(channel);
+  if (!peers) return left_.push_back({channel, buffer.data});
+  const Collective request = send_request(buffer, 1 - peers->rank(), title_or("send"));
+  start({&request, 1}, *peers, buffer.data);
+}
+
+void InstructionRunner::receive(int channel, const TensorRef& buffer) {
+  if (Communicator* peers = groups_.channel(channel)) {
+    const Collective request = receive_request(buffer, 1 - peers->rank(), title_or("recv"));
+    return start({&request, 1}, *peers, buffer.data);
+  }
+  const auto found = std::ranges::find(left_, channel, &Left::channel);
+  TESSERA_CHECK(found != left_.end(), "nothing was sent on channel {}", channel);
+  copy({buffer.type, const_cast<std::byte*>(found->data)}, buffer);
+  left_.erase(found);
+}
+
+void InstructionRunner::wait(const std::byte* buffer) {
+  const auto found = std::ranges::find(started_, buffer, &Started::buffer);
+  if (found == started_.end()) return;
+  const Started started = *found;
+  started_.erase(found);
+  for (size_t t = 0; t < started.count; ++t) started.group->wait(started.tickets[t]);
+}
+
+bool InstructionRunner::may_wait(const std::byte* buffer) const {
+  const auto found = std::ranges::find(started_, buffer, &Started::buffer);
+  return found == started_.end() ||
+         std::all_of(found->tickets.begin(), found->tickets.begin() + found->count,
+                     [&](Ticket ticket) { return found->group->may_wait(ticket); });
+}
+
+}  // namespace tessera

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a rank's instructions that are no kernels, on every machine: collectives and messages, which
+// it starts and later waits for, copies and clears.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "exec/collective_request.h"
+#include "exec/rank_groups.h"
+
+namespace tessera {
+
+// How a machine moves and clears its bytes, in order with its kernels.
+struct ByteMover {
+  std::function<void(std::byte* to, const std::byte* from, int64_t bytes)> copy;
+  std::function<void(std::byte* to, int64_t bytes)> clear;
+};
+
+class InstructionRunner {
+ public:
+  InstructionRunner(const RankGroups& groups, ByteMover mover);
+
+  // What the next collective is for, in messages; empty: its name is enough.
+  std::string title = {};
+
+  // Returns the buffer whose collective the instruction waits for: nobody may go on before `wait`.
+  // Null: the instruction is done, or started. `channel` is that of the script call.
+  const std::byte* run(const Instruction& instruction, int channel,
+                       std::span<const TensorRef> operands, std::span<const TensorRef> results);
+
+  // Does nothing where the collective was done at once, in a group of one.
+  void wait(const std::byte* buffer);
+  bool may_wait(const std::byte* buffer) const;
+  bool empty() const { return started_.empty() && left_.empty(); }
+
+ private:
+  struct Started {
+    const std::byte* buffer;
+    Communicator* group;
+    std::array<Ticket, CollectiveRequest::kMost> tickets;
+    size_t count;
+  };
+  // A message of this rank to itself.
+  struct Left {
+    int channel;
+    const std::byte* data;
+  };
+
+  void start(const CollectiveInstruction& collective, const TensorRef& input,
+             const TensorRef& output);
+  void start(std::span<const Collective> requests, Communicator& group, const std::byte* buffer);
+  void send(int channel, const TensorRef& buffer);
+  void receive(int channel, const TensorRef& buffer);
+  void copy(const TensorRef& from, const TensorRef& to) const;
+  std::string_view title_or(std::string_view name) const { return title.empty() ? name : title; }
+
+  const RankGroups& groups_;
+  ByteMover mover_;
+  std::vector<Started> started_;
+  std::vector<Left> left_;  // in order
+};
+
+}  // namespace tessera

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// Sums in rank order.
-#include "ops/collective/collective_cuda.h"
-
-namespace tessera {
-
-void all_reduce_cuda(const CudaCall& call) { run_collective<CudaCall>(call, reduced<CudaCall>); }
-
-}  // namespace tessera

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank: what more of them do is in comm/communicator_test.cpp and tests/plans.
+#include "ops/op_sample.h"
+
+namespace tessera {
+namespace {
+
+const TensorType kX{DType::Fp64, {{"batch", 3}, {"seq", 4}, {"d", 5}}};
+
+OpSample sample(const char* name, Attributes attributes, TensorType x = kX) {
+  return {.name = name,
+          .operands = {{.type = std::move(x)}},
+          .attributes = std::move(attributes),
+          .flops = 0};
+}
+
+std::vector<OpSample> along_each_dim() {
+  return {sample("an_inner_dim", {{"dim", "seq"}}), sample("the_outermost_dim", {{"dim", "batch"}}),
+          sample("the_innermost_dim", {{"dim", "d"}})};
+}
+
+}  // namespace
+
+std::vector<OpSample> all_gather_samples() { return along_each_dim(); }
+std::vector<OpSample> reduce_scatter_samples() { return along_each_dim(); }
+
+std::vector<OpSample> all_reduce_samples() {
+  return {sample("sum", {{"reduction", "sum"}}), sample("largest", {{"reduction", "max"}}),
+          sample("over_two_axes", {{"axes", "dp+cp"}})};
+}
+
+std::vector<OpSample> all_to_all_samples() {
+  return {sample("from_an_outer_dim_to_an_inner_one", {{"split", "d"}, {"join", "seq"}}),
+          sample("from_an_inner_dim_to_an_outer_one", {{"split", "seq"}, {"join", "d"}}),
+          sample("with_a_dim_between_them", {{"split", "d"}, {"join", "batch"}})};
+}
+
+std::vector<OpSample> shift_samples() {
+  return {sample("a_ring_of_one", {}), sample("of_a_vector", {}, {DType::Fp64, {{"d", 5}}}),
+          sample("of_a_scalar", {}, scalar(DType::Fp64))};
+}
+
+// Nothing is in flight: y is there already.
+std::vector<OpSample> wait_samples() {
+  const TensorType x{DType::Fp64, {{"batch", 3}, {"d", 5}}};
+  return {
+      {.name = "of_a_matrix", .operands = {{.type = x}}},
+      {.name = "with_its_source", .operands = {{.type = x}, {.type = x}}},
+      {.name = "with_a_source_of_another_size",
+       .operands = {{.type = x}, {.type = {DType::Fp64, {{"d", 5}}}}}},
+  };
+}
+
+std::vector<OpSample> clear_gaps_samples() {
+  const TensorType flat{DType::Fp64, {{"flat", 96}}};
+  return {
+      {.name = "two_gaps", .operands = {{.type = flat}}, .attributes = {{"gaps", "3-32+90-96"}}},
+      {.name = "one_gap_at_the_end",
+       .operands = {{.type = flat}},
+       .attributes = {{"gaps", "33-96"}}},
+      {.name = "no_gap", .operands = {{.type = flat}}},
+  };
+}
+
+}  // namespace tessera
