@@ -15,12 +15,11 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Ranks are threads of this machine. Kernels are measured inside training steps of small "
-    "models\n"
-    "of no one's sizes, with one thread, with all cores, and with two ranks at once;\n"
-    "collectives by size, with 2, 3 and 4 ranks. Leave the machine alone meanwhile: it takes "
-    "about\n"
-    "a minute. With --device cuda kernels are a GPU's, in bf16: a cluster of one rank.\n"
+    "Ranks are threads of this machine. Kernels are timed inside training steps of small\n"
+    "calibration models, with one thread, with all cores, and with two ranks at once;\n"
+    "collectives by size, with 2, 3 and 4 ranks. Keep the machine idle meanwhile: it takes\n"
+    "about a minute. With --device cuda the kernels of a GPU are timed in bf16, for a cluster\n"
+    "of one rank.\n"
     "Examples:\n"
     "  tessera bench calibrate --out this-machine.toml\n"
     "  tessera bench calibrate --device cuda --out gpu.toml\n"
@@ -74,13 +73,15 @@ void add_bench_calibrate(Command bench) {
       bench.add_subcommand("calibrate", "measure this machine into a cluster file");
   calibrate.footer(kFooter);
   calibrate.add_option("--out", command->out, "the file to write").type_name("FILE").show_default();
-  calibrate.add_option("--name", command->name, "of the cluster; default: the file's");
+  calibrate.add_option("--name", command->name,
+                       "name of the cluster; default: the name of the file");
   calibrate.add_option("--device", command->device, "what to measure")
       .one_of({"cpu", "cuda"})
       .show_default();
-  calibrate.add_option("--threads", command->threads, "cores that ranks share; 0: all")
+  calibrate.add_option("--threads", command->threads, "cores that the ranks share; 0: all")
       .not_negative();
-  calibrate.add_flag("--quick", command->quick, "small sizes alone: seconds, for a first look");
+  calibrate.add_flag("--quick", command->quick,
+                     "small sizes only: takes seconds, for a first impression");
   add_json_flag(calibrate, command->json);
   calibrate.on_run([command] { run(*command); });
 }

@@ -18,16 +18,14 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "size is the largest buffer of a rank, count its elements, time one collective in "
-    "microseconds\n"
-    "(warmed up, between two barriers, averaged). algbw = size / time. busbw = algbw x f, with f "
-    "=\n"
-    "2 (n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all, gather and "
-    "scatter;\n"
-    "1 for broadcast, reduce and send, as in nccl-tests. All are in place where that is possible;\n"
-    "send is one hop of a ring. The ceiling is the machine's copy bandwidth, read plus written,\n"
-    "with a thread on every core that ranks can use; x copy is the time in which it would move\n"
-    "3 x size per rank, over the time measured: above 1 is faster than that.\n"
+    "size is the largest buffer of a rank, count its elements, time one collective in\n"
+    "microseconds (warmed up, between two barriers, averaged). algbw = size / time. busbw =\n"
+    "algbw x f, with f = 2 (n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter,\n"
+    "all_to_all, gather and scatter; 1 for broadcast, reduce and send, as in nccl-tests. All\n"
+    "are in place where that is possible; send is one hop of a ring. The ceiling is the\n"
+    "machine's copy bandwidth, read plus written, with a thread on every core that ranks can\n"
+    "use; x copy is the time in which it would move 3 x size per rank, over the time measured:\n"
+    "above 1 means faster than that.\n"
     "Examples:\n"
     "  tessera bench collectives --ranks 4\n"
     "  tessera bench collectives --ranks 2 --kinds all_reduce --sizes 64MB,400MB\n"
@@ -186,10 +184,12 @@ void add_bench_collectives(Command bench) {
   const Command collectives =
       bench.add_subcommand("collectives", "time and bandwidth of each collective");
   collectives.footer(kFooter);
-  collectives.add_option("--ranks", command->ranks, "how many ranks; with MPI, mpirun says")
+  collectives.add_option("--ranks", command->ranks, "number of ranks; under MPI, mpirun decides")
       .range(1, 256)
       .show_default();
-  collectives.add_option("--backend", command->backend, "local or mpi; default: as it was started")
+  collectives
+      .add_option("--backend", command->backend,
+                  "local or mpi; default: mpi if started by mpirun or srun, else local")
       .one_of({"local", "mpi"});
   std::vector<std::string> kinds;
   for (const CollectiveKind kind : chosen_kinds({})) kinds.emplace_back(name(kind));

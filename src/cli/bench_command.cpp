@@ -13,20 +13,14 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "The floor is what the matmuls alone would take, from the model's config and not from our "
-    "program:\n"
-    "every matmul of the maths once (forward, input gradient and weight gradient of each weight, "
-    "the\n"
-    "output head's included; causal half of attention's two forward and five backward ones), at "
-    "the\n"
-    "rate OpenBLAS sgemm reaches on those shapes with the same threads, the faster of its own "
-    "threads\n"
-    "and of an even split into single-threaded calls. Norms, softmax, loss, AdamW and the first "
-    "lookup\n"
-    "count nothing. floor_ratio = floor / step: 1 would be a step without any other cost. Floor "
-    "and\n"
-    "steps are measured in turns; each number is a median. The floor is fp32 whatever the "
-    "precision.\n"
+    "The floor is a lower bound: the time of the matmuls alone, derived from the model's config\n"
+    "and not from our program. It counts every matmul once (forward, input gradient and weight\n"
+    "gradient of each weight, including the output head; the causal half of attention's two\n"
+    "forward and five backward ones), at the rate that OpenBLAS sgemm reaches on those shapes\n"
+    "with the same threads: the faster of its own threads and of an even split into\n"
+    "single-threaded calls. Norms, softmax, loss, AdamW and the embedding lookup are not\n"
+    "counted. floor_ratio = floor / step: 1 would be a step without any other cost. Floor and\n"
+    "steps are measured in turns; each number is a median. The floor is always fp32.\n"
     "Examples:\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
     "  tessera bench step --model gpt2-124m --batch 2 --seq 1024 --profile   where the time goes\n"
@@ -34,10 +28,11 @@ constexpr const char* kFooter =
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  tessera bench step --model gpt2-124m --batch 4 --seq 256    a step beside its floor\n"
-    "  tessera bench matmul                                        achieved over peak, by size\n"
-    "  tessera bench kernels --device cuda                         each kernel beside its floor\n"
-    "  tessera bench scaling --batch 8 --mesh dp=2                 against ideal speed-up\n"
+    "  tessera bench step --model gpt2-124m --batch 4 --seq 256    a step and its lower bound\n"
+    "  tessera bench matmul                                        share of the peak, by size\n"
+    "  tessera bench kernels --device cuda                         each kernel and its lower "
+    "bound\n"
+    "  tessera bench scaling --batch 8 --mesh dp=2                 compared with ideal speed-up\n"
     "  tessera bench collectives --ranks 4                         bandwidths and latency\n"
     "  mpirun -np 4 tessera bench collectives --backend mpi\n"
     "Every subcommand has --help.";
@@ -174,7 +169,7 @@ void add_bench_command(Command app) {
   add_bench_scaling(bench);
   add_bench_tokenizer(bench);
   const Command step =
-      bench.add_subcommand("step", "a training step beside the least it could take");
+      bench.add_subcommand("step", "time a training step and compare it with a lower bound");
   step.footer(kFooter);
   add_run_options(step, command->run);
   add_step_forms(step, command->run);
@@ -182,9 +177,10 @@ void add_bench_command(Command app) {
   add_short_form(step, command->run, "--device", "run.device", "where to run, as for train");
   step.add_option("--steps", command->steps, "steps to measure; 0: about ten seconds of them")
       .not_negative();
-  const Option profile = step.add_flag("--profile", command->profile,
-                                       "also show seconds per kind of op, and the floor's matmuls");
-  step.add_flag("--by-shape", command->by_shape, "tell shapes apart in the profile").needs(profile);
+  const Option profile =
+      step.add_flag("--profile", command->profile,
+                    "also show seconds per kind of op, and the matmuls of the lower bound");
+  step.add_flag("--by-shape", command->by_shape, "separate shapes in the profile").needs(profile);
   step.on_run([command] { run(*command); });
 }
 

@@ -20,11 +20,10 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Each kernel runs alone, on operands that are not in the GPU's cache; the time is a median. "
-    "The\n"
-    "floor is the larger of its bytes at the rate of a large copy and its flops at the rate of a "
-    "large\n"
-    "matmul, both measured first and counted by the op's own rule: each operand and result once.\n"
+    "Each kernel runs alone, on operands that are not in the GPU's cache; the time is a median.\n"
+    "The floor is a lower bound: the larger of its bytes at the rate of a large copy and its\n"
+    "flops at the rate of a large matmul. Both rates are measured first; bytes and flops are\n"
+    "counted by the op's own rule, each operand and result once.\n"
     "Examples:\n"
     "  tessera bench kernels --device cuda --model gpt2-124m --batch 64 --seq 1024\n"
     "  tessera bench kernels --device cuda --model llama3-1b --batch 8 --seq 4096 --only "
@@ -75,7 +74,7 @@ void print_table(const std::vector<KernelTime>& times, const Rates& rates) {
   double seconds = 0, floors = 0;
   for (const KernelTime& each : times) {
     if (each.seconds == 0) {
-      fmt::print("{:<18} {:>5} {:>9}  {} do not fit the memory\n", name(each.op), each.calls, "-",
+      fmt::print("{:<18} {:>5} {:>9}  {} do not fit in memory\n", name(each.op), each.calls, "-",
                  shape_text(each.operands));
       continue;
     }
@@ -95,7 +94,8 @@ void print_table(const std::vector<KernelTime>& times, const Rates& rates) {
 void run(const BenchKernels& command) {
   const Config config = command.run.load();
   if (config.run.device != "cuda")
-    throw user_error("bench kernels measures a GPU's, but run.device is {}", config.run.device)
+    throw user_error("bench kernels measures kernels of a GPU, but run.device is {}",
+                     config.run.device)
         .help("use --device cuda");
   if (!config.mesh.empty())
     throw user_error("bench kernels measures one rank, but the mesh is {}",
@@ -124,8 +124,8 @@ void run(const BenchKernels& command) {
 
 void add_bench_kernels(Command bench) {
   auto command = std::make_shared<BenchKernels>();
-  const Command kernels =
-      bench.add_subcommand("kernels", "each kernel of a step beside the least it could take");
+  const Command kernels = bench.add_subcommand(
+      "kernels", "time each kernel of a step and compare it with a lower bound");
   kernels.footer(kFooter);
   command->run.defaults = {{"model.preset", "gpt2-124m"},
                            {"train.batch", "64"},
@@ -134,12 +134,12 @@ void add_bench_kernels(Command bench) {
   add_run_options(kernels, command->run);
   add_step_forms(kernels, command->run);
   add_short_form(kernels, command->run, "--device", "run.device", "cuda");
-  kernels.add_option("--only", command->only, "ops to measure; all where none is named")
+  kernels.add_option("--only", command->only, "ops to measure; default: all")
       .delimiter(',')
       .one_of(op_names());
   kernels
       .add_option("--warm", command->warm_seconds,
-                  "seconds that each kernel runs first, so that the GPU's power limit shows")
+                  "seconds of warm-up for each kernel, so that the GPU's power limit takes effect")
       .range(0.0, 60.0);
   kernels.on_run([command] { run(*command); });
 }

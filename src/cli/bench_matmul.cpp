@@ -13,19 +13,14 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Squares, then the products of one layer of the model over batch x seq rows: forward, input "
-    "and\n"
-    "weight gradient of each weight. The peak is measured: fp32 multiply-adds on registers alone,\n"
-    "with the same threads; bf16 is multiplied in fp32 and has the same one. OpenBLAS is the "
-    "faster of\n"
-    "its own threads and of an even split into single-threaded calls; it has no bf16 here. All "
-    "are\n"
-    "measured in turns; each number is a median of the rounds, the peak the best.\n"
-    "With --device cuda: cuBLASLt's rate in TFLOP/s, by the algorithm measured to be the fastest, "
-    "and\n"
-    "the MFU of a wide relu mlp in training; squares of 512 to 32768 in bf16 and fp8 where nothing "
-    "else\n"
-    "is asked for.\n"
+    "Squares, then the matmuls of one layer of the model over batch x seq rows: forward, input\n"
+    "gradient and weight gradient of each weight. The peak is measured: fp32 multiply-adds on\n"
+    "registers only, with the same threads; bf16 is multiplied in fp32 and has the same peak.\n"
+    "OpenBLAS is the faster of its own threads and of an even split into single-threaded calls;\n"
+    "it is not measured in bf16. All are measured in turns; each number is a median of the\n"
+    "rounds, the peak the best. With --device cuda: cuBLASLt's rate in TFLOP/s with the fastest\n"
+    "measured algorithm, and the MFU of a wide relu mlp in training; by default squares of 512\n"
+    "to 32768 in bf16 and fp8.\n"
     "Examples:\n"
     "  tessera bench matmul\n"
     "  tessera bench matmul --sizes 512,1024 --dtypes fp32,bf16 --threads 1\n"
@@ -123,7 +118,7 @@ void run(const BenchMatmul& command) {
   options.dtypes.clear();
   for (const std::string& dtype : command.dtypes) {
     if (dtype == "fp8")
-      throw user_error("--dtypes has fp8, which a cpu does not multiply").help("use --device cuda");
+      throw user_error("--dtypes has fp8, which a cpu cannot multiply").help("use --device cuda");
     options.dtypes.push_back(*dtype_from_name(dtype));
   }
   const MatmulBenchResult result = bench_matmul(options);
@@ -138,7 +133,7 @@ void run(const BenchMatmul& command) {
 void add_bench_matmul(Command bench) {
   auto command = std::make_shared<BenchMatmul>();
   const Command matmul =
-      bench.add_subcommand("matmul", "matrix products by size, as shares of the peak");
+      bench.add_subcommand("matmul", "time matmuls by size, as shares of the peak");
   matmul.footer(kFooter);
   command->run.defaults = {
       {"model.preset", "gpt2-124m"}, {"train.batch", "1"}, {"train.seq", "1024"}};
@@ -155,7 +150,7 @@ void add_bench_matmul(Command bench) {
       .delimiter(',')
       .one_of({"fp32", "bf16", "fp8"})
       .show_default();
-  matmul.add_option("--rounds", command->rounds, "all products one after the other, so many times")
+  matmul.add_option("--rounds", command->rounds, "number of rounds over all matmuls")
       .positive()
       .show_default();
   matmul.on_run([command, matmul] {

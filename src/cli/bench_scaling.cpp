@@ -14,17 +14,13 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "The batch is the same on every mesh, over all its ranks; the ranks are threads of this "
-    "process\n"
-    "and share --threads evenly, at least one each. ratio = speed over one rank with all the "
-    "threads:\n"
-    "1 would be a mesh that costs nothing. speed-up = speed over one rank with as many threads as "
-    "one\n"
-    "rank of the mesh; ideal = the smaller of ranks and --threads / threads per rank; efficiency "
-    "=\n"
-    "speed-up / ideal. All meshes are measured in turns after a warm-up; ratios are taken within "
-    "a\n"
-    "round, and each number is a median over rounds. bytes per rank are planned.\n"
+    "The batch is the same on every mesh, over all its ranks; the ranks are threads of this\n"
+    "process and share --threads evenly, at least one each. ratio = speed over that of one rank\n"
+    "with all the threads: 1 would be a mesh without any cost. speed-up = speed over that of\n"
+    "one rank with as many threads as a rank of the mesh; ideal = the smaller of ranks and\n"
+    "--threads / threads per rank; efficiency = speed-up / ideal. All meshes are measured in\n"
+    "turns after a warm-up; ratios are taken within a round, and each number is a median over\n"
+    "rounds. bytes per rank are planned bytes.\n"
     "Examples:\n"
     "  tessera bench scaling --model gpt2-124m --batch 4 --seq 256\n"
     "  tessera bench scaling --model gpt2-124m --batch 4 --seq 256 --meshes \"dp=2;tp=2;cp=2\"\n"
@@ -109,19 +105,21 @@ void run(const BenchScaling& command) {
 
 void add_bench_scaling(Command bench) {
   auto command = std::make_shared<BenchScaling>();
-  const Command scaling = bench.add_subcommand("scaling", "a training step's speed-up over meshes");
+  const Command scaling =
+      bench.add_subcommand("scaling", "speed-up of a training step on several meshes");
   scaling.footer(kFooter);
   add_run_options(scaling, command->run);
   add_step_forms(scaling, command->run, "samples per step over all ranks");
   add_short_form(scaling, command->run, "--threads", "train.threads",
                  "threads that the ranks share; 0: all cores");
   scaling
-      .add_option("--meshes", command->meshes,
-                  "meshes between semicolons; default: dp = 2, 4, 8 while threads and batch allow")
+      .add_option(
+          "--meshes", command->meshes,
+          "meshes separated by semicolons; default: dp = 2, 4, 8 as far as threads and batch allow")
       .type_name("MESHES");
   scaling.add_option("--steps", command->steps, "steps per turn; 0: about five seconds of them")
       .not_negative();
-  scaling.add_option("--rounds", command->rounds, "all meshes one after the other, so many times")
+  scaling.add_option("--rounds", command->rounds, "number of rounds over all meshes")
       .positive()
       .show_default();
   scaling.on_run([command] { run(*command); });

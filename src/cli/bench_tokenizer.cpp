@@ -18,9 +18,9 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "One thread. The first pass knows no word, the later ones know those of the text: the rate of "
-    "a\n"
-    "large corpus lies between the two. Each rate is the median of the rounds.\n"
+    "Uses one thread. In the first pass the word cache is empty, in later ones it has the words\n"
+    "of the text: the rate for a large corpus is between the two. Each rate is the median of\n"
+    "the rounds.\n"
     "Examples:\n"
     "  tessera bench tokenizer gpt2/tokenizer.json book.txt";
 
@@ -69,7 +69,7 @@ void run(const BenchTokenizer& command) {
     print_json(json);
     return;
   }
-  fmt::print("{} bytes, {} tokens, {:.2f} bytes a token\n", text.size(), ids.size(), per_token);
+  fmt::print("{} bytes, {} tokens, {:.2f} bytes per token\n", text.size(), ids.size(), per_token);
   fmt::print("encode, first pass   {:>8.1f} MB/s\n", rate(first) / 1e6);
   fmt::print("encode, later passes {:>8.1f} MB/s\n", rate(later) / 1e6);
   fmt::print("decode               {:>8.1f} MB/s\n", rate(back) / 1e6);
@@ -79,7 +79,8 @@ void run(const BenchTokenizer& command) {
 
 void add_bench_tokenizer(Command bench) {
   auto command = std::make_shared<BenchTokenizer>();
-  const Command app = bench.add_subcommand("tokenizer", "megabytes per second of one core");
+  const Command app = bench.add_subcommand(
+      "tokenizer", "speed of a tokenizer, in megabytes per second on one core");
   app.footer(kFooter);
   app.add_option("tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one")
       .required();

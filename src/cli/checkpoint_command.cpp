@@ -20,12 +20,12 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "A checkpoint is a step's folder (out/checkpoints/step-00000300) or one .safetensors file; "
-    "the\n"
-    "output folder of a run stands for its newest one that is whole.\n"
+    "A checkpoint is the folder of a step (out/checkpoints/step-00000300) or one .safetensors\n"
+    "file; the output folder of a run stands for its newest complete checkpoint.\n"
     "Examples:\n"
     "  tessera checkpoint ls out\n"
-    "  tessera checkpoint verify out                            every byte of every checkpoint\n"
+    "  tessera checkpoint verify out                            checks every byte of every "
+    "checkpoint\n"
     "  tessera checkpoint show out/checkpoints/step-00000300\n"
     "  tessera checkpoint convert out all.safetensors           every state, in one file\n"
     "  tessera checkpoint convert out model.safetensors --weights bf16\n"
@@ -147,7 +147,8 @@ void run_convert(const CheckpointCommand& command) {
   ConvertOptions options{.weights = {}, .averaged = command.averaged};
   if (!command.weights.empty()) options.weights = dtype_from_name(command.weights);
   if (options.averaged && !options.weights)
-    throw user_error("--averaged is about weights alone").help("add --weights fp32");
+    throw user_error("--averaged needs --weights: only weights have a moving average")
+        .help("add --weights fp32");
   if (to_one_file(command.to))
     require_free_file(command.to, command.overwrite);
   else
@@ -175,22 +176,25 @@ Command add_action(Command app, CheckpointCommand& command, const char* name, co
 
 void add_checkpoint_command(Command app) {
   auto command = std::make_shared<CheckpointCommand>();
-  const Command checkpoint = app.add_subcommand("checkpoint", "what a run has saved");
+  const Command checkpoint =
+      app.add_subcommand("checkpoint", "list, verify, show and convert checkpoints");
   checkpoint.footer(kFooter);
   checkpoint.require_subcommand();
   const Command ls = add_action(checkpoint, *command, "ls", "list a run's checkpoints");
   ls.on_run([command] { run_list(*command, false); });
-  const Command verify =
-      add_action(checkpoint, *command, "verify", "read every byte; exit 1 if wrong");
+  const Command verify = add_action(checkpoint, *command, "verify",
+                                    "read every byte; exit code 1 if a checkpoint is damaged");
   verify.on_run([command] { run_list(*command, true); });
-  const Command show = add_action(checkpoint, *command, "show", "position, tensors and config");
+  const Command show =
+      add_action(checkpoint, *command, "show", "show position, tensors and config");
   show.on_run([command] { run_show(*command); });
-  const Command convert = add_action(checkpoint, *command, "convert", "write it in another form");
+  const Command convert = add_action(checkpoint, *command, "convert",
+                                     "convert between a folder and one .safetensors file");
   convert.add_option("to", command->to, "a .safetensors file, or the folder of a run").required();
-  convert.add_option("--weights", command->weights, "weights alone, in this dtype")
+  convert.add_option("--weights", command->weights, "write only the weights, in this dtype")
       .one_of({"fp32", "bf16", "fp64"});
-  convert.add_flag("--averaged", command->averaged, "the moving average of the weights");
-  convert.add_flag("--overwrite", command->overwrite, "replace what is there");
+  convert.add_flag("--averaged", command->averaged, "use the moving average of the weights");
+  convert.add_flag("--overwrite", command->overwrite, "replace an existing file");
   convert.on_run([command] { run_convert(*command); });
   for (const Command action : {ls, verify, show, convert}) add_json_flag(action, command->json);
 }

@@ -13,10 +13,11 @@ namespace tessera {
 
 void add_cluster_option(Command command, std::string& cluster) {
   command
-      .add_option("--cluster", cluster,
-                  fmt::format("{}, or a file; default: laptop, for at most the cores that this "
-                              "machine has",
-                              one_of(cluster_names())))
+      .add_option(
+          "--cluster", cluster,
+          fmt::format(
+              "{}, or a file; default: laptop, for up to as many ranks as this machine has cores",
+              one_of(cluster_names())))
       .type_name("NAME|FILE");
 }
 

@@ -15,8 +15,8 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Rank r begins with the numbers 0 1 2 ... plus r, one per rank. A dot is a number that the\n"
-    "collective leaves alone. Sums are taken in rank order.\n"
+    "Rank r starts with the numbers 0 1 2 ... plus r, one per rank. A dot is a number that the\n"
+    "collective does not change. Sums are computed in rank order.\n"
     "Examples:\n"
     "  tessera collectives --ranks 4\n"
     "  tessera collectives --ranks 2 --reduction max\n"
@@ -100,14 +100,15 @@ struct Row {
 };
 using Kind = CollectiveKind;
 constexpr Row kRows[] = {
-    {"broadcast", "all get what rank 0 has", false, act<Kind::Broadcast, false, false>},
+    {"broadcast", "all ranks get the numbers of rank 0", false, act<Kind::Broadcast, false, false>},
     {"scatter", "rank r gets number r of rank 0", false, act<Kind::Scatter, true, false>},
     {"gather", "rank 0 gets the first number of each", false, act<Kind::Gather, false, true>},
-    {"reduce", "rank 0 gets the {} of all", true, act<Kind::Reduce, false, false>},
-    {"all_gather", "all get the first number of each", false, act<Kind::AllGather, false, true>},
+    {"reduce", "rank 0 gets the {} over all ranks", true, act<Kind::Reduce, false, false>},
+    {"all_gather", "all ranks get the first number of each", false,
+     act<Kind::AllGather, false, true>},
     {"reduce_scatter", "rank r gets number r of the {}", true,
      act<Kind::ReduceScatter, true, false>},
-    {"all_reduce", "all get the {} of all", true, act<Kind::AllReduce, false, false>},
+    {"all_reduce", "all ranks get the {} over all ranks", true, act<Kind::AllReduce, false, false>},
     {"reduce_scatter + all_gather", "the same as all_reduce", true, reduce_scatter_then_all_gather},
     {"all_to_all", "rank r gets number r of each", false, act<Kind::AllToAll, true, true>},
     {"send, recv", "each rank sends to the next one", false, send_to_the_next},
@@ -182,9 +183,9 @@ void run(const CollectivesCommand& command) {
 void add_collectives_command(Command app) {
   auto command = std::make_shared<CollectivesCommand>();
   const Command collectives =
-      app.add_subcommand("collectives", "what each collective does to a small tensor");
+      app.add_subcommand("collectives", "show what each collective does to a small tensor");
   collectives.footer(kFooter);
-  collectives.add_option("--ranks", command->ranks, "how many ranks, as threads")
+  collectives.add_option("--ranks", command->ranks, "number of ranks, as threads")
       .range(1, 64)
       .show_default();
   add_reduction_option(collectives, command->reduction);

@@ -263,21 +263,21 @@ void run(const CompileCommand& command) {
 void add_compile_command(Command app) {
   auto command = std::make_shared<CompileCommand>();
   const Command compile =
-      app.add_subcommand("compile", "show what the compiler makes of a model, and its memory plan");
+      app.add_subcommand("compile", "compile a model: show the passes, the IR and the memory plan");
   compile.footer(kFooter);
   add_run_options(compile, command->run);
   add_step_forms(compile, command->run);
   compile.add_option("--dump-after", command->dump_after,
                      "print the IR after this pass, or after `all`");
   compile.add_option("--dump-dir", command->dump_dir,
-                     "write dumps into this folder, as 01_build_backward.ir");
-  compile.add_option("--stop-after", command->stop_after, "run no pass behind this one");
-  compile.add_option("--disable-pass", command->disabled, "leave out this pass").take_all();
+                     "write the dumps into this folder, as 01_build_backward.ir and so on");
+  compile.add_option("--stop-after", command->stop_after, "stop after this pass");
+  compile.add_option("--disable-pass", command->disabled, "skip this pass").take_all();
   compile.add_flag("--print-pipeline", command->print_pipeline, "list the passes and stop");
   compile.add_flag("--program", command->program, "print the Program");
-  compile.add_option("--memory", command->memory,
-                     "say which model of the family is the largest that fits into this memory of "
-                     "each rank, such as 24GB");
+  compile.add_option(
+      "--memory", command->memory,
+      "find the largest model of the family that fits into this memory per rank, such as 24GB");
   compile.on_run([command] { run(*command); });
 }
 

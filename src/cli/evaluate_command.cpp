@@ -22,13 +22,12 @@ namespace {
 constexpr const char* kFooter =
     "MODEL is a checkpoint, the output folder of a run, or a Hugging Face folder. DATA is:\n"
     "  *.bin    token shards\n"
-    "  *.json   {\"tokens\": [[5, 9, 2], ...], \"labels\": [[9, 2, -1], ...]}: a label is the "
-    "token\n"
-    "           that should follow, a negative one none; without labels the next tokens.\n"
-    "           A row is a sample; with --seq N a longer one is read in windows of N\n"
-    "  else     text, a file or a folder, read by the tokenizer.json beside the model, or as "
-    "bytes:\n"
-    "           every token is a label but a file's first; the loss per byte is told too\n"
+    "  *.json   {\"tokens\": [[5, 9, 2], ...], \"labels\": [[9, 2, -1], ...]}: a label is the\n"
+    "           token that should come next, a negative one is ignored; default: the next tokens.\n"
+    "           A row is a sample; with --seq N longer rows are read in windows of N\n"
+    "  else     text, a file or a folder, read with the tokenizer.json next to the model, or as\n"
+    "           bytes: every token except the first of a file is a label; also prints loss per "
+    "byte\n"
     "Examples:\n"
     "  tessera evaluate out notes.txt\n"
     "  tessera evaluate out \"shards/val_*.bin\" --samples 100 --batch 4 --mesh dp=2\n"
@@ -83,7 +82,7 @@ void print(const EvaluateCommand& command, const Config& config, const Evaluatio
              evaluation.samples == 1 ? "" : "s", config.train.seq, config.train.precision,
              evaluation.seconds);
   if (bytes > 0)
-    fmt::print("{:.6f} per byte ({:.4f} bits) of the {} that the labels stand for\n", per_byte,
+    fmt::print("{:.6f} per byte ({:.4f} bits), over the {} bytes of the labels\n", per_byte,
                per_byte / std::numbers::ln2, bytes);
 }
 
@@ -113,9 +112,9 @@ Samples open_text(const EvaluateCommand& command, const StateSource& stored, con
                   const ModelConfig& model) {
   const TokenText words(tokenizer_of(stored, command.tokenizer), model.vocabulary);
   if (!words.is_text())
-    throw user_error("{} is text, and beside {} is no tokenizer.json", command.data,
+    throw user_error("{} is text, but there is no tokenizer.json next to {}", command.data,
                      stored.path().string())
-        .help("give the model's with --tokenizer, or give token shards (*.bin)");
+        .help("give the model's tokenizer with --tokenizer, or give token shards (*.bin)");
   auto rows = std::make_unique<RowSamples>(text_samples(command.data, words, config.train.seq));
   Samples samples{.data = {}, .source = {}, .count = limited(command, rows->rows().size())};
   samples.seq = rows->seq();
@@ -139,7 +138,7 @@ void run(const EvaluateCommand& command) {
   Config config = config_for(command, config_of(*stored));
   const ModelConfig model = model_of_config(config);
   if (!model.has_sequence())
-    throw user_error("a model of family {} reads no tokens", name(model.family))
+    throw user_error("a model of family {} cannot read tokens", name(model.family))
         .help(fmt::format("evaluate one of {}", families_with(&FamilyRow::has_sequence)));
   const Samples samples = command.data.ends_with(".json") ? open_json(command, config, model)
                           : config.data.source == "text"
@@ -160,16 +159,16 @@ void run(const EvaluateCommand& command) {
 void add_evaluate_command(Command app) {
   auto command = std::make_shared<EvaluateCommand>();
   const Command evaluate =
-      app.add_subcommand("evaluate", "the loss of a stored model on given data");
+      app.add_subcommand("evaluate", "compute the loss of a stored model on given data");
   evaluate.footer(kFooter);
-  evaluate.add_option("model", command->from, "what to evaluate").required();
-  evaluate.add_option("data", command->data, "what on").required();
+  evaluate.add_option("model", command->from, "the model to evaluate").required();
+  evaluate.add_option("data", command->data, "the data to evaluate it on").required();
   add_settings(evaluate, command->run);
   add_step_forms(evaluate, command->run);
   add_short_form(evaluate, command->run, "--device", "run.device", "where to run, as for train");
   evaluate.add_option("--tokenizer", command->tokenizer,
-                      "a tokenizer.json; else the one beside the model");
-  evaluate.add_option("--samples", command->samples, "the first so many; 0: all")
+                      "a tokenizer.json; default: the one next to the model");
+  evaluate.add_option("--samples", command->samples, "evaluate only the first N samples; 0: all")
       .range(int64_t{0}, int64_t{1} << 40);
   evaluate.add_flag("--averaged", command->averaged, "use the moving average of the weights");
   evaluate.on_run([command] { run(*command); });

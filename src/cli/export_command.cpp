@@ -20,9 +20,8 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Models like GPT-2, Llama 3 and Qwen 3. Weights keep their bits, unless --dtype asks for "
-    "another "
-    "one.\n"
+    "For models like GPT-2, Llama 3 and Qwen 3. Weights keep their exact values unless --dtype\n"
+    "asks for another type.\n"
     "Examples:\n"
     "  tessera export out --out model\n"
     "  tessera export out/checkpoints/step-00000300 --out model --dtype bf16 --shard-size 2GB\n"
@@ -68,10 +67,11 @@ void add_export_command(Command app) {
   subcommand.add_option("checkpoint", command->from, "a checkpoint, or the output folder of a run")
       .required();
   subcommand.add_option("--out", command->to, "the new folder").required();
-  subcommand.add_option("--dtype", command->dtype, "of the weights; else as they are stored")
+  subcommand
+      .add_option("--dtype", command->dtype, "dtype of the weights; default: as they are stored")
       .one_of({"fp32", "bf16"});
-  subcommand.add_option("--shard-size", command->shard_size, "a file holds no more");
-  subcommand.add_flag("--averaged", command->averaged, "the moving average of the weights");
+  subcommand.add_option("--shard-size", command->shard_size, "maximum size of a file");
+  subcommand.add_flag("--averaged", command->averaged, "use the moving average of the weights");
   add_json_flag(subcommand, command->json);
   subcommand.on_run([command] { run(*command); });
 }

@@ -34,7 +34,7 @@ void run(const GenerateCommand& command) {
   config.train.threads = command.threads;
   const ModelConfig model = model_of_config(config);
   if (!model.has_sequence())
-    throw user_error("a model of family {} writes no text", name(model.family))
+    throw user_error("a model of family {} cannot write text", name(model.family))
         .help(fmt::format("train one of {}", families_with(&FamilyRow::has_sequence)));
   if (command.averaged && config.train.ema_decay <= 0)
     throw user_error("the checkpoint has no moving average")
@@ -81,21 +81,21 @@ void add_generate_command(Command app) {
       .add_option("checkpoint", command->from,
                   "a checkpoint, the output folder of a run, or a Hugging Face folder")
       .required();
-  generate.add_option("--prompt", command->prompt, "text to go on from");
+  generate.add_option("--prompt", command->prompt, "text to continue");
   generate.add_option("--tokenizer", command->tokenizer,
-                      "a tokenizer.json; else the one beside the model");
+                      "a tokenizer.json; default: the one next to the model");
   generate.add_option("--tokens", command->options.tokens, "tokens to write")
       .range(int64_t{1}, int64_t{1} << 20);
   generate
       .add_option("--temperature", command->options.temperature,
-                  "0 takes the likeliest token, 1 draws as the model thinks")
+                  "0 takes the most likely token, 1 samples from the model's distribution")
       .range(0.0, 100.0);
   generate
       .add_option("--top-k", command->options.top_k,
-                  "draw among the k likeliest tokens; 0: among all")
+                  "sample from the k most likely tokens; 0: from all")
       .range(int64_t{0}, int64_t{1} << 30);
-  generate.add_option("--seed", command->options.seed, "seed of the draws");
-  generate.add_option("--threads", command->threads, "threads; 0: as many as cores")
+  generate.add_option("--seed", command->options.seed, "seed for sampling");
+  generate.add_option("--threads", command->threads, "threads; 0: all cores")
       .range(int64_t{0}, int64_t{1024});
   generate.add_flag("--averaged", command->averaged, "use the moving average of the weights");
   add_json_flag(generate, command->json);

@@ -15,16 +15,14 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "FOLDER holds config.json and model.safetensors, or several of them with an index: GPT-2, "
-    "Llama "
-    "3\n"
-    "and Qwen 3. The weights keep their bits; float16 becomes fp32, exactly. The tokenizer's files "
-    "come along.\n"
+    "FOLDER holds config.json and model.safetensors, or several of them with an index: GPT-2,\n"
+    "Llama 3 and Qwen 3. The weights keep their exact values; float16 becomes fp32. The files\n"
+    "of the tokenizer are copied too.\n"
     "Examples:\n"
     "  tessera import llama-3.2-1b --out out/llama\n"
     "  tessera evaluate out/llama tokens.json\n"
     "  tessera train --init-from out/llama --set data.path=\"shards/*.bin\" --out out/more\n"
-    "What is read as what: docs/import-export.md";
+    "More: docs/import-export.md";
 
 struct ImportCommand {
   std::string from, to;
@@ -51,7 +49,7 @@ void run(const ImportCommand& command) {
   fmt::print("{}: {}, {:.2f}M parameters in {} tensors{}\n", written.string(),
              name(folder.model().family), static_cast<double>(parameters) / 1e6,
              folder.tensors().size(),
-             folder.half() ? "; float16 became fp32, which holds each number as it was" : "");
+             folder.half() ? "; float16 was converted to fp32, without loss" : "");
 }
 
 }  // namespace
@@ -59,10 +57,11 @@ void run(const ImportCommand& command) {
 void add_import_command(Command app) {
   auto command = std::make_shared<ImportCommand>();
   const Command subcommand =
-      app.add_subcommand("import", "read a Hugging Face folder into a checkpoint");
+      app.add_subcommand("import", "import a Hugging Face model folder as a checkpoint");
   subcommand.footer(kFooter);
   subcommand.add_option("folder", command->from, "the folder of the model").required();
-  subcommand.add_option("--out", command->to, "a folder, as of a run, or a .safetensors file")
+  subcommand
+      .add_option("--out", command->to, "a new folder, like that of a run, or a .safetensors file")
       .required();
   add_json_flag(subcommand, command->json);
   subcommand.on_run([command] { run(*command); });

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kHowToGetALauncher =
     "install Open MPI (on Debian: apt-get install openmpi-bin), load your cluster's module, or "
-    "name "
-    "another one: --with /path/to/mpirun. On this machine alone, train --supervise needs none";
+    "name another one: --with /path/to/mpirun. On one machine, train --supervise needs no "
+    "launcher";
 constexpr const char* kFooter =
     "Examples:\n"
     "  tessera launch train --mesh dp=2,tp=2 --save-every 50 --out out/job\n"
@@ -36,9 +36,9 @@ std::vector<std::string> launcher_of(const LaunchCommand& command) {
   const std::string with = !command.with ? (in_slurm ? "srun" : "mpirun") : *command.with;
   std::vector<std::string> words = shell_words(with, "--with");
   if (words.empty() || words.front().empty())
-    throw user_error("--with names no program").help("--with \"mpirun --hostfile hosts\"");
+    throw user_error("--with is empty").help("--with \"mpirun --hostfile hosts\"");
   if (!find_program(words.front()))
-    throw user_error("there is no program {} to start the ranks with", words.front())
+    throw user_error("cannot find the program {} to start the ranks", words.front())
         .help(words.front() == "mpirun" || words.front() == "srun"
                   ? kHowToGetALauncher
                   : "write its path, or add its folder to PATH");
@@ -47,7 +47,7 @@ std::vector<std::string> launcher_of(const LaunchCommand& command) {
 
 void launch(const LaunchCommand& command, std::vector<std::string> words) {
   if (words.empty() || words.front() != "train")
-    throw user_error("launch starts train, and was given {}",
+    throw user_error("launch can only start train, but was given {}",
                      words.empty() ? "nothing" : words.front())
         .help("tessera launch train --mesh dp=2 --save-every 50");
   words.erase(words.begin());
@@ -83,9 +83,9 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
 void add_launch_command(Command app) {
   auto command = std::make_shared<LaunchCommand>();
   const Command launch_app =
-      app.add_subcommand("launch", "train under mpirun or srun, and again after a failure");
+      app.add_subcommand("launch", "train under mpirun or srun, with restarts after failures");
   launch_app.footer(kFooter);
-  launch_app.add_option("--with", command->with, "mpirun or srun, with options of theirs")
+  launch_app.add_option("--with", command->with, "mpirun or srun, with its options")
       .type_name("COMMAND");
   add_restart_options(launch_app, command->restarts, "");
   launch_app.keep_rest();

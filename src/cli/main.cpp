@@ -27,12 +27,12 @@ constexpr const char* kFooter =
     "  tessera train                              train the tiny demo model on built-in stories\n"
     "  tessera train --model gpt2-124m --batch 4 --steps 20 --out out/gpt2\n"
     "  tessera generate out --prompt \"Once upon a time\"\n"
-    "  tessera compile --model llama3-8b          where the bytes would go, without running\n"
-    "  tessera verify --mesh dp=2,tp=2            prove that four ranks compute what one would\n"
+    "  tessera compile --model llama3-8b          the memory plan, without running\n"
+    "  tessera verify --mesh dp=2,tp=2            check that four ranks compute what one would\n"
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh dp=8 --batch 8\n"
     "  tessera plan --model llama3-8b --ranks 64 --batch 512 --seq 8192 --cluster llama3-h100\n"
-    "  tessera report out                         what the time of a run went to, what to try\n"
-    "  tessera schedule --kind 1f1b,zb_h1         pipelines drawn, with their bubbles\n"
+    "  tessera report out                         where the time of a run went, and what to try\n"
+    "  tessera schedule --kind 1f1b,zb_h1         draw pipelines, with their bubbles\n"
     "  tessera bench step --model gpt2-124m --batch 4 --seq 256\n"
     "Every subcommand has --help.";
 
@@ -45,7 +45,7 @@ int fail(const std::string& text, int code) {
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw tessera::user_error("cannot write the output: {}", tessera::errno_text(errno))
-        .help("what was printed is not all there; free some space or print it elsewhere");
+        .help("the output is incomplete; free some space or write it elsewhere");
 }
 
 // Words end up in configs, manifests and records, which are JSON and TOML: a path of other bytes
@@ -55,7 +55,7 @@ void require_utf8(const std::vector<std::string>& words) {
     if (tessera::valid_prefix(word) != word.size())
       throw tessera::user_error("not UTF-8 text: {}", tessera::printable(word))
           .at("the command line")
-          .help("rename the file or folder, or give it by a link with a name in UTF-8");
+          .help("rename the file or folder, or use a link with a UTF-8 name");
 }
 
 }  // namespace
@@ -64,8 +64,9 @@ int main(int argc, char** argv) {
   tessera::StopSignal::hold_until_handled();
   tessera::explain_mapping_faults(tessera::kPeerExitStatus);
   std::signal(SIGXFSZ, SIG_IGN);  // a file at the limit of ulimit -f is an error of that write
-  tessera::CommandLine line("tessera",
-                            "tessera trains large transformers: one program for any machine");
+  tessera::CommandLine line(
+      "tessera",
+      "tessera trains large transformers: one program for CPUs, GPUs, MPI jobs and a simulator");
   const tessera::Command app = line.root();
   app.require_subcommand();
   app.footer(kFooter);
@@ -104,7 +105,7 @@ int main(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(tessera::user_error("cannot reach {}: {}", error.path1().string(),
                                     tessera::errno_text(error.code().value()))
-                    .help("check the path and its rights")
+                    .help("check the path and its permissions")
                     .report(),
                 tessera::is_outage(error.code().value()) ? tessera::kPeerExitStatus
                                                          : tessera::kUserExitStatus);

@@ -24,10 +24,9 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Plans are ranked by MFU. Those whose floor of seconds or bytes rules them out are not "
-    "simulated\n"
-    "(docs/planner.md). --zero, --microbatches, --recompute and --schedule (of pipelines) fix a "
-    "knob.\n"
+    "Plans are ranked by MFU. Those that a lower bound of their time or memory rules out are\n"
+    "not simulated (docs/planner.md). --zero, --microbatches, --recompute and --schedule (of\n"
+    "pipelines) fix a knob.\n"
     "Without a config file the precision is bf16 on clusters of GPUs.\n"
     "Examples:\n"
     "  tessera plan --model llama3-8b --ranks 64 --batch 512 --seq 8192 --cluster llama3-h100\n"
@@ -60,7 +59,8 @@ FixedKnobs fixed_knobs(const RunOptions& run, const Config& config) {
   if (run.names("plan.recompute")) fixed.recompute = recompute_of_config(config);
   if (!run.names("plan.schedule")) return fixed;
   if (config.plan.schedule == "custom")
-    throw user_error("plan.schedule is custom: a search needs one that has any size")
+    throw user_error(
+        "plan.schedule is custom: a search needs a schedule that works for any number of stages")
         .at("--schedule custom")
         .help("use one of those that `tessera schedule --help` lists");
   fixed.schedule = config.plan.schedule;
@@ -113,16 +113,18 @@ UserError no_plan(const PlanTask& task, const SearchResult& found) {
         (nearest == nullptr || trial.simulation.peak_bytes < nearest->simulation.peak_bytes))
       nearest = &trial;
   if (nearest != nullptr)
-    return user_error("no plan for {} ranks fits: {} needs {} of a rank, {} too many", task.ranks,
+    return user_error("no plan for {} ranks fits: {} needs {} per rank, {} too much", task.ranks,
                       to_string(nearest->candidate), short_bytes(nearest->simulation.peak_bytes),
                       short_bytes(nearest->excess_bytes(task)))
         .help("use more ranks, or a smaller model");
   int64_t indivisible = 0;
   for (const auto& [obstacle, count] : found.indivisible) indivisible += count;
-  return user_error("no plan for {} rank{}: {} do not divide, {} cannot fit in the {} of a rank",
-                    task.ranks, task.ranks == 1 ? "" : "s", indivisible, found.too_large,
-                    short_bytes(static_cast<int64_t>(task.rank_memory_bytes())))
-      .help("use other numbers of ranks and samples, powers of two at best, or a smaller model");
+  return user_error(
+             "no plan for {} rank{}: {} have sizes that do not divide, {} cannot fit in the {} of "
+             "a rank",
+             task.ranks, task.ranks == 1 ? "" : "s", indivisible, found.too_large,
+             short_bytes(static_cast<int64_t>(task.rank_memory_bytes())))
+      .help("use other numbers of ranks and samples, preferably powers of two, or a smaller model");
 }
 
 struct Dropped {
@@ -137,10 +139,10 @@ std::vector<Dropped> dropped_by_reason(const SearchResult& found) {
   const auto refused = std::count_if(found.dropped.begin(), found.dropped.end(),
                                      [](const Trial& trial) { return !trial.refused.empty(); });
   const auto tried = static_cast<int64_t>(found.dropped.size()) - refused;
-  rows.push_back({"memory", "do not fit, by the least that they need", found.too_large});
+  rows.push_back({"memory", "do not fit, by a lower bound of their memory", found.too_large});
   rows.push_back({"planned_memory", "do not fit, by the compiled memory plan", tried});
   rows.push_back({"refused", "refused by the compiler", refused});
-  rows.push_back({"slower", "slower, by the least that they take", found.too_slow});
+  rows.push_back({"slower", "slower, by a lower bound of their time", found.too_slow});
   return rows;
 }
 
@@ -199,7 +201,7 @@ void print_recipe(const SearchResult& found) {
   if (!recipe) {
     fmt::print("\nrule of thumb: {}\n",
                found.recipe_problem.empty()
-                   ? "nothing that it suggests fits the memory and the knobs given"
+                   ? "none of its suggestions fits the memory and the given knobs"
                    : found.recipe_problem);
     return;
   }
@@ -217,7 +219,7 @@ void print_counts(const SearchResult& found) {
   for (const Dropped& row : dropped_by_reason(found))
     if (row.plans > 0) fmt::print("{:>9}  {}\n", row.plans, row.reason);
   if (found.floor_left_seconds)
-    fmt::print("ended by --trials: a plan not simulated takes {:.4g} s or more\n",
+    fmt::print("ended by --trials: plans that were not simulated take {:.4g} s or more\n",
                *found.floor_left_seconds);
   fmt::print("\n");
 }
@@ -226,7 +228,7 @@ void print_result(const Config& config, const PlanTask& task, const SearchResult
   fmt::print("{}, batch {} x {}, {}: {} ranks on {}\n", model_title(config), task.batch, task.seq,
              config.train.precision, task.ranks, task.cluster.name);
   if (!task.cluster.calibrated)
-    fmt::print("cluster {} was never calibrated: figures of it are published or assumed\n",
+    fmt::print("cluster {} was never calibrated: its figures are published or assumed\n",
                task.cluster.name);
   print_counts(found);
   fmt::print("{:>6} {:>9} {:>6} {:>8} {:>9} {:>8}  {}\n", "", "step s", "mfu", "memory",
@@ -279,14 +281,15 @@ void run(PlanCommand& command) {
   fmt::print("\nwrote {}; start it with\n", command.out);
   for (const std::string& line : launch_lines(task, command.out)) fmt::print("  {}\n", line);
   if (config.data.path.empty() && config.data.mixture.empty())
-    fmt::print("it learns built-in stories: set data.path in it to your own tokens or text\n");
+    fmt::print("it trains on built-in stories: set data.path in it to your own tokens or text\n");
 }
 
 }  // namespace
 
 void add_plan_command(Command app) {
   auto command = std::make_shared<PlanCommand>();
-  const Command plan = app.add_subcommand("plan", "the fastest way to train a model on a cluster");
+  const Command plan =
+      app.add_subcommand("plan", "find the fastest way to train a model on a cluster");
   plan.footer(kFooter);
   add_run_options(plan, command->run);
   add_step_forms(plan, command->run);
@@ -300,7 +303,7 @@ void add_plan_command(Command app) {
                   "schedule=zb_h1")
       .type_name("KNOBS")
       .take_all();
-  plan.add_option("--trials", command->trials, "simulate at most so many plans")
+  plan.add_option("--trials", command->trials, "maximum number of plans to simulate")
       .range(1, 1 << 20)
       .type_name("N")
       .show_default();

@@ -53,7 +53,8 @@ std::vector<std::string> launch_lines(const PlanTask& task, const std::string& f
       fmt::format(
           "srun --kill-on-bad-exit=1 --nodes={} --ntasks={} --gpus-per-node={} tessera train {}",
           nodes, task.ranks, in_node, file),
-      fmt::format("tessera launch train {}    # either of them, and again after a failure", file)};
+      fmt::format("tessera launch train {}    # either of them, with restarts after failures",
+                  file)};
 }
 
 double tokens_per_second(const PlanTask& task, const Trial& trial) {

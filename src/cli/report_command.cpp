@@ -11,10 +11,9 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Writes report.md, report.html (with plots) and report.json into the folder. A run that still\n"
-    "goes on, or was killed, is reported as far as it came; figures that it did not write are "
-    "said\n"
-    "to be not recorded.\n"
+    "Writes report.md, report.html (with plots) and report.json into the folder. A run that is\n"
+    "still going, or was killed, is reported up to that point; figures that it did not record\n"
+    "are shown as not recorded.\n"
     "Examples:\n"
     "  tessera train --mesh dp=2,tp=2 --steps 50 --out out/mesh && tessera report out/mesh\n"
     "  tessera simulate --mesh dp=2,tp=2 --out out/simulated && tessera report out/simulated\n"
@@ -66,11 +65,13 @@ void run(const ReportCommand& command) {
 
 void add_report_command(Command app) {
   auto command = std::make_shared<ReportCommand>();
-  const Command report = app.add_subcommand("report", "what a run took, and what to try");
+  const Command report =
+      app.add_subcommand("report", "show where the time of a run went, and what to try");
   report.footer(kFooter);
-  report.add_option("folder", command->folder, "of a run, or of a simulation").type_name("FOLDER");
+  report.add_option("folder", command->folder, "folder of a run or a simulation")
+      .type_name("FOLDER");
   const Option compared =
-      report.add_option("--compare", command->compared, "explain the difference of two runs")
+      report.add_option("--compare", command->compared, "explain the difference between two runs")
           .values(2)
           .type_name("FOLDER");
   report.add_option("--out", command->out, "also write the comparison to a file (.md or .html)")

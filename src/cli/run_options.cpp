@@ -65,23 +65,23 @@ void add_short_form(Command command, RunOptions& options, const std::string& fla
 void add_step_forms(Command command, RunOptions& options, const std::string& batch_doc) {
   add_short_form(command, options, "--batch", "train.batch", batch_doc);
   add_short_form(command, options, "--seq", "train.seq", "tokens per sample");
-  add_short_form(command, options, "--microbatches", "train.microbatches", "parts of the batch");
+  add_short_form(command, options, "--microbatches", "train.microbatches",
+                 "number of microbatches in a batch");
   add_short_form(command, options, "--precision", "train.precision",
                  "fp32, bf16, pure_bf16, fp8, pure_fp8 or fp64");
   add_short_form(
       command, options, "--zero", "plan.zero",
       "what is sharded: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too");
   add_short_form(command, options, "--schedule", "plan.schedule",
-                 "of pipelines: 1f1b, interleaved_1f1b, zb_h1, ...");
+                 "pipeline schedule: 1f1b, interleaved_1f1b, zb_h1, ...");
   add_short_form(command, options, "--recompute", "plan.recompute",
-                 "in the backward: none, cheap, attention, block, every or fit");
+                 "what the backward recomputes: none, cheap, attention, block, every or fit");
 }
 
 void print_json(const Json& json) { fmt::print("{}\n", sorted(json).dump()); }
 
 void add_json_flag(Command command, bool& json) {
-  command.add_flag("--json", json,
-                   "print one JSON object on standard output and nothing else there");
+  command.add_flag("--json", json, "print only one JSON object on standard output");
 }
 
 void add_reduction_option(Command command, std::string& reduction) {
@@ -93,7 +93,7 @@ void add_reduction_option(Command command, std::string& reduction) {
 void add_settings(Command command, RunOptions& options) {
   command
       .add_option("--set", options.overrides,
-                  "set one key of the config, over the file: --set train.seq=64")
+                  "set one key of the config, overriding the file: --set train.seq=64")
       .type_name("KEY=VALUE")
       .take_all();
   add_short_form(command, options, "--mesh", "mesh", "ranks by axis: dp=2,fsdp=2,cp=1,tp=2");

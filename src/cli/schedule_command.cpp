@@ -27,9 +27,9 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "F forward, B whole backward, I input gradient, W weight gradient, with the microbatch; lower\n"
-    "case on a rank's odd chunks. Costs are those of all chunks of a rank together; messages take\n"
-    "no time. span is the time from step to step when no barrier stands between them; idle =\n"
+    "F forward, B full backward, I input gradient, W weight gradient, with the microbatch;\n"
+    "lower case on a rank's odd chunks. Costs are sums over all chunks of a rank; messages take\n"
+    "no time. span is the time from one step to the next without a barrier between them; idle =\n"
     "span - useful; bubble of total = idle / span, bubble of ideal = idle / useful. Activations\n"
     "are counted in microbatches through one rank's blocks.\n"
     "Examples:\n"
@@ -59,8 +59,8 @@ int chunks_for(const ScheduleKind& kind, const ScheduleCommand& command) {
 
 Schedule read_custom(const ScheduleCommand& command) {
   if (command.actions_path.empty())
-    throw user_error("--kind custom reads a schedule from a file, and none is given")
-        .help("use --actions FILE.csv; --csv FILE writes one to begin with");
+    throw user_error("--kind custom reads a schedule from a file, but none is given")
+        .help("use --actions FILE.csv; --csv FILE writes one to start from");
   return read_schedule_csv(command.actions_path);
 }
 
@@ -74,7 +74,7 @@ StageCosts costs_of(const ScheduleCommand& command) {
   if (!valid || !(sum > 0))
     throw user_error("--costs is {}", fmt::join(command.costs, ","))
         .help(
-            "give three numbers, none below 0: forward, input gradient, weight gradient, as in "
+            "give three numbers of at least 0: forward, input gradient, weight gradient, as in "
             "1,1,1");
   return {command.costs[0], command.costs[1], command.costs[2]};
 }
@@ -142,13 +142,10 @@ void print_drawing(const TimedSchedule& timed, bool colour, int columns) {
              schedule.chunks, schedule.chunks == 1 ? "" : "s", schedule.microbatches,
              schedule.microbatches == 1 ? "" : "es",
              draw_as_text(timed, {.columns = columns, .colour = colour}));
-  fmt::print(
-      "  bubble {:.1f} % of total, {:.1f} % of ideal: of {:.6g} from step to step, {:.6g} "
-      "idle\n",
-      100 * timing.bubble_of_total, 100 * timing.bubble_of_ideal, timing.ranks[0].span,
-      timing.ranks[0].idle);
+  fmt::print("  idle {:.6g} of {:.6g} time units (bubble {:.1f} %)\n", timing.ranks[0].idle,
+             timing.ranks[0].span, 100 * timing.bubble_of_total);
   if (timing.makespan > timing.ranks[0].span)
-    fmt::print("  with a barrier after each step: {:.6g} from step to step\n", timing.makespan);
+    fmt::print("  with a barrier after each step: {:.6g} time units per step\n", timing.makespan);
   fmt::print("  peak activations by rank: {}\n\n", peaks_text(timing));
 }
 
@@ -176,7 +173,7 @@ void write_files(const ScheduleCommand& command, const std::vector<TimedSchedule
 
 void run(const ScheduleCommand& command) {
   if (!command.csv_path.empty() && command.kinds.size() > 1)
-    throw user_error("--csv writes one schedule, and --kind names {}", command.kinds.size())
+    throw user_error("--csv writes one schedule, but --kind names {}", command.kinds.size())
         .help("use one kind");
   const std::vector<TimedSchedule> all = make_all(command);
   write_files(command, all);
@@ -210,7 +207,8 @@ void add_schedule_command(Command app) {
                   "one or several of " + kinds_text() + ", custom; all: each of these but custom")
       .delimiter(',')
       .show_default();
-  schedule.add_option("--stages", command->stages, "ranks of the pipeline").show_default();
+  schedule.add_option("--stages", command->stages, "number of ranks in the pipeline")
+      .show_default();
   schedule.add_option(
       "--chunks", command->chunks,
       "stages per rank, where the schedule leaves a choice; 2 unless given");

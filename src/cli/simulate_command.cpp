@@ -23,18 +23,17 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "The programs are those that `train` would run; the clock is a model of the cluster. Without "
-    "a\n"
-    "config file the precision is bf16 on clusters of GPUs.\n"
-    "exposed communication: ranks stand still while bytes move. bubble: they stand still because\n"
-    "others are not as far. Both are means over ranks; peak bytes are of the fullest one.\n"
+    "Simulates the programs that `train` would run, with a cost model of the cluster. Without a\n"
+    "config file the precision is bf16 on clusters of GPUs. exposed communication: ranks wait\n"
+    "while bytes move. bubble: ranks wait for other ranks. Both are means over ranks; peak\n"
+    "bytes are those of the fullest rank.\n"
     "Examples:\n"
     "  tessera simulate --model gpt2-124m --batch 4 --seq 256\n"
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --precision fp8 --mesh fsdp=8 \\\n"
     "    --batch 8 --seq 8192 --trace step.json\n"
     "  tessera simulate --cluster my-cluster.toml --model llama3-70b --mesh dp=8,tp=8 --batch 8\n"
     "  tessera simulate --cluster laptop --mesh pp=2,dp=2 --microbatches 4 --out out/simulated\n"
-    "  tessera simulate --unit-cost 1,1,1 --microbatches 4        what a schedule alone costs";
+    "  tessera simulate --unit-cost 1,1,1 --microbatches 4        the cost of a schedule alone";
 
 struct SimulateCommand {
   RunOptions run;
@@ -130,9 +129,10 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
              config.train.batch, config.train.seq, config.train.precision, facts.mesh, ranks,
              ranks == 1 ? "" : "s", cluster.name);
   if (!command.unit_cost.empty())
-    fmt::print("unit cost {}: seconds below are units, nothing else costs\n", command.unit_cost);
+    fmt::print("unit cost {}: seconds below are time units; everything else is free\n",
+               command.unit_cost);
   else if (!cluster.calibrated)
-    fmt::print("cluster {} was never calibrated: figures of it are published or assumed\n",
+    fmt::print("cluster {} was never calibrated: its figures are published or assumed\n",
                cluster.name);
   fmt::print("step_seconds                   {:.6g}\n", simulation.step_seconds);
   const OtherUtilisation other = other_utilisation(facts, simulation);
@@ -192,17 +192,16 @@ void run(SimulateCommand& command) {
 void add_simulate_command(Command app) {
   auto command = std::make_shared<SimulateCommand>();
   const Command simulate =
-      app.add_subcommand("simulate", "how long a training step would take on a cluster");
+      app.add_subcommand("simulate", "predict how long a training step takes on a cluster");
   simulate.footer(kFooter);
   add_run_options(simulate, command->run);
   add_step_forms(simulate, command->run);
   add_cluster_option(simulate, command->cluster);
-  const Option unit_cost =
-      simulate
-          .add_option("--unit-cost", command->unit_cost,
-                      "seconds of a microbatch's forward, input gradient and weight gradient on a "
-                      "rank; all else is free")
-          .type_name("F,B,W");
+  const Option unit_cost = simulate
+                               .add_option("--unit-cost", command->unit_cost,
+                                           "seconds of a microbatch's forward, input gradient and "
+                                           "weight gradient on a rank; everything else is free")
+                               .type_name("F,B,W");
   simulate.add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
       .type_name("FILE");
   simulate

@@ -24,8 +24,8 @@ namespace tessera {
 namespace {
 
 constexpr const char* kAdvice =
-    "check that its disk is mounted; nothing was deleted, and --resume goes on from the newest "
-    "checkpoint";
+    "check that its disk is mounted; nothing was deleted, and --resume continues from the "
+    "newest checkpoint";
 
 // A supervisor blocks the signals that ask it to end, and looks for them while it waits.
 void end_if_asked() {

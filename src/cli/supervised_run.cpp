@@ -61,8 +61,8 @@ void recommend_cadence(const Config& config, const SupervisorResult& result) {
                           .seconds_between_failures = result.seconds / result.failures};
     const Cadence best = best_cadence(costs);
     say(stderr,
-        "supervisor: {} failure{} in {:.0f} s, {:.3g} s of standing still for a checkpoint: "
-        "--save-every {} loses least, about {:.1f} %\n",
+        "supervisor: {} failure{} in {:.0f} s, a checkpoint stalls training for {:.3g} s: "
+        "--save-every {} loses the least time, about {:.1f} %\n",
         result.failures, result.failures == 1 ? "" : "s", result.seconds, costs.stall_seconds,
         best.steps, 100 * best.lost_share);
   } catch (const UserError&) {
@@ -92,10 +92,10 @@ void use_mesh(const Mesh& mesh, std::vector<std::string>& words) {
 
 void say_fewer_ranks(const Config& config, const Mesh& before, const Mesh& now) {
   const bool shards_no_more = !usual_shard_axes(before).empty() && usual_shard_axes(now).empty();
-  say(stderr, "supervisor: on with {} ranks instead of {}: mesh {}{}\n", now.num_ranks(),
+  say(stderr, "supervisor: continuing with {} ranks instead of {}: mesh {}{}\n", now.num_ranks(),
       before.num_ranks(), to_string(now),
       shards_no_more && zero_of_config(config) > 0
-          ? ", plan.zero = 0: there is nothing left to shard states over"
+          ? ", plan.zero = 0: there is no axis left to shard states over"
           : "");
 }
 
@@ -104,24 +104,24 @@ void say_fewer_ranks(const Config& config, const Mesh& before, const Mesh& now) 
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 void add_restart_options(Command command, RestartOptions& options, const std::string& when) {
-  command.add_option("--restarts", options.restarts, when + "at most N restarts")
+  command.add_option("--restarts", options.restarts, when + "maximum number of restarts")
       .type_name("N")
       .range(0, 1000000);
   command
       .add_option("--patience", options.patience_seconds,
-                  when + "give up after this long without a new checkpoint, and 3 failures")
+                  when + "give up after 3 failures and this long without a new checkpoint")
       .type_name("SECONDS")
       .range(0, 1000000);
   command
       .add_option("--least-ranks", options.least_ranks,
-                  when + "instead of giving up, go on with fewer ranks, but not below N")
+                  when + "instead of giving up, continue with fewer ranks, at least N")
       .type_name("N")
       .range(0, 1000000);
 }
 
 void supervise_run(const SupervisedRun& run) {
   if (run.config.checkpoint.every == 0)
-    throw user_error("a failed run is started again from its checkpoints, but none are saved")
+    throw user_error("a failed run restarts from its checkpoints, but none are saved")
         .help("add --save-every N");
   const bool resumes = std::find(run.words.begin(), run.words.end(), "--resume") != run.words.end();
   SupervisedFolder folder(run.config.run.out, resumes, run.options.patience_seconds);

@@ -14,10 +14,9 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Text files are one document each, .jsonl files one a line, under \"text\". Behind each "
-    "document\n"
-    "stands the token that ends it. Started again with the same files, it goes on where it was "
-    "stopped.\n"
+    "A text file is one document, a .jsonl file one document per line, under \"text\". Each\n"
+    "document is followed by the token that ends documents. Restarted with the same files, it\n"
+    "continues where it was stopped.\n"
     "The shards are the same for any number of threads.\n"
     "Examples:\n"
     "  tessera tokenize books --tokenizer tokenizer.json --out tokens\n"
@@ -56,7 +55,7 @@ void run(TokenizeCommand& command) {
   }
   fmt::print("{} tokens of {} bytes in {} shard{} in {}", result.tokens, result.bytes,
              result.shards, result.shards == 1 ? "" : "s", command.out);
-  if (result.kept_shards > 0) fmt::print(", {} of them there already", result.kept_shards);
+  if (result.kept_shards > 0) fmt::print(", {} of them already there", result.kept_shards);
   fmt::print(
       "\ntrain on them: --set data.path='{}/*.bin' --set data.document_end={} --set "
       "model.vocabulary={}\n",
@@ -67,19 +66,20 @@ void run(TokenizeCommand& command) {
 
 void add_tokenize_command(Command app) {
   auto command = std::make_shared<TokenizeCommand>();
-  const Command tokenize = app.add_subcommand("tokenize", "text to token shards for training");
+  const Command tokenize =
+      app.add_subcommand("tokenize", "convert text to token shards for training");
   tokenize.footer(kFooter);
   tokenize.add_option("paths", command->options.paths, "text files, .jsonl files, folders")
       .required();
   tokenize.add_option("--tokenizer", command->tokenizer, "a tokenizer.json, or a folder with one");
   tokenize.add_option("--out", command->out, "folder for the shards");
   tokenize.add_option("--end", command->options.document_end,
-                      "the added token that ends documents; else the tokenizer's own");
+                      "the added token that ends documents; default: the tokenizer's own");
   tokenize.add_flag("--around", command->options.around,
-                    "also the special tokens that the tokenizer puts around a text");
+                    "also write the special tokens that the tokenizer puts around a text");
   tokenize.add_option("--shard-mb", command->shard_megabytes, "megabytes of text per shard")
       .range(int64_t{1}, int64_t{4000});
-  tokenize.add_option("--threads", command->options.threads, "threads; 0: as many as cores")
+  tokenize.add_option("--threads", command->options.threads, "threads; 0: all cores")
       .range(0, 1024);
   add_json_flag(tokenize, command->json);
   tokenize.on_run([command] { run(*command); });

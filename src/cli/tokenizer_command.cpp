@@ -57,7 +57,7 @@ void show(const TokenizerCommand& command) {
   }
   fmt::print("vocabulary    {}\n", tokenizer.vocabulary_size());
   fmt::print("merges        {}{}\n", spec.merges.size(),
-             spec.ignore_merges ? ", not needed for a word that is a token" : "");
+             spec.ignore_merges ? ", skipped for a word that is itself a token" : "");
   fmt::print("normal form   {}\n", spec.composes ? "NFC" : "as given");
   for (const std::string& rule : rules) fmt::print("split by      {}\n", rule);
   fmt::print("document end  {}\n",
@@ -91,10 +91,10 @@ void decode(const TokenizerCommand& command) {
     int32_t id = -1;
     const auto [behind, error] = std::from_chars(at, end, id);
     if (error != std::errc{} || id < 0 || id >= tokenizer.vocabulary_size())
-      throw user_error("number {} is no token from 0 to {}", ids.size() + 1,
+      throw user_error("number {} is not a token from 0 to {}", ids.size() + 1,
                        tokenizer.vocabulary_size() - 1)
           .at(command.file == "-" ? "standard input" : command.file)
-          .help("give token numbers with spaces between, as tokenizer encode prints them");
+          .help("give token numbers separated by spaces, as tokenizer encode prints them");
     ids.push_back(id);
     at = behind;
   }
@@ -120,16 +120,17 @@ Command add(Command parent, const char* name, const char* what,
 
 void add_tokenizer_command(Command app) {
   auto command = std::make_shared<TokenizerCommand>();
-  const Command tokenizer = app.add_subcommand("tokenizer", "text to tokens and back");
+  const Command tokenizer =
+      app.add_subcommand("tokenizer", "convert text to tokens and back, or train a tokenizer");
   tokenizer.footer(kFooter);
   tokenizer.require_subcommand();
   add_tokenizer_train(tokenizer);
-  const Command shown = add(tokenizer, "show", "what a tokenizer holds", show, command);
+  const Command shown = add(tokenizer, "show", "show the parts of a tokenizer", show, command);
   add_json_flag(shown, command->json);
   const Command encoded = add(tokenizer, "encode", "text to token numbers", encode, command);
   encoded.add_option("file", command->file, "text; -: standard input");
   encoded.add_flag("--around", command->around,
-                   "also the special tokens that the tokenizer puts around a text");
+                   "also print the special tokens that the tokenizer puts around a text");
   add_json_flag(encoded, command->json);
   const Command decoded = add(tokenizer, "decode", "token numbers to text", decode, command);
   decoded.add_option("file", command->file, "token numbers; -: standard input");

@@ -16,11 +16,9 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Text files are one document each, .jsonl files one a line, under \"text\". The same text "
-    "gives the\n"
-    "same file, with any number of threads: the commonest pair of neighbours becomes a token, of "
-    "equally\n"
-    "common ones that with the smaller ids.\n"
+    "A text file is one document, a .jsonl file one document per line, under \"text\". The same\n"
+    "text gives the same file, with any number of threads: the most frequent pair of adjacent\n"
+    "tokens becomes a token; ties go to the pair with the smaller ids.\n"
     "Examples:\n"
     "  tessera tokenizer train books --vocab 32000 --out tokenizer.json\n"
     "  tessera tokenizer train a.txt b.jsonl --vocab 8192 --like gpt2 --special '<|endoftext|>'";
@@ -37,8 +35,9 @@ struct TrainTokenizer {
 TokenizerSpec spec_of(const TrainTokenizer& command) {
   for (const std::string& text : command.special)
     if (text.size() < 2)
-      throw user_error("the special token '{}' has {} bytes, want at least 2", text, text.size())
-          .help("use a text that no document holds, such as <|endoftext|>");
+      throw user_error("the special token '{}' has {} bytes, but needs at least 2", text,
+                       text.size())
+          .help("use a text that no document contains, such as <|endoftext|>");
   TokenizerSpec spec = untrained_spec(command.special);
   const std::map<std::string, const char*> rules{
       {"gpt2", kGpt2Rule}, {"llama3", kLlama3Rule}, {"qwen", kQwenRule}};
@@ -79,7 +78,7 @@ void run(const TrainTokenizer& command) {
   fmt::print("{}: {} tokens from {} different words in {} bytes\n", command.out, tokens,
              words.size(), corpus.bytes());
   if (static_cast<int64_t>(tokens) < command.vocabulary)
-    fmt::print("no pair of tokens is left that occurs twice: more text gives more tokens\n");
+    fmt::print("no pair of tokens occurs twice any more: more text gives more tokens\n");
 }
 
 }  // namespace
@@ -89,14 +88,14 @@ void add_tokenizer_train(Command tokenizer) {
   const Command app = tokenizer.add_subcommand("train", "learn a vocabulary from text");
   app.footer(kFooter);
   app.add_option("paths", command->paths, "text files, .jsonl files, folders").required();
-  app.add_option("--vocab", command->vocabulary, "tokens of the vocabulary")
+  app.add_option("--vocab", command->vocabulary, "size of the vocabulary")
       .required()
       .range(int64_t{1}, int64_t{1} << 20);
   app.add_option("--out", command->out, "file to write");
-  app.add_option("--like", command->like, "whose rule splits text into words")
+  app.add_option("--like", command->like, "the model family whose rule splits text into words")
       .one_of({"gpt2", "llama3", "qwen"});
   app.add_option("--special", command->special, "special tokens; the first ends documents");
-  app.add_option("--threads", command->threads, "threads; 0: as many as cores").range(0, 1024);
+  app.add_option("--threads", command->threads, "threads; 0: all cores").range(0, 1024);
   add_json_flag(app, command->json);
   app.on_run([command] { run(*command); });
 }

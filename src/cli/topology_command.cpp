@@ -14,9 +14,8 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Read from the kernel and, in builds with CUDA, from the GPU's driver. Keep the ranks of tp, "
-    "then "
-    "of\nother axes with much traffic, among GPUs that are near each other.\n"
+    "Read from the kernel and, in builds with CUDA, from the GPU's driver. Place the ranks of\n"
+    "tp, and of other axes with much traffic, on GPUs that are near each other.\n"
     "Examples:\n"
     "  tessera topology\n"
     "  tessera topology --json";
@@ -49,7 +48,7 @@ void print_links(const Topology& topology) {
 
 void print_topology(const Topology& topology) {
   print_nodes(topology);
-  if (topology.devices.empty()) fmt::print("no GPU and no network card on a bus is found\n");
+  if (topology.devices.empty()) fmt::print("no GPU and no network card found\n");
   for (const MachineDevice& device : topology.devices)
     fmt::print("{:<10} {} at {}{}{}\n", device.name,
                device.kind == DeviceKind::Gpu ? "GPU" : "network card", device.address,

@@ -29,13 +29,13 @@ constexpr const char* kFooter =
     "  tessera train                                   the tiny model on built-in stories, into "
     "out/\n"
     "  tessera train --model tiny --steps 300 --save-every 100 --out out/tiny\n"
-    "  tessera train --resume --out out/tiny           go on from the newest checkpoint\n"
+    "  tessera train --resume --out out/tiny           resume from the newest checkpoint\n"
     "  tessera train --set data.path=books/ --seq 256 --batch 8\n"
     "  tessera train my.toml --set train.learning_rate=1e-3\n"
     "  tessera train --mesh dp=2,tp=2                  four ranks as threads of this process\n"
     "  tessera train --mesh cp=2 --steps 3 --trace ring.json   and open it in ui.perfetto.dev\n"
     "  mpirun -np 4 tessera train --mesh dp=2,tp=2     four ranks as processes over MPI\n"
-    "  tessera train --save-every 100 --supervise      after a crash, on from the newest "
+    "  tessera train --save-every 100 --supervise      after a crash, resume from the newest "
     "checkpoint\n"
     "  tessera train --init-from out/tiny --set data.path=books/ --seq 512 --out "
     "out/more\n"
@@ -76,10 +76,10 @@ Json to_json(const TrainSummary& summary) {
 
 void print_no_step(const TrainSummary& summary) {
   if (!summary.stopped_by.empty())
-    fmt::print("stopped by {} at step {}, before the next one; there was nothing to save\n",
-               summary.stopped_by, summary.steps);
+    fmt::print("stopped by {} after step {}; there was nothing new to save\n", summary.stopped_by,
+               summary.steps);
   else
-    fmt::print("{} is at step {} already: nothing to do; --steps N trains on\n",
+    fmt::print("{} is already at step {}: nothing to do; --steps N continues to step N\n",
                summary.out.string(), summary.steps);
 }
 
@@ -89,7 +89,7 @@ void print_summary(const TrainSummary& summary) {
   if (summary.losses.size() >= kPlotted)
     fmt::print("\n{}\n", text_plot(summary.losses, summary.first_step + 1));
   if (const std::string samples = beside_each_other(summary.samples); !samples.empty())
-    fmt::print("what it wrote:\n\n{}\n", samples);
+    fmt::print("samples of its text:\n\n{}\n", samples);
   if (!summary.stopped_by.empty())
     fmt::print("stopped by {} after step {}{}\n", summary.stopped_by, summary.steps,
                summary.checkpoint ? "" : "; nothing was saved (saving is off: see --save-every)");
@@ -99,26 +99,27 @@ void print_summary(const TrainSummary& summary) {
   fmt::print("{:.2f}M parameters, {:.1f} s, {:.0f} tokens/s\n",
              static_cast<double>(summary.parameters) / 1e6, summary.seconds,
              summary.tokens_per_second);
-  fmt::print("MFU {:.1f} % of {:.1f} GFLOP/s ({})\n", 100 * summary.mfu,
-             summary.peak_flops_per_second / 1e9,
-             summary.peak_measured ? "the machine's peak, by a matmul" : "run.peak_gflops");
+  fmt::print(
+      "MFU {:.1f} % of {:.1f} GFLOP/s ({})\n", 100 * summary.mfu,
+      summary.peak_flops_per_second / 1e9,
+      summary.peak_measured ? "the machine's peak, measured with a matmul" : "run.peak_gflops");
   if (summary.raised_peak_flops_per_second > 0)
     fmt::print(
-        "a step was faster than that peak, which was measured too low: MFU is too high here, and "
-        "later runs take {:.1f} GFLOP/s\n",
+        "a step was faster than that peak, which was measured too low: this MFU is too high, and "
+        "later runs use {:.1f} GFLOP/s\n",
         summary.raised_peak_flops_per_second / 1e9);
   fmt::print("memory: {} planned, {} resident at most\n", short_bytes(summary.planned_bytes),
              short_bytes(summary.resident_bytes));
   if (summary.saves > 0)
     fmt::print(
-        "{} checkpoint{} of {}{}: steps stood still {:.3f} s for each, written behind them in "
-        "{:.3f} s\n",
+        "{} checkpoint{} of {}{}: each stalls training for {:.3f} s and is written in the "
+        "background in {:.3f} s\n",
         summary.saves, summary.saves == 1 ? "" : "s", short_bytes(summary.save_bytes),
         summary.failed_saves > 0 ? fmt::format(", {} of them FAILED", summary.failed_saves) : "",
         summary.save_stall_seconds, summary.save_written_seconds);
   fmt::print("outputs: {0}/metrics.jsonl, {0}/config.toml{1}\n", summary.out.string(),
              summary.checkpoint ? ", " + summary.checkpoint->string() : "");
-  fmt::print("what the time went to, and what to try: tessera report {}\n", summary.out.string());
+  fmt::print("where the time went, and what to try: tessera report {}\n", summary.out.string());
   if (!summary.trace.empty())
     fmt::print("trace: {} (open it in https://ui.perfetto.dev)\n", summary.trace);
 }
@@ -164,7 +165,7 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
     print_summary(summary);
   if (!summary.save_error.empty())
     throw user_error("the last checkpoint was not saved: {}", summary.save_error)
-        .help("make room and go on with --resume from the one before");
+        .help("free some space and resume from the previous one with --resume");
 }
 
 // The ranks of the mesh as processes of this machine, so that one can die alone.
@@ -173,7 +174,8 @@ void train_as_processes(const TrainOptions& options, const Beginning& beginning)
   const int ranks = Mesh(config.mesh).num_ranks();
   if (ranks == 1) return train(options, beginning, nullptr);
   if (config.run.device != "cpu")
-    throw user_error("--processes is for ranks on the CPU, not on {}", config.run.device)
+    throw user_error("--processes is only for ranks on the CPU, but run.device is {}",
+                     config.run.device)
         .help("leave it out");
   // Address space: pages are taken as they are used.
   LocalHub hub({.ranks = ranks,
@@ -206,7 +208,7 @@ std::vector<std::string> own_words() {
 // This command again, as a child: first as it was given, then from where its checkpoints are.
 void supervise_training(const TrainOptions& options) {
   if (launched_by_mpi())
-    throw user_error("--supervise is for ranks of this machine, not for those of mpirun")
+    throw user_error("--supervise is only for ranks on this machine, not for those of mpirun")
         .help("tessera launch train ... starts and supervises mpirun");
   SupervisedRun run{.config = options.run.load(),
                     .words = own_words(),
@@ -226,7 +228,7 @@ void run(const TrainOptions& options) {
   check_accepted_names(options.accepted_changes);
   if (!options.run_id.empty() && !is_run_id(options.run_id))
     throw user_error("--run-id {} is not 16 hexadecimal digits", options.run_id)
-        .help("leave it out: a run draws its id");
+        .help("leave it out: a run draws a random id");
   if (options.supervise) return supervise_training(options);
   // From the first moment, when there is nothing to save, to the last, when a rank that is told to
   // end has a story to leave.

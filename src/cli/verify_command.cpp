@@ -24,7 +24,7 @@ constexpr const char* kFooter =
     "  tessera verify --mesh dp=4 --show-ranks                   losses differ, parameters agree\n"
     "  tessera verify --mesh cp=2 --precision fp32 --json\n"
     "Computed in fp64, unless --precision asks for fp32 or bf16.\n"
-    "Exit code 1 when anything is off by more than rounding allows.";
+    "Exit code 1 if anything differs by more than rounding allows.";
 
 struct VerifyCommand {
   RunOptions run;
@@ -38,9 +38,9 @@ DType precision_to_prove(const VerifyCommand& command, const Config& config) {
   if (!command.run.names("train.precision")) return DType::Fp64;
   for (const DType precision : {DType::Fp64, DType::Fp32, DType::Bf16})
     if (config.train.precision == name(precision)) return precision;
-  throw user_error("a plan is proved in fp64, fp32 or bf16, not in {}", config.train.precision)
+  throw user_error("a plan is verified in fp64, fp32 or bf16, not in {}", config.train.precision)
       .at("--precision " + config.train.precision)
-      .help("leave it out: fp64 proves the plan for every precision");
+      .help("leave it out: fp64 verifies the plan for every precision");
 }
 
 void tell_precision(const VerifyCommand& command, const Config& config) {
@@ -48,7 +48,8 @@ void tell_precision(const VerifyCommand& command, const Config& config) {
       config.train.precision == "fp64")
     return;
   fmt::print(stderr,
-             "note: verified in fp64, whatever train.precision = {} in {}; --precision rules\n",
+             "note: verified in fp64, although train.precision = {} in {}; only --precision "
+             "changes that\n",
              config.train.precision, *command.run.file);
 }
 
@@ -149,16 +150,17 @@ void run(const VerifyCommand& command) {
 void add_verify_command(Command app) {
   auto command = std::make_shared<VerifyCommand>();
   const Command verify =
-      app.add_subcommand("verify", "prove that a plan computes what one rank would");
+      app.add_subcommand("verify", "check that a plan computes the same as one rank");
   verify.footer(kFooter);
   add_run_options(verify, command->run);
   add_step_forms(verify, command->run);
   add_short_form(verify, command->run, "--device", "run.device", "where to run, as for train");
   verify.add_option("--steps", command->steps, "steps to run").range(1, 1000);
-  verify.add_flag("--shrink", command->shrink,
-                  "a small model of the same family that the plan fits alike");
+  verify.add_flag(
+      "--shrink", command->shrink,
+      "use a small model of the same family, to which the plan applies in the same way");
   verify.add_flag("--show-ranks", command->show_ranks,
-                  "each rank's own loss and the digest of its parameters");
+                  "show each rank's own loss and the digest of its parameters");
   verify.on_run([command] { run(*command); });
 }
 

@@ -51,7 +51,7 @@ class Check:
         folders.write_folder(name, self.folder / name)
         self.close(self.loss(name, name), expected, f"{name}: loss of the folder")
         told = self.tessera("import", name, "--out", f"{name}-run")
-        self.claim(("float16 became fp32" in told) == (folders.MODELS[name][1] == "F16"), f"{name}: import says {told}")
+        self.claim(("float16 was converted to fp32" in told) == (folders.MODELS[name][1] == "F16"), f"{name}: import says {told}")
         shown = json.loads(self.tessera("checkpoint", "show", f"{name}-run", "--json"))
         self.claim(shown["model"] == "custom" and name.startswith(shown["family"]), f"{name}: shown as {shown['model']}")
         self.close(self.loss(f"{name}-run", name), expected, f"{name}: loss of the import")
