@@ -35,28 +35,27 @@ DocumentTable settings_table(const Comparison& comparison) {
 }
 
 DocumentTable figures_table(const Comparison& comparison) {
-  DocumentTable table{.heading = "Figures", .columns = {"", "A", "B", "B against A"}, .rows = {}};
+  DocumentTable table{
+      .heading = "Figures", .columns = {"", "A", "B", "B compared with A"}, .rows = {}};
   for (const FigureDifference& figure : comparison.figures)
     table.rows.push_back({figure.name, value_text(figure, figure.a), value_text(figure, figure.b),
                           change_text(figure)});
   return table;
 }
 
+std::string signed_seconds(double seconds) {
+  return (seconds < 0 ? "-" : "+") + seconds_text(std::abs(seconds));
+}
+
 DocumentTable parts_table(const Comparison& comparison) {
-  DocumentTable table{.heading = "What explains the difference in time",
-                      .columns = {"part of a step", "A", "B", "B - A", "explains"},
+  DocumentTable table{.heading = "Where the difference in time comes from",
+                      .columns = {"part of a step", "A", "B", "B - A"},
                       .rows = {}};
   for (const PartDifference& part : comparison.parts)
     table.rows.push_back(
-        {part.part, seconds_text(part.a), seconds_text(part.b),
-         fmt::format("{}{}", part.b < part.a ? "-" : "+", seconds_text(std::abs(part.b - part.a))),
-         part.explains ? percent_text(part.explains) : ""});
-  if (comparison.parts.empty())
-    table.note = "The parts of a step were not recorded in both.";
-  else
-    table.note =
-        "Shares are of what made the step longer, or shorter; a part that went the other way has "
-        "none. What lies between steps comes on top of the step.";
+        {part.part, seconds_text(part.a), seconds_text(part.b), signed_seconds(part.b - part.a)});
+  table.note = comparison.parts.empty() ? "The parts of a step were not recorded in both."
+                                        : "The time between steps is not part of the step.";
   return table;
 }
 
@@ -68,27 +67,31 @@ DocumentTable loss_table(const Comparison& comparison) {
   }
   const LossDifference& loss = *comparison.loss;
   table.rows = {
-      {"steps that both have", fmt::format("{}", loss.steps)},
+      {"steps that both runs have", fmt::format("{}", loss.steps)},
       {fmt::format("B - A at step {}", loss.last_step), fmt::format("{:+.3g}", loss.last)},
       {"mean of B - A", fmt::format("{:+.3g}", loss.mean)},
       {fmt::format("largest, at step {}", loss.largest_step), fmt::format("{:.3g}", loss.largest)}};
   return table;
 }
 
-// One sentence: how much longer, and mostly why.
+// One sentence: how much longer, and which parts of the step changed most.
 std::string verdict_of(const Comparison& comparison) {
   const auto &a = comparison.a.figures.split, &b = comparison.b.figures.split;
   if (!a || !b || a->step() <= 0 || b->step() <= 0)
     return "The time of a step cannot be compared part by part: it was not recorded in both.";
-  const auto most = std::max_element(comparison.parts.begin(), comparison.parts.end(),
-                                     [](const PartDifference& x, const PartDifference& y) {
-                                       return x.explains.value_or(0) < y.explains.value_or(0);
-                                     });
-  if (!most->explains) return "A step of B takes as long as one of A.";
-  return fmt::format(
-      "A step of B takes {:.3g} times the time of one of A; of what made it {}, {} explains {}.",
-      b->step() / a->step(), b->step() > a->step() ? "longer" : "shorter", most->part,
-      percent_text(most->explains));
+  if (std::none_of(comparison.parts.begin(), comparison.parts.end(),
+                   [](const PartDifference& part) { return part.explains.has_value(); }))
+    return "A step of B takes as long as one of A.";
+  const double difference = b->step() - a->step();
+  std::string changes;
+  constexpr double kSmall = 0.05;  // of the difference: smaller changes are only in the table
+  for (auto part = comparison.parts.begin(); part + 1 != comparison.parts.end(); ++part)
+    if (std::abs(part->b - part->a) > kSmall * std::abs(difference))
+      changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", part->part,
+                             signed_seconds(part->b - part->a));
+  return fmt::format("A step of B takes {} {} than one of A ({:.3g} times as long): {}.",
+                     seconds_text(std::abs(difference)), difference > 0 ? "longer" : "less",
+                     b->step() / a->step(), changes);
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }

@@ -50,12 +50,12 @@ constexpr const char* kNoSplit = "the parts of the step were not recorded";
 Finding noted(Finding finding, const RunRecord& record, double share) {
   finding.verdict = Verdict::Note;
   finding.answer = fmt::format(
-      "{} ranks take turns on {} cores: the {} of the time that a rank waited here is mostly for a "
-      "core",
+      "{} ranks take turns on {} cores: the {} of the time that a rank waited here was mostly for "
+      "a core",
       record.facts->ranks, record.facts->device_count, percent(share));
-  finding.advice =
-      fmt::format("at most {} ranks on this machine, or `tessera simulate` with a core per rank",
-                  record.facts->device_count);
+  finding.advice = fmt::format(
+      "use at most {} ranks on this machine, or `tessera simulate` with a core per rank",
+      record.facts->device_count);
   return finding;
 }
 
@@ -71,40 +71,40 @@ std::string exposed_advice(const RunRecord& record) {
   if (record.config && zero_of_config(*record.config) == 3)
     add("plan.zero = 2 if memory allows, or fsdp inside a node with dp between nodes");
   if (ranks.data_ranks() > 1)
-    add("a larger batch per rank, so that gradients travel less often for the same tokens");
+    add("a larger batch per rank, so that gradients are sent less often for the same tokens");
   if (ranks[AxisKind::Cp] > 1) add("plan.context = ulysses, or a smaller cp");
   if (record.facts && record.facts->device_unit == "cores")
-    add("fewer ranks with more threads each: between threads nothing hides the copying");
+    add("fewer ranks with more threads each: copies between threads do not overlap with compute");
   return advice.empty() ? "fewer ranks" : advice;
 }
 
 Finding exposed_communication(const RunRecord& record, const RunFigures& figures) {
-  Finding finding{.rule = "exposed_communication", .question = "Was communication exposed?"};
+  Finding finding{.rule = "exposed_communication", .title = "Exposed communication"};
   if (!figures.split) return unknown(finding, kNoSplit);
   const double share = *figures.share(figures.split->exposed_communication);
   if (ranks_share_cores(record) && share > kMuchExposed) return noted(finding, record, share);
-  return judged(finding, share > kMuchExposed,
-                fmt::format("{} of the time ranks stood still while bytes moved (much: above {})",
-                            percent(share), percent(kMuchExposed)),
-                exposed_advice(record));
+  return judged(
+      finding, share > kMuchExposed,
+      fmt::format("{} of the time (a problem above {})", percent(share), percent(kMuchExposed)),
+      exposed_advice(record));
 }
 
 Finding bubble(const RunRecord& record, const RunFigures& figures) {
-  Finding finding{.rule = "bubble", .question = "Were there too few microbatches?"};
+  Finding finding{.rule = "bubble", .title = "Pipeline bubble"};
   if (!figures.split) return unknown(finding, kNoSplit);
   const double share = *figures.share(figures.split->bubble);
   if (ranks_share_cores(record) && share > kMuchBubble) return noted(finding, record, share);
   if (!record.facts || record.facts->stages == 1)
     return judged(finding, share > kMuchBubble,
-                  fmt::format("there is no pipeline; ranks waited for the last one for {} of the "
-                              "time (much: above {})",
+                  fmt::format("there is no pipeline; ranks waited for the slowest one for {} of "
+                              "the time (a problem above {})",
                               percent(share), percent(kMuchBubble)),
-                  "ranks have unequal work: compare them in a trace (--trace)");
+                  "give ranks equal work: compare them in a trace (--trace)");
   const double own = record.facts->schedule_bubble;
   const double of_program = figures.split->bubble / figures.split->program();
   const std::string answer = fmt::format(
-      "ranks waited for another stage for {} of the time (much: above {}); that is {} of what the "
-      "program took, and the schedule alone would make it {}",
+      "{} of the time (a problem above {}), {} of the program's time; this schedule's minimum is "
+      "{}",
       percent(share), percent(kMuchBubble), percent(of_program), percent(own));
   std::string advice;
   const auto add = [&](const char* text) {
@@ -117,41 +117,40 @@ Finding bubble(const RunRecord& record, const RunFigures& figures) {
                 "plan.chunks, or zb_h1"
               : "more microbatches (train.microbatches) or chunks (plan.chunks)");
   if (of_program > kBubbleOverSchedule * own)
-    add("stages of unequal cost, or slow messages between them: set plan.stages by hand, or look "
-        "at a trace (--trace)");
+    add("stages may have unequal cost, or messages between them may be slow: set plan.stages, or "
+        "look at a trace (--trace)");
   return judged(finding, share > kMuchBubble, answer,
                 advice.empty() ? "more microbatches, or fewer stages" : advice);
 }
 
 Finding matmul_size(const RunRecord& record, const RunFigures&) {
-  Finding finding{.rule = "matmul_size",
-                  .question = "Were microbatches too small for the kernels?"};
+  Finding finding{.rule = "matmul_size", .title = "Matmul sizes"};
   if (!record.facts || record.facts->matmul_side == 0)
     return unknown(finding, "sizes of matmuls were not recorded");
   const bool cores = record.facts->device_unit == "cores";
   const int64_t least = cores ? kSmallMatmulCores : kSmallMatmulDevices;
   return judged(finding, record.facts->matmul_side < least,
-                fmt::format("half of all matmul flops lie in products whose smallest side is at "
-                            "most {} (small: below {} on {})",
+                fmt::format("half of all matmul flops are in matmuls whose smallest dimension is "
+                            "at most {} (a problem below {} on {})",
                             record.facts->matmul_side, least, cores ? "cores" : "such devices"),
                 "fewer microbatches or a larger batch, a smaller tp, a wider model");
 }
 
 Finding input(const RunRecord& record, const RunFigures& figures) {
-  Finding finding{.rule = "input", .question = "Did the input stall?"};
+  Finding finding{.rule = "input", .title = "Input"};
   if (!figures.split || !figures.data_recorded)
     return unknown(finding, record.simulated() ? "a simulation reads no data"
                                                : "waiting for data was not recorded");
   const double share = *figures.share(figures.split->data);
   return judged(finding, share > kMuchData,
-                fmt::format("{} of the time was spent waiting for data (much: above {})",
+                fmt::format("{} of the time was spent waiting for data (a problem above {})",
                             percent(share), percent(kMuchData)),
                 "data on a faster disk, token shards instead of text (data.source = tokens), or a "
                 "core left free for the loader (train.threads)");
 }
 
 Finding checkpoints(const RunRecord& record, const RunFigures& figures) {
-  Finding finding{.rule = "checkpoints", .question = "Did checkpoints cost too much?"};
+  Finding finding{.rule = "checkpoints", .title = "Checkpoints"};
   if (record.simulated()) return unknown(finding, "a simulation saves nothing");
   if (record.events.empty()) return unknown(finding, "the time of checkpoints was not recorded");
   if (figures.checkpoints.times == 0) return judged(finding, false, "none were saved", "");
@@ -160,49 +159,49 @@ Finding checkpoints(const RunRecord& record, const RunFigures& figures) {
   const double one = figures.checkpoints.seconds / figures.checkpoints.times;
   const double step = figures.step_seconds.value_or(0);
   const double enough = step > 0 ? std::ceil(one / step / kMuchCheckpoints) : 0;
-  return judged(
-      finding, *share > kMuchCheckpoints,
-      fmt::format("{} checkpoints of {} took {:.3g} s each, {} of the time (much: above {})",
-                  figures.checkpoints.times, short_bytes(figures.checkpoints.bytes), one,
-                  percent(*share), percent(kMuchCheckpoints)),
-      fmt::format("save less often: with --save-every {:.0f} they cost about {}", enough,
-                  percent(kMuchCheckpoints)));
+  return judged(finding, *share > kMuchCheckpoints,
+                fmt::format("{} checkpoints of {} stalled training for {:.3g} s each, {} of the "
+                            "time (a problem above {})",
+                            figures.checkpoints.times, short_bytes(figures.checkpoints.bytes), one,
+                            percent(*share), percent(kMuchCheckpoints)),
+                fmt::format("save less often: with --save-every {:.0f} they cost about {}", enough,
+                            percent(kMuchCheckpoints)));
 }
 
 std::string largest_loss(const RunRecord& record, const RunFigures& figures) {
   if (!figures.split) return "record the parts of the step";
   if (ranks_share_cores(record))
-    return "fewer ranks than cores: then the parts of the step show what it lost";
+    return "at most as many ranks as cores: then the parts of the step show where the time goes";
   const TimeSplit& split = *figures.split;
   const std::pair<double, const char*> parts[] = {
       {split.exposed_communication, "exposed communication"},
       {split.bubble, "the bubble"},
       {split.data, "the input"},
-      {split.other(), "what is outside of the step's program"}};
+      {split.other(), "the time outside the step's program"}};
   const auto most = std::max_element(std::begin(parts), std::end(parts));
   const double share = *figures.share(most->first);
   if (share > 0.1)
-    return fmt::format("first of all {}: {} of the time", most->second, percent(share));
-  return "kernels themselves are slow: larger matmuls (a larger batch, fewer microbatches, a "
+    return fmt::format("start with {}: {} of the time", most->second, percent(share));
+  return "the kernels are slow: larger matmuls (a larger batch, fewer microbatches, a "
          "smaller tp), bf16 where the device has it, fewer ranks than cores; `tessera bench step "
          "--profile` shows which";
 }
 
 Finding mfu(const RunRecord& record, const RunFigures& figures) {
-  Finding finding{.rule = "mfu", .question = "Is MFU under 30 %?"};
+  Finding finding{.rule = "mfu", .title = "MFU"};
   if (!figures.mfu || *figures.mfu == 0) return unknown(finding, "MFU was not recorded");
   const std::string peak = record.peak_flops_per_second
                                ? fmt::format(" of {}{}", flops_text(record.peak_flops_per_second),
-                                             record.peak_measured ? ", measured by a matmul" : "")
+                                             record.peak_measured ? ", measured with a matmul" : "")
                                : "";
-  return judged(finding, *figures.mfu < kLittleMfu,
-                fmt::format("MFU is {}{} (little: below {})", percent(*figures.mfu), peak,
-                            percent(kLittleMfu)),
-                largest_loss(record, figures));
+  return judged(
+      finding, *figures.mfu < kLittleMfu,
+      fmt::format("{}{} (a problem below {})", percent(*figures.mfu), peak, percent(kLittleMfu)),
+      largest_loss(record, figures));
 }
 
 Finding memory(const RunRecord& record, const RunFigures& figures) {
-  Finding finding{.rule = "memory", .question = "Does it fit, and was memory left unused?"};
+  Finding finding{.rule = "memory", .title = "Memory"};
   if (!record.facts || figures.peak_bytes == 0) return unknown(finding, "memory was not recorded");
   const RunFacts& facts = *record.facts;
   const bool shared = facts.node_memory_bytes > 0;
@@ -213,30 +212,30 @@ Finding memory(const RunRecord& record, const RunFigures& figures) {
   const double recomputed =
       facts.hardware_flops > 0 ? facts.recompute_flops / facts.hardware_flops : 0;
   const std::string answer = fmt::format(
-      "{} planned of {} {}; {} of the flops rebuild what was not kept (much: above {} with more "
-      "than {} of the memory free)",
+      "{} planned of {} {}; {} of the flops are recomputation (a problem above {} with more than "
+      "{} of the memory free)",
       short_bytes(static_cast<int64_t>(needs)), short_bytes(static_cast<int64_t>(has)),
       shared ? "of the machine" : "of the device", percent(recomputed), percent(kMuchRecompute),
       percent(kMemoryToSpare));
   if (needs > has)
     return judged(finding, true, answer,
-                  "it does not fit: plan.recompute = fit or block, a higher plan.zero, more "
+                  "the plan does not fit: plan.recompute = fit or block, a higher plan.zero, more "
                   "microbatches, a larger tp or pp");
   return judged(finding, recomputed > kMuchRecompute && needs < (1 - kMemoryToSpare) * has, answer,
-                "keep more: plan.recompute = none, attention, or fit with plan.memory");
+                "recompute less: plan.recompute = none, attention, or fit with plan.memory");
 }
 
 Finding stalls(const RunRecord& record, const RunFigures& figures) {
-  Finding finding{.rule = "stalls", .question = "Were single steps far slower than the rest?"};
+  Finding finding{.rule = "stalls", .title = "Slow steps"};
   if (record.simulated()) return unknown(finding, "a simulation has one step");
   const std::vector<Stall> stalls = stalls_of(record);
   const double share = static_cast<double>(stalls.size()) / std::max(1, figures.counted_steps);
   std::string answer =
-      fmt::format("{} of {} steps took more than {} times the median (many: above {})",
+      fmt::format("{} of {} steps took more than {} times the median (a problem above {})",
                   stalls.size(), figures.counted_steps, kStallOverMedian, percent(kManyStalls));
   const std::string grew = stalls.empty() ? "" : stalls.front().grew;
   return judged(finding, share > kManyStalls, std::move(answer),
-                (grew.empty() ? std::string() : "most grew in " + grew + ": ") +
+                (grew.empty() ? std::string() : "the largest increase was in " + grew + ": ") +
                     "look for other work on the machine, and at those steps in a trace");
 }
 
@@ -244,20 +243,20 @@ std::string began_and_ended(const RunRecord& record) {
   const auto resumed = std::count_if(
       record.events.begin(), record.events.end(),
       [](const RecordedEvent& event) { return event.kind == "start" && event.step > 0; });
-  if (resumed == 0) return "it began once and ended as planned";
-  return fmt::format("it was resumed {}, and ended as planned",
+  if (resumed == 0) return "the run started once and ended as planned";
+  return fmt::format("the run was resumed {} and ended as planned",
                      resumed == 1 ? "once" : fmt::format("{} times", resumed));
 }
 
 Finding failures(const RunRecord& record, const RunFigures&) {
-  Finding finding{.rule = "failures", .question = "Did it fail?"};
+  Finding finding{.rule = "failures", .title = "Failures"};
   if (record.simulated()) return unknown(finding, "a simulation does not fail");
   if (record.events.empty()) return unknown(finding, "starts and ends were not recorded");
   const std::vector<std::string> seen = failures_of(record);
   return judged(
       finding, !seen.empty(),
-      seen.empty() ? began_and_ended(record) : fmt::format("it {}", fmt::join(seen, "; it ")),
-      "save often enough (--save-every) and go on with --resume");
+      seen.empty() ? began_and_ended(record) : fmt::format("the run {}", fmt::join(seen, "; it ")),
+      "save often enough (--save-every) and resume with --resume");
 }
 
 }  // namespace

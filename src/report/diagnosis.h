@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a run, by rules: each has a question, a threshold that its answer states, and
+// What is wrong with a run, by rules: each has a title, an answer that states its threshold, and
 // what to try. A rule whose figures were not recorded says so.
 #pragma once
 
@@ -26,7 +26,7 @@ const char* name(Verdict verdict);  // "fine", "note", "problem", "not recorded"
 
 struct Finding {
   std::string rule;  // "exposed_communication"
-  std::string question;
+  std::string title;
   Verdict verdict = Verdict::Unknown;
   std::string answer = {};
   std::string advice = {};  // where there is a problem, or a note

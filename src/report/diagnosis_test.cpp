@@ -129,7 +129,7 @@ TEST(Diagnosis, StallsAndFailuresAreProblems) {
   EXPECT_EQ(verdict(run, "failures"), Verdict::Fine);
   run.events.insert(run.events.begin() + 1,
                     {{.kind = "end", .step = 4}, {.kind = "start", .step = 4}});
-  EXPECT_EQ(found(run, "failures").answer, "it was resumed once, and ended as planned");
+  EXPECT_EQ(found(run, "failures").answer, "the run was resumed once and ended as planned");
   run.steps[6].step_seconds = 9;
   run.events.back() = {.kind = "failure", .step = 7, .text = "rank 1 is late"};
   EXPECT_EQ(verdict(run, "stalls"), Verdict::Problem);

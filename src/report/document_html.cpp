@@ -54,7 +54,7 @@ std::string finding_text(const Finding& finding) {
                       : finding.verdict == Verdict::Fine  ? "fine"
                                                           : "unknown";  // grey, as notes are
   std::string text = fmt::format("<li><strong>{}</strong> <span class=\"{}\">{}</span>: {}.",
-                                 escape_html(finding.question), style, name(finding.verdict),
+                                 escape_html(finding.title), style, name(finding.verdict),
                                  escape_html(finding.answer));
   if (!finding.advice.empty())
     text += fmt::format("<br><strong>Try:</strong> {}.", escape_html(finding.advice));

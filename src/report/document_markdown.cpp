@@ -50,7 +50,7 @@ std::string to_markdown(const Document& document) {
   for (const std::string& paragraph : document.opening) text += plain(paragraph) + "\n\n";
   if (!document.findings.empty()) text += "## Diagnosis\n\n";
   for (const Finding& finding : document.findings) {
-    text += fmt::format("- **{}** ({}) {}.", plain(finding.question), name(finding.verdict),
+    text += fmt::format("- **{}** ({}): {}.", plain(finding.title), name(finding.verdict),
                         plain(finding.answer));
     if (!finding.advice.empty()) text += fmt::format(" Try: {}.", plain(finding.advice));
     text += "\n";

@@ -102,10 +102,10 @@ std::vector<std::string> failures_of(const RunRecord& record) {
                                   [](const RecordedStep& step) { return !step.loss; });
   if (lost > 0 && !record.simulated())
     sentences.push_back(
-        fmt::format("has {} step{} whose loss is no number", lost, lost == 1 ? "" : "s"));
+        fmt::format("has {} step{} whose loss is not finite", lost, lost == 1 ? "" : "s"));
   if (record.lines_left_out > 0)
     sentences.push_back(
-        fmt::format("has {} line{} in its record that cannot be read: cut short, and left out",
+        fmt::format("has {} line{} in its record that cannot be read: truncated, and skipped",
                     record.lines_left_out, record.lines_left_out == 1 ? "" : "s"));
   return sentences;
 }

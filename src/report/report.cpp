@@ -42,7 +42,7 @@ std::string to_summary(const Report& report) {
   for (const std::string& line : headlines(report)) text += line + "\n";
   for (const Finding& finding : report.findings)
     if (finding.verdict == Verdict::Problem)
-      text += fmt::format("{} {}.\n  try: {}\n", finding.question, finding.answer, finding.advice);
+      text += fmt::format("{}: {}.\n  try: {}\n", finding.title, finding.answer, finding.advice);
   return text;
 }
 

@@ -41,14 +41,14 @@ Rows machine_rows(const RunFacts& facts, bool simulated) {
 
 std::string pipeline_text(const Config& config, const RunFacts* facts) {
   if (!facts || facts->stages == 1) return "none";
-  return fmt::format("{} over {} stages; the schedule alone stands still for {} of the step",
+  return fmt::format("{} over {} stages; the schedule's own bubble is {} of the step",
                      config.plan.schedule, facts->stages, percent_text(facts->schedule_bubble));
 }
 
 std::string recompute_text(const Config& config) {
   if (config.plan.recompute != "every") return config.plan.recompute;
   return config.plan.recompute_every == 0
-             ? "every square root of a stage's blocks"
+             ? "every N blocks, N the square root of a stage's number of blocks"
              : fmt::format("every {} blocks", config.plan.recompute_every);
 }
 
@@ -110,16 +110,16 @@ DocumentTable speed_table(const Report& report) {
                    {"MFU, full attention counted", percent_text(f.mfu_full)},
                    {"HFU, all flops that programs run", percent_text(f.hfu)},
                    {"of these flops, recomputation", percent_text(recomputed)},
-                   {"peak that they are shares of",
+                   {"peak that MFU and HFU refer to",
                     flops_text(record.peak_flops_per_second) +
-                        (record.peak_measured ? ", measured by a matmul" : "")},
+                        (record.peak_measured ? ", measured with a matmul" : "")},
                    {"loss", record.simulated()
                                 ? "none: a simulation"
                                 : fmt::format("{} to {}, held out {}", loss_text(f.first_loss),
                                               loss_text(f.last_loss), loss_text(f.held_out_loss))}},
           .note = f.counted_steps == f.last_step - f.first_step + 1
                       ? ""
-                      : "The first step behind each start is left out of all means: it touches "
+                      : "The first step after each start is excluded from all means: it touches "
                         "memory for the first time."};
 }
 
@@ -138,7 +138,8 @@ DocumentTable split_table(const Report& report) {
   };
   add("compute", split.compute);
   if (const auto of_cores = compute_share_of_cores(report.record, f))
-    table.rows.push_back({"compute of all ranks, of the cores' time", "", percent_text(of_cores)});
+    table.rows.push_back(
+        {"compute of all ranks, as a share of the cores' time", "", percent_text(of_cores)});
   add("exposed communication", split.exposed_communication);
   add("bubble", split.bubble);
   if (f.data_recorded)
@@ -149,12 +150,12 @@ DocumentTable split_table(const Report& report) {
   add("other, between steps", split.between_steps);
   add("all", split.total());
   table.note =
-      "Means over ranks. Compute: neither of the next two. Exposed communication: in collectives "
-      "or waits for them. Bubble: in those for another stage, or until the last rank has ended. "
-      "Data: waiting for the next batch. Other: handing over the batch; checkpoints, held-out "
-      "losses, samples, progress.";
+      "Means over ranks. Compute: the program's time without the next two. Exposed communication: "
+      "in collectives or waiting for them. Bubble: the same for other stages, and the wait until "
+      "the last rank has ended. Data: waiting for the next batch. Other: passing on the batch; "
+      "checkpoints, held-out losses, samples, progress.";
   if (ranks_share_cores(report.record))
-    table.note += " Ranks take turns on the cores: a rank's time goes on while it waits for one.";
+    table.note += " Ranks take turns on the cores: a rank's time includes its waits for a core.";
   return table;
 }
 
@@ -172,7 +173,7 @@ DocumentTable between_table(const Report& report) {
   if (report.record.events.empty())
     table.note = "Not recorded.";
   else if (report.record.simulated())
-    table.note = "A simulation has one step and nothing behind it.";
+    table.note = "A simulation has one step and nothing after it.";
   else
     table.rows = {spent_row("checkpoints", report.figures.checkpoints),
                   spent_row("held-out losses", report.figures.evaluations),

@@ -70,7 +70,7 @@ Json results_json(const Report& report) {
   Json findings = Json::array();
   for (const Finding& finding : report.findings)
     findings.push_back({{"rule", finding.rule},
-                        {"question", finding.question},
+                        {"title", finding.title},
                         {"verdict", name(finding.verdict)},
                         {"answer", finding.answer},
                         {"advice", finding.advice}});

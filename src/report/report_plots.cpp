@@ -71,8 +71,7 @@ Plot share_plot(const RunRecord& record) {
   for (PlotSeries& series : shares)
     for (size_t i = 0; i < series.values.size(); ++i)
       series.values[i] *= 100 / record.steps[i].step_seconds.value_or(NAN);
-  return thinned(over_steps(record, "Standing still", "% of the step", std::move(shares)),
-                 kMostPoints);
+  return thinned(over_steps(record, "Waiting", "% of the step", std::move(shares)), kMostPoints);
 }
 
 // A bar for each class of ranks that are alike, or for each rank where there are few.
@@ -85,7 +84,8 @@ Plot by_rank(const RunFacts& facts, std::string title, std::string y_label) {
             .series = {}};
   for (const RankFacts& rank : facts.rank_classes) plot.x.push_back(rank.rank);
   if (!facts.rank_classes.empty() && facts.rank_classes.front().alike > 1)
-    plot.x_label = fmt::format("rank, the first of {} alike", facts.rank_classes.front().alike);
+    plot.x_label =
+        fmt::format("rank, the first of {} identical ones", facts.rank_classes.front().alike);
   return plot;
 }
 

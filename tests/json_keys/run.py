@@ -32,7 +32,7 @@ CASES = {
         "slowest_step_seconds tokens_per_second all_tokens_per_second mfu mfu_full_attention hfu hardware_flops "
         "recompute_flops split checkpoints evaluations peak_bytes all_peak_bytes first_loss loss held_out_loss stalls "
         "failures results",
-        "rule question verdict answer advice"),
+        "rule title verdict answer advice"),
     "report --compare run run": (
         "a b verdict settings figures results loss",
         "part a_seconds b_seconds explains"),
