@@ -30,7 +30,7 @@ void Checkpoint::index_tensors() {
     }
   for (const auto& [name, tensor] : tensors())
     if (found[name] != tensor.elements())
-      throw user_error("{}: {} has {} elements, its parts have {}", path().string(), name,
+      throw user_error("{}: {} has {} elements, but its parts have {}", path().string(), name,
                        tensor.elements(), found[name]);
 }
 
@@ -77,13 +77,13 @@ void Checkpoint::load_states(Executor& executor) const {
   for (const StateBuffer& state : program.states) {
     const Tensor& tensor = tensor_for(state, state.name);
     if (tensor.dtype != state.type.dtype)
-      throw user_error("{}: {} is {}, this run's is {}", path().string(), state.name,
+      throw user_error("{}: {} is {}, but in this run it is {}", path().string(), state.name,
                        name(tensor.dtype), name(state.type.dtype))
           .help("resume with the train.precision that the checkpoint was written with");
   }
   for (const auto& [name, tensor] : tensors())
     if (!program.find_state(name))
-      throw user_error("{} holds {}, which this run has not", path().string(), name)
+      throw user_error("{} holds {}, which this run does not have", path().string(), name)
           .help(
               "resume with the model, precision and train.ema_decay that the checkpoint was "
               "written with");

@@ -64,8 +64,8 @@ void make_partial_folder(const std::filesystem::path& partial) {
   std::filesystem::create_directory(partial, error);
   if (error == std::errc::no_such_file_or_directory) throw folder_is_gone(partial.parent_path());
   if (error)
-    throw user_error("cannot make the folder {}: {}", partial.string(), errno_text(error.value()))
-        .help("see that its disk is there and has room");
+    throw user_error("cannot create the folder {}: {}", partial.string(), errno_text(error.value()))
+        .help("check that its disk is mounted and has space");
 }
 
 std::optional<int64_t> step_of_name(const std::filesystem::path& folder) {
@@ -100,7 +100,7 @@ bool commit_step(const std::filesystem::path& checkpoints, int64_t step, const C
   if (error == 0 && commit.fence && !commit.fence->while_newest(rename)) return false;
   if (error == 0) error = ask(FileCall::SyncFolder);
   if (error == 0) error = sync_folder(checkpoints);
-  if (error != 0) throw user_error("cannot make {} last: {}", whole.string(), errno_text(error));
+  if (error != 0) throw user_error("cannot make {} durable: {}", whole.string(), errno_text(error));
   // The folders around it may be as new as it is.
   const std::filesystem::path out = std::filesystem::absolute(checkpoints).parent_path();
   sync_folder(out);
@@ -127,7 +127,7 @@ Manifest read_manifest(const std::filesystem::path& step) {
   if (named && *named != is)
     throw user_error("{} is named as step {}, but its manifest is of step {}", step.string(),
                      *named, is)
-        .help(fmt::format("rename it to {}, or give it a name of its own",
+        .help(fmt::format("rename it to {}, or give it a name that is not a step's",
                           step_folder("", is).string()));
   return manifest;
 }

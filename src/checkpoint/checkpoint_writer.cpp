@@ -68,9 +68,9 @@ void await_file(const std::filesystem::path& path, int64_t bytes, double patienc
   for (int64_t now = bytes_now(path); now != bytes; now = bytes_now(path)) {
     if (seconds_since(begin) >= patience_seconds)
       throw user_error(
-          "{} {}; its rank has written {} bytes of that name: do all ranks see the same "
+          "{} {}, but its rank has written {} bytes to that name: do all ranks see the same "
           "folder?",
-          path.string(), now < 0 ? "is not there" : fmt::format("has {} bytes", now), bytes);
+          path.string(), now < 0 ? "does not exist" : fmt::format("has {} bytes", now), bytes);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
@@ -242,7 +242,7 @@ void CheckpointWriter::verify_then_prune(const std::vector<StoredFile>& own, Sav
   }));
   if (!error.empty()) {
     own_.does_not_verify(outcome.step);
-    throw user_error("saved, but it does not verify: {}; no older one is pruned", error);
+    throw user_error("saved, but verification failed: {}; no older checkpoint is removed", error);
   }
   others_come_by(FaultPhase::Prune, outcome.step);
   for (const int64_t step : old) prune(step, outcome);

@@ -148,7 +148,7 @@ TEST_F(CheckpointWriterTest, PrunesNothingWhenTheNewOneDoesNotVerify) {
     CheckpointWriter writer(machine_.executor().rank_states(), rotting);
     for (int step = 1; step <= 2; ++step) ASSERT_TRUE(save(writer, step).saved);
     const SaveOutcome outcome = save(writer, 3);
-    EXPECT_NE(outcome.error.find("does not verify"), std::string::npos) << outcome.error;
+    EXPECT_NE(outcome.error.find("verification failed"), std::string::npos) << outcome.error;
     EXPECT_EQ(step_folders(folder.path()).size(), 3u);
     EXPECT_EQ(newest_valid(folder.path()).checkpoint->facts().position.step, 2);
     EXPECT_EQ(save(writer, 4).error, "");
@@ -243,7 +243,7 @@ TEST(CheckpointWriter, SavesNothingWhereRanksSeeDifferentFolders) {
               .patience_seconds = 0},
              1);
     EXPECT_FALSE(outcome.saved);
-    EXPECT_NE(outcome.error.find("rank-00001.safetensors is not there"), std::string::npos)
+    EXPECT_NE(outcome.error.find("rank-00001.safetensors does not exist"), std::string::npos)
         << outcome.error;
     EXPECT_NE(outcome.error.find("do all ranks see the same folder?"), std::string::npos);
   });

@@ -59,7 +59,7 @@ std::filesystem::path convert_checkpoint(const StateSource& from, const std::fil
   const std::filesystem::path folder = checkpoints_of(to);
   const int64_t step = from.facts().position.step;
   const std::filesystem::path partial = partial_folder(folder, step);
-  make_folder(partial, "choose another place for it");
+  make_folder(partial, "choose another folder");
   Manifest manifest{.facts = from.facts()};
   manifest.facts.run.clear();  // a copy is not of that run's folder
   manifest.files.push_back(write_shard(partial, 0, chosen.pieces, bytes_of));

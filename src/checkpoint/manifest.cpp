@@ -56,14 +56,14 @@ const Json& field(const Json& json, const char* key) {
 
 std::string text_field(const Json& json, const char* key) {
   const Json& value = field(json, key);
-  if (!value.text()) throw Unfit{fmt::format("has a {} that is not text", key)};
+  if (!value.text()) throw Unfit{fmt::format("has a {} that is not a string", key)};
   return *value.text();
 }
 
 int64_t number_of(const Json& value, const char* key) {
   const int64_t number = value.integer().value_or(-1);
   if (number < 0)
-    throw Unfit{fmt::format("has a {} that is not a whole number of at least 0", key)};
+    throw Unfit{fmt::format("has a {} that is not an integer of at least 0", key)};
   return number;
 }
 
@@ -118,7 +118,7 @@ std::vector<StoredFile> read_files(std::span<const Json> list, DigestKind kind) 
     // Rejects file names that leave the checkpoint folder.
     if (file.name.empty() || file.name.find('/') != std::string::npos || file.name[0] == '.' ||
         file.name.find('\0') != std::string::npos)
-      throw Unfit{"names a file outside of its folder"};
+      throw Unfit{"names a file outside its folder"};
     for (const Json& tensor : list_field(json, "tensors"))
       file.pieces.push_back(read_piece(tensor));
     files.push_back(std::move(file));
@@ -129,12 +129,12 @@ std::vector<StoredFile> read_files(std::span<const Json> list, DigestKind kind) 
 Manifest read_manifest(std::string_view text) {
   const bool is_old = text.starts_with(kOldHead);
   if (!(is_old || text.starts_with(kHead)) || text.size() < kHead.size() + kDigestDigits)
-    throw Unfit{"does not begin as one of tessera-checkpoint-3"};
+    throw Unfit{"does not begin like a manifest of tessera-checkpoint-3"};
   const DigestKind kind = is_old ? DigestKind::Own : DigestKind::Xxh3;
   const std::string_view digest = text.substr(kHead.size(), kDigestDigits);
   const std::string_view covered = text.substr(kHead.size() + kDigestDigits);
   if (const std::string found = digest_of(std::as_bytes(std::span(covered)), kind); found != digest)
-    throw Unfit{fmt::format("is corrupt: its bytes give digest {}, not {}", found, digest)};
+    throw Unfit{fmt::format("is corrupt: its digest is {}, not {}", found, digest)};
   Json json;
   const std::string wrong = parse_json(text, kMaxDepth, json);
   if (!wrong.empty()) throw Unfit{wrong};
@@ -152,7 +152,7 @@ Manifest read_manifest(std::string_view text) {
   // A rank may own nothing, but not all of them.
   if (std::all_of(manifest.files.begin(), manifest.files.end(),
                   [](const StoredFile& file) { return file.pieces.empty(); }))
-    throw Unfit{"names no tensor: there is nothing to load"};
+    throw Unfit{"lists no tensor: there is nothing to load"};
   return manifest;
 }
 

@@ -73,11 +73,11 @@ TEST(Manifest, RefusesWhatSomebodyWroteOnPurpose) {
                     name, tensors));
   };
   EXPECT_EQ(error_of_body("\"step\":-1}"),
-            "the manifest m has a step that is not a whole number of at least 0");
+            "the manifest m has a step that is not an integer of at least 0");
   EXPECT_EQ(error_of_body("\"step\":1}"), "the manifest m has no next_sample");
   EXPECT_EQ(error_of_body(body_with("3")), "the manifest m has a files that is not a list");
   for (const std::string& nothing : {body_with("[]"), file("a", "[]")})
-    EXPECT_EQ(error_of_body(nothing), "the manifest m names no tensor: there is nothing to load");
+    EXPECT_EQ(error_of_body(nothing), "the manifest m lists no tensor: there is nothing to load");
   for (const char* name : {"../x", "/etc/passwd", ".hidden", "", "a/b"})
     EXPECT_EQ(error_of_body(file(name, "[]")), "the manifest m names a file outside of its folder");
   EXPECT_EQ(error_of_body(file("a", R"([{"name":"w","dtype":"fp31"}])")),
@@ -86,7 +86,7 @@ TEST(Manifest, RefusesWhatSomebodyWroteOnPurpose) {
       error_of_body(file(
           "a",
           R"([{"name":"w","dtype":"fp32","shape":[4],"first":[3],"count":[2],"digest":"0"}])")),
-      "the manifest m has a part of w that leaves the tensor [4]");
+      "the manifest m has a part of w that exceeds the tensor [4]");
   EXPECT_EQ(error_of_body(body_with(std::string(100000, '['))),
             "the manifest m is nested more than 6 deep");
   EXPECT_EQ(error_of_body("\"step\":1,\"step\":2}"), "the manifest m names step twice");

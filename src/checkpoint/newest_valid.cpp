@@ -29,7 +29,7 @@ std::string names_in(const std::filesystem::path& checkpoints) {
 void refuse_of_others(const Checkpoint& checkpoint, const RunIdentity& run) {
   const CheckpointFacts& facts = checkpoint.facts();
   if (run.may_go_on_from(facts)) return;
-  throw user_error("{} is not of this run: it carries {}, not {}", checkpoint.path().string(),
+  throw user_error("{} does not belong to this run: it has {}, not {}", checkpoint.path().string(),
                    facts.run.empty() ? "no run id" : "the run id " + facts.run, run.id);
 }
 
@@ -65,7 +65,7 @@ NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIden
   }
   unread = agree(peers, std::move(unread));
   if (!unread.empty())
-    throw StorageError(unread, "no other checkpoint is valid: look at the disk, and try again");
+    throw StorageError(unread, "no other checkpoint is valid: check the disk, and try again");
   return newest;
 }
 

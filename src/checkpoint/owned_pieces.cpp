@@ -90,7 +90,7 @@ std::vector<OwnedPiece> owned_pieces(const Program& program, int rank) {
   for (size_t i = 0; i < program.states.size(); ++i) {
     const StateBuffer& state = program.states[i];
     if (state.spec.replica) continue;
-    TESSERA_CHECK(state.place.lifetime == Lifetime::Persistent, "{} does not rest", state.name);
+    TESSERA_CHECK(state.place.lifetime == Lifetime::Persistent, "{} is not persistent", state.name);
     const auto held = [&](const auto& piece) {
       for_each_piece(program, rank, state.type, state.placement, state.place, piece);
     };

@@ -64,9 +64,9 @@ SafetensorsReader open_shard(const std::filesystem::path& folder, const StoredFi
   const std::filesystem::path path = folder / file.name;
   SafetensorsReader reader(path);
   if (reader.file_bytes() != file.bytes)
-    throw corrupt(path, "it has {} bytes, it was written with {}", reader.file_bytes(), file.bytes);
+    throw corrupt(path, "it has {} bytes, but was written with {}", reader.file_bytes(), file.bytes);
   if (digest_of(reader.header(), file.digest_kind) != file.header_digest)
-    throw corrupt(path, "its header is not the one that was written");
+    throw corrupt(path, "its header differs from the one that was written");
   for (const StoredPiece& piece : file.pieces) {
     const SafetensorsTensor* tensor = reader.find(piece.name);
     if (!tensor) throw corrupt(path, "it has no {}", piece.name);
@@ -83,7 +83,7 @@ void verify_shard(const std::filesystem::path& folder, const StoredFile& file) {
     const std::string found =
         stored_digest(reader, reader.get(piece.name), bytes, file.digest_kind);
     if (found != piece.digest)
-      throw corrupt(reader.path(), "{} gives digest {}, it was written with {}", piece.name, found,
+      throw corrupt(reader.path(), "{} has digest {}, but was written with {}", piece.name, found,
                     piece.digest);
   }
 }

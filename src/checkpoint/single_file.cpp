@@ -25,7 +25,7 @@ int64_t metadata_number(const SafetensorsReader& reader, const std::string& key)
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw user_error("{}: {} is {}, not a whole number", reader.path().string(), key, text);
+    throw user_error("{}: {} is {}, not an integer", reader.path().string(), key, text);
   return value;
 }
 
@@ -33,7 +33,7 @@ int64_t metadata_number(const SafetensorsReader& reader, const std::string& key)
 
 Manifest manifest_of_single_file(const SafetensorsReader& reader) {
   if (metadata(reader, "format") != kFormat && metadata(reader, "format") != kOldFormat)
-    throw user_error("{}: format {} is not known", reader.path().string(),
+    throw user_error("{}: format {} is not supported", reader.path().string(),
                      metadata(reader, "format"))
         .help("this tessera reads " + std::string(kFormat));
   const bool has_seed = reader.metadata().contains("seed");  // older files have none
@@ -59,7 +59,7 @@ void verify_single_file(const SafetensorsReader& reader) {
   const FileReader file(reader.path());
   for (const SafetensorsTensor& tensor : reader.tensors()) add_stored(digest, reader, tensor, file);
   if (digest.text() != metadata(reader, "digest"))
-    throw user_error("{} is corrupt: its bytes give digest {}, it was written with {}",
+    throw user_error("{} is corrupt: its digest is {}, but it was written with {}",
                      reader.path().string(), digest.text(), metadata(reader, "digest"))
         .help("copy it again, or use an older one");
 }

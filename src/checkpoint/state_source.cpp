@@ -65,7 +65,7 @@ const StateSource::Tensor& StateSource::tensor_for(const StateBuffer& state,
     throw user_error("{} has no {}", path_.string(), name)
         .help("was it written by another model or optimizer?");
   if (found->second.shape != shape_of(state.type))
-    throw user_error("{}: {} has shape [{}], the model has [{}]", path_.string(), name,
+    throw user_error("{}: {} has shape [{}], but in the model it has [{}]", path_.string(), name,
                      fmt::join(found->second.shape, ", "), fmt::join(shape_of(state.type), ", "))
         .help("resume with the model settings that the checkpoint was written with");
   return found->second;
@@ -90,7 +90,7 @@ void StateSource::load(RankStates& rank, const StateBuffer& state, const std::st
                      rank.write_states(offset, converted);
                    });
   if (loaded != held.elements)
-    throw user_error("{}: the parts of {} do not make it whole", path_.string(), name);
+    throw user_error("{}: the parts of {} do not cover all of it", path_.string(), name);
 }
 
 std::string StateSource::origin_of(const std::string& parameter, bool averaged) const {

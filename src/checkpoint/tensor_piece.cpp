@@ -36,13 +36,13 @@ int64_t index_in_box(const Shape& shape, const TensorPiece& piece, int64_t eleme
 std::string problem_of(const Shape& shape, const TensorPiece& piece) {
   const size_t dims = shape.size();
   if (piece.first.size() != dims || piece.count.size() != dims)
-    return fmt::format("has {} and {} dims, the tensor {}", piece.first.size(), piece.count.size(),
-                       dims);
+    return fmt::format("has {} and {} dims, but the tensor has {}", piece.first.size(),
+                       piece.count.size(), dims);
   int64_t whole = 1;
   for (size_t i = 0; i < dims; ++i) {
     if (piece.first[i] < 0 || piece.count[i] < 1 || piece.first[i] > shape[i] ||
         piece.count[i] > shape[i] - piece.first[i])
-      return fmt::format("leaves the tensor [{}]", fmt::join(shape, ", "));
+      return fmt::format("exceeds the tensor [{}]", fmt::join(shape, ", "));
     if (__builtin_mul_overflow(whole, shape[i], &whole)) return "has a shape that overflows";
   }
   if (piece.begin < 0 || piece.begin >= piece.end || piece.end > elements_of(piece.count))

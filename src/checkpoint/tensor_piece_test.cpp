@@ -60,11 +60,11 @@ TEST(TensorPiece, OfRowsIsOneStretch) {
 
 TEST(TensorPiece, SaysWhatNoPartOfATensorCanBe) {
   EXPECT_EQ(problem_of({4}, {.first = {0, 0}, .count = {4}, .begin = 0, .end = 4}),
-            "has 2 and 1 dims, the tensor 1");
+            "has 2 and 1 dims, but the tensor has 1");
   EXPECT_EQ(problem_of({4}, {.first = {2}, .count = {3}, .begin = 0, .end = 3}),
-            "leaves the tensor [4]");
+            "exceeds the tensor [4]");
   EXPECT_EQ(problem_of({4}, {.first = {INT64_MAX}, .count = {3}, .begin = 0, .end = 3}),
-            "leaves the tensor [4]");
+            "exceeds the tensor [4]");
   EXPECT_EQ(problem_of({4}, {.first = {0}, .count = {3}, .begin = 1, .end = 4}),
             "has elements 1 to 4 of 3");
   const int64_t big = int64_t{1} << 62;

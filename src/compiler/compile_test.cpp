@@ -30,7 +30,7 @@ TEST(Compile, NeedsABlock) {
 
 TEST(Compile, NeedsALossToTrain) {
   EXPECT_EQ(refusal(small_model("Gpt").build(DType::Fp32, 2, HeadKind::Logits), {}),
-            "the last block, head, returns the stream %matmul: training ends in a loss");
+            "the last block, head, returns the stream %matmul, but training needs a loss");
 }
 
 TEST(Compile, GivesTheSameModuleAndProgramEveryTime) {

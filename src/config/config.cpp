@@ -264,16 +264,16 @@ std::vector<ConfigKey> table_keys() {
       {"data.mixture.<path>", "", "a number from 1e-09 to 1000000000",
        "weight of a text file or folder, or of token shards by glob: its share of the samples"},
       {"mesh", "", "axes with sizes, such as dp=2,tp=4",
-       "ranks by axis, in the order given; the last one varies fastest; empty: one rank (--mesh)"}};
+       "ranks by axis; the last one varies fastest; empty: one rank (--mesh)"}};
   for (const AxisRow& row : kAxes)
     keys.push_back({fmt::format("mesh.{}", row.name), "1", "a whole number of at least 1",
-                    fmt::format("ranks that divide {}", row.summary)});
+                    fmt::format("ranks that split {}", row.summary)});
   for (const AxisRow& row : kAxes)
     if (!row.dims().empty())
       keys.push_back(
           {fmt::format("plan.dims.{}", row.name), fmt::format("{}", fmt::join(row.dims(), ",")),
            "names of dims: a list of texts, or one text with commas",
-           fmt::format("what {} splits: each op the first of these that it has", row.name)});
+           fmt::format("dims that {} may split: each op splits the first of these that it has", row.name)});
   return keys;
 }
 

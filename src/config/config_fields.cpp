@@ -93,26 +93,26 @@ std::vector<ConfigField> data_fields(DataConfig& d) {
   return {
       {"data.source", &d.source,
        Choices{"auto", "stories", "text", "tokens", "mixture", "regression"},
-       "built-in stories, text as bytes, token shards, several by weight, made x and y; auto: by "
-       "data.path, data.mixture and model"},
+       "built-in stories, text as bytes, token shards, a weighted mixture, synthetic x and y; "
+       "auto: chosen by data.path, data.mixture and model"},
       {"data.path",
        &d.path,
        {},
-       "a text file or folder, or token shards by glob, in llm.c's layout or Megatron's"},
+       "a text file or folder, or token shards by glob, in llm.c's or Megatron's format"},
       {"data.held_out", &d.held_out, kBelowOne, "share of the data kept for the held-out loss"},
       {"data.seed", &d.seed, kNotNegative,
-       "seed of the order of samples, of built-in stories and of made data"},
-      {"data.story_bytes", &d.story_bytes, Bounds{1, 1e15}, "how much story text there is"},
+       "seed of the order of samples, of built-in stories and of synthetic data"},
+      {"data.story_bytes", &d.story_bytes, Bounds{1, 1e15}, "bytes of story text"},
       {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
       {"data.packing", &d.packing, Choices{"in_order", "best_fit"},
-       "documents one behind the other; or whole ones together that fill a sample best, with "
-       "data.document_mask"},
+       "in_order: consecutive documents, cut at the end of a sample; best_fit: whole documents "
+       "that fill a sample best, with data.document_mask"},
       {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
        "the token that ends a document in shards without an index; -1: none"},
       {"data.tokenizer",
        &d.tokenizer,
        {},
-       "tokenizer.json that samples are written with; empty: the one beside the shards, if any"},
+       "tokenizer.json to decode samples with; empty: the one next to the shards, if any"},
   };
 }
 
@@ -162,17 +162,19 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
   return {
       {"train.steps", &t.steps, kPositive, "optimizer updates"},
       {"train.batch", &t.batch, kPositive, "samples per step"},
-      {"train.microbatches", &t.microbatches, kMicrobatches, "parts a step's batch is run in"},
+      {"train.microbatches", &t.microbatches, kMicrobatches,
+       "microbatches that a step's batch is split into"},
       {"train.seq", &t.seq, kPositive, "tokens per sample"},
-      {"train.seed", &t.seed, kNotNegative, "seed of first weights and of stochastic rounding"},
+      {"train.seed", &t.seed, kNotNegative,
+       "seed of the initial weights and of stochastic rounding"},
       {"train.learning_rate", &t.learning_rate, kNotNegative, "the highest learning rate"},
-      {"train.warmup_steps", &t.warmup_steps, kNotNegative, "steps of linear rise to it"},
+      {"train.warmup_steps", &t.warmup_steps, kNotNegative, "steps of linear warm-up"},
       {"train.schedule", &t.schedule, Choices{"cosine", "linear", "wsd", "constant"},
-       "how it falls after the warm-up; wsd: stable, then a linear decay"},
+       "how the learning rate decays after the warm-up; wsd: constant, then a linear decay"},
       {"train.decay_fraction", &t.decay_fraction, kFraction,
-       "share of the steps that wsd decays in, after the warm-up"},
+       "share of the steps after the warm-up in which wsd decays"},
       {"train.min_learning_rate", &t.min_learning_rate, kFraction,
-       "the last learning rate, as a share of the highest"},
+       "the final learning rate, as a share of the highest"},
   };
 }
 
@@ -180,13 +182,11 @@ std::vector<ConfigField> update_fields(TrainConfig& t) {
   return {
       {"train.weight_decay", &t.weight_decay, kNotNegative, "decoupled weight decay"},
       {"train.clip_norm", &t.clip_norm, kNotNegative, "largest gradient norm; 0: no clipping"},
-      {"train.ema_decay", &t.ema_decay, kBelowOne, "decay of the averaged weights; 0: none kept"},
+      {"train.ema_decay", &t.ema_decay, kBelowOne,
+       "decay of the moving average of the weights; 0: no average"},
       {"train.precision", &t.precision,
        Choices{"fp32", "bf16", "pure_bf16", "fp8", "pure_fp8", "fp64"},
-       "of weights in use and activations; bf16 keeps fp32 master weights, pure_bf16 keeps "
-       "gradients "
-       "and optimizer states in bf16 too, with stochastic rounding; fp8, pure_fp8: the same, and "
-       "layers multiply in 8 bits"},
+       "dtype of weights and activations; bf16 keeps fp32 master weights; pure_bf16 has gradients and moments in bf16 too, with stochastic rounding of updates; fp8, pure_fp8: the same, with the layers' matmuls in 8 bits"},
   };
 }
 
@@ -195,21 +195,22 @@ std::vector<ConfigField> train_loop_fields(TrainConfig& t) {
       {"train.eval_every", &t.eval_every, kNotNegative, "steps between held-out losses; 0: never"},
       {"train.eval_batches", &t.eval_batches, kPositive, "batches per held-out loss"},
       {"train.sample_every", &t.sample_every, kNotNegative,
-       "steps between written samples; 0: never"},
-      {"train.log_every", &t.log_every, kPositive, "steps between plain progress lines"},
+       "steps between samples of text; 0: never"},
+      {"train.log_every", &t.log_every, kPositive,
+       "steps between progress lines when the output is not a terminal"},
       {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},
       {"train.on_non_finite", &t.on_non_finite, Choices{"stop", "skip", "rewind"},
-       "where a loss or gradient is not finite: stop; skip the step; or rewind to the newest "
-       "checkpoint and leave out the data up to here"},
+       "when a loss or gradient is not finite: stop; skip the step; or rewind to the newest "
+       "checkpoint and skip the data up to here"},
   };
 }
 
 std::vector<ConfigField> checkpoint_fields(CheckpointConfig& c) {
   return {
       {"checkpoint.every", &c.every, kNotNegative, "steps between checkpoints; 0: never"},
-      {"checkpoint.keep", &c.keep, kPositive, "checkpoints kept, the newest ones"},
+      {"checkpoint.keep", &c.keep, kPositive, "number of newest checkpoints to keep"},
       {"checkpoint.keep_every", &c.keep_every, kNotNegative,
-       "beside those, the ones of every so many steps are kept for good; 0: none"},
+       "also keep the checkpoint of every N steps permanently; 0: none"},
   };
 }
 
@@ -223,39 +224,42 @@ Choices schedule_names() {
 std::vector<ConfigField> plan_fields(PlanConfig& p) {
   return {
       {"plan.zero", &p.zero, Choices{"auto", "0", "1", "2", "3"},
-       "what rests in shards: 1 optimizer state, 2 gradients too, 3 parameters too; 0: nothing; "
-       "auto: 3 where the mesh has fsdp, else 0"},
+       "what is sharded: 1 optimizer state, 2 gradients too, 3 parameters too; 0: nothing; "
+       "auto: 3 if the mesh has fsdp, else 0"},
       {"plan.shard_axes",
        &p.shard_axes,
        {},
-       "axes that states rest in shards over, such as fsdp,cp; auto: fsdp, or else dp"},
+       "axes that states are sharded over, such as fsdp,cp; auto: fsdp, or else dp"},
       {"plan.sequence_parallel",
        &p.sequence_parallel,
        {},
-       "tensor-parallel ranks split the sequence where they split nothing else"},
+       "tensor-parallel ranks split the sequence where they split no other dim"},
       {"plan.context", &p.context, Choices{"ring", "ulysses"},
-       "how attention sees a sequence that is split over cp"},
+       "how attention works on a sequence that is split over cp"},
       {"plan.reduce_dtype", &p.reduce_dtype, Choices{"auto", "fp32", "bf16", "fp64"},
-       "dtype that gradients and activations are summed over ranks in; auto: their own"},
+       "dtype in which gradients and activations are summed over ranks; auto: their own"},
       {"plan.schedule", &p.schedule, schedule_names(),
        "the order in which pipeline ranks run microbatches forward and backward"},
       {"plan.actions",
        &p.actions,
        {},
-       "with plan.schedule = custom: CSV of actions per rank, as PyTorch's pipelining writes it"},
+       "with plan.schedule = custom: CSV file of actions per rank, in the format of PyTorch's "
+       "pipelining"},
       {"plan.chunks", &p.chunks, kNotNegative,
-       "stages that each pipeline rank has; 0: as few as the schedule takes"},
+       "stages per pipeline rank; 0: as few as the schedule allows"},
       {"plan.stages",
        &p.stages,
        {},
-       "blocks of each stage, embedding and head counted, such as 3,2,2,3; empty: by cost"},
+       "number of blocks in each stage, including embedding and head, such as 3,2,2,3; empty: by "
+       "cost"},
       {"plan.recompute", &p.recompute,
        Choices{"none", "cheap", "attention", "block", "every", "fit"},
-       "what the backward rebuilds instead of keeping it; cheap: norms and activations; fit: just "
-       "enough for plan.memory"},
+       "what the backward recomputes instead of keeping it; cheap: norms and activations; fit: "
+       "just enough to fit plan.memory"},
       {"plan.recompute_every", &p.recompute_every, kNotNegative,
-       "with plan.recompute = every: blocks rebuilt together; 0: the square root of a stage's"},
-      {"plan.memory", &p.memory, {}, "of one rank, such as 8GB; empty: not known"},
+       "with plan.recompute = every: blocks recomputed together; 0: the square root of a stage's "
+       "number of blocks"},
+      {"plan.memory", &p.memory, {}, "memory of one rank, such as 8GB; empty: unknown"},
   };
 }
 
@@ -271,11 +275,11 @@ std::vector<ConfigField> run_fields(RunConfig& r) {
       {"run.tensorboard",
        &r.tensorboard,
        {},
-       "also write metrics as TensorBoard event files, into the folder tensorboard of run.out"},
+       "also write metrics as TensorBoard event files into run.out/tensorboard"},
       {"run.deadline_seconds", &r.deadline_seconds, Bounds{0.1, 1e6},
-       "ranks as processes: one that lets another wait longer is taken for hung, and named"},
+       "with ranks as processes: a rank that keeps another one waiting for longer counts as hung"},
       {"run.peak_gflops", &r.peak_gflops, kNotNegative,
-       "peak of the device for MFU; 0: measured by a matmul, of a CPU once for all runs"},
+       "peak of the device for MFU; 0: measured with a matmul; on a CPU once for all runs"},
   };
 }
 

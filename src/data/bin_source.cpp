@@ -19,7 +19,7 @@ std::vector<std::string> files_of(const std::string& pattern) {
     throw user_error("no token file matches {}", pattern)
         .at("data.path")
         .help(
-            "give a .bin file in the layout of llm.c or Megatron, or a glob such as "
+            "give a .bin file in the format of llm.c or Megatron, or a glob such as "
             "'data/train_*.bin'");
   return files;
 }

@@ -106,14 +106,14 @@ TEST_F(BinSourceTest, SaysWhatIsWrongWithAFile) {
   folder_.write("version.bin", shard<uint16_t>(20240520, 3, {1}));
   EXPECT_EQ(error_of("cut.bin"), "cut.bin has 1029 bytes, its 3 tokens need 1030");
   EXPECT_EQ(error_of("long.bin"), "long.bin has 1031 bytes, its 3 tokens need 1030");
-  EXPECT_EQ(error_of("header.bin"), "header.bin has 100 bytes, a token file begins with 1024");
-  EXPECT_EQ(error_of("zero.bin"), "zero.bin has 0 bytes, a token file begins with 1024");
+  EXPECT_EQ(error_of("header.bin"), "header.bin has 100 bytes, but a token file begins with 1024");
+  EXPECT_EQ(error_of("zero.bin"), "zero.bin has 0 bytes, but a token file begins with 1024");
   EXPECT_EQ(error_of("none.bin"), "none.bin says that it holds 0 tokens");
   EXPECT_EQ(error_of("magic.bin"),
-            "magic.bin has magic 7 version 1, known are 20240520 versions 1 and 2 and 20240801 "
+            "magic.bin has magic 7 version 1; supported are 20240520 versions 1 and 2 and 20240801 "
             "version 7");
   EXPECT_EQ(error_of("version.bin"),
-            "version.bin has magic 20240520 version 3, known are 20240520 versions 1 and 2 and "
+            "version.bin has magic 20240520 version 3; supported are 20240520 versions 1 and 2 and "
             "20240801 version 7");
   EXPECT_EQ(error_of("missing_*.bin"), "no token file matches missing_*.bin");
 }

@@ -44,8 +44,8 @@ std::vector<int32_t> read_row(const Json& json, size_t row, const Bounds& bounds
     if (!item.integer()) refuse(bounds.path, "{} has {}", bounds.what, item.dump());
     const int64_t number = *item.integer();
     if (number < bounds.lowest || number >= bounds.below)
-      refuse(bounds.path, "row {} of {} has {}, the model a vocabulary of {}", row, bounds.what,
-             item.dump(), bounds.below);
+      refuse(bounds.path, "row {} of {} has {}, but the model has a vocabulary of {}", row,
+             bounds.what, item.dump(), bounds.below);
     numbers.push_back(static_cast<int32_t>(std::max<int64_t>(number, kIgnoredLabel)));
   }
   return numbers;
@@ -71,7 +71,7 @@ RowSamples json_samples(const std::filesystem::path& path, int64_t vocabulary, i
   const std::span<const Json> tokens = json.find("tokens")->items();
   const Json* labels = json.find("labels");
   if (labels && labels->items().size() != tokens.size())
-    refuse(path, "labels are not as many rows as the {} of tokens", tokens.size());
+    refuse(path, "labels do not have as many rows as tokens, {}", tokens.size());
   std::vector<RowSamples::Row> rows;
   size_t longest = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {

@@ -65,13 +65,13 @@ TEST(JsonSamples, RefuseWhatIsNoToken) {
     return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
   };
   EXPECT_EQ(refusal(R"({"tokens": [[-1]]})"),
-            "row 0 of tokens has -1, the model a vocabulary of 10");
+            "row 0 of tokens has -1, but the model has a vocabulary of 10");
   EXPECT_EQ(refusal(R"({"tokens": [[18446744073709551615]]})"),
-            "row 0 of tokens has 18446744073709551615, the model a vocabulary of 10");
+            "row 0 of tokens has 18446744073709551615, but the model has a vocabulary of 10");
   EXPECT_EQ(refusal(R"({"tokens": [[1.5]]})"), "tokens has 1.5");
   EXPECT_EQ(refusal(R"({"tokens": [[]]})"), "row 0 of tokens is not a list of numbers");
   EXPECT_EQ(refusal(R"({"tokens": [[1]], "labels": []})"),
-            "labels are not as many rows as the 1 of tokens");
+            "labels do not have as many rows as tokens, 1");
   EXPECT_EQ(refusal(R"({"tokens": [[[1]]]})"), "it is nested more than 3 deep");
 }
 

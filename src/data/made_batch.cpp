@@ -35,7 +35,7 @@ int32_t word(const std::string& input, int64_t row, int64_t position, int64_t se
   const int64_t begin = document_begin(row, position, seq);
   if (input == "positions") return static_cast<int32_t>(position - begin);
   if (input == "document") return static_cast<int32_t>(begin);
-  throw user_error("there is no way to make the batch input {}", input);
+  throw user_error("cannot create the batch input {}", input);
 }
 
 }  // namespace

@@ -34,10 +34,10 @@ constexpr std::array<TokenType, 9> kTypes{{{0, false},
 template <typename... Args>
 [[noreturn]] void complain(const MappedFile& file, fmt::format_string<Args...> format,
                            Args&&... args) {
-  throw user_error("{} is not a whole Megatron index: {}", file.path().string(),
+  throw user_error("{} is not a complete Megatron index: {}", file.path().string(),
                    fmt::format(format, std::forward<Args>(args)...))
       .at("data.path")
-      .help("the file is truncated, damaged or of another kind: copy or make it again");
+      .help("the file is truncated, damaged or of another kind: copy or create it again");
 }
 
 }  // namespace
@@ -58,14 +58,14 @@ MegatronIndex::MegatronIndex(const std::filesystem::path& path) : file_(path) {
 
 void MegatronIndex::read_header() {
   const auto bytes = static_cast<uint64_t>(file_.bytes().size());
-  if (bytes < kHeaderBytes) complain(file_, "it has {} bytes, a header needs 34", bytes);
+  if (bytes < kHeaderBytes) complain(file_, "it has {} bytes, but a header needs 34", bytes);
   if (std::memcmp(file_.bytes().data(), kMagic.data(), kMagic.size()) != 0)
     complain(file_, "it does not begin with MMIDIDX");
   if (const auto version = number_at<uint64_t>(kVersionAt); version != 1)
-    complain(file_, "it has version {}, known is 1", version);
+    complain(file_, "it has version {}, but only version 1 is supported", version);
   const auto code = number_at<uint8_t>(kDtypeAt);
   if (code >= kTypes.size() || kTypes[code].bytes == 0)
-    complain(file_, "its dtype code is {}, tokens have 1 to 5 or 8", code);
+    complain(file_, "its dtype code is {}, but tokens have 1 to 5 or 8", code);
   token_bytes_ = kTypes[code].bytes;
   is_signed_ = kTypes[code].is_signed;
 
@@ -74,7 +74,7 @@ void MegatronIndex::read_header() {
   // Divided first, so that no product overflows.
   const bool fits = sequences <= bytes / 12 && begins <= bytes / 8;
   if (!fits || kHeaderBytes + 12 * sequences + 8 * begins != bytes)
-    complain(file_, "it has {} bytes, which {} sequences and {} document borders do not fill",
+    complain(file_, "it has {} bytes, which does not match {} sequences and {} document boundaries",
              bytes, sequences, begins);
   if (sequences == 0 || begins < 2) complain(file_, "it lists no document");
   num_sequences_ = static_cast<int64_t>(sequences);
@@ -91,7 +91,7 @@ void MegatronIndex::check_sequences() {
     const auto begin = number_at<int64_t>(pointers_at_ + 8 * i);
     if (length < 0) complain(file_, "sequence {} has {} tokens", i, length);
     if (begin != end_bytes)
-      complain(file_, "sequence {} begins at byte {}, the one before it ends at {}", i, begin,
+      complain(file_, "sequence {} begins at byte {}, but the previous one ends at {}", i, begin,
                end_bytes);
     if (__builtin_add_overflow(end_bytes, length * token_bytes_, &end_bytes))
       complain(file_, "the lengths of its sequences overflow");
@@ -108,8 +108,8 @@ void MegatronIndex::check_documents() const {
                           : i == num_documents_ ? sequence == num_sequences_
                                                 : sequence >= before && sequence <= num_sequences_;
     if (!in_order)
-      complain(file_, "document border {} of {} is sequence {} of {}", i, num_documents_, sequence,
-               num_sequences_);
+      complain(file_, "document boundary {} of {} is sequence {} of {}", i, num_documents_,
+               sequence, num_sequences_);
     before = sequence;
   }
 }

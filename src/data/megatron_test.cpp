@@ -97,27 +97,29 @@ TEST_F(MegatronTest, ShardsOfBothLayoutsFollowEachOther) {
 }
 
 TEST_F(MegatronTest, SaysWhatIsWrongWithAnIndex) {
-  const std::string whole = " is not a whole Megatron index: ", &good = bytes_.idx;
-  EXPECT_EQ(error_of(""), whole + "it has 0 bytes, a header needs 34");
+  const std::string whole = " is not a complete Megatron index: ", &good = bytes_.idx;
+  EXPECT_EQ(error_of(""), whole + "it has 0 bytes, but a header needs 34");
   EXPECT_EQ(error_of("x" + good), whole + "it does not begin with MMIDIDX");
-  EXPECT_EQ(error_of(with(9, uint64_t{2})), whole + "it has version 2, known is 1");
+  EXPECT_EQ(error_of(with(9, uint64_t{2})),
+            whole + "it has version 2, but only version 1 is supported");
   for (const int code : {0, 6, 7, 9, 255})
     EXPECT_EQ(error_of(with(17, static_cast<uint8_t>(code))),
-              whole + fmt::format("its dtype code is {}, tokens have 1 to 5 or 8", code));
+              whole + fmt::format("its dtype code is {}, but tokens have 1 to 5 or 8", code));
   for (const uint64_t count : {uint64_t{3}, uint64_t{5}, uint64_t{1} << 62, ~uint64_t{0}})
     EXPECT_EQ(error_of(with(18, count)),
-              whole + fmt::format("it has 114 bytes, which {} sequences and 4 document borders do "
-                                  "not fill",
+              whole + fmt::format("it has 114 bytes, which does not match {} sequences and 4 "
+                                  "document boundaries",
                                   count));
   EXPECT_EQ(error_of(good.substr(0, 113)),
-            whole + "it has 113 bytes, which 4 sequences and 4 document borders do not fill");
+            whole + "it has 113 bytes, which does not match 4 sequences and 4 document boundaries");
   EXPECT_EQ(error_of(with(34, int32_t{-1})), whole + "sequence 0 has -1 tokens");
   EXPECT_EQ(error_of(with(50 + 8, int64_t{2})),
-            whole + "sequence 1 begins at byte 2, the one before it ends at 4");
-  EXPECT_EQ(error_of(with(82, int64_t{1})), whole + "document border 0 of 3 is sequence 1 of 4");
-  EXPECT_EQ(error_of(with(98, int64_t{1})), whole + "document border 2 of 3 is sequence 1 of 4");
-  EXPECT_EQ(error_of(with(90, int64_t{-1})), whole + "document border 1 of 3 is sequence -1 of 4");
-  EXPECT_EQ(error_of(with(106, int64_t{3})), whole + "document border 3 of 3 is sequence 3 of 4");
+            whole + "sequence 1 begins at byte 2, but the previous one ends at 4");
+  EXPECT_EQ(error_of(with(82, int64_t{1})), whole + "document boundary 0 of 3 is sequence 1 of 4");
+  EXPECT_EQ(error_of(with(98, int64_t{1})), whole + "document boundary 2 of 3 is sequence 1 of 4");
+  EXPECT_EQ(error_of(with(90, int64_t{-1})),
+            whole + "document boundary 1 of 3 is sequence -1 of 4");
+  EXPECT_EQ(error_of(with(106, int64_t{3})), whole + "document boundary 3 of 3 is sequence 3 of 4");
   EXPECT_EQ(error_of(megatron_bytes<uint16_t>(8, {}).idx), whole + "it lists no document");
   EXPECT_EQ(error_of(megatron_bytes<uint16_t>(8, {{{}}}).idx), whole + "its 1 sequences are empty");
 }

@@ -28,7 +28,7 @@ TokenSampler::TokenSampler(const TokenSource& source, TokenSamplerOptions option
   // A window needs one token more than seq; it shares that token with the window after it.
   samples_ = std::max<int64_t>(0, (training ? train : held_out) - 1) / options.seq;
   if (options.seq + 1 > source.num_tokens())
-    throw user_error("seq ({}) is too long: one sample needs seq + 1 tokens, and the data has {}",
+    throw user_error("seq ({}) is too long: one sample needs seq + 1 tokens, but the data has {}",
                      options.seq, source.num_tokens())
         .at("train.seq")
         .help("use a smaller train.seq, or more text");

@@ -148,7 +148,7 @@ TEST(TokenSampler, CrossesBordersFreelyWithoutDocumentMask) {
 TEST(TokenSampler, SaysHowManyTokensASampleNeeds) {
   const Counting source(10, 3);
   EXPECT_EQ(user_error_of([&] { TokenSampler sampler(source, {.seq = 10}); }),
-            "seq (10) is too long: one sample needs seq + 1 tokens, and the data has 10");
+            "seq (10) is too long: one sample needs seq + 1 tokens, but the data has 10");
   EXPECT_EQ(user_error_of([&] { TokenSampler sampler(source, {.seq = 5, .held_out = 0.1}); }),
             "the data has 10 tokens, 6 of them held out; one sample needs seq + 1 = 6");
 }

@@ -29,7 +29,8 @@ std::filesystem::path index_of(std::filesystem::path path) { return path.replace
 
 TokenShard::TokenShard(const std::filesystem::path& path) : file_(path) {
   if (path.extension() == ".idx")
-    throw complaint("{} is an index, not tokens", path.string()).help("give the .bin beside it");
+    throw complaint("{} is an index, not tokens", path.string())
+        .help("give the .bin file next to it");
   std::error_code ignored;
   if (std::filesystem::exists(index_of(path), ignored))
     read_megatron();
@@ -41,10 +42,11 @@ void TokenShard::read_llm_c() {
   const std::string path = file_.path().string();
   const auto bytes = static_cast<int64_t>(file_.bytes().size());
   const char* advice =
-      "give a .bin file in the llm.c layout, or Megatron's with its .idx beside it; for plain text "
+      "give a .bin file in llm.c's format, or in Megatron's with its .idx next to it; for plain "
+      "text "
       "use data.source=text";
   if (bytes < kHeaderBytes)
-    throw complaint("{} has {} bytes, a token file begins with {}", path, bytes, kHeaderBytes)
+    throw complaint("{} has {} bytes, but a token file begins with {}", path, bytes, kHeaderBytes)
         .help(advice);
   std::array<int32_t, 3> words{};
   std::memcpy(words.data(), file_.bytes().data(), sizeof(words));
@@ -54,16 +56,17 @@ void TokenShard::read_llm_c() {
   });
   if (layout == kLayouts.end())
     throw complaint(
-        "{} has magic {} version {}, known are 20240520 versions 1 and 2 and 20240801 version 7",
+        "{} has magic {} version {}; supported are 20240520 versions 1 and 2 and 20240801 version "
+        "7",
         path, magic, version)
         .help(advice);
   if (tokens <= 0)
     throw complaint("{} says that it holds {} tokens", path, tokens)
-        .help("make the file again with at least one token");
+        .help("create the file again with at least one token");
   const int64_t expected = kHeaderBytes + int64_t{tokens} * layout->token_bytes;
   if (bytes != expected)
-    throw complaint("{} has {} bytes, its {} tokens need {}", path, bytes, tokens, expected)
-        .help("the file is truncated or damaged: copy or make it again");
+    throw complaint("{} has {} bytes, but its {} tokens need {}", path, bytes, tokens, expected)
+        .help("the file is truncated or damaged: copy or create it again");
   header_bytes_ = kHeaderBytes;
   token_bytes_ = layout->token_bytes;
   num_tokens_ = tokens;
@@ -76,9 +79,9 @@ void TokenShard::read_megatron() {
   num_tokens_ = index.num_tokens();
   const auto bytes = static_cast<int64_t>(file_.bytes().size());
   if (bytes != num_tokens_ * token_bytes_)
-    throw complaint("{} has {} bytes, the {} tokens of its index need {}", path().string(), bytes,
-                    num_tokens_, num_tokens_ * token_bytes_)
-        .help("the files are truncated, or not of one dataset: copy or make them again");
+    throw complaint("{} has {} bytes, but the {} tokens of its index need {}", path().string(),
+                    bytes, num_tokens_, num_tokens_ * token_bytes_)
+        .help("the files are truncated, or do not belong together: copy or create them again");
 }
 
 int64_t TokenShard::token_at(int64_t position) const {

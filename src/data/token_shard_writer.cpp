@@ -18,7 +18,7 @@ constexpr int64_t kSmallVocabulary = 1 << 16;
 void write_token_shard(const std::filesystem::path& path, std::span<const int32_t> tokens,
                        int64_t vocabulary) {
   if (tokens.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
-    throw user_error("{} would hold {} tokens, a shard holds at most {}", path.string(),
+    throw user_error("{} would hold {} tokens, but a shard holds at most {}", path.string(),
                      tokens.size(), std::numeric_limits<int32_t>::max())
         .help("cut the text into several files");
   const bool small = vocabulary <= kSmallVocabulary;

@@ -49,11 +49,11 @@ TokenText::TokenText(const std::filesystem::path& tokenizer, int64_t vocabulary)
   if (tokenizer.empty()) return;
   tokenizer_.emplace(read_tokenizer(tokenizer));
   if (tokenizer_->vocabulary_size() > vocabulary)
-    throw user_error("the tokenizer has {} tokens, the model a vocabulary of {}",
+    throw user_error("the tokenizer has {} tokens, but the model has a vocabulary of {}",
                      tokenizer_->vocabulary_size(), vocabulary)
         .at(tokenizer.string())
-        .help(fmt::format("set model.vocabulary={}, or give the tokenizer that the data was made "
-                          "with (data.tokenizer)",
+        .help(fmt::format("set model.vocabulary={}, or give the tokenizer that the data was "
+                          "created with (data.tokenizer)",
                           tokenizer_->vocabulary_size()));
 }
 

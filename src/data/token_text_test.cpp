@@ -31,7 +31,7 @@ TEST(TokenText, ReadsAndShowsByTheTokenizerBesideTheShards) {
   EXPECT_EQ(text.show(made_id("The")), "The");
   EXPECT_EQ(text.opening(), std::vector<int32_t>{900});
   EXPECT_EQ(user_error_of([&] { TokenText(tokenizer_of_config(config), 900); }),
-            "the tokenizer has 901 tokens, the model a vocabulary of 900");
+            "the tokenizer has 901 tokens, but the model has a vocabulary of 900");
 }
 
 TEST(TokenText, ShowsDotsForWhatATerminalCannotShow) {

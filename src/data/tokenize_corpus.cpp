@@ -48,7 +48,7 @@ int32_t end_of(const Tokenizer& tokenizer, const std::string& name) {
   for (const AddedToken& token : tokenizer.spec().added)
     if (known.size() < 200) known += (known.empty() ? "" : ", ") + token.text;
   if (name.empty())
-    throw UserError("the tokenizer has no token that is known to end documents")
+    throw UserError("the tokenizer has no known token that ends documents")
         .help(fmt::format("name one with --end: {}", known.empty() ? "(it has none)" : known));
   throw user_error("the tokenizer has no added token {}", name)
       .help(fmt::format("use one of: {}", known));

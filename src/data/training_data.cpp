@@ -40,7 +40,7 @@ std::vector<std::unique_ptr<TokenSource>> open_tokens(const Config& config,
   }
   for (const auto& source : tokens)
     if (source->vocabulary_size() > model.vocabulary)
-      throw user_error("the data has {} kinds of token, the model a vocabulary of {}",
+      throw user_error("the data has a vocabulary of {}, but the model has one of {}",
                        source->vocabulary_size(), model.vocabulary)
           .help(fmt::format("set model.vocabulary={}", source->vocabulary_size()));
   return tokens;

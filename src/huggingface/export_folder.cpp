@@ -59,7 +59,7 @@ class Exporter {
       throw user_error("{} has no {}", from_.path().string(), patch.ours)
           .help("was it written by another model?");
     if (found->second.shape != map_.ours.at(patch.ours))
-      throw user_error("{}: {} has another shape than its config says", from_.path().string(),
+      throw user_error("{}: {} has another shape than its config implies", from_.path().string(),
                        patch.ours);
     return found->second;
   }

@@ -26,7 +26,7 @@ void require_folder(const std::filesystem::path& folder) {
   const bool of_hub = folder.is_relative() && std::count(name.begin(), name.end(), '/') == 1;
   if (!std::filesystem::is_directory(folder, ignored))
     throw user_error("there is no folder {}", name)
-        .help(of_hub ? fmt::format("nothing is downloaded here: huggingface-cli download {0} "
+        .help(of_hub ? fmt::format("tessera downloads nothing: huggingface-cli download {0} "
                                    "--local-dir {0}, then give that folder",
                                    name)
                      : "give the folder that holds config.json and model.safetensors");
@@ -85,7 +85,7 @@ HuggingFaceFolder::HuggingFaceFolder(std::filesystem::path where)
     half_ = half_ || find(patch.theirs)->half;
     const auto known = tensors().find(patch.ours);
     if (known != tensors().end() && known->second.dtype != dtype)
-      throw user_error("{}: {} is {}, and what belongs with it {}", path().string(), patch.theirs,
+      throw user_error("{}: {} is {}, but related tensors are {}", path().string(), patch.theirs,
                        name(dtype), name(known->second.dtype))
           .help("save the model in one dtype");
     add_tensor(patch.ours, {dtype, map.ours.at(patch.ours)});
@@ -116,14 +116,14 @@ void HuggingFaceFolder::check_tensors(const TensorMap& map) const {
   for (const auto& [name, shape] : map.theirs) {
     const SafetensorsTensor* tensor = find(name);
     if (!tensor)
-      throw user_error("{} has no tensor {}, which its config.json asks for", path().string(), name)
-          .help("config.json and weights are not of one model: copy them again");
+      throw user_error("{} has no tensor {}, which its config.json requires", path().string(), name)
+          .help("config.json and weights do not belong together: copy them again");
     if (tensor->shape != shape)
-      throw user_error("{}: {} has shape [{}], its config.json asks for [{}]", path().string(),
+      throw user_error("{}: {} has shape [{}], but its config.json requires [{}]", path().string(),
                        name, fmt::join(tensor->shape, ", "), fmt::join(shape, ", "))
-          .help("config.json and weights are not of one model: copy them again");
+          .help("config.json and weights do not belong together: copy them again");
     if (!is_float(tensor->dtype))
-      throw user_error("{}: {} is {}, which no weight is", path().string(), name,
+      throw user_error("{}: {} is {}, which is not a dtype of weights", path().string(), name,
                        tessera::name(tensor->dtype));
   }
 }
@@ -134,8 +134,10 @@ void HuggingFaceFolder::check_nothing_else(const TensorMap& map) const {
     const bool known = map.theirs.contains(name) || map.theirs.contains(prefix + name);
     const bool copy_of_tied = model_.tied && name == "lm_head.weight";
     if (!known && !copy_of_tied && !is_constant(name))
-      throw user_error("{} holds {}, which its config.json does not ask for", path().string(), name)
-          .help("config.json and weights are not of one model, or it is of a kind not known here");
+      throw user_error("{} holds {}, which its config.json does not need", path().string(), name)
+          .help(
+              "config.json and weights do not belong together, or this kind of model is not "
+              "supported");
   }
 }
 

@@ -34,7 +34,7 @@ class Fields {
     const Json* value = find(key);
     if (!value) refuse("is it the config of another kind of model?", "it has no {}", key);
     const int64_t number = value->integer().value_or(-1);
-    if (number < 0) refuse("it must be a whole number", "{} is {}", key, value->dump());
+    if (number < 0) refuse("it must be an integer", "{} is {}", key, value->dump());
     return number;
   }
   int64_t whole(const char* key, int64_t otherwise) const {
@@ -55,7 +55,7 @@ class Fields {
   std::string text(const char* key, const char* otherwise) const {
     const Json* value = find(key);
     if (!value) return otherwise;
-    if (!value->text()) refuse("it must be text", "{} is {}", key, value->dump());
+    if (!value->text()) refuse("it must be a string", "{} is {}", key, value->dump());
     return *value->text();
   }
   // An object, or an empty one.
@@ -70,8 +70,8 @@ class Fields {
   void only(const char* key, const Json& known) const {
     const Json* value = find(key);
     if (value && *value != known)
-      refuse("such models cannot be imported", "{} is {}, and only {} is known", key, value->dump(),
-             known.dump());
+      refuse("such models cannot be imported", "{} is {}, but only {} is supported", key,
+             value->dump(), known.dump());
   }
   bool empty() const { return json_.members().empty(); }
 
@@ -110,8 +110,8 @@ ModelConfig read_gpt2(const Fields& json) {
       model.activation = known.ours;
       return model;
     }
-  json.refuse("known are gelu_new, gelu_pytorch_tanh, gelu and relu",
-              "activation_function is {}, which is not known", name);
+  json.refuse("use gelu_new, gelu_pytorch_tanh, gelu or relu",
+              "activation_function is {}, which is not supported", name);
 }
 
 void read_rope(const Fields& json, ModelConfig& model) {
@@ -125,7 +125,7 @@ void read_rope(const Fields& json, ModelConfig& model) {
   const std::string type = rope.text("rope_type", rope.text("type", "default").c_str());
   if (type == "default") return;
   if (type != "llama3")
-    rope.refuse("known are default and llama3", "rope_type is {}, which is not known", type);
+    rope.refuse("use default or llama3", "rope_type is {}, which is not supported", type);
   model.rope_scaling_factor = rope.real("factor", 1.0);
   if (model.rope_scaling_factor == 1.0) return;  // nothing is stretched, whatever else is said
   model.rope_low_freq_factor = rope.real("low_freq_factor", 1.0);
@@ -159,7 +159,7 @@ ModelConfig read_qwen3(const Fields& json) {
     for (const Json& type : types->items())
       if (type != "full_attention")
         json.refuse("such models cannot be imported",
-                    "layer_types has {}, and only full_attention is known", type.dump());
+                    "layer_types has {}, but only full_attention is supported", type.dump());
   ModelConfig model = read_llama(json);
   model.family = Family::Qwen;
   model.head_size = json.whole("head_dim", 128);
@@ -227,7 +227,7 @@ ModelConfig parse_model_json(std::string_view text, const std::filesystem::path&
   const std::string wrong = parse_json(text, kMaxDepth, json);
   if (!wrong.empty() || !json.is_object())
     throw user_error("{} {}", path.string(), wrong.empty() ? "is not a JSON object" : wrong)
-        .help("give the folder of a model of Hugging Face");
+        .help("give a Hugging Face model folder");
   const Fields fields(json, path.string());
   const std::string type = fields.text("model_type", "");
   std::vector<std::string> types;
@@ -235,7 +235,7 @@ ModelConfig parse_model_json(std::string_view text, const std::filesystem::path&
     types.emplace_back(kind.model_type);
     if (type != kind.model_type) continue;
     if (fields.find("quantization_config"))
-      fields.refuse("import the model as it was before", "its weights are quantized");
+      fields.refuse("import the model from before quantization", "its weights are quantized");
     ModelConfig model = kind.read(fields);
     model.init_deviation = fields.real("initializer_range", model.init_deviation);
     try {
@@ -244,14 +244,14 @@ ModelConfig parse_model_json(std::string_view text, const std::filesystem::path&
       throw UserError(error).at(path.string());
     }
   }
-  fields.refuse(fmt::format("use {}", one_of(types)), "model_type is {}, which is not known",
+  fields.refuse(fmt::format("use {}", one_of(types)), "model_type is {}, which is not supported",
                 type.empty() ? "not given" : type);
 }
 
 void check_exportable(const ModelConfig& model) {
   const auto refuse = [&](std::string_view what) {
-    throw user_error("Hugging Face's models have no {}", what)
-        .help("exported can be models like GPT-2 (gpt with biases), Llama 3 and Qwen 3");
+    throw user_error("Hugging Face has no model for {}", what)
+        .help("models like GPT-2 (gpt with biases), Llama 3 and Qwen 3 can be exported");
   };
   if (std::none_of(kKinds.begin(), kKinds.end(),
                    [&](const Kind& kind) { return kind.family == model.family; }))
@@ -259,7 +259,8 @@ void check_exportable(const ModelConfig& model) {
   if (model.family != Family::Gpt) return;
   if (!model.bias) refuse("gpt without biases");
   if (model.kv_heads != model.heads) refuse("gpt with fewer kv_heads than heads");
-  if (model.head_size * model.heads != model.width) refuse("gpt whose heads do not make its width");
+  if (model.head_size * model.heads != model.width)
+    refuse("gpt whose heads times head_size is not its width");
 }
 
 std::string model_json(const ModelConfig& model, DType weights) {

@@ -84,19 +84,20 @@ TEST(ModelJson, ThatIsWrittenReadsBackTheSame) {
 
 TEST(ModelJson, RefusesMathsThatWeHaveNot) {
   EXPECT_EQ(refusal(with(llama(), "model_type", "mamba")),
-            "config.json: model_type is mamba, which is not known");
+            "config.json: model_type is mamba, which is not supported");
   EXPECT_EQ(refusal(with(llama(), "attention_bias", true)),
-            "config.json: attention_bias is true, and only false is known");
+            "config.json: attention_bias is true, but only false is supported");
   EXPECT_EQ(refusal(with(llama(), "hidden_act", "gelu")),
-            "config.json: hidden_act is \"gelu\", and only \"silu\" is known");
+            "config.json: hidden_act is \"gelu\", but only \"silu\" is supported");
   EXPECT_EQ(refusal(with(llama(), "rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}})),
-            "config.json: rope_type is yarn, which is not known");
+            "config.json: rope_type is yarn, which is not supported");
   EXPECT_EQ(refusal(with(llama(), "quantization_config", {{"bits", 4}})),
             "config.json: its weights are quantized");
   Json sliding = with(llama(), "model_type", "qwen3");
   sliding["layer_types"] = {"full_attention", "sliding_attention"};
-  EXPECT_EQ(refusal(sliding),
-            "config.json: layer_types has \"sliding_attention\", and only full_attention is known");
+  EXPECT_EQ(
+      refusal(sliding),
+      "config.json: layer_types has \"sliding_attention\", but only full_attention is supported");
 }
 
 TEST(ModelJson, RefusesWhatIsNoConfig) {
@@ -112,9 +113,9 @@ TEST(ModelJson, RefusesModelsThatTransformersHasNot) {
   ModelConfig model = resolved(find_preset("gpt2-124m").config);
   model.bias = false;
   EXPECT_EQ(user_error_of([&] { check_exportable(model); }),
-            "Hugging Face's models have no gpt without biases");
+            "Hugging Face has no model for gpt without biases");
   EXPECT_EQ(user_error_of([] { check_exportable(resolved(find_preset("mlp").config)); }),
-            "Hugging Face's models have no family mlp");
+            "Hugging Face has no model for family mlp");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_F(TokenizerFilesTest, RefusesWhatIsNotWhatItsNameSays) {
   EXPECT_TRUE(refusal().ends_with("special_tokens_map.json is not JSON")) << refusal();
   folder_.write("model/special_tokens_map.json", "{}");
   folder_.write("model/merges.txt", "a b\nroot:*:19000:0:99999:7:::\n");
-  EXPECT_TRUE(refusal().ends_with("merges.txt is not a list of merges, two words a line"))
+  EXPECT_TRUE(refusal().ends_with("merges.txt is not a list of merges, two words per line"))
       << refusal();
 }
 

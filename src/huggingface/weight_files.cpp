@@ -48,7 +48,7 @@ void WeightFiles::open_indexed(const std::filesystem::path& folder) {
   const Json weight_map = read_index(index);
   for (const auto& [name, file] : weight_map.members()) {
     if (!file.text() || !is_plain(*file.text()))
-      throw user_error("{} says that {} lies in {}, which names no file of the folder",
+      throw user_error("{} says that {} is in {}, which is not a file of the folder",
                        index.string(), name, file.dump())
           .help("copy it again");
     const std::string& file_name = *file.text();
@@ -57,9 +57,8 @@ void WeightFiles::open_indexed(const std::filesystem::path& folder) {
       opened = files_.emplace(file_name, SafetensorsReader(folder / file_name, kOptions)).first;
     const SafetensorsTensor* tensor = opened->second.find(name);
     if (!tensor)
-      throw user_error("{} says that {} lies in {}, but it does not", index.string(), name,
-                       file_name)
-          .help("index and files are not of one model: copy them again");
+      throw user_error("{} says that {} is in {}, but it is not", index.string(), name, file_name)
+          .help("index and files do not belong together: copy them again");
     tensors_[name] = tensor;
   }
 }

@@ -36,7 +36,7 @@ SampleLosses sample_losses(Executor& executor, BatchFeeder& feeder, const Sample
   }
   if (labels == 0)
     throw user_error("none of the {} samples has a label", samples)
-        .help("a label is a token that follows another one of its document");
+        .help("a label is a token that follows another token of the same document");
   return {.loss = sum / labels, .labels = static_cast<int64_t>(labels)};
 }
 

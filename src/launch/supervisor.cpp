@@ -75,12 +75,12 @@ class Supervisor {
     const double patience = options_.patience_seconds - seconds_since(*trouble_since_);
     say(options_.log, "supervisor: {} {} before any rank had begun\n", program_, end.text());
     if (patience <= 0 && !asks_for_less()) {
-      say(options_.log, "supervisor: {} has started no rank for {:.0f} s: given up\n", program_,
+      say(options_.log, "supervisor: {} has started no rank for {:.0f} s: giving up\n", program_,
           seconds_since(*trouble_since_));
       code_ = is_bad_input(end) ? end.code() : kNoProgressExitStatus;
       return;
     }
-    say(options_.log, "supervisor: it is tried again in {:.1f} s, for {:.0f} s more\n", pause_,
+    say(options_.log, "supervisor: retrying in {:.1f} s, for {:.0f} s more\n", pause_,
         std::max(0.0, patience));
   }
 
@@ -94,11 +94,11 @@ class Supervisor {
     const bool hopeless = failures_in_a_row_ >= options_.failures_without_progress &&
                           seconds_since(*trouble_since_) >= options_.patience_seconds;
     if (hopeless && !asks_for_less()) {
-      say(options_.log, "supervisor: {} failures without a new checkpoint in {:.0f} s: given up\n",
+      say(options_.log, "supervisor: {} failures without a new checkpoint in {:.0f} s: giving up\n",
           failures_in_a_row_, seconds_since(*trouble_since_));
       code_ = kNoProgressExitStatus;
     } else if (restarts_ == options_.restarts) {
-      say(options_.log, "supervisor: {} restarts used up: given up\n", restarts_);
+      say(options_.log, "supervisor: all {} restarts are used: giving up\n", restarts_);
       code_ = kGaveUpExitStatus;
     } else {
       say(options_.log, "supervisor: restart {} of {} in {:.1f} s\n", ++restarts_,

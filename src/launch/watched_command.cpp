@@ -60,7 +60,7 @@ int CommandEnd::code() const {
 }
 
 std::string CommandEnd::text() const {
-  if (killed) return "did not end by itself when its ranks had, and was killed";
+  if (killed) return "did not end when its ranks had ended, and was killed";
   if (WIFSIGNALED(status))
     return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
                        strsignal(WTERMSIG(status)));
@@ -75,7 +75,8 @@ pid_t start_command(const std::vector<std::string>& command, const std::vector<s
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) throw user_error("cannot start {}: the system gives no process", command.front());
+  if (child < 0)
+    throw user_error("cannot start {}: the system cannot create a process", command.front());
   if (child > 0) return child;
   // It must not outlive its supervisor, whatever happens to that one.
   prctl(PR_SET_PDEATHSIG, SIGKILL);

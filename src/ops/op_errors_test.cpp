@@ -46,7 +46,7 @@ TEST(OpErrors, SayWhatTheGradientOfAnActivationNeeds) {
   const TensorType w{DType::Fp32, {{"d", 8}, {"e", 4}}}, bias{DType::Fp32, {{"e", 4}}};
   const Attributes gradient{{"activation", "gelu_grad"}};
   EXPECT_EQ(error_of(OpKind::matmul_epilogue, {kX, w}, gradient),
-            "matmul_epilogue: gelu_grad is of x, w and pre alone");
+            "matmul_epilogue: gelu_grad takes only x, w and pre");
   EXPECT_EQ(error_of(OpKind::matmul_epilogue, {kX, w, bias}, gradient),
             "matmul_epilogue: bias_or_pre must be fp32[batch=2, seq=3, e=4], is fp32[e=4]");
 }

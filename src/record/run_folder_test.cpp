@@ -112,7 +112,7 @@ TEST_F(RunFolder, IsNeverResumedFromWhatAnotherRunHasLeftInIt) {
   const TrainSummary resumed = train(config({"train.steps=6"}), {.resume = true});
   EXPECT_EQ(resumed.first_step, 4);
   ASSERT_FALSE(resumed.warnings.empty());
-  EXPECT_NE(resumed.warnings[0].find("is not of this run: it carries the run id"),
+  EXPECT_NE(resumed.warnings[0].find("does not belong to this run: it has the run id"),
             std::string::npos)
       << resumed.warnings[0];
 }

@@ -62,8 +62,8 @@ TEST(Failures, ASignalACutLineAndALossThatIsNoNumberAreSaid) {
   run.steps[3].loss.reset();
   run.lines_left_out = 2;
   EXPECT_EQ(failures_of(run),
-            (Sentences{"stopped by SIGTERM after step 10", "has 1 step whose loss is no number",
-                       "has 2 lines in its record that cannot be read: cut short, and left out"}));
+            (Sentences{"stopped by SIGTERM after step 10", "has 1 step whose loss is not finite",
+                       "has 2 lines in its record that cannot be read: truncated, and skipped"}));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ void check_range(const Schedule& schedule, int rank, const Action& action) {
   if (holder != rank)
     throw user_error("rank {} runs {}, but stage {} is on rank {}", rank, to_string(action),
                      action.stage, holder)
-        .help("a rank runs its own stages alone");
+        .help("a rank runs only its own stages");
 }
 
 std::vector<Positions> find_positions(const Schedule& schedule) {
@@ -83,7 +83,7 @@ void check_cell(const Schedule& schedule, size_t at, const Positions& positions)
     throw user_error(
         "both {} and {} are run", cell(schedule, at, Kind::Backward),
         cell(schedule, at, present(Kind::InputGrad) ? Kind::InputGrad : Kind::WeightGrad))
-        .help("B is the whole backward: use it, or I and W");
+        .help("B is the full backward: use either B, or I and W");
   check_follows(schedule, at, positions, Kind::Forward, split ? Kind::InputGrad : Kind::Backward);
   if (split) check_follows(schedule, at, positions, Kind::InputGrad, Kind::WeightGrad);
 }
@@ -106,11 +106,13 @@ void check_messages(const Schedule& schedule, bool forward) {
     for (size_t i = 0; i < orders[stage].size(); ++i)
       if (orders[stage][i] != orders[stage + 1][i])
         throw user_error(
-            "stages {} and {} differ in the order of microbatches: {} {} is {} on one "
-            "and {} on the other",
+            "stages {} and {} differ in the order of microbatches: {} {} is {} on one and {} on "
+            "the other",
             stage, stage + 1, forward ? "forward" : "backward", i, orders[stage][i],
             orders[stage + 1][i])
-            .help("messages between two stages arrive as they were sent: use one order on both");
+            .help(
+                "messages between two stages arrive in the order in which they were sent: use the "
+                "same order on both");
   }
 }
 

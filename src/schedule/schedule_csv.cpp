@@ -62,10 +62,10 @@ std::vector<Action> parse_line(std::string_view line, const std::string& place) 
     if (cell.empty()) continue;
     const std::optional<Action> action = parse_action(cell);
     if (!action)
-      throw user_error("{} is no action", cell)
+      throw user_error("{} is not an action", cell)
           .at(place)
           .help(
-              "a cell is stage, letter, microbatch, as in 0F3; letters are F (forward), B (whole "
+              "a cell is stage, letter, microbatch, as in 0F3; letters are F (forward), B (full "
               "backward), I (input gradient), W (weight gradient); sends and gathers are left out");
     actions.push_back(*action);
   }
@@ -98,7 +98,7 @@ void infer_sizes(Schedule& schedule, const std::string& place) {
           .help("number stages from 0 without gaps");
   for (size_t rank = 0; rank < stages_of.size(); ++rank)
     if (stages_of[rank] != schedule.chunks)
-      throw user_error("rank {} has {} stages, rank 0 has {}", rank, stages_of[rank],
+      throw user_error("rank {} has {} stages, but rank 0 has {}", rank, stages_of[rank],
                        schedule.chunks)
           .at(place)
           .help("give each rank, one per line, the same number of stages");

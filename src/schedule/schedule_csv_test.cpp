@@ -47,13 +47,13 @@ TEST(ScheduleCsv, FindsWhoHoldsAStage) {
 TEST(ScheduleCsv, NamesTheLineOfACellThatIsNoAction) {
   for (const char* cell : {"0X0", "F0", "0F", "0F-1", "0F0x", "1SEND_F0", "0UNSHARD", "99999999F0"})
     EXPECT_EQ(error_of(fmt::format("0F0,0B0\n1F0,{}\n", cell)),
-              fmt::format("a.csv:2 {} is no action", cell));
+              fmt::format("a.csv:2 {} is not an action", cell));
 }
 
 TEST(ScheduleCsv, RefusesWhatIsNoSchedule) {
   EXPECT_EQ(error_of(" \n"), "a.csv the schedule has no actions");
   EXPECT_EQ(error_of("0F0,0B0\n2F0,2B0\n"), "a.csv no rank runs stage 1, but there is a stage 2");
-  EXPECT_EQ(error_of("0F0,0B0,2F0,2B0\n1F0,1B0\n"), "a.csv rank 1 has 1 stages, rank 0 has 2");
+  EXPECT_EQ(error_of("0F0,0B0,2F0,2B0\n1F0,1B0\n"), "a.csv rank 1 has 1 stages, but rank 0 has 2");
   EXPECT_EQ(error_of("0F0,0B0\n1F0,1B0,0F1\n"), "a.csv rank 1 runs 0F1, but stage 0 is on rank 0");
   EXPECT_EQ(error_of("0F0,0F9,0B9\n"), "a.csv rank 0 never runs 0B0");
 }

@@ -44,11 +44,11 @@ void check_precision(const Cluster& cluster, Precision precision) {
     if (find_peak(device, needed)) continue;
     std::vector<std::string> known;
     for (const auto& [arithmetic, figure] : device.peak_flops) known.emplace_back(name(arithmetic));
-    throw user_error("{} of cluster {} has no peak_flops.{}, which precision {} multiplies in",
+    throw user_error("{} of cluster {} has no peak_flops.{}, in which precision {} multiplies",
                      device.name, cluster.name, name(needed), name(precision))
         .at("train.precision")
-        .help(
-            fmt::format("use {}, whose peaks the cluster has, or another cluster", one_of(known)));
+        .help(fmt::format("use {}, for which the cluster has peaks, or another cluster",
+                          one_of(known)));
   }
 }
 

@@ -78,7 +78,7 @@ class Section {
   std::string text(std::string_view key) {
     const TomlValue* node = need(key);
     if (node == nullptr) return "";
-    if (node->kind != Kind::Text) fail(*node, fmt::format("{} is not a text", key));
+    if (node->kind != Kind::Text) fail(*node, fmt::format("{} is not a string", key));
     return node->text;
   }
   double number(const TomlValue& node, std::string_view key) const {
@@ -131,7 +131,7 @@ class Section {
     if (node == nullptr) return rows;
     for (const TomlValue& row : node->items) {
       if (row.items.size() != columns)
-        fail(row, fmt::format("a point of {} has not {} numbers", title_, columns));
+        fail(row, fmt::format("a point of {} does not have {} numbers", title_, columns));
       rows.emplace_back();
       for (const TomlValue& cell : row.items) rows.back().push_back(number(cell, key));
     }
@@ -157,7 +157,7 @@ class Section {
   int count(const TomlValue* node, std::string_view key, int fallback) const {
     if (node == nullptr) return fallback;
     if (node->kind != Kind::Integer || node->integer < 0 || node->integer > 1 << 24)
-      fail(*node, fmt::format("{} is not a whole number from 0 to {}", key, 1 << 24));
+      fail(*node, fmt::format("{} is not an integer from 0 to {}", key, 1 << 24));
     return static_cast<int>(node->integer);
   }
 
@@ -285,7 +285,7 @@ void check_nesting(const Section& top, const TomlValue& tables, const std::vecto
       top.fail(*tables.items[i].find("ranks"),
                fmt::format("level {} has {} ranks: not a multiple of the {} of the level inside it",
                            levels[i].name, levels[i].ranks, inner),
-               "levels stand from the inside: a node, then what holds several of them");
+               "list levels from the innermost: a node, then a group of nodes");
   }
 }
 

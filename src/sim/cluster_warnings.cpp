@@ -19,8 +19,8 @@ void check_least(std::vector<std::string>& warnings, const std::string& key, con
                  double least, std::string_view unit, std::string_view thing) {
   if (figure.value < least)
     warnings.push_back(
-        fmt::format("{} is {:g} {}, less than any {} has: if it is in billions, write {:g}e9", key,
-                    figure.value, unit, thing, figure.value));
+        fmt::format("{} is {:g} {}, less than that of any {}: if it is in billions, write {:g}e9",
+                    key, figure.value, unit, thing, figure.value));
 }
 
 }  // namespace
@@ -39,10 +39,10 @@ std::vector<std::string> unlikely_figures(const Cluster& cluster) {
     check_least(warnings, fmt::format("bandwidth of level {}", level.name), level.bandwidth,
                 kLeastLink, "bytes per second", "link");
     if (level.latency_seconds.value > kLongestLatency)
-      warnings.push_back(fmt::format(
-          "latency_seconds of level {} is {:g}, longer than any link takes: if it is in "
-          "microseconds, write {:g}e-6",
-          level.name, level.latency_seconds.value, level.latency_seconds.value));
+      warnings.push_back(
+          fmt::format("latency_seconds of level {} is {:g}, more than that of any link: if it is "
+                      "in microseconds, write {:g}e-6",
+                      level.name, level.latency_seconds.value, level.latency_seconds.value));
   }
   return warnings;
 }
@@ -58,8 +58,8 @@ std::vector<std::string> near_axes_across_nodes(const Cluster& cluster, const Me
     if (levels == 1) continue;
     const Level &inner = cluster.levels.front(), &outer = cluster.levels[levels - 1];
     warnings.push_back(fmt::format(
-        "{0}={1} leaves the {2} of {3} ranks: its sums, four in every layer, cross the {4} at "
-        "{5:.4g} GB/s a rank instead of {6:.4g}; keep {0} within {3} ranks, and last in the mesh",
+        "{0}={1} spans more than the {2} of {3} ranks: its sums, four in every layer, cross the {4} at "
+        "{5:.4g} GB/s per rank instead of {6:.4g}; keep {0} within {3} ranks, and last in the mesh",
         row.name, mesh.size(axis), inner.name, inner.ranks, outer.name, outer.rate() / 1e9,
         inner.rate() / 1e9));
   }

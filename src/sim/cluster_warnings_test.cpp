@@ -16,9 +16,10 @@ TEST(ClusterWarnings, NoneIsGivenForTheFilesThatComeAlong) {
 TEST(ClusterWarnings, ABandwidthInGigabytesIsToldOf) {
   Cluster cluster = load_cluster("dgx-h100");
   cluster.levels[0].bandwidth.value = 448;
-  EXPECT_EQ(unlikely_figures(cluster),
-            Warnings{"bandwidth of level node is 448 bytes per second, less than any link has: if "
-                     "it is in billions, write 448e9"});
+  EXPECT_EQ(
+      unlikely_figures(cluster),
+      Warnings{"bandwidth of level node is 448 bytes per second, less than that of any link: if "
+               "it is in billions, write 448e9"});
 }
 
 TEST(ClusterWarnings, EveryFigureOfAnotherUnitIsToldOf) {
@@ -35,10 +36,12 @@ TEST(ClusterWarnings, TensorParallelismBeyondANodeIsToldOf) {
   const auto warnings = [&](std::vector<Axis> axes) {
     return near_axes_across_nodes(cluster, Mesh(std::move(axes)));
   };
-  EXPECT_EQ(warnings({{"dp", 2}, {"tp", 16}}),
-            Warnings{"tp=16 leaves the node of 8 ranks: its sums, four in every layer, cross the "
-                     "unit at 50 GB/s a rank instead of 450; keep tp within 8 ranks, and last in "
-                     "the mesh"});
+  EXPECT_EQ(
+      warnings({{"dp", 2}, {"tp", 16}}),
+      Warnings{
+          "tp=16 spans more than the node of 8 ranks: its sums, four in every layer, "
+          "cross the unit at 50 GB/s per rank instead of 450; keep tp within 8 ranks, and last in "
+          "the mesh"});
   EXPECT_EQ(warnings({{"tp", 2}, {"dp", 8}}).size(), 1U);
   EXPECT_EQ(warnings({{"dp", 16}, {"tp", 8}}), Warnings{});
   EXPECT_EQ(warnings({{"dp", 16}}), Warnings{});

@@ -44,7 +44,7 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
   }
   Simulation simulation;
   for (const auto& walk : walks) {
-    TESSERA_CHECK(walk->finished(), "a rank waits for ever: the static check should have seen it");
+    TESSERA_CHECK(walk->finished(), "a rank waits forever: the static check should have found it");
     simulation.step_seconds = std::max(simulation.step_seconds, walk->now());
   }
   for (size_t i = 0; i < walks.size(); ++i) {

@@ -250,7 +250,7 @@ TEST(Simulate, TheTraceHasEverySliceInItsPlace) {
                                    event["dur"].get<double>() / 1e5));
   EXPECT_EQ(slices, (std::vector<std::string>{"add 0 0 12", "all_reduce dp 1 12 30", "add 0 12 12",
                                               "wait 0 24 18"}));
-  EXPECT_EQ(json["traceEvents"][0]["args"]["name"], "rank 0 dp=0 and 1 alike");
+  EXPECT_EQ(json["traceEvents"][0]["args"]["name"], "rank 0 dp=0 and 1 identical ranks");
 }
 
 }  // namespace

@@ -35,8 +35,9 @@ class RankTrace {
                            program_.mesh.coordinate(rank_.rank, axis));
     text_.add(
         "process_name",
-        fmt::format(R"("ph":"M","pid":{},"args":{{"name":"rank {}{}{}"}})", rank_.rank, rank_.rank,
-                    place, rank_.alike > 1 ? fmt::format(" and {} alike", rank_.alike - 1) : ""));
+        fmt::format(
+            R"("ph":"M","pid":{},"args":{{"name":"rank {}{}{}"}})", rank_.rank, rank_.rank, place,
+            rank_.alike > 1 ? fmt::format(" and {} identical ranks", rank_.alike - 1) : ""));
   }
 
   void write_slice(std::string_view name, int track, const SimulatedSlice& slice) {

@@ -28,7 +28,7 @@ int64_t number(std::string_view key, std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw user_error("{} of a fault is {}, want a whole number of at least 0", key, text)
+    throw user_error("{} of a fault is {}, but must be a whole number of at least 0", key, text)
         .at("TESSERA_FAULT");
   return value;
 }
@@ -50,7 +50,7 @@ size_t index_of(const std::array<std::string_view, N>& names, std::string_view w
                 std::string_view text) {
   for (size_t i = 0; i < N; ++i)
     if (names[i] == text) return i;
-  throw user_error("{} of a fault is {}, want {}", what, text,
+  throw user_error("{} of a fault is {}, but must be {}", what, text,
                    one_of(std::vector<std::string>(names.begin(), names.end())))
       .at("TESSERA_FAULT");
 }

@@ -34,13 +34,15 @@ TEST(FaultPlanDeathTest, KillsAndAborts) {
 TEST(FaultPlan, SaysWhatItDoesNotUnderstand) {
   const auto error = [](const char* text) { return user_error_of([&] { FaultPlan plan(text); }); };
   EXPECT_EQ(error("phase=writ"),
-            "phase of a fault is writ, want load, forward, collective, backward, update, snapshot, "
+            "phase of a fault is writ, but must be load, forward, collective, backward, update, "
+            "snapshot, "
             "write, fsync, rename, manifest, prune, exit or step");
-  EXPECT_EQ(
-      error("phase=write,action=eat"),
-      "action of a fault is eat, want kill, stop, abort, hang, no_space, io_error, rot, nan or "
-      "skip");
-  EXPECT_EQ(error("phase=write,step=x"), "step of a fault is x, want a whole number of at least 0");
+  EXPECT_EQ(error("phase=write,action=eat"),
+            "action of a fault is eat, but must be kill, stop, abort, hang, no_space, io_error, "
+            "rot, nan or "
+            "skip");
+  EXPECT_EQ(error("phase=write,step=x"),
+            "step of a fault is x, but must be a whole number of at least 0");
   EXPECT_EQ(error("rank=1"), "the fault rank=1 has no phase");
   EXPECT_EQ(error("phase=write,when=now"), "a fault has no when");
 }

@@ -16,8 +16,8 @@ int64_t peak_resident_bytes() {
 
 void require_memory(int64_t planned_bytes, double installed_bytes) {
   if (installed_bytes <= 0 || static_cast<double>(planned_bytes) <= installed_bytes) return;
-  throw user_error("the run takes {} of memory, the machine has {}", short_bytes(planned_bytes),
-                   short_bytes(static_cast<int64_t>(installed_bytes)))
+  throw user_error("this machine has {} of memory; the plan needs {}",
+                   short_bytes(static_cast<int64_t>(installed_bytes)), short_bytes(planned_bytes))
       .help(
           "use fewer ranks, a smaller batch or model, more microbatches or plan.recompute; "
           "`tessera "

@@ -15,7 +15,7 @@ TEST(RequireMemory, RefusesWhatTheMachineLacksAndNothingElse) {
     require_memory(80'000'000'000, 25.3e9);
     FAIL() << "nothing was thrown";
   } catch (const UserError& error) {
-    EXPECT_EQ(error.message(), "the run takes 80.0 GB of memory, the machine has 25.3 GB");
+    EXPECT_EQ(error.message(), "this machine has 25.3 GB of memory; the plan needs 80.0 GB");
   }
 }
 

@@ -6,7 +6,7 @@
 namespace tessera {
 
 UserError refused_threads(int wanted, size_t begun) {
-  return user_error("of {} more threads the system starts {}", wanted, begun)
+  return user_error("the system started only {} of {} more threads", begun, wanted)
       .help(
           "use fewer threads (train.threads, --threads) or ranks, or allow more: ulimit -u and "
           "-v, pids.max of the control group");

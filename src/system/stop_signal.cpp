@@ -21,7 +21,9 @@ static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_alw
 
 // Whoever presses a key waits for a sign; in a job, ranks have another group than the terminal's.
 void tell_the_terminal() {
-  constexpr std::string_view kNotice = "\nstopping behind this step; once more ends it at once\n";
+  constexpr std::string_view kNotice =
+      "\n"
+      "stopping after this step; a second signal ends the run at once\n";
   const int error = errno;
   if (::tcgetpgrp(STDERR_FILENO) == ::getpgrp()) {
     [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kNotice.data(), kNotice.size());

@@ -73,9 +73,9 @@ void Corpus::read(const CorpusPart& part,
   const MappedFile file(path);
   const std::string_view whole = text_of(file);
   if (static_cast<int64_t>(whole.size()) < part.end)
-    throw user_error("{} had {} bytes or more and now has {}", path.string(), part.end,
+    throw user_error("{} had at least {} bytes and now has {}", path.string(), part.end,
                      whole.size())
-        .help("leave the files alone while they are read");
+        .help("do not change the files while they are read");
   const std::string_view text =
       whole.substr(static_cast<size_t>(part.begin), static_cast<size_t>(part.end - part.begin));
   if (!is_jsonl(path)) return document(text, part.ends_document);

@@ -12,8 +12,8 @@ constexpr std::string_view kSpaces = "\\p{Z}\\t-\\r\\x{85}";
 constexpr std::string_view kHexDigits = "0-9A-Fa-f";
 
 [[noreturn]] void refuse(std::string_view what) {
-  throw user_error("a splitting rule has {}, which regular expression engines read differently",
-                   what)
+  throw user_error(
+      "a splitting rule has {}, which regular expression engines interpret differently", what)
       .help(
           "rules may use \\s \\S \\d \\p{..} \\r \\n \\t, classes, groups, alternatives, "
           "repetition and lookahead");

@@ -57,7 +57,7 @@ SplitRule::SplitRule(SplitRule&&) noexcept = default;
 
 SplitRule::SplitRule(std::string_view pattern, bool literal) : code_(std::make_unique<Code>()) {
   if (pattern.size() > kMaxPatternBytes)
-    throw user_error("a splitting rule has {} bytes, at most {} are read", pattern.size(),
+    throw user_error("a splitting rule has {} bytes, but at most {} are supported", pattern.size(),
                      kMaxPatternBytes)
         .help("use a shorter rule");
   const std::string text = literal ? std::string(pattern) : to_pcre2_pattern(pattern);
@@ -67,8 +67,8 @@ SplitRule::SplitRule(std::string_view pattern, bool literal) : code_(std::make_u
   size_t at = 0;
   code_->code = pcre2_compile(units(text), text.size(), options, &error, &at, nullptr);
   if (!code_->code)
-    throw user_error("the splitting rule {} is not understood: {}", text, error_text(error))
-        .help("see docs/tokenizers.md for the rules that are read");
+    throw user_error("cannot parse the splitting rule {}: {}", text, error_text(error))
+        .help("see docs/tokenizers.md for the supported rules");
   // Where the system allows no compiled code, matching goes on without it.
   pcre2_jit_compile(code_->code, PCRE2_JIT_COMPLETE);
 }
@@ -80,9 +80,9 @@ std::optional<SplitRule::Match> SplitRule::find(std::string_view text, size_t fr
                                 state.data, state.context);
   if (found == PCRE2_ERROR_NOMATCH) return std::nullopt;
   if (found < 0)
-    throw user_error("a splitting rule gives up at byte {} of a text of {}: {}", from, text.size(),
-                     error_text(found))
-        .help("the rule goes back over the text too often: use a tokenizer with a simpler rule");
+    throw user_error("a splitting rule fails at byte {} of a text of {} bytes: {}", from,
+                     text.size(), error_text(found))
+        .help("the rule backtracks too often: use a tokenizer with a simpler rule");
   const size_t* ends = pcre2_get_ovector_pointer(state.data);
   return Match{ends[0], ends[1]};
 }

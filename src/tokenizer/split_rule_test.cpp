@@ -83,14 +83,14 @@ TEST(SplitRule, KnowsTheCharactersOfUnicode16) {
 TEST(SplitRule, RefusesWhatEnginesReadDifferently) {
   for (const char* rule : {R"(\w+)", R"([\S])", R"([a&&b])", R"([[:alpha:]])", R"(a{,3})",
                            R"(a{1,3}+)", R"((?m:a.))", R"(\bx)", "[]a]"})
-    EXPECT_NE(user_error_of([&] { SplitRule(rule, false); }).find("engines read differently"),
+    EXPECT_NE(user_error_of([&] { SplitRule(rule, false); }).find("engines interpret differently"),
               std::string::npos)
         << rule;
 }
 
 TEST(SplitRule, NamesARuleThatIsNone) {
   EXPECT_EQ(user_error_of([] { SplitRule("(a", false); }),
-            "the splitting rule (a is not understood: missing closing parenthesis");
+            "cannot parse the splitting rule (a: missing closing parenthesis");
 }
 
 TEST(SplitRule, GivesUpOnARuleThatGoesBackForever) {

@@ -22,14 +22,14 @@ std::vector<const Json*> steps_of(const Json& file, const char* part, const char
   std::vector<const Json*> steps;
   for (const Json& step : list_field(*whole, list)) steps.push_back(&step);
   if (steps.size() > kMaxSteps)
-    throw user_error("{} has {} steps, at most {} are read", part, steps.size(), kMaxSteps)
+    throw user_error("{} has {} steps, but at most {} are supported", part, steps.size(), kMaxSteps)
         .help("use a tokenizer with fewer steps");
   return steps;
 }
 
 [[noreturn]] void refuse(const char* part, const std::string& type, const char* known) {
-  throw user_error("{} is of type {}, which is not read", part, type)
-      .help(fmt::format("types that are read: {}", known));
+  throw user_error("{} is of type {}, which is not supported", part, type)
+      .help(fmt::format("supported types: {}", known));
 }
 
 SplitStep read_split(const Json& json) {
@@ -54,7 +54,7 @@ void read_pre_tokenizer(const Json& file, TokenizerSpec& spec) {
     const std::string type = text_field(*json, "type");
     if (type == "Split") {
       if (byte_level)
-        throw UserError("a Split comes behind ByteLevel, where text is bytes")
+        throw UserError("a Split comes after ByteLevel, where text is bytes")
             .help("put ByteLevel last");
       spec.steps.push_back(read_split(*json));
     } else if (type == "ByteLevel") {
@@ -67,7 +67,7 @@ void read_pre_tokenizer(const Json& file, TokenizerSpec& spec) {
   }
   if (!byte_level)
     throw UserError("pre_tokenizer has no ByteLevel")
-        .help("only byte-level BPE is read, as GPT-2, Llama 3 and Qwen use it");
+        .help("only byte-level BPE is supported, as GPT-2, Llama 3 and Qwen use it");
 }
 
 void read_normalizer(const Json& file, TokenizerSpec& spec) {
@@ -124,7 +124,8 @@ TokenizerSpec read_all(const Json& file) {
 Tokenizer parse_tokenizer(std::string_view text, const std::string& origin) {
   Json file;
   if (static_cast<int64_t>(text.size()) > kMaxFileBytes)
-    throw user_error("{} has {} bytes, at most {} are read", origin, text.size(), kMaxFileBytes)
+    throw user_error("{} has {} bytes, but at most {} are supported", origin, text.size(),
+                     kMaxFileBytes)
         .help("give a tokenizer.json");
   const std::string wrong = parse_json(text, kMaxDepth, file);
   if (!wrong.empty() || !file.is_object())

@@ -23,21 +23,21 @@ std::string error_with(const std::string& place, const Json& value) {
 
 TEST(TokenizerFile, RefusesWhatWouldChangeTokensAndIsNotKnown) {
   EXPECT_EQ(error_with("/model/type", "Unigram"),
-            "the model is of type \"Unigram\", which is not read");
-  EXPECT_EQ(error_with("/model/dropout", 0.1), "the model has dropout 0.1, which is not read");
+            "the model is of type \"Unigram\", which is not supported");
+  EXPECT_EQ(error_with("/model/dropout", 0.1), "the model has dropout 0.1, which is not supported");
   EXPECT_EQ(error_with("/model/byte_fallback", true),
             "the model has byte_fallback, so it is not byte-level");
   EXPECT_EQ(error_with("/model/end_of_word_suffix", "</w>"),
-            "the model has end_of_word_suffix \"</w>\", which is not read");
+            "the model has end_of_word_suffix \"</w>\", which is not supported");
   EXPECT_EQ(error_with("/normalizer", {{"type", "Lowercase"}}),
-            "normalizer is of type Lowercase, which is not read");
+            "normalizer is of type Lowercase, which is not supported");
   EXPECT_EQ(error_with("/pre_tokenizer", {{"type", "Metaspace"}}),
-            "pre_tokenizer is of type Metaspace, which is not read");
+            "pre_tokenizer is of type Metaspace, which is not supported");
   EXPECT_EQ(error_with("/pre_tokenizer", nullptr), "pre_tokenizer has no ByteLevel");
   EXPECT_EQ(error_with("/post_processor", {{"type", "BertProcessing"}}),
-            "post_processor is of type BertProcessing, which is not read");
+            "post_processor is of type BertProcessing, which is not supported");
   EXPECT_EQ(error_with("/decoder", {{"type", "WordPiece"}}),
-            "decoder is of type WordPiece, which is not read");
+            "decoder is of type WordPiece, which is not supported");
 }
 
 TEST(TokenizerFile, NamesWhatIsMissingOrWrong) {
@@ -45,11 +45,11 @@ TEST(TokenizerFile, NamesWhatIsMissingOrWrong) {
   EXPECT_EQ(error_with("/model/vocab/a", 66), "two tokens of the vocabulary have the id 66");
   EXPECT_EQ(error_with("/model/vocab/a", 1e9), "the token a has no id from 0 to 1048575");
   EXPECT_EQ(error_with("/model/merges/0", "x"),
-            "merge 0 is neither two tokens with a space between nor a list of two");
+            "merge 0 is neither two tokens separated by a space nor a list of two");
   EXPECT_EQ(error_with("/model/merges/3", "zz y"),
             "merge 3 has zz, which is not in the vocabulary");
   EXPECT_EQ(error_with("/added_tokens/0", {{"id", 7}, {"content", "a"}}),
-            "the added token a has the id 7, in the vocabulary it has 97");
+            "the added token a has the id 7, but in the vocabulary it has 97");
   EXPECT_EQ(error_with("/added_tokens/0", {{"id", 7}, {"content", "abc"}}),
             "the added token abc has the id 7 of another token");
   EXPECT_EQ(user_error_of([] { parse_tokenizer("[1]", "made"); }), "made is not a JSON object");

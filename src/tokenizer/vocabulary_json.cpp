@@ -23,17 +23,17 @@ Vocabulary vocabulary_of(const Json& model) {
 void check_model(const Json& model) {
   const Json* type = find_field(model, "type");
   if (type && *type != "BPE")
-    throw user_error("the model is of type {}, which is not read", type->dump())
-        .help("only byte-level BPE is read, as GPT-2, Llama 3 and Qwen use it");
+    throw user_error("the model is of type {}, which is not supported", type->dump())
+        .help("only byte-level BPE is supported, as GPT-2, Llama 3 and Qwen use it");
   for (const char* name : {"continuing_subword_prefix", "end_of_word_suffix", "dropout"}) {
     const Json* field = find_field(model, name);
     if (field && *field != "" && *field != 0.0)
-      throw user_error("the model has {} {}, which is not read", name, field->dump())
+      throw user_error("the model has {} {}, which is not supported", name, field->dump())
           .help(fmt::format("use a tokenizer without {}", name));
   }
   if (flag_field(model, "byte_fallback", false))
     throw UserError("the model has byte_fallback, so it is not byte-level")
-        .help("only byte-level BPE is read, as GPT-2, Llama 3 and Qwen use it");
+        .help("only byte-level BPE is supported, as GPT-2, Llama 3 and Qwen use it");
 }
 
 // "a b", or ["a", "b"].
@@ -46,7 +46,7 @@ std::pair<std::string, std::string> halves(const Json& merge, size_t rank) {
     if (space != std::string::npos && text->find(' ', space + 1) == std::string::npos)
       return {text->substr(0, space), text->substr(space + 1)};
   }
-  throw user_error("merge {} is neither two tokens with a space between nor a list of two", rank)
+  throw user_error("merge {} is neither two tokens separated by a space nor a list of two", rank)
       .help("give a tokenizer.json, as the tokenizers library writes it");
 }
 
@@ -54,7 +54,7 @@ int32_t id_of(const Vocabulary& vocabulary, const std::string& token, size_t ran
   const auto found = vocabulary.find(token);
   if (found == vocabulary.end())
     throw user_error("merge {} has {}, which is not in the vocabulary", rank, token)
-        .help("the file is damaged: copy or make it again");
+        .help("the file is damaged: copy or create it again");
   return token_id(*found->second, token);
 }
 
@@ -71,7 +71,7 @@ void read_vocabulary(const Json& file, TokenizerSpec& spec) {
     if (static_cast<size_t>(id) >= taken.size()) taken.resize(static_cast<size_t>(id) + 1);
     if (taken[static_cast<size_t>(id)])
       throw user_error("two tokens of the vocabulary have the id {}", id)
-          .help("the file is damaged: copy or make it again");
+          .help("the file is damaged: copy or create it again");
     taken[static_cast<size_t>(id)] = true;
     if (std::optional<std::string> bytes = from_byte_alphabet(token))
       spec.tokens.push_back({std::move(*bytes), id});
@@ -101,12 +101,12 @@ void read_added_tokens(const Json& file, TokenizerSpec& spec) {
     token.id = token_id(id ? *id : Json(), token.text);
     const auto in_vocabulary = vocabulary.find(token.text);
     if (in_vocabulary != vocabulary.end() && *in_vocabulary->second != token.id)
-      throw user_error("the added token {} has the id {}, in the vocabulary it has {}", token.text,
+      throw user_error("the added token {} has the id {}, but in the vocabulary it has {}", token.text,
                        token.id, in_vocabulary->second->dump())
-          .help("the file is damaged: copy or make it again");
+          .help("the file is damaged: copy or create it again");
     if (in_vocabulary == vocabulary.end() && !taken.insert(token.id).second)
       throw user_error("the added token {} has the id {} of another token", token.text, token.id)
-          .help("give it an id of its own");
+          .help("give it a unique id");
     token.special = flag_field(json, "special", false);
     token.single_word = flag_field(json, "single_word", false);
     token.left_strip = flag_field(json, "lstrip", false);

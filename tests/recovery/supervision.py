@@ -196,7 +196,7 @@ def fewer_ranks_take_over(binary, folder):
     run = Run(words(binary, out, LONG, 50000, more), folder / "fewer.log")
     try:
         deadline = time.monotonic() + 40
-        while "mesh pp=2, plan.zero = 0: there is nothing left to shard" not in run.text():
+        while "mesh pp=2, plan.zero = 0: there is no axis left to shard" not in run.text():
             assert time.monotonic() < deadline, run.text()
             for process in run.ranks()[:1]:
                 os.kill(process, signal.SIGKILL)

@@ -18,7 +18,8 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kRefused = "of 63 more threads the system starts [1-5]\n help: use fewer";
+constexpr const char* kRefused =
+    "the system started only [1-5] of 63 more threads\n help: use fewer";
 
 // Ends well if it throws what the user is told, which is printed.
 template <typename Work>
@@ -75,7 +76,7 @@ TEST_F(RefusedThreadsDeathTest, ThatAreSingleAreTheUsersToAllow) {
                 leave_room_for_stacks(0.5);
                 start_thread([] { std::_Exit(2); }).join();
               }),
-              testing::ExitedWithCode(0), "of 1 more threads the system starts 0\n help: ");
+              testing::ExitedWithCode(0), "the system started only 0 of 1 more threads\n help: ");
 }
 
 TEST_F(RefusedThreadsDeathTest, OfRanksAreTheUsersToAllow) {

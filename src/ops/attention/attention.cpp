@@ -35,7 +35,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 }
 
 void gradient(GradientBuilder& g) {
-  TESSERA_CHECK(g.result_gradient(1) == kNone, "lse is for the backward alone");
+  TESSERA_CHECK(g.result_gradient(1) == kNone, "lse is only for the backward");
   std::vector<ValueId> operands{g.operand(0), g.operand(1),         g.operand(2), g.result(0),
                                 g.result(1),  g.result_gradient(0), g.operand(3), g.operand(4)};
   if (g.operand(5) != kNone) operands.insert(operands.end(), {g.operand(5), g.operand(6)});

@@ -30,7 +30,7 @@ ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(0).di
 const OpDef& merge_attention_def() {
   static const OpDef def{
       .name = "merge_attention",
-      .summary = "one attention out of two over disjoint keys, by their logsumexps",
+      .summary = "merges two attention results over disjoint keys, using their logsumexps",
       .operands = {{"o"}, {"lse"}, {"o2"}, {"lse2"}},
       .results = {"o", "lse"},
       .infer_types = infer_types,

@@ -30,7 +30,7 @@ Cost cost(const OpCall& call) { return pointwise_cost(call, 1); }
 const OpDef& bias_add_def() {
   static const OpDef def{
       .name = "bias_add",
-      .summary = "x + bias, the bias lying along the innermost dims",
+      .summary = "x + bias, broadcast over the outer dims",
       .operands = {{"x"}, {"bias"}},
       .results = {"y"},
       .infer_types = infer_types,

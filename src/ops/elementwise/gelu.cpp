@@ -34,7 +34,7 @@ Cost cost(const OpCall& call) { return pointwise_cost(call, gelu_uses_tanh(call)
 const OpDef& gelu_def() {
   static const OpDef def{
       .name = "gelu",
-      .summary = "x times the normal distribution of x",
+      .summary = "x times the cumulative normal distribution of x",
       .operands = {{"x"}},
       .results = {"y"},
       .attributes = {{"approximation", "none"}},

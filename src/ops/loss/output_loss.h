@@ -64,8 +64,8 @@ inline TensorType dtable_type(const OpCall& call) {
   const TensorType& table = call.operand(1);
   const DType dtype = dtype_attribute(call, "dtype", 1);
   call.require(dtype == table.dtype || dtype == accumulator_of(table.dtype),
-               "dtype = {} cannot be had from {}: use same or {}", name(dtype), name(table.dtype),
-               name(accumulator_of(table.dtype)));
+               "dtype = {} cannot be computed from {}: use same or {}", name(dtype),
+               name(table.dtype), name(accumulator_of(table.dtype)));
   return with_dtype(table, dtype);
 }
 

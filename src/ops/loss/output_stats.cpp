@@ -24,7 +24,7 @@ Cost cost(const OpCall& call) {
 const OpDef& output_stats_def() {
   static const OpDef def{
       .name = "output_stats",
-      .summary = "what a shard of the vocabulary adds to the softmax, in chunks of rows",
+      .summary = "softmax statistics of one shard of the vocabulary, in chunks of rows",
       .operands = {{"x"}, {"table"}, {"labels"}, {"shard"}},
       .results = {"max", "sum", "chosen"},
       .attributes = {{"vocabulary", int64_t{0}}},

@@ -20,7 +20,7 @@ Cost cost(const OpCall& call) { return cost_of(call, 3 * call.operand(0).num_ele
 const OpDef& shared_stats_def() {
   static const OpDef def{
       .name = "shared_stats",
-      .summary = "output_stats of one shard, made ready to be summed over the shards",
+      .summary = "output_stats of one shard, rescaled so that they can be summed over the shards",
       .operands = {{"max"}, {"sum"}, {"chosen"}, {"all_max"}},
       .results = {"stats"},
       .infer_types = infer_types,

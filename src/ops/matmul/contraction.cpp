@@ -31,7 +31,7 @@ Dims require_contraction(const OpCall& call) {
     call.require(w.size_of(dim.name) == dim.size, "{} is {} in x and {} in w", dim.name, dim.size,
                  w.size_of(dim.name));
   const Dims shared_in_w = select(w.dims, x, true);
-  call.require(shared == shared_in_w, "the shared dims are {} in x and {} in w: order them alike",
+  call.require(shared == shared_in_w, "the shared dims are {} in x and {} in w: use the same order",
                to_string(shared), to_string(shared_in_w));
   for (const TensorType* type : {&x, &w})
     call.require(begins_with(type->dims, shared) || ends_with(type->dims, shared),

@@ -11,7 +11,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   Dims dims = require_contraction(call);
   const DType dtype = dtype_attribute(call, "dtype", 0), own = call.operand(0).dtype;
   call.require(dtype == own || dtype == accumulator_of(own),
-               "dtype = {} cannot be had from {}: use same or {}", name(dtype), name(own),
+               "dtype = {} cannot be computed from {}: use same or {}", name(dtype), name(own),
                name(accumulator_of(own)));
   const TensorType y{dtype, std::move(dims)};
   if (call.operands.size() > 2) require_type(call, 2, y);
@@ -46,7 +46,7 @@ ShardingRule sharding(const OpCall& call) {
 const OpDef& matmul_def() {
   static const OpDef def{
       .name = "matmul",
-      .summary = "sums over every dim that both operands have; their other dims remain",
+      .summary = "contracts every dim that both operands have; their other dims remain",
       .operands = {{"x"}, {"w"}, {"addend", true}},
       .results = {"y"},
       .attributes = {{"dtype", "same"}},

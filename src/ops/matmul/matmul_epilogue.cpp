@@ -20,7 +20,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
                word);
   if (is_gradient(*activation)) {
     call.require(call.operands.size() == 3 && call.attributes.integer("keep_pre") == 0,
-                 "{} is of x, w and pre alone", word);
+                 "{} takes only x, w and pre", word);
     require_type(call, 2, y);
     return {y};
   }
@@ -47,8 +47,7 @@ Cost cost(const OpCall& call) {
 const OpDef& matmul_epilogue_def() {
   static const OpDef def{
       .name = "matmul_epilogue",
-      .summary =
-          "matmul, then bias and activation, a sum or a slope while the result is in the cache",
+      .summary = "matmul with fused bias and activation, sum, or gradient of the activation",
       .operands = {{"x"}, {"w"}, {"bias_or_pre", true}, {"addend", true}},
       .results = {"y", "pre"},
       .attributes = {{"activation", "none"}, {"keep_pre", int64_t{0}}},

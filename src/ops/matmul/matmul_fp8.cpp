@@ -23,12 +23,12 @@ std::vector<TensorType> infer_types(const OpCall& call) {
       results.push_back(largest);
       continue;
     }
-    call.require(entry.place < call.operands.size(), "{} is known, but not given",
+    call.require(entry.place < call.operands.size(), "{} is set, but the operand is missing",
                  i == 0 ? "x_largest" : "w_largest");
     require_type(call, entry.place, largest);
     ++operands;
   }
-  call.require(call.operands.size() == operands, "{} operands, want {}", call.operands.size(),
+  call.require(call.operands.size() == operands, "{} operands instead of {}", call.operands.size(),
                operands);
   return results;
 }

@@ -153,7 +153,7 @@ class ClassFusion {
 
 Pass fuse() {
   return {.name = "fuse",
-          .summary = "joins bias, activation, sum and GELU's gradient to the matmul before them",
+          .summary = "fuses bias, activation, sum and GELU's gradient into the matmul before them",
           .requires_form = Form::Maths,
           .ensures_form = Form::Maths,
           .run = [](Module& module) {

@@ -57,7 +57,8 @@ class ClassNorms {
 Pass join_norm_gradients() {
   return {
       .name = "join_norm_gradients",
-      .summary = "adds a residual connection's gradient where that of the norm beside it is made",
+      .summary =
+          "fuses the addition of a residual connection's gradient into the gradient of its norm",
       .requires_form = Form::Maths,
       .ensures_form = Form::Maths,
       .run = [](Module& module) {

@@ -177,7 +177,7 @@ void require_loss(const Module& module) {
   if (module.blocks.empty()) return;
   const Graph& last = module.class_of(module.blocks.back()).graph;
   if (const GraphOutput* stream = last.find_output(OutputKind::Stream))
-    throw user_error("the last block, {}, returns the stream %{}: training ends in a loss",
+    throw user_error("the last block, {}, returns the stream %{}, but training needs a loss",
                      module.blocks.back().name, last.value(stream->value).name)
         .help("return a loss from the last block, or compile for inference");
 }

@@ -32,7 +32,7 @@ int64_t gather_sharded_weights(Module& module, const Plan& plan) {
 
 Pass build_forward(Plan plan) {
   return {.name = "build_forward",
-          .summary = "adds what a forward alone needs on several ranks: gathers of weights, totals",
+          .summary = "adds what inference needs on several ranks: gathers of weights, totals",
           .requires_form = Form::Local,
           .ensures_form = Form::Local,
           .run = [plan = std::move(plan)](Module& module) {

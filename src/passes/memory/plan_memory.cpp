@@ -203,7 +203,7 @@ class ClassPlan {
 
 Pass plan_memory(DeviceProfile profile) {
   return {.name = "plan_memory",
-          .summary = "gives every value and workspace its place: state, window, slot or scratch",
+          .summary = "assigns memory to every value and workspace: state, window, slot or scratch",
           .requires_form = Form::Maths,
           .ensures_form = Form::Planned,
           .run = [profile](Module& module) {

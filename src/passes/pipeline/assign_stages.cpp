@@ -112,7 +112,9 @@ std::vector<double> block_costs(const Module& module, const DeviceProfile& profi
 
 Pass assign_stages(Plan plan, Schedule schedule, DeviceProfile profile) {
   return {.name = "assign_stages",
-          .summary = "cuts the blocks into stages of even cost; ties between stages become copies",
+          .summary =
+              "cuts the blocks into stages of similar cost; parameters tied across stages become "
+              "copies",
           .requires_form = Form::Maths,
           .ensures_form = Form::Maths,
           .run = [plan = std::move(plan), schedule = std::move(schedule), profile](Module& module) {

@@ -114,13 +114,15 @@ PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
 }  // namespace
 
 Pass recompute(Plan plan, DeviceProfile profile) {
-  return {.name = "recompute",
-          .summary = "clones into the backward what it shall rebuild instead of keeping it",
-          .requires_form = Form::Local,
-          .ensures_form = Form::Local,
-          .run = [plan = std::move(plan), profile](Module& module) {
-            return run(module, plan, profile);
-          }};
+  return {
+      .name = "recompute",
+      .summary =
+          "clones into the backward the nodes that it recomputes instead of keeping their results",
+      .requires_form = Form::Local,
+      .ensures_form = Form::Local,
+      .run = [plan = std::move(plan), profile](Module& module) {
+        return run(module, plan, profile);
+      }};
 }
 
 }  // namespace tessera
