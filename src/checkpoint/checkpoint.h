@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stored checkpoint, open for reading: a step's folder, or one safetensors file that holds every
-// tensor whole. Each rank reads its own pieces straight from the mapped files.
+// tensor unsharded. Each rank reads its own pieces directly from the mapped files.
 #pragma once
 
 #include <filesystem>
@@ -16,18 +16,19 @@ namespace tessera {
 
 class Checkpoint : public StateSource {
  public:
-  // Reads the manifest and checks that every file is there; bytes of tensors only by `verify`.
+  // Reads the manifest and checks that every file exists; only `verify` checks the bytes of
+  // tensors.
   explicit Checkpoint(std::filesystem::path where);
 
   const Manifest& manifest() const { return manifest_; }
   const CheckpointFacts& facts() const override { return manifest_.facts; }
 
-  // Every byte against its digest, of every `parts`th file from `part` on; a UserError names what
-  // differs.
+  // Compares every byte of every `parts`th file, starting with file `part`, with its digest; a
+  // UserError names what differs.
   void verify(int part = 0, int parts = 1) const;
 
-  // Every state of the ranks in this process; a UserError where one is missing, is too much, or has
-  // another shape or dtype.
+  // Loads every state of the ranks in this process; a UserError if one is missing, unexpected, or
+  // has another shape or dtype.
   void load_states(Executor& executor) const;
 
  private:

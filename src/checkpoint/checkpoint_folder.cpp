@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "step-", kPartial = ".tmp";
 
-// Swaps two folders in one go where the file system can.
+// Swaps two folders atomically where the file system supports it.
 int swap_or_replace(const std::filesystem::path& fresh, const std::filesystem::path& old) {
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
@@ -94,14 +94,15 @@ bool commit_step(const std::filesystem::path& checkpoints, int64_t step, const C
   int error = ask(FileCall::SyncFolder);
   if (error == 0) error = sync_folder(partial);
   if (error == 0) error = ask(FileCall::Rename);
-  // Nothing slow happens behind the fence: whoever is stopped there keeps others out.
+  // Nothing slow happens while the fence is locked: a process that is stopped there blocks the
+  // others.
   const auto rename = [&] { error = rename_step(partial, whole); };
   if (error == 0 && !commit.fence) rename();
   if (error == 0 && commit.fence && !commit.fence->while_newest(rename)) return false;
   if (error == 0) error = ask(FileCall::SyncFolder);
   if (error == 0) error = sync_folder(checkpoints);
   if (error != 0) throw user_error("cannot make {} durable: {}", whole.string(), errno_text(error));
-  // The folders around it may be as new as it is.
+  // Its parent folders may be new, too.
   const std::filesystem::path out = std::filesystem::absolute(checkpoints).parent_path();
   sync_folder(out);
   sync_folder(out.parent_path());
@@ -140,7 +141,7 @@ std::vector<int64_t> steps_of_run(const std::filesystem::path& checkpoints,
       const Manifest manifest = read_manifest(folder.path);
       if (!run.empty() && manifest.facts.run == run) steps.push_back(folder.step);
     } catch (const UserError&) {
-      // Whose it is cannot be known: nobody's here.
+      // Its owner is unknown, so it does not count.
     }
   }
   return steps;
@@ -163,7 +164,7 @@ void hide_step(const StepFolder& step) {
   std::error_code error;
   std::filesystem::remove_all(partial, error);
   std::filesystem::rename(step.path, partial, error);
-  if (error == std::errc::no_such_file_or_directory) return;  // somebody has removed it
+  if (error == std::errc::no_such_file_or_directory) return;  // already removed
   if (error) throw user_error("cannot remove {}: {}", step.path.string(), error.message());
 }
 

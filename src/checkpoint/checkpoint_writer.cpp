@@ -26,8 +26,8 @@ FaultPhase phase_of(FileCall call) {
   return call == FileCall::Rename ? FaultPhase::Rename : FaultPhase::Fsync;
 }
 
-// What `act` throws, as text; empty: nothing. A rank that is gone is not what a save can do
-// without.
+// What `act` throws, as text; empty: nothing. The loss of a rank is rethrown: a save cannot
+// continue without it.
 template <typename F>
 std::string error_of(F&& act) {
   try {
@@ -53,7 +53,7 @@ std::vector<StoredPiece> pieces_of(const RankShare& share) {
 
 // -1: none.
 int64_t bytes_now(const std::filesystem::path& path) {
-  // Opened, since a network file system may remember what a file was like before.
+  // Opens the file, since a network file system may cache old attributes.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return -1;
   struct stat status {};
@@ -62,7 +62,8 @@ int64_t bytes_now(const std::filesystem::path& path) {
   return bytes;
 }
 
-// What a rank says of its file must be what the first process finds: their folders may differ.
+// A rank's description of its file must match what the first process finds: their folders may
+// differ.
 void await_file(const std::filesystem::path& path, int64_t bytes, double patience_seconds) {
   const auto begin = Clock::now();
   for (int64_t now = bytes_now(path); now != bytes; now = bytes_now(path)) {
@@ -106,7 +107,7 @@ double CheckpointWriter::save(const CheckpointFacts& facts) {
   const auto write_it = [this, facts] { return write(facts); };
   try {
     writing_ = std::async(std::launch::async, write_it);
-  } catch (const std::system_error&) {  // no thread to be had: training stands still for it
+  } catch (const std::system_error&) {  // no thread available: training stalls for the write
     writing_ = std::async(std::launch::deferred, write_it);
     writing_.wait();
   }
@@ -126,7 +127,7 @@ std::optional<SaveOutcome> CheckpointWriter::take_outcome() {
   return first;
 }
 
-// Of manifest and prune: the first rank has the work, the others wait for it.
+// For manifest and prune: the first rank does the work, the others wait for it.
 void CheckpointWriter::others_come_by(FaultPhase phase, int64_t step) const {
   for (const RankShare& share : snapshot_.shares())
     if (share.rank != 0) fault_at(options_.faults, phase, share.rank, step);
@@ -230,7 +231,7 @@ void CheckpointWriter::set_others_aside(SaveOutcome& outcome) {
   went_on_from_.reset();
 }
 
-// Older ones go only once every byte of this one has been read back.
+// Older ones are removed only after every byte of this one has been read back.
 void CheckpointWriter::verify_then_prune(const std::vector<StoredFile>& own, SaveOutcome& outcome) {
   std::vector<int64_t> old;
   if (leads()) old = own_.prunable(options_.retention);

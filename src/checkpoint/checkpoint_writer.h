@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves checkpoints behind the training: `save` stalls for a copy of the states, a thread writes
+// Saves checkpoints in the background: `save` stalls for a copy of the states, and a thread writes
 // it. Every rank writes its own file; the first process of a job writes the manifest once all files
-// are on disk. A save that fails leaves the older checkpoints and lets the run go on.
+// are on disk. A failed save leaves the older checkpoints in place, and the run continues.
 #pragma once
 
 #include <future>
@@ -26,40 +26,40 @@ struct CheckpointWriterOptions {
   Communicator* peers = nullptr;      // the writers of a job's processes; null: there is one
   std::string run = {};               // the run's id
   int64_t generation = 0;             // of the run; the first process has it
-  const Generation* fence = nullptr;  // what it must still be when something is made to last
+  const Generation* fence = nullptr;  // must still be the newest when a checkpoint is committed
   FaultPlan* faults = nullptr;
-  double patience_seconds = 5;  // until the first process must see what others have written
+  double patience_seconds = 5;  // within which the first process must see the files of others
 };
 
 struct SaveOutcome {
   int64_t step = 0;
   std::filesystem::path path = {};
   int64_t bytes = 0;
-  double seconds = 0;  // that writing took, behind the training
+  double seconds = 0;  // of writing in the background
   bool saved = false;
   bool fenced = false;  // a newer start of the run has taken over: this one may not write
-  // Folders of another history that stood where this run writes, by the names that they have now.
+  // Folders of another history that were in the way of this run, by their new names.
   std::vector<std::filesystem::path> aside = {};
-  std::string error = {};  // also of what failed behind a good save: verifying it, pruning
+  std::string error = {};  // also of steps after a good save: verifying it, pruning
 };
 
 class CheckpointWriter {
  public:
-  // All processes of a job make theirs, and call `save` and `finish`, at the same points.
+  // All processes of a job create one, and call `save` and `finish`, at the same points.
   CheckpointWriter(std::vector<RankStates*> ranks, CheckpointWriterOptions options);
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // The run goes on from a step that it has loaded: what lies above it is another history, and is
-  // set aside when this one is first saved.
+  // The run continues from a step that it has loaded: later steps belong to another history and are
+  // set aside at the first save.
   void go_on_from(int64_t step);
-  // Seconds that training stood still: until the save before was written, and for the copy. What
-  // became of the one before is kept for `take_outcome`.
+  // Returns the seconds that training stalled: until the previous save was written, and for the
+  // copy. The outcome of the previous save is kept for `take_outcome`.
   double save(const CheckpointFacts& facts);
-  // What became of a save, once; nothing while none has ended.
+  // The outcome of a save, once; nothing while none has ended.
   std::optional<SaveOutcome> take_outcome();
-  void finish();  // waits for the last one; throws PeerError, as both above, where a rank was lost
+  void finish();  // waits for the last one; throws PeerError, as both above, if a rank was lost
 
  private:
   SaveOutcome write(const CheckpointFacts& facts);

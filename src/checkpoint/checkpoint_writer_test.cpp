@@ -57,7 +57,7 @@ TEST_F(CheckpointWriterTest, TellsWhatItWasACheckpointOf) {
   EXPECT_EQ(outcome.bytes, checkpoint.manifest().bytes());
 }
 
-// Numbers every call to the system of one save and fails each of them in turn.
+// Numbers every system call of one save and makes each of them fail in turn.
 TEST_F(CheckpointWriterTest, FailsAtAnyCallAndLeavesTheOldCheckpointAndNoTrace) {
   ASSERT_TRUE(save(machine_, options(), 1).saved);
   int failures = 0;
@@ -77,7 +77,7 @@ TEST_F(CheckpointWriterTest, FailsAtAnyCallAndLeavesTheOldCheckpointAndNoTrace) 
                                                                          : "input/output error"),
                     std::string::npos)
               << outcome.error;
-          // What was renamed already is whole; only that it lasts was not confirmed.
+          // What was renamed is complete; only its durability was not confirmed.
           if (steps().size() == 2) {
             Checkpoint(step_folder(folder_.path(), 2)).verify();
             std::filesystem::remove_all(step_folder(folder_.path(), 2));
@@ -113,7 +113,7 @@ TEST_F(CheckpointWriterTest, PrunesWhatAnEarlierStartOfItsRunHasSavedAndNothingO
   EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 8, 9}));
 }
 
-// Recovery has found the newest one rotten and gone on from an older one.
+// Recovery found the newest one corrupt and resumed from an older one.
 TEST_F(CheckpointWriterTest, KeepsWhatItWritesBelowARottenCheckpoint) {
   for (const int64_t step : {50, 100}) ASSERT_TRUE(save(machine_, options(), step, kRun).saved);
   CheckpointWriterOptions mine = options();
@@ -138,7 +138,7 @@ TEST_F(CheckpointWriterTest, PrunesWithoutReadingWhatIsToGo) {
   EXPECT_EQ(steps(), (std::vector<int64_t>{2, 3}));
 }
 
-// The disk has taken every byte, and one of them is another.
+// The disk accepted every byte, but changed one of them.
 TEST_F(CheckpointWriterTest, PrunesNothingWhenTheNewOneDoesNotVerify) {
   for (const int rank : {0, 1}) {
     const TemporaryFolder folder;
@@ -230,7 +230,7 @@ TEST_F(CheckpointWriterTest, OfAStaleGenerationChangesNothing) {
   EXPECT_EQ(step_folders(folder_.path()).size(), 1u);
 }
 
-// As on machines of which each has a disk of its own.
+// As on machines that each have their own disk.
 TEST(CheckpointWriter, SavesNothingWhereRanksSeeDifferentFolders) {
   const TemporaryFolder folder, elsewhere;
   run_ranks(2, [&](RankWorld& world) {

@@ -61,7 +61,7 @@ std::filesystem::path convert_checkpoint(const StateSource& from, const std::fil
   const std::filesystem::path partial = partial_folder(folder, step);
   make_folder(partial, "choose another folder");
   Manifest manifest{.facts = from.facts()};
-  manifest.facts.run.clear();  // a copy is not of that run's folder
+  manifest.facts.run.clear();  // a copy does not belong to that run
   manifest.files.push_back(write_shard(partial, 0, chosen.pieces, bytes_of));
   write_file_atomically(partial / kManifestName, to_text(manifest));
   commit_step(folder, step);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Torn and rotten files: whatever is changed is found, and an older checkpoint is used.
+// Truncated and corrupt files: every change is detected, and an older checkpoint is used.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -35,13 +35,13 @@ class CheckpointDamage : public testing::Test {
   static void overwrite(const std::filesystem::path& file, const std::string& bytes) {
     std::ofstream(file, std::ios::binary) << bytes;
   }
-  // Which file, and where in it, the n-th byte of the newest checkpoint is.
+  // The file and offset of the n-th byte of the newest checkpoint.
   std::pair<size_t, size_t> place_of(uint64_t byte) const {
     size_t file = 0;
     while (byte >= whole_[file].size()) byte -= whole_[file++].size();
     return {file, static_cast<size_t>(byte)};
   }
-  // The step that a run would go on from.
+  // The step that a run would resume from.
   int64_t found_step(std::vector<std::string>* skipped = nullptr) const {
     const NewestValid newest = newest_valid(folder_.path());
     if (skipped) *skipped = newest.skipped;

@@ -27,7 +27,7 @@ struct Content {
   uint64_t token = 0;
 };
 
-// Nothing where the file cannot be read, or holds something else.
+// Nothing if the file cannot be read, or holds something else.
 std::optional<Content> content_of(int file) {
   std::array<char, 64> text{};
   Content content;
@@ -37,8 +37,8 @@ std::optional<Content> content_of(int file) {
   return content;
 }
 
-// The file, open and locked for its lifetime. `create` is O_CREAT where there may be none yet, or
-// 0.
+// The file, open and locked for the lifetime of this object. `create` is O_CREAT if it may not
+// exist yet, or 0.
 class LockedFile {
  public:
   LockedFile(const std::filesystem::path& path, double patience_seconds, int create)
@@ -47,7 +47,7 @@ class LockedFile {
     if (file_ < 0) fail("cannot open", errno);
     const auto limit = Clock::now() + std::chrono::duration<double>(patience_seconds);
     while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      // A file system without locks leaves the number and the token.
+      // Without locks in the file system, the number and the token still protect.
       if (errno != EWOULDBLOCK && errno != EINTR) break;
       if (Clock::now() > limit) {
         ::close(file_);
@@ -62,7 +62,7 @@ class LockedFile {
   LockedFile(const LockedFile&) = delete;
   LockedFile& operator=(const LockedFile&) = delete;
 
-  // Whatever cannot be read is no number that anybody has.
+  // A file that cannot be read matches no number.
   Content read() const { return content_of(file_).value_or(Content{}); }
   void write(const Content& content) const {
     const std::string text = fmt::format("{:020} {:016x}\n", content.number, content.token);

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// After these bytes stand the digest and then what it covers.
+// After these bytes come the digest and then the bytes that it covers.
 constexpr std::string_view kHead = R"({"format":"tessera-checkpoint-3","digest":")";
 constexpr std::string_view kOldHead = R"({"format":"tessera-checkpoint-2","digest":")";
 static_assert(kHead.size() == kOldHead.size());
@@ -43,7 +43,7 @@ Json json_of(const std::vector<StoredFile>& files) {
   return list;
 }
 
-// Reads fields that must be there; what is not as it should be is one word, thrown.
+// Reads required fields; throws Unfit if one is missing or wrong.
 struct Unfit {
   std::string what;
 };
@@ -149,7 +149,7 @@ Manifest read_manifest(std::string_view text) {
   if (json.find("run")) manifest.facts.run = text_field(json, "run");
   if (!manifest.facts.run.empty() && !is_run_id(manifest.facts.run))
     throw Unfit{"has a run that is not 16 hexadecimal digits"};
-  // A rank may own nothing, but not all of them.
+  // One rank may own nothing, but not all ranks.
   if (std::all_of(manifest.files.begin(), manifest.files.end(),
                   [](const StoredFile& file) { return file.pieces.empty(); }))
     throw Unfit{"lists no tensor: there is nothing to load"};

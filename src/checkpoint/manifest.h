@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manifest of a checkpoint: what it is a checkpoint of, and every file with its size, its
-// tensors' parts and their digests. It is written last, so where it is, everything is; it covers
-// its own bytes with a digest, so a changed one is refused.
+// The manifest of a checkpoint: facts about the run, and every file with its size, its parts of
+// tensors and their digests. It is written last, so a checkpoint with a manifest is complete; it
+// has a digest of its own bytes, so a changed manifest is rejected.
 #pragma once
 
 #include <filesystem>
@@ -21,13 +21,13 @@ struct CheckpointPosition {
   int64_t tokens = 0;       // trained on so far
 };
 
-// What a run knows of itself when it saves.
+// Facts about the run when it saved.
 struct CheckpointFacts {
   CheckpointPosition position;
   int64_t seed = 0;  // all random numbers follow from it and an index
-  std::string mesh;  // that it was saved on; "1" for one rank
+  std::string mesh;  // on which it was saved; "1" for one rank
   std::string config_toml;
-  std::string run = {};  // the id of the run that saved it; empty: none is known
+  std::string run = {};  // the id of the run that saved it; empty: unknown
 };
 
 // "mesh dp=2", "one rank"
@@ -42,7 +42,7 @@ struct StoredPiece {
 };
 
 struct StoredFile {
-  std::string name;  // beside the manifest
+  std::string name;  // in the folder of the manifest
   int64_t bytes = 0;
   std::string digest = {};  // of the whole file; empty before format 3
   std::string header_digest = {};
@@ -58,10 +58,10 @@ struct Manifest {
 };
 
 std::string to_text(const Manifest& manifest);
-// A UserError that names `path` where the text is no whole manifest.
+// A UserError that names `path` if the text is not a complete manifest.
 Manifest parse_manifest(std::string_view text, const std::filesystem::path& path);
 
-// What a rank tells the one that writes the manifest.
+// What a rank sends to the one that writes the manifest.
 std::string to_text(const std::vector<StoredFile>& files);
 std::vector<StoredFile> parse_files(std::string_view text);
 

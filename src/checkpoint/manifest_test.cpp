@@ -24,7 +24,7 @@ Manifest small() {
                                 {"b", DType::Bf16, {4, 3}, cut, "22"}}}}};
 }
 
-// With a digest that fits, as somebody would write it on purpose.
+// With a matching digest, as if someone wrote it on purpose.
 std::string error_of_body(const std::string& body) {
   const std::string head = R"({"format":"tessera-checkpoint-3","digest":")";
   const std::string covered = "\"," + body;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What any mesh saves, any other loads.
+// Any mesh can load what any other has saved.
 #include <gtest/gtest.h>
 
 #include <array>

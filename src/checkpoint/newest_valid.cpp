@@ -17,7 +17,7 @@ std::string agree(Communicator* peers, std::string mine) {
   return share_text(*peers, std::move(first));
 }
 
-// The first process's list, newest first, one name a line.
+// The first process's list, newest first, one name per line.
 std::string names_in(const std::filesystem::path& checkpoints) {
   const std::vector<StepFolder> steps = step_folders(checkpoints);
   std::string names;
@@ -41,7 +41,7 @@ NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIden
   std::string names = names_in(checkpoints);
   if (peers) names = share_text(*peers, std::move(names));
   const int part = peers ? peers->rank() : 0, parts = peers ? peers->size() : 1;
-  std::string unread;  // that there is one, but the disk does not give it
+  std::string unread;  // one that exists, but cannot be read
   while (!names.empty()) {
     const size_t end = names.find('\n');
     const std::filesystem::path path = checkpoints / names.substr(0, end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which checkpoint a run goes on from: the newest one whose every byte is as it was written.
+// Finds the checkpoint to resume from: the newest one whose digests all match.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,9 @@ struct NewestValid {
   std::vector<std::string> skipped;  // what is wrong with each newer one
 };
 
-// Of those that `run` may go on from; null: of all. The processes of a job share the reading and
-// agree; null: there is one. A StorageError where none is valid, and one could not be read.
+// Considers checkpoints that `run` may resume from; null: all. The processes of a job share the
+// reading and agree; null: a single process. A StorageError if none is valid and one could not be
+// read.
 NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIdentity* run = nullptr,
                          Communicator* peers = nullptr);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpoints that a run may prune, as its writer knows them. Steps enter by what the run did,
-// never by what lies in the folder, so nothing is read to prune and nobody else's can be taken for
-// its own.
+// The checkpoints that a run may prune, as its writer knows them. Steps are added by what the run
+// did, never by what is in the folder, so pruning reads nothing and cannot mistake another run's
+// checkpoint for its own.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace tessera {
 
 struct Retention {
   int64_t keep = 2;        // the newest ones
-  int64_t keep_every = 0;  // and those of every so many steps; 0: none
+  int64_t keep_every = 0;  // and those of every N steps; 0: none
 };
 
 class OwnCheckpoints {
  public:
-  // The run goes on from `step`, which it has just verified. Of `found`, steps with its id on disk,
-  // those up to it are the run's past; what is above is another history.
+  // The run continues from `step`, which it has just verified. Of `found`, the steps with its id on
+  // disk, those up to `step` are the run's past; later ones belong to another history.
   void go_on_from(int64_t step, const std::vector<int64_t>& found);
   void wrote(int64_t step);
   void does_not_verify(int64_t step) { good_.erase(step); }
   void removed(int64_t step);
   bool has(int64_t step) const { return own_.contains(step); }
 
-  // Oldest first. The newest `keep` that count stay: those that this start has written, and the one
-  // that it went on from.
+  // Oldest first. The newest `keep` stay, counting those that this start has written and the one
+  // that it resumed from.
   std::vector<int64_t> prunable(const Retention& retention) const;
 
  private:

@@ -30,7 +30,7 @@ TEST(OwnCheckpoints, AboveTheOneGoneOnFromAreAnotherHistory) {
   EXPECT_FALSE(own.has(100));
   for (const int64_t step : {60, 70}) own.wrote(step);
   EXPECT_EQ(own.prunable({.keep = 1, .keep_every = 50}), Steps{60});
-  own.go_on_from(60, {50, 60, 70});  // 70 has rotted
+  own.go_on_from(60, {50, 60, 70});  // 70 is corrupt
   own.wrote(65);
   EXPECT_EQ(own.prunable({.keep = 2}), Steps{50});
 }

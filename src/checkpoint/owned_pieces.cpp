@@ -9,9 +9,9 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLeastElements = 1 << 14;  // that are worth cutting among copies
+constexpr int64_t kLeastElements = 1 << 14;  // below this, a tensor is not split among copies
 
-// The rank's place among those that hold the same elements.
+// The rank's index among those that hold the same elements.
 struct Copies {
   int64_t index = 0, count = 1;
 };
@@ -29,7 +29,7 @@ Copies copies_of(const Program& program, int rank, const StateBuffer& state) {
   return {.index = program.mesh.index(rank, axes), .count = program.mesh.size(axes)};
 }
 
-// What one of the copies writes of `elements`: an even share, or a small tensor whole.
+// What one of the copies writes of `elements`: an equal share, or all of a small tensor.
 std::pair<int64_t, int64_t> share_of(const Copies& copies, int64_t elements, size_t state) {
   if (elements >= kLeastElements)
     return {elements * copies.index / copies.count, elements * (copies.index + 1) / copies.count};
@@ -56,7 +56,7 @@ class Collected {
   Collected(OwnedPiece& owned, std::pair<int64_t, int64_t> share)
       : owned_(owned), share_(share), element_bytes_(size_bytes(owned.state->type.dtype)) {}
 
-  // A stretch that the rank holds; those within its share are kept.
+  // Adds a stretch that the rank holds, as far as it is within the rank's share.
   void add(int64_t offset, int64_t count) {
     const int64_t begin = std::max(at_, share_.first), end = std::min(at_ + count, share_.second);
     if (begin < end) {
@@ -116,7 +116,7 @@ std::vector<OwnedPiece> owned_pieces(const Program& program, int rank) {
 int64_t most_owned_bytes(std::span<const Program> programs) {
   int64_t most = 0;
   for (size_t place = 0; place < programs.size(); ++place) {
-    // The first rank there: shards of the others are no larger.
+    // The first rank of the group: the shards of the others are no larger.
     const Program& program = programs[place];
     int rank = 0;
     while (&at_place(programs, rank) != &program) ++rank;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each rank writes of every state: over all ranks, each element exactly once. Ranks that hold
-// copies share the writing among them.
+// copies share the writing.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// Bytes of the persistent arena that lie together.
+// Contiguous bytes of the persistent arena.
 struct ArenaStretch {
   int64_t offset = 0, bytes = 0;
 };
@@ -26,7 +26,7 @@ struct OwnedPiece {
 
 Shape shape_of(const TensorType& type);
 std::vector<OwnedPiece> owned_pieces(const Program& program, int rank);
-// That any rank owns at most: small tensors count for each rank that could own them.
+// An upper bound of what any rank owns: small tensors count for each rank that could own them.
 int64_t most_owned_bytes(std::span<const Program> programs);
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file of a checkpoint: parts of tensors as a safetensors file, those that one rank owns. What
-// is said of it is taken from memory before it is written, so that reading it back checks the way
-// to the disk, too.
+// One file of a checkpoint: the parts of tensors that one rank owns, as a safetensors file. Digests
+// are computed from memory before it is written, so that reading it back also checks the path to
+// the disk.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// The bytes of the i-th piece; asked for again and again, for the digests and to write them.
+// The bytes of the i-th piece; called several times, for the digests and to write them.
 using PieceBytes = std::function<std::span<const std::byte>(size_t)>;
 
 // Fills in the digests.
@@ -27,10 +27,10 @@ StoredFile write_shard(const std::filesystem::path& folder, int rank,
 
 // Opens a file and checks its size and header; a UserError names what differs.
 SafetensorsReader open_shard(const std::filesystem::path& folder, const StoredFile& file);
-// The bytes of a tensor as the disk gives them, by calls: what it does not give is a UserError.
+// The bytes of a tensor, read with system calls: an unreadable one is a UserError.
 void add_stored(Digest& digest, const SafetensorsReader& reader, const SafetensorsTensor& tensor,
                 const FileReader& file);
-// And every tensor's bytes.
+// The same, and checks every tensor's bytes.
 void verify_shard(const std::filesystem::path& folder, const StoredFile& file);
 
 }  // namespace tessera

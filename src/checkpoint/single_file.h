@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpoint as one safetensors file: every tensor whole, the facts and a digest of all tensor
-// bytes in the metadata. For passing on; runs save folders.
+// A checkpoint as one safetensors file: every tensor unsharded, the facts and a digest of all
+// tensor bytes in the metadata. For sharing; runs save folders.
 #pragma once
 
 #include <filesystem>

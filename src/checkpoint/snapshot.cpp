@@ -25,7 +25,7 @@ Snapshot::Snapshot(std::vector<RankStates*> ranks) {
     shares_.push_back(std::move(share));
   }
   arena_ = Arena(bytes);
-  // The first copy would pay for the pages else.
+  // Otherwise the first copy would pay for the page faults.
   if (bytes > 0) std::fill_n(arena_.data(), bytes, std::byte{0});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of what the ranks of this process own of their states, as they are at one moment, so that
-// training goes on while the copy is written. Its memory is taken once.
+// A copy of the states that the ranks of this process own, at one moment, so that training
+// continues while the copy is written. Its memory is allocated once.
 #pragma once
 
 #include <span>

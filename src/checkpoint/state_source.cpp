@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// Stretches of a rank's piece of a state, and where they lie in its arena.
+// Stretches of a rank's piece of a state, and their positions in its arena.
 struct Held {
   std::vector<Stretch> stretches;
   std::vector<int64_t> offsets;

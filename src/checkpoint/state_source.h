@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States by name and global index, wherever they are stored: each rank takes its own pieces, so the
-// mesh that saved and the one that loads need not be alike.
+// States by name and global index, wherever they are stored: each rank reads its own pieces, so the
+// mesh that saved and the mesh that loads may differ.
 #pragma once
 
 #include <filesystem>
@@ -29,11 +29,11 @@ class StateSource {
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
   std::vector<std::byte> read_whole(const std::string& name) const;
 
-  // The tensor that a parameter's weights are best taken from: its moving average where asked, else
-  // the master weights where there are any.
+  // The tensor to take a parameter's weights from: its moving average if requested, else the master
+  // weights if there are any.
   std::string origin_of(const std::string& parameter, bool averaged) const;
-  // Parameters, and with them master weights and averages, in the program's dtypes; other states
-  // stay as they are.
+  // Loads parameters, and with them master weights and averages, in the program's dtypes; other
+  // states stay unchanged.
   void load_weights(Executor& executor, bool averaged) const;
 
  protected:
@@ -41,15 +41,15 @@ class StateSource {
   StateSource(StateSource&&) = default;
   StateSource& operator=(StateSource&&) = default;
 
-  // `count` elements, `skip` behind the begin of wanted[i], lie in `bytes`.
+  // `bytes` holds `count` elements, which begin `skip` elements after the begin of wanted[i].
   using Overlap =
       std::function<void(size_t i, int64_t skip, int64_t count, std::span<const std::byte> bytes)>;
   virtual void for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
                                 const Overlap& f) const = 0;
 
-  // A UserError where it is known with another dtype or shape.
+  // A UserError if it is already known with another dtype or shape.
   void add_tensor(const std::string& name, Tensor tensor);
-  // Of a state; a UserError where it is missing or has another shape.
+  // The tensor of a state; a UserError if it is missing or has another shape.
   const Tensor& tensor_for(const StateBuffer& state, const std::string& name) const;
   void load(RankStates& rank, const StateBuffer& state, const std::string& name) const;
 

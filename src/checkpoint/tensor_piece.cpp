@@ -52,7 +52,7 @@ std::string problem_of(const Shape& shape, const TensorPiece& piece) {
 }
 
 std::vector<Stretch> stretches_of(const Shape& shape, const TensorPiece& piece) {
-  // Up to the innermost dim that the box cuts, a row of the box is one stretch of the tensor.
+  // Inside the innermost dim that the box cuts, a row of the box is one stretch of the tensor.
   int64_t row = 1, inside = 1;
   size_t outer = shape.size();
   for (bool cut = false; outer > 0 && !cut; --outer) {

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// By counting through the box one element after the other.
+// Counts through the box element by element.
 std::vector<int64_t> elements_by_counting(const Shape& shape, const TensorPiece& piece) {
   std::vector<int64_t> elements;
   for (int64_t i = piece.begin; i < piece.end; ++i) {

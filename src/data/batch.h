@@ -49,8 +49,8 @@ class Batch {
   std::vector<std::vector<std::byte>> columns_;
 };
 
-// Where samples come from: windows of tokens, mixtures of them, or made regression data. There is a
-// sample for every index: what has an end begins again.
+// Where samples come from: windows of tokens, mixtures of them, or synthetic regression data. There
+// is a sample for every index: a finite source starts over.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;

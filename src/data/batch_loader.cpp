@@ -33,7 +33,7 @@ void BatchLoader::run() {
     Batch& batch = ring_[static_cast<size_t>(number % kBatches)];
     {
       std::unique_lock lock(mutex_);
-      // The slot is free once the caller has gone on to the batch after the one that was in it.
+      // The slot is free once the caller has taken the batch after the one that was in it.
       changed_.wait(
           lock, [&] { return stopping_ || number < kBatches || taken_ > number - kBatches + 1; });
       if (stopping_) return;
@@ -57,7 +57,7 @@ void BatchLoader::run() {
 BatchLoader::Loaded BatchLoader::next() {
   const auto start = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
-  ++taken_;  // gives back the batch that the caller held
+  ++taken_;  // releases the batch that the caller held
   changed_.notify_all();
   changed_.wait(lock, [&] { return made_ >= taken_ || error_; });
   if (made_ < taken_) {

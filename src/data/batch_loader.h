@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that prepares the batches of coming steps while the current one runs. Batches are made
-// once and reused, so nothing is allocated after the first round. A batch is a pure function of its
-// first sample: no result depends on timing.
+// A thread that prepares the batches of coming steps while the current one runs. Batches are
+// allocated once and reused. A batch is a pure function of its first sample: no result depends on
+// timing.
 #pragma once
 
 #include <condition_variable>
@@ -25,9 +25,9 @@ class BatchLoader {
 
   struct Loaded {
     Batch& batch;           // valid until the next call
-    double waited_seconds;  // that the caller lost because the batch was not ready
+    double waited_seconds;  // that the caller waited for the batch
   };
-  // Rethrows what the thread met when it made this batch.
+  // Rethrows the exception of the thread when it prepared this batch.
   Loaded next();
 
  private:
@@ -37,7 +37,7 @@ class BatchLoader {
   std::vector<Batch> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by mutex_. Batch number b lies in ring_[b % size]; the caller holds number taken_ - 1.
+  // Guarded by mutex_. Batch number b is in ring_[b % size]; the caller holds number taken_ - 1.
   int64_t made_ = 0, taken_ = 0;
   bool stopping_ = false;
   std::exception_ptr error_;

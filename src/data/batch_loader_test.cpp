@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Row i holds its own index. It may be slow, and it may break at an index.
+// Row i holds its own index. It can be slow, and it can throw at an index.
 class Numbers : public SampleSource {
  public:
   std::span<const InputField> fields() const override { return fields_; }

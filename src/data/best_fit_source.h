@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of a source in another order, so that windows of seq tokens hold them whole: the
+// Reorders the documents of a source, so that windows of seq tokens hold whole documents: the
 // longest first, each into the fullest window that has room for it (best-fit decreasing). Those
-// that begin among the held-out tokens share no window with the others. The order follows from the
-// source, seq and held_out alone.
+// that begin among the held-out tokens share no window with the others. The order depends only on
+// the source, seq and held_out.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace tessera {
 
-// A document longer than seq is cut into windows and a rest. Room that is left is filled with
-// tokens that are documents of their own, and so have no label.
+// A document longer than seq is cut into windows and a remainder. Leftover space is filled with
+// tokens that are separate documents, and so have no label.
 class BestFitSource : public TokenSource {
  public:
-  // Reads all of the source once, for its documents.
+  // Reads the whole source once, to find its documents.
   BestFitSource(std::unique_ptr<TokenSource> source, int64_t seq, double held_out = 0);
 
-  int64_t num_tokens() const override;  // of all windows, and the one behind the last
+  int64_t num_tokens() const override;  // of all windows, and one after the last
   int64_t vocabulary_size() const override { return source_->vocabulary_size(); }
   void read(int64_t begin, std::span<int32_t> tokens,
             std::span<uint8_t> opens_document) const override;

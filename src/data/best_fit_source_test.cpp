@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// Token i is i + 1, so that 0 is what fills room up; documents have the lengths given.
+// Token i is i + 1, so that 0 is padding; documents have the given lengths.
 class Documents : public TokenSource {
  public:
   explicit Documents(const std::vector<int64_t>& lengths) {
@@ -51,7 +51,7 @@ Read read_all(const TokenSource& source) {
 }
 
 TEST(BestFit, PutsEachDocumentIntoTheFullestWindowThatHasRoom) {
-  // 6 of 8, then 5 of 8, then 3 beside the 5, 2 beside the 6.
+  // 6 of 8, then 5 of 8, then 3 with the 5, 2 with the 6.
   const BestFitSource source(std::make_unique<Documents>(std::vector<int64_t>{2, 5, 3, 6}), 8);
   const Read all = read_all(source);
   EXPECT_EQ(all.tokens,
@@ -99,7 +99,7 @@ TEST(BestFit, HasEveryTokenOnceNoDocumentCutAndLittleRoomLeft) {
   EXPECT_LT(filled, source.num_tokens() / 100);
 }
 
-// The tokens of a split in the order of the source, those that fill room up left out.
+// The tokens of a split in the order of the source, without padding.
 std::vector<int32_t> tokens_of(const BestFitSource& source, int64_t seq, Split split) {
   const TokenSampler sampler(source,
                              {.seq = seq, .held_out = 0.1, .document_mask = true, .split = split});

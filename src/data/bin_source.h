@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token shards, one behind the other. Documents begin where a shard's index says so; in shards
-// without one, behind every end token.
+// Token shards as one sequence. Documents begin where a shard's index says so; in shards without an
+// index, after every end token.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tessera {
 
 struct BinSourceOptions {
   std::string pattern;     // a file, or a glob such as data/train_*.bin, taken in sorted order
-  int64_t vocabulary = 0;  // of the model; a token not below it is an error when read
+  int64_t vocabulary = 0;  // of the model; a larger token is an error when it is read
   std::optional<int32_t> document_end;  // the token after which a new document begins
 };
 

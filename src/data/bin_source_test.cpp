@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// A shard in the llm.c layout; T is the type of a token.
+// A shard in llm.c's format; T is the type of a token.
 template <typename T>
 std::string shard(int32_t magic, int32_t version, const std::vector<T>& tokens) {
   std::vector<int32_t> header(256);

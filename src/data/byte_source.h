@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as bytes (vocabulary 256): those of a file or of every file below a folder
-// (text_documents.h).
+// Text as bytes (vocabulary 256): a file, or every file below a folder (text_documents.h).
 #pragma once
 
 #include <cstdint>

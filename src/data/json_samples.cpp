@@ -51,7 +51,7 @@ std::vector<int32_t> read_row(const Json& json, size_t row, const Bounds& bounds
   return numbers;
 }
 
-// The first window stays whatever its labels are, so that every row is a sample.
+// The first window is always kept, so that every row is a sample.
 void add_windows(const RowSamples::Row& row, int64_t seq, std::vector<RowSamples::Row>& rows) {
   const auto length = static_cast<int64_t>(row.tokens.size());
   for (int64_t begin = 0; begin < length; begin += seq) {

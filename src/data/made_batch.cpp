@@ -6,7 +6,8 @@
 namespace tessera {
 namespace {
 
-// Where the document of a position begins: a row has up to three, cut where its number says.
+// Where the document of a position begins: a row has up to three, with boundaries that depend on
+// its number.
 int64_t document_begin(int64_t row, int64_t position, int64_t seq) {
   const int64_t first = seq * (row * 37 % 60 + 10) / 100, second = seq * (row * 53 % 25 + 70) / 100;
   if (position >= second) return second;

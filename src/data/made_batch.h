@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches to check a plan with: random tokens in documents that begin anywhere, labels ignored
+// Batches to verify a plan with: random tokens in documents that begin anywhere, labels ignored
 // unevenly over rows and positions. A pure function of (seed, step, input, element), so every plan
-// sees the same.
+// sees the same batch.
 #pragma once
 
 #include "exec/executor.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data for the `mlp` model, made as it is read: x is normal, y a fixed function of x that a network
-// can learn (a few random directions of x, bent by tanh and mixed). Both have mean 0 and deviation
-// near 1.
+// Synthetic data for the `mlp` model, generated on the fly: x is normal, y is a fixed function of x
+// that a network can learn (tanh of a few random projections of x, mixed). Both have mean 0 and
+// deviation near 1.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct MadeRegressionOptions {
   int64_t width = 0;  // of x and of y
   uint64_t seed = 0;
   DType dtype = DType::Fp32;   // Fp32, Fp64 or Bf16
-  Split split = Split::Train;  // held-out samples are draws that training never sees
+  Split split = Split::Train;  // held-out samples never occur in training
   int64_t samples_per_epoch = 65'536;
 };
 

@@ -48,7 +48,7 @@ TEST(MadeRegression, IsAPureFunctionOfTheSampleIndex) {
         0);
 }
 
-// The same x gives the same y, whatever the split: there is one function to learn.
+// The same x gives the same y in every split: there is one function to learn.
 TEST(MadeRegression, HoldsOutOtherInputsOfTheSameFunction) {
   MadeRegressionOptions options{.width = 1, .seed = 1, .dtype = DType::Fp64};
   const MadeRegression train(options);

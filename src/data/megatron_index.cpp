@@ -16,7 +16,7 @@ constexpr std::string_view kMagic = "MMIDIDX\0\0"sv;
 constexpr int64_t kVersionAt = 9, kDtypeAt = 17, kSequencesAt = 18, kDocumentsAt = 26,
                   kHeaderBytes = 34;
 
-// By dtype code; 0 bytes where a token cannot have it (6 and 7 are floats).
+// By dtype code; 0 bytes for those that tokens cannot have (6 and 7 are floats).
 struct TokenType {
   int64_t bytes;
   bool is_signed;
@@ -42,7 +42,7 @@ template <typename... Args>
 
 }  // namespace
 
-// Numbers are little-endian and lie at odd places.
+// Numbers are little-endian and unaligned.
 template <typename T>
 T MegatronIndex::number_at(int64_t byte) const {
   T number{};
@@ -71,7 +71,7 @@ void MegatronIndex::read_header() {
 
   const auto sequences = number_at<uint64_t>(kSequencesAt),
              begins = number_at<uint64_t>(kDocumentsAt);
-  // Divided first, so that no product overflows.
+  // Divides first, so that no product overflows.
   const bool fits = sequences <= bytes / 12 && begins <= bytes / 8;
   if (!fits || kHeaderBytes + 12 * sequences + 8 * begins != bytes)
     complain(file_, "it has {} bytes, which does not match {} sequences and {} document boundaries",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The .idx beside a Megatron .bin (MMapIndexedDataset): the width of a token, the lengths of
-// sequences, and which sequences make a document. It is checked whole when it is opened and then
-// read in place, so its size does not count as memory.
+// The .idx file of a Megatron .bin (MMapIndexedDataset): the width of a token, the lengths of
+// sequences, and which sequences make a document. It is fully checked when it is opened and then
+// read in place, so it takes no memory.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class MegatronIndex {
   int64_t num_documents() const { return num_documents_; }
   // First token of a document, which may be empty; of num_documents(): the end of all tokens.
   int64_t document_begin(int64_t document) const;
-  // The first document that begins at a token or behind it; num_documents() where none does.
+  // The first document that begins at a token or after it; num_documents() if there is none.
   int64_t document_from(int64_t token) const;
 
  private:

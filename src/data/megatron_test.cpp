@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token shards in Megatron's layout, read as users do: through a BinSource.
+// Token shards in Megatron's format, read through a BinSource as in training.
 #include <gtest/gtest.h>
 
 #include "core/testing/temporary_folder.h"

@@ -23,7 +23,7 @@ std::vector<int64_t> shares_of(std::span<const double> weights) {
     shares.push_back(static_cast<int64_t>(exact));
     rests.emplace_back(static_cast<double>(shares[i]) - exact, i);
   }
-  // Rounded down; what is left goes to those that lost most by it, the first of equals.
+  // Rounds down; the remainder goes to those that lost most by rounding, the first of equals.
   std::sort(rests.begin(), rests.end());
   int64_t left = kBlock - std::accumulate(shares.begin(), shares.end(), int64_t{0});
   for (size_t i = 0; i < rests.size() && left > 0; ++i, --left) ++shares[rests[i].second];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of several sources, by weight. Every 10,000 samples hold each source's share exactly, in
-// an order computed from the seed and the global sample index: no table, no state, so a run may go
-// on at any sample, on any mesh.
+// an order computed from the seed and the global sample index: no table, no state, so a run can
+// resume at any sample, on any mesh.
 #pragma once
 
 #include <memory>

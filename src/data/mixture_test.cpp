@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A row holds the number of its source and the index asked for.
+// A row holds the number of its source and the requested index.
 class Numbered : public SampleSource {
  public:
   explicit Numbered(int32_t number) : number_(number) {}

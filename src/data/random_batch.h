@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch to measure with: random tokens and labels, every row one whole document; an mlp's inputs
-// and targets are normal.
+// A batch for benchmarks: random tokens and labels, every row one document; an mlp's inputs and
+// targets are normal.
 #pragma once
 
 #include "exec/executor.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples that are held as rows of tokens and of labels, the tokens that should follow; a negative
-// label is none. Shorter rows are filled up behind their end, where nothing before can see it.
+// Samples in memory, as rows of tokens and of labels (the tokens that should come next); a negative
+// label is ignored. Shorter rows are padded at their end, where no earlier token can see it.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ class RowSamples : public SampleSource {
   const std::vector<Row>& rows() const { return rows_; }
   int64_t seq() const { return seq_; }
   std::span<const InputField> fields() const override { return fields_; }
-  // Behind the last row comes the first again.
+  // After the last row comes the first again.
   void fill(int64_t sample_index, Batch& batch, int64_t row) const override;
 
  private:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents that a path of text stands for: of the file itself, or of every file below a
-// folder, sorted by path; hidden entries (`.git`) and empty files are left out. A text file is one
-// document and memory-mapped, so that its size does not count as memory; a .jsonl file is one
-// document a line, and its texts are held in memory.
+// The documents of a path: the file itself, or every file below a folder, sorted by path; hidden
+// entries (`.git`) and empty files are skipped. A text file is one document and memory-mapped, so
+// it takes no memory; a .jsonl file is one document per line, and its texts are held in memory.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +15,7 @@ namespace tessera {
 
 class TextDocuments {
  public:
-  // A UserError where there is no text, or a file that is none.
+  // A UserError if there is no text, or a file is not text.
   explicit TextDocuments(const std::filesystem::path& path);
 
   const std::vector<std::string_view>& all() const { return documents_; }  // none is empty

@@ -21,7 +21,7 @@ TokenSampler::TokenSampler(const TokenSource& source, TokenSamplerOptions option
   const int64_t held_out =
       border ? source.num_tokens() - *border
              : held_out_tokens(source.num_tokens(), options.held_out, options.seq);
-  // What opens a document is no label, so the last window of training may end with it.
+  // The first token of a document is not a label, so the last training window may end with it.
   const int64_t train = source.num_tokens() - held_out + (border ? 1 : 0);
   const bool training = options.split == Split::Train;
   begin_ = training ? 0 : source.num_tokens() - held_out;

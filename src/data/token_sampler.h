@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of a TokenSource: windows of seq + 1 tokens, inputs the first seq, labels the last seq.
 // The order is a shuffle computed from the global sample index, a new one each epoch. The held-out
-// tokens are the last of the source, or those it says, and in no training sample.
+// tokens are the last of the source, or those that the source specifies, and are in no training
+// sample.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct TokenSamplerOptions {
 
 inline constexpr int32_t kIgnoredLabel = -1;
 
-// Of so many tokens; 0 where the share is 0, else enough for a sample.
+// The held-out tokens of `tokens`; 0 if the share is 0, else enough for a sample.
 int64_t held_out_tokens(int64_t tokens, double share, int64_t seq);
 
 // seq elements each.

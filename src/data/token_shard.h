@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One .bin file of tokens, mapped: in Megatron's layout where an .idx stands beside it, else in
-// llm.c's: 256 int32 header words (magic, version, token count), then the tokens. Magic 20240520
+// One .bin file of tokens, mapped: in Megatron's format if there is an .idx file next to it, else
+// in llm.c's: 256 int32 header words (magic, version, token count), then the tokens. Magic 20240520
 // holds uint16 in version 1 and uint32 in version 2; llm.c's Llama 3 shards, 20240801 version 7,
 // too.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes one .bin file of tokens in llm.c's layout: uint16 where the vocabulary allows it, else
-// uint32. It appears whole or not at all.
+// Writes one .bin file of tokens in llm.c's format: uint16 if the vocabulary allows it, else
+// uint32. It appears complete or not at all.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A finite sequence of tokens, made of documents one after another. Reading is const and may happen
-// on any thread.
+// A finite sequence of tokens, made of consecutive documents. Reading is const and may happen on
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class TokenSource {
   virtual void read(int64_t begin, std::span<int32_t> tokens,
                     std::span<uint8_t> opens_document) const = 0;
 
-  // First of the held-out tokens, where the source itself holds some out: it opens a document.
+  // First of the held-out tokens, if the source itself holds some out: it begins a document.
   virtual std::optional<int64_t> held_out_begin() const { return {}; }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's tokens as people read them: by a tokenizer; as bytes where the model knows 256 tokens
-// and has no tokenizer; else as numbers.
+// A model's tokens as readable text: decoded by a tokenizer; as bytes if the vocabulary is 256 and
+// there is no tokenizer; else as numbers.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,15 @@
 
 namespace tessera {
 
-// data.tokenizer, else a tokenizer.json beside the token shards of data.path; empty: none.
+// data.tokenizer, else a tokenizer.json next to the token shards of data.path; empty: none.
 std::filesystem::path tokenizer_of_config(const Config& config);
 
-// Copies it into the folder of a run, so that `generate` finds it there; nothing where it is empty.
+// Copies it into the folder of a run, so that `generate` finds it there; does nothing if it is
+// empty.
 void keep_tokenizer(const std::filesystem::path& tokenizer, const std::filesystem::path& folder);
 
-// The text with dots for what could upset a terminal: control characters, bytes that are no UTF-8.
+// The text with dots for control characters and for bytes that are not UTF-8, which could confuse a
+// terminal.
 std::string printable(std::string_view text);
 
 class TokenText {
@@ -32,7 +34,7 @@ class TokenText {
   bool is_text() const { return tokenizer_ || vocabulary_ == kBytes; }
   std::vector<int32_t> encode(std::string_view text) const;
   std::string show(int32_t token) const;  // a number is followed by a space
-  // What a text begins behind: the end of a document, or of a line.
+  // The token before a text: the end of a document, or of a line.
   std::vector<int32_t> opening() const;
 
  private:

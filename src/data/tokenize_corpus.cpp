@@ -54,7 +54,7 @@ int32_t end_of(const Tokenizer& tokenizer, const std::string& name) {
       .help(fmt::format("use one of: {}", known));
 }
 
-// What the shards follow from, as text: other text, other shards.
+// Everything that the shards depend on, as text.
 std::string origin_json(const TokenizeOptions& options, const Corpus& corpus, int32_t end,
                         const MappedFile& tokenizer) {
   Json json{{"tokenizer", digest_of(tokenizer.bytes())},
@@ -71,8 +71,7 @@ std::string origin_json(const TokenizeOptions& options, const Corpus& corpus, in
   return sorted(json).dump(1) + "\n";
 }
 
-// Makes the folder, with its origin and the tokenizer beside the shards, or checks that it is of
-// the same origin.
+// Creates the folder, with its origin and the tokenizer, or checks that it has the same origin.
 void prepare_folder(const fs::path& folder, const std::string& origin,
                     const MappedFile& tokenizer) {
   const fs::path file = folder / "tokens.json";
@@ -92,14 +91,14 @@ void prepare_folder(const fs::path& folder, const std::string& origin,
   write_file_atomically(file, origin);
 }
 
-// Tokens of a shard that is there whole; 0: there is none.
+// Tokens of a shard that exists and is complete; 0: there is none.
 int64_t tokens_there(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return 0;
   try {
     return TokenShard(path).num_tokens();
   } catch (const UserError&) {
-    return 0;  // damaged since: made again
+    return 0;  // damaged: written again
   }
 }
 

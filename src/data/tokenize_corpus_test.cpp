@@ -60,7 +60,7 @@ TEST_F(TokenizeCorpusTest, WritesEveryDocumentAndItsEnd) {
 TEST_F(TokenizeCorpusTest, GoesOnWhereItWasStopped) {
   tokenize_corpus(options("a"));
   const std::vector<int32_t> whole = tokens_in("a");
-  // The first shard was never made, the second is damaged since.
+  // The first shard was never written, the second is damaged.
   std::filesystem::remove(folder_.path() / "a/tokens_000000.bin");
   std::filesystem::resize_file(folder_.path() / "a/tokens_000001.bin", 5000);
   EXPECT_EQ(tokenize_corpus(options("a")).kept_shards, 0);

@@ -73,7 +73,7 @@ std::unique_ptr<SampleSource> open_split(const Config& config, const TrainingDat
                                          Split split) {
   const auto seed = static_cast<uint64_t>(config.data.seed);
   if (config.data.source != "mixture") return sampler_of(config, *data.tokens.front(), seed, split);
-  // Sources of one size would else have one order.
+  // Otherwise sources of the same size would have the same order.
   const RandomStream seeds(seed, "mixture_source");
   std::vector<std::unique_ptr<SampleSource>> sources;
   for (const auto& tokens : data.tokens)

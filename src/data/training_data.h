@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples that a config asks for, training and held-out, and what they are read from.
+// The samples of a config, training and held-out, and the sources that they are read from.
 #pragma once
 
 #include <memory>

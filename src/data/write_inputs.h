@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes every batch input of all microbatches: floats are normal, whole numbers are given.
+// Writes every batch input of all microbatches: floats are normal, integers are given.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves the elements of a patch from one side's tensor to the other's, as they are; by tiles that
-// fit the cache where one side is transposed.
+// Copies the elements of a patch from one side's tensor to the other's, unchanged; in tiles that
+// fit the cache if one side is transposed.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ class Exporter {
       entries_.push_back({name, dtype_of(*patches.front()), map_.theirs.at(name)});
   }
 
-  // Files by their tensors, each within the limit.
+  // Distributes tensors over files, each within the limit.
   std::vector<std::vector<SafetensorsEntry>> shards() const {
     std::vector<std::vector<SafetensorsEntry>> shards(1);
     int64_t bytes = 0;
@@ -47,7 +47,7 @@ class Exporter {
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
 
  private:
-  // Weights as they are, unless a dtype asks for the most exact copy.
+  // Weights as they are stored; with a dtype, the most precise copy.
   std::string origin(const Patch& patch) const {
     if (options_.dtype || options_.averaged) return from_.origin_of(patch.ours, options_.averaged);
     return patch.ours;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes weights as a folder that transformers loads: config.json and safetensors, in one file or
-// in several with an index. config.json is written last, so where it is, everything is.
+// in several with an index. config.json is written last, so a folder that has it is complete.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,14 @@ namespace tessera {
 struct ExportOptions {
   std::optional<DType> dtype = {};         // none: each tensor as it is stored
   bool averaged = false;                   // the moving average instead of the weights
-  int64_t shard_bytes = int64_t{5} << 30;  // a file holds no more, or one tensor
+  int64_t shard_bytes = int64_t{5} << 30;  // maximum size of a file, unless one tensor is larger
 };
 
 struct ExportSummary {
   int64_t files = 0, tensors = 0, bytes = 0;
 };
 
-// `model` is that of the weights. The folder must not hold a model yet.
+// `model` is the model of the weights. The folder must not hold a model yet.
 ExportSummary export_folder(const StateSource& from, const ModelConfig& model,
                             const std::filesystem::path& folder, const ExportOptions& options);
 

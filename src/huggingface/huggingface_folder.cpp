@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* kConfigFile = "config.json";
 
-// A model of the hub is no folder yet, and a run of ours is none of theirs.
+// Explains that a name on the hub is not a folder, and that a Tessera run is not a Hugging Face
+// folder.
 void require_folder(const std::filesystem::path& folder) {
   std::error_code ignored;
   if (std::filesystem::exists(folder / kConfigFile, ignored)) return;
@@ -46,7 +47,7 @@ bool is_word(const ModelField& field) {
          std::holds_alternative<Activation ModelConfig::*>(field.kind);
 }
 
-// What a run of ours would have said of itself.
+// The config that a Tessera run of this model would have.
 std::string config_toml(const ModelConfig& model, DType weights) {
   constexpr int64_t kLongestWindow = 1024;
   std::string toml = fmt::format("[model]\npreset = \"{}\"\n", preset_of(model));
@@ -60,7 +61,7 @@ std::string config_toml(const ModelConfig& model, DType weights) {
   return toml;
 }
 
-// Masks and frequencies that older versions of transformers saved beside the weights.
+// Masks and frequencies that older versions of transformers saved with the weights.
 bool is_constant(const std::string& name) {
   for (const char* ending : {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"})
     if (name.ends_with(ending)) return true;
@@ -103,7 +104,7 @@ const SafetensorsTensor* HuggingFaceFolder::find(const std::string& theirs) cons
   return theirs.starts_with(prefix) ? files_.find(theirs.substr(prefix.size())) : nullptr;
 }
 
-// In the dtype that the tensor has here. Valid until the next call.
+// In the dtype of our tensor. Valid until the next call.
 std::span<const std::byte> HuggingFaceFolder::bytes_of(const std::string& theirs) const {
   const SafetensorsTensor* tensor = find(theirs);
   if (!tensor->half) return tensor->bytes;

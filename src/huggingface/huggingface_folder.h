@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model in a folder of Hugging Face's, read as a checkpoint of weights alone: the tensors have
-// our names and shapes and are laid out as ours when they are asked for, one at a time.
+// A model in a Hugging Face folder, read like a checkpoint that has only weights: tensors have our
+// names and shapes, and are converted to our layout on demand, one at a time.
 #pragma once
 
 #include "checkpoint/state_source.h"
@@ -9,12 +9,12 @@
 
 namespace tessera {
 
-// A config.json stands in it, and nothing of ours.
+// It has a config.json, and no files of a Tessera run.
 bool is_huggingface_folder(const std::filesystem::path& path);
 
 class HuggingFaceFolder : public StateSource {
  public:
-  // Checks that every tensor is there, in the shape that config.json asks for, and no other.
+  // Checks that every tensor exists, with the shape that config.json implies, and no others.
   explicit HuggingFaceFolder(std::filesystem::path where);
 
   const CheckpointFacts& facts() const override { return facts_; }
@@ -24,7 +24,7 @@ class HuggingFaceFolder : public StateSource {
  private:
   void for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
                         const Overlap& f) const override;
-  // As transformers would load it; null: it is not there.
+  // As transformers would load it; null if it does not exist.
   const SafetensorsTensor* find(const std::string& theirs) const;
   std::span<const std::byte> bytes_of(const std::string& theirs) const;
   void check_tensors(const TensorMap& map) const;
@@ -35,7 +35,7 @@ class HuggingFaceFolder : public StateSource {
   CheckpointFacts facts_;
   bool half_ = false;
   std::map<std::string, std::vector<Patch>> patches_;  // by our name
-  // The tensor that was asked for last: all ranks of a process want it in turn.
+  // The tensor that was read last: all ranks of a process read it in turn.
   mutable std::string prepared_name_;
   mutable std::vector<std::byte> prepared_, widened_;
 };

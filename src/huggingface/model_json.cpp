@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxDepth = 16;
 
-// One object of the file; `path` names it in errors. A null counts as nothing.
+// One object of the file; `path` names it in errors. A null counts as missing.
 class Fields {
  public:
   Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
@@ -66,7 +66,7 @@ class Fields {
       refuse("it must be an object", "{} is {}", key, value->dump());
     return {value ? *value : kEmpty, path_};
   }
-  // What we have no other maths for.
+  // Settings for which only one value is supported.
   void only(const char* key, const Json& known) const {
     const Json* value = find(key);
     if (value && *value != known)
@@ -84,7 +84,7 @@ struct ActivationName {
   std::string_view theirs;
   Activation ours;
 };
-// The first name of ours is the one that is written.
+// The first row for each of our activations is the one that is written.
 constexpr std::array<ActivationName, 4> kActivations{{{"gelu_new", Activation::GeluTanh},
                                                       {"gelu_pytorch_tanh", Activation::GeluTanh},
                                                       {"gelu", Activation::Gelu},
@@ -115,7 +115,7 @@ ModelConfig read_gpt2(const Fields& json) {
 }
 
 void read_rope(const Fields& json, ModelConfig& model) {
-  // transformers lets rope_scaling win where a file has both.
+  // In transformers rope_scaling takes precedence if a file has both.
   const Fields newer = json.object("rope_parameters"), older = json.object("rope_scaling");
   const Fields& rope = older.empty() ? newer : older;
   const double theta = json.real("rope_theta", newer.real("rope_theta", 10000.0));
@@ -127,7 +127,7 @@ void read_rope(const Fields& json, ModelConfig& model) {
   if (type != "llama3")
     rope.refuse("use default or llama3", "rope_type is {}, which is not supported", type);
   model.rope_scaling_factor = rope.real("factor", 1.0);
-  if (model.rope_scaling_factor == 1.0) return;  // nothing is stretched, whatever else is said
+  if (model.rope_scaling_factor == 1.0) return;  // no scaling, whatever the other fields are
   model.rope_low_freq_factor = rope.real("low_freq_factor", 1.0);
   model.rope_high_freq_factor = rope.real("high_freq_factor", 4.0);
   model.rope_original_context = rope.whole("original_max_position_embeddings", model.context);

@@ -75,7 +75,7 @@ TEST(ModelJson, ThatIsWrittenReadsBackTheSame) {
     const ModelConfig model = resolved(preset.config);
     const std::string text = model_json(model, DType::Bf16);
     EXPECT_EQ(parse_model_json(text, "config.json"), model) << preset.name;
-    // Whoever knows but one of the styles reads the same.
+    // A reader that knows only one of the styles gets the same model.
     const Json json = Json::parse(text);
     EXPECT_EQ(parse(without(json, "rope_parameters")), model) << preset.name;
     EXPECT_EQ(parse(without(without(json, "rope_theta"), "rope_scaling")), model) << preset.name;

@@ -40,7 +40,7 @@ class MapBuilder {
   }
 
  private:
-  // GPT-2's weights have their inputs first, as ours; queries, keys and values lie side by side.
+  // GPT-2's weights are [in, out], like ours; queries, keys and values are next to each other.
   void gpt2_layer(const std::string& ours, const std::string& theirs) {
     const auto named = [&](const char* name, const char* their_name, const Shape& shape) {
       same(ours + name, theirs + their_name, shape);
@@ -64,8 +64,8 @@ class MapBuilder {
     named("down_bias", "mlp.c_proj.bias", {d_});
   }
 
-  // Theirs have their outputs first. Query head kv_head * group + g reads key head kv_head, and
-  // rope turns element i with i + e / 2, on both sides.
+  // Their weights are [out, in]. Query head kv_head * group + g reads key head kv_head, and rope
+  // turns element i with i + e / 2, on both sides.
   void llama_layer(const std::string& ours, const std::string& theirs) {
     const int64_t heads = kv_heads_ * group_;
     const auto projection = [&](const char* name) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which elements of Hugging Face's tensors are which of ours. One list of patches serves both
-// directions, and each element of either side lies in exactly one of them: so what is imported and
-// exported again has the same bits.
+// Maps elements of Hugging Face's tensors to elements of ours. One list of patches serves both
+// directions, and each element of either side is in exactly one of them: so a round trip of import
+// and export is bitwise exact.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// A matrix that is part of a tensor on either side. In elements; columns of ours lie together.
+// A matrix that is part of a tensor on either side. In elements; our columns are contiguous.
 struct Patch {
   std::string ours, theirs;
   int64_t rows = 1, columns = 0;
@@ -26,12 +26,12 @@ struct TensorMap {
   std::vector<Patch> patches;
 };
 
-// Of a gpt as GPT-2, else of a Llama 3, with norms of queries and keys a Qwen 3. The config is
-// resolved and one that `model_json` takes.
+// Maps a gpt to GPT-2, a model with norms of queries and keys to Qwen 3, others to Llama 3. The
+// config must be resolved, and one that `model_json` supports.
 TensorMap tensor_map(const ModelConfig& model);
 
-// What stands before the name of every tensor of theirs but the head's: "transformer." or "model.";
-// files of a model saved without its head lack it.
+// The prefix of all their tensor names except the head's: "transformer." or "model."; files of a
+// model saved without its head lack it.
 std::string tensor_prefix(const ModelConfig& model);
 
 }  // namespace tessera

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// Every dim of its own size, so that a mistake shows.
+// Every dim has a different size, so that a mistake shows.
 ModelConfig small(Family family, bool tied) {
   const bool gpt = family == Family::Gpt;
   return resolved({.family = family,
@@ -80,7 +80,7 @@ TEST(TensorMap, TakesEveryElementOfEitherSideOnce) {
 }
 
 TEST(TensorMap, CopiesThereAndBack) {
-  // Longer than a tile in both directions, and no multiple of one.
+  // Longer than a tile in both directions, and not a multiple of one.
   const Patch patch{.ours = "",
                     .theirs = "",
                     .rows = 70,

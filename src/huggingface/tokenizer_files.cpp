@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-// The folder itself. In a cache of Hugging Face's a snapshot is a folder of links to blobs beside
-// the snapshots.
+// The folder itself. In a Hugging Face cache a snapshot is a folder of links to blobs next to the
+// snapshots.
 std::filesystem::path tree_around(const std::filesystem::path& folder) {
   const std::filesystem::path whole = std::filesystem::canonical(folder);
   const std::filesystem::path around = whole.parent_path();
@@ -30,7 +30,7 @@ void require_inside(const std::filesystem::path& file, const std::filesystem::pa
       .help("if it belongs to the model, put a copy of the file in place of the link");
 }
 
-// Two words a line, after a first line that may name the version.
+// Two words per line, after a first line that may name the version.
 bool is_list_of_merges(std::string_view text) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());

@@ -22,7 +22,7 @@ Json read_index(const std::filesystem::path& path) {
   return *weight_map;
 }
 
-// A name that leads out of the folder is nobody's.
+// Rejects file names that leave the folder.
 bool is_plain(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
          name.find('\0') == std::string::npos;

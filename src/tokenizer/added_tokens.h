@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens that are found in the text itself, before it is split: <|endoftext|>. The leftmost wins,
-// of those the longest.
+// Tokens that are found in the text itself, before it is split: <|endoftext|>. The leftmost match
+// wins; among those, the longest.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct AddedToken {
   std::string text;
   bool special = false;
   bool single_word = false;                      // not within a word
-  bool left_strip = false, right_strip = false;  // swallows white space beside it
-  bool normalized = false;                       // looked for in the normalized text
+  bool left_strip = false, right_strip = false;  // also takes the white space next to it
+  bool normalized = false;                       // matched in the normalized text
 };
 
 class AddedTokenFinder {
@@ -27,7 +27,7 @@ class AddedTokenFinder {
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
   struct Match {
-    size_t begin, end;  // swallowed space included
+    size_t begin, end;  // including stripped space
     int32_t id;
   };
   std::optional<Match> find(std::string_view text, size_t from) const;

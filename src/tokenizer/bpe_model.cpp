@@ -26,7 +26,7 @@ BpeModel::BpeModel(std::span<const BytesToken> tokens, std::span<const BpeMerge>
     whole_words_[word_bytes_.emplace_back(token.bytes)] = token.id;
 }
 
-// The pair of a symbol and the one behind it may merge.
+// Queues the pair of a symbol and the next one, if it can merge.
 void BpeModel::offer(int32_t at, Scratch& scratch) const {
   if (at < 0) return;
   const Scratch::Symbol& left = scratch.symbols[static_cast<size_t>(at)];
@@ -57,7 +57,7 @@ void BpeModel::encode_word(std::string_view word, std::vector<int32_t>& ids,
     std::pop_heap(scratch.heap.begin(), scratch.heap.end());
     scratch.heap.pop_back();
     Scratch::Symbol& left = symbols[static_cast<size_t>(best.at)];
-    if (left.id < 0 || left.behind < 0) continue;  // swallowed since
+    if (left.id < 0 || left.behind < 0) continue;  // merged since
     Scratch::Symbol& right = symbols[static_cast<size_t>(left.behind)];
     const auto now = merges_.find(key(left.id, right.id));
     if (now == merges_.end() || now->second.id != best.merged) continue;  // another pair since

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte-pair encoding: a word begins as its bytes' tokens; of all neighbours that may merge, those
-// that come first in the list of merges do, the leftmost first, until none is left.
+// Byte-pair encoding: a word starts as the tokens of its bytes; then the adjacent pair with the
+// lowest rank in the list of merges is merged, the leftmost first, until no pair can be merged.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct BpeMerge {
 
 class BpeModel {
  public:
-  // Every byte must be a token. A pair that is listed twice has its last place.
+  // Every byte must be a token. A pair that is listed twice has its last rank.
   BpeModel(std::span<const BytesToken> tokens, std::span<const BpeMerge> merges,
            bool ignore_merges);
 
@@ -36,7 +36,7 @@ class BpeModel {
     };
     struct Candidate {
       int32_t rank, at, merged;
-      // The heap's top is its greatest.
+      // The top of the heap is its greatest element.
       bool operator<(const Candidate& other) const {
         return rank != other.rank ? rank > other.rank : at > other.at;
       }

@@ -23,7 +23,7 @@ Pair pair_of(int32_t left, int32_t right) {
 struct Candidate {
   int64_t count;
   Pair pair;
-  // The queue's top is its greatest.
+  // The top of the queue is its greatest element.
   bool operator<(const Candidate& other) const {
     return count != other.count ? count < other.count : pair > other.pair;
   }
@@ -48,7 +48,7 @@ class BpeTrainer {
     changed_.clear();
   }
 
-  // False where no pair is left that occurs often enough.
+  // False if no remaining pair occurs often enough.
   bool merge_commonest() {
     while (!queue_.empty()) {
       const Candidate best = queue_.top();
@@ -71,7 +71,7 @@ class BpeTrainer {
     int64_t count;
   };
 
-  // Counts the pairs of a word, or takes them away.
+  // Adds the pairs of a word to the counts, or subtracts them.
   void add_pairs(size_t index, int64_t sign) {
     const Word& word = words_[index];
     for (size_t i = 0; i + 1 < word.symbols.size(); ++i) {
@@ -118,7 +118,7 @@ class BpeTrainer {
     return false;
   }
 
-  // A text that several merges make is one token.
+  // A text that several merges produce is one token.
   int32_t token_for(const std::string& bytes) {
     const auto [found, fresh] = ids_.try_emplace(bytes, 0);
     if (fresh) {

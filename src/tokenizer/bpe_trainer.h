@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learns a byte-pair vocabulary: the commonest pair of neighbours becomes a token, again and again;
-// of equally common pairs the one with the smaller ids. The same words give the same tokens.
+// Learns a byte-pair vocabulary: the most frequent pair of adjacent tokens becomes a new token,
+// repeatedly; ties go to the pair with the smaller ids. The same words give the same tokens.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace tessera {
 TokenizerSpec untrained_spec(const std::vector<std::string>& special);
 
 // Adds tokens and merges until the vocabulary has `vocabulary` tokens, or no pair occurs twice.
-// `progress` is told the tokens so far.
+// `progress` receives the number of tokens so far.
 void train_bpe(TokenizerSpec& spec, const WordCounts& words, int64_t vocabulary,
                const std::function<void(int64_t)>& progress);
 

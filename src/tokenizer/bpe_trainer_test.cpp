@@ -29,7 +29,7 @@ Tokens new_tokens(const TokenizerSpec& spec) {
   return tokens;
 }
 
-// The definition: count all pairs of all words anew, merge the best everywhere, again.
+// The definition: count all pairs of all words from scratch, merge the best everywhere, repeat.
 Tokens reference_train(const WordCounts& words, const TokenizerSpec& untrained, int merges) {
   std::map<std::string, int32_t> ids;
   for (const BytesToken& token : untrained.tokens) ids[token.bytes] = token.id;

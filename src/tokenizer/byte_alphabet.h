@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT-2's way to write bytes as text: each byte has a printable character of its own. Printable
-// Latin-1 stands for itself, the 68 other bytes for the characters from U+0100 on.
+// How GPT-2 writes bytes as text: each byte has its own printable character. Printable Latin-1
+// stands for itself, the 68 other bytes for the characters from U+0100 on.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace tessera {
 
 std::string to_byte_alphabet(std::string_view bytes);
-// The bytes that a text stands for; nothing where a character is not one of the 256.
+// The bytes that a text stands for; nothing if a character is not one of the 256.
 std::optional<std::string> from_byte_alphabet(std::string_view text);
 
 }  // namespace tessera

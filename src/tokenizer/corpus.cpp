@@ -20,7 +20,7 @@ std::string_view text_of(const MappedFile& file) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// The first place at or behind `at` where a part may end.
+// The first position from `at` on where a part may end.
 size_t next_cut(std::string_view text, size_t at, bool lines) {
   for (at = std::max<size_t>(at, 2); at < text.size(); ++at) {
     at = text.find('\n', at - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text files and .jsonl files as documents one after another, in parts that threads take. What the
-// parts are depends on the files alone.
+// Text files and .jsonl files as a sequence of documents, in parts that threads process. The parts
+// depend only on the files.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace tessera {
 
 // Bytes [begin, end) of a file. A text file is one document, large ones are cut between lines where
-// no splitting rule of GPT-2, Llama 3 or Qwen looks across: behind a printable character and a
+// no splitting rule of GPT-2, Llama 3 or Qwen looks across: after a printable character and a
 // newline, before a letter. A .jsonl file is cut at line ends.
 struct CorpusPart {
   size_t file = 0;
@@ -36,8 +36,8 @@ class Corpus {
   const std::vector<CorpusPart>& parts() const { return parts_; }
   int64_t bytes() const { return bytes_; }
 
-  // Calls with each document of a part, or with the part of one, and whether it ends there. A line
-  // of a .jsonl file is an object with the document under "text".
+  // Called with each document of a part, or the part of a document, and whether it ends there. A
+  // line of a .jsonl file is an object with the document under "text".
   void read(const CorpusPart& part,
             const std::function<void(std::string_view text, bool ends)>& document) const;
 

@@ -15,7 +15,7 @@ class Encoder : private TextCutter {
  public:
   explicit Encoder(const Tokenizer& tokenizer) : TextCutter(tokenizer) {}  // which must outlive it
 
-  // Appends the tokens of a text; without those that the tokenizer puts around one.
+  // Appends the tokens of a text, without the special tokens around it.
   void encode(std::string_view text, std::vector<int32_t>& ids);
   std::vector<int32_t> encode(std::string_view text);
 

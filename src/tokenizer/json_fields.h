@@ -6,13 +6,13 @@
 
 namespace tessera {
 
-const Json* find_field(const Json& object, const std::string& name);  // none where missing or null
+const Json* find_field(const Json& object, const std::string& name);  // null if missing or null
 const Json& object_field(const Json& object, const std::string& name);
 std::span<const Json> list_field(const Json& object, const std::string& name);
 std::string text_field(const Json& object, const std::string& name);
 bool flag_field(const Json& object, const std::string& name, bool otherwise);
 
-// Ids are bounded, for a table of tokens is made of them.
+// Ids are bounded, because they index a table of tokens.
 inline constexpr int64_t kMaxTokenId = (1 << 20) - 1;
 int32_t token_id(const Json& json, const std::string& token);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Characters that Unicode 15, 15.1 and 16 added to the classes that splitting rules use.
-// PCRE2 10.42 knows Unicode 14, Oniguruma 16: with these the two agree on every character.
+// Characters that Unicode 15, 15.1 and 16 added to the classes that splitting rules use. PCRE2
+// 10.42 has Unicode 14, Oniguruma has 16: with these characters the two agree.
 #pragma once
 
 #include <array>
@@ -89,7 +89,7 @@ inline constexpr std::array<CodeRange, 9> kNewerNd{{
     {0x1E5F1, 0x1E5FA},
 }};
 
-// Of a class such as "Lu"; none where nothing was added or the class is not known here.
+// The characters of a class such as "Lu"; none if nothing was added or the class is unknown.
 inline std::span<const CodeRange> newer_characters(std::string_view name) {
   if (name == "L") return kNewerL;
   if (name == "Lu") return kNewerLu;

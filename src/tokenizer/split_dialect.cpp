@@ -39,7 +39,7 @@ std::string translate_class(char escape, std::string_view name, bool in_class) {
   return with_newer(written, name.substr(caret ? 1 : 0), caret != (escape == 'P'), in_class);
 }
 
-// What an escape becomes; `escape` is the letter behind the backslash.
+// Translates an escape; `escape` is the letter after the backslash.
 std::string translate_escape(char escape, bool in_class) {
   switch (escape) {
     case 's':

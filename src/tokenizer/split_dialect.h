@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splitting rules are written for Oniguruma; this writes them for PCRE2. What the two read in the
-// same way stays; white space and hex digits are spelt out; what could differ is refused.
+// Translates splitting rules from Oniguruma to PCRE2. Syntax that both interpret in the same way
+// stays; white space and hex digits are expanded; everything else is rejected.
 #pragma once
 
 #include <string>
@@ -8,6 +8,6 @@
 
 namespace tessera {
 
-std::string to_pcre2_pattern(std::string_view pattern);  // a UserError names what is refused
+std::string to_pcre2_pattern(std::string_view pattern);  // a UserError names what is rejected
 
 }  // namespace tessera

@@ -26,7 +26,7 @@ std::string error_text(int code) {
 }  // namespace
 
 struct SplitScratch::State {
-  // One pair: only where the whole match lies is asked for.
+  // One pair: only the position of the whole match is needed.
   pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
   pcre2_match_context* context = pcre2_match_context_create(nullptr);
   pcre2_jit_stack* stack = pcre2_jit_stack_create(kFirstStackBytes, kMaxStackBytes, nullptr);
@@ -69,7 +69,7 @@ SplitRule::SplitRule(std::string_view pattern, bool literal) : code_(std::make_u
   if (!code_->code)
     throw user_error("cannot parse the splitting rule {}: {}", text, error_text(error))
         .help("see docs/tokenizers.md for the supported rules");
-  // Where the system allows no compiled code, matching goes on without it.
+  // If the system forbids compiled code, matching works without it.
   pcre2_jit_compile(code_->code, PCRE2_JIT_COMPLETE);
 }
 

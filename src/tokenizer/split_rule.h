@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// What matching needs beside the rule. Serves any rule.
+// The memory for matching, usable with any rule.
 class SplitScratch {
  public:
   SplitScratch();
@@ -27,7 +27,7 @@ class SplitScratch {
 
 class SplitRule {
  public:
-  // `literal`: the pattern is plain text. A pattern that cannot be read is a UserError.
+  // `literal`: the pattern is plain text. A pattern that cannot be parsed is a UserError.
   SplitRule(std::string_view pattern, bool literal);
   ~SplitRule();
   SplitRule(SplitRule&&) noexcept;
@@ -36,7 +36,7 @@ class SplitRule {
   struct Match {
     size_t begin, end;
   };
-  // The first match at or behind `from` in valid UTF-8.
+  // The first match from `from` on, in valid UTF-8.
   std::optional<Match> find(std::string_view text, size_t from, SplitScratch& scratch) const;
 
  private:

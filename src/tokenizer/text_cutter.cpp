@@ -59,7 +59,7 @@ void TextCutter::cut_piece(std::string_view piece, size_t step) {
     if (how.keeps_matches)
       cut_piece(piece.substr(match->begin, match->end - match->begin), step + 1);
     done = match->end;
-    // An empty match cuts as well; the next is looked for a character later.
+    // An empty match also cuts; the search continues one character later.
     from = match->end > match->begin ? done : done + first_character(piece.substr(done)).bytes;
     if (done == piece.size()) return;
   }

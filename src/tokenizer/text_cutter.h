@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a text into added tokens and words, as a tokenizer says. Bytes that are not UTF-8 are words
-// of their own. One per thread.
+// Cuts a text into added tokens and words, as a tokenizer says. Bytes that are not UTF-8 are
+// separate words. One per thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class TextCutter {
 
  protected:
   void cut_text(std::string_view text);
-  // Called in the order of the text; a word is not empty.
+  // Called in the order of the text; a word is never empty.
   virtual void word(std::string_view word) = 0;
   virtual void token(int32_t id) = 0;
 

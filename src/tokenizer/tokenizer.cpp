@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// The added tokens that are looked for in the text as given, or in the normalized one.
+// The added tokens that are matched in the original text, or in the normalized one.
 AddedTokenFinder finder_of(const TokenizerSpec& spec, bool normalized) {
   std::vector<AddedToken> tokens;
   for (const AddedToken& token : spec.added) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vocabulary and the ways to cut text for it; tokens back to text. It never changes and is shared
-// by threads, each of which has an Encoder of its own.
+// A vocabulary and the ways to cut text for it; tokens back to text. It is immutable and shared by
+// threads, each of which has its own Encoder.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ class Tokenizer {
   explicit Tokenizer(TokenizerSpec spec);
 
   int64_t vocabulary_size() const { return static_cast<int64_t>(bytes_.size()); }  // largest id + 1
-  // Empty for an id that no token has.
+  // Empty for an id without a token.
   std::string_view bytes_of(int32_t id) const;
   std::string decode(std::span<const int32_t> ids) const;
   // The added token with this text.
   std::optional<int32_t> find_added(std::string_view text) const;
-  // The token that parts documents: the first of <|endoftext|>, <|end_of_text|> and </s> that is
-  // an added token.
+  // The token that separates documents: the first of <|endoftext|>, <|end_of_text|> and </s> that
+  // is an added token.
   std::optional<int32_t> document_end() const;
 
   const TokenizerSpec& spec() const { return spec_; }
   const BpeModel& model() const { return model_; }
-  // One per step of the spec; none where a step cuts nothing.
+  // One per step of the spec; none if a step cuts nothing.
   const std::vector<std::optional<SplitRule>>& rules() const { return rules_; }
-  // The next added token in a text as given, and in one in normal form.
+  // The next added token in the original text, and in the normalized one.
   std::optional<AddedTokenFinder::Match> find_raw(std::string_view text, size_t from) const {
     return raw_finder_.find(text, from);
   }

@@ -97,7 +97,7 @@ void read_post_processor(const Json& file, TokenizerSpec& spec) {
     const std::string type = text_field(*json, "type");
     if (type == "TemplateProcessing")
       read_template(*json, spec);
-    else if (type != "ByteLevel")  // ByteLevel moves offsets alone
+    else if (type != "ByteLevel")  // ByteLevel only moves offsets
       refuse("post_processor", type, "ByteLevel, TemplateProcessing, Sequence");
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tokenizer.json, as the tokenizers library writes it: byte-level BPE and all that GPT-2,
-// Llama 3 and Qwen put around it. What would change tokens and is not known is a UserError.
+// Reads tokenizer.json, as the tokenizers library writes it: byte-level BPE and the other parts
+// that GPT-2, Llama 3 and Qwen use. An unsupported setting that would change tokens is a UserError.
 #pragma once
 
 #include <filesystem>

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What is said of a good file with one place changed.
+// The error for a good file with one field changed.
 std::string error_with(const std::string& place, const Json& value) {
   Json file = Json::parse(made_tokenizer_json({}));
   file[Json::json_pointer(place)] = value;

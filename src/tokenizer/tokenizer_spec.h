@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tokenizer.json says, as plain data.
+// The contents of a tokenizer.json, as plain data.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr const char* kLlama3Rule =
 inline constexpr const char* kQwenRule =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// One step of cutting text into words; every piece of the step before it is cut alone.
+// One step of splitting text into words; every piece of the previous step is split separately.
 struct SplitStep {
   std::string pattern;  // empty: nothing is cut
   bool literal = false;
@@ -34,9 +34,9 @@ struct TokenizerSpec {
   std::vector<BytesToken> tokens;        // of the byte-level vocabulary
   std::vector<BytesToken> other_tokens;  // of the vocabulary, but not made of its bytes' characters
   std::vector<BpeMerge> merges;          // by rank
-  bool ignore_merges = false;            // a word that is a token is that token
+  bool ignore_merges = false;            // a word that is itself a token becomes that token
   std::vector<AddedToken> added;
-  bool composes = false;  // text is brought into normalization form C
+  bool composes = false;  // text is normalized to form C
   std::vector<SplitStep> steps;
   std::vector<int32_t> before, behind;  // special tokens put around a text
 };

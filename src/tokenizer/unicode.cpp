@@ -12,8 +12,8 @@
 namespace tessera {
 namespace {
 
-// Everything below U+0300 is composed already, and nothing composes with an ASCII character behind
-// it: a stretch to compose ends before one.
+// Everything below U+0300 is already composed, and nothing composes with a following ASCII
+// character: a stretch to compose ends before one.
 bool may_change(unsigned char byte) { return byte >= 0xCC; }
 
 void append_composed(std::string& out, std::string_view stretch) {

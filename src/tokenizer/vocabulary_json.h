@@ -8,7 +8,7 @@
 namespace tessera {
 
 void read_vocabulary(const Json& file, TokenizerSpec& spec);
-// Behind the vocabulary, whose ids theirs must agree with.
+// After the vocabulary, with whose ids they must agree.
 void read_added_tokens(const Json& file, TokenizerSpec& spec);
 
 }  // namespace tessera

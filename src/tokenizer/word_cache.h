@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens of words met before: most words of a text are few. Bounded: when full it forgets all.
+// A cache of the tokens of words, because few different words make up most of a text. It has a
+// fixed size: when it is full, it is cleared.
 #pragma once
 
 #include <cstdint>

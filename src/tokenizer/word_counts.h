@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often each word of a corpus occurs: what a vocabulary is learned from.
+// Counts the words of a corpus, from which a vocabulary is learned.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tessera {
 
 using WordCounts = std::vector<std::pair<std::string, int64_t>>;
 
-// By word, so the same for any number of threads. Words are cut as `cutter` says; its added tokens
-// are no words. `progress` is told the bytes read so far, by any thread, one at a time.
+// By word, so the same for any number of threads. `cutter` splits text into words; its added tokens
+// are not words. `progress` receives the bytes read so far, from any thread, one at a time.
 WordCounts count_words(const Corpus& corpus, const Tokenizer& cutter, int threads,
                        const std::function<void(int64_t)>& progress);
 

@@ -40,7 +40,7 @@ double SmallMachine::train_step(int64_t step) {
 std::map<std::string, std::vector<std::byte>> SmallMachine::states() const {
   std::map<std::string, std::vector<std::byte>> states;
   for (const StateBuffer& state : executor_->program().states) {
-    // What nobody gives stays a pattern that no state has.
+    // Elements that are not loaded keep a pattern that no state has.
     auto& bytes = states[state.name];
     bytes.assign(static_cast<size_t>(state.type.bytes()), std::byte{0xff});
     executor_->read_state(state, bytes);

@@ -28,9 +28,9 @@ class SmallMachine {
 };
 
 CheckpointFacts facts_at(int64_t step);
-// Saves as a run, and waits; what became of it.
+// Saves like a run, waits, and returns the outcome.
 SaveOutcome save(CheckpointWriter& writer, int64_t step, const std::string& run = "");
-// The same by a writer of its own, which knows of no other checkpoint.
+// The same with a new writer, which knows no other checkpoint.
 SaveOutcome save(SmallMachine& machine, const CheckpointWriterOptions& options, int64_t step,
                  const std::string& run = "");
 

@@ -14,7 +14,7 @@ constexpr int64_t kPageBytes = StorySource::kPageBytes;
 constexpr uint64_t kStoriesPerPage =
     kPageBytes / kMinStoryBytes + 1;  // an upper bound, to number them
 
-// The bytes [begin, end) of a page go to tokens[0 ..]; stories after `end` are not made.
+// The bytes [begin, end) of a page go to tokens[0 ..]; stories after `end` are not generated.
 void read_page(uint64_t seed, int64_t page, int64_t begin, int64_t end, std::string& text,
                std::span<int32_t> tokens, std::span<uint8_t> opens_document) {
   text.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much story text as asked for, as bytes. Nothing is stored: the text is laid out in pages, each
-// a pure function of (seed, page), so that any position is read at the cost of one page. A page
-// holds whole stories and ends with good nights.
+// A given amount of story text, as bytes. Nothing is stored: the text is laid out in pages, each a
+// pure function of (seed, page), so that any position is read at the cost of one page. A page holds
+// whole stories and ends with good nights.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ inline constexpr int64_t kMaxStoryBytes = 900;
 void append_story(uint64_t seed, uint64_t index, std::string& text);
 
 // Appends good nights ("Good night, Mia.", a line each) of exactly `bytes` bytes, marker included,
-// to fill the room that no story fits into. `bytes` is at least kMinGoodNightsBytes.
+// to fill the space into which no story fits. `bytes` is at least kMinGoodNightsBytes.
 inline constexpr int64_t kMinGoodNightsBytes = 300;
 void append_good_nights(uint64_t seed, uint64_t index, int64_t bytes, std::string& text);
 

@@ -34,7 +34,7 @@ Characters characters_of(std::string_view text) {
   return characters;
 }
 
-// Where the characters that hold end, from `at` on.
+// The end of the run of matching characters that begins at `at`.
 size_t run(const Characters& c, size_t at, const std::function<bool(const Character&)>& holds) {
   while (at < c.size() && holds(c[at])) ++at;
   return at;

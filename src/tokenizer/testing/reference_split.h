@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the splitting rules of GPT-2, Llama 3 and Qwen written out by hand, without regular
-// expressions, and byte-pair encoding as its definition says it. Slow and simple.
+// For tests: the splitting rules of GPT-2, Llama 3 and Qwen written by hand without regular
+// expressions, and byte-pair encoding by its definition. Slow and simple.
 #pragma once
 
 #include <map>
