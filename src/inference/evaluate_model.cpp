@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// The forward alone: nothing of a training step is compiled or held.
+// Only the forward: nothing of a training step is compiled or held in memory.
 std::unique_ptr<Executor> make_executor(const Config& config) {
   const ModelConfig model = model_of_config(config);
   const Plan plan = plan_of_config(config, model);

@@ -18,7 +18,7 @@ struct Evaluation {
 };
 
 // Runs as `config` says: precision, batch, mesh, device. On the first `samples` of the source;
-// `progress` hears after every batch how many are done.
+// `progress` receives the number of samples done after every batch.
 Evaluation evaluate_model(const StateSource& stored, const Config& config,
                           const SampleSource& source, int64_t samples, bool averaged,
                           const std::function<void(int64_t)>& progress = {});

@@ -24,7 +24,7 @@ std::vector<std::string> small_model(const std::string& preset) {
 
 class EvaluateModel : public testing::Test {
  protected:
-  // One step, so that no parameter is as it began.
+  // One step, so that no parameter has its initial value.
   void store(const std::string& preset) {
     std::string text;
     for (int i = 0; i < 400; ++i) text += static_cast<char>(1 + i * i % 31);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpoint that a word on the command line means: a step's folder, one file, or the newest
-// valid one of a run's output folder.
+// The checkpoint for a path on the command line: a step's folder, one file, or the newest valid one
+// of a run's output folder.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Rows behind the last sample count nothing.
+// Rows after the last sample do not count.
 void fill_rows(const SampleSource& source, int64_t first, int64_t end, Batch& batch) {
   fill_batch(source, first, batch);
   if (first + batch.num_samples() <= end) return;

@@ -13,7 +13,8 @@ struct SampleLosses {
   int64_t labels = 0;
 };
 
-// On the first `samples` of the source; `progress` hears after every batch how many are done.
+// On the first `samples` of the source; `progress` receives the number of samples done after every
+// batch.
 SampleLosses sample_losses(Executor& executor, BatchFeeder& feeder, const SampleSource& source,
                            int64_t samples, int64_t batch_samples,
                            const std::function<void(int64_t)>& progress = {});

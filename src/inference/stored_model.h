@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model that lies in files, whoever wrote them: a checkpoint of ours or a folder of Hugging
-// Face's.
+// A stored model: a Tessera checkpoint or a Hugging Face folder.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +13,14 @@
 
 namespace tessera {
 
-// Of a step's folder, one file, a run's output folder (its newest valid checkpoint) or a folder of
-// Hugging Face's; verified.
+// Of a step's folder, one file, a run's output folder (its newest valid checkpoint) or a Hugging
+// Face folder; verified.
 std::unique_ptr<StateSource> open_stored_model(const std::string& from);
 
-// That it was trained with; of another's model as much as can be known.
+// The config that it was trained with; for an imported model as much as is known.
 Config config_of(const StateSource& stored);
 
-// Its tokenizer.json: the one `given`; the one in the output folder of its run, beside its file or
+// Its tokenizer.json: the one `given`; the one in the output folder of its run, next to its file or
 // in its folder; the one that its config names. Empty: none.
 std::filesystem::path tokenizer_of(const StateSource& stored, const std::string& given);
 

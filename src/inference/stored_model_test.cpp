@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A model of which only the place and the config are asked for.
+// A model of which only the path and the config are used.
 class Stored : public StateSource {
  public:
   Stored(std::filesystem::path path, std::string toml) : StateSource(std::move(path)) {
@@ -32,7 +32,7 @@ TEST(TokenizerOf, AModelIsInTheFolderOfItsRunBesideItsFileOrInItsOwn) {
   EXPECT_EQ(found("run/checkpoints/step-00000007"), kept);
   EXPECT_EQ(found("run/weights.safetensors"), kept);
   EXPECT_EQ(found("run"), kept);
-  // Whose it is that lies further up nobody knows.
+  // A tokenizer further up may belong to anything.
   folder.write("run/elsewhere/step-00000007/manifest.json", "{}");
   EXPECT_EQ(found("run/elsewhere/step-00000007"), "");
 }

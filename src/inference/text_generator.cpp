@@ -73,7 +73,7 @@ int32_t TextGenerator::next_token(const std::vector<int32_t>& text, const Genera
   const size_t shown = std::min(text.size(), window_.size());
   std::fill(window_.begin(), window_.end(), 0);
   std::copy(text.end() - static_cast<int64_t>(shown), text.end(), window_.begin());
-  const auto last = static_cast<int32_t>(shown - 1);  // what stands behind it is invisible to it
+  const auto last = static_cast<int32_t>(shown - 1);  // later positions are masked
   const HostView& program = executor_->program();
   const auto write = [&](std::string_view name, std::span<const int32_t> values) {
     if (const HostBuffer* input = program.find_batch_input(name))

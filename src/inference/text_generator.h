@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes on from a prompt, token by token. The model's window slides over the last `seq` tokens.
+// Continues a prompt, token by token. The model's window slides over the last `seq` tokens.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace tessera {
 
 struct GenerateOptions {
   int64_t tokens = 200;
-  double temperature = 0.8;  // 0: always the likeliest token
-  int64_t top_k = 0;         // 0: any token may be drawn
+  double temperature = 0.8;  // 0: always the most likely token
+  int64_t top_k = 0;         // 0: no restriction
   uint64_t seed = 1;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model whose logits are known: each token is an axis of its own, and of what follows token t the
-// likeliest is t + 1, with a logit of 3, then t + 2 and t + 3, with 2 and 1.
+// A model whose logits are known: each token has its own axis; after token t the most likely is t +
+// 1, with a logit of 3, then t + 2 and t + 3, with 2 and 1.
 #include "inference/text_generator.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The documents of a path (data/text_documents.h) as rows of tokens in their order. Every token of
-// a document but its first is a label once; a row sees nothing of the rows before it.
+// a document except its first is a label once; a row does not see earlier rows.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace tessera {
 
 RowSamples text_samples(const std::filesystem::path& text, const TokenText& words, int64_t seq);
 
-// Of the text that the labels of the first rows stand for.
+// Bytes of text of the labels of the first rows.
 int64_t label_bytes(const RowSamples& samples, int64_t rows, const TokenText& words);
 
 }  // namespace tessera

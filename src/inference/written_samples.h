@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model wrote while it was trained, in columns beside each other, so that learning is seen
-// at a glance.
+// Samples of a model's text during training, in columns next to each other, so that progress is
+// visible at a glance.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct WrittenSample {
   std::string text;
 };
 
-// The first, the second and the last sample, under the steps they were written at; nothing where
-// there are fewer than two.
+// The first, the second and the last sample, under the steps they were written at; nothing if there
+// are fewer than two.
 std::string beside_each_other(const std::vector<WrittenSample>& samples);
 
 }  // namespace tessera

@@ -54,7 +54,7 @@ class Supervisor {
                                           .seconds_to_end = options_.seconds_to_end});
     result_.seconds += seconds_since(begin);
     if (supervised_.after_end) supervised_.after_end();
-    // Bad input that earlier starts did not have is a file that cannot be read for now.
+    // Bad input that earlier starts did not report means a file that is temporarily unreadable.
     const bool is_final = is_bad_input(end) && (starts == 0 || began(end));
     if (end.code() == 0 || end.asked != 0 || is_final) code_ = end.code();
     return end;
@@ -69,7 +69,7 @@ class Supervisor {
     return !supervised_.began || supervised_.began(end.code());
   }
 
-  // The run was not even begun: only time counts.
+  // The run has not started: only time counts.
   void count_missing_launch(const CommandEnd& end) {
     if (!trouble_since_) trouble_since_ = std::chrono::steady_clock::now();
     const double patience = options_.patience_seconds - seconds_since(*trouble_since_);
@@ -108,7 +108,8 @@ class Supervisor {
 
   void look_for_progress() {
     const int64_t now = supervised_.progress();
-    // Less is progress, too: a run that had to go back to an older checkpoint has saved again.
+    // A smaller value is progress, too: a run that went back to an older checkpoint has saved
+    // again.
     if (now != reached_) forget_trouble();
     reached_ = now;
     if (!trouble_since_) trouble_since_ = std::chrono::steady_clock::now();

@@ -47,7 +47,7 @@ class SupervisorTest : public testing::Test {
     return std::count(text.begin(), text.end(), '\n');
   }
 
-  // Runs the script under a supervisor of its own, until it has written a line to `ready`.
+  // Runs the script under its own supervisor, until it has written a line to `ready`.
   pid_t run_apart(const std::string& script, const SupervisorOptions& options = {}) {
     const pid_t supervisor = fork();
     if (supervisor == 0) _exit(run(script, options));
@@ -152,7 +152,7 @@ TEST_F(SupervisorTest, GivesUpWithoutProgressOnlyWhenItHasLastedForAWhile) {
 TEST_F(SupervisorTest, OutlivesAnOutageOfWhateverStartsTheRun) {
   patience_seconds_ = 1000;
   SupervisorOptions options;
-  options.restarts = 0;  // a start that did not begin is no restart
+  options.restarts = 0;  // a failed launch is not a restart
   began_ = [](int code) { return code != 1; };
   EXPECT_EQ(run("test $(wc -l < starts) -gt 5 && exit 0; exit 1", options), 0);
   EXPECT_EQ(lines("starts"), 6);

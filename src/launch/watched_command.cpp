@@ -22,7 +22,7 @@ using Moment = std::chrono::steady_clock::time_point;
 
 constexpr double kLookSeconds = 0.25;
 // `timeout`, shells and schedulers send one request both to a process and to its group; and a
-// command that ends well needs a moment.
+// command needs a moment to end.
 constexpr double kSameMomentSeconds = 1;
 constexpr double kLongestDyingSeconds = 5;  // one that waits for a disk cannot be killed
 
@@ -37,7 +37,7 @@ void kill_with_descendants(pid_t command) {
   for (const pid_t process : descendants) kill(process, SIGKILL);
 }
 
-// Who loses its parent becomes a child of this process, so nobody can escape.
+// Orphans become children of this process, so that none can escape.
 void kill_children() {
   const Moment begin = std::chrono::steady_clock::now();
   for (std::vector<pid_t> left = children_of(getpid());
@@ -78,10 +78,10 @@ pid_t start_command(const std::vector<std::string>& command, const std::vector<s
   if (child < 0)
     throw user_error("cannot start {}: the system cannot create a process", command.front());
   if (child > 0) return child;
-  // It must not outlive its supervisor, whatever happens to that one.
+  // It must not outlive its supervisor, whatever happens to the latter.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  setpgid(0, 0);  // a terminal's signals come through the supervisor alone
+  setpgid(0, 0);  // a terminal's signals arrive only through the supervisor
   for (const std::string& variable : unset) unsetenv(variable.c_str());
   signals.restore();
   sigset_t none;
@@ -101,7 +101,7 @@ CommandEnd watch_command(pid_t command, const BlockedSignals& signals, const Com
     if (signal == SIGUSR1) {
       kill(command, signal);
     } else if (asks_to_stop(signal)) {
-      // A terminal that goes away may say so several times.
+      // A closing terminal may send SIGHUP several times.
       const bool insists = signal == SIGINT || signal == SIGTERM;
       kill_now = kill_now || (insists && (lies_back(asked_at) || lies_back(over_at)));
       if (!asked_at) kill(command, watch.stop_signal == 0 ? signal : watch.stop_signal);
@@ -112,7 +112,7 @@ CommandEnd watch_command(pid_t command, const BlockedSignals& signals, const Com
     end.killed = true;
     kill_with_descendants(command);
   }
-  kill(-command, SIGKILL);  // whatever it may have left of its group
+  kill(-command, SIGKILL);  // the rest of its process group
   kill_children();
   return end;
 }

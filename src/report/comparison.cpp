@@ -12,7 +12,7 @@ namespace {
 
 using Settings = std::map<std::string, std::string>;
 
-// Everything that may explain a difference; folders do not.
+// Everything that may explain a difference, so not the folders.
 Settings settings_of(const RunRecord& record) {
   Settings settings;
   if (record.config) {
@@ -71,8 +71,8 @@ std::vector<PartDifference> parts_of(const RunFigures& a, const RunFigures& b) {
       {"data", a.split->data, b.split->data},
       {"other, within the step", a.split->other_in_step, b.split->other_in_step}};
   const double difference = b.split->step() - a.split->step();
-  constexpr double kSame = 1e-3;  // of the step: less is no difference to explain
-  // Of the parts that went the way of the step: all of them make 1, and none exceeds it.
+  constexpr double kSame = 1e-3;  // of the step: a smaller difference is not explained
+  // Counts only parts that changed in the same direction as the step: they add up to 1.
   double same_way = 0;
   for (const PartDifference& part : parts)
     if ((part.b - part.a) * difference > 0) same_way += part.b - part.a;

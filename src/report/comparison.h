@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two runs side by side, or a run and a simulation: which settings differ, by how much the figures
-// do, and which part of the step explains the difference in time.
+// Compares two runs, or a run and a simulation: which settings and figures differ, and in which
+// parts of the step the time differs.
 #pragma once
 
 #include "report/report.h"
@@ -27,7 +27,7 @@ struct PartDifference {
 // Over the steps that both have.
 struct LossDifference {
   int64_t steps = 0, last_step = 0;
-  double last = 0, mean = 0, largest = 0;  // b - a, but for the largest: of its size
+  double last = 0, mean = 0, largest = 0;  // b - a; the largest is absolute
   int64_t largest_step = 0;
 };
 

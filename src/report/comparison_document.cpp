@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison as tables and as JSON; what one of the runs lacks is said to be not recorded.
+// A comparison as tables and as JSON; a figure that one of the runs lacks is "not recorded".
 #include <algorithm>
 #include <cmath>
 

@@ -46,7 +46,7 @@ Finding unknown(Finding finding, std::string why) {
 
 constexpr const char* kNoSplit = "the parts of the step were not recorded";
 
-// Where ranks share cores: what they waited for cannot be told, so the plan is not judged by it.
+// Where ranks share cores, what they waited for is unknown, so the plan is not judged by it.
 Finding noted(Finding finding, const RunRecord& record, double share) {
   finding.verdict = Verdict::Note;
   finding.answer = fmt::format(

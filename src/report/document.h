@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page as headings, tables, findings and plots, whatever it is written as.
+// A page as headings, tables, findings and plots, independent of the output format.
 #pragma once
 
 #include "report/diagnosis.h"

@@ -7,14 +7,14 @@
 namespace tessera {
 namespace {
 
-// Text that may come from anybody's folder: no tag of it is one in Markdown either.
+// Escapes text from an untrusted folder: its tags must not become tags in Markdown.
 std::string plain(const std::string& text) {
   std::string safe;
   for (const char c : text) safe += c == '<' ? "&lt;" : std::string(1, c);
   return safe;
 }
 
-// A bar would end the cell.
+// A bar would end the table cell.
 std::string cell(const std::string& text) {
   std::string safe;
   for (const char c : plain(text)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as it stands within HTML and SVG, in elements and in quoted attributes.
+// Escapes text for HTML and SVG, in elements and in quoted attributes.
 #pragma once
 
 #include <string>

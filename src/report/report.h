@@ -24,7 +24,7 @@ std::string to_json_text(const Report& report);
 std::vector<std::string> headlines(const Report& report);  // speed, and where the time went
 std::string to_summary(const Report& report);              // these and the problems, for a terminal
 
-// Writes report.md, report.html and report.json beside the run and gives their paths.
+// Writes report.md, report.html and report.json into the run's folder and returns their paths.
 std::vector<std::filesystem::path> write_report(const Report& report);
 
 inline constexpr const char* kNotRecorded = "not recorded";

@@ -40,7 +40,7 @@ Plot over_steps(const RunRecord& record, std::string title, std::string y_label,
           .series = std::move(series)};
 }
 
-// The parts of every step, what lies before it counted as other.
+// The parts of every step; the time before it counts as other.
 std::vector<PlotSeries> parts_of(const RunRecord& record) {
   std::vector<PlotSeries> parts{
       {"compute", values_of(record, &RecordedStep::compute_seconds)},
@@ -74,7 +74,7 @@ Plot share_plot(const RunRecord& record) {
   return thinned(over_steps(record, "Waiting", "% of the step", std::move(shares)), kMostPoints);
 }
 
-// A bar for each class of ranks that are alike, or for each rank where there are few.
+// A bar for each class of identical ranks, or for each rank if there are few.
 Plot by_rank(const RunFacts& facts, std::string title, std::string y_label) {
   Plot plot{.title = std::move(title),
             .x_label = "rank",

@@ -34,7 +34,7 @@ class Walk {
     return done[entry(schedule_, *stage, action.microbatch)];
   }
 
-  // Runs the rank as far as it can go.
+  // Runs the rank's actions until one has to wait.
   void advance(size_t rank) {
     const std::vector<Action>& actions = schedule_.actions[rank];
     for (size_t& i = next_[rank]; i < actions.size() && ready(actions[i]); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All actions of a schedule in one order in which each stands behind what it waits for. Sends never
+// All actions of a schedule in one order, each after the actions that it waits for. Sends never
 // wait; a receive waits for its message.
 #pragma once
 
@@ -16,11 +16,11 @@ struct ActionPlace {
 };
 
 // The stage whose result for the same microbatch an action waits for: the previous one's
-// activations, or the next one's input gradient. What comes before on the action's own stage is a
-// matter of the rank's order.
+// activations, or the next one's input gradient. The rank's order takes care of the actions on its
+// own stage.
 std::optional<int> awaited_stage(const Schedule& schedule, const Action& action);
 
-// Where stage and microbatch have their entry in a table of them.
+// The index of stage and microbatch in a table of both.
 inline size_t entry(const Schedule& schedule, int stage, int microbatch) {
   return static_cast<size_t>(stage) * static_cast<size_t>(schedule.microbatches) +
          static_cast<size_t>(microbatch);

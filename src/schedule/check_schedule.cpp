@@ -60,7 +60,7 @@ std::vector<Positions> find_positions(const Schedule& schedule) {
   return found;
 }
 
-// `behind` must stand, and stand after `first`.
+// `behind` must exist, and come after `first`.
 void check_follows(const Schedule& schedule, size_t at, const Positions& positions,
                    ActionKind first, ActionKind behind) {
   const int early = positions[static_cast<size_t>(first)];
@@ -98,7 +98,7 @@ std::vector<std::vector<int>> microbatch_orders(const Schedule& schedule, bool f
   return orders;
 }
 
-// There is one channel per edge between stages and direction, and it keeps the order.
+// Each edge between stages has one channel per direction, and it keeps the order.
 void check_messages(const Schedule& schedule, bool forward) {
   const std::vector<std::vector<int>> orders = microbatch_orders(schedule, forward);
   for (size_t stage = 0; stage + 1 < orders.size(); ++stage) {

@@ -95,7 +95,7 @@ TEST(CheckSchedule, RefusesMessagesThatArriveOutOfOrder) {
 
 TEST(CheckSchedule, RefusesADeadlockAndNamesWhoWaitsForWhom) {
   Schedule schedule = two_by_two();
-  // Rank 0 wants a gradient before it gives the second microbatch, rank 1 the other way round.
+  // Rank 0 waits for a gradient before it sends the second microbatch, rank 1 the other way round.
   schedule.actions[0] = {
       {Kind::Forward, 0, 0}, {Kind::Backward, 0, 0}, {Kind::Forward, 0, 1}, {Kind::Backward, 0, 1}};
   schedule.actions[1] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many microbatches' activations are held at once, at most: from the end of a forward to the
-// end of the weight gradient. A rank's order decides it, whatever the costs.
+// The largest number of microbatches whose activations are held at once: from the end of a forward
+// to the end of the weight gradient. It depends on a rank's order, not on costs.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pipeline schedule as data: the order of actions of every rank. A rank holds `chunks` stages;
-// whoever runs, simulates or draws a schedule reads this table and nothing else.
+// everything that runs, simulates or draws a schedule reads only this table.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// Backward gives both gradients; a schedule that splits it has InputGrad and WeightGrad instead.
+// Backward computes both gradients; a schedule that splits it has InputGrad and WeightGrad instead.
 enum class ActionKind : uint8_t { Forward, Backward, InputGrad, WeightGrad };
 inline constexpr int kNumActionKinds = 4;
 
@@ -35,18 +35,18 @@ bool splits_backward(const Schedule& schedule);
 // By stage: which of its rank's chunks it is, counted along the model.
 std::vector<int> chunk_of_stage(const Schedule& schedule);
 
-// F, B, I or W, as PyTorch's pipelining writes them.
+// F, B, I or W, as in PyTorch's pipelining.
 char letter(ActionKind kind);
 // "forward", "backward", "input_grad", "weight_grad".
 const char* name(ActionKind kind);
 // "3F0": stage 3, microbatch 0.
 std::string to_string(const Action& action);
 
-// The input's gradient is ready when it is done, alone or with the weights'.
+// It computes the input gradient, with or without the weight gradient.
 inline bool gives_input_grad(ActionKind kind) {
   return kind == ActionKind::Backward || kind == ActionKind::InputGrad;
 }
-// The activations of its stage and microbatch are free when it is done.
+// It frees the activations of its stage and microbatch.
 inline bool frees_activations(ActionKind kind) {
   return kind == ActionKind::Backward || kind == ActionKind::WeightGrad;
 }

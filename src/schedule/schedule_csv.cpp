@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// Tables beyond this are no schedule; it also keeps stages times microbatches within memory.
+// Larger tables are not a schedule; this also keeps stages times microbatches within memory.
 constexpr int kMostStages = 1 << 16, kMostMicrobatches = 1 << 20;
 constexpr int64_t kMostEntries = int64_t{1} << 22;
 
@@ -72,7 +72,7 @@ std::vector<Action> parse_line(std::string_view line, const std::string& place) 
   return actions;
 }
 
-// Fills in what the actions imply: sizes, and who holds which stage.
+// Fills in what the actions imply: sizes, and which rank holds which stage.
 void infer_sizes(Schedule& schedule, const std::string& place) {
   int last_stage = -1, last_microbatch = -1;
   for (const std::vector<Action>& actions : schedule.actions)

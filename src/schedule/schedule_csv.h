@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules as CSV, in the layout that PyTorch's pipelining writes and reads: a line per rank, a
-// cell per action, as in 0F0,0F1,0I0,0W0. Empty cells are gaps and mean nothing.
+// Schedules as CSV, in the format of PyTorch's pipelining: a line per rank, a cell per action, as
+// in 0F0,0F1,0I0,0W0. Empty cells are ignored.
 #pragma once
 
 #include <string>

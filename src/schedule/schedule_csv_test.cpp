@@ -27,7 +27,7 @@ TEST(ScheduleCsv, EveryKindIsReadBackAsItWasWritten) {
     }
 }
 
-// As csv.writer leaves it: \r\n, and empty cells for steps in which a rank does nothing.
+// As csv.writer writes it: \r\n, and empty cells for steps in which a rank is idle.
 TEST(ScheduleCsv, ReadsWhatPyTorchWrites) {
   const Schedule schedule = parse_schedule_csv(
       "0F0,0F1,,,0I0,0W0,0B1\r\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schedules that have a name: each a pure function from sizes to a table, in a file of its own
-// under kinds/.
+// The built-in schedules: each is a pure function from sizes to a table, in its own file under
+// kinds/.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ struct ScheduleKind {
 
 std::span<const ScheduleKind> schedule_kinds();
 
-// A UserError for an unknown kind and for sizes that it cannot have.
+// A UserError for an unknown kind or for invalid sizes.
 const ScheduleKind& schedule_kind(std::string_view name);
 Schedule make_schedule(std::string_view kind, int ranks, int chunks, int microbatches);
 

@@ -36,7 +36,7 @@ std::string fill(ActionKind kind, int chunk, int chunks) {
                      mixed(a.green, b.green, share), mixed(a.blue, b.blue, share));
 }
 
-// Hundredths of a pixel, without noughts at the end.
+// Hundredths of a pixel, without trailing zeros.
 std::string px(double value) {
   std::string text = fmt::format("{:.2f}", value);
   while (text.back() == '0') text.pop_back();

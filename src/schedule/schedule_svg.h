@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules as one SVG picture, one below the other on a common scale of time. It has no background
-// and reads well on light and on dark pages.
+// and is legible on light and dark pages.
 #pragma once
 
 #include <span>

@@ -20,7 +20,7 @@ double scale_of(const TimedSchedule& timed, size_t label, size_t columns) {
     for (const TimedAction& action : rank.actions)
       if (action.end > action.begin) shortest = std::min(shortest, action.end - action.begin);
   const double fits = static_cast<double>(columns) / timed.timing.makespan * shortest;
-  // Whole columns for the shortest action, so that like actions look alike.
+  // Whole columns for the shortest action, so that equal actions look the same.
   return std::min(static_cast<double>(label), fits < 1 ? fits : std::floor(fits)) / shortest;
 }
 

@@ -25,7 +25,7 @@ double cost(const StageCosts& costs, ActionKind kind) {
   return costs.weight_grad;
 }
 
-// When each stage's results are there, by stage and microbatch.
+// When each stage's results are ready, by stage and microbatch.
 struct Results {
   std::vector<double> activations, input_grads;
 };
@@ -60,7 +60,7 @@ void divide_times(ScheduleTiming& timing, double divisor) {
   timing.makespan /= divisor;
 }
 
-// What makes whole numbers of costs with up to six decimals; 1 where nothing does.
+// The factor that turns costs with up to six decimals into integers; 1 if there is none.
 double whole_factor(const StageCosts& costs) {
   for (double factor = 1; factor <= 1e6; factor *= 10) {
     const auto whole = [&](double cost) {
@@ -109,7 +109,7 @@ ScheduleTiming time_schedule(const Schedule& schedule, std::span<const StageCost
 }
 
 ScheduleTiming time_schedule(const Schedule& schedule, const StageCosts& costs) {
-  // Divided at the end and not at the start: sums of whole numbers are exact.
+  // Divides at the end and not at the start: sums of integers are exact.
   const double factor = whole_factor(costs);
   const StageCosts whole{costs.forward * factor, costs.input_grad * factor,
                          costs.weight_grad * factor};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each action of a schedule runs if messages take no time: every action begins when its rank
-// is free and what it waits for is done. Also the definitions of idle time, bubble and peak.
+// Computes when each action of a schedule runs if messages take no time: every action begins when
+// its rank is free and its inputs are ready. Also the definitions of idle time, bubble and peak.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// In any unit of time. A whole backward costs both gradients.
+// In any unit of time. A full backward costs both gradients.
 struct StageCosts {
   double forward = 1, input_grad = 1, weight_grad = 1;
 };
@@ -29,9 +29,9 @@ struct RankTiming {
   double peak_activations = 0;  // microbatches through all of the rank's stages
 };
 
-// Steps follow each other without a barrier: a rank begins the next one as far behind the others as
-// it began this one, so the time from step to step is the longest `end - begin` of any rank. With a
-// barrier it is `makespan`, which is more for zb_h2 and zb_v alone.
+// Steps follow each other without a barrier: each rank starts the next step with the same delay
+// relative to the others as in this one, so the time from step to step is the longest `end - begin`
+// of any rank. With a barrier it is `makespan`, which is longer only for zb_h2 and zb_v.
 struct ScheduleTiming {
   std::vector<RankTiming> ranks;
   double makespan = 0;         // from the first action to the end of the last
@@ -44,7 +44,7 @@ struct TimedSchedule {
   ScheduleTiming timing;
 };
 
-// `costs` are those of all chunks of a rank together: a chunk's are 1 / chunks of them.
+// `costs` are sums over all chunks of a rank: each chunk has 1 / chunks of them.
 ScheduleTiming time_schedule(const Schedule& schedule, const StageCosts& costs);
 // One entry per stage.
 ScheduleTiming time_schedule(const Schedule& schedule, std::span<const StageCosts> costs);

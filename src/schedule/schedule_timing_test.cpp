@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Idle time and peak activations against the closed forms of the papers, exactly. p ranks, m
-// microbatches, v chunks; F, B, W of all chunks of a rank together.
+// Compares idle time and peak activations with the closed forms of the papers, exactly. p ranks, m
+// microbatches, v chunks; F, B, W are sums over all chunks of a rank.
 #include "schedule/schedule_timing.h"
 
 #include <gtest/gtest.h>

@@ -50,7 +50,8 @@ class Trace {
                     at * kMicroseconds, static_cast<double>(held) / schedule.chunks));
   }
 
-  // An arrow runs from the end of an action to the begin of the one on another rank that awaits it.
+  // An arrow goes from the end of an action to the start of the one on another rank that waits for
+  // it.
   void add_arrows(const Schedule& schedule, int rank, const TimedAction& timed_action) {
     const Action& action = timed_action.action;
     const bool forward = action.kind == ActionKind::Forward;

@@ -11,7 +11,7 @@ BlockedSignals::BlockedSignals(std::initializer_list<int> signals) {
   sigemptyset(&set_);
   struct sigaction now {};
   for (const int signal : signals) {
-    // What nohup has switched off would be waited for all the same.
+    // Otherwise a signal that nohup ignores would be waited for.
     const bool off =
         signal == SIGHUP && ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
     if (!off) sigaddset(&set_, signal);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals that are waited for instead of handled, so that no state is shared with a handler.
+// Blocks signals and waits for them instead of handling them, so that no state is shared with a
+// handler.
 #pragma once
 
 #include <csignal>
@@ -7,8 +8,8 @@
 
 namespace tessera {
 
-// Blocked in this thread, and in those that it starts, for the life of this. SIGHUP is left alone
-// where it is ignored (nohup).
+// Blocks them in this thread, and in those that it starts, for the lifetime of this object. SIGHUP
+// stays ignored if it is (nohup).
 class BlockedSignals {
  public:
   explicit BlockedSignals(std::initializer_list<int> signals);
@@ -16,7 +17,7 @@ class BlockedSignals {
   BlockedSignals(const BlockedSignals&) = delete;
   BlockedSignals& operator=(const BlockedSignals&) = delete;
 
-  // As it was before; for a child that was forked since.
+  // Restores the previous mask; for a child that was forked since.
   void restore() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   int next() const;
   int next_within(double seconds) const;  // 0 when the time has passed

@@ -33,7 +33,7 @@ int64_t number(std::string_view key, std::string_view text) {
   return value;
 }
 
-// What lies between separators.
+// Splits a text at separators.
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0; begin < text.size();) {

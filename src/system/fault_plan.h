@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures on purpose, so that tests can kill exactly between any two writes. Compiled in; where
-// nobody asks for any there is no FaultPlan, and a fault point is a test of a null pointer.
+// Fault injection, so that tests can kill a process exactly between any two writes. It is always
+// compiled in; without faults there is no FaultPlan, and a fault point only tests a null pointer.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,15 @@ std::string_view name(FaultPhase phase);  // "load"
 
 class FaultPlan {
  public:
-  // "rank=1,phase=write,step=3,nth=2,action=kill"; several are parted by ";". Without rank or step
-  // any will do; nth counts the times that one rank comes by in one step. Actions: kill, stop,
-  // abort, which take the process; hang, which takes the thread; an error of the system for phases
-  // that call it: no_space, io_error; rot: what is written is not what was to be; nan, of the first
-  // number that an instruction reads; or skip, of a whole step.
+  // "rank=1,phase=write,step=3,nth=2,action=kill"; several are separated by ";". Without rank or
+  // step the fault applies to any; nth counts how often one rank reaches the phase in one step.
+  // Actions: kill, stop, abort, for the process; hang, for the thread; no_space and io_error, as
+  // the result of a system call; rot: a wrong byte is written; nan: the first number that an
+  // instruction reads; skip: a whole step is skipped.
   explicit FaultPlan(std::string_view text);
 
-  // From any thread. Returns 0, or the errno that the call behind it shall fail with; EDOM: nan,
-  // EILSEQ: rot, ECANCELED: skip.
+  // From any thread. Returns 0, or the errno with which the following system call must fail; EDOM:
+  // nan, EILSEQ: rot, ECANCELED: skip.
   int at(FaultPhase phase, int rank, int64_t step);
 
  private:
@@ -50,7 +50,7 @@ class FaultPlan {
     int64_t nth = 1;
     Action action = Action::Kill;
     int error = 0;
-    // Of one (rank, step) at a time: how often it came by.
+    // How often the phase was reached, for one (rank, step) at a time.
     int64_t seen_rank = -1, seen_step = -1, seen = 0;
   };
   static Fault parse(std::string_view text);

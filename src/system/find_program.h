@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a program lies, looked for as execvp() does.
+// Finds a program like execvp() does.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// A name with a slash is a path; others are looked for in the folders of PATH.
+// A name with a slash is a path; others are searched in the folders of PATH.
 std::optional<std::filesystem::path> find_program(const std::string& name);
 
 }  // namespace tessera

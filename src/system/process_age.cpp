@@ -14,7 +14,7 @@ double process_age_seconds() {
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
-  // Behind the name, which ends in the last parenthesis, the start is the 20th field.
+  // After the name, which ends with the last parenthesis, the start is the 20th field.
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string word;
   for (int i = 0; i < 20; ++i) fields >> word;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long this process has been running, its loading included.
+// How long this process has been running, including its loading.
 #pragma once
 
 namespace tessera {

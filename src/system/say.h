@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells whoever may be listening. A terminal that is gone, or a log on a full disk, ends nothing.
+// Prints a message and ignores errors: a closed terminal, or a log on a full disk, does not end the
+// process.
 #pragma once
 
 #include <fmt/format.h>

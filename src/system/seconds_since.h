@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long ago a moment was, by the clock that only goes forward.
+// Seconds since a point in time, by the monotonic clock.
 #pragma once
 
 #include <chrono>

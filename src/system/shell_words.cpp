@@ -20,7 +20,7 @@ std::vector<std::string> shell_words(std::string_view text, const std::string& p
       continue;
     }
     if (!word) word.emplace();
-    // Between double quotes a backslash is itself, but before a quote or another one.
+    // Between double quotes a backslash is literal, except before a quote or another backslash.
     const bool escapes =
         c == '\\' && i + 1 < text.size() &&
         (quote == 0 || (quote == '"' && (text[i + 1] == '"' || text[i + 1] == '\\')));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command line as words, read as a shell reads it: blanks between words, 'single' and "double"
+// Splits a command line into words like a shell: blanks between words, 'single' and "double"
 // quotes, a backslash before the next character. Nothing is expanded.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// A UserError, at `place`, where a quote is not closed.
+// A UserError, at `place`, if a quote is not closed.
 std::vector<std::string> shell_words(std::string_view text, const std::string& place);
 
 }  // namespace tessera

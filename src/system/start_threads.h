@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads, all or none: where the system refuses one, no body has run, those that were begun are
+// Starts all threads or none: if the system refuses one, no body has run, the started threads are
 // joined, and a UserError says what to do.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace tessera {
 
 UserError refused_threads(int wanted, size_t begun);
 
-// body(0), ..., body(count - 1), each on a thread of its own.
+// body(0), ..., body(count - 1), each on its own thread.
 std::vector<std::thread> start_threads(int count, const std::function<void(int)>& body);
 
 template <typename Thread = std::thread, typename Body>

@@ -12,14 +12,15 @@
 namespace tessera {
 namespace {
 
-// A signal handler can reach nothing but a global, and it may run in any thread of the process.
+// A signal handler can only access globals, and it may run in any thread of the process.
 std::atomic<int> received = 0;
 std::atomic<bool> save_asked = false;
 std::atomic<int> holders = 0;
 sigset_t mask_before;  // of the thread that made the first holder
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-// Whoever presses a key waits for a sign; in a job, ranks have another group than the terminal's.
+// A person who presses a key expects a reaction; in a job, ranks are not in the terminal's process
+// group.
 void tell_the_terminal() {
   constexpr std::string_view kNotice =
       "\n"

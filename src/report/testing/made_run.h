@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the record of a run that never was. Ten steps of one second: 0.6 compute, 0.05 exposed
+// For tests: the record of a synthetic run. Ten steps of one second: 0.6 compute, 0.05 exposed
 // communication, 0.2 bubble, 0.01 data, 0.04 within the step and 0.1 before it otherwise.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPipe (Huang et al. 2019): all forwards, then all backwards. Every microbatch is held at once.
+// GPipe (Huang et al. 2019): all forwards, then all backwards. All microbatches are held at once.
 #include "schedule/kinds/kinds.h"
 
 namespace tessera {

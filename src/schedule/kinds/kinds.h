@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per kind of schedule. Sizes are 1 or more and such as the kind can have:
-// make_schedule() checks that. All take any number of microbatches.
+// One function per kind of schedule. make_schedule() checks that sizes are at least 1 and valid for
+// the kind. All kinds support any number of microbatches.
 #pragma once
 
 #include "schedule/schedule.h"
@@ -17,8 +17,7 @@ Schedule zb_v(int ranks, int chunks, int microbatches);
 
 // A table without actions; stage s is on rank s % ranks.
 Schedule empty_schedule(const char* kind, int ranks, int chunks, int microbatches);
-// Leaves out microbatches from `microbatches` on. What is left keeps its order, so a table without
-// deadlock stays one.
+// Removes microbatches from `microbatches` on. The rest keeps its order, so no deadlock arises.
 void drop_microbatches(Schedule& schedule, int microbatches);
 
 }  // namespace tessera

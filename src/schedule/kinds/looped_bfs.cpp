@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breadth-first pipeline (Lamy-Poirier 2022): all microbatches through one chunk, then all through
-// the next, and back. A chunk's weights are gathered once per pass, whatever the microbatches.
+// Breadth-first pipeline (Lamy-Poirier 2022): all microbatches go through one chunk, then all
+// through the next, and back. A chunk's weights are gathered once per pass, for any number of
+// microbatches.
 #include "schedule/kinds/kinds.h"
 
 namespace tessera {

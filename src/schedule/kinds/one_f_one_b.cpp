@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 1F1B (PipeDream-Flush, Narayanan et al. 2021): rank i runs ranks - i - 1 forwards ahead, then one
-// forward and one backward in turn, so it never holds more than ranks - i microbatches.
+// 1F1B (PipeDream-Flush, Narayanan et al. 2021): rank i has ranks - i - 1 warm-up forwards, then
+// alternates one forward and one backward, so it never holds more than ranks - i microbatches.
 #include <algorithm>
 
 #include "schedule/kinds/kinds.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZB-H1 (Qi et al. 2023): as many forwards ahead as 1F1B; the gaps at its end are filled with
-// weight gradients.
+// ZB-H1 (Qi et al. 2023): as many warm-up forwards as 1F1B; weight gradients fill the gaps at its
+// end.
 #include "schedule/kinds/kinds.h"
 #include "schedule/kinds/late_weight_grads.h"
 

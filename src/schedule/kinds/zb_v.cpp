@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// One rank's table as it grows; each action takes its chunk's next microbatch.
+// Builds one rank's table; each action takes its chunk's next microbatch.
 struct Row {
   std::vector<Action>& actions;
   int stage[2];
@@ -57,7 +57,7 @@ void fill(Row& row, int rank, int ranks, int microbatches) {
 }  // namespace
 
 Schedule zb_v(int ranks, int chunks, int microbatches) {
-  // Fewer do not fill the V; the table for as many as do is a valid one for fewer.
+  // Fewer microbatches do not fill the V; the table for enough of them is also valid for fewer.
   const int filled = std::max(microbatches, 2 * ranks - 1);
   Schedule schedule = empty_schedule("zb_v", ranks, chunks, filled);
   for (int rank = 0; rank < ranks; ++rank) {
