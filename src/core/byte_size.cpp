@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{{{"b", 1.0},
                                                                      {"tib", 1099511627776.0}}};
 constexpr double kMost = 1e18;
 
-// In small letters, without the blanks around it.
+// In lower case, without surrounding blanks.
 std::string unit_of(std::string_view text) {
   std::string unit;
   for (const char letter : text)

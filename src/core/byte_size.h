@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-// A UserError at `place` where it is none.
+// A UserError at `place` if it is not a byte size.
 int64_t parse_byte_size(const std::string& text, const std::string& place);
 
 }  // namespace tessera

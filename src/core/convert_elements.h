@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floats in another dtype, rounded once; bytes need no alignment.
+// Converts floats to another dtype, rounded once; bytes need no alignment.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// As many elements as `to` has room for. Equal dtypes are copied, whatever they are.
+// As many elements as `to` has room for. Equal dtypes of any kind are copied.
 void convert_elements(DType from_dtype, std::span<const std::byte> from, DType to_dtype,
                       std::span<std::byte> to);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pass may know of a device: never the device itself.
+// What a pass may know about a device.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace tessera {
 
 struct DeviceProfile {
   int threads =
-      1;  // worker threads of one rank; sizes kernels' workspaces, never the bits they give
+      1;  // worker threads of one rank; affect the size of kernels' workspaces, never their results
   int64_t memory_bytes = 0;    // of one rank; 0: not known
-  double flops_per_byte = 10;  // that take as long as moving one: weighs a block's work
+  double flops_per_byte = 10;  // that take as long as moving one byte: for the cost of a block
 };
 
 }  // namespace tessera

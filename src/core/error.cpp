@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-// What a person reads of a value that fills screens: its begin and its end.
+// Shortens a very long value to its beginning and its end.
 std::string readable(const std::string& text) {
   constexpr size_t kMost = 2000, kBegin = 1500, kEnd = 300;
   if (text.size() <= kMost) return text;

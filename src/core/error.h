@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of error. A UserError is shown as message, place and help and exits with 2; an
-// InternalError is our own bug and can be triggered by no input. If an input can trigger it, it is
-// a UserError with a test.
+// InternalError is a bug that no input can trigger. If an input can trigger it, it is a UserError
+// with a test.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ class UserError : public std::exception {
  public:
   explicit UserError(std::string message) : message_(std::move(message)) {}
 
-  // Where the mistake stands (a file and line, a config key, a value of the model).
+  // Where the mistake is (a file and line, a config key, a value of the model).
   UserError&& at(std::string place) && {
     place_ = std::move(place);
     return std::move(*this);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// float16 as others store it. Nothing here computes in it: every one of its numbers is a number of
-// fp32, and becomes that.
+// Reads float16 as other programs store it. Nothing computes in it: each of its numbers is exactly
+// representable in fp32, and is converted to that.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ constexpr float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | digits << 13);
 }
 
-// As many as `halves` has, as fp32; bytes need no alignment.
+// All elements of `halves`, as fp32; bytes need no alignment.
 void widen_halves(std::span<const std::byte> halves, std::span<std::byte> floats);
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two 8-bit floats of training (Micikevicius et al., "FP8 formats for deep learning") as the
-// grids of fp32 numbers that they can hold. A tensor is scaled by a power of two before it is
-// rounded, so that scaling itself loses nothing. constexpr, so that GPUs run it too.
+// The two 8-bit floats of training (Micikevicius et al., "FP8 formats for deep learning") as
+// rounding of fp32 numbers to those that they can represent. A tensor is scaled by a power of two
+// before it is rounded, so that scaling is exact. constexpr, so that GPUs run it too.
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ constexpr float rounded_to_fp8(float x, Fp8 format) {
   if (size != size) return x;
   float rounded = 0;
   if (size < least_normal) {
-    // Below, numbers are evenly spaced: adding a large one rounds to that spacing.
+    // Subnormal numbers are evenly spaced: adding a large number rounds to that spacing.
     const float shift = least_normal * static_cast<float>(1 << (23 - mantissa_bits));
     rounded = (size + shift) - shift;
   } else {
@@ -57,7 +57,7 @@ constexpr float power_of_two(int exponent) {
   return std::bit_cast<float>(static_cast<uint32_t>(127 + exponent) << 23);
 }
 
-// What is left of x once it has been scaled by 2^exponent, rounded and scaled back.
+// The value of x after it was scaled by 2^exponent, rounded and scaled back.
 constexpr float through_fp8(float x, int exponent, Fp8 format) {
   return rounded_to_fp8(x * power_of_two(exponent), format) * power_of_two(-exponent);
 }

@@ -8,7 +8,7 @@ namespace tessera {
 namespace {
 
 size_t distance(std::string_view a, std::string_view b) {
-  // Row i holds the distances between the first i letters of a and all beginnings of b.
+  // Row i holds the distances between the first i letters of a and all prefixes of b.
   std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
     for (size_t j = 0; j <= b.size(); ++j) {

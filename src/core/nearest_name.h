@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known name that a mistyped one was probably meant to be, for "did you mean ...?".
+// Finds the known name nearest to a mistyped one, for "did you mean ...?".
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// Empty when no known name is near. The distance counts letters added, dropped, changed, and
-// neighbours swapped.
+// Empty when no known name is near. The distance counts letters added, dropped or changed, and
+// adjacent letters swapped.
 std::string nearest_name(std::string_view text, std::span<const std::string> known);
 
 }  // namespace tessera

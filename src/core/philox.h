@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Philox 4x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), for kernels of every
-// machine: the same words from the same counter and key. constexpr, so that GPUs run it too.
+// device: the same words from the same counter and key. constexpr, so that GPUs run it too.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which dtypes a model is trained: that of weights in use and activations; whether gradients and
-// moments are kept in it too (pure) or in its accumulator, beside master weights; and whether the
+// The dtypes in which a model is trained: that of weights and activations; whether gradients and
+// moments have it too (pure), or its accumulator's dtype with master weights; and whether the
 // layers' matmuls round their operands to 8 bits.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tessera {
 
 struct Precision {
   DType compute = DType::Fp32;
-  bool pure = false;  // rounded stochastically, or small updates would be lost
+  bool pure = false;  // with stochastic rounding, because small updates would be lost otherwise
   bool fp8 = false;
 
   Precision() = default;

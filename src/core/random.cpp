@@ -33,7 +33,7 @@ double RandomStream::uniform(uint64_t index) const {
 
 double RandomStream::normal(uint64_t index) const {
   const uint64_t random = bits(index);
-  // Box-Muller from two halves; the first lies in (0, 1] so that its logarithm exists.
+  // Box-Muller from two halves; the first is in (0, 1] so that its logarithm exists.
   const double u = (static_cast<double>(random >> 32) + 1.0) * 0x1.0p-32;
   const double v = static_cast<double>(random & 0xffffffffu) * 0x1.0p-32;
   return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
@@ -44,8 +44,8 @@ uint64_t RandomStream::below(uint64_t index, uint64_t bound) const {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(bits(index)) * bound) >> 64);
 }
 
-// A balanced Feistel network over the next even power of two, walked until it lands inside the
-// range.
+// A balanced Feistel network over the next even power of two, repeated until the result is inside
+// the range.
 Permutation::Permutation(uint64_t size, const RandomStream& stream) : size_(size) {
   const int bits = size <= 2 ? 2 : std::bit_width(size - 1);
   half_bits_ = (bits + 1) / 2;

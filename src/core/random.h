@@ -16,10 +16,10 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint3
 
 class RandomStream {
  public:
-  // `purpose` keeps streams apart: a parameter's name, "data_order", ...
+  // `purpose` separates streams: a parameter's name, "data_order", ...
   RandomStream(uint64_t seed, std::string_view purpose);
 
-  // Also for kernels on a GPU, which a stream may be handed to.
+  // Also for kernels on a GPU, to which a stream can be passed.
   constexpr uint64_t bits(uint64_t index) const {
     const PhiloxWords out =
         philox_words({{static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word in two spellings: "Interleaved1F1B" is interleaved_1f1b, "True" is true.
+// Compares two spellings of one word: "Interleaved1F1B" is interleaved_1f1b, "True" is true.
 #pragma once
 
 #include <cctype>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations and sizes in a few characters, for people.
+// Durations and sizes as short text.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// Of an even number of values the mean of the middle two; there is at least one.
+// For an even number of values, the mean of the middle two; there must be at least one.
 double median(std::vector<double> values);
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of any float dtype as doubles.
+// Converts elements of any float dtype to doubles.
 #pragma once
 
 #include <cstddef>

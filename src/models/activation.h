@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activation that a config names, as an op.
+// Applies the activation of a config.
 #pragma once
 
 #include "models/model_config.h"

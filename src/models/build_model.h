@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a config to the maths: a module of blocks `embedding`, `layer.<i>` and `head`. Batch inputs
-// are tokens, labels, positions and document (int32 [batch, seq]); for an mlp x and target; with a
-// logits head, `last` (int32 [batch]).
+// Builds the maths of a model from its config: a module of blocks `embedding`, `layer.<i>` and
+// `head`. Batch inputs are tokens, labels, positions and document (int32 [batch, seq]); for an mlp
+// x and target; with a logits head, `last` (int32 [batch]).
 #pragma once
 
 #include "core/precision.h"
@@ -16,7 +16,7 @@ enum class HeadKind : uint8_t { Loss, Logits };
 
 Module build_model(const ModelConfig& config, BatchShape shape, Precision precision, HeadKind head);
 
-// By family; the config is resolved, the shape checked.
+// By family; the config must be resolved and the shape checked.
 struct ModelRequest {
   ModelConfig config;
   BatchShape shape;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The deep mlp: x <- activation(x w), layer after layer, and a squared loss. Weights alternate
-// between [d, mlp] and [mlp, d], so that a column-wise split of one meets a row-wise split of the
-// next. The last layer has no activation.
+// between [d, mlp] and [mlp, d], so that a column-wise split of one is followed by a row-wise split
+// of the next. The last layer has no activation.
 #include <cmath>
 #include <set>
 

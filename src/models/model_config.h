@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model is, in plain numbers: the [model] section of a config. Zero means "derive it", see
+// The sizes and settings of a model: the [model] section of a config. Zero means "derive it", see
 // `resolved`.
 #pragma once
 
@@ -29,7 +29,7 @@ struct ModelConfig {
   Activation activation = Activation::GeluTanh;
   double norm_epsilon = 1e-5;
   double rope_theta = 10000.0;
-  // Llama 3's stretching of slow rotations; a factor of 1 means none.
+  // Llama 3's scaling of low RoPE frequencies; a factor of 1 means none.
   double rope_scaling_factor = 1.0;
   double rope_low_freq_factor = 1.0;
   double rope_high_freq_factor = 4.0;

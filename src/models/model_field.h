@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a ModelConfig by name: one table that reads text, prints it back, bounds it and
-// documents it, for configs, `--set` and help.
+// The fields of a ModelConfig by name: one table to parse, print, check and document them, for
+// configs, `--set` and help.
 #pragma once
 
 #include <span>
@@ -33,8 +33,7 @@ struct ModelField {
 
 std::span<const ModelField> model_fields();
 
-// Reads `text` into the field `key`; a UserError where there is no such field or the text does not
-// fit it.
+// Reads `text` into the field `key`; a UserError if there is no such field or the text is invalid.
 void set_model_field(ModelConfig& config, std::string_view key, std::string_view text);
 std::string model_field_text(const ModelConfig& config, const ModelField& field);
 

@@ -8,16 +8,16 @@
 namespace tessera {
 
 int64_t parameter_count(const Module& module);  // a tied parameter counts once
-// Elements of parameters by which something is multiplied, each use counted: the head's table
-// counts though it is tied, the embedding's lookup does not.
+// Elements of parameters that are used in matmuls, each use counted: the head's table counts even
+// if it is tied, the embedding's lookup does not.
 int64_t matmul_parameter_count(const Module& module);
 
 int64_t parameter_count(const ModelConfig& config);
 int64_t matmul_parameter_count(const ModelConfig& config);
 
-// Of a training step, per token (per row of the batch for an mlp): 6 x matmul parameters, and for
-// attention 6 x layers x heads x head_size x seq where only visible keys count (causal), twice that
-// for a full square.
+// Flops of a training step, per token (per row of the batch for an mlp): 6 x matmul parameters, and
+// for attention 6 x layers x heads x head_size x seq where only visible keys count (causal), twice
+// that for a full square.
 struct FlopsPerToken {
   double causal = 0;
   double full = 0;

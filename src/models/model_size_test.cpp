@@ -18,7 +18,7 @@ TEST(FlopsPerToken, AreThoseOfPaLM) {
   EXPECT_DOUBLE_EQ(gpt2.causal, 6 * weights + 6 * layers * d * 1024);
 }
 
-// Four times as many query heads as keys; a head of its own beside the table.
+// Four times as many query heads as key heads; an untied output head.
 TEST(FlopsPerToken, CountKeysByTheirHeadsAndAttentionByItsQueries) {
   const double d = 4096, mlp = 14336, layers = 32, vocabulary = 128256;
   const double weights = layers * (2 * d * d + 2 * d * d / 4 + 3 * d * mlp) + vocabulary * d;

@@ -21,7 +21,7 @@ struct Preset {
   std::span<const PresetSetting> training;  // where it differs from the config's own defaults
 };
 
-// In the place of a name: none of them, every field is given.
+// Instead of a preset's name: every field is given.
 inline constexpr std::string_view kCustom = "custom";
 
 std::span<const Preset> presets();

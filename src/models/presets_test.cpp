@@ -44,7 +44,7 @@ TEST(Presets, MultiplyByTheHeadButNotByTheEmbedding) {
   // 12 layers of 12 d^2 and the table, without biases, norms and positions.
   EXPECT_EQ(matmul_parameter_count(find_preset("gpt2-124m").config),
             12LL * 12 * 768 * 768 + 50257LL * 768);
-  // Untied: of the two tables only the head's is multiplied with.
+  // Untied: of the two tables only the head's is used in a matmul.
   EXPECT_EQ(matmul_parameter_count(find_preset("llama3-8b").config),
             8'030'261'248LL - 128256LL * 4096 - 65LL * 4096);
 }

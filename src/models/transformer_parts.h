@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gpt and llama share: named dims, first weights and the head. Query head kv_head * group + g
+// Shared by gpt and llama: named dims, initial weights and the head. Query head kv_head * group + g
 // reads key head kv_head.
 #pragma once
 
@@ -20,8 +20,8 @@ struct TransformerDims {
   Dims stream() const { return {batch, seq, d}; }
 };
 
-// Weights that write into the residual stream start smaller, so that it does not grow with depth
-// (GPT-2).
+// Weights that write into the residual stream are initialized smaller, so that it does not grow
+// with depth (GPT-2).
 Init weight_init(const ModelConfig& config);
 Init residual_init(const ModelConfig& config);
 

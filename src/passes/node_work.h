@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node costs, by its op's own rule, and that as one number.
+// The cost of a node by its op's own rule, and as one number.
 #pragma once
 
 #include "core/device_profile.h"
@@ -14,7 +14,7 @@ inline Cost node_cost(const Graph& graph, const Node& node) {
       {.op = node.op, .attributes = node.attributes, .operands = operands, .results = results});
 }
 
-// In flops, bytes weighed.
+// In flops, with bytes converted to flops.
 inline double work_of(const Cost& cost, const DeviceProfile& profile) {
   return static_cast<double>(cost.flops) + profile.flops_per_byte * static_cast<double>(cost.bytes);
 }

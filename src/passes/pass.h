@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass: a name, what it is for, the form it needs and leaves, and one function that returns
+// A pass: a name, a summary, the form it requires and produces, and one function that returns
 // counts of what it did.
 #pragma once
 
@@ -19,8 +19,8 @@ using PassCounts = std::vector<std::pair<std::string, int64_t>>;
 struct Pass {
   std::string_view name;
   std::string_view summary;  // one line; becomes docs/passes.md
-  Form requires_form;        // the least form it reads
-  Form ensures_form;         // the form it leaves at least
+  Form requires_form;        // the minimum form of its input
+  Form ensures_form;         // the minimum form of its output
   std::function<PassCounts(Module&)> run;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures as a person reads them; one that is absent was not recorded.
+// Figures as readable text; an absent one is "not recorded".
 #pragma once
 
 #include <fmt/format.h>

@@ -10,7 +10,7 @@ namespace {
 
 using StepNumber = std::optional<double> RecordedStep::*;
 
-// Indices of the steps that means are over.
+// Indices of the steps that count in means.
 std::vector<size_t> counted(const RunRecord& record) {
   std::vector<size_t> warm, all;
   for (size_t i = 0; i < record.steps.size(); ++i) {
@@ -38,7 +38,7 @@ class Means {
     for (const double value : all) sum += value;
     return sum / static_cast<double>(all.size());
   }
-  // Each step counts by its seconds, as a rate must.
+  // Each step is weighted by its seconds, as a rate must be.
   std::optional<double> rate(StepNumber member) const {
     double sum = 0, seconds = 0;
     for (const size_t i : indices_) {
@@ -56,7 +56,7 @@ class Means {
   const std::vector<size_t>& indices_;
 };
 
-// Per counted step; what lies behind the last step, too.
+// Per counted step, including the time after the last step.
 double between_steps(const RunRecord& record, const std::vector<size_t>& indices) {
   double seconds = 0;
   for (const size_t i : indices) seconds += seconds_before(record, i).value_or(0);

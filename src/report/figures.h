@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run: means over its steps, but for the first step behind each start, which
-// touches memory for the first time. What was not recorded is absent.
+// The figures of a run: means over its steps except the first step after each start, which touches
+// memory for the first time. Figures that were not recorded are absent.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct TimeSplit {
   double total() const { return step() + between_steps; }
 };
 
-// What a run does between steps, in all.
+// What a run does between steps, in total.
 struct Spent {
   int times = 0;
   double seconds = 0;
@@ -38,7 +38,7 @@ struct RunFigures {
   int counted_steps = 0;  // that the means are over
   std::optional<double> step_seconds = {}, median_step_seconds = {}, slowest_step_seconds = {};
   std::optional<double> tokens_per_second = {};      // in steps
-  std::optional<double> all_tokens_per_second = {};  // the time between steps counted
+  std::optional<double> all_tokens_per_second = {};  // including the time between steps
   std::optional<double> mfu = {}, mfu_full = {}, hfu = {};
   std::optional<TimeSplit> split = {};
   bool data_recorded = false;
@@ -53,16 +53,16 @@ struct RunFigures {
 
 RunFigures figures_of(const RunRecord& record);
 
-// Are there more threads of ranks than cores? Then a rank's time goes on while it waits for a core,
-// and waiting for a core looks like waiting for another rank.
+// Whether ranks have more threads than there are cores. Then a rank's time includes its waits for a
+// core, and waiting for a core looks like waiting for another rank.
 bool ranks_share_cores(const RunRecord& record);
 // The share of its time that a core computes, where ranks share cores; at most 1.
 std::optional<double> compute_share_of_cores(const RunRecord& record, const RunFigures& figures);
 
-// Is it the first step behind a start?
+// Whether it is the first step after a start.
 bool begins_start(const RunRecord& record, int64_t step);
-// Seconds from the end of the step before to the begin of this one; nothing where a start or a gap
-// in the record lies between.
+// Seconds from the end of the previous step to the start of this one; nothing if there is a restart
+// or a gap in the record between them.
 std::optional<double> seconds_before(const RunRecord& record, size_t index);
 
 }  // namespace tessera

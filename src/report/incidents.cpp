@@ -75,7 +75,7 @@ std::vector<Stall> stalls_of(const RunRecord& record) {
 std::vector<std::string> failures_of(const RunRecord& record) {
   std::vector<std::string> sentences;
   bool running = false, broken = false;
-  std::string stopped;  // as it was asked to; a failure only where nobody went on
+  std::string stopped;  // on request; a failure only if the run was not resumed
   for (const RecordedEvent& event : record.events) {
     if (event.kind == "start") {
       if (running)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went wrong in a run, as far as its record shows: steps far slower than the rest, restarts,
-// ends before the end.
+// What went wrong in a run, as far as its record shows: steps that are much slower than the rest,
+// restarts, early ends.
 #pragma once
 
 #include "record/run_record.h"
@@ -15,12 +15,12 @@ struct Stall {
   std::string grew = {};  // the part that grew most: "compute", "data", ...; empty: not recorded
 };
 
-// The longest first. Nothing where there are too few steps to have a median worth the name.
+// The longest first. Nothing if there are too few steps for a meaningful median.
 std::vector<Stall> stalls_of(const RunRecord& record);
 
-// One sentence each, about "it", in the order they happened. Runs that were killed or failed, and
-// where they went on; a stop that nobody resumed; a loss that was no number, lines that were cut
-// short. A run that ended and was resumed is none.
+// One sentence each, about "it", in the order they happened. Reports kills, failures and resumes; a
+// stop without a later resume; losses that are not finite; truncated lines. A run that ended and
+// was resumed did not fail.
 std::vector<std::string> failures_of(const RunRecord& record);
 
 }  // namespace tessera

@@ -14,7 +14,7 @@ enum class PlotKind : uint8_t { Lines, Stacked, Bars };
 struct PlotSeries {
   std::string name;
   std::vector<double> values;         // by point of x; NaN: nothing there
-  std::optional<size_t> colour = {};  // of 5; absent: by its place
+  std::optional<size_t> colour = {};  // of 5; absent: by its index
 };
 
 struct Plot {
@@ -29,7 +29,7 @@ struct Plot {
 };
 
 std::string draw(const Plot& plot);
-// The rules that drawn plots need, for a <style>.
+// The CSS rules for plots, for a <style>.
 std::string plot_style();
 
 // At most `most` points: each the mean of its neighbours.

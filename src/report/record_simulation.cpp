@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// The links that a mesh of so many ranks crosses, from the inside.
+// The links that a mesh of `ranks` ranks crosses, innermost first.
 std::string links_of(const Cluster& cluster, int ranks) {
   if (ranks == 1) return "none: one rank";
   std::string text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated step as the record of a run of one step, so that whatever reads runs reads it too.
+// Writes a simulated step as the record of a run with one step, so that all code that reads runs
+// can read it.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +10,7 @@
 
 namespace tessera {
 
-// Facts of a step on a cluster: the machine is the cluster's, times are by class of ranks.
+// The facts of a step on a cluster: the machine is the cluster's, times are by class of ranks.
 RunFacts simulated_facts(const Config& config, const ModelConfig& model, const Compiled& compiled,
                          const Cluster& cluster, const Simulation& simulation);
 
@@ -17,8 +18,7 @@ RunFacts simulated_facts(const Config& config, const ModelConfig& model, const C
 double simulated_utilisation(const RunFacts& facts, double flops_per_step, const Cluster& cluster,
                              const Simulation& simulation, DType precision);
 
-// Writes config.toml, metrics.jsonl and events.jsonl. A UserError where the folder holds a run that
-// was trained.
+// Writes config.toml, metrics.jsonl and events.jsonl. A UserError if the folder holds a real run.
 void record_simulation(const std::filesystem::path& folder, Config config, const RunFacts& facts,
                        const Cluster& cluster, const Simulation& simulation);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a run: what its folder says, its figures, what went wrong and what to try.
+// The report of a run: its record, its figures, what went wrong and what to try.
 #pragma once
 
 #include "report/document.h"

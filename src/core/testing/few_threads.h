@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests, in a process that ends with them: a system that starts only a few more threads. What
-// it is denied is address space for their stacks, because a limit of processes is none for root.
+// For tests, in a process that ends with them: makes the system refuse more than a few more
+// threads. It limits the address space for their stacks, because a limit on processes does not
+// apply to root.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +13,7 @@
 
 namespace tessera {
 
-// Room for so many more stacks; of half a one the heap may still grow by what small work needs.
+// Leaves space for this many more stacks, plus half a stack for the heap to grow.
 inline void leave_room_for_stacks(double stacks) {
   pthread_attr_t attributes;
   size_t stack_bytes = 0, pages = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pattern: add(more, dx) or add(dx, more), dx of a norm's gradient and read by nothing else, `more`
-// there before it.
+// Pattern: add(more, dx) or add(dx, more), where dx is the result of a norm's gradient with no
+// other use, and `more` is computed before it.
 #include "passes/fusion/join_norm_gradients.h"
 
 #include "ir/emit.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph's nodes while a pass joins some to others: it goes through them in order, keeps a node or
-// makes it part of one that was kept before, and rebuilds the graph from what is left.
+// A graph's nodes while a pass fuses some into others: it visits them in order, keeps a node or
+// fuses it into one that was kept before, and rebuilds the graph from the kept nodes.
 #pragma once
 
 #include <set>
@@ -15,10 +15,10 @@ class KeptNodes {
   explicit KeptNodes(Graph& graph);
 
   Node& keep(const Node& node);
-  // The kept node that makes a value; kNone: an input. A later one of two has the larger index.
+  // The kept node that computes a value; kNone: an input. Later nodes have larger indices.
   int maker_of(ValueId value) const { return makers_[static_cast<size_t>(value)]; }
   Node& operator[](int index) { return nodes_[static_cast<size_t>(index)]; }
-  // The node makes these values instead of its own.
+  // The node computes these values instead of its own.
   void give_results(int index, std::vector<ValueId> results);
   void drop(int index) { dropped_.insert(index); }
 

@@ -37,7 +37,7 @@ class ClassGradient {
     contributions_[static_cast<size_t>(value)].push_back(gradient);
   }
 
-  // The sum of all contributions, or kNone where nothing downstream depends on the value.
+  // The sum of all contributions, or kNone if nothing downstream depends on the value.
   ValueId gradient_of(ValueId value, Phase phase) {
     if (static_cast<size_t>(value) >= contributions_.size()) return kNone;
     std::vector<ValueId>& parts = contributions_[static_cast<size_t>(value)];
@@ -52,7 +52,7 @@ class ClassGradient {
     return parts.empty() ? kNone : parts.front();
   }
 
-  // Other step values are reports: nothing is trained on them.
+  // Other step values are only reported: they have no gradient.
   bool is_returned_as_loss(ValueId value) const {
     return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
                        [&](const GraphOutput& output) {
@@ -84,7 +84,7 @@ class ClassGradient {
     for (size_t i = 0; i < operands.size(); ++i) {
       ValueId gradient = builder.operand_gradients()[i];
       if (gradient == kNone || !builder.needs(i)) continue;
-      // A rule that hands on the result's gradient does not know that this operand is a parameter.
+      // A rule that passes on the result's gradient does not know that this operand is a parameter.
       if (const DType dtype = builder.gradient_dtype(i); graph_.value(gradient).type.dtype != dtype)
         gradient = copied(gradient, graph_.value(operands[i]).name, Phase::WeightGrad, dtype);
       contribute(operands[i], gradient);
@@ -92,7 +92,7 @@ class ClassGradient {
     if (is_loss) run_only_in_evaluate(id, builder.result_stand_ins());
   }
 
-  // The gradient node yields the loss too: the forward node is left to `evaluate`.
+  // The gradient node also computes the loss: only `evaluate` needs the forward node.
   void run_only_in_evaluate(NodeId id, const std::vector<ValueId>& stand_ins) {
     graph_.node(id).phase = Phase::Evaluate;
     const std::vector<GraphOutput> outputs = graph_.outputs();
@@ -159,7 +159,7 @@ class ClassGradient {
   }
 
   // The stream comes first: a gradient that a parameter shares with it is then copied, because the
-  // parameter's adds up.
+  // parameter's gradient accumulates.
   void return_gradients() {
     const std::vector<GraphInput> inputs = graph_.inputs();
     for (const GraphInput& input : inputs)
@@ -172,7 +172,7 @@ class ClassGradient {
   std::vector<std::vector<ValueId>> contributions_;  // by value
 };
 
-// Gradients begin at a loss; nobody gives a gradient for what the last block returns.
+// Gradients begin at a loss; there is no gradient for a result of the last block.
 void require_loss(const Module& module) {
   if (module.blocks.empty()) return;
   const Graph& last = module.class_of(module.blocks.back()).graph;

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Weights that rest whole need no bundle: each parameter lies by itself.
+// Unsharded weights need no bundle: each parameter has its own buffer.
 int64_t gather_sharded_weights(Module& module, const Plan& plan) {
   if (plan.zero < 3) return 0;
   int64_t bundles = 0;

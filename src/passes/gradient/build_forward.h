@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// build_forward: what a forward on several ranks needs beside its maths, where nothing is trained:
-// the gather of weights that rest in shards, and the totals of the loss and the number of labels.
+// build_forward: adds what inference on several ranks needs: the gather of sharded weights, and the
+// totals of the loss and the number of labels.
 #pragma once
 
 #include "mesh/plan.h"

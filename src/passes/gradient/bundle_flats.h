@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// Whole for what routines use, one rank's part for what rests.
+// The full length for buffers that routines use, one rank's part for stored shards.
 ValueId add_flat(Graph& graph, FlatSpec flat, const Bundle& bundle, DType dtype);
 // The flat buffer of that role; kNone when absent.
 ValueId find_value(const BlockClass& block_class, const Bundle& bundle, FlatRole role);

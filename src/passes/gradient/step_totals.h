@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step values that are sums over ranks: totalled, in a block of their own, when the last block has
-// added its part.
+// Step values that are sums over ranks: summed in a separate block, after the last block has added
+// its part.
 #pragma once
 
 #include "ir/module.h"
@@ -24,7 +24,7 @@ class StepTotals {
   Graph graph_;
 };
 
-// Of what the forward gives: the loss and the number of labels, which the last stage has.
+// Sums the results of the forward: the loss and the number of labels, which the last stage has.
 StepTotals totals_of_forward(const Module& module, const Plan& plan);
 
 }  // namespace tessera

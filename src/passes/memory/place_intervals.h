@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Offsets for buffers that live over intervals of time: two that overlap in time never overlap in
-// space.
+// Assigns offsets to buffers with lifetimes: two that overlap in time never overlap in space.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ bool overlapping(const Interval& a, const Interval& b) {
   return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-// The most bytes alive at one moment: no layout can need fewer.
+// The most bytes alive at one time: a lower bound for every layout.
 int64_t live_maximum(const std::vector<Interval>& intervals) {
   std::map<int, int64_t> change;
   for (const Interval& interval : intervals) {
@@ -95,7 +95,7 @@ TEST(PlaceIntervals, EndsAreInclusive) {
 }
 
 TEST(PlaceIntervals, ASmallOneFitsTheGapBetweenLargeOnes) {
-  // The 256 leaves at 2, so that from then on the 64 fits below the 192.
+  // The 256 dies at 2, so that from then on the 64 fits below the 192.
   std::vector<Interval> intervals{{.begin = 0, .end = 1, .bytes = 256},
                                   {.begin = 0, .end = 5, .bytes = 192},
                                   {.begin = 2, .end = 5, .bytes = 64}};

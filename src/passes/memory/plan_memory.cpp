@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that is returned lives where its reader expects it; one that the backward reads lives in
-// the block's slot; all others live in scratch from their definition to their last reader within
-// one routine. Scratch is shared by all routines.
+// A returned value is placed where its reader expects it; a value that the backward reads is in the
+// block's slot; all others are in scratch from their definition to their last use within one
+// routine. Scratch is shared by all routines.
 #include "passes/memory/plan_memory.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// What a schedule runs apart must not wait for what runs later.
+// A routine that the schedule splits off must not depend on a later one.
 void move_what_input_gradients_read(Graph& graph) {
   for (NodeId id = graph.num_nodes() - 1; id >= 0; --id) {
     if (graph.node(id).phase != Phase::InputGrad) continue;
@@ -94,7 +94,7 @@ class ClassPlan {
     }
   }
 
-  // Where the result of an aliasing op has its place already, the operand takes it.
+  // If the result of an aliasing op already has a place, the operand takes it.
   void place_aliases() {
     for (const Node& node : graph_.nodes()) {
       if (!op_def(node.op).aliases || graph_.value(node.operands[0]).producer == kNone) continue;
@@ -115,7 +115,7 @@ class ClassPlan {
     return last;
   }
 
-  // If the op allows it and nobody reads the operand later, result r takes over the operand's
+  // If the op allows it and the operand has no later use, result r takes over the operand's
   // interval.
   int taken_over(const Node& node, size_t result, int at, const std::vector<int>& interval_of,
                  const std::vector<Interval>& intervals) const {

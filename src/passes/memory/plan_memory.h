@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_memory: gives every value and workspace its place, so that peak bytes are known before the
+// plan_memory: assigns memory to every value and workspace, so that peak bytes are known before the
 // first step.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks plans of whole models from the graph alone: who lives when is worked out here anew.
+// Checks plans of whole models from the graph alone: lifetimes are computed here independently.
 #include "passes/memory/plan_memory.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ std::vector<Claim> scratch_claims(const Graph& graph, Routine routine) {
   return claims;
 }
 
-// May `later` lie over `earlier`, whose last reader produces it?
+// Whether `later` may overlap `earlier`, whose last reader produces it.
 bool allowed_in_place(const Graph& graph, const Claim& earlier, const Claim& later) {
   if (earlier.value == kNone || later.value == kNone || earlier.end != later.begin) return false;
   const Node& node = graph.node(graph.value(later.value).producer);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Within one routine. Weight gradients have no reader there, so they are held back until a
-// collective is in flight. What a collective brings from another routine is not started before its
-// place: it would only fill memory.
+// Within one routine. Weight gradients have no use there, so they are delayed until a collective is
+// in flight. A collective on data from another routine is not moved up: it would only take memory.
 #include "passes/overlap/overlap.h"
 
 #include <algorithm>
@@ -43,7 +42,7 @@ class ClassOverlap {
     ValueId started, waited;  // what the collective fills, before and after the wait
     ValueId source;
     Phase phase;
-    bool worked;  // something was computed meanwhile
+    bool worked;  // a kernel ran meanwhile
   };
 
   void schedule(const std::vector<Node>& nodes) {
@@ -96,7 +95,7 @@ class ClassOverlap {
     start_what_is_ready();
   }
 
-  // Collectives whose data this routine has just made.
+  // Collectives on data that this routine has just computed.
   void start_what_is_ready() {
     for (size_t i = 0; i < todo_->size(); ++i) {
       const Node& node = (*todo_)[i];
@@ -150,7 +149,7 @@ class ClassOverlap {
   Graph& graph_;
   const std::vector<Node>* todo_ = nullptr;
   std::vector<bool> emitted_;
-  std::vector<size_t> held_;  // weight gradients that wait for a collective to hide
+  std::vector<size_t> held_;  // weight gradients that wait for a collective to overlap with
   std::set<ValueId> made_here_, ready_;
   std::vector<Flying> flying_;
   std::vector<Node> done_;

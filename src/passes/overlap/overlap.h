@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // overlap: starts collectives as early as their data allows and waits for them as late as their
-// readers allow, with weight gradients in between.
+// uses allow, with weight gradients in between.
 #pragma once
 
 #include "passes/pass.h"

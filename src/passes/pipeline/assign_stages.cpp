@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// Forward work stands for all of a block's: the backward is about twice as much everywhere.
+// Only the forward counts: the backward costs about twice as much in every block.
 double cost_of(const Graph& graph, const DeviceProfile& profile) {
   double cost = 0;
   for (const Node& node : graph.nodes()) cost += work_of(node_cost(graph, node), profile);
@@ -47,7 +47,7 @@ GraphInput& parameter_of(Module& module, const Block& block, std::string_view pa
   check_failed("parameter", __FILE__, __LINE__, std::string(parameter));
 }
 
-// A tie between two ranks becomes a copy of its own on each, whose gradients are joined.
+// A parameter that is tied across ranks becomes a copy on each, whose gradients are summed.
 int replicate_ties(Module& module, const Plan& plan, const std::vector<int>& rank_of_stage) {
   const auto rank_of = [&](const Block& block) {
     return rank_of_stage[static_cast<size_t>(block.stage)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives every block its stage of the pipeline, and a parameter that several stages use a copy on
-// each.
+// Assigns every block to a pipeline stage, and makes a copy of a shared parameter on each stage
+// that uses it.
 #pragma once
 
 #include "core/device_profile.h"
@@ -12,12 +12,12 @@ namespace tessera {
 
 Pass assign_stages(Plan plan, Schedule schedule, DeviceProfile profile);
 
-// What stages are balanced by: each block's work in flops, bytes weighed. Maths alone, no
-// gradients.
+// The costs by which stages are balanced: each block's work in flops, with bytes converted to
+// flops; only the forward.
 std::vector<double> block_costs(const Module& module, const DeviceProfile& profile);
 
-// Where to cut a chain of blocks so that the dearest of `parts` is as cheap as it can be, and the
-// others as even: how many blocks each part has, one or more.
+// Cuts a chain of blocks so that the most expensive of `parts` is as cheap as possible, and the
+// others are as even as possible. Returns the number of blocks in each part, at least one.
 std::vector<int> balance(const std::vector<double>& costs, int parts);
 
 }  // namespace tessera

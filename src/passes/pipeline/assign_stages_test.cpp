@@ -23,7 +23,7 @@ TEST(Balance, LeavesNoPartEmpty) {
   EXPECT_EQ(balance({1, 0, 0, 7}, 4), (Counts{1, 1, 1, 1}));
 }
 
-// All parts together, however they are cut: the dearest is never more than a best cut by trial.
+// The most expensive part never costs more than in the best cut found by trying all.
 TEST(Balance, FindsTheCheapestDearestPart) {
   const std::vector<double> costs{3, 1, 4, 1, 5, 9, 2, 6};
   double best = 1e9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact, by dynamic programming over where the last part begins.
+// Exact, by dynamic programming over the start of the last part.
 #include <limits>
 
 #include "passes/pipeline/assign_stages.h"
@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// The dearest part, then the sum of squares, which is least when parts are even.
+// The most expensive part, then the sum of squares, which is smallest when parts are even.
 struct Score {
   double dearest = std::numeric_limits<double>::max();
   double squares = std::numeric_limits<double>::max();
@@ -25,7 +25,8 @@ std::vector<int> balance(const std::vector<double>& costs, int parts) {
   const size_t n = costs.size(), p = static_cast<size_t>(parts);
   std::vector<double> before(n + 1, 0);
   for (size_t i = 0; i < n; ++i) before[i + 1] = before[i] + costs[i];
-  // best[k][i]: of the first i blocks in k parts; cut[k][i]: where the last of them begins.
+  // best[k][i]: the cost of the first i blocks in k parts; cut[k][i]: where the last of these parts
+  // begins.
   std::vector<std::vector<Score>> best(p + 1, std::vector<Score>(n + 1));
   std::vector<std::vector<size_t>> cut(p + 1, std::vector<size_t>(n + 1, 0));
   best[0][0] = {.dearest = 0, .squares = 0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk per class. A value is brought to another placement once per routine and then shared; the
-// backward brings what it needs again, so that gathered copies do not outlive the forward.
+// One pass over each class. A value is resharded once per routine and then shared; the backward
+// reshards again what it needs, so that gathered copies do not outlive the forward.
 #include "passes/placement/localize.h"
 
 #include <map>
@@ -91,7 +91,7 @@ class ClassLocalizer {
     return id;
   }
 
-  // The value as the wanted placement has it, in this phase's routine.
+  // The value in the given placement, in this phase's routine.
   ValueId brought(ValueId id, const Placement& wanted, Phase phase) {
     const ValueId own = locals_[static_cast<size_t>(id)];
     if (same_place(graph_.value(id).placement, wanted)) return own;
@@ -109,7 +109,7 @@ class ClassLocalizer {
     return brought_[key] = value;
   }
 
-  // Sums travel in the dtype that the plan states.
+  // Sums are sent in the dtype that the plan specifies.
   ValueId take_in_plans_dtype(const ReshardStep& step, ValueId value, Phase phase) {
     const DType own = local_.value(value).type.dtype;
     const bool sums =
@@ -157,8 +157,8 @@ class ClassLocalizer {
     check_failed("reshard step", __FILE__, __LINE__, "");
   }
 
-  // Streams arrive as their readers expect them; gradients lie as their parameter does, sums over
-  // the batch still pending: shard_states takes them once per step.
+  // Streams have the placement that their readers need; gradients have that of their parameter,
+  // with sums over the batch still pending: shard_states adds them once per step.
   Placement wanted_of(const GraphOutput& output) const {
     const Value& value = graph_.value(output.value);
     switch (output.kind) {
@@ -187,7 +187,7 @@ class ClassLocalizer {
     GraphOutput copy = output;
     copy.value = brought(output.value, wanted_of(output), graph_.node(value.producer).phase);
     const bool moved = copy.value != locals_[static_cast<size_t>(output.value)];
-    // A collective cannot add into what it returns.
+    // A collective cannot accumulate into its result.
     if (moved && output.accumulates)
       copy.value = emit(local_, OpKind::accumulate, {copy.value},
                         {.attributes = {},

@@ -14,7 +14,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Vocabularies are padded, everything else must divide.
+// Vocabularies are padded, all other sizes must be divisible.
 constexpr std::string_view kPadded = "vocab";
 
 // "dp x tp", parts of an axis under its own name.
@@ -29,7 +29,7 @@ std::string user_names(const Mesh& mesh, const AxisIds& axes) {
   return names;
 }
 
-// What a user sets to change the size of a dim.
+// The config key that changes the size of a dim.
 std::string size_of_user(const std::string& dim) {
   if (dim == "batch") return "train.batch / train.microbatches";
   if (dim == "seq") return "train.seq";

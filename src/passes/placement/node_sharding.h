@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one node splits, by axis, and the placements that follow for its operands and results.
+// Which dims one node splits, by axis, and the resulting placements of its operands and results.
 #pragma once
 
 #include "ir/op_def.h"
@@ -9,11 +9,11 @@ namespace tessera {
 
 class NodeSharding {
  public:
-  // Operands must have their placements. Throws a UserError where a size does not divide.
+  // Operands must have their placements. Throws a UserError if a size is not divisible.
   NodeSharding(const Plan& plan, const Graph& graph, const Node& node);
 
-  Placement operand(size_t i) const;  // as the node must have it
-  Placement result(size_t i) const;   // as the node gives it
+  Placement operand(size_t i) const;  // that the node requires
+  Placement result(size_t i) const;   // that the node produces
 
   // The expandable dim that is split, or "".
   const std::string& expanded_dim() const { return expanded_dim_; }
@@ -34,7 +34,7 @@ class NodeSharding {
   std::string expanded_dim_;
 };
 
-// The placement that a value itself takes where no node decides: the stream between blocks.
+// The placement of a value that no node decides: the stream between blocks.
 Placement free_placement(const Plan& plan, const TensorType& type);
 
 }  // namespace tessera

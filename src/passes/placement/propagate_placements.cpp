@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each node splits, for each axis, the first dim of the axis's list that it has; its results
-// follow. Parameters lie as their first reader wants them, batch inputs as all their readers do,
-// the stream between blocks as its own dims say.
+// For each axis, each node splits the first dim of the axis's list that it has; its results follow.
+// Parameters take the placement that their first use needs, batch inputs the one that all uses
+// share, and the stream between blocks the one of its own dims.
 #include "passes/placement/propagate_placements.h"
 
 #include <map>
@@ -15,7 +15,7 @@ Placement everywhere(const Plan& plan) {
   return Placement(static_cast<size_t>(plan.mesh.num_axes()));
 }
 
-// What the nodes that read a value want it to be, in node order.
+// The placements that the uses of a value need, in node order.
 std::vector<Placement> wishes(const Plan& plan, const Graph& graph, ValueId value) {
   std::vector<Placement> found;
   for (const Node& node : graph.nodes())
@@ -24,8 +24,8 @@ std::vector<Placement> wishes(const Plan& plan, const Graph& graph, ValueId valu
   return found;
 }
 
-// A batch input is one buffer for all blocks: split along an axis only where every reader wants
-// that; others cut what they need out of the whole.
+// A batch input is one buffer for all blocks: split along an axis only if every use needs that;
+// otherwise each use slices what it needs.
 using BatchPlacements = std::map<std::string, Placement>;
 
 BatchPlacements batch_placements(const Plan& plan, const Module& module) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// propagate_placements: gives every value its placement over the plan's mesh. Types stay those of
+// propagate_placements: assigns every value its placement over the plan's mesh. Types stay those of
 // one device.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shrinks data comes first: cuts, then sums into shards, then exchanges, sums, and gathers
-// last.
+// Steps that shrink data come first: slices, then reduce_scatter, then all_to_all, all_reduce, and
+// all_gather last.
 #include "passes/placement/reshard.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ class Path {
   const AxisPlacement& to(int axis) const { return to_[static_cast<size_t>(axis)]; }
   int num_axes() const { return static_cast<int>(to_.size()); }
 
-  // The axis may split its target dim now: all axes that split it further out already do, and none
-  // further in does.
+  // The axis can split its target dim now: all outer axes that split it already do, and no inner
+  // one does.
   bool may_split(int axis) const {
     if (to(axis).kind != Kind::Shard) return false;
     const AxisIds wanted = shard_axes(to_, to(axis).dim), here = shard_axes(now_, to(axis).dim);

@@ -51,7 +51,7 @@ TEST(Reshard, WhatShrinksComesFirstAndGathersLast) {
   EXPECT_EQ(reshard_steps({shard("b"), partial()}, {shard("c"), shard("a")}),
             (Steps{{.kind = Kind::ReduceScatter, .axes = {1}, .dim = "a"},
                    {.kind = Kind::AllToAll, .axes = {0}, .dim = "c", .from = "b"}}));
-  // A cut before the sum that would else be of the whole.
+  // A slice before the sum, which would otherwise be over the full value.
   EXPECT_EQ(reshard_steps({partial(), replicate()}, {replicate(), shard("a")}),
             (Steps{{.kind = Kind::Slice, .axes = {1}, .dim = "a"},
                    {.kind = Kind::AllReduce, .axes = {0}}}));

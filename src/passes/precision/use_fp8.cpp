@@ -51,7 +51,7 @@ class Fp8Layer {
     return found == originals_.end() ? value : found->second;
   }
 
-  // What is rebuilt has the bits of what the forward made.
+  // A recomputed value has the bits of the original.
   void note_original(const Node& rebuilt, const std::vector<Node>& nodes) {
     std::vector<ValueId> operands;
     for (const ValueId operand : rebuilt.operands) operands.push_back(original(operand));
@@ -62,7 +62,7 @@ class Fp8Layer {
           originals_[rebuilt.results[i]] = node.results[i];
   }
 
-  // The node that makes the value gives its largest entry too, where it can.
+  // The node that computes the value also gives its largest entry, if it can.
   void ask_maker(ValueId value) {
     const auto found = maker_.find(value);
     if (found == maker_.end()) return;
@@ -111,10 +111,10 @@ class Fp8Layer {
   }
 
   Graph& graph_;
-  std::map<ValueId, ValueId> originals_;  // of values that the backward rebuilds
+  std::map<ValueId, ValueId> originals_;  // of values that the backward recomputes
   std::map<ValueId, size_t> maker_;       // of values: the node in order_
-  // Of values: the entry that their maker gave or the first product found. What a schedule runs
-  // apart, weight gradients, others do not wait for.
+  // The largest entry of a value, from the node that computes it or from the first matmul that
+  // reads it. Nothing may depend on weight gradients, which a schedule can run later.
   std::map<ValueId, Found> largest_;
   std::vector<Node> order_;
   int64_t used_ = 0;

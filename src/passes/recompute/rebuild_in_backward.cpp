@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value is cloned with whatever it is made of, back to what is kept or an input; each once.
+// A value is cloned with everything that it depends on, back to kept values and inputs; each once.
 #include <map>
 
 #include "ir/emit.h"
@@ -29,7 +29,7 @@ class Rebuild {
   }
 
  private:
-  // The value itself where it is still there when the backward runs, else its clone.
+  // The value itself if it is still available when the backward runs, else its clone.
   ValueId available(ValueId id) {
     const NodeId producer = graph_.value(id).producer;
     if (producer == kNone || graph_.node(producer).phase != Phase::Forward || kept_.contains(id))

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Attention and what leads from the projections to it: large, and cheap to rebuild from them.
+// Attention and the ops between the projections and it: large, and cheap to recompute from them.
 std::set<ValueId> attention_values(const Graph& graph) {
   std::set<ValueId> chosen;
   for (const ValueId id : kept_values(graph)) {
@@ -28,7 +28,7 @@ struct Candidate {
   double cost_per_byte = 0;  // in flops, bytes weighed
 };
 
-// What it takes to rebuild a value from those that are kept.
+// The cost of recomputing a value from kept ones.
 class RebuildCost {
  public:
   RebuildCost(const Graph& graph, const DeviceProfile& profile)

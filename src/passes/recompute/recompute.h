@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that the backward rebuilds instead of keeping them: their nodes are cloned, collectives
-// included. Whole blocks are rebuilt by running their forward again, which scripts do.
+// Values that the backward recomputes instead of keeping them: their nodes are cloned, including
+// collectives. Whole blocks are recomputed by running their forward again, which scripts do.
 #pragma once
 
 #include <set>
@@ -15,7 +15,7 @@ Pass recompute(Plan plan, DeviceProfile profile);
 
 // Forward values that nodes of the backward read.
 std::set<ValueId> kept_values(const Graph& graph);
-// Clones what makes these values, ahead of their first reader in the backward.
+// Clones the nodes that compute these values, before their first use in the backward.
 void rebuild_in_backward(Graph& graph, const std::set<ValueId>& dropped);
 
 }  // namespace tessera
