@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera bench calibrate: measures this machine into a cluster file.
+// tessera bench calibrate: measures this machine and writes a cluster file.
 #include <memory>
 
 #include "cli/commands.h"

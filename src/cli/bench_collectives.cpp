@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera bench collectives: time and bandwidth of each collective, in the table of nccl-tests,
-// beside the machine's copy bandwidth.
+// tessera bench collectives: time and bandwidth of each collective, in the format of nccl-tests,
+// compared with the machine's copy bandwidth.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>

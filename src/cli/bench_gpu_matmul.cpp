@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera bench matmul --device cuda: the GPU's rate by size and type, and a model of matmuls
-// alone.
+// tessera bench matmul --device cuda: the GPU's rate by size and type, and the MFU of a wide mlp.
 #include "cli/bench_gpu_matmul.h"
 
 #include <algorithm>
@@ -25,7 +24,7 @@ struct Row {
   double flops_per_second() const { return matmul.shape.flops() / seconds; }
 };
 
-// Fp8 takes sizes that 16 divides.
+// Fp8 needs sizes divisible by 16.
 bool takes(const std::string& dtype, const MatmulShape& shape) {
   return dtype != "fp8" || (shape.m % 16 == 0 && shape.n % 16 == 0 && shape.k % 16 == 0);
 }
@@ -47,7 +46,7 @@ std::vector<Row> measure(const std::vector<NamedMatmul>& matmuls,
   return rows;
 }
 
-// Wide enough that little but its products matters.
+// Wide enough that almost only its matmuls matter.
 StepBenchResult wide_mlp(const RunOptions& run) {
   RunOptions wide = run;
   wide.short_forms.insert(wide.short_forms.end(), {{"model.preset", "mlp"},

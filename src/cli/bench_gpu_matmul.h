@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// Prints the rate of each product in each of fp32, bf16 and fp8 that is asked for and, if asked
-// for, how near a training step of a wide mlp comes to it.
+// Prints the rate of each matmul in the requested types of fp32, bf16 and fp8 and, if requested,
+// how near a training step of a wide mlp comes to it.
 void bench_gpu_matmul(const RunOptions& run, const std::vector<NamedMatmul>& matmuls,
                       const std::vector<std::string>& dtypes, bool with_wide_mlp);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera bench kernels: every kernel of a training step by itself, beside the least it could take.
+// tessera bench kernels: times every kernel of a training step alone and compares it with a lower
+// bound.
 #include <algorithm>
 #include <memory>
 

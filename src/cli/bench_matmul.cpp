@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera bench matmul: our matrix product beside OpenBLAS's, as shares of the cores' peak.
+// tessera bench matmul: compares our matmul with OpenBLAS's, as shares of the cores' peak.
 #include <memory>
 
 #include "cli/bench_gpu_matmul.h"

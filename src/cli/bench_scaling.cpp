@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera bench scaling: measured against ideal speed-up of a training step over meshes.
+// tessera bench scaling: measured and ideal speed-up of a training step on several meshes.
 #include <memory>
 
 #include "cli/commands.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera checkpoint: what a run has saved: listed, verified, shown, converted.
+// tessera checkpoint: lists, verifies, shows and converts checkpoints.
 #include <fmt/ranges.h>
 
 #include <memory>
@@ -43,7 +43,7 @@ struct Listed {
   std::string problem;
 };
 
-// Of a run's folder all, else the one that is named; `bytes`: every byte is read.
+// All checkpoints of a run's folder, or the named one; `bytes`: every byte is read.
 std::vector<Listed> list(const std::string& from, bool bytes) {
   const std::filesystem::path path = from;
   if (!std::filesystem::exists(path))

@@ -27,8 +27,8 @@ struct Asked {
   std::string words;  // "tessera bench step"
 };
 
-// What was asked for. CLI11 knows only that a subcommand is missing; this says which one was
-// misspelt.
+// The command on the line. CLI11 only reports that a subcommand is missing; this finds the misspelt
+// one.
 Asked asked_for(const CLI::App& app, const std::vector<std::string>& words) {
   Asked asked{&app, app.get_name()};
   for (const std::string& word : words) {
@@ -51,7 +51,7 @@ std::string lower_first(std::string text) {
   return text;
 }
 
-// The first that the command cannot do without: "--vocab: tokens of the vocabulary".
+// The first missing required option: "--vocab: size of the vocabulary".
 std::string missing_option(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
@@ -94,7 +94,7 @@ std::string with_nearest_flag(const std::string& text, const CLI::App& command) 
   return nearest.empty() ? text : fmt::format("{}: did you mean {}?", text, nearest);
 }
 
-// What CLI11 finds wrong, in our words.
+// An error of CLI11 in our words.
 std::string problem_of(const CLI::ParseError& error, const Asked& asked) {
   const std::string text = lower_first(error.what());
   const auto between = [&](std::string_view theirs, std::string_view ours) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands, their options and what they run. CLI11 reads them; command_line.cpp alone includes it,
-// because each file that does compiles the whole of it.
+// Commands, their options and what they run. CLI11 parses them; only command_line.cpp includes it,
+// because including it is expensive to compile.
 #pragma once
 
 #include <exception>
@@ -16,7 +16,7 @@ class Option;
 
 namespace tessera {
 
-// A handle, as Command is: both live as long as their CommandLine.
+// A handle, like Command: both are valid as long as their CommandLine.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
@@ -26,7 +26,7 @@ class Option {
   Option show_default() const;           // in the help, of the variable's value as it is now
   Option delimiter(char between) const;  // of several values in one word
   Option take_all() const;               // one value each time it is given
-  Option values(int count) const;        // so many each time
+  Option values(int count) const;        // number of values each time
   Option one_of(std::vector<std::string> names) const;
   template <typename T>
   Option range(T least, T most) const;
@@ -56,7 +56,7 @@ class Command {
   Option add_flag(const std::string& name, bool& value, const std::string& doc) const;
   bool given(const std::string& name) const;
 
-  // Words from the first unknown one on are somebody else's.
+  // Words from the first unknown one on are passed on.
   void keep_rest() const;
   std::vector<std::string> rest() const;
 
@@ -74,15 +74,15 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   Command root();
-  // Reads the words behind the name and runs the command they name. False where they asked for help
-  // or the version, which is printed. What is wrong with them is a UserError.
+  // Parses the words after the program's name and runs the command that they name. Returns false if
+  // they asked for help or the version, which is printed. Mistakes are UserErrors.
   bool run(std::vector<std::string> words);
 
  private:
   std::unique_ptr<CLI::App> app_;
 };
 
-// Ends the program where all is said already: a check that did not hold, a run that failed.
+// Ends the program without a further message: a check that failed, a run that failed.
 class ExitStatus : public std::exception {
  public:
   explicit ExitStatus(int status) : status_(status) {}

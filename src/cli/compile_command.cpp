@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera compile: what the compiler makes of a model, without running it: passes, IR, Program, and
-// where the bytes go.
+// tessera compile: compiles a model without running it and shows passes, IR, Program and memory
+// plan.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -101,7 +101,7 @@ Json collectives_json(const Program& program) {
   return json;
 }
 
-// The rank along the pipeline that needs most.
+// The pipeline rank that needs the most memory.
 const Program& largest_of(const Compiled& compiled) {
   return *std::max_element(
       compiled.programs.begin(), compiled.programs.end(),
@@ -237,7 +237,7 @@ void run(const CompileCommand& command) {
   }
   check_dump_name(command, pipeline);
   const int64_t memory = command.memory.empty()
-                             ? 0  // not asked
+                             ? 0  // not requested
                              : parse_byte_size(command.memory, "--memory " + command.memory);
   const Compiled compiled = compile_step(build_model(model, microbatch_shape(config, model),
                                                      precision_of_config(config), HeadKind::Loss),

@@ -40,7 +40,7 @@ struct EvaluateCommand {
   bool averaged = false;
 };
 
-// The model's own, and what the command line says; never the plan that it was trained with.
+// The model's own settings and those of the command line; never the plan that it was trained with.
 Config config_for(const EvaluateCommand& command, const Config& trained) {
   std::vector<std::string> base = model_settings(model_of_config(trained));
   base.push_back("train.precision=" + trained.train.precision);
@@ -51,7 +51,7 @@ Config config_for(const EvaluateCommand& command, const Config& trained) {
   return load_config({}, command.run.all(), base);
 }
 
-// `bytes` of text are what the labels stand for; 0: not known.
+// `bytes`: the text of the labels; 0: unknown.
 void print(const EvaluateCommand& command, const Config& config, const Evaluation& evaluation,
            int64_t bytes) {
   const double per_byte = bytes > 0 ? evaluation.loss * static_cast<double>(evaluation.labels) /
@@ -90,7 +90,7 @@ struct Samples {
   TrainingData data;  // what a sampler reads from
   std::unique_ptr<SampleSource> source;
   int64_t count = 0, seq = 0;
-  int64_t bytes = 0;  // of text, that the labels stand for; 0: not known
+  int64_t bytes = 0;  // of text of the labels; 0: unknown
 };
 
 int64_t limited(const EvaluateCommand& command, size_t samples) {
@@ -98,7 +98,7 @@ int64_t limited(const EvaluateCommand& command, size_t samples) {
   return command.samples > 0 ? std::min(all, command.samples) : all;
 }
 
-// Rows have a length of their own, unless one is asked for.
+// Rows keep their own length, unless one is given.
 Samples open_json(const EvaluateCommand& command, const Config& config, const ModelConfig& model) {
   const int64_t seq = command.run.names("train.seq") ? config.train.seq : 0;
   auto rows = std::make_unique<RowSamples>(json_samples(command.data, model.vocabulary, seq));

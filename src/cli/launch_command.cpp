@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera launch: a training job under mpirun or srun, started again when it fails.
+// tessera launch: a training job under mpirun or srun, restarted when it fails.
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -30,7 +30,7 @@ struct LaunchCommand {
   RestartOptions restarts;
 };
 
-// The program to start the ranks with, and options of it.
+// The program that starts the ranks, and its options.
 std::vector<std::string> launcher_of(const LaunchCommand& command) {
   const bool in_slurm = std::getenv("SLURM_JOB_ID") != nullptr;
   const std::string with = !command.with ? (in_slurm ? "srun" : "mpirun") : *command.with;
@@ -54,7 +54,7 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
   TrainOptions options;
   CommandLine line("tessera train", "train a model");
   add_train_options(line.root(), options);
-  if (!line.run(words)) return;  // it was asked for help
+  if (!line.run(words)) return;  // help was requested
   if (options.supervise || options.processes)
     throw user_error("launch supervises the job itself").help("leave out --supervise, --processes");
   const auto around = [launcher = launcher_of(command)](const Mesh& mesh,
@@ -69,7 +69,7 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
     all.insert(all.end(), train.begin(), train.end());
     return all;
   };
-  // mpirun answers SIGTERM by ending the ranks; SIGUSR2 it hands on.
+  // mpirun reacts to SIGTERM by ending the ranks; it forwards SIGUSR2.
   supervise_run({.config = options.run.load(),
                  .words = std::move(words),
                  .command = around,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line. Exit codes: 0 done, 1 a check did not hold, 2 the user's mistake, 3 a rank
-// died, is late or could not read its disk, 70 our own bug.
+// The command line. Exit codes: 0 success, 1 a check failed, 2 a user error, 3 a rank died, is late
+// or could not read its disk, 70 a bug.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -41,15 +41,15 @@ int fail(const std::string& text, int code) {
   return code;
 }
 
-// What was printed may be lost only now: on a full disk, say.
+// Output may fail only now, for example on a full disk.
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw tessera::user_error("cannot write the output: {}", tessera::errno_text(errno))
         .help("the output is incomplete; free some space or write it elsewhere");
 }
 
-// Words end up in configs, manifests and records, which are JSON and TOML: a path of other bytes
-// would be found out by the first checkpoint that cannot be written.
+// Words end up in configs, manifests and records, which are JSON and TOML: with other bytes the
+// first checkpoint could not be written.
 void require_utf8(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     if (tessera::valid_prefix(word) != word.size())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera plan: which mesh, microbatches, recomputation, schedule and zero train a model fastest on
-// a cluster, found in the simulator.
+// tessera plan: finds the mesh, microbatches, recomputation, schedule and zero that train a model
+// fastest on a cluster, with the simulator.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -51,7 +51,8 @@ Cluster cluster_of(PlanCommand& command) {
   return chosen_cluster(command.cluster, command.ranks);
 }
 
-// What the command line says of a knob is kept; what a config file says is what the search is for.
+// Knobs on the command line are fixed; those of a config file are ignored, because the search
+// chooses them.
 FixedKnobs fixed_knobs(const RunOptions& run, const Config& config) {
   FixedKnobs fixed;
   if (run.names("plan.zero") && config.plan.zero != "auto") fixed.zero = zero_of_config(config);
@@ -242,7 +243,7 @@ void print_result(const Config& config, const PlanTask& task, const SearchResult
              days_per_trillion_tokens(task, best));
 }
 
-// Mistakes show before the search.
+// Reports mistakes before the search.
 void check_questions(const std::vector<std::string>& why_not) {
   for (const std::string& text : why_not) try {
       parse_candidate(text, {});

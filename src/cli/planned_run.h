@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// The config that was given, with the knobs of the trial, for the devices of the task's cluster. On
-// GPUs it saves about every quarter of an hour, unless the config says how often.
+// The given config, with the knobs of the trial, for the devices of the task's cluster. On GPUs it
+// saves about every quarter of an hour, unless the config specifies how often.
 Config planned_config(Config config, const PlanTask& task, const Trial& trial);
 
 // Shell commands, one of which starts the config in `file`.
@@ -19,7 +19,7 @@ std::vector<std::string> launch_lines(const PlanTask& task, const std::string& f
 
 double tokens_per_second(const PlanTask& task, const Trial& trial);
 double days_per_trillion_tokens(const PlanTask& task, const Trial& trial);
-// ", 7314 per device"; empty where ranks share a machine's cores.
+// ", 7314 per device"; empty if ranks share a machine's cores.
 std::string per_device_text(const PlanTask& task, const Trial& trial);
 
 }  // namespace tessera

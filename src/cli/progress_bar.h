@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a piece of work is: a bar that rewrites itself on a terminal, a line now and then
-// elsewhere. On standard error. Work that ends within two seconds shows nothing.
+// Shows progress: a bar on a terminal, an occasional line elsewhere. On standard error. Work that
+// ends within two seconds shows nothing.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera report: what a run or a simulation took, what it was spent on, and what to try.
+// tessera report: where the time of a run or a simulation went, and what to try.
 #include <memory>
 
 #include "cli/commands.h"

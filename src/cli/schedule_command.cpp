@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera schedule: pipeline schedules drawn as text, SVG and trace, with bubble and peak
-// activations, one or several side by side.
+// tessera schedule: draws pipeline schedules as text, SVG and trace, with bubble and peak
+// activations, one or several together.
 #include <sys/ioctl.h>
 
 #include <cmath>
@@ -48,11 +48,12 @@ struct ScheduleCommand {
   bool json = false;
 };
 
-// Two where there is a choice. Beside others, a kind that has none keeps its own number.
+// Two if there is a choice. When several kinds are drawn, a kind without a choice keeps its own
+// number.
 int chunks_for(const ScheduleKind& kind, const ScheduleCommand& command) {
   const bool fixed = kind.least_chunks == kind.most_chunks;
   if (!command.chunks) return fixed ? kind.most_chunks : 2;
-  // One chunk is what a user says who thinks of none; zb_v has two all the same.
+  // A user who says one chunk usually means no chunks; zb_v still has two.
   if (fixed && (command.kinds.size() > 1 || command.chunks == 1)) return kind.most_chunks;
   return *command.chunks;
 }

@@ -65,7 +65,7 @@ Compiled compiled_step(const Config& config, const ModelConfig& model, const Clu
         config.train.threads > 0 ? static_cast<int>(config.train.threads) : cluster.device.cores;
     options.profile.threads = threads_per_rank(threads, options.plan);
   }
-  // What `fit` must fit is known here, unless the config says otherwise.
+  // The cluster gives the memory for `fit`, unless the config specifies it.
   if (options.plan.recompute.kind == RecomputeKind::Fit && options.profile.memory_bytes == 0)
     options.profile.memory_bytes = static_cast<int64_t>(cluster.device.memory_bytes.value) /
                                    (cluster.device.cores > 0 ? options.plan.mesh.num_ranks() : 1);
@@ -154,7 +154,7 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
                rank.bubble_seconds, rank.communication_seconds, short_bytes(rank.peak_bytes));
 }
 
-// What a schedule alone costs, every cluster says alike.
+// The cost of a schedule alone is the same on every cluster.
 Cluster cluster_of(const SimulateCommand& command) {
   if (command.cluster.empty() && !command.unit_cost.empty()) return load_cluster("laptop");
   return chosen_cluster(command.cluster, Mesh(command.run.load().mesh).num_ranks());

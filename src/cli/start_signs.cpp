@@ -46,8 +46,8 @@ bool StartSigns::began(int code) const {
   if (left_traces) return true;
   if (code == kUserExitStatus) return false;
   if (!has_launcher_) return true;
-  // A launcher hands on what a rank ended with. Its own troubles are other numbers: 1, or 255 from
-  // an ssh that reaches nobody.
+  // A launcher passes on a rank's exit code. Its own failures have other codes: 1, or 255 from an
+  // ssh that cannot connect.
   const bool by_signal = code > 128 && code <= 128 + kLastSignal;
   return code == kPeerExitStatus || code == kOwnBugExitStatus || by_signal || ranks_were_here_;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be seen of a start of a run from outside, in the run's folder and among the processes of
-// this machine: whether any rank has begun, and whether it is over though its launcher is not.
+// What is visible of a start from outside, in the run's folder and among the processes of this
+// machine: whether any rank has started, and whether the run is over though its launcher is not.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class StartSigns {
       : run_(std::move(run)), has_launcher_(has_launcher) {}
 
   void before_start();
-  // Whether the start that ended with this code got as far as to run: a rank did something in the
-  // run's folder, or is where the code must come from. Bad input without a trace did not.
+  // Whether a rank ran in the start that ended with this code: a rank has written into the run's
+  // folder, or the code must come from a rank. Bad input without such a trace does not count.
   bool began(int code) const;
-  // Whether a failure has been told of since the start, or the ranks of this machine, which are
-  // descendants of that process, were there and are gone.
+  // Whether a failure was reported since the start, or the ranks of this machine, which are
+  // descendants of that process, existed and are gone.
   bool over(int launcher);
-  // When all processes of the start have ended: removes what a launcher that was killed has left.
+  // When all processes of the start have ended: removes the leftovers of a killed launcher.
   void clean_up() const;
 
  private:

@@ -27,7 +27,7 @@ constexpr const char* kAdvice =
     "check that its disk is mounted; nothing was deleted, and --resume continues from the "
     "newest checkpoint";
 
-// A supervisor blocks the signals that ask it to end, and looks for them while it waits.
+// A supervisor blocks the stop signals, and checks for them while it waits.
 void end_if_asked() {
   sigset_t pending;
   sigpending(&pending);
@@ -77,7 +77,7 @@ int64_t SupervisedFolder::newest_step(const RunIdentity& identity) const {
     try {
       if (identity.may_go_on_from(read_manifest(folders[i].path).facts)) return folders[i].step;
     } catch (const UserError&) {
-      // No whole manifest: the run says what is wrong with it when it resumes.
+      // No complete manifest: the run reports what is wrong with it when it resumes.
     }
   }
   return -1;
@@ -130,7 +130,7 @@ void SupervisedFolder::glance() {
     if (identity && identity->id == run_id_)
       newest_seen_ = std::max(newest_seen_, newest_step(*identity));
   } catch (const std::exception&) {
-    // Nothing depends on it while the run goes on.
+    // It does not matter while the run continues.
   }
 }
 

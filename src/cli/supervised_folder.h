@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of a supervised run, as its supervisor sees it between two starts. What cannot be seen
-// is never taken for not there: a folder that cannot be read, or is no longer the one that the run
-// began in, is looked at again for a while and is then an error.
+// The folder of a supervised run, as its supervisor sees it between two starts. An unreadable
+// folder never counts as empty: a folder that cannot be read, or is no longer the run's folder, is
+// checked again for a while and is then an error.
 #pragma once
 
 #include <sys/types.h>
@@ -16,19 +16,19 @@ namespace tessera {
 
 class SupervisedFolder {
  public:
-  // Makes the folder. `resumes`: the first start goes on with the run that it holds.
+  // Creates the folder. `resumes`: the first start resumes the run in it.
   SupervisedFolder(std::filesystem::path out, bool resumes, double patience_seconds);
 
   const std::string& run_id() const { return run_id_; }
 
   struct Found {
-    bool begun = false;        // the folder is this run's by now
-    int64_t newest_step = -1;  // of the checkpoints that it can go on from; -1: none was ever saved
+    bool begun = false;        // the folder belongs to this run
+    int64_t newest_step = -1;  // of the checkpoints to resume from; -1: none was ever saved
   };
-  // A StorageError when patience is at its end.
+  // A StorageError after `patience_seconds`.
   Found look();
-  // While the run is under way, as often as one likes: what was saved must be known once it cannot
-  // be seen. Tells of nothing.
+  // Can be called any time during the run: what was saved must be known even if it becomes
+  // unreadable later. Prints nothing.
   void glance();
 
  private:
@@ -45,7 +45,7 @@ class SupervisedFolder {
   std::filesystem::path out_;
   double patience_seconds_;
   Place first_place_;
-  std::string first_run_;  // whose folder it was before; empty: nobody's
+  std::string first_run_;  // the run that owned the folder before; empty: none
   std::string run_id_;
   int64_t newest_seen_ = -1;
   std::chrono::steady_clock::time_point last_glance_ = {};

@@ -22,7 +22,7 @@
 namespace tessera {
 namespace {
 
-// mpirun waits for a second before it kills, and a busy machine takes its time.
+// mpirun waits a second before it kills, and a busy machine is slow.
 constexpr double kLeastSecondsToEnd = 10;
 constexpr int kLostFolderExitStatus = 6;
 
@@ -40,7 +40,7 @@ void erase_option(std::vector<std::string>& words, const std::string& option) {
   }
 }
 
-// From what this run has measured. Nothing where a part is missing.
+// From the measurements of this run. Nothing if one is missing.
 void recommend_cadence(const Config& config, const SupervisorResult& result) {
   if (result.failures == 0) return;
   try {
@@ -66,11 +66,11 @@ void recommend_cadence(const Config& config, const SupervisorResult& result) {
         result.failures, result.failures == 1 ? "" : "s", result.seconds, costs.stall_seconds,
         best.steps, 100 * best.lost_share);
   } catch (const UserError&) {
-    // Advice alone: without a record there is none.
+    // This is only advice: without a record there is none.
   }
 }
 
-// What `supervised` returns. Where the folder of its run can no longer be read, that is said, and
+// Returns what `supervised` returns. If the run's folder can no longer be read, reports that and
 // ends the program.
 SupervisorResult unless_folder_is_lost(const std::function<SupervisorResult()>& supervised) {
   try {
@@ -81,7 +81,7 @@ SupervisorResult unless_folder_is_lost(const std::function<SupervisorResult()>& 
   }
 }
 
-// In place of the one that was first asked for.
+// Instead of the mesh that was given.
 void use_mesh(const Mesh& mesh, std::vector<std::string>& words) {
   erase_option(words, "--mesh");
   words.insert(words.end(), {"--mesh", mesh.num_ranks() > 1 ? to_string(mesh) : "dp=1"});
@@ -131,8 +131,8 @@ void supervise_run(const SupervisedRun& run) {
   const auto command = [&](int start) {
     std::vector<std::string> words = run.words;
     words.insert(words.end(), {"--run-id", folder.run_id()});
-    // Nothing is ever replaced by a restart: what began goes on, what did not begins as first
-    // asked.
+    // A restart never replaces anything: a run that has started resumes, otherwise the original
+    // command is repeated.
     if (const auto found = folder.look(); start > 0 && found.begun) {
       std::erase(words, "--resume");
       std::erase(words, "--overwrite");
@@ -152,7 +152,7 @@ void supervise_run(const SupervisedRun& run) {
     fewer = true;
     return true;
   };
-  // A fault on purpose strikes the first start alone, or it would strike for ever.
+  // An injected fault applies only to the first start, otherwise it would recur forever.
   const auto result = unless_folder_is_lost([&] {
     return supervise(
         {.command = command,

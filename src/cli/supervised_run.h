@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A `tessera train` that is started again from its newest checkpoint when it fails: by
-// `train --supervise` on this machine, by `tessera launch` around mpirun or srun.
+// Restarts a failed `tessera train` from its newest checkpoint: for `train --supervise` on this
+// machine, and for `tessera launch` under mpirun or srun.
 #pragma once
 
 #include <functional>
@@ -22,15 +22,15 @@ void add_restart_options(Command command, RestartOptions& options, const std::st
 
 struct SupervisedRun {
   Config config;
-  std::vector<std::string> words;  // behind `tessera train`, of the first start
-  // The command around words behind `tessera train`, on a mesh.
+  std::vector<std::string> words;  // after `tessera train`, of the first start
+  // The full command for the words after `tessera train`, on a mesh.
   std::function<std::vector<std::string>(const Mesh& mesh, std::vector<std::string> words)> command;
   RestartOptions options;
-  bool is_launched = false;  // the ranks are those of another program, which may start none
-  int stop_signal = 0;       // what a signal to stop is handed on as; 0: as it came
+  bool is_launched = false;  // another program starts the ranks, and may fail to
+  int stop_signal = 0;       // a stop signal is forwarded as this one; 0: unchanged
 };
 
-// Ends with ExitStatus where the run does not end well.
+// Throws ExitStatus if the run fails.
 void supervise_run(const SupervisedRun& run);
 
 // This program's file.

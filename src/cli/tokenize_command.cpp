@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera tokenize: text to token shards that training reads.
+// tessera tokenize: converts text to token shards for training.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera tokenizer: what a tokenizer.json holds; text to tokens and back.
+// tessera tokenizer: shows a tokenizer.json; converts text to tokens and back.
 #include <charconv>
 #include <iostream>
 #include <iterator>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera train: trains the model that a config describes, and says how it went.
+// tessera train: trains the model of a config, and prints a summary.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -85,7 +85,7 @@ void print_no_step(const TrainSummary& summary) {
 
 void print_summary(const TrainSummary& summary) {
   if (summary.losses.empty()) return print_no_step(summary);
-  constexpr size_t kPlotted = 10;  // of fewer steps the lines above say as much
+  constexpr size_t kPlotted = 10;  // for fewer steps the lines above are enough
   if (summary.losses.size() >= kPlotted)
     fmt::print("\n{}\n", text_plot(summary.losses, summary.first_step + 1));
   if (const std::string samples = beside_each_other(summary.samples); !samples.empty())
@@ -140,7 +140,7 @@ Beginning beginning_of(const TrainOptions& options) {
           .weights = std::move(stored)};
 }
 
-// As all ranks of the mesh, or, in a job, as one of them.
+// Runs all ranks of the mesh or, in a job, one of them.
 void train(const TrainOptions& options, const Beginning& beginning, RankWorld* world) {
   Config config = beginning.config;
   if (!beginning.note.empty() && !options.run.json && (!world || world->rank() == 0))
@@ -168,7 +168,7 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
         .help("free some space and resume from the previous one with --resume");
 }
 
-// The ranks of the mesh as processes of this machine, so that one can die alone.
+// Runs the ranks of the mesh as processes on this machine, so that one can die alone.
 void train_as_processes(const TrainOptions& options, const Beginning& beginning) {
   const Config& config = beginning.config;
   const int ranks = Mesh(config.mesh).num_ranks();
@@ -177,7 +177,7 @@ void train_as_processes(const TrainOptions& options, const Beginning& beginning)
     throw user_error("--processes is only for ranks on the CPU, but run.device is {}",
                      config.run.device)
         .help("leave it out");
-  // Address space: pages are taken as they are used.
+  // Address space: pages are allocated when they are used.
   LocalHub hub({.ranks = ranks,
                 .arena_bytes = static_cast<int64_t>(installed_memory_bytes()),
                 .deadline_seconds = config.run.deadline_seconds,
@@ -196,7 +196,7 @@ void train_as_mpi_rank(const TrainOptions& options, const Beginning& beginning) 
                 .told_to_end = StopSignal::told_to_end});
 }
 
-// The words behind `tessera train` that this process was started with.
+// The words after `tessera train` that this process was started with.
 std::vector<std::string> own_words() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
@@ -205,7 +205,7 @@ std::vector<std::string> own_words() {
   return words;
 }
 
-// This command again, as a child: first as it was given, then from where its checkpoints are.
+// Runs this command as a child: first as it was given, then resuming from its checkpoints.
 void supervise_training(const TrainOptions& options) {
   if (launched_by_mpi())
     throw user_error("--supervise is only for ranks on this machine, not for those of mpirun")
@@ -230,8 +230,8 @@ void run(const TrainOptions& options) {
     throw user_error("--run-id {} is not 16 hexadecimal digits", options.run_id)
         .help("leave it out: a run draws a random id");
   if (options.supervise) return supervise_training(options);
-  // From the first moment, when there is nothing to save, to the last, when a rank that is told to
-  // end has a story to leave.
+  // From the very start, when there is nothing to save, to the very end, when a rank that receives
+  // SIGTERM has to write its failure report.
   const StopSignal signals;
   const Beginning beginning = beginning_of(options);
   if (launched_by_mpi())

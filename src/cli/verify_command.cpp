@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera verify: does this plan compute what one rank would?
+// tessera verify: checks that a plan computes the same as one rank.
 #include <algorithm>
 #include <memory>
 
@@ -32,8 +32,8 @@ struct VerifyCommand {
   bool shrink = false, show_ranks = false;
 };
 
-// What is proved is the maths, in fp64: where no rounding hides a mistake. A config file's
-// precision is for training; the command line can ask for another one here.
+// Verifies the maths in fp64, where rounding hides no mistake. A config file's precision is for
+// training; the command line can select another one here.
 DType precision_to_prove(const VerifyCommand& command, const Config& config) {
   if (!command.run.names("train.precision")) return DType::Fp64;
   for (const DType precision : {DType::Fp64, DType::Fp32, DType::Bf16})
@@ -53,7 +53,7 @@ void tell_precision(const VerifyCommand& command, const Config& config) {
              config.train.precision, *command.run.file);
 }
 
-// The plan's memory is for the precision that it trains in.
+// The plan's memory is for its training precision.
 int64_t memory_in(DType precision, const Config& config) {
   const int64_t planned = profile_of_config(config, 1).memory_bytes;
   const int64_t wider = size_bytes(precision) / size_bytes(precision_of_config(config).compute);
@@ -79,7 +79,7 @@ VerifyRequest request_of(const VerifyCommand& command) {
                         .on_gpu = config.run.device == "cuda"};
   request.plan = command.shrink ? plan_to_shrink(config, request.model)
                                 : plan_of_config(config, request.model);
-  request.plan.fp8 = false;  // proved is the maths, in a precision of its own
+  request.plan.fp8 = false;  // verifies the maths, in its own precision
   if (command.shrink) {
     const ShrunkModel small = shrink_model(request.model, request.plan);
     request.model = small.model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device multiplies in, each with a peak of its own: the keys of a cluster file's
-// [device.peak_flops]. Fp8 is no dtype of tensors: matmul_fp8 rounds its operands to it.
+// The arithmetic in which a device multiplies, each with its own peak: the keys of a cluster file's
+// [device.peak_flops]. Fp8 is not a dtype of tensors: matmul_fp8 rounds its operands to it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulator knows of a cluster: one device, the links by level of the topology, and how
+// What the simulator knows about a cluster: one device, the links by level of the topology, and how
 // much of their peaks kernels and collectives reach. Read from a file in clusters/ or of the user;
-// every figure says where it is from.
+// every figure names its source.
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@ namespace tessera {
 
 struct Figure {
   double value = 0;
-  std::string source;  // "assumed" where nobody published or measured it
+  std::string source;  // "assumed" if it was neither published nor measured
 };
 
 struct Device {
   std::string name;
-  // Cores that all ranks share, one thread each; 0: every rank has a device of its own.
+  // Cores that all ranks share, one thread each; 0: every rank has its own device.
   int cores = 0;
   std::vector<std::pair<Arithmetic, Figure>> peak_flops = {};  // per second; of a core, if any
   Figure memory_bytes = {}, memory_bandwidth = {};             // bytes, bytes per second
   Figure launch_seconds = {};                                  // of every kernel
   Figure overlap_slowdown = {};  // time added to a kernel, as a share of its overlap with transfers
 
-  // What has no figure of its own has that of the nearest wider arithmetic, else of the widest: it
-  // is then no matmul's (check_precision), and bytes alone decide.
+  // An arithmetic without its own figure uses that of the nearest wider one, else of the widest: no
+  // matmul uses it then (check_precision), and only bytes matter.
   double peak(Arithmetic arithmetic) const;
 };
 
@@ -89,17 +89,17 @@ struct Cluster {
   std::vector<CollectiveTable> collectives = {};
 };
 
-// A file, or the name of a cluster that comes with tessera. Throws a UserError.
+// A file, or the name of a built-in cluster. Throws a UserError.
 Cluster load_cluster(const std::string& name_or_file);
 std::vector<std::string> cluster_names();
 
 Cluster parse_cluster(std::string_view toml, const std::string& origin);
-// A file with every key, each with a comment, to begin an own one with.
+// A template with every key, each with a comment.
 std::string_view cluster_template();
 std::string to_toml(const Cluster& cluster);
 
-// A UserError that names the precisions that the device has, where it has no peak for this one.
-// Cores multiply bf16 and fp8 in fp32.
+// A UserError that names the supported precisions, if the device has no peak for this one. Cores
+// multiply bf16 and fp8 in fp32.
 void check_precision(const Cluster& cluster, Precision precision);
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cluster files: read strictly, so that a misspelt key or a figure without a source is refused.
-// What is missing is told of all at once.
+// Cluster files: parsed strictly, so that a misspelt key or a figure without a source is rejected.
+// All missing keys are reported at once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = TomlValue::Kind;
 
-// No figure of a cluster lies outside; times and sizes made of those inside are finite.
+// Figures outside these bounds are rejected; times and sizes computed from those inside are finite.
 constexpr double kLeast = 1e-18, kMost = 1e18;
 
 constexpr std::array<std::string_view, 4> kAlgorithms{"fastest", "ring", "tree", "hierarchical"};
@@ -58,8 +58,8 @@ struct FileContext {
   MissingKeys missing = {};
 };
 
-// One table of the file; every key must be asked for. What is missing is noted, and stands for
-// something that is accepted.
+// One table of the file; every key must be read. A missing key is recorded, and replaced by a valid
+// value.
 class Section {
  public:
   Section(const TomlValue& table, std::string title, FileContext& file)
@@ -293,7 +293,7 @@ Cluster read(const TomlValue& table, const std::string& origin) {
   FileContext file{.origin = origin};
   Section top(table, "the file", file);
   Cluster cluster{.name = top.text("name"), .calibrated = top.flag("calibrated")};
-  const TomlValue empty;  // what is absent is read as this, so that its keys are told of
+  const TomlValue empty;  // read in place of a missing table, so that its keys are reported
   const auto inner = [&](std::string_view name) -> const TomlValue& {
     const TomlValue* node = top.find(name);
     if (node == nullptr) return empty;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `tessera docs cluster` prints. It reads as a cluster file (a test does so), with figures of
-// nodes of eight H100.
+// The output of `tessera docs cluster`. It is a valid cluster file (a test reads it), with figures
+// of nodes of eight H100.
 #include "sim/cluster.h"
 
 namespace tessera {

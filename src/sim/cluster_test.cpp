@@ -68,7 +68,7 @@ TEST(Cluster, AFigureWithoutASourceIsRefused) {
               "memory_bytes has no value and source at toy.toml:11");
 }
 
-// A rank of 1e300 bytes had less than none, and steps of endless seconds took 0.
+// A rank of 1e300 bytes overflowed to a negative number, and infinite steps took 0 seconds.
 TEST(Cluster, FiguresBeyondAllClustersAreRefused) {
   const std::string figure = "memory_bytes = { value = 1e+09, source = \"toy\" }";
   for (const std::string value : {"inf", "nan", "1e300", "-1", "true"})

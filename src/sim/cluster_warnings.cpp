@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// The slowest and smallest that a figure can be, far below what anybody has.
+// The smallest plausible figures, far below those of any machine.
 constexpr double kLeastLink = 1e6, kLeastMemoryRate = 1e8, kLeastMemory = 1e6, kLeastPeak = 1e8;
 constexpr double kLongestLatency = 1;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is allowed in a cluster file or of a mesh on it, and is most often a mistake.
+// Warnings about a cluster file, or a mesh on it, for what is allowed but most likely a mistake.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace tessera {
 
-// Figures that no machine has, as when 448 stands for 448 GB/s.
+// Figures that no machine has, such as 448 for 448 GB/s.
 std::vector<std::string> unlikely_figures(const Cluster& cluster);
 
-// Tensor parallelism whose sums leave the innermost level: one text, or none.
+// Tensor parallelism whose sums leave the innermost level: one warning each.
 std::vector<std::string> near_axes_across_nodes(const Cluster& cluster, const Mesh& mesh);
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alpha-beta costs, after Thakur, Rabenseifner and Gropp (2005). A group with c members in a unit
-// crosses its border with the links of all c.
+// uses the links of all c to leave it.
 #include "sim/collective_cost.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ int fan_out(const GroupShape& shape, size_t level) {
   return (shape[level] + inside - 1) / inside;
 }
 
-// What one pass of a reduce_scatter or an all_gather takes.
+// The time of one pass of a reduce_scatter or an all_gather.
 double ring_pass(const Cluster& cluster, const GroupShape& shape, double bytes) {
   double rate = kNever, latency = 0;
   for (size_t l = 0; l < shape.size(); ++l) {
@@ -99,7 +99,7 @@ const CollectiveTable* nearest_table(const Cluster& cluster, CollectiveOp op, in
 GroupShape group_shape(const Cluster& cluster, std::span<const int> ranks) {
   GroupShape shape;
   for (const Level& level : cluster.levels) {
-    int most = 0, members = 0, unit = -1;  // ranks ascend: those of a unit stand together
+    int most = 0, members = 0, unit = -1;  // ranks ascend: those of a unit are consecutive
     for (const int rank : ranks) {
       members = rank / level.ranks == unit ? members + 1 : 1;
       unit = rank / level.ranks;
@@ -146,7 +146,7 @@ double collective_seconds(const Cluster& cluster, CollectiveOp op, const GroupSh
                           double bytes) {
   const int ranks = shape.back();
   if (ranks <= 1) return 0;
-  // All ranks move through one memory: more of them take longer in proportion.
+  // All ranks share one memory: the time is proportional to their number.
   if (const CollectiveTable* table = nearest_table(cluster, op, ranks))
     return read_table(*table, bytes) * ranks / table->ranks;
   const double seconds = collective_seconds(cluster, cluster.algorithm, op, shape, bytes);

@@ -23,7 +23,7 @@ std::vector<GroupShape> group_shapes(const Cluster& cluster, const Mesh& mesh, c
 double collective_seconds(const Cluster& cluster, CollectiveOp op, const GroupShape& shape,
                           double bytes);
 
-// One algorithm alone; infinite where it has no form for the op.
+// One algorithm; infinite if it does not support the op.
 double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, CollectiveOp op,
                           const GroupShape& shape, double bytes);
 

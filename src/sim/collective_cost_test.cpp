@@ -58,7 +58,7 @@ TEST(CollectiveCost, InnerAxesStayInsideANode) {
 }
 
 TEST(CollectiveCost, GroupsThatDoNotFitNodesHaveSeveralShapes) {
-  // Of 0-2, 3-5, 6-8 and 9-11 the first alone stays inside a node; 9-11 does too.
+  // Of 0-2, 3-5, 6-8 and 9-11 only the first and the last stay inside a node.
   const Mesh mesh({{"dp", 4}, {"tp", 3}});
   EXPECT_EQ(group_shapes(toy_nodes(), mesh, {1}), (std::vector<GroupShape>{{2, 3}, {3}}));
 }

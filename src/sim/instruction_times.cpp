@@ -46,7 +46,7 @@ TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
   return timed;
 }
 
-// As slow as the slowest of the mesh's groups: the step waits for it in the end.
+// As slow as the slowest of the mesh's groups: in the end the step waits for it.
 TimedInstruction InstructionTimes::timed_transfer(const ProgramClass& program_class,
                                                   const Instruction& instruction) {
   const auto* collective = instruction.as<CollectiveInstruction>();

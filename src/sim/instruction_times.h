@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seconds of every instruction of a program, worked out once per block class, when they are first
-// asked for: script calls repeat them.
+// Seconds of every instruction of a program, computed once per block class, when they are first
+// needed: script calls reuse them.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct TimedInstruction {
   bool async = false;    // of a collective: another instruction waits for it
   bool crosses = false;  // of a collective: its members run different programs
   size_t level = 0;      // of a collective: the outermost one that it spans, whose links it takes
-  int64_t bytes = 0;     // as a trace gives them
+  int64_t bytes = 0;     // as shown in a trace
 };
 
 class InstructionTimes {

@@ -79,7 +79,7 @@ KernelCost::KernelCost(const Cluster& cluster, RankLoad load) : cluster_(cluster
   const int threads = std::max(1, load.threads);
   busy_ranks_ = std::clamp(cores / threads, 1, load.ranks);
   time_share_ = std::max(1.0, static_cast<double>(load.ranks * threads) / cores);
-  if (load.ranks == 1) time_share_ = 1;  // its own threads alone: in the tables
+  if (load.ranks == 1) time_share_ = 1;  // only its own threads, which the tables include
 }
 
 double KernelCost::rank_peak(Arithmetic arithmetic) const {
@@ -106,7 +106,7 @@ double KernelCost::roofline_seconds(const OpCall& call) const {
          std::max(flop_seconds, byte_seconds(traffic.product_bytes));
 }
 
-// The table whose threads, then ranks at work, are nearest to ours.
+// The table whose number of threads, then of busy ranks, is nearest.
 const EfficiencyTable& KernelCost::table_of(std::optional<OpKind> op) const {
   const EfficiencyTable* best = nullptr;
   std::tuple<int, int> least;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a kernel takes on a device: the roofline of the op's own cost rule, over the efficiency
-// that the cluster file gives for its size, plus the launch. Products in fp8 round their operands
+// that the cluster file gives for its size, plus the launch. fp8 matmuls round their operands
 // first, which adds to the roofline.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace tessera {
 
-// Threads of a rank, and ranks of the machine: they matter where ranks share cores.
+// Threads of a rank, and ranks of the machine: they matter if ranks share cores.
 struct RankLoad {
   int threads = 1;
   int ranks = 1;
 };
 
-// What efficiency tables are read by: m, n, k of a matmul; flops, bytes and the innermost
-// size of operand 0 of another op (a head's size, a row's length).
+// The keys of efficiency tables: m, n, k of a matmul; flops, bytes and the innermost size of
+// operand 0 of another op (a head's size, a row's length).
 std::array<double, 3> kernel_size(const OpCall& call);
 
 class KernelCost {
@@ -40,10 +40,11 @@ class KernelCost {
   const Cluster& cluster_;
   RankLoad load_;
   int busy_ranks_ = 1;     // at once
-  double time_share_ = 1;  // turns that ranks must wait for, where they exceed the cores
+  double time_share_ = 1;  // ranks per core, if ranks take turns
 };
 
-// The mean of the nearest points in the logarithm of sizes, by the inverse square of distance.
+// The mean of the nearest points in the logarithm of sizes, weighted by the inverse square of the
+// distance.
 double interpolate(const std::vector<EfficiencyPoint>& points, const std::array<double, 3>& size);
 
 }  // namespace tessera

@@ -63,7 +63,7 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
   return true;
 }
 
-// Transfers that go on beside it take some of the device.
+// Concurrent transfers take some of the device's time.
 void RankWalk::run_kernel(const ScriptCall& call, const Instruction& instruction,
                           const TimedInstruction& timed) {
   const double last = *std::max_element(link_free_.begin(), link_free_.end());
@@ -100,9 +100,9 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
   return flying;
 }
 
-// Until others are as far it is a bubble, then the transfer.
+// The wait is a bubble until the others arrive, then the transfer.
 bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
-  double ready = now_;  // ranks alike are as far
+  double ready = now_;  // identical ranks are at the same point
   if (flying.crosses()) {
     const Crossing& crossing = crossings[flying.crossing];
     if (crossing.arrived < (flying.members > 0 ? flying.members : members)) return false;

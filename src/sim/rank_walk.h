@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's way through its script: a compute stream and one of communication for each level of
-// the topology, all in order.
-// It goes on until it waits for ranks that run another program and are not there yet.
+// Simulates one rank's script: a compute stream and one communication stream for each level of the
+// topology, all in order. It proceeds until it waits for ranks that run another program and have
+// not arrived yet.
 #pragma once
 
 #include <map>
@@ -24,11 +24,11 @@ using Crossings = std::map<std::pair<std::string, int64_t>, Crossing>;
 class RankWalk {
  public:
   RankWalk(const Program& program, const Cluster& cluster, const SimulateOptions& options);
-  // The same on a script that need not be the program's; it must live as long as the walk.
+  // The same on another script than the program's, which must outlive the walk.
   RankWalk(const Program& program, const Script& script, const Cluster& cluster,
            const SimulateOptions& options);
 
-  // Returns false when nothing moved; `members` start a collective that crosses.
+  // Returns false if it made no progress; `members` start a collective that crosses programs.
   bool advance(Crossings& crossings, int members);
   bool finished() const { return call_ == script_.calls.size(); }
   double now() const { return now_; }
@@ -36,10 +36,10 @@ class RankWalk {
   SimulatedRank take() { return std::move(result_); }
 
  private:
-  // Where a started collective's bytes go: arena and offset.
+  // The destination of a started collective: arena and offset.
   using Place = std::pair<Lifetime, int64_t>;
   struct Flying {
-    double end = 0;  // known at the start where members are alike and links move the bytes
+    double end = 0;  // known at the start if members are identical and links move the bytes
     double seconds = 0;
     std::pair<std::string, int64_t> crossing = {};  // empty axes: none
     int members = 0;                                // of the crossing; 0: one rank of each program
@@ -65,9 +65,9 @@ class RankWalk {
   InstructionTimes times_;
   size_t call_ = 0, instruction_ = 0;
   double now_ = 0;
-  std::vector<double> link_free_;   // by level: when its links have done all they were given
-  std::map<Place, Flying> flying_;  // started, not yet waited for
-  std::vector<Flying> blocked_;     // a collective that this instruction itself waits for
+  std::vector<double> link_free_;           // by level: when its links are free
+  std::map<Place, Flying> flying_;          // started, not yet waited for
+  std::vector<Flying> blocked_;             // a collective that this instruction itself waits for
   std::map<std::string, int64_t> numbers_;  // crossings so far, by axes
   SimulatedRank result_;
 };

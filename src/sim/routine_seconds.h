@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long one routine of one block takes alone, on idle links: never longer than in a script,
-// where others are under way.
+// How long one routine of one block takes alone, on idle links: a lower bound for its time in a
+// script.
 #pragma once
 
 #include "program/program.h"

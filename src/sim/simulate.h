@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated executor: walks the very programs that machines run, on a cluster's cost model.
-// Ranks that run the same program in the same place of a pipeline are alike and are walked once.
+// The simulated executor: runs the same programs as real executors on a cluster's cost model. Ranks
+// that run the same program in the same pipeline stage are identical and are simulated once.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Seconds of one microbatch through all that a rank holds; everything else is free.
+// Seconds of one microbatch through all blocks of a rank; everything else is free.
 struct UnitCost {
   double forward = 1, input_grad = 1, weight_grad = 1;
 };
@@ -22,26 +22,26 @@ struct SimulateOptions {
   std::string script = "train_step";
   std::optional<UnitCost> unit_cost = {};
   double model_flops = 0;    // of the script over all ranks; 0: no mfu
-  Precision precision = {};  // mfu is of the peak of its dtype, in fp8 too
+  Precision precision = {};  // mfu is relative to the peak of its dtype; fp8: of bf16
   bool keep_slices = false;
 };
 
-// What a rank does from begin to end, in seconds since the script began.
+// What a rank does from begin to end, in seconds since the start of the script.
 struct SimulatedSlice {
   double begin = 0, end = 0;
   const Instruction* instruction = nullptr;
   const ScriptCall* call = nullptr;
-  bool collective = false;  // from its start to its end, beside kernels
+  bool collective = false;  // from its start to its end, parallel to kernels
   int64_t bytes = 0;
 };
 
 // One of the ranks that run a program. The three parts add up to the step.
 struct SimulatedRank {
-  int rank = 0;   // the first of those alike
+  int rank = 0;   // the first of identical ranks
   int alike = 1;  // ranks
   double compute_seconds = 0;
-  double exposed_communication_seconds = 0;  // stood still while bytes moved
-  double bubble_seconds = 0;                 // stood still until others were as far, or had ended
+  double exposed_communication_seconds = 0;  // waited while bytes moved
+  double bubble_seconds = 0;                 // waited for other ranks
   double communication_seconds = 0;          // of all transfers, hidden or not
   int64_t peak_bytes = 0;
   std::vector<SimulatedSlice> slices = {};  // in order of begin, where they are kept
@@ -55,7 +55,7 @@ struct Simulation {
   std::vector<SimulatedRank> ranks;                              // by program
 };
 
-// One program per coordinate along `pp`, in order; a single one where there is no such axis.
+// One program per coordinate along `pp`, in order; a single one without such an axis.
 Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
                     const SimulateOptions& options);
 

@@ -72,7 +72,7 @@ Simulation simulate(const Program& program, const Cluster& cluster,
   return tessera::simulate(std::span(&program, 1), cluster, options);
 }
 
-// A kernel, a sum that starts behind it, a kernel beside the sum, and the wait.
+// A kernel, a sum that starts after it, a kernel during the sum, and the wait.
 Program overlapping() {
   return ToyProgram({{"dp", 2}}).kernel().all_reduce("dp", true).kernel().wait().get();
 }
@@ -97,7 +97,7 @@ TEST(Simulate, ACopyReadsAndWritesItsBytes) {
 }
 
 TEST(Simulate, ASumIsHiddenBehindTheKernelBesideIt) {
-  // The sum: two hops of 0.5 s and 200 bytes, from 1.2 to 4.2; the kernel beside it ends at 2.4.
+  // The sum: two hops of 0.5 s and 200 bytes, from 1.2 to 4.2; the concurrent kernel ends at 2.4.
   const Simulation simulation = simulate(overlapping(), toy_cluster());
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 4.2);
   EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 1.8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated ranks as trace events: one process per program, its first rank standing for all
-// that are alike.
+// The simulated ranks as trace events: one process per program, whose first rank represents all
+// identical ones.
 #include <algorithm>
 
 #include "files/trace_events.h"
@@ -56,7 +56,7 @@ class RankTrace {
     last_ = slice.call;
   }
 
-  // Those in flight at once lie on tracks of their own.
+  // Concurrent collectives are on separate tracks.
   void write_collective(const SimulatedSlice& slice) {
     size_t lane = 0;
     while (lane < busy_until_.size() && busy_until_[lane] > slice.begin) ++lane;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns: bias_add(matmul(x, w), b), relu|gelu(matmul...), add(y, matmul...) and gelu_grad(pre,
-// matmul(x, w)). The value before the activation stays a result where the backward reads it; a
-// matmul whose own result has another reader is left alone.
+// matmul(x, w)). The value before the activation stays a result if the backward needs it; a matmul
+// whose own result has another use is not fused.
 #include "passes/fusion/fuse.h"
 
 #include <algorithm>
@@ -26,14 +26,14 @@ class ClassFusion {
   }
 
  private:
-  // The kept node that makes `value`, if it is an op of that kind in the same phase.
+  // The kept node that computes `value`, if it is an op of that kind in the same phase.
   Node* maker(ValueId value, OpKind op, Phase phase) {
     const int index = kept_.maker_of(value);
     if (index == kNone || kept_[index].op != op || kept_[index].phase != phase) return nullptr;
     return &kept_[index];
   }
 
-  // The matmul that makes `value` makes `results` instead.
+  // The matmul that computes `value` computes `results` instead.
   void become_epilogue(ValueId value, Attributes attributes, std::vector<ValueId> results) {
     const int index = kept_.maker_of(value);
     kept_[index].op = OpKind::matmul_epilogue;
@@ -42,7 +42,7 @@ class ClassFusion {
     ++fused_;
   }
 
-  // Without an addend; matmul_epilogue has no dtype of its own.
+  // Without an addend; matmul_epilogue has no dtype attribute.
   Node* plain_matmul(ValueId value, Phase phase) {
     Node* matmul = maker(value, OpKind::matmul, phase);
     const bool plain =
@@ -88,8 +88,8 @@ class ClassFusion {
     Node* matmul = biased_matmul(before, node.phase);
     if (!matmul) matmul = plain_matmul(before, node.phase);
     if (!matmul || kept_.is_returned(before)) return false;
-    // A reader between the matmul and the activation would see `before` later than it does now,
-    // never earlier: order is kept.
+    // The fused node stays at the position of the matmul, so every reader of `before` still comes
+    // after it.
     const bool keep_pre = !kept_.read_once(before);
     std::vector<ValueId> results = node.results;
     if (keep_pre) results.push_back(before);
@@ -98,8 +98,8 @@ class ClassFusion {
     return true;
   }
 
-  // The product that makes `value` goes to where the operand that it gets is known: the node's
-  // place.
+  // The matmul that computes `value` moves to the position of the node, where its new operand is
+  // available.
   Node& move_to(const Node& node, ValueId value, ValueId operand) {
     const int index = kept_.maker_of(value);
     kept_.drop(index);
@@ -128,7 +128,7 @@ class ClassFusion {
                        [&](const GraphOutput& o) { return o.value == value && o.accumulates; });
   }
 
-  // Sums that are pending over ranks stay what they are.
+  // Sums that are pending over ranks are not fused.
   bool try_add(const Node& node) {
     if (node.op != OpKind::add || node.operands[0] == node.operands[1] || adds_up(node.results[0]))
       return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters with round figures, so that a test can work out times by hand.
+// Clusters with round figures, so that a test can compute times by hand.
 #pragma once
 
 #include "sim/cluster.h"
@@ -7,7 +7,7 @@
 namespace tessera {
 
 // One level of 16 ranks: 200 bytes per second, 0.5 s of latency. Devices: 1,000 bytes per second of
-// memory, so many flops that bytes alone count, all of the roofline reached, free launches.
+// memory, enough flops that only bytes matter, full efficiency, free launches.
 inline Cluster toy_cluster() {
   Cluster cluster{.name = "toy", .calibrated = false};
   cluster.device = {.name = "toy device",
