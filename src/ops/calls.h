@@ -49,8 +49,7 @@ inline Tensor label_count(Tensor labels) {
 inline Tensor squared_loss(Tensor prediction, Tensor target) {
   return call_one(OpKind::squared_loss, {prediction, target, label_count(target)});
 }
-// Mean cross-entropy of x . table^T over labels that are not negative; the logits never exist as a
-// whole.
+// Mean cross-entropy of x . table^T over labels that are not negative; the full logits never exist.
 inline Tensor output_loss(Tensor x, Tensor table, Tensor labels) {
   return call_one(OpKind::output_loss, {x, table, labels, label_count(labels)});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite that every sample of every op passes: what an op claims in its definition is what its
-// kernel does. A check runs for the samples that it means something for; none is skipped.
+// Checks, for every sample of every op, that its kernel does what the op's definition claims. A
+// check runs for the samples to which it applies; none is skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST_P(EveryOp, ThreadsDoNotChangeBits) {
   }
 }
 
-// Outside of the workspace there are guards; inside there is rubbish, of two kinds.
+// The workspace is between guards, and is filled with two kinds of garbage.
 TEST_P(EveryOp, WorkspaceIsEnough) {
   for (const DType dtype : kDtypes) {
     const SampleCall sampled = call(dtype);

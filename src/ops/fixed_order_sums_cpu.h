@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums whose order depends on the number of terms alone: along a row, and over rows from the
-// partial sums of their chunks.
+// Sums whose order depends only on the number of terms: along a row, and over rows from the partial
+// sums of their chunks.
 #pragma once
 
 #include "exec/cpu/cpu_call.h"

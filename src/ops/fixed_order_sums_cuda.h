@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums on a GPU whose order depends on sizes alone: of partial rows, and of many doubles by one
+// Sums on a GPU whose order depends only on sizes: of partial rows, and of many doubles by one
 // block.
 #pragma once
 
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(1024)
   totals.out[c] = narrow<T>(before + static_cast<Accumulator<T>>(total));
 }
 
-// Of `count` rows each; a second one may be left out.
+// Of `count` rows each; the second one is optional.
 template <typename A, typename T>
 void add_partial_rows(const CudaCall& call, int64_t count, int64_t cols,
                       const RowTotals<A, T>& first, const RowTotals<A, T>& second = {}) {

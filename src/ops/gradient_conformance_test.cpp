@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op's gradient rule against finite differences of its own kernel.
+// Compares every op's gradient rule with finite differences of its own kernel.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ HostTensor result_weights(const SampleCall& call) {
   return weights;
 }
 
-// The gradient of every operand by the op's rule, and the loss where the rule yields it.
+// The gradient of every operand by the op's rule, and the loss if the rule computes it.
 struct RuleResult {
   std::vector<std::optional<HostTensor>> gradients;  // by operand; absent where the rule gives none
   std::vector<DType> expected_dtypes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conformance cannot see: that a forward kernel computes the right function. The numbers are
-// PyTorch's, in fp64 (rope: the formula of Hugging Face's Llama 3).
+// Checks what conformance cannot: that a forward kernel computes the right function. The numbers
+// are PyTorch's, in fp64 (rope: the formula of Hugging Face's Llama 3).
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest |x| on the CPU. NaNs are passed over.
+// The largest |x| on the CPU. NaNs are ignored.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that memory should bound, on GPT-2's sizes at batch 4 x 256, beside a plain copy in the
-// same run: bytes per second of each operand and result once, on two threads.
+// Memory-bound kernels, on GPT-2's sizes at batch 4 x 256, compared with a plain copy in the same
+// run: bytes per second, counting each operand and result once, on two threads.
 #include <benchmark/benchmark.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sharding rule of calls whose attributes speak of elements by their place in operand 0.
+// The sharding rule of calls whose attributes refer to elements by their index in operand 0:
+// nothing is split.
 #pragma once
 
 #include "ir/op_def.h"

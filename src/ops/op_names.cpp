@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpKind -> name and back, made from the one list.
+// OpKind -> name and back, from op_list.def.
 #include <array>
 
 #include "ir/op_kind.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpKind -> OpDef, made from the one list. A missing definition is a link error that
-// names it.
+// OpKind -> OpDef, from op_list.def. A missing definition is a link error that names it.
 #include <array>
 
 #include "ir/op_def.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How work is cut into pieces: by sizes alone, never by the number of threads, so that the bits
+// How work is split into pieces: only by sizes, never by the number of threads, so that the bits
 // stay the same.
 #pragma once
 
@@ -8,8 +8,7 @@
 
 namespace tessera {
 
-// Enough work to outweigh handing it out, few enough bytes (64 KB of fp32) to stay in a core's
-// cache.
+// Enough work to outweigh the overhead, few enough bytes (64 KB of fp32) to stay in a core's cache.
 inline constexpr int64_t kPieceElements = 16384;
 inline int64_t num_pieces(int64_t elements) {
   return (elements + kPieceElements - 1) / kPieceElements;
@@ -22,7 +21,7 @@ void run_rows(Threads& threads, int64_t rows, int64_t cols, Body&& body) {
                      [&](int64_t begin, int64_t end, int) { body(begin, end); });
 }
 
-// Rows that are summed: few chunks, each with a partial sum of its own in the workspace.
+// Rows that are summed: few chunks, each with its own partial sum in the workspace.
 struct RowChunks {
   static constexpr int64_t kMaxChunks = 32, kMinRows = 8;
   int64_t rows, rows_per_chunk;

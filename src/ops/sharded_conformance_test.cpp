@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every sample of every op that a model or a pass writes for one device, under every placement that
-// the op's rule permits: what the ranks have, put together, is what one device has.
+// Runs every sample of every op that a model or a pass writes for one device, under every placement
+// that the op's rule permits: the assembled results of the ranks must equal those of one device.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ double difference(const HostTensor& a, const HostTensor& b) {
 
 class ShardedOp : public testing::TestWithParam<ConformanceCase> {
  protected:
-  // Shares of a pending sum are rounded one by one where the result is narrow.
+  // Terms of a pending sum are rounded one by one if the result is narrow.
   double tolerance(const ShardedCase& sharded, DType result) const {
     const bool narrow = result == DType::Bf16 || result == DType::Fp32;
     if (sharded.pending.empty() || !narrow) return kTolerance;
@@ -61,7 +61,7 @@ TEST_P(ShardedOp, EqualsUnshardedUnderEveryPlacementItsRulePermits) {
   }
 }
 
-// What localize makes of a change of placement is one rank's already.
+// Ops that localize inserts are already for one rank.
 bool is_sharded(const ConformanceCase& c) {
   return !op_def(c.op).communicates && c.op != OpKind::take_shard;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What type rules and costs of many ops say alike.
+// Type rules and costs shared by many ops.
 #pragma once
 
 #include <string_view>

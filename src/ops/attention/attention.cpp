@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // attention(q, k, v, positions, document, key_positions, key_document): softmax(scale q k^T) v over
-// the keys of the same document that stand no later; a row that sees none has o = 0, lse = -inf.
-// Never holds more than a few rows of scores.
+// the keys of the same document at the same or an earlier position; a row that sees none has o = 0,
+// lse = -inf. Never holds more than a few rows of scores.
 #include "ops/attention/attention.h"
 
 #include "ir/op_list.h"
@@ -44,8 +44,8 @@ void gradient(GradientBuilder& g) {
   for (size_t i = 0; i < 3; ++i) g.set(i, gradients[i]);
 }
 
-// Two products, scores and mix, over the pairs that one document leaves visible. A hop of zigzag
-// ring attention leaves half of all pairs too.
+// Two matmuls, scores and values, over the pairs that a causal mask over one document leaves
+// visible. A hop of zigzag ring attention also leaves half of all pairs.
 Cost cost(const OpCall& call) {
   const AttentionSizes s(call.operand(0));
   return cost_of(call, 4 * s.e * s.causal_pairs());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention and its gradient share: sizes, type rules, and how a worker's workspace is laid
-// out. Letters: t queries or keys, r rows = (query, group) pairs of one head of keys, e head size.
+// Shared by attention and its gradient: sizes, type rules, and the layout of a worker's workspace.
+// Letters: t queries or keys, r rows = (query, group) pairs of one head of keys, e head size.
 #pragma once
 
 #include <cmath>
@@ -29,8 +29,8 @@ inline double attention_scale(const Attributes& attributes, int64_t e) {
   return scale == 0.0 ? 1.0 / std::sqrt(static_cast<double>(e)) : scale;
 }
 
-// q, k, v as operands 0, 1, 2; `positions`, then document, then key_positions and key_document
-// where the keys are not those of the queries.
+// q, k, v as operands 0, 1, 2; `positions`, then document, then key_positions and key_document if
+// the keys are not those of the queries.
 void require_attention_operands(const OpCall& call, size_t positions);
 TensorType lse_type(const TensorType& q);
 

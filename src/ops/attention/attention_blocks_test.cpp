@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention over blocks of keys, as a ring of ranks computes it, against attention in one go.
+// Compares attention over blocks of keys, as a ring of ranks computes it, with attention over all
+// keys.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +28,7 @@ HostTensor index(int64_t seq, const std::function<int64_t(int64_t)>& of) {
   return tensor;
 }
 
-// What one rank holds: a choice out of the sequence, in an order of its own.
+// What one rank holds: a subset of the sequence, in its own order.
 struct Block {
   HostTensor q, k, v, dout, positions, document;
 };
@@ -208,7 +209,7 @@ TEST(UnseenKeys, OfAWholeBlockGiveZeroGradients) {
   }
 }
 
-// lse = -inf says so whatever the mask says.
+// lse = -inf means that the row saw no key, whatever the mask.
 TEST(AttentionGrad, RowsThatSawNothingAddNothing) {
   for (const DType dtype : {DType::Fp64, DType::Fp32, DType::Bf16}) {
     const Block mine = around_the_document(dtype);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task packs those keys and values of one head that its rows may see and takes six rows at a
-// time: their scores over all keys they see fit into the first-level cache, so the softmax is plain
-// and the mix one long product.
+// A task packs the keys and values of one head that its rows may see and processes six rows at a
+// time: their scores over all visible keys fit into the L1 cache, so the softmax is simple and the
+// product with the values is one long matmul.
 #include "ops/attention/rows_cpu.h"
 
 namespace tessera {
@@ -43,7 +43,7 @@ class Head {
   using S = Accumulator<T>;
   static constexpr int64_t kPanel = kPanelColumns<S>;
 
-  // For rows [first_row, last_row) alone.
+  // Only for rows [first_row, last_row).
   Head(const CpuCall& call, const AttentionSizes& s, int64_t batch, int64_t head, int64_t first_row,
        int64_t last_row, std::byte* scratch)
       : s_(s),
@@ -161,7 +161,7 @@ class Head {
   S *keys_, *values_, *query_, *scores_, *out_;
 };
 
-// Where there are few heads, several tasks share one: by sizes alone.
+// If there are few heads, several tasks share one; this depends only on sizes.
 int64_t parts_of_head(const AttentionSizes& s) {
   constexpr int64_t kTasks = 16, kRows = 8 * kStripRows;
   return std::clamp<int64_t>(num_blocks(kTasks, s.batch * s.kv_heads), 1,

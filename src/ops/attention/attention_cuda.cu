@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax with a running maximum and sum (Milakov and Gimelshein) over tiles of keys: no row of
-// scores is ever whole. Tiles that no row of the block sees are skipped.
+// Softmax with a running maximum and sum (Milakov and Gimelshein) over tiles of keys: no full row
+// of scores ever exists. Tiles that no row of the block sees are skipped.
 #include "ops/attention/tensor_attention_cuda.h"
 #include "ops/attention/tiles_cuda.h"
 
@@ -15,12 +15,12 @@ struct Tensors {
   Accumulator<T> scale;
 };
 
-// A row on its way over the keys; a lane has every 32nd element of what it will give.
+// The running state of a row; a lane has every 32nd element of its result.
 template <typename S, int kChunks>
 struct RunningRow {
   S max = -static_cast<S>(INFINITY), sum = 0, out[kChunks] = {};
 
-  // Takes in a tile of scores, one per lane; gives the lane's exp(score - max).
+  // Adds a tile of scores, one per lane; returns the lane's exp(score - max).
   __device__ S absorb(S score, bool sees) {
     const S lowest = -static_cast<S>(INFINITY);
     const S largest = warp_max(sees ? score : lowest), now = largest > max ? largest : max;

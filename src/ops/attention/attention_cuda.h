@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How attention and its gradient run on a GPU: three ways, of which the call takes the first that
-// it may. What the kernels on tensor cores keep in the workspace.
+// How attention and its gradient run on a GPU: three implementations, of which a call uses the
+// first that supports it. Also the workspace of the kernels on tensor cores.
 #pragma once
 
 #include "exec/cuda/causal_attention.h"
@@ -31,7 +31,7 @@ inline AttentionPath attention_path(const CudaCall& call) {
   if (call.attention.takes(call)) return AttentionPath::Cudnn;
   const TensorType& q = *call.operand(0).type;
   const AttentionSizes s(q);
-  // Of more rows the list of tiles would not leave enough shared memory.
+  // With more rows the list of tiles would not leave enough shared memory.
   const bool on_tensor_cores = q.dtype == DType::Bf16 && (s.e == 64 || s.e == 128) &&
                                s.rows() <= (1 << 19) && attention_scale(call.attributes, s.e) > 0;
   return on_tensor_cores ? AttentionPath::TensorCores : AttentionPath::PlainCores;

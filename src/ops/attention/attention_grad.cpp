@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // attention_grad(q, k, v, o, lse, do, positions, document, key_positions, key_document): dq, dk,
-// dv. Scores are made again from lse, block by block. o and lse may be of a softmax of which these
-// keys are only a part; rows with lse = -inf add nothing.
+// dv. Scores are recomputed from lse, block by block. o and lse may come from a softmax over more
+// keys than these; rows with lse = -inf add nothing.
 #include "ops/attention/attention.h"
 #include "ops/attention/ring_attention.h"
 
@@ -16,7 +16,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {call.operand(0), call.operand(1), call.operand(2)};
 }
 
-// Five products over the visible pairs: q k^T, do v^T, and those that give dq, dk, dv.
+// Five matmuls over the visible pairs: q k^T, do v^T, and those for dq, dk, dv.
 Cost cost(const OpCall& call) {
   const AttentionSizes s(call.operand(0));
   return cost_of(call, 10 * s.e * s.causal_pairs());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task has one head. For a block of keys and a block of rows it makes p = exp(scores - lse) and
-// ds = p (do v^T - delta), which then give dq, dk and dv. A strip stops at the last key it sees.
+// A task has one head. For a block of keys and a block of rows it computes p = exp(scores - lse)
+// and ds = p (do v^T - delta), and from them dq, dk and dv. A strip stops at the last key it sees.
 #include "ops/attention/rows_cpu.h"
 #include "ops/fixed_order_sums_cpu.h"
 
@@ -193,7 +193,7 @@ class HeadGradient {
         if ((p + 1) * kPanel > s_.seq || sight(queries, spans()[p]) != Sight::Visible)
           mask_panel(scores + r * l_.score_stride + (p - panels.begin) * kPanel, place_, query,
                      p * kPanel, s_.seq);
-      // Minus infinity: the row saw nothing, and p is to be 0.
+      // Minus infinity: the row saw no key, and p must be 0.
       const S lse = lse_[query * s_.kv_heads * s_.group + member];
       backward_row(scores + r * l_.score_stride, dscores + r * l_.score_stride,
                    lse == -std::numeric_limits<S>::infinity() ? -lse : lse,

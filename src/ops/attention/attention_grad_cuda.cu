@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// p = exp(scores - lse) and ds = p (do v^T - delta), made twice: a block that owns rows sums dq
-// over the keys, one that owns keys sums dk and dv over the rows, both in order and without
+// p = exp(scores - lse) and ds = p (do v^T - delta) are computed twice: a block that owns rows sums
+// dq over the keys, one that owns keys sums dk and dv over the rows, both in order and without
 // atomics.
 #include "ops/attention/tensor_attention_grad_cuda.h"
 #include "ops/attention/tiles_cuda.h"
@@ -16,7 +16,7 @@ struct Tensors {
   Accumulator<T> scale;
 };
 
-// Of a row: what its probabilities are made of.
+// The terms of a row's probabilities.
 template <typename S>
 struct RowTerms {
   S lse, delta;

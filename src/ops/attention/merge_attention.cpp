@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // merge_attention(o, lse, o2, lse2): the attention over the keys of both, which must be disjoint.
-// lse = -inf on a side says that it saw no key; o is 0 there.
+// lse = -inf on one side means that it saw no key; o is 0 there.
 #include "ops/attention/attention.h"
 
 namespace tessera {
@@ -22,7 +22,7 @@ Cost cost(const OpCall& call) {
   return cost_of(call, 3 * call.operand(0).num_elements() + 10 * call.operand(1).num_elements());
 }
 
-// The logsumexps that weigh a head are its own.
+// A head is weighted by its own logsumexps.
 ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(0).dims.back().name}}; }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Results may lie over the first two operands: lse is read by all lanes before one writes it.
+// Results may overlap the first two operands: lse is read by all lanes before one writes it.
 template <typename T>
 __global__ void merge_kernel(const T* x, const Accumulator<T>* x_lse, const T* y,
                              const Accumulator<T>* y_lse, T* out, Accumulator<T>* lse, int64_t rows,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// At hop h a rank has the keys of the rank h places before it. Their gradients travel along and
-// take one hop more than the keys, home.
+// At hop h a rank has the keys of the rank h positions before it. Their gradients are passed on
+// with them and take one more hop, back to their owner.
 #include "ops/attention/ring_attention.h"
 
 #include "ir/op_list.h"
@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// What travels: keys, values, and where they stand.
+// What is passed around the ring: keys, values, and their positions.
 struct Keys {
   ValueId k, v, positions, document;
 
@@ -19,7 +19,7 @@ struct Keys {
 
 }  // namespace
 
-// The sequence is split round a ring; a head stays whole. A hop of such a ring, whose keys are not
+// The sequence is split over a ring; a head is not split. A hop of such a ring, whose keys are not
 // those of the queries, is not split again.
 ShardingRule attention_sharding(const OpCall& call) {
   const Dims& q = call.operand(0).dims;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with the sequence split over a ring of ranks: keys and values travel, queries stay.
+// Attention with the sequence split over a ring of ranks: keys and values are passed around,
+// queries stay.
 #pragma once
 
 #include "ir/op_def.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of attention and its gradient do with rows: copy, mask, split off a worker's
-// part.
+// Operations on rows for the kernels of attention and its gradient: copy, mask, split off a
+// worker's part.
 #pragma once
 
 #include <limits>
@@ -27,8 +27,8 @@ struct HeadRows {
   T* row(int64_t r) const { return data + r / group * query_stride + r % group * e; }
 };
 
-// Rows lie far apart, where the hardware does not look ahead; so they are asked for early, to be
-// read or to be written.
+// Rows are far apart in memory, where the hardware does not prefetch; so they are prefetched here,
+// for reading or writing.
 enum class Use : int { Read = 0, Write = 1 };
 inline constexpr int64_t kRowsAhead = 8;
 
@@ -71,8 +71,8 @@ TESSERA_SIMD void mask_row(S* scores, const int32_t* positions, const int32_t* d
                     : -std::numeric_limits<S>::infinity();
 }
 
-// Where the queries and the keys of one sequence stand; `positions` is the operand of that name,
-// and the others follow it.
+// The positions of the queries and the keys of one sequence; `positions` is the operand of that
+// name, and the others follow it.
 struct Placements {
   SequencePlaces queries, keys;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention on tensor cores for bf16 and heads of kE elements (FlashAttention-2 by Dao): a block
-// owns rows and walks over the tiles of keys that they see, with a running maximum and sum.
+// owns rows and iterates over the tiles of keys that they see, with a running maximum and sum.
 #pragma once
 
 #include "ops/attention/tensor_tiles_cuda.h"
@@ -58,7 +58,7 @@ __device__ inline void load_stage(const AttentionPlaces& at, uint32_t shared, in
   copy_async<4>(places + 4, (kRows ? at.documents : at.key_documents) + place, true);
 }
 
-// Works on one stage while the next is on its way.
+// Works on one stage while the next one is loaded.
 template <typename Load, typename Work>
 __device__ inline void walk(int count, Load load, Work work) {
   if (count > 0) load(0);
@@ -74,7 +74,7 @@ __device__ inline void walk(int count, Load load, Work work) {
   wait_for_copies<0>();
 }
 
-// A warp's rows on their way over the keys: scores are scaled by log2(e), for exp2.
+// The running state of a warp's rows: scores are scaled by log2(e), for exp2.
 template <int kM>
 struct RunningRows {
   float max[kM][2], sum[kM][2];
@@ -83,7 +83,7 @@ struct RunningRows {
     for (int m = 0; m < kM; ++m)
       for (int half = 0; half < 2; ++half) max[m][half] = -INFINITY, sum[m][half] = 0;
   }
-  // Turns a tile's scores into weights and fades what was summed up before.
+  // Turns a tile's scores into weights and rescales the previous sums.
   template <int kN, int kOut>
   __device__ void absorb(WarpSums<kM, kN>& scores, WarpSums<kM, kOut>& out, float scale) {
 #pragma unroll
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   int* list = reinterpret_cast<int*>(shared_bytes + Block::kList);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int own = static_cast<int>(threadIdx.x / 32) * 16 * kM;  // the warp's first of the block's
-  // The last rows see most keys and begin first.
+  // The last rows see the most keys and start first.
   const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * kOwn;
 
   load_tile<kE>(shared, t.q, kOwn, at.rows() - first, [&](int i) { return at.row_at(first + i); });

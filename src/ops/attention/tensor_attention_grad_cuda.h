@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradients of attention on tensor cores, for bf16 and heads of kE elements. As in the plain
 // kernel a block owns rows and sums dq over the keys, or owns keys and sums dk and dv over the
-// rows, in order; the tiles that it cannot see are left out.
+// rows, in order; the tiles that it cannot see are skipped.
 #pragma once
 
 #include "ops/attention/tensor_attention_cuda.h"
@@ -34,7 +34,7 @@ __global__ void row_terms_kernel(TensorAttentionGrad t, int64_t rows) {
   if (lane == 0) t.terms[row] = {lse == -INFINITY ? INFINITY : lse * kLog2OfE, sum};
 }
 
-// What a warp knows of its own vectors; terms of rows alone.
+// What a warp knows about its own vectors; terms only for rows.
 template <int kM, bool kOwnsRows>
 struct OwnVectors {
   Place places[kM][2];

@@ -14,7 +14,7 @@ __device__ inline uint32_t chunk_at(int vector, int chunk) {
   return static_cast<uint32_t>(vector * (kE / 8) + (chunk ^ (vector & 7))) * 16;
 }
 
-// What has been asked for arrives with its group; beyond the source's end zeros are written.
+// Copies complete with their group; zeros are written beyond the end of the source.
 template <int kBytes>
 __device__ inline void copy_async(uint32_t to, const void* from, bool inside) {
   if constexpr (kBytes == 16)
@@ -30,7 +30,7 @@ __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft));
 }
 
-// `address(i)`: where vector i lies, in elements of `from`.
+// `address(i)`: the offset of vector i, in elements of `from`.
 template <int kE, typename Address>
 __device__ inline void load_tile(uint32_t to, const Bf16* from, int vectors, int inside,
                                  Address address) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CUDA kernels of attention and its gradient share. A block owns a few vectors (rows of
-// queries, or keys) of one head and walks over tiles of the others, a lane per vector of the tile;
-// then a lane per element of e. Rows are (query, group) pairs, as in attention.h.
+// Shared by the CUDA kernels of attention and its gradient. A block owns a few vectors (rows of
+// queries, or keys) of one head and iterates over tiles of the others, a lane per vector of the
+// tile; then a lane per element of e. Rows are (query, group) pairs, as in attention.h.
 #pragma once
 
 #include "exec/cuda/kernel_launch.h"
@@ -74,8 +74,8 @@ inline Grid attention_grid(const AttentionSizes& s, int64_t owned, size_t shared
           .shared_bytes = shared_bytes};
 }
 
-// Calls f.template operator()<chunks>() with the least power of two of 32-element chunks that hold
-// e.
+// Calls f.template operator()<chunks>() with the smallest power of two of 32-element chunks that
+// hold e.
 template <typename F>
 void dispatch_chunks(int64_t e, F&& f) {
   if (e <= 32) return f.template operator()<1>();
@@ -86,7 +86,7 @@ void dispatch_chunks(int64_t e, F&& f) {
       .help("use --device cpu");
 }
 
-// More than 48 KB must be asked for.
+// More than 48 KB must be requested.
 template <typename... Parameters>
 void allow_shared_bytes(void (*kernel)(Parameters...), size_t bytes) {
   check_cuda(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys a query sees: those of its document that stand no later. Answered for ranges first, so
-// that whole panels are skipped or left unmasked.
+// Which keys a query sees: those of its document at the same or an earlier position. Ranges are
+// checked first, so that whole panels are skipped or left unmasked.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tiles of keys, or of rows, a block of attention has to look at: what a query sees follows
-// from positions and documents alone, so their ranges rule out whole tiles beforehand.
+// Which tiles of keys, or of rows, a block of attention has to process: what a query sees depends
+// only on positions and documents, so their ranges rule out whole tiles in advance.
 #pragma once
 
 #include <climits>
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// What one token brings along, and the ranges of several.
+// Position and document of one token, and the ranges of several.
 struct Place {
   int position, document;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// accumulate(x): a copy, in another dtype if asked, that can also add into its result.
+// accumulate(x): a copy, optionally in another dtype, that can also add into its result.
 #include "ops/type_rules.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activations and their slopes, for V = float, double or Lanes<float>: shared by forward,
+// The activations and their derivatives, for V = float, double or Lanes<float>: shared by forward,
 // gradient and fused kernels.
 #pragma once
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activations and their slopes on a GPU, for float and double: as in activations_cpu.h.
+// The activations and their derivatives on a GPU, for float and double: as in activations_cpu.h.
 #pragma once
 
 namespace tessera {
 
 __device__ inline double device_sigmoid(double x) { return 1 / (1 + exp(-x)); }
-// By the GPU's own exponential and division, to about 1e-6.
+// With the GPU's fast exponential and division, to about 1e-6.
 __device__ inline float device_sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
 struct DeviceIdentity {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bias per column; a thread keeps its columns' and goes down the rows.
+// One bias per column; a thread keeps those of its columns and iterates over the rows.
 #include "exec/cuda/elements.h"
 
 namespace tessera {

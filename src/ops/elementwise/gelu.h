@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gelu and its gradient say alike. Flops count each + - * / and each exp, tanh and erf once.
+// Shared by gelu and its gradient. Flops count each + - * / and each exp, tanh and erf once.
 #pragma once
 
 #include "ir/op_def.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one loop of every kernel whose result i depends on element i of its operands alone.
-// `F::apply` takes one or two elements in the accumulator's type. A result may lie exactly over an
+// The loop of all kernels whose result i depends only on element i of their operands. `F::apply`
+// takes one or two elements in the accumulator's type. A result may be exactly in place of an
 // operand.
 #pragma once
 

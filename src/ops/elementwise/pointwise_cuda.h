@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one loop of every CUDA kernel whose result i depends on element i of its operands alone, 16
-// bytes at a time. A result may lie exactly over an operand: a thread reads all that it needs
+// The loop of all CUDA kernels whose result i depends only on element i of their operands, 16 bytes
+// at a time. A result may be exactly in place of an operand: a thread reads all that it needs
 // before it writes.
 #pragma once
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kWarps = kThreads / 32;
 
-// By sizes alone: about a thousand blocks, of 64 rows or more each.
+// Depends only on sizes: about a thousand blocks, of 64 rows or more each.
 struct ColumnSums {
   int64_t rows, cols, tiles, chunks, rows_per_chunk;
 

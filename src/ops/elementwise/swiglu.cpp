@@ -24,7 +24,7 @@ void gradient(GradientBuilder& g) {
 
 Cost cost(const OpCall& call) { return pointwise_cost(call, 4); }
 
-// Gate and value meet on one rank.
+// Gate and value must be on one rank.
 ShardingRule sharding(const OpCall& call) {
   if (call.attributes.integer("largest")) return largest_entry_sharding(call, {1});
   const Dims& dims = call.operand(0).dims;

@@ -21,7 +21,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 
 Cost cost(const OpCall& call) { return cost_of(call, 10 * call.operand(1).num_elements()); }
 
-// Gate and value meet on one rank.
+// Gate and value must be on one rank.
 ShardingRule sharding(const OpCall& call) {
   if (call.attributes.integer("largest")) return largest_entry_sharding(call, {1});
   const Dims& dims = call.operand(0).dims;

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// dh may lie over h.
+// dh may overlap h.
 template <int N, bool kLargest, typename T>
 __global__ void __launch_bounds__(kThreads)
     swiglu_grad_kernel(const T* h, const T* dy, T* dh, int64_t cols, float* largest) {

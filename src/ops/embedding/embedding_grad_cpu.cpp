@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each task owns a block of columns and adds the rows of dy in order: even work and a fixed order
-// however the indices repeat.
+// Each task owns a block of columns and adds the rows of dy in order: the work is even and the
+// order fixed, however often indices repeat.
 #include <cstring>
 
 #include "exec/cpu/simd.h"

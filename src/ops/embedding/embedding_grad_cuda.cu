@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices are sorted, with their places behind them in order. A block adds the rows of dy of a
-// chunk of them: runs of one index that end in the chunk go into the table, those that cross its
-// border into partial sums, which are then added in order.
+// Indices are sorted together with their positions. A block adds the rows of dy for a chunk of
+// them: runs of one index that end in the chunk go into the table, those that cross its boundary
+// into partial sums, which are then added in order.
 #include <cub/device/device_radix_sort.cuh>
 
 #include <bit>
@@ -40,7 +40,7 @@ struct Layout {
   }
 };
 
-// A row outside the table, or of another shard, comes last and is left out.
+// A row outside the table, or of another shard, comes last and is skipped.
 __global__ void rows_kernel(DeviceTableIndex index, int64_t count, uint32_t* rows,
                             int32_t* places) {
   const int64_t i = first_index();
@@ -53,7 +53,7 @@ __global__ void rows_kernel(DeviceTableIndex index, int64_t count, uint32_t* row
 template <typename T, typename Y>
 struct Sums {
   const uint32_t* rows;   // sorted
-  const int32_t* places;  // of dy, behind them
+  const int32_t* places;  // of dy, in the same order
   const T* dy;
   Y* table;
   Accumulator<Y>* partials;  // per chunk: of the run that comes into it, of the one that leaves it
@@ -101,7 +101,8 @@ __global__ void add_runs_kernel(Sums<T, Y> s) {
   }
 }
 
-// The block of the chunk in which a run begins adds what it left there and in later ones.
+// The block of the chunk in which a run begins adds the run's partial sums of this and later
+// chunks.
 template <int N, typename T, typename Y>
 __global__ void add_partials_kernel(Sums<T, Y> s) {
   using A = Accumulator<Y>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table cut into shards of rows, the last one padded, against the table as a whole.
+// Compares a table cut into shards of rows, the last one padded, with the full table.
 #include <gtest/gtest.h>
 
 #include "core/error.h"

@@ -8,7 +8,7 @@ namespace tessera {
 
 struct DeviceTableIndex {
   const int32_t* index;
-  const int32_t* shard;  // null: the table is whole
+  const int32_t* shard;  // null: the table is not sharded
   int64_t rows;
 
   DeviceTableIndex(const TensorRef& indices, const TensorRef& which, int64_t table_rows)
@@ -24,7 +24,7 @@ struct DeviceTableIndex {
   __device__ bool outside(int64_t i) const { return !shard && row(i) < 0; }
 };
 
-// What a lookup outside the table gives: a GPU cannot stop a step, so the loss says that it is NaN.
+// The result of a lookup outside the table: a GPU cannot stop a step, so the loss becomes NaN.
 template <typename T>
 __device__ T not_a_number() {
   if constexpr (std::is_same_v<T, Bf16>)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// take_position(x, index): of each sequence, the one position that index names.
+// take_position(x, index): the position `index` of each sequence.
 #include "ops/type_rules.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// count_labels(labels): how many terms the loss has: labels that are not negative, or all elements
-// where labels are floats.
+// count_labels(labels): the number of terms of the loss: labels that are not negative, or all
+// elements if labels are floats.
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -8,7 +8,7 @@ namespace {
 
 std::vector<TensorType> infer_types(const OpCall&) { return {scalar(DType::Fp64)}; }
 
-// Floats are counted by their type alone.
+// Floats are counted by their type.
 Cost cost(const OpCall& call) {
   const TensorType& labels = call.operand(0);
   return cost_of(call, is_float(labels.dtype) ? 0 : labels.num_elements());

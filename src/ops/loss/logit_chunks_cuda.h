@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a GPU cuts the rows of an output projection: few large products. A row of logits is padded to
-// 64 elements, so that a vocabulary of any size has the products of an aligned one.
+// How a GPU splits the rows of an output projection: few large matmuls. A row of logits is padded
+// to 64 elements, so that the matmuls are aligned for a vocabulary of any size.
 #pragma once
 
 #include <algorithm>

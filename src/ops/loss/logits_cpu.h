@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logits in chunks of rows, and what follows from them. Sums follow the order of rows and of the
-// vocabulary alone.
+// Logits in chunks of rows, and what is computed from them. The order of sums depends only on the
+// order of rows and of the vocabulary.
 #pragma once
 
 #include <limits>
@@ -75,7 +75,7 @@ void for_each_chunk_of_logits(const CpuCall& call, const OutputLossSizes& s, Chu
   }
 }
 
-// Of the gradient of a chunk's logits: its rows of dx (result 1) and its share of dtable (result
+// From the gradient of a chunk's logits: its rows of dx (result 1) and its share of dtable (result
 // 2).
 template <typename T>
 void logit_gradients_to_results(const CpuCall& call, const OutputLossSizes& s, int64_t first,
@@ -116,7 +116,7 @@ inline double sum_of_losses(const CpuCall& call, const OutputLossSizes& s) {
   return sum;
 }
 
-// Result 0. Where all labels are ignored, their count may be 0.
+// Result 0. If all labels are ignored, their count may be 0.
 inline void store_mean_loss(const CpuCall& call, double sum, double label_count) {
   double& loss = *call.result(0).as<double>();
   loss = (call.accumulates(0) ? loss : 0.0) + (sum == 0 ? 0.0 : sum / label_count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logits on a GPU in chunks of rows, and what follows from them. A block has one row; its sums
+// Logits on a GPU in chunks of rows, and what is computed from them. A block has one row; its sums
 // follow the vocabulary's order and the number of threads, which is fixed.
 #pragma once
 
@@ -18,7 +18,7 @@ __device__ inline float power_of_two(float x) {
 }
 __device__ inline double power_of_two(double x) { return exp2(x); }
 
-// The packs of a row of logits, read from memory once: what shared memory has no room for is read
+// The packs of a row of logits, read from memory once: what does not fit into shared memory is read
 // again. Past the vocabulary they are minus infinity.
 template <typename T>
 class LogitRow {
@@ -137,7 +137,7 @@ void for_each_chunk_of_logits(const CudaCall& call, const LogitChunks& s, Chunk&
   }
 }
 
-// Of the gradient of a chunk's logits: its rows of dx (result 1) and its share of dtable (result
+// From the gradient of a chunk's logits: its rows of dx (result 1) and its share of dtable (result
 // 2).
 template <typename T>
 void logit_gradients_to_results(const CudaCall& call, const LogitChunks& s, int64_t first,

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// Where all labels are ignored, their count may be 0.
+// If all labels are ignored, their count may be 0.
 static __global__ void mean_loss_kernel(const double* partials, int64_t count,
                                         const double* label_count, double* loss, bool accumulate) {
   const double sum = sum_of_doubles(partials, count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // output_loss(x, table, labels, label_count): the cross-entropy of softmax(x . table^T), summed
-// over labels that are not negative, over label_count. The logits never exist as a whole.
+// over labels that are not negative, over label_count. The full logits never exist.
 #include "ops/loss/output_loss.h"
 
 #include "ir/op_list.h"

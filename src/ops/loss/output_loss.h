@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the losses of an output projection say alike: the rows of x go through in chunks, and the
-// logits of one chunk at a time are in the workspace.
+// Shared by the losses of an output projection: the rows of x are processed in chunks, and the
+// workspace holds the logits of one chunk at a time.
 #pragma once
 
 #include "ops/matmul/gemm_blocking.h"
@@ -29,7 +29,8 @@ struct OutputLossSizes {
     gemm = logits + num_blocks(chunk_rows * vocab * element_bytes, 64) * 64;
   }
 
-  // The last chunk may be shorter, and a product of fewer rows may want more: its blocks are wider.
+  // The last chunk may be shorter, and a matmul of fewer rows may need more workspace: its blocks
+  // are wider.
   int64_t workspace_bytes(int threads) const {
     const int64_t last_rows = rows - (num_blocks(rows, chunk_rows) - 1) * chunk_rows;
     return gemm + std::max(gemm_bytes(chunk_rows, threads), gemm_bytes(last_rows, threads));

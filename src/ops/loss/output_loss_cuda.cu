@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss alone, chunk of rows by chunk of rows: what `evaluate` runs.
+// Only the loss, by chunks of rows, for `evaluate`.
 #include "ops/loss/logits_cuda.h"
 
 namespace tessera {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logits of a chunk become their own gradient, which then gives dx and its share of dtable.
+// The logits of a chunk are overwritten with their gradient, from which dx and a share of dtable
+// are computed.
 #include "ops/loss/logits_cpu.h"
 
 namespace tessera {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logits of a chunk, in the dtype of x, become their own gradient: written once by the product,
-// then read once and written over by one kernel. The gradient gives dx and its share of dtable.
+// The logits of a chunk, in the dtype of x, are written once by the matmul, then read once and
+// overwritten with their gradient by one kernel. From the gradient, dx and a share of dtable are
+// computed.
 #include "ops/loss/logits_cuda.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// output_stats(x, table, labels, shard): of every row's logits over this shard of the vocabulary
-// the largest, the sum of exp(logit - largest), and the label's, which is 0 where another shard has
-// it. A shard of padding alone has -inf, 0, 0.
+// output_stats(x, table, labels, shard): for every row, over the logits of this shard of the
+// vocabulary: the largest, the sum of exp(logit - largest), and the label's logit, which is 0 if
+// another shard has it. A shard of only padding has -inf, 0, 0.
 #include "ops/loss/sharded_loss.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sharded_loss(all_max, stats, labels, label_count): output_loss, from what all shards of the
-// vocabulary together know. Every shard computes the same number.
+// sharded_loss(all_max, stats, labels, label_count): output_loss, from the statistics of all shards
+// of the vocabulary. Every shard computes the same number.
 #include "ops/loss/sharded_loss.h"
 
 namespace tessera {

@@ -28,7 +28,7 @@ inline void require_row_stat(const OpCall& call, size_t i) {
                to_string(type));
 }
 
-// x, table and labels as for output_loss; `shard` as given; how many classes there are in truth.
+// x, table and labels as for output_loss; `shard` as given; the true number of classes.
 inline void require_sharded_logit_operands(const OpCall& call, size_t shard) {
   require_logit_operands(call);
   require_type(call, shard, scalar(DType::Int32));
@@ -36,7 +36,7 @@ inline void require_sharded_logit_operands(const OpCall& call, size_t shard) {
   call.require(vocabulary > 0, "vocabulary = {} must be positive", vocabulary);
 }
 
-// A shard of the vocabulary is not split again: rows may be.
+// A shard of the vocabulary is not split again; rows may be.
 inline ShardingRule sharded_logits_sharding(const OpCall& call) {
   const Dims& table = call.operand(1).dims;
   return {.whole = {table[0].name, table[1].name, "stat"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels over a sharded vocabulary share: which classes a shard holds, and the loss.
+// Shared by the kernels over a sharded vocabulary: which classes a shard holds, and the loss.
 #pragma once
 
 #include "ops/loss/logits_cpu.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logits of a chunk, made again, become their own gradient by the softmax that all shards
-// agreed on.
+// The logits of a chunk are recomputed and overwritten with their gradient, using the softmax
+// statistics of all shards.
 #include "ops/loss/sharded_loss_cuda.h"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// What every rank must know of a row's softmax.
+// The statistics of a row's softmax that every rank needs.
 struct RowStats {
   ValueId max, sums;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output projection and cross-entropy with the vocabulary split over ranks: per row, the
-// largest logit and two sums travel; logits never do.
+// The output projection and cross-entropy with the vocabulary split over ranks: per row only the
+// largest logit and two sums are sent, never logits.
 #pragma once
 
 #include "ir/op_def.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// shared_stats(max, sum, chosen, all_max): this shard's terms of what is then summed over the
-// shards: sum * exp(max - all_max), and chosen.
+// shared_stats(max, sum, chosen, all_max): this shard's terms of the sums over the shards: sum *
+// exp(max - all_max), and chosen.
 #include "ops/loss/sharded_loss.h"
 
 namespace tessera {

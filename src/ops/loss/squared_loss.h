@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What squared_loss and its gradient say alike.
+// Shared by squared_loss and its gradient.
 #pragma once
 
 #include "ops/row_ranges.h"

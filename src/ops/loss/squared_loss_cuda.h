@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// dprediction may be null, and may lie over either operand.
+// dprediction may be null, and may overlap either operand.
 template <typename T>
 __global__ void squared_loss_kernel(const T* prediction, const T* target, T* dprediction,
                                     const double* label_count, int64_t count, double* partials) {

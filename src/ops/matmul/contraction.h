@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named dims as one matrix product: every dim that both operands have is summed over. In each
-// operand the shared dims stand together, innermost or outermost, in the same order; so nothing is
-// moved in memory.
+// Named dims as one matmul: every dim that both operands have is contracted. In each operand the
+// shared dims are adjacent, innermost or outermost, in the same order, so nothing is moved in
+// memory.
 #pragma once
 
 #include "ops/matmul/gemm_blocking.h"
@@ -15,7 +15,8 @@ struct Contraction {
   bool w_outermost = false;  // w lies in memory as [k, n]
 };
 
-// Of types that require_contraction() has accepted. Allocates nothing: kernels ask too.
+// For types that require_contraction() has accepted. Allocates nothing, because kernels call it
+// too.
 inline Contraction contraction_of(const TensorType& x, const TensorType& w) {
   Contraction c;
   for (const Dim& dim : x.dims) (w.has(dim.name) ? c.k : c.m) *= dim.size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activations that matmul_epilogue can apply, or whose slopes it multiplies by, and their words
-// in the IR.
+// The activations that matmul_epilogue can apply, or by whose derivatives it multiplies, and their
+// names in the IR.
 #pragma once
 
 #include <cstdint>

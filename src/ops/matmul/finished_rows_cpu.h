@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to each row of a tile of the product by the core that made it, while it is in the
+// Applied to each row of a tile of the matmul by the core that computed it, while it is in the
 // cache: row(at, column, count), `at` the row's first element in the result, `column` its column.
 #pragma once
 

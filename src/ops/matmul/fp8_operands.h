@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matmul_fp8 knows of x and w, and where it keeps them rounded: in their own dtype, which
-// every fp8 number fits. What GPUs note of each, its scale, comes behind them.
+// The largest entries of matmul_fp8's operands x and w, and the workspace for their rounded copies:
+// in their own dtype, which represents every fp8 number. On GPUs their scales follow.
 #pragma once
 
 #include "core/fp8.h"
@@ -9,13 +9,13 @@
 
 namespace tessera {
 
-// The largest |entry|, by which an operand is scaled, is operand `place` of the call or, where it
-// has to be found, result `place`.
+// The largest |entry|, by which an operand is scaled, is operand `place` of the call or, if it has
+// to be found, result `place`.
 struct LargestEntryPlace {
   bool known;
   size_t place;
 };
-// Of operand i, 0 or 1. Known ones come behind x and w, found ones behind y.
+// Of operand i, 0 or 1. Known ones come after x and w, found ones after y.
 inline LargestEntryPlace place_of_largest_entry(const Attributes& attributes, size_t i) {
   const bool x_known = attributes.integer("x_known") != 0;
   if (i == 0) return {.known = x_known, .place = x_known ? size_t{2} : size_t{1}};
@@ -25,14 +25,14 @@ inline LargestEntryPlace place_of_largest_entry(const Attributes& attributes, si
       .place = (w_known ? size_t{2} : size_t{1}) + (x_known == w_known ? size_t{1} : size_t{0})};
 }
 
-// GPUs multiply 8-bit numbers of these sizes. Elsewhere the product is that of what rounding
-// leaves, in the operands' own dtype.
+// GPUs multiply 8-bit numbers of these sizes. Otherwise the rounded operands are multiplied in
+// their own dtype.
 inline bool multiplies_in_fp8(const TensorType& x, const TensorType& w) {
   const Contraction c = contraction_of(x, w);
   return x.dtype == DType::Bf16 && c.m % 16 == 0 && c.n % 16 == 0 && c.k % 16 == 0;
 }
 
-// What moves, first to round the operands and then to multiply them.
+// Bytes moved, first to round the operands and then to multiply them.
 struct Fp8Traffic {
   int64_t rounding_bytes = 0, product_bytes = 0;
 };

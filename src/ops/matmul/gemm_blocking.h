@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a matrix product is cut into blocks, and the workspace that follows. The depth of a block
-// depends on k alone, because it is the only cut that shows in the bits.
+// How a matmul is split into blocks, and its workspace. The depth of a block depends only on k,
+// because no other split changes the bits.
 #pragma once
 
 #include <algorithm>

@@ -18,7 +18,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {y};
 }
 
-// dx sums over w's own dims, dw over x's; the order of operands makes the dims come out as theirs.
+// dx sums over w's own dims, dw over x's; the order of operands gives the dims of x and w.
 void gradient(GradientBuilder& g) {
   const ValueId x = g.operand(0), w = g.operand(1), dy = g.result_gradient(0);
   const Contraction c = contraction_of(g.type(x), g.type(w));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contraction as one matrix product over the rank's threads.
+// The contraction as one matmul over the rank's threads.
 #include "exec/cpu/simd.h"
 #include "ops/matmul/finished_rows_cpu.h"
 #include "ops/matmul/product_cpu.h"
@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// The product is rounded before the sum, as if each were an op of its own.
+// The matmul is rounded before the sum, as if they were separate ops.
 template <typename R>
 TESSERA_SIMD void add_row(R* y, const R* addend, int64_t count) {
 #pragma GCC ivdep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contraction as one matrix product of cuBLASLt, which adds to the addend if there is one.
+// The contraction as one cuBLASLt matmul, which adds the addend if there is one.
 #include "exec/cuda/kernel_launch.h"
 #include "ops/matmul/product_cuda.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul_epilogue(x, w, bias, addend): y = activation(matmul(x, w) + bias), and the value before
-// the activation where the backward reads it; or, without one, addend + (matmul(x, w) + bias). With
-// gelu_grad matmul_epilogue(x, w, pre): y = matmul(x, w) times the slope of gelu at that value.
-// Made by fuse, after the gradients; on the CPU bits as without fusion.
+// the activation if the backward needs it; or, without an activation, addend + (matmul(x, w) +
+// bias). With gelu_grad, matmul_epilogue(x, w, pre): y = matmul(x, w) times the derivative of gelu
+// at pre. Created by fuse, after the gradients; on the CPU with the same bits as without fusion.
 #include "ops/matmul/contraction.h"
 #include "ops/matmul/epilogue_activation.h"
 
@@ -33,7 +33,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {y, y};
 }
 
-// An activation or a slope counts as one operation, as does what is added or multiplied.
+// An activation or a derivative counts as one operation, as does an addition or multiplication.
 Cost cost(const OpCall& call) {
   const Contraction c = contraction_of(call.operand(0), call.operand(1));
   const bool activates = call.attributes.word("activation") != "none";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every finished tile of the product gets its bias and activation, or the slope that it is
-// multiplied by, from the core that made it. Each step is rounded to the dtype as if it were an op
-// of its own.
+// The core that computed a tile applies bias and activation, or the derivative of the activation.
+// Each step is rounded to the dtype as if it were a separate op.
 #include "ops/elementwise/activations_cpu.h"
 #include "ops/matmul/epilogue_activation.h"
 #include "ops/matmul/finished_rows_cpu.h"

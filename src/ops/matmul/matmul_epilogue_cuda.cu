@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bias, activation, its gradient and addend inside the product where cuBLASLt has them; else in a
-// pass of their own, in which each step is rounded to the dtype as if it were an op.
+// Bias, activation, its gradient and addend are fused into the matmul if cuBLASLt supports them;
+// otherwise they are a separate pass, in which each step is rounded to the dtype as if it were an
+// op.
 #include "exec/cuda/kernel_launch.h"
 #include "ops/elementwise/activations_cuda.h"
 #include "ops/elementwise/pointwise_cuda.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul_fp8(x, w, x_largest?, w_largest?): matmul of x and w rounded to fp8, each scaled by a
 // power of two so that its largest entry just fits. That entry is given, with x_known or w_known,
-// or else found and returned, so that only the first product that reads a value looks for it. Made
-// by use_fp8, after the gradients; sums and result as in matmul.
+// or else found and returned, so that only the first matmul that reads a value searches for it.
+// Created by use_fp8, after the gradients; sums and result as in matmul.
 #include "ops/largest_entry.h"
 #include "ops/matmul/fp8_operands.h"
 
@@ -35,7 +35,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 
 ShardingRule sharding(const OpCall& call) { return largest_entry_sharding(call, {1, 2}); }
 
-// Rounding counts nothing: the products are what takes time.
+// Rounding is not counted: the matmuls take the time.
 Cost cost(const OpCall& call) {
   const Contraction c = contraction_of(call.operand(0), call.operand(1));
   return cost_of(call, 2 * c.m * c.n * c.k);

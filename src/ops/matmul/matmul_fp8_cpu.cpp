@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference: operands rounded into the workspace, then the product of what is left of them.
+// The reference: operands are rounded into the workspace, then multiplied.
 #include "ops/largest_entry_cpu.h"
 #include "ops/matmul/fp8_operands.h"
 #include "ops/matmul/product_cpu.h"

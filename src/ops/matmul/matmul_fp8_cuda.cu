@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In bf16 and sizes that 16 divides: operands as bytes in rows of k, which is how tensor cores take
-// them, and their scales in GPU memory. Else, as on the CPU, the product of what rounding leaves.
+// In bf16 and for sizes divisible by 16: operands as bytes in rows of k, as tensor cores need them,
+// and their scales in GPU memory. Otherwise, as on the CPU, the matmul of the rounded operands.
 #include <cuda_fp8.h>
 
 #include "ops/largest_entry_cuda.h"

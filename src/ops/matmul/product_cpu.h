@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product behind a call of matmul or matmul_epilogue.
+// The matmul of a call of matmul or matmul_epilogue.
 #pragma once
 
 #include "exec/cpu/cpu_call.h"

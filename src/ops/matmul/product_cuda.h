@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product behind a call of matmul or matmul_epilogue, on a GPU.
+// The matmul of a call of matmul or matmul_epilogue, on a GPU.
 #pragma once
 
 #include "exec/cuda/cuda_call.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // layer_norm_grad(x, gain, mean, rstd, dy, more?): gradients of x, gain and, with has_bias = 1,
-// bias. `more` is what else x's gradient has: it is added to dx (join_norm_gradients).
+// bias. `more` is another term of x's gradient, which is added to dx (join_norm_gradients).
 #include "ops/norm/norm.h"
 
 namespace tessera {

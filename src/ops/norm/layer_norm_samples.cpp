@@ -9,7 +9,7 @@ std::vector<OpSample> layer_norm_samples() {
   const TensorType wide{DType::Fp64, {{"seq", 50}, {"d", 700}}};
   const TensorType heads{DType::Fp64, {{"seq", 4}, {"heads", 3}, {"e", 11}}};
   const TensorType heads_gain{DType::Fp64, {{"heads", 3}, {"e", 11}}};
-  // The digits of x lie in its mean; only a centred variance keeps them.
+  // x is large compared with its deviation; only a centred variance is accurate.
   const auto off_centre = [](int64_t, double u) { return 50 + u; };
   return {
       {.name = "with_bias",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the norms' type rules say alike: x is normalised over its innermost dims, which are the
-// gain's.
+// Shared type rules of the norms: x is normalised over its innermost dims, which are the gain's.
 #pragma once
 
 #include "ops/row_ranges.h"
@@ -25,7 +24,7 @@ inline int64_t partial_sums_bytes(const OpCall& call, int64_t sums) {
   return sums * chunks.count() * gain.num_elements() * size_bytes(accumulator_of(x.dtype));
 }
 
-// Statistics are taken over all of the normalised dims.
+// Statistics are computed over all of the normalised dims.
 inline ShardingRule norm_sharding(const OpCall& call) {
   ShardingRule rule;
   for (const Dim& dim : call.operand(1).dims) rule.whole.push_back(dim.name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// layer_norm (kCentred) and rms_norm: a row is read once, its statistics are taken from registers.
+// layer_norm (kCentred) and rms_norm: a row is read once, and its statistics are computed from
+// registers.
 #pragma once
 
 #include "ops/norm/row_registers_cuda.h"

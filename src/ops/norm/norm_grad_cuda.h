@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-inline constexpr int64_t kMultiprocessors = 132;  // of an H200; elsewhere it is as right
+inline constexpr int64_t kMultiprocessors = 132;  // of an H200; correct on other GPUs, too
 
 template <typename T>
 struct NormGradient {
@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(Shape::kMostThreads, Shape::kBlocks)
   RowPiece<T, Shape> x, dy, more, gain;
   gain.load(r.gain, r.cols, lanes, lane, true);
   int64_t row = static_cast<int64_t>(blockIdx.x) * groups + threadIdx.x / lanes;
-  // Every thread of a block goes round as often: sums may be over all of them.
+  // Every thread of a block runs the same number of iterations, because sums may be over all of
+  // them.
   for (int64_t base = static_cast<int64_t>(blockIdx.x) * groups; base < r.rows; base += stride) {
     const bool inside = row < r.rows;
     x.load(r.x + row * r.cols, r.cols, lanes, lane, inside);

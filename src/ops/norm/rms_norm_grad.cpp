@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rms_norm_grad(x, gain, rstd, dy, more?): gradients of x and gain. `more` is what else x's
-// gradient has: it is added to dx (join_norm_gradients).
+// rms_norm_grad(x, gain, rstd, dy, more?): gradients of x and gain. `more` is another term of x's
+// gradient, which is added to dx (join_norm_gradients).
 #include "ops/norm/norm.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a pair of channels turns with the position.
+// The rotation frequency of a pair of channels.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-// Llama 3: waves much longer than the original context are slowed down by the factor, short ones
-// are kept, and those between are blended.
+// Llama 3: frequencies with wavelengths much longer than the original context are divided by the
+// factor, high frequencies are kept, and those between are interpolated.
 inline double frequency_of_pair(const Attributes& attributes, int64_t pair, int64_t half) {
   const double exponent = static_cast<double>(pair) / static_cast<double>(half);
   const double frequency = 1.0 / std::pow(attributes.real("theta"), exponent);

@@ -40,7 +40,7 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile&) {
   return call.operand(0).dims.back().size / 2 * size_bytes(DType::Fp64);  // the frequencies
 }
 
-// The halves of a head turn together.
+// The two halves of a head must be on one rank.
 ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(0).dims.back().name}}; }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Angles are taken in double once per position and serve all heads.
+// Angles are computed in double once per position, for all heads.
 #include "exec/cpu/cpu_call.h"
 #include "ops/rope/frequency.h"
 #include "ops/rope/sincos_cpu.h"

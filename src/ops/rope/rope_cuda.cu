@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Angles are taken in double, and once for all heads of a position.
+// Angles are computed in double, once for all heads of a position.
 #include <cmath>
 
 #include "exec/cuda/elements.h"
@@ -21,7 +21,7 @@ struct Rotation {
 __device__ inline void turn(double angle, double& sine, double& cosine) {
   sincos(angle, &sine, &cosine);
 }
-// The turns are taken off in double; what is left is small enough for float.
+// Full turns are subtracted in double; the remainder is small enough for float.
 __device__ inline void turn(double angle, float& sine, float& cosine) {
   const double turns = angle * 0.15915494309189533577;  // 1 / (2 pi)
   sincospif(static_cast<float>(2 * (turns - rint(turns))), &sine, &cosine);
@@ -56,7 +56,7 @@ struct Pairs {
 };
 
 // A block has kTokens positions: their sines and cosines, one per thread, then all heads, N pairs
-// per thread. The first ones are on their way while angles are taken.
+// per thread. The first pairs are loaded while angles are computed.
 template <int N, typename T>
 __global__ void __launch_bounds__(kThreads)
     rope_kernel(const __grid_constant__ Rotation r, const int32_t* positions, const T* x, T* y) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameter of the conformance tests: one sample of one op, from the one list.
+// The parameter of the conformance tests: one sample of one op, from op_list.def.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph evaluated node by node with the CPU kernels, every value in memory of its own: what a
-// planned program must agree with.
+// Evaluates a graph node by node with the CPU kernels, every value in its own memory: the reference
+// for a planned program.
 #pragma once
 
 #include <map>

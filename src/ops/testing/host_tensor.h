@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in plain memory, for tests: aligned as kernels expect, between guard bytes that show a
+// Tensors in plain memory, for tests: aligned as kernels expect, between guard bytes that detect a
 // write outside. Fresh memory is all ones, a NaN in every float dtype.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-// Guards of operands are NaNs too, which show a read outside by spoiling results; those of results
-// are not, lest such a NaN be written there unseen.
+// Guards of operands are NaNs too, so that a read outside spoils results; those of results are not,
+// because a NaN written there would go unnoticed.
 enum class Guard : uint8_t { Operand = 0xff, Result = 0xa5 };
 
 class GuardedBuffer {

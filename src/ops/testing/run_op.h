@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel on tensors that exist already, for tests that compare what several calls add up to.
+// Runs one kernel on existing tensors, for tests that combine several calls.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample of an op made into a call in one compute dtype, and its kernel run between guards.
+// Turns a sample of an op into a call in one compute dtype, and runs its kernel between guards.
 #pragma once
 
 #include "ir/op_def.h"
@@ -32,14 +32,14 @@ struct KernelRun {
   std::byte workspace_fill{0xff};
 };
 
-// A run that adds to something else wherever the op may, and what it then gives.
+// A run that accumulates wherever the op may, and its expected results.
 struct AddingRun {
   KernelRun run;
   std::vector<HostTensor> expected;
 };
 AddingRun adding_run(OpKind op, const std::vector<HostTensor>& fresh);
 
-// The results. Fails the running test where the kernel writes outside a buffer or into an operand.
+// The results. Fails the running test if the kernel writes outside a buffer or into an operand.
 std::vector<HostTensor> run_kernel(const SampleCall& call, KernelRun run = {});
 
 }  // namespace tessera

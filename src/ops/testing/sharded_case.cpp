@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kPadded = "vocab";  // the one dim that need not divide
+constexpr std::string_view kPadded = "vocab";  // the only dim that need not be divisible
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -47,7 +47,7 @@ Plan with_own_dim(Plan plan, OpKind op, std::string dim) {
   return plan;
 }
 
-// Into how many pieces the plan may cut a dim.
+// The number of pieces into which the plan may split a dim.
 int64_t parts_of(const Plan& plan, const std::string& dim) {
   int64_t parts = 1;
   for (int axis = 0; axis < plan.mesh.num_axes(); ++axis) {
@@ -59,7 +59,7 @@ int64_t parts_of(const Plan& plan, const std::string& dim) {
   return parts;
 }
 
-// A size that only an attribute states cannot be raised.
+// A size that is only in an attribute cannot be increased.
 bool divides(const SampleCall& call, const Plan& plan) {
   for (const TensorType& type : call.result_types)
     for (const Dim& dim : type.dims) {
@@ -88,7 +88,7 @@ std::vector<ShardedCase> permitted_placements(const SampleCall& call) {
     }
   }
   const OpDef& def = op_def(call.op);
-  // Beside an operand that is whole, others need not be sums: a maximum may be such a one.
+  // Next to an operand that is not split, others need not be sums: one may be a maximum.
   if (def.passes_pending && def.whole_beside_pending.empty()) {
     cases.push_back({.plan = plan_of({"", ""}), .pending = {0, 1}});
     for (const std::string& dim : dims)

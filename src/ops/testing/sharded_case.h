@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The placements that an op's sharding rule permits on small meshes: every dim on one axis, on two
-// axes in both orders, every pair of dims, and dims that are split otherwise than they arrive.
+// axes in both orders, every pair of dims, and dims whose operands arrive with another split.
 #pragma once
 
 #include <string>
@@ -13,14 +13,15 @@ namespace tessera {
 
 struct ShardedCase {
   Plan plan;
-  AxisIds pending = {};            // every operand is a pending sum along these axes
-  bool arrives_elsewhere = false;  // operands lie as the axis's list says, the op splits its own
+  AxisIds pending = {};  // every operand is a pending sum along these axes
+  bool arrives_elsewhere =
+      false;  // operands are placed by the axis's list, the op splits its own dims
 };
 
 std::vector<ShardedCase> permitted_placements(const SampleCall& call);
 std::string to_string(const ShardedCase& sharded, OpKind op);
 
-// The sample with sizes raised where the plan's axes would not divide them.
+// The sample with sizes increased where the plan's axes do not divide them.
 OpSample grown(const OpSample& sample, const Plan& plan);
 
 }  // namespace tessera

@@ -13,8 +13,8 @@
 namespace tessera {
 namespace {
 
-// The op alone in a class. Batch inputs lie as the node wants them, streams as the plan's lists
-// say.
+// The op alone in a class. Batch inputs have the placement that the node needs, streams that of the
+// plan's lists.
 Module module_of(const SampleCall& call, const ShardedCase& sharded) {
   Graph graph;
   std::vector<ValueId> operands;
@@ -42,7 +42,7 @@ void set_pending(Graph& graph, const ShardedCase& sharded) {
     graph.value(node.results[i]).placement = sharding.result(i);
 }
 
-// Shares of a pending sum, uneven and adding up to one.
+// Terms of a pending sum, uneven and adding up to one.
 double share_of(int index, int parts) {
   return index + 1 < parts ? 0.3 + index
                            : 1.0 - 0.3 * (parts - 1) - (parts - 1) * (parts - 2) / 2.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call run as the ranks of a mesh run it: placed and localized by the compiler's own passes, one
-// thread per rank where ranks talk, and put together again.
+// Runs a call as the ranks of a mesh would: placed and localized by the compiler's own passes, one
+// thread per rank if ranks communicate, and assembles the results.
 #pragma once
 
 #include "ops/testing/conformance_case.h"
@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// Each result as every group of ranks that holds all of it has it: pieces joined, pending sums
-// taken.
+// Each result, from every group of ranks that together hold all of it: pieces joined, pending sums
+// added.
 struct JoinedResult {
   std::vector<HostTensor> copies;
 };
