@@ -48,7 +48,8 @@ TEST(HostMemory, CopiesAreKernelsOfATrace) {
                        {.observer = [&](const InstructionEvent& e) { recorder.observe(0, e); }});
   run(executor, counting());
   int copies = 0;
-  for (const nlohmann::json& event : nlohmann::json::parse(recorder.to_json()).at("traceEvents"))
+  const nlohmann::json trace = nlohmann::json::parse(recorder.to_json());
+  for (const nlohmann::json& event : trace.at("traceEvents"))
     if (event.at("name") == "copy") {
       ++copies;
       EXPECT_EQ(event.at("args").at("bytes"), 2 * 15 * sizeof(float));
