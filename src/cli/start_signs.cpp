@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "checkpoint/checkpoint_folder.h"
+#include "comm/failure/report_folder.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/open_mpi_segments.h"
 #include "system/process_tree.h"
@@ -42,7 +43,8 @@ void StartSigns::before_start() {
 
 bool StartSigns::began(int code) const {
   std::error_code none;
-  const bool left_traces = traces() != before_ || std::filesystem::exists(run_ / "story", none);
+  const bool left_traces =
+      traces() != before_ || std::filesystem::exists(run_ / kReportFolder, none);
   if (left_traces) return true;
   if (code == kUserExitStatus) return false;
   if (!has_launcher_) return true;

@@ -8,7 +8,7 @@
 
 #include "cli/start_signs.h"
 #include "cli/supervised_folder.h"
-#include "comm/failure/story_folder.h"
+#include "comm/failure/report_folder.h"
 #include "config/plan_of_config.h"
 #include "core/error.h"
 #include "files/storage_error.h"
@@ -165,7 +165,7 @@ void supervise_run(const SupervisedRun& run) {
                return signs.over(process);
              },
          .after_end = [&] { signs.clean_up(); },
-         .after_failure = [&] { tell_left_story(run.config.run.out); },
+         .after_failure = [&] { merge_reports(run.config.run.out); },
          .ask_for_less = ask_for_less},
         {.restarts = run.options.restarts,
          .patience_seconds = run.options.patience_seconds,

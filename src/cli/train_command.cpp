@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/train_options.h"
 #include "comm/local/run_ranks.h"
-#include "comm/local/story.h"
+#include "comm/local/local_report.h"
 #include "comm/mpi/mpi_process.h"
 #include "core/short_text.h"
 #include "files/json.h"
@@ -185,7 +185,7 @@ void train_as_processes(const TrainOptions& options, const Beginning& beginning)
   constexpr double kGraceSeconds = 1;  // what is in flight is lost anyway
   run_ranks(
       hub, [&](RankWorld& world) { train(options, beginning, &world); }, kGraceSeconds,
-      [&] { tell_failure(hub, config.run.out); });
+      [&] { write_failure_report(hub, config.run.out); });
 }
 
 void train_as_mpi_rank(const TrainOptions& options, const Beginning& beginning) {

@@ -104,7 +104,7 @@ Json to_json(const VerifyReport& report) {
             {"replica_error", report.replica.error},
             {"replica_worst", report.replica.name},
             {"equal", report.equal()}};
-  for (const RankReport& rank : report.ranks)
+  for (const VerifiedRank& rank : report.ranks)
     json["ranks"].push_back(
         {{"rank", rank.rank}, {"loss", rank.loss}, {"parameters", rank.digest}});
   return json;
@@ -126,7 +126,7 @@ void print_report(const VerifyRequest& request, const VerifyReport& report) {
   print_worst("gradients", report.gradient);
   print_worst("parameters", report.parameter);
   print_worst("replicas", report.replica);
-  for (const RankReport& rank : report.ranks)
+  for (const VerifiedRank& rank : report.ranks)
     fmt::print("  rank {:<3} own share of the loss {}  parameters {}\n", rank.rank,
                rank.loss ? fmt::format("{:.6f}", *rank.loss) : "none    ", rank.digest);
 }

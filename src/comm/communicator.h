@@ -114,7 +114,7 @@ class RankWorld {
   // Memory that peers can reach without a copy: zero at first, given back with all ranks. Null:
   // any memory will do.
   virtual std::byte* allocate(int64_t /*bytes*/) { return nullptr; }
-  // For the story of a failure: the step that this rank is at.
+  // For failure reports: the step that this rank is at.
   virtual void at_step(int64_t /*step*/) {}
 };
 

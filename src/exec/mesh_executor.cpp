@@ -124,7 +124,7 @@ void MeshExecutor::run(std::string_view script) {
   on_all([&](CpuExecutor& rank) { rank.run(script); });
 }
 
-// The story of a failure tells the steps that are done.
+// A failure report names the steps that are done.
 void MeshExecutor::write_step(std::string_view name, double value) {
   if (name == "step")
     for (int r = 0; r < num_ranks(); ++r) hub_.seat(r).steps.begin(static_cast<int64_t>(value) - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/run_executor.h"
 
-#include "comm/local/story.h"
+#include "comm/local/local_report.h"
 #include "comm/machines.h"
 #include "config/model_of_config.h"
 #include "config/plan_of_config.h"
@@ -36,12 +36,13 @@ std::unique_ptr<Executor> executor_of(const Config& config, std::vector<Program>
                                          *world);
   if (on_gpu) return make_fitting_cuda_executor(config, std::move(programs), std::move(observer));
   if (world) return make_cpu_job(programs, threads, *world, std::move(observer));
-  return make_cpu_executor(
-      std::move(programs),
-      {.threads = threads,
-       .deadline_seconds = config.run.deadline_seconds,
-       .on_failure = [run = config.run.out](const LocalHub& hub) { tell_failure(hub, run); },
-       .observer = std::move(observer)});
+  return make_cpu_executor(std::move(programs), {.threads = threads,
+                                                 .deadline_seconds = config.run.deadline_seconds,
+                                                 .on_failure =
+                                                     [run = config.run.out](const LocalHub& hub) {
+                                                       write_failure_report(hub, run);
+                                                     },
+                                                 .observer = std::move(observer)});
 }
 
 std::string note_of_plan(const Plan& plan, const Program& program) {

@@ -39,7 +39,7 @@ struct VerifyRequest {
 // The request's model and optimizer, as `plan` spreads them.
 Compiled compile_for(const VerifyRequest& request, const Plan& plan, int threads_per_rank);
 
-struct RankReport {
+struct VerifiedRank {
   int rank = 0;
   // Its own share of the last step's loss, before the sum over ranks; none: its stage has no loss.
   std::optional<double> loss;
@@ -49,7 +49,7 @@ struct RankReport {
 struct VerifyReport : StepErrors {
   WorstError replica;  // copies must agree to the bit
   double first_loss = 0;
-  std::vector<RankReport> ranks;  // where asked for
+  std::vector<VerifiedRank> ranks;  // where asked for
 
   bool equal() const;
 };

@@ -39,20 +39,20 @@ def a_killed_rank_is_named_and_the_run_recovers(binary, folder):
         out = folder / f"killed_{phase}"
         done = launched(binary, out, f"rank=1,phase={phase},step={step},action=kill")
         assert done.returncode == 0, done.stderr
-        story = (out / "failure.txt").read_text(encoding="utf-8")
-        assert "hangs on rank 1, which left nothing: it was killed" in story.splitlines()[0], story
-        assert waits in story and "rank 1 left nothing" in story, story
+        report = (out / "failure.txt").read_text(encoding="utf-8")
+        assert "hangs on rank 1, which wrote no report: it was killed" in report.splitlines()[0], report
+        assert waits in report and "rank 1 wrote no report" in report, report
         assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
-        assert not list(out.glob("story*")), "parts of the story are left"
+        assert not list(out.glob("rank_reports*")), "reports of ranks are left"
 
 
 def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
     out = folder / "stopped"
     done = launched(binary, out, "rank=1,phase=collective,step=6,action=stop", ["--set", "run.deadline_seconds=1"])
     assert done.returncode == 0, done.stderr
-    story = (out / "failure.txt").read_text(encoding="utf-8")
-    assert "for 1 s" in story.splitlines()[0] and "hangs on rank 1, which left nothing" in story.splitlines()[0], story
-    assert "waits for rank 1 in" in story, story
+    report = (out / "failure.txt").read_text(encoding="utf-8")
+    assert "for 1 s" in report.splitlines()[0] and "hangs on rank 1, which wrote no report" in report.splitlines()[0], report
+    assert "waits for rank 1 in" in report, report
     assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
 
 
@@ -64,8 +64,8 @@ def a_rank_that_does_not_end_is_named(binary, folder):
     for done, out, told in ((mpi, folder / "end_mpi", "rank 3 failed: it does not end, 1 s after this one"),
                             (local, folder / "end_local", "rank 3 does not end, 1 s after the first that did")):
         assert done.returncode == 0, done.stderr
-        story = (out / "failure.txt").read_text(encoding="utf-8")
-        assert told in story.splitlines()[0] and told in done.stderr, story
+        report = (out / "failure.txt").read_text(encoding="utf-8")
+        assert told in report.splitlines()[0] and told in done.stderr, report
         assert last_checkpoint(out) == undisturbed(binary, folder), "other bits than those of the undisturbed run"
 
 
@@ -87,8 +87,8 @@ def a_launcher_that_does_not_end_is_killed(binary, folder):
         os.kill(children(mpirun)[1], signal.SIGKILL)
         assert wait_until(lambda: "restart 1 of" in run.text(), 60) is not None, run.text()
         assert "did not end when its ranks had ended, and was killed" in run.text(), run.text()
-        story = (out / "failure.txt").read_text(encoding="utf-8")
-        assert "rank 1" in story.splitlines()[0], story
+        report = (out / "failure.txt").read_text(encoding="utf-8")
+        assert "rank 1" in report.splitlines()[0], report
         assert not alive(mpirun)
         again = launcher_of(run)
         assert again != mpirun
@@ -151,7 +151,7 @@ def signals_save(binary, folder):
         print(f"  SIGTERM: saved and ended after {time.monotonic() - begin:.2f} s")
         assert saved_steps(out)[-1] == steps_done(out), f"{saved_steps(out)} at step {steps_done(out)}"
         assert "restart" not in run.text(), run.text()
-        assert not (out / "failure.txt").exists() and not (out / "story").exists(), "a story is told of a run that was stopped"
+        assert not (out / "failure.txt").exists() and not (out / "rank_reports").exists(), "a failure report of a run that was stopped"
     finally:
         run.end()
 
@@ -164,8 +164,8 @@ def a_skipped_step_is_named_at_once(binary, folder):
     local = train(binary, folder / "skip_local", fault, ["--processes"])
     for done, out in ((mpi, folder / "skip_mpi"), (local, folder / "skip_local")):
         assert done.returncode == 3, f"{done.returncode}: {done.stderr}"
-        story = (out / "failure.txt").read_text(encoding="utf-8")
-        assert "rank 2 is at step 6 without it, but this rank is at step 5" in story.splitlines()[0], story
+        report = (out / "failure.txt").read_text(encoding="utf-8")
+        assert "rank 2 is at step 6 without it, but this rank is at step 5" in report.splitlines()[0], report
         assert "no reply" not in done.stderr, done.stderr
 
 

@@ -75,8 +75,8 @@ def disturbed(binary, folder, name, disturb, told, deadline=10):
                 host.mend()
             at = steps_done(out)
             assert wait_until(lambda: steps_done(out) > at + 5, 90, 0.05) is not None, run.text()
-            story = (out / "failure.txt").read_text(encoding="utf-8")
-            assert told in story.splitlines()[0], story
+            report = (out / "failure.txt").read_text(encoding="utf-8")
+            assert told in report.splitlines()[0], report
             run.process.send_signal(signal.SIGTERM)
             assert run.wait(30) == 0, run.text()
             steps = steps_done(out)
@@ -88,7 +88,7 @@ def disturbed(binary, folder, name, disturb, told, deadline=10):
 
 def a_killed_rank_of_another_host_is_named_and_the_run_recovers(binary, folder):
     disturbed(binary, folder, "rank", lambda found, out, run: os.kill(found[1].processes("tessera")[0], signal.SIGKILL),
-              "hangs on rank 2, which left nothing")
+              "hangs on rank 2, which wrote no report")
 
 
 def a_killed_daemon_of_another_host_is_survived(binary, folder):

@@ -113,9 +113,9 @@ def recovers(found, binary, folder, action, more=()):
     done = subprocess.run(launch(found, binary, out, 8, 2, more), env=environment(f"rank=2,phase=collective,step=6,action={action}"),
                           capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "supervisor: restart 1 of" in done.stderr, done.stderr
-    story = (out / "failure.txt").read_text(encoding="utf-8")
-    assert "hangs on rank 2, which left nothing: it was killed, stopped" in story.splitlines()[0], story
-    assert "waits for rank 2 in" in story, story
+    report = (out / "failure.txt").read_text(encoding="utf-8")
+    assert "hangs on rank 2, which wrote no report: it was killed, stopped" in report.splitlines()[0], report
+    assert "waits for rank 2 in" in report, report
     has_the_bits_of_one_machine(binary, folder, out)
 
 
@@ -160,7 +160,7 @@ def signals_of_scancel_save(found, binary, folder):
         cancel("TERM")
         assert run.wait(20) == 0, run.text()
         assert saved_steps(out)[-1] == steps_done(out), f"{saved_steps(out)} at step {steps_done(out)}"
-        assert not (out / "failure.txt").exists() and not (out / "story").exists(), "a story is told of a run that was stopped"
+        assert not (out / "failure.txt").exists() and not (out / "rank_reports").exists(), "a failure report of a run that was stopped"
     finally:
         run.end()
 

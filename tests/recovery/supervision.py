@@ -52,11 +52,11 @@ def a_stopped_rank_is_named_and_the_run_recovers(binary, folder):
     out = folder / "stopped"
     done = train(binary, out, fault="rank=1,phase=collective,step=6,action=stop",
                  more=["--supervise", "--set", "run.deadline_seconds=3"])
-    story = (out / "failure.txt").read_text(encoding="utf-8")
+    report = (out / "failure.txt").read_text(encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    assert "rank 1, which is stopped" in story or "no reply from rank 1" in story.splitlines()[0], story
-    assert "rank 1 is stopped" in story, story
-    assert "waits for rank 1 in" in story, story
+    assert "rank 1, which is stopped" in report or "no reply from rank 1" in report.splitlines()[0], report
+    assert "rank 1 is stopped" in report, report
+    assert "waits for rank 1 in" in report, report
     undisturbed = folder / "undisturbed"
     train(binary, undisturbed)
     assert last_checkpoint(out) == last_checkpoint(undisturbed), "other bits than those of the undisturbed run"
@@ -79,10 +79,10 @@ def a_hanging_thread_is_named(binary, folder):
     assert "no reply from rank 1 for 0.5 s" in done.stderr or "hangs on rank 1" in done.stderr, done.stderr
     assert seconds < 5, f"after {seconds} s: {done.stderr}"
     assert steps_done(out) == 2, steps_done(out)
-    story = (out / "failure.txt").read_text(encoding="utf-8")
-    assert story.splitlines()[0] in done.stderr, f"{story} is not about {done.stderr}"
-    assert "waits for rank 1 in" in story and "rank 1 waits for nobody" in story, story
-    assert "rank 1 runs, at step 2\n" in story, story
+    report = (out / "failure.txt").read_text(encoding="utf-8")
+    assert report.splitlines()[0] in done.stderr, f"{report} is not about {done.stderr}"
+    assert "waits for rank 1 in" in report and "rank 1 waits for nobody" in report, report
+    assert "rank 1 runs, at step 2\n" in report, report
 
 
 def a_stale_run_cannot_write(binary, folder):

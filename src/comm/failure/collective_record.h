@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last collectives of one rank, always kept: a ring of plain bytes that others may read while
-// it is written, also in the memory of a process that was stopped. For the story of a failure.
+// it is written, also in the memory of a process that was stopped. For failure reports.
 #pragma once
 
 #include <array>

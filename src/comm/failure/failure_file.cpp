@@ -12,13 +12,13 @@
 namespace tessera {
 
 void write_failure_file(const std::filesystem::path& run, std::string_view cause,
-                        std::span<const RankStory> ranks) {
+                        std::span<const RankReport> ranks) {
   const std::filesystem::path file = run / "failure.txt";
   try {
-    write_file_atomically(file, fmt::format("{}\n{}", cause, tell_story(ranks)));
+    write_file_atomically(file, fmt::format("{}\n{}", cause, to_text(ranks)));
     say(stderr, "what every rank was doing: {}\n", file.string());
   } catch (const std::exception& problem) {
-    say(stderr, "warning: the story of the failure is lost: {}\n", problem.what());
+    say(stderr, "warning: the failure report could not be written: {}\n", problem.what());
   }
 }
 

@@ -6,12 +6,12 @@
 #include <span>
 #include <string_view>
 
-#include "comm/failure/rank_story.h"
+#include "comm/failure/rank_report.h"
 
 namespace tessera {
 
 // Says on stderr where it is, or why it is not: what failed before matters more.
 void write_failure_file(const std::filesystem::path& run, std::string_view cause,
-                        std::span<const RankStory> ranks);
+                        std::span<const RankReport> ranks);
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A peer died, is late, or runs another program. The text names the rank, the collective and the
-// group; the first cause wins, so every rank tells the same story.
+// group; the first cause wins, so every rank reports the same one.
 #pragma once
 
 #include <stdexcept>

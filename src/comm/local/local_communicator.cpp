@@ -13,6 +13,11 @@ bool in_pair(CollectiveKind kind) {
 
 }  // namespace
 
+std::unique_ptr<Communicator> LocalWorld::group(const std::vector<int>& ranks, std::string name) {
+  Channel& channel = hub_.channel(nullptr, ranks, occurrences_[ranks]++);
+  return std::make_unique<LocalCommunicator>(*this, channel, std::move(name));
+}
+
 LocalCommunicator::LocalCommunicator(LocalWorld& world, Channel& channel, std::string name)
     : world_(world), channel_(channel), name_(std::move(name)) {
   const auto members = channel.members();

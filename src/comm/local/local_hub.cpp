@@ -11,8 +11,6 @@
 #include <new>
 #include <thread>
 
-#include "comm/local/local_world.h"
-
 namespace tessera {
 
 struct LocalHub::Control {
@@ -89,11 +87,6 @@ std::byte* LocalHub::allocate(int64_t bytes) {
   TESSERA_CHECK(begin + bytes <= room, "shared arena: {} bytes wanted, {} of {} left", bytes,
                 room - begin, room);
   return base_ + control_bytes_ + begin;
-}
-
-std::unique_ptr<RankWorld> LocalHub::world(int rank) {
-  TESSERA_CHECK(rank >= 0 && rank < options_.ranks, "rank {} of {}", rank, options_.ranks);
-  return std::make_unique<LocalWorld>(*this, rank);
 }
 
 Channel* LocalHub::find(const Channel* parent, const std::vector<int>& ranks,

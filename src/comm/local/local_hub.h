@@ -35,7 +35,6 @@ class LocalHub {
   // Page-aligned, zero at first, given back with the hub. From any rank, or before there are any.
   std::byte* allocate(int64_t bytes);
   bool owns(const std::byte* data) const { return data >= base_ && data < base_ + bytes_; }
-  std::unique_ptr<RankWorld> world(int rank);
 
   Seat& seat(int rank) const { return seats_[rank]; }
   Channel& channel(const Channel* parent, const std::vector<int>& ranks, int occurrence);

@@ -6,9 +6,8 @@
 #include <algorithm>
 
 #include "comm/failure/peer_error.h"
-#include "comm/local/local_communicator.h"
+#include "comm/local/local_report.h"
 #include "comm/local/move_parts.h"
-#include "comm/local/story.h"
 
 namespace tessera {
 namespace {
@@ -23,9 +22,10 @@ LocalWorld::LocalWorld(LocalHub& hub, int rank) : hub_(hub), rank_(rank), stagin
   hub_.seat(rank_).process = getpid();
 }
 
-std::unique_ptr<Communicator> LocalWorld::group(const std::vector<int>& ranks, std::string name) {
-  Channel& channel = hub_.channel(nullptr, ranks, occurrences_[ranks]++);
-  return std::make_unique<LocalCommunicator>(*this, channel, std::move(name));
+std::unique_ptr<RankWorld> make_local_world(LocalHub& hub, int rank) {
+  TESSERA_CHECK(rank >= 0 && rank < hub.options().ranks, "rank {} of {}", rank,
+                hub.options().ranks);
+  return std::make_unique<LocalWorld>(hub, rank);
 }
 
 std::string_view LocalWorld::ranks_as() const {
@@ -44,21 +44,6 @@ void LocalWorld::at_step(int64_t step) {
 bool LocalWorld::is_ahead(int other_rank) const {
   return step_thread_.load() == std::this_thread::get_id() &&
          hub_.seat(other_rank).steps.begun > hub_.seat(rank_).steps.begun;
-}
-
-bool LocalOperation::has_reached(int other, Stage stage) const {
-  if (!channel->has_started(other, header.number)) return false;
-  if (stage == Stage::Started) return true;
-  const Mailbox* theirs = channel->find(other, header.number);
-  return !theirs || reached(theirs->word.value.load(std::memory_order_acquire),
-                            word_at(header.number, Stage::Done));
-}
-
-LocalOperation::Awaited LocalOperation::awaited(int other) const {
-  Mailbox* theirs =
-      channel->has_started(other, header.number) ? channel->find(other, header.number) : nullptr;
-  if (theirs) return {&theirs->word, word_at(header.number, Stage::Done)};
-  return {&channel->progress[other].started, static_cast<uint32_t>(header.number) + 1};
 }
 
 void LocalWorld::await(const LocalOperation& op, int other, Stage stage) {
@@ -133,13 +118,13 @@ void LocalWorld::check_peer(const LocalOperation& op, int other, Stage stage,
 
 // Who does not answer may itself be waiting for another.
 void LocalWorld::fail_late(const LocalOperation& op, int other) {
-  const std::vector<RankStory> stories = stories_of(hub_);
-  const int silent = op.channel->ranks[other], guilty = first_to_blame(stories, silent, rank_);
+  const std::vector<RankReport> reports = report_ranks(hub_);
+  const int silent = op.channel->ranks[other], guilty = first_to_blame(reports, silent, rank_);
   std::string text = fmt::format("{}: no reply from rank {} for {:.3g} s; {}", prefix(op), silent,
                                  hub_.options().deadline_seconds, whereabouts(op, other));
   if (guilty != silent)
     text += fmt::format("; all of it hangs on rank {}, {}", guilty,
-                        doing(stories[static_cast<size_t>(guilty)]));
+                        doing(reports[static_cast<size_t>(guilty)]));
   fail(guilty, text);
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,34 +14,10 @@
 
 #include "comm/communicator.h"
 #include "comm/local/local_hub.h"
+#include "comm/local/local_operation.h"
 #include "comm/local/staging.h"
 
 namespace tessera {
-
-// A collective between start and wait.
-struct LocalOperation {
-  Channel* channel = nullptr;
-  int member = 0;  // this rank's place in the channel
-  CollectiveHeader header;
-  const std::string* group = nullptr;  // its name
-  bool inlined = false;                // inputs are in the mailboxes
-  Staged staged = {};
-  int64_t record = 0;  // its entry
-
-  Mailbox* own_mailbox = nullptr;
-
-  // Of a member that has started it, until this one is done with it.
-  Mailbox& mailbox(int other) const {
-    return other == member ? *own_mailbox : *channel->find(other, header.number);
-  }
-  bool has_reached(int other, Stage stage) const;
-  // What changes on the way there, and its value then.
-  struct Awaited {
-    SharedWord* word;
-    uint32_t target;
-  };
-  Awaited awaited(int other) const;
-};
 
 class LocalWorld : public RankWorld {
  public:
@@ -49,6 +26,7 @@ class LocalWorld : public RankWorld {
 
   int rank() const override { return rank_; }
   int size() const override { return hub_.options().ranks; }
+  // In local_communicator.cpp, so that communicators know the world and not the other way round.
   std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override;
   std::string_view ranks_as() const override;
   std::byte* allocate(int64_t bytes) override;
@@ -95,5 +73,8 @@ class LocalWorld : public RankWorld {
   std::mutex receives_mutex_;
   std::vector<const LocalOperation*> receives_;
 };
+
+// One of the hub's ranks.
+std::unique_ptr<RankWorld> make_local_world(LocalHub& hub, int rank);
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "comm/local/local_world.h"
+#include "comm/local/local_operation.h"
 #include "comm/part_layout.h"
 
 namespace tessera {

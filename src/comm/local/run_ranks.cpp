@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "comm/failure/peer_error.h"
+#include "comm/local/local_world.h"
 #include "files/storage_error.h"
 #include "system/blocked_signals.h"
 #include "system/seconds_since.h"
@@ -65,7 +66,7 @@ UserError user_error_of(const Failure& failure) {
 
 std::exception_ptr run_rank(LocalHub& hub, int rank, const std::function<void(RankWorld&)>& body) {
   // Made outside, because a rank ends with its world.
-  const std::unique_ptr<RankWorld> world = hub.world(rank);
+  const std::unique_ptr<RankWorld> world = make_local_world(hub, rank);
   std::exception_ptr error;
   try {
     body(*world);

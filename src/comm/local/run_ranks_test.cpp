@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "comm/failure/peer_error.h"
-#include "comm/local/story.h"
+#include "comm/local/local_report.h"
 
 namespace tessera {
 namespace {
@@ -169,7 +169,7 @@ TEST(RunRanks, ForkedRanksDieWithTheirParent) {
 // Rank 2 waits for 1, which waits for 0, which is stopped: 2 is not to blame 1.
 TEST(RunRanks, AStoppedProcessIsNamedByThoseThatWaitForItThroughOthers) {
   LocalHub hub({.ranks = 3, .deadline_seconds = 0.5, .processes = true});
-  std::string story;
+  std::string report;
   try {
     run_ranks(
         hub,
@@ -182,7 +182,7 @@ TEST(RunRanks, AStoppedProcessIsNamedByThoseThatWaitForItThroughOthers) {
           if (world.rank() != 0)
             world.group({1, 2}, "last")->run({.kind = CollectiveKind::Barrier, .name = "b"});
         },
-        0.2, [&] { story = tell_story(stories_of(hub)); });
+        0.2, [&] { report = to_text(report_ranks(hub)); });
     FAIL() << "nothing was thrown";
   } catch (const PeerError& error) {
     EXPECT_EQ(error.guilty_rank(), 0) << error.what();
@@ -193,12 +193,12 @@ TEST(RunRanks, AStoppedProcessIsNamedByThoseThatWaitForItThroughOthers) {
   for (const char* line : {"rank 2 waits for rank 1 in barrier #0 b over last",
                            "rank 1 waits for rank 0 in barrier #0 a over first",
                            "rank 0 waits for nobody", "rank 0 is stopped", "at step 7"})
-    EXPECT_NE(story.find(line), std::string::npos) << line << " is not in:\n" << story;
+    EXPECT_NE(report.find(line), std::string::npos) << line << " is not in:\n" << report;
 }
 
-TEST(RunRanks, TheStoryOfThreadsIsToldOnceWithWhoGaveUpAndWhoIsSilent) {
+TEST(RunRanks, TheFailureReportOfThreadsIsWrittenOnceAndNamesWhoGaveUpAndWhoIsSilent) {
   LocalHub hub({.ranks = 2, .deadline_seconds = 0.2});
-  std::vector<std::string> stories;
+  std::vector<std::string> reports;
   EXPECT_THROW(
       run_ranks(
           hub,
@@ -208,12 +208,12 @@ TEST(RunRanks, TheStoryOfThreadsIsToldOnceWithWhoGaveUpAndWhoIsSilent) {
             if (world.rank() == 0)
               world.group({0, 1}, "all")->run({.kind = CollectiveKind::Barrier, .name = "end"});
           },
-          10, [&] { stories.push_back(tell_story(stories_of(hub))); }),
+          10, [&] { reports.push_back(to_text(report_ranks(hub))); }),
       PeerError);
-  ASSERT_EQ(stories.size(), 1u);
+  ASSERT_EQ(reports.size(), 1u);
   for (const char* line : {"rank 0 waits for rank 1 in barrier #0 end over all",
                            "rank 1 waits for nobody", "rank 0 gave up"})
-    EXPECT_NE(stories[0].find(line), std::string::npos) << line << " is not in:\n" << stories[0];
+    EXPECT_NE(reports[0].find(line), std::string::npos) << line << " is not in:\n" << reports[0];
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "comm/failure/peer_error.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_engine.h"
-#include "comm/mpi/mpi_story.h"
+#include "comm/mpi/mpi_reporter.h"
 #include "comm/mpi/mpi_world.h"
 #include "files/storage_error.h"
 
@@ -44,18 +44,18 @@ bool MpiProcess::had_bad_input() const {
 void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptions& options,
                      const std::function<void(const std::exception&)>& report) {
   engine_->begin_round(options.deadline_seconds, options.told_to_end);
-  MpiStory story(*engine_, options);
+  MpiReporter reporter(*engine_, options);
   std::exception_ptr error;
   std::optional<MpiFailure> failure;
   try {
-    MpiWorld world(*engine_, story);
+    MpiWorld world(*engine_, reporter);
     body(world);
     failure = engine_->failure();
   } catch (const std::exception& thrown) {
     error = std::current_exception();
     failure = failure_of(thrown, rank(), engine_->failure());
     if (report) report(thrown);
-    story.gave_up(*failure);
+    reporter.report_failure(*failure);
   }
   engine_->announce(failure);
   engine_->await_announcements(options.grace_seconds);
@@ -66,9 +66,9 @@ void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptio
                                         failure->guilty_rank, failure->text));
     error = std::make_exception_ptr(stopped);
     if (report) report(stopped);
-    story.gave_up({failure->guilty_rank, stopped.what(), failure->bad_input});
+    reporter.report_failure({failure->guilty_rank, stopped.what(), failure->bad_input});
   }
-  story.end(failure.has_value());
+  reporter.end(failure.has_value());
   if (error) std::rethrow_exception(error);
 }
 

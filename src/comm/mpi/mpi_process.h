@@ -3,27 +3,17 @@
 // from no_mpi.cpp where not; nothing outside this folder sees mpi.h.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 
 #include "comm/communicator.h"
+#include "comm/mpi/mpi_options.h"
 
 namespace tessera {
 
 bool built_with_mpi();
 // Whether mpirun, mpiexec or srun started this process as one of several.
 bool launched_by_mpi();
-
-struct MpiOptions {
-  double deadline_seconds = 120;  // of every wait
-  // How long the other ranks may take to end after the first failure.
-  double grace_seconds = 3;
-  // Of the run, shared by all ranks: where the story of a failure is told; empty: nowhere.
-  std::filesystem::path run_folder = {};
-  // Whether somebody outside has told this process to end, so that it may be killed soon.
-  std::function<bool()> told_to_end = {};
-};
 
 class MpiEngine;
 
@@ -41,7 +31,7 @@ class MpiProcess {
   // PeerError when another rank failed; `report` is called with it before the others learn of it.
   void run(const std::function<void(RankWorld&)>& body, const MpiOptions& options = {},
            const std::function<void(const std::exception&)>& report = {});
-  // False once a rank was left behind: MPI cannot be ended in order then.
+  // False once a rank no longer answers: MPI cannot be ended in order then.
   bool all_ranks_answer() const;
   // Whether the round failed by what its ranks were given, whichever of them found that out.
   bool had_bad_input() const;

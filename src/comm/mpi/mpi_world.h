@@ -9,7 +9,7 @@
 
 #include "comm/communicator.h"
 #include "comm/mpi/mpi_engine.h"
-#include "comm/mpi/mpi_story.h"
+#include "comm/mpi/mpi_reporter.h"
 #include "comm/ticket_table.h"
 
 namespace tessera {
@@ -39,8 +39,8 @@ class MpiCommunicator : public Communicator {
 
 class MpiWorld : public RankWorld {
  public:
-  MpiWorld(MpiEngine& engine, MpiStory& story)
-      : engine_(engine), story_(story), groups_with_(static_cast<size_t>(engine.size())) {}
+  MpiWorld(MpiEngine& engine, MpiReporter& reporter)
+      : engine_(engine), reporter_(reporter), groups_with_(static_cast<size_t>(engine.size())) {}
 
   int rank() const override { return engine_.rank(); }
   int size() const override { return engine_.size(); }
@@ -48,12 +48,12 @@ class MpiWorld : public RankWorld {
   std::string_view ranks_as() const override { return "processes over MPI"; }
   void at_step(int64_t step) override {
     engine_.at_step(step);
-    story_.begin();
+    reporter_.begin();
   }
 
  private:
   MpiEngine& engine_;
-  MpiStory& story_;
+  MpiReporter& reporter_;
   std::vector<int> groups_with_;  // per rank: groups made so far that it is in as well
 };
 

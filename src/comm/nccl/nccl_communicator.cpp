@@ -61,11 +61,11 @@ int64_t unpacked_parts(const Collective& c, int members) {
 }  // namespace
 
 NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> bootstrap, std::vector<int> ranks,
-                                   cudaStream_t compute, const NcclOptions& options)
+                                   cudaStream_t compute, double deadline_seconds)
     : bootstrap_(std::move(bootstrap)),
       ranks_(std::move(ranks)),
       compute_(compute),
-      options_(options) {
+      deadline_seconds_(deadline_seconds) {
   try {
     check_runtime(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
     make_comm();
@@ -150,7 +150,7 @@ void NcclCommunicator::check(ncclResult_t result, const std::string& what) const
 void NcclCommunicator::settle(const std::string& what) {
   ncclResult_t state = ncclInProgress;
   const bool settled = poll(
-      options_.deadline_seconds,
+      deadline_seconds_,
       [&] {
         check(nccl_.CommGetAsyncError(comm_, &state), what);
         return state != ncclInProgress;
@@ -160,10 +160,9 @@ void NcclCommunicator::settle(const std::string& what) {
   if (settled) return;
   abort();
   const int own = ranks_[static_cast<size_t>(rank())];
-  throw PeerError(own,
-                  fmt::format("rank {}: {}, over {}, took longer than {} s: a peer is late, "
-                              "or lost",
-                              own, what, group_text(name(), ranks_), options_.deadline_seconds));
+  throw PeerError(own, fmt::format("rank {}: {}, over {}, took longer than {} s: a peer is late, "
+                                   "or lost",
+                                   own, what, group_text(name(), ranks_), deadline_seconds_));
 }
 
 std::string NcclCommunicator::unfinished() const { return progress_.unfinished(); }

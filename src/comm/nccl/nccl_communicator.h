@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank's end of a group over NCCL. Communicators do not block, so that a deadline can be kept.
-// Parts that do not lie behind each other are copied aside, into room that is kept.
+// Parts that do not follow one another are copied aside, into room that is kept.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "comm/nccl/nccl_library.h"
 #include "comm/nccl/nccl_progress.h"
-#include "comm/nccl/nccl_world.h"
 
 namespace tessera {
 
@@ -23,7 +23,7 @@ class NcclCommunicator : public Communicator {
   // All members make it together. `bootstrap` is the same group on the host, `ranks` are the
   // world's.
   NcclCommunicator(std::unique_ptr<Communicator> bootstrap, std::vector<int> ranks,
-                   cudaStream_t compute, const NcclOptions& options);
+                   cudaStream_t compute, double deadline_seconds);
   ~NcclCommunicator() override;
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
@@ -42,7 +42,7 @@ class NcclCommunicator : public Communicator {
   void abort();  // before graphs that it is in are gone, its end must not be waited for
 
  private:
-  // A collective with its parts behind each other.
+  // A collective with its parts one after another.
   struct Staged {
     const Collective* collective;
     const std::byte* from;
@@ -65,7 +65,7 @@ class NcclCommunicator : public Communicator {
   std::unique_ptr<Communicator> bootstrap_;
   std::vector<int> ranks_;
   cudaStream_t compute_;
-  NcclOptions options_;
+  double deadline_seconds_;  // without any progress
   ncclComm_t comm_ = nullptr;
   std::thread aborting_;
   cudaStream_t stream_ = nullptr;  // its own: a message that waits holds back no other group

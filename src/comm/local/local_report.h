@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <vector>
 
-#include "comm/failure/rank_story.h"
+#include "comm/failure/rank_report.h"
 #include "comm/local/local_hub.h"
 
 namespace tessera {
 
 // By rank.
-std::vector<RankStory> stories_of(const LocalHub& hub);
+std::vector<RankReport> report_ranks(const LocalHub& hub);
 // Into failure.txt of the run's folder; nothing before there is one, or where the user erred.
-void tell_failure(const LocalHub& hub, const std::filesystem::path& run);
+void write_failure_report(const LocalHub& hub, const std::filesystem::path& run);
 
 }  // namespace tessera

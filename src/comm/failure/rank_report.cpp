@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/failure/rank_story.h"
+#include "comm/failure/rank_report.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kTold = 5;  // collectives of each rank
+constexpr int64_t kShown = 5;  // collectives of each rank
 
 double seconds_ago(int64_t ns) { return static_cast<double>(steady_now_ns() - ns) * 1e-9; }
 
@@ -26,63 +26,63 @@ std::string with_age(const CollectiveEntry& entry) {
 
 }  // namespace
 
-RankStory story_of(const CollectiveRecord& record, int64_t step) {
-  RankStory story{.step = step};
+RankReport make_report(const CollectiveRecord& record, int64_t step) {
+  RankReport report{.step = step};
   const int64_t count = record.count();
   for (int64_t i = count; i-- > std::max<int64_t>(0, count - CollectiveRecord::kEntries);) {
     const CollectiveEntry& entry = record.at(i);
     if (CollectiveRecord::waits(entry))
-      story.waits.push_back(
+      report.waits.push_back(
           {entry.waits_for.load(), entry_text(entry), seconds_ago(entry.waits_since_ns)});
     if (i == count - 1)
-      story.where =
-          fmt::format("{} {}", entry.ended_ns == 0 ? "in" : "behind", brief(entry.header));
-    if (count - i <= kTold) story.last.push_back(with_age(entry));
+      report.where =
+          fmt::format("{} {}", entry.ended_ns == 0 ? "in" : "after", brief(entry.header));
+    if (count - i <= kShown) report.last.push_back(with_age(entry));
   }
-  return story;
+  return report;
 }
 
-int first_to_blame(std::span<const RankStory> ranks, int silent, int asking) {
+int first_to_blame(std::span<const RankReport> ranks, int silent, int asking) {
   std::vector<int> seen{silent};
   for (size_t i = 0; i < seen.size(); ++i) {
-    const RankStory& rank = ranks[static_cast<size_t>(seen[i])];
+    const RankReport& rank = ranks[static_cast<size_t>(seen[i])];
     if (rank.waits.empty() || rank.halted) return seen[i];
-    for (const RankStory::Wait& wait : rank.waits)
+    for (const RankReport::Wait& wait : rank.waits)
       if (wait.rank != asking && std::find(seen.begin(), seen.end(), wait.rank) == seen.end())
         seen.push_back(wait.rank);
   }
   // They wait for each other, as around a host that is cut off: most ranks wait for that one.
   const auto waiting = [&](int rank) {
-    return std::count_if(ranks.begin(), ranks.end(), [&](const RankStory& other) {
+    return std::count_if(ranks.begin(), ranks.end(), [&](const RankReport& other) {
       return std::any_of(other.waits.begin(), other.waits.end(),
-                         [&](const RankStory::Wait& wait) { return wait.rank == rank; });
+                         [&](const RankReport::Wait& wait) { return wait.rank == rank; });
     });
   };
   return *std::max_element(seen.begin(), seen.end(),
                            [&](int a, int b) { return waiting(a) < waiting(b); });
 }
 
-std::string doing(const RankStory& rank) {
+std::string doing(const RankReport& rank) {
   std::string text = "which " + rank.life;
   if (rank.step >= 0) text += fmt::format(", at step {}", rank.step);
   if (!rank.where.empty()) text += ", " + rank.where;
   return text;
 }
 
-std::string tell_story(std::span<const RankStory> ranks) {
+std::string to_text(std::span<const RankReport> ranks) {
   std::string text = "who waits for whom:\n";
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    for (const RankStory::Wait& wait : ranks[rank].waits)
+    for (const RankReport::Wait& wait : ranks[rank].waits)
       text += fmt::format("  rank {} waits for rank {} in {}, for {:.1f} s\n", rank, wait.rank,
                           wait.in, wait.seconds);
     if (ranks[rank].waits.empty()) text += fmt::format("  rank {} waits for nobody\n", rank);
   }
   text += "the last collectives of each:\n";
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    const RankStory& story = ranks[rank];
-    text += fmt::format("  rank {} {}{}\n", rank, story.life,
-                        story.step < 0 ? "" : fmt::format(", at step {}", story.step));
-    for (const std::string& line : story.last) text += fmt::format("    {}\n", line);
+    const RankReport& report = ranks[rank];
+    text += fmt::format("  rank {} {}{}\n", rank, report.life,
+                        report.step < 0 ? "" : fmt::format(", at step {}", report.step));
+    for (const std::string& line : report.last) text += fmt::format("    {}\n", line);
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When this rank leaves its part in the story of a failure: as it gives up, and before that when it
-// is told to end or another's failure finds it busy, since it may get no other chance.
+// When this rank writes its report for the failure report of the job: as it gives up, and before
+// that when it is told to end or hears of another's failure while it is busy, since it may get no
+// other chance.
 #pragma once
 
 #include <atomic>
@@ -13,26 +14,26 @@
 #include <thread>
 
 #include "comm/mpi/mpi_engine.h"
-#include "comm/mpi/mpi_process.h"
+#include "comm/mpi/mpi_options.h"
 
 namespace tessera {
 
-class MpiStory {
+class MpiReporter {
  public:
   // Of one round.
-  MpiStory(MpiEngine& engine, const MpiOptions& options);
-  MpiStory(const MpiStory&) = delete;
-  MpiStory& operator=(const MpiStory&) = delete;
+  MpiReporter(MpiEngine& engine, const MpiOptions& options);
+  MpiReporter(const MpiReporter&) = delete;
+  MpiReporter& operator=(const MpiReporter&) = delete;
 
-  void begin();  // from here on there is a story to tell
+  void begin();  // from here on a failure is reported
   // Before the others learn of it.
-  void gave_up(const MpiFailure& why);
-  // Once all have left their parts that can.
+  void report_failure(const MpiFailure& why);
+  // Once every rank that can has written its report.
   void end(bool failed);
 
  private:
   void watch(const std::stop_token& stop);
-  void leave(const std::string& life, const MpiFailure* why);
+  void write(const std::string& life, const MpiFailure* why);
 
   MpiEngine& engine_;
   const std::filesystem::path run_;  // empty: nowhere

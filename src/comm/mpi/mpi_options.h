@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a process takes part in an MPI job.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+namespace tessera {
+
+struct MpiOptions {
+  double deadline_seconds = 120;  // of every wait
+  // How long the other ranks may take to end after the first failure.
+  double grace_seconds = 3;
+  // Of the run, shared by all ranks: where the failure report is written; empty: nowhere.
+  std::filesystem::path run_folder = {};
+  // Whether somebody outside has told this process to end, so that it may be killed soon.
+  std::function<bool()> told_to_end = {};
+};
+
+}  // namespace tessera
