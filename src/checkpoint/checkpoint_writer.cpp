@@ -92,9 +92,9 @@ FileWatch CheckpointWriter::watch(int rank, int64_t step, std::optional<FaultPha
   };
 }
 
-void CheckpointWriter::go_on_from(int64_t step) {
+void CheckpointWriter::continue_from(int64_t step) {
   if (!leads()) return;
-  own_.go_on_from(step, steps_of_run(options_.folder, options_.run));
+  own_.continue_from(step, steps_of_run(options_.folder, options_.run));
   went_on_from_ = step;
 }
 

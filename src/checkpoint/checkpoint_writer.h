@@ -53,7 +53,7 @@ class CheckpointWriter {
 
   // The run continues from a step that it has loaded: later steps belong to another history and are
   // set aside at the first save.
-  void go_on_from(int64_t step);
+  void continue_from(int64_t step);
   // Returns the seconds that training stalled: until the previous save was written, and for the
   // copy. The outcome of the previous save is kept for `take_outcome`.
   double save(const CheckpointFacts& facts);

@@ -106,7 +106,7 @@ TEST_F(CheckpointWriterTest, PrunesWhatAnEarlierStartOfItsRunHasSavedAndNothingO
   CheckpointWriterOptions mine = options();
   mine.run = kRun;
   CheckpointWriter writer(machine_.executor().rank_states(), mine);
-  writer.go_on_from(5);
+  writer.continue_from(5);
   EXPECT_EQ(save(writer, 6, kRun).aside, std::vector{folder_.path() / "step-00000700.aside"});
   EXPECT_EQ(steps(), (std::vector<int64_t>{1, 2, 5, 6}));
   for (int step = 7; step <= 9; ++step) ASSERT_EQ(save(writer, step, kRun).error, "");
@@ -120,7 +120,7 @@ TEST_F(CheckpointWriterTest, KeepsWhatItWritesBelowARottenCheckpoint) {
   mine.run = kRun;
   mine.retention = {.keep = 1, .keep_every = 50};
   CheckpointWriter writer(machine_.executor().rank_states(), mine);
-  writer.go_on_from(50);
+  writer.continue_from(50);
   for (const int64_t step : {60, 70, 80}) {
     const SaveOutcome outcome = save(writer, step, kRun);
     EXPECT_EQ(outcome.error, "");

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-void OwnCheckpoints::go_on_from(int64_t step, const std::vector<int64_t>& found) {
+void OwnCheckpoints::continue_from(int64_t step, const std::vector<int64_t>& found) {
   own_.clear();
   for (const int64_t each : found)
     if (each <= step) own_.insert(each);

@@ -19,7 +19,7 @@ class OwnCheckpoints {
  public:
   // The run continues from `step`, which it has just verified. Of `found`, the steps with its id on
   // disk, those up to `step` are the run's past; later ones belong to another history.
-  void go_on_from(int64_t step, const std::vector<int64_t>& found);
+  void continue_from(int64_t step, const std::vector<int64_t>& found);
   void wrote(int64_t step);
   void does_not_verify(int64_t step) { good_.erase(step); }
   void removed(int64_t step);

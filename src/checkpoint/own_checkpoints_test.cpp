@@ -18,7 +18,7 @@ TEST(OwnCheckpoints, OfANewRunGoWhenNewerOnesAreWritten) {
 
 TEST(OwnCheckpoints, ThatWereOnlyFoundGoButDoNotCountAsKept) {
   OwnCheckpoints own;
-  own.go_on_from(30, {10, 20, 30});
+  own.continue_from(30, {10, 20, 30});
   EXPECT_EQ(own.prunable({.keep = 2}), Steps{});
   own.wrote(40);
   EXPECT_EQ(own.prunable({.keep = 2}), (Steps{10, 20}));
@@ -26,18 +26,18 @@ TEST(OwnCheckpoints, ThatWereOnlyFoundGoButDoNotCountAsKept) {
 
 TEST(OwnCheckpoints, AboveTheOneGoneOnFromAreAnotherHistory) {
   OwnCheckpoints own;
-  own.go_on_from(50, {50, 100});
+  own.continue_from(50, {50, 100});
   EXPECT_FALSE(own.has(100));
   for (const int64_t step : {60, 70}) own.wrote(step);
   EXPECT_EQ(own.prunable({.keep = 1, .keep_every = 50}), Steps{60});
-  own.go_on_from(60, {50, 60, 70});  // 70 is corrupt
+  own.continue_from(60, {50, 60, 70});  // 70 is corrupt
   own.wrote(65);
   EXPECT_EQ(own.prunable({.keep = 2}), Steps{50});
 }
 
 TEST(OwnCheckpoints, OfOthersAreCountedOnceLoadedAndNeverGo) {
   OwnCheckpoints own;
-  own.go_on_from(0, {});
+  own.continue_from(0, {});
   for (const int64_t step : {10, 20, 30}) own.wrote(step);
   EXPECT_EQ(own.prunable({.keep = 1}), (Steps{10, 20}));
 }

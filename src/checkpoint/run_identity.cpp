@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <random>
 
 #include "files/atomic_file.h"
 #include "files/errno_text.h"
@@ -39,13 +38,8 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path) {
 
 }  // namespace
 
-bool RunIdentity::may_go_on_from(const CheckpointFacts& facts) const {
+bool RunIdentity::may_continue_from(const CheckpointFacts& facts) const {
   return facts.run == id || (adopted_step && facts.position.step <= *adopted_step);
-}
-
-std::string draw_run_id() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}", random(), random());
 }
 
 bool is_run_id(std::string_view text) {

@@ -17,15 +17,14 @@ namespace tessera {
 inline constexpr const char* kRunFileName = "run.json";
 
 struct RunIdentity {
-  std::string id;  // 16 hexadecimal digits
+  std::string id;  // 16 hexadecimal digits: a random_name()
   // The run went on from what an import, a conversion or an earlier version had left in the folder,
   // up to this step.
   std::optional<int64_t> adopted_step = {};
 
-  bool may_go_on_from(const CheckpointFacts& facts) const;
+  bool may_continue_from(const CheckpointFacts& facts) const;
 };
 
-std::string draw_run_id();
 bool is_run_id(std::string_view text);
 
 // Nothing where the folder has none; a StorageError where that cannot be known.

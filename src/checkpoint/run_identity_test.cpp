@@ -6,6 +6,7 @@
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
 #include "files/storage_error.h"
+#include "system/random_name.h"
 
 namespace tessera {
 namespace {
@@ -14,7 +15,7 @@ TEST(RunIdentity, IsReadAsItWasWritten) {
   const TemporaryFolder folder;
   EXPECT_FALSE(read_run_identity(folder.path()));
   EXPECT_FALSE(read_run_identity(folder.path() / "nowhere"));
-  const std::string id = draw_run_id();
+  const std::string id = random_name();
   for (const std::optional<int64_t> adopted :
        {std::optional<int64_t>(), std::optional<int64_t>(50)}) {
     write_run_identity(folder.path(), {.id = id, .adopted_step = adopted});
@@ -25,7 +26,7 @@ TEST(RunIdentity, IsReadAsItWasWritten) {
   }
 }
 
-TEST(RunIdentity, IsDrawnAnewEachTime) { EXPECT_NE(draw_run_id(), draw_run_id()); }
+TEST(RunIdentity, IsDrawnAnewEachTime) { EXPECT_NE(random_name(), random_name()); }
 
 TEST(RunIdentity, OfOthersIsNoneToGoOnFromUnlessItWasAdopted) {
   const RunIdentity own{.id = "0123456789abcdef"};
@@ -33,11 +34,11 @@ TEST(RunIdentity, OfOthersIsNoneToGoOnFromUnlessItWasAdopted) {
   const auto facts = [](int64_t step, const std::string& run) {
     return CheckpointFacts{.position = {.step = step}, .mesh = "1", .config_toml = "", .run = run};
   };
-  EXPECT_TRUE(own.may_go_on_from(facts(100, own.id)));
-  EXPECT_FALSE(own.may_go_on_from(facts(50, "")));
-  EXPECT_FALSE(own.may_go_on_from(facts(50, "fedcba9876543210")));
-  EXPECT_TRUE(adopting.may_go_on_from(facts(50, "")));
-  EXPECT_FALSE(adopting.may_go_on_from(facts(51, "")));
+  EXPECT_TRUE(own.may_continue_from(facts(100, own.id)));
+  EXPECT_FALSE(own.may_continue_from(facts(50, "")));
+  EXPECT_FALSE(own.may_continue_from(facts(50, "fedcba9876543210")));
+  EXPECT_TRUE(adopting.may_continue_from(facts(50, "")));
+  EXPECT_FALSE(adopting.may_continue_from(facts(51, "")));
 }
 
 TEST(RunIdentity, ThatCannotBeReadIsNotTakenForNone) {

@@ -165,8 +165,8 @@ Json to_json(const PlanTask& task, const Trial& trial) {
           {"tokens_per_second", tokens_per_second(task, trial)},
           {"days_per_trillion_tokens", days_per_trillion_tokens(task, trial)},
           {"peak_bytes", simulation.peak_bytes},
-          {"exposed_communication_seconds", simulation.exposed_communication_seconds},
-          {"bubble_seconds", simulation.bubble_seconds}};
+          {"exposed_communication_seconds", simulation.times.exposed_communication_seconds},
+          {"bubble_seconds", simulation.times.bubble_seconds}};
 }
 
 Json to_json(const Config& config, const PlanTask& task, const SearchResult& found) {
@@ -193,7 +193,7 @@ void print_row(const std::string& place, const Trial& trial) {
   const Simulation& simulation = trial.simulation;
   fmt::print("{:>6} {:>9.4g} {:>6} {:>8} {:>9.3g} {:>8.3g}  {}\n", place, simulation.step_seconds,
              share_text(simulation.mfu), short_bytes(simulation.peak_bytes),
-             simulation.exposed_communication_seconds, simulation.bubble_seconds,
+             simulation.times.exposed_communication_seconds, simulation.times.bubble_seconds,
              to_string(trial.candidate));
 }
 

@@ -106,17 +106,17 @@ Json to_json(const Config& config, const Cluster& cluster, const RunFacts& facts
       {"mfu", simulation.mfu},
       {"mfu_full_attention", other.mfu_full},
       {"hfu", other.hfu},
-      {"exposed_communication_seconds", simulation.exposed_communication_seconds},
-      {"bubble_seconds", simulation.bubble_seconds},
+      {"exposed_communication_seconds", simulation.times.exposed_communication_seconds},
+      {"bubble_seconds", simulation.times.bubble_seconds},
       {"peak_bytes", simulation.peak_bytes},
       {"fits", fits(cluster, simulation, facts.ranks)}};
   for (const SimulatedRank& rank : simulation.ranks)
     json["results"].push_back(
         {{"rank", rank.rank},
          {"alike", rank.alike},
-         {"compute_seconds", rank.compute_seconds},
-         {"exposed_communication_seconds", rank.exposed_communication_seconds},
-         {"bubble_seconds", rank.bubble_seconds},
+         {"compute_seconds", rank.times.compute_seconds},
+         {"exposed_communication_seconds", rank.times.exposed_communication_seconds},
+         {"bubble_seconds", rank.times.bubble_seconds},
          {"communication_seconds", rank.communication_seconds},
          {"peak_bytes", rank.peak_bytes}});
   return json;
@@ -141,8 +141,9 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
         "mfu                            {} ({} with full attention counted)\n"
         "hfu                            {} (all flops that the programs run)\n",
         share_text(simulation.mfu), share_text(other.mfu_full), share_text(other.hfu));
-  fmt::print("exposed_communication_seconds  {:.6g}\n", simulation.exposed_communication_seconds);
-  fmt::print("bubble_seconds                 {:.6g}\n", simulation.bubble_seconds);
+  fmt::print("exposed_communication_seconds  {:.6g}\n",
+             simulation.times.exposed_communication_seconds);
+  fmt::print("bubble_seconds                 {:.6g}\n", simulation.times.bubble_seconds);
   fmt::print("peak_bytes                     {} ({}), {} {}\n", simulation.peak_bytes,
              short_bytes(simulation.peak_bytes),
              fits(cluster, simulation, ranks) ? "fits" : "does not fit", cluster.device.name);
@@ -150,8 +151,8 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
              "exposed s", "bubble s", "all transfers", "peak bytes");
   for (const SimulatedRank& rank : simulation.ranks)
     fmt::print("{:>6} {:>6} {:>12.6g} {:>12.6g} {:>12.6g} {:>14.6g} {:>12}\n", rank.rank,
-               rank.alike, rank.compute_seconds, rank.exposed_communication_seconds,
-               rank.bubble_seconds, rank.communication_seconds, short_bytes(rank.peak_bytes));
+               rank.alike, rank.times.compute_seconds, rank.times.exposed_communication_seconds,
+               rank.times.bubble_seconds, rank.communication_seconds, short_bytes(rank.peak_bytes));
 }
 
 // The cost of a schedule alone is the same on every cluster.

@@ -17,6 +17,7 @@
 #include "files/make_folder.h"
 #include "files/storage_error.h"
 #include "record/run_folder.h"
+#include "system/random_name.h"
 #include "system/say.h"
 #include "system/seconds_since.h"
 
@@ -54,7 +55,7 @@ SupervisedFolder::SupervisedFolder(std::filesystem::path out, bool resumes, doub
   first_place_ = place();
   const std::optional<RunIdentity> identity = read_run_identity(out_);
   if (identity) first_run_ = identity->id;
-  run_id_ = resumes && identity ? identity->id : draw_run_id();
+  run_id_ = resumes && identity ? identity->id : random_name();
 }
 
 SupervisedFolder::Place SupervisedFolder::place() const {
@@ -75,7 +76,7 @@ int64_t SupervisedFolder::newest_step(const RunIdentity& identity) const {
   const std::vector<StepFolder> folders = step_folders(checkpoints_of(out_));
   for (size_t i = folders.size(); i-- > 0;) {
     try {
-      if (identity.may_go_on_from(read_manifest(folders[i].path).facts)) return folders[i].step;
+      if (identity.may_continue_from(read_manifest(folders[i].path).facts)) return folders[i].step;
     } catch (const UserError&) {
       // No complete manifest: the run reports what is wrong with it when it resumes.
     }

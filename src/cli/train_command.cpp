@@ -8,8 +8,8 @@
 #include "checkpoint/run_identity.h"
 #include "cli/commands.h"
 #include "cli/train_options.h"
-#include "comm/local/run_ranks.h"
 #include "comm/local/local_report.h"
+#include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_process.h"
 #include "core/short_text.h"
 #include "files/json.h"
@@ -17,8 +17,8 @@
 #include "record/loss_plot.h"
 #include "system/stop_signal.h"
 #include "train/continued_config.h"
+#include "train/launch_fingerprint.h"
 #include "train/resume_changes.h"
-#include "train/same_start.h"
 #include "train/trainer.h"
 
 namespace tessera {
@@ -52,15 +52,13 @@ Json to_json(const TrainSummary& summary) {
             {"mfu", summary.mfu},
             {"mfu_full_attention", summary.mfu_full},
             {"hfu", summary.hfu},
-            {"compute_seconds", summary.split.compute_seconds},
-            {"exposed_communication_seconds", summary.split.exposed_communication_seconds},
-            {"bubble_seconds", summary.split.bubble_seconds},
-            {"data_seconds", summary.data_seconds},
             {"flops_per_token", summary.flops_per_token.causal},
             {"peak_flops_per_second", summary.peak_flops_per_second},
             {"peak_bytes", summary.planned_bytes},
             {"resident_bytes", summary.resident_bytes},
             {"out", summary.out.string()}};
+  for (const TimePart& part : kTimeParts)
+    if (part.recorded) json[part.key] = summary.times.*part.seconds;
   if (summary.held_out_loss) json["held_out_loss"] = *summary.held_out_loss;
   if (!summary.trace.empty()) json["trace"] = summary.trace;
   if (summary.checkpoint) json["checkpoint"] = summary.checkpoint->string();
@@ -102,7 +100,9 @@ void print_summary(const TrainSummary& summary) {
   fmt::print(
       "MFU {:.1f} % of {:.1f} GFLOP/s ({})\n", 100 * summary.mfu,
       summary.peak_flops_per_second / 1e9,
-      summary.peak_measured ? "the machine's peak, measured with a matmul" : "run.peak_gflops");
+      summary.peak_arithmetic.empty()
+          ? "run.peak_gflops"
+          : fmt::format("the machine's peak, measured with a matmul in {}", summary.peak_arithmetic));
   if (summary.raised_peak_flops_per_second > 0)
     fmt::print(
         "a step was faster than that peak, which was measured too low: this MFU is too high, and "
@@ -146,7 +146,7 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
   if (!beginning.note.empty() && !options.run.json && (!world || world->rank() == 0))
     fmt::print(stderr, "{}\n", beginning.note);
   if (world && config.mesh.empty()) config.mesh = {{"dp", world->size()}};
-  if (world) require_same_start(*world, start_facts(to_toml(config)));
+  if (world) require_identical_launch(*world, fingerprint_launch(to_toml(config)));
   std::optional<FaultPlan> faults;
   if (const char* text = std::getenv("TESSERA_FAULT")) faults.emplace(text);
   Trainer trainer(std::move(config), {.resume = options.resume,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/precision.h"
 #include "exec/matmul_shape.h"
 
 namespace tessera {
@@ -21,9 +22,9 @@ struct GpuMatmul {
 // Of one product each: the best of some rounds. Weight gradients of bf16 (a transposed) are fp32.
 std::vector<double> gpu_matmul_seconds(std::span<const GpuMatmul> matmuls);
 
-// Flops per second of large square matmuls of that dtype: the peak that MFU is measured against
-// when none is given.
-double measure_cuda_matmul_rate(DType dtype);
+// Flops per second of large square matmuls in that precision, in 8 bits where it is fp8: the peak
+// that MFU is measured against when none is given.
+double measure_cuda_matmul_rate(Precision precision);
 
 // What to say of a run in that dtype: fp32 has no tensor cores. Measured; else empty.
 std::string slow_dtype_warning(DType dtype);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a rank's time in a script went, and the same of a step, over all ranks.
+// Where a rank's time in a script went, as measured, and the same as means over all ranks.
 #pragma once
 
 #include <algorithm>
 #include <span>
+
+#include "program/step_times.h"
 
 namespace tessera {
 
@@ -14,30 +16,7 @@ struct RankTimes {
   double bubble_seconds = 0;  // the same where ranks of another stage take part
 };
 
-// Means over ranks; the parts add up to the time of the rank that ends last.
-struct StepSplit {
-  double compute_seconds = 0;
-  double exposed_communication_seconds = 0;
-  double bubble_seconds = 0;  // stood still for another stage, or until the last rank had ended
-
-  double seconds() const {
-    return compute_seconds + exposed_communication_seconds + bubble_seconds;
-  }
-  StepSplit& operator+=(const StepSplit& other) {
-    compute_seconds += other.compute_seconds;
-    exposed_communication_seconds += other.exposed_communication_seconds;
-    bubble_seconds += other.bubble_seconds;
-    return *this;
-  }
-  StepSplit& operator/=(double steps) {
-    compute_seconds /= steps;
-    exposed_communication_seconds /= steps;
-    bubble_seconds /= steps;
-    return *this;
-  }
-};
-
-// How unequal the ranks' own work was: without standing still, in which all end up alike.
+// How unequal the ranks' own work was, without the time that they wait for one another.
 struct RankSpread {
   int slowest_rank = 0;
   double slowest_seconds = 0, fastest_seconds = 0;
@@ -57,17 +36,18 @@ inline RankSpread spread_of(std::span<const RankTimes> ranks) {
           .fastest_seconds = own_seconds(*fastest)};
 }
 
-inline StepSplit split_of(std::span<const RankTimes> ranks) {
-  StepSplit split;
+// The parts add up to the time of the rank that ends last.
+inline StepTimes mean_times(std::span<const RankTimes> ranks) {
+  StepTimes times;
   double longest = 0;
   for (const RankTimes& rank : ranks) longest = std::max(longest, rank.run_seconds);
   for (const RankTimes& rank : ranks) {
     const double share = 1.0 / static_cast<double>(ranks.size());
-    split.compute_seconds += share * own_seconds(rank);
-    split.exposed_communication_seconds += share * rank.exposed_communication_seconds;
-    split.bubble_seconds += share * (rank.bubble_seconds + longest - rank.run_seconds);
+    times.compute_seconds += share * own_seconds(rank);
+    times.exposed_communication_seconds += share * rank.exposed_communication_seconds;
+    times.bubble_seconds += share * (rank.bubble_seconds + longest - rank.run_seconds);
   }
-  return split;
+  return times;
 }
 
 }  // namespace tessera

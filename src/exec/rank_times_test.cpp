@@ -8,15 +8,15 @@
 namespace tessera {
 namespace {
 
-TEST(StepSplit, AddsUpToTheTimeOfTheRankThatEndsLast) {
+TEST(StepTimes, AddsUpToTheTimeOfTheRankThatEndsLast) {
   const std::array<RankTimes, 2> ranks{
       {{.run_seconds = 8, .exposed_communication_seconds = 1, .bubble_seconds = 2},
        {.run_seconds = 10, .exposed_communication_seconds = 3, .bubble_seconds = 0}}};
-  const StepSplit split = split_of(ranks);
+  const StepTimes split = mean_times(ranks);
   EXPECT_DOUBLE_EQ(split.compute_seconds, (5 + 7) / 2.0);
   EXPECT_DOUBLE_EQ(split.exposed_communication_seconds, 2);
   EXPECT_DOUBLE_EQ(split.bubble_seconds, (2 + 2 + 0) / 2.0);  // the first waits for the second
-  EXPECT_DOUBLE_EQ(split.seconds(), 10);
+  EXPECT_DOUBLE_EQ(split.program_seconds(), 10);
 }
 
 TEST(RankSpread, NamesTheRankWithTheMostWorkOfItsOwn) {

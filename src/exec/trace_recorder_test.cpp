@@ -4,24 +4,27 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/compile.h"
 #include "data/made_batch.h"
 #include "exec/mesh_executor.h"
 #include "exec/testing/small_models.h"
+#include "program/testing/trace_slices.h"
 
 namespace tessera {
 namespace {
 
-nlohmann::json trace_of(std::vector<Axis> mesh) {
+nlohmann::json trace_of(std::vector<Axis> mesh, bool odd_names = false) {
   SmallModel model = small_model("Llama");
   model.seq = 8;
   std::vector<Program> programs =
       compile(model.build(DType::Fp32, 4),
               {.plan = make_plan({.mesh = std::move(mesh)}, {.kv_heads = model.config.kv_heads})})
           .programs;
-  TraceRecorder trace(programs.front().mesh);
+  if (odd_names) give_blocks_odd_names(programs);
+  TraceRecorder trace(programs.front().mesh.num_ranks());
   const auto executor = make_cpu_executor(
       std::move(programs),
       {.observer = [&](int rank, const InstructionEvent& event) { trace.observe(rank, event); }});
@@ -31,13 +34,6 @@ nlohmann::json trace_of(std::vector<Axis> mesh) {
   executor->write_step("step", 1);
   executor->run("train_step");
   return nlohmann::json::parse(trace.to_json())["traceEvents"];
-}
-
-std::multiset<std::string> ids(const nlohmann::json& events, const std::string& phase) {
-  std::multiset<std::string> found;
-  for (const auto& event : events)
-    if (event["ph"] == phase) found.insert(event["id"].get<std::string>());
-  return found;
 }
 
 TEST(TraceRecorder, EveryRankHasKernelsCollectivesAndMemory) {
@@ -62,7 +58,7 @@ TEST(TraceRecorder, EveryRankHasKernelsCollectivesAndMemory) {
 
 TEST(TraceRecorder, ArrowsLeadFromEverySendToOneReceive) {
   const nlohmann::json events = trace_of({{"cp", 4}});
-  const auto sent = ids(events, "s"), received = ids(events, "f");
+  const auto sent = arrow_ids(events, "s"), received = arrow_ids(events, "f");
   EXPECT_GT(sent.size(), 0u);
   EXPECT_EQ(sent, received);
   EXPECT_EQ(std::set<std::string>(sent.begin(), sent.end()).size(), sent.size());
@@ -70,20 +66,33 @@ TEST(TraceRecorder, ArrowsLeadFromEverySendToOneReceive) {
 
 TEST(TraceRecorder, ArrowsLeadFromStageToStage) {
   const nlohmann::json events = trace_of({{"pp", 2}, {"dp", 2}});
-  const auto sent = ids(events, "s"), received = ids(events, "f");
+  const auto sent = arrow_ids(events, "s"), received = arrow_ids(events, "f");
   EXPECT_EQ(sent.size(), 4u);  // a stream and a gradient, on two data ranks
   EXPECT_EQ(sent, received);
 }
 
+// Slices nest or follow one another, on every track.
 TEST(TraceRecorder, SlicesOfOneTrackDoNotOverlap) {
-  std::map<std::pair<int, int>, double> busy_until;
-  for (const auto& event : trace_of({{"dp", 2}, {"tp", 2}})) {
-    if (event["ph"] != "X") continue;
-    double& until = busy_until[{event["pid"].get<int>(), event["tid"].get<int>()}];
-    const double begin = event["ts"];
-    EXPECT_GE(begin + 0.002, until) << event.dump();
-    until = begin + event["dur"].get<double>();
+  std::map<std::pair<int, int>, std::vector<nlohmann::json>> tracks;
+  for (const auto& event : trace_of({{"dp", 2}, {"tp", 2}}))
+    if (event["ph"] == "X")
+      tracks[{event["pid"].get<int>(), event["tid"].get<int>()}].push_back(event);
+  for (auto& [track, slices] : tracks) {
+    // Of two that begin together the longer one is around the other.
+    std::stable_sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) {
+      return std::pair(begin_of(a), -end_of(a)) < std::pair(begin_of(b), -end_of(b));
+    });
+    std::vector<int64_t> open;
+    for (const auto& slice : slices) {
+      while (!open.empty() && open.back() <= begin_of(slice)) open.pop_back();
+      if (!open.empty()) EXPECT_LE(end_of(slice), open.back()) << slice.dump();
+      open.push_back(end_of(slice));
+    }
   }
+}
+
+TEST(TraceRecorder, EveryKernelIsWithinItsRoutine) {
+  expect_kernels_within_routines(trace_of({{"pp", 2}, {"dp", 2}}, /*odd_names=*/true));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ std::unique_ptr<LocalMesh> make_cuda_mesh(const std::vector<Program>& /*programs
 
 std::vector<double> gpu_matmul_seconds(std::span<const GpuMatmul> /*matmuls*/) { throw no_cuda(); }
 
-double measure_cuda_matmul_rate(DType /*dtype*/) { throw no_cuda(); }
+double measure_cuda_matmul_rate(Precision /*precision*/) { throw no_cuda(); }
 
 std::vector<KernelTime> time_cuda_kernels(const Program& /*program*/, std::string_view /*script*/,
                                           const std::function<bool(OpKind)>& /*wanted*/,

@@ -87,12 +87,6 @@ TimedModel timed(const MadeModel& made, Precision precision) {
   return result;
 }
 
-double fp8_matmul_rate() {
-  constexpr int64_t kSize = 8192;
-  const GpuMatmul square{.shape = {.m = kSize, .n = kSize, .k = kSize}, .fp8 = true};
-  return square.shape.flops() / gpu_matmul_seconds({&square, 1}).front();
-}
-
 Device measured_gpu(const GpuFacts& facts) {
   Device device{.name = facts.name,
                 .memory_bytes = {facts.memory_bytes, "the driver"},
@@ -103,7 +97,9 @@ Device measured_gpu(const GpuFacts& facts) {
   // bf16 on a cool GPU, as ever: fp8 heats it.
   for (const DType dtype : {DType::Bf16, DType::Fp32, DType::Fp64})
     device.peak_flops.push_back({arithmetic_of(dtype), {measure_cuda_matmul_rate(dtype), source}});
-  if (facts.has_fp8) device.peak_flops.push_back({Arithmetic::Fp8, {fp8_matmul_rate(), source}});
+  const Precision fp8(DType::Bf16, /*is_pure=*/false, /*with_fp8=*/true);
+  if (facts.has_fp8)
+    device.peak_flops.push_back({Arithmetic::Fp8, {measure_cuda_matmul_rate(fp8), source}});
   return device;
 }
 

@@ -64,8 +64,7 @@ class StepBench {
   // The floor is OpenBLAS's, so a GPU has none.
   StepBenchResult run_on_gpu() {
     if (config_.run.peak_gflops == 0)
-      result_.peak_flops_per_second =
-          measure_cuda_matmul_rate(precision_of_config(config_).compute);
+      result_.peak_flops_per_second = measure_cuda_matmul_rate(precision_of_config(config_));
     measure_steps(steps_);
     result_.device_bytes = gpu_bytes_in_use();
     finish();

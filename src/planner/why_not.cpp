@@ -2,7 +2,6 @@
 #include "planner/why_not.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/error.h"
@@ -10,11 +9,6 @@
 
 namespace tessera {
 namespace {
-
-double compute_seconds(const Simulation& simulation) {
-  return simulation.step_seconds - simulation.exposed_communication_seconds -
-         simulation.bubble_seconds;
-}
 
 bool names(std::string_view text, std::string_view knob) {
   const size_t at = text.find(fmt::format("{}=", knob));
@@ -44,12 +38,10 @@ Candidate asked_for(const PlanTask& task, std::span<const Trial> ranked, std::st
 }  // namespace
 
 std::string compare_steps(const Simulation& slower, const Simulation& faster) {
-  std::array<std::pair<double, const char*>, 3> parts{{
-      {slower.exposed_communication_seconds - faster.exposed_communication_seconds,
-       "exposed communication"},
-      {slower.bubble_seconds - faster.bubble_seconds, "bubble"},
-      {compute_seconds(slower) - compute_seconds(faster), "compute"},
-  }};
+  std::vector<std::pair<double, const char*>> parts;
+  for (const TimePart& part : kTimeParts)
+    if (part.scope == TimeScope::Program)
+      parts.emplace_back(slower.times.*part.seconds - faster.times.*part.seconds, part.label);
   std::sort(parts.begin(), parts.end(), std::greater<>());
   const double more = slower.step_seconds - faster.step_seconds;
   std::string text =

@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "record/metrics.h"
+#include "record/step_record.h"
 
 namespace tessera {
 
 // "step 120/1000  loss 2.3456  18.3k tok/s  mfu 41.0%  0.12 GB  1m40s left"
-std::string progress_line(const StepMetrics& metrics, int64_t total_steps, double seconds_left);
+std::string progress_line(const StepRecord& record, int64_t total_steps, double seconds_left);
 
 struct ProgressOptions {
   std::FILE* stream = stderr;
@@ -32,7 +32,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void step(const StepMetrics& metrics);
+  void step(const StepRecord& record);
   void note(std::string_view text);
   void finish();  // leaves the last live line standing
 

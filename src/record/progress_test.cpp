@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-StepMetrics metrics_of(int64_t step) {
-  StepMetrics metrics;
+StepRecord metrics_of(int64_t step) {
+  StepRecord metrics;
   metrics.step = step;
   metrics.loss = 2.34567;
   metrics.tokens_per_second = 18321;
@@ -42,7 +42,7 @@ TEST(ProgressLine, ShowsStepLossSpeedUtilisationMemoryAndTimeLeft) {
 }
 
 TEST(ProgressLine, LeavesOutAnUnknownUtilisationAndShowsAHeldOutLoss) {
-  StepMetrics metrics = metrics_of(1);
+  StepRecord metrics = metrics_of(1);
   metrics.mfu = 1.2;
   EXPECT_NE(progress_line(metrics, 1000, 100).find("  mfu > 100%  "), std::string::npos);
   metrics.mfu = 0;

@@ -24,9 +24,8 @@ void visit_fields(RankFacts& facts, const Visit& visit) {
   visit("rank", facts.rank);
   visit("alike", facts.alike);
   visit("peak_bytes", facts.peak_bytes);
-  visit("compute_seconds", facts.compute_seconds);
-  visit("exposed_communication_seconds", facts.exposed_communication_seconds);
-  visit("bubble_seconds", facts.bubble_seconds);
+  for (const TimePart& part : kTimeParts)
+    if (part.scope == TimeScope::Program) visit(part.key, facts.times.*part.seconds);
 }
 
 template <typename Visit>

@@ -12,6 +12,7 @@
 #include "files/json.h"
 #include "models/model_config.h"
 #include "models/model_size.h"
+#include "program/step_times.h"
 
 namespace tessera {
 
@@ -19,7 +20,7 @@ namespace tessera {
 struct RankFacts {
   int rank = 0, alike = 1;
   int64_t peak_bytes = 0;
-  double compute_seconds = 0, exposed_communication_seconds = 0, bubble_seconds = 0;
+  StepTimes times = {};
 };
 
 struct RunFacts {

@@ -10,19 +10,12 @@
 namespace tessera {
 namespace {
 
-// Every line that is a JSON object; counts the others.
-std::vector<Json> objects_of(const std::filesystem::path& path, int& left_out) {
+std::vector<std::string> lines_of(const std::filesystem::path& path) {
   std::ifstream file(path);
-  std::vector<Json> objects;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty()) continue;
-    Json json = parse_json(line);
-    if (json.is_object())
-      objects.push_back(std::move(json));
-    else
-      ++left_out;
-  }
-  return objects;
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
 }
 
 std::optional<double> number(const Json& json, const char* key) {
@@ -40,22 +33,6 @@ std::string text(const Json& json, const char* key) {
   return found && found->text() ? *found->text() : "";
 }
 
-RecordedStep step_of(const Json& json) {
-  return {.step = integer(json, "step"),
-          .loss = number(json, "loss"),
-          .held_out_loss = number(json, "held_out_loss"),
-          .tokens = number(json, "tokens"),
-          .tokens_per_second = number(json, "tokens_per_second"),
-          .mfu = number(json, "mfu"),
-          .hfu = number(json, "hfu"),
-          .step_seconds = number(json, "step_seconds"),
-          .compute_seconds = number(json, "compute_seconds"),
-          .exposed_communication_seconds = number(json, "exposed_communication_seconds"),
-          .bubble_seconds = number(json, "bubble_seconds"),
-          .data_seconds = number(json, "data_seconds"),
-          .elapsed_seconds = number(json, "elapsed_seconds")};
-}
-
 void take_event(const Json& json, RunRecord& record) {
   RecordedEvent event{
       .kind = text(json, "event"),
@@ -69,6 +46,7 @@ void take_event(const Json& json, RunRecord& record) {
     record.facts = facts_of_json(*facts);
   if (event.kind == "peak") {
     record.peak_flops_per_second = number(json, "flops_per_second");
+    record.peak_arithmetic = text(json, "arithmetic");
     const Json* measured = json.find("measured");
     record.peak_measured = measured && measured->flag().value_or(false);
   }
@@ -94,15 +72,25 @@ RunRecord read_run(const std::filesystem::path& folder) {
     throw user_error("{} holds no run: there is no metrics.jsonl in it", folder.string())
         .help("give the folder that `tessera train --out` or `tessera simulate --out` wrote");
   RunRecord record{.folder = folder, .config = config_in(folder / "config.toml")};
-  std::map<int64_t, RecordedStep> steps;
-  for (const Json& json : objects_of(folder / "metrics.jsonl", record.lines_left_out))
-    if (const RecordedStep step = step_of(json); step.step > 0) steps[step.step] = step;
+  std::map<int64_t, StepRecord> steps;
+  for (const std::string& line : lines_of(folder / "metrics.jsonl")) {
+    const std::optional<StepRecord> step = parse_step(line);
+    if (!step)
+      ++record.lines_left_out;
+    else if (step->step > 0)
+      steps[step->step] = *step;
+  }
   for (const auto& [number, step] : steps) record.steps.push_back(step);
   if (record.steps.empty())
     throw user_error("the run in {} has no finished step", folder.string())
         .help("wait until metrics.jsonl has a line, or look at what the run itself said");
-  for (const Json& json : objects_of(folder / "events.jsonl", record.lines_left_out))
-    take_event(json, record);
+  for (const std::string& line : lines_of(folder / "events.jsonl")) {
+    const Json json = parse_json(line);
+    if (json.is_object())
+      take_event(json, record);
+    else
+      ++record.lines_left_out;
+  }
   return record;
 }
 

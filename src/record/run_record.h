@@ -10,22 +10,15 @@
 
 #include "config/config.h"
 #include "record/run_facts.h"
+#include "record/step_record.h"
 
 namespace tessera {
-
-struct RecordedStep {
-  int64_t step = 0;
-  std::optional<double> loss = {}, held_out_loss = {};
-  std::optional<double> tokens = {}, tokens_per_second = {}, mfu = {}, hfu = {};
-  std::optional<double> step_seconds = {}, compute_seconds = {}, exposed_communication_seconds = {},
-                        bubble_seconds = {}, data_seconds = {}, elapsed_seconds = {};
-};
 
 struct RecordedEvent {
   std::string kind =
       {};  // "start", "peak", "checkpoint", "saved", "evaluation", "sample", "failure", "end"
   int64_t step = 0;
-  double seconds = 0;  // that it took; of "saved": behind the steps
+  double seconds = 0;  // that it took; of "saved": beside the steps
   int64_t bytes = 0;
   double elapsed_seconds = 0;  // since the start
   std::string text = {};       // of a failure; the signal that stopped a run
@@ -36,8 +29,9 @@ struct RunRecord {
   std::optional<Config> config = {};
   std::optional<RunFacts> facts = {};  // of the last start
   std::optional<double> peak_flops_per_second = {};
+  std::string peak_arithmetic = {};  // "bf16"; empty: not known
   bool peak_measured = false;
-  std::vector<RecordedStep> steps = {};  // by step, each once
+  std::vector<StepRecord> steps = {};  // by step, each once
   std::vector<RecordedEvent> events = {};
   int lines_left_out = 0;  // of both files, that were no JSON objects
 

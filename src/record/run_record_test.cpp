@@ -14,11 +14,11 @@ TEST(RunRecord, IsWhatARecorderWrote) {
   const TemporaryFolder folder;
   {
     RunRecorder recorder(folder.path(), {.model = "tiny", .device = "abacus"}, std::nullopt);
-    recorder.peak(5e9, true);
+    recorder.peak(5e9, "bf16", true);
     recorder.step({.step = 1,
                    .loss = 3.5,
                    .hfu = 0.5,
-                   .split = {.compute_seconds = 0.25},
+                   .times = {.compute_seconds = 0.25},
                    .held_out_loss = 4.5});
     recorder.spent("checkpoint", 1, 0.125, 77);
     recorder.failed(2, "rank 1 is late");
@@ -28,10 +28,11 @@ TEST(RunRecord, IsWhatARecorderWrote) {
   ASSERT_EQ(record.steps.size(), 1u);
   EXPECT_EQ(record.steps[0].loss, 3.5);
   EXPECT_EQ(record.steps[0].hfu, 0.5);
-  EXPECT_EQ(record.steps[0].compute_seconds, 0.25);
+  EXPECT_EQ(record.steps[0].times.compute_seconds, 0.25);
   EXPECT_EQ(record.steps[0].held_out_loss, 4.5);
   EXPECT_EQ(record.facts->device, "slide rule");  // of the last start
   EXPECT_EQ(record.peak_flops_per_second, 5e9);
+  EXPECT_EQ(record.peak_arithmetic, "bf16");
   EXPECT_TRUE(record.peak_measured);
   std::vector<std::string> kinds;
   for (const RecordedEvent& event : record.events) kinds.push_back(event.kind);
@@ -56,7 +57,7 @@ TEST(RunRecord, LeavesOutALineThatWasCutShort) {
 TEST(RunRecord, ANumberThatIsNullIsAbsent) {
   const TemporaryFolder folder;
   folder.write("metrics.jsonl", "{\"step\":1,\"loss\":null}\n");
-  EXPECT_FALSE(read_run(folder.path()).steps[0].loss.has_value());
+  EXPECT_FALSE(known(read_run(folder.path()).steps[0].loss));
 }
 
 TEST(RunRecord, AConfigOfAnotherVersionIsLeftOut) {

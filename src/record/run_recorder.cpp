@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "files/json.h"
+#include "system/seconds_since.h"
 
 namespace tessera {
 
@@ -19,14 +20,12 @@ RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& fa
                     .dump());
 }
 
-double RunRecorder::elapsed_seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-}
+double RunRecorder::elapsed_seconds() const { return seconds_since(begin_); }
 
-void RunRecorder::peak(double flops_per_second, bool measured) {
-  events_.write(
-      Json{{"event", "peak"}, {"flops_per_second", flops_per_second}, {"measured", measured}}
-          .dump());
+void RunRecorder::peak(double flops_per_second, std::string_view arithmetic, bool measured) {
+  Json json{{"event", "peak"}, {"flops_per_second", flops_per_second}, {"measured", measured}};
+  if (!arithmetic.empty()) json["arithmetic"] = arithmetic;
+  events_.write(json.dump());
 }
 
 void RunRecorder::spent(const char* what, int64_t step, double seconds, int64_t bytes) {

@@ -14,16 +14,16 @@ namespace tessera {
 
 class RunRecorder {
  public:
-  // Begins a new record, or goes on with an old one behind `resumed_step`.
-  // Told where something cannot be recorded; without `warn` that is a UserError.
+  // Begins a new record, or continues an old one after `resumed_step`. `warn` is called where
+  // something cannot be recorded; without it that is a UserError.
   RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
               std::optional<int64_t> resumed_step, const Warn& warn = {});
 
   double elapsed_seconds() const;
-  void step(const StepMetrics& metrics) { metrics_.write(metrics); }
-  // The rate that MFU is a share of.
-  void peak(double flops_per_second, bool measured);
-  // "evaluation", "checkpoint", "sample": behind a step.
+  void step(const StepRecord& record) { metrics_.write(record); }
+  // The rate that MFU is a share of, in an arithmetic such as "bf16"; empty: not known.
+  void peak(double flops_per_second, std::string_view arithmetic, bool measured);
+  // "evaluation", "checkpoint", "sample": after a step.
   void spent(const char* what, int64_t step, double seconds, int64_t bytes = 0);
   void saved(const SaveOutcome& outcome);
   void failed(int64_t step, const std::string& text);

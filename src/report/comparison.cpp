@@ -48,50 +48,53 @@ std::vector<SettingDifference> differing(const Settings& a, const Settings& b) {
   return differences;
 }
 
-std::optional<double> known(int64_t bytes) {
+std::optional<double> positive(int64_t bytes) {
   return bytes > 0 ? std::optional(static_cast<double>(bytes)) : std::nullopt;
 }
 
 std::vector<FigureDifference> figures_of(const RunFigures& a, const RunFigures& b) {
-  return {{"time per step", "s", a.step_seconds, b.step_seconds},
-          {"tokens per second", "", a.tokens_per_second, b.tokens_per_second},
-          {"MFU, causal count", "%", a.mfu, b.mfu},
-          {"MFU, full attention counted", "%", a.mfu_full, b.mfu_full},
-          {"HFU", "%", a.hfu, b.hfu},
-          {"planned peak of the fullest rank", "B", known(a.peak_bytes), known(b.peak_bytes)},
-          {"held-out loss", "", a.held_out_loss, b.held_out_loss}};
+  std::vector<FigureDifference> figures{
+      {"time per step", Unit::Seconds, known(a.mean.step_seconds), known(b.mean.step_seconds)}};
+  for (const StepField& field : step_fields())
+    if (field.label)
+      figures.push_back(
+          {field.label, field.unit, known(field.of(a.mean)), known(field.of(b.mean))});
+  figures.push_back({"MFU, full attention counted", Unit::Share, a.mfu_full, b.mfu_full});
+  figures.push_back({"planned peak of the fullest rank", Unit::Bytes, positive(a.peak_bytes),
+                     positive(b.peak_bytes)});
+  figures.push_back({"held-out loss", Unit::None, a.held_out_loss, b.held_out_loss});
+  return figures;
 }
 
 std::vector<PartDifference> parts_of(const RunFigures& a, const RunFigures& b) {
-  if (!a.split || !b.split) return {};
-  std::vector<PartDifference> parts{
-      {"compute", a.split->compute, b.split->compute},
-      {"exposed communication", a.split->exposed_communication, b.split->exposed_communication},
-      {"bubble", a.split->bubble, b.split->bubble},
-      {"data", a.split->data, b.split->data},
-      {"other, within the step", a.split->other_in_step, b.split->other_in_step}};
-  const double difference = b.split->step() - a.split->step();
+  if (!a.split() || !b.split()) return {};
+  std::vector<PartDifference> parts, between;
+  for (const TimePart& part : kTimeParts)
+    (part.scope == TimeScope::Run ? between : parts)
+        .push_back({part.label, known(a.split()->*part.seconds).value_or(0),
+                    known(b.split()->*part.seconds).value_or(0)});
+  const double in_a = a.split()->step_seconds(), difference = b.split()->step_seconds() - in_a;
   constexpr double kSame = 1e-3;  // of the step: a smaller difference is not explained
   // Counts only parts that changed in the same direction as the step: they add up to 1.
   double same_way = 0;
   for (const PartDifference& part : parts)
     if ((part.b - part.a) * difference > 0) same_way += part.b - part.a;
-  if (std::abs(difference) > kSame * a.split->step())
+  if (std::abs(difference) > kSame * in_a)
     for (PartDifference& part : parts)
       if ((part.b - part.a) * difference > 0) part.explains = (part.b - part.a) / same_way;
-  parts.push_back({"between steps", a.split->between_steps, b.split->between_steps});
+  parts.insert(parts.end(), between.begin(), between.end());
   return parts;
 }
 
 std::optional<LossDifference> loss_difference(const RunRecord& a, const RunRecord& b) {
   std::map<int64_t, double> losses;
-  for (const RecordedStep& step : a.steps)
-    if (step.loss) losses[step.step] = *step.loss;
+  for (const StepRecord& step : a.steps)
+    if (known(step.loss)) losses[step.step] = step.loss;
   LossDifference difference;
-  for (const RecordedStep& step : b.steps) {
+  for (const StepRecord& step : b.steps) {
     const auto found = losses.find(step.step);
-    if (!step.loss || found == losses.end()) continue;
-    const double apart = *step.loss - found->second;
+    if (!known(step.loss) || found == losses.end()) continue;
+    const double apart = step.loss - found->second;
     ++difference.steps;
     difference.mean += apart;
     difference.last = apart;

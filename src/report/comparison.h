@@ -12,7 +12,8 @@ struct SettingDifference {
 };
 
 struct FigureDifference {
-  std::string name, unit;
+  std::string name;
+  Unit unit = Unit::None;
   std::optional<double> a = {}, b = {};
 };
 

@@ -11,17 +11,11 @@
 namespace tessera {
 namespace {
 
-std::string value_text(const FigureDifference& figure, const std::optional<double>& value) {
-  if (!value) return kNotRecorded;
-  if (figure.unit == "s") return seconds_text(value);
-  if (figure.unit == "%") return percent_text(value);
-  if (figure.unit == "B") return short_bytes(static_cast<int64_t>(*value));
-  return *value > 100 ? rate_text(value) : loss_text(value);
-}
 
 std::string change_text(const FigureDifference& figure) {
   if (!figure.a || !figure.b) return "";
-  if (figure.unit == "%") return fmt::format("{:+.1f} points", 100 * (*figure.b - *figure.a));
+  if (figure.unit == Unit::Share)
+    return fmt::format("{:+.1f} points", 100 * (*figure.b - *figure.a));
   if (*figure.a == 0) return "";
   return fmt::format("x {:.3g}", *figure.b / *figure.a);
 }
@@ -38,8 +32,8 @@ DocumentTable figures_table(const Comparison& comparison) {
   DocumentTable table{
       .heading = "Figures", .columns = {"", "A", "B", "B compared with A"}, .rows = {}};
   for (const FigureDifference& figure : comparison.figures)
-    table.rows.push_back({figure.name, value_text(figure, figure.a), value_text(figure, figure.b),
-                          change_text(figure)});
+    table.rows.push_back({figure.name, value_text(figure.unit, figure.a),
+                          value_text(figure.unit, figure.b), change_text(figure)});
   return table;
 }
 
@@ -76,13 +70,14 @@ DocumentTable loss_table(const Comparison& comparison) {
 
 // One sentence: how much longer, and which parts of the step changed most.
 std::string verdict_of(const Comparison& comparison) {
-  const auto &a = comparison.a.figures.split, &b = comparison.b.figures.split;
-  if (!a || !b || a->step() <= 0 || b->step() <= 0)
+  const StepTimes *split_a = comparison.a.figures.split(), *split_b = comparison.b.figures.split();
+  const double a = split_a ? split_a->step_seconds() : 0, b = split_b ? split_b->step_seconds() : 0;
+  if (a <= 0 || b <= 0)
     return "The time of a step cannot be compared part by part: it was not recorded in both.";
   if (std::none_of(comparison.parts.begin(), comparison.parts.end(),
                    [](const PartDifference& part) { return part.explains.has_value(); }))
     return "A step of B takes as long as one of A.";
-  const double difference = b->step() - a->step();
+  const double difference = b - a;
   std::string changes;
   constexpr double kSmall = 0.05;  // of the difference: smaller changes are only in the table
   for (auto part = comparison.parts.begin(); part + 1 != comparison.parts.end(); ++part)
@@ -90,8 +85,8 @@ std::string verdict_of(const Comparison& comparison) {
       changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", part->part,
                              signed_seconds(part->b - part->a));
   return fmt::format("A step of B takes {} {} than one of A ({:.3g} times as long): {}.",
-                     seconds_text(std::abs(difference)), difference > 0 ? "longer" : "less",
-                     b->step() / a->step(), changes);
+                     seconds_text(std::abs(difference)), difference > 0 ? "longer" : "less", b / a,
+                     changes);
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }

@@ -16,11 +16,11 @@ Report report_of(RunRecord record) {
 
 TEST(Comparison, PartsExplainAllOfTheDifference) {
   RunRecord slower = made_run();
-  for (RecordedStep& step : slower.steps) {
+  for (StepRecord& step : slower.steps) {
     step.step_seconds = 1.3;
-    step.compute_seconds = 0.9;
-    step.bubble_seconds = 0.3;
-    *step.elapsed_seconds *= 1.4;
+    step.times.compute_seconds = 0.9;
+    step.times.bubble_seconds = 0.3;
+    step.elapsed_seconds *= 1.4;
   }
   const Comparison comparison = compare(report_of(made_run()), report_of(slower));
   double sum = 0;
@@ -34,10 +34,10 @@ TEST(Comparison, PartsExplainAllOfTheDifference) {
 
 TEST(Comparison, NoPartExplainsMoreThanAll) {
   RunRecord faster = made_run();
-  for (RecordedStep& step : faster.steps) {
-    step.compute_seconds = *step.compute_seconds - 0.3;
-    step.bubble_seconds = *step.bubble_seconds + 0.2;
-    step.step_seconds = *step.step_seconds - 0.1;
+  for (StepRecord& step : faster.steps) {
+    step.times.compute_seconds -= 0.3;
+    step.times.bubble_seconds += 0.2;
+    step.step_seconds -= 0.1;
   }
   const Comparison comparison = compare(report_of(made_run()), report_of(faster));
   EXPECT_NEAR(*comparison.parts[0].explains, 1, 1e-9);  // 0.3 s of 0.3, though the step lost 0.1
@@ -61,7 +61,7 @@ TEST(Comparison, NamesTheSettingsThatDifferAndNoOthers) {
 TEST(Comparison, LossesAreComparedAtEqualSteps) {
   RunRecord other = made_run();
   other.steps.erase(other.steps.begin());  // has no step 1
-  for (RecordedStep& step : other.steps) *step.loss += 0.25;
+  for (StepRecord& step : other.steps) step.loss += 0.25;
   *other.steps[2].loss += 1;  // step 4
   const Comparison comparison = compare(report_of(made_run()), report_of(other));
   ASSERT_TRUE(comparison.loss.has_value());

@@ -80,8 +80,8 @@ std::string exposed_advice(const RunRecord& record) {
 
 Finding exposed_communication(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "exposed_communication", .title = "Exposed communication"};
-  if (!figures.split) return unknown(finding, kNoSplit);
-  const double share = *figures.share(figures.split->exposed_communication);
+  if (!figures.split()) return unknown(finding, kNoSplit);
+  const double share = *figures.share(figures.split()->exposed_communication_seconds);
   if (ranks_share_cores(record) && share > kMuchExposed) return noted(finding, record, share);
   return judged(
       finding, share > kMuchExposed,
@@ -91,8 +91,8 @@ Finding exposed_communication(const RunRecord& record, const RunFigures& figures
 
 Finding bubble(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "bubble", .title = "Pipeline bubble"};
-  if (!figures.split) return unknown(finding, kNoSplit);
-  const double share = *figures.share(figures.split->bubble);
+  if (!figures.split()) return unknown(finding, kNoSplit);
+  const double share = *figures.share(figures.split()->bubble_seconds);
   if (ranks_share_cores(record) && share > kMuchBubble) return noted(finding, record, share);
   if (!record.facts || record.facts->stages == 1)
     return judged(finding, share > kMuchBubble,
@@ -101,7 +101,7 @@ Finding bubble(const RunRecord& record, const RunFigures& figures) {
                               percent(share), percent(kMuchBubble)),
                   "give ranks equal work: compare them in a trace (--trace)");
   const double own = record.facts->schedule_bubble;
-  const double of_program = figures.split->bubble / figures.split->program();
+  const double of_program = figures.split()->bubble_seconds / figures.split()->program_seconds();
   const std::string answer = fmt::format(
       "{} of the time (a problem above {}), {} of the program's time; this schedule's minimum is "
       "{}",
@@ -138,10 +138,10 @@ Finding matmul_size(const RunRecord& record, const RunFigures&) {
 
 Finding input(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "input", .title = "Input"};
-  if (!figures.split || !figures.data_recorded)
+  if (!figures.split() || !known(figures.split()->data_seconds))
     return unknown(finding, record.simulated() ? "a simulation reads no data"
                                                : "waiting for data was not recorded");
-  const double share = *figures.share(figures.split->data);
+  const double share = *figures.share(figures.split()->data_seconds);
   return judged(finding, share > kMuchData,
                 fmt::format("{} of the time was spent waiting for data (a problem above {})",
                             percent(share), percent(kMuchData)),
@@ -157,7 +157,7 @@ Finding checkpoints(const RunRecord& record, const RunFigures& figures) {
   const auto share = figures.checkpoint_share();
   if (!share) return unknown(finding, kNoSplit);
   const double one = figures.checkpoints.seconds / figures.checkpoints.times;
-  const double step = figures.step_seconds.value_or(0);
+  const double step = known(figures.mean.step_seconds).value_or(0);
   const double enough = step > 0 ? std::ceil(one / step / kMuchCheckpoints) : 0;
   return judged(finding, *share > kMuchCheckpoints,
                 fmt::format("{} checkpoints of {} stalled training for {:.3g} s each, {} of the "
@@ -169,15 +169,15 @@ Finding checkpoints(const RunRecord& record, const RunFigures& figures) {
 }
 
 std::string largest_loss(const RunRecord& record, const RunFigures& figures) {
-  if (!figures.split) return "record the parts of the step";
+  if (!figures.split()) return "record the parts of the step";
   if (ranks_share_cores(record))
     return "at most as many ranks as cores: then the parts of the step show where the time goes";
-  const TimeSplit& split = *figures.split;
+  const StepTimes& split = *figures.split();
   const std::pair<double, const char*> parts[] = {
-      {split.exposed_communication, "exposed communication"},
-      {split.bubble, "the bubble"},
-      {split.data, "the input"},
-      {split.other(), "the time outside the step's program"}};
+      {split.exposed_communication_seconds, "exposed communication"},
+      {split.bubble_seconds, "the bubble"},
+      {known(split.data_seconds).value_or(0), "the input"},
+      {split.other_seconds + split.between_steps_seconds, "the time outside the step's program"}};
   const auto most = std::max_element(std::begin(parts), std::end(parts));
   const double share = *figures.share(most->first);
   if (share > 0.1)
@@ -189,14 +189,11 @@ std::string largest_loss(const RunRecord& record, const RunFigures& figures) {
 
 Finding mfu(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "mfu", .title = "MFU"};
-  if (!figures.mfu || *figures.mfu == 0) return unknown(finding, "MFU was not recorded");
-  const std::string peak = record.peak_flops_per_second
-                               ? fmt::format(" of {}{}", flops_text(record.peak_flops_per_second),
-                                             record.peak_measured ? ", measured with a matmul" : "")
-                               : "";
+  if (!(figures.mean.mfu > 0)) return unknown(finding, "MFU was not recorded");
+  const std::string peak = record.peak_flops_per_second ? " of " + peak_text(record) : "";
   return judged(
-      finding, *figures.mfu < kLittleMfu,
-      fmt::format("{}{} (a problem below {})", percent(*figures.mfu), peak, percent(kLittleMfu)),
+      finding, figures.mean.mfu < kLittleMfu,
+      fmt::format("{}{} (a problem below {})", percent(figures.mean.mfu), peak, percent(kLittleMfu)),
       largest_loss(record, figures));
 }
 

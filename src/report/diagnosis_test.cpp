@@ -18,15 +18,15 @@ Finding found(const RunRecord& run, const std::string& rule) {
 
 Verdict verdict(const RunRecord& run, const std::string& rule) { return found(run, rule).verdict; }
 
-void set_all(RunRecord& run, std::optional<double> RecordedStep::*member, double value) {
-  for (RecordedStep& step : run.steps) step.*member = value;
+void set_all(RunRecord& run, double StepTimes::*part, double value) {
+  for (StepRecord& step : run.steps) step.times.*part = value;
 }
 
 TEST(Diagnosis, CommunicationIsExposedAboveTenPercent) {
   RunRecord run = made_run();
   EXPECT_EQ(verdict(run, "exposed_communication"), Verdict::Fine);
-  set_all(run, &RecordedStep::compute_seconds, 0.53);
-  set_all(run, &RecordedStep::exposed_communication_seconds, 0.12);
+  set_all(run, &StepTimes::compute_seconds, 0.53);
+  set_all(run, &StepTimes::exposed_communication_seconds, 0.12);
   const Finding finding = found(run, "exposed_communication");
   EXPECT_EQ(finding.verdict, Verdict::Problem);
   EXPECT_NE(finding.answer.find("12.0 % of the time"), std::string::npos) << finding.answer;
@@ -44,7 +44,7 @@ TEST(Diagnosis, ABubbleIsComparedWithTheSchedulesOwn) {
   finding = found(run, "bubble");
   EXPECT_NE(finding.advice.find("unequal"), std::string::npos);
   EXPECT_EQ(finding.advice.find("more microbatches"), std::string::npos) << finding.advice;
-  set_all(run, &RecordedStep::bubble_seconds, 0.05);
+  set_all(run, &StepTimes::bubble_seconds, 0.05);
   EXPECT_EQ(verdict(run, "bubble"), Verdict::Fine);
 }
 
@@ -52,7 +52,7 @@ TEST(Diagnosis, RanksThatTakeTurnsOnCoresAreANoteAndNoProblem) {
   RunRecord run = made_run();
   run.facts->device_unit = "cores";
   run.facts->device_count = 2;
-  set_all(run, &RecordedStep::exposed_communication_seconds, 0.3);
+  set_all(run, &StepTimes::exposed_communication_seconds, 0.3);
   for (const char* rule : {"exposed_communication", "bubble"})
     EXPECT_TRUE(found(run, rule).verdict == Verdict::Note &&
                 found(run, rule).answer.starts_with("4 ranks take turns on 2 cores"))
@@ -66,7 +66,7 @@ TEST(Diagnosis, RanksThatTakeTurnsOnCoresAreANoteAndNoProblem) {
 
 TEST(Diagnosis, AdviceIsNotWhatThePlanAlreadyDoes) {
   RunRecord run = made_run();
-  set_all(run, &RecordedStep::exposed_communication_seconds, 0.3);
+  set_all(run, &StepTimes::exposed_communication_seconds, 0.3);
   run.config->mesh = {{"pp", 2}, {"tp", 2}};
   EXPECT_NE(found(run, "exposed_communication").advice.find("sequence_parallel"),
             std::string::npos);
@@ -90,7 +90,7 @@ TEST(Diagnosis, SmallMatmulsDependOnTheDevice) {
 TEST(Diagnosis, TheInputStallsAboveTwoPercent) {
   RunRecord run = made_run();
   EXPECT_EQ(verdict(run, "input"), Verdict::Fine);
-  set_all(run, &RecordedStep::data_seconds, 0.03);
+  set_all(run, &StepTimes::data_seconds, 0.03);
   EXPECT_EQ(verdict(run, "input"), Verdict::Problem);
 }
 
@@ -106,7 +106,7 @@ TEST(Diagnosis, CheckpointsCostTooMuchAboveFivePercentAndTheAdviceIsACadence) {
 TEST(Diagnosis, LowMfuNamesTheLargestLoss) {
   RunRecord run = made_run();
   EXPECT_EQ(verdict(run, "mfu"), Verdict::Fine);
-  set_all(run, &RecordedStep::mfu, 0.29);
+  for (StepRecord& step : run.steps) step.mfu = 0.29;
   const Finding finding = found(run, "mfu");
   EXPECT_EQ(finding.verdict, Verdict::Problem);
   EXPECT_NE(finding.advice.find("the bubble: 20.0 %"), std::string::npos) << finding.advice;

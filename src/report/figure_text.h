@@ -7,6 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "core/short_text.h"
+#include "record/run_record.h"
+
 namespace tessera {
 
 inline std::string percent_text(std::optional<double> share) {
@@ -33,8 +36,32 @@ inline std::string flops_text(std::optional<double> per_second) {
                             : fmt::format("{:.4g} TFLOP/s", *per_second / 1e12);
 }
 
+// "989 TFLOP/s in bf16, measured by a matmul"
+inline std::string peak_text(const RunRecord& record) {
+  std::string text = flops_text(record.peak_flops_per_second);
+  if (!record.peak_arithmetic.empty()) text += " in " + record.peak_arithmetic;
+  return text + (record.peak_measured ? ", measured by a matmul" : "");
+}
+
 inline std::string loss_text(std::optional<double> loss) {
   return loss ? fmt::format("{:.4f}", *loss) : "not recorded";
+}
+
+inline std::string value_text(Unit unit, std::optional<double> value) {
+  switch (unit) {
+    case Unit::Seconds:
+      return seconds_text(value);
+    case Unit::Share:
+      return percent_text(value);
+    case Unit::PerSecond:
+    case Unit::Count:
+      return rate_text(value);
+    case Unit::Bytes:
+      return value ? short_bytes(static_cast<int64_t>(*value)) : "not recorded";
+    case Unit::None:
+      return loss_text(value);
+  }
+  return "";
 }
 
 }  // namespace tessera

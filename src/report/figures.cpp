@@ -8,8 +8,6 @@
 namespace tessera {
 namespace {
 
-using StepNumber = std::optional<double> RecordedStep::*;
-
 // Indices of the steps that count in means.
 std::vector<size_t> counted(const RunRecord& record) {
   std::vector<size_t> warm, all;
@@ -20,66 +18,27 @@ std::vector<size_t> counted(const RunRecord& record) {
   return warm.empty() ? all : warm;
 }
 
-class Means {
- public:
-  Means(const RunRecord& record, const std::vector<size_t>& indices)
-      : record_(record), indices_(indices) {}
-
-  std::vector<double> values(StepNumber member) const {
-    std::vector<double> values;
-    for (const size_t i : indices_)
-      if (const auto& value = record_.steps[i].*member) values.push_back(*value);
-    return values;
-  }
-  std::optional<double> mean(StepNumber member) const {
-    const std::vector<double> all = values(member);
-    if (all.empty()) return {};
-    double sum = 0;
-    for (const double value : all) sum += value;
-    return sum / static_cast<double>(all.size());
-  }
-  // Each step is weighted by its seconds, as a rate must be.
-  std::optional<double> rate(StepNumber member) const {
-    double sum = 0, seconds = 0;
-    for (const size_t i : indices_) {
-      const RecordedStep& step = record_.steps[i];
-      if (!(step.*member) || !step.step_seconds) continue;
-      sum += *(step.*member) * *step.step_seconds;
-      seconds += *step.step_seconds;
-    }
-    if (seconds <= 0) return {};
-    return sum / seconds;
-  }
-
- private:
-  const RunRecord& record_;
-  const std::vector<size_t>& indices_;
-};
-
 // Per counted step, including the time after the last step.
 double between_steps(const RunRecord& record, const std::vector<size_t>& indices) {
   double seconds = 0;
   for (const size_t i : indices) seconds += seconds_before(record, i).value_or(0);
-  const RecordedStep& last = record.steps.back();
-  if (!record.events.empty() && record.events.back().kind == "end" && last.elapsed_seconds)
-    seconds += std::max(0.0, record.events.back().elapsed_seconds - *last.elapsed_seconds);
+  const double last = record.steps.back().elapsed_seconds;
+  if (!record.events.empty() && record.events.back().kind == "end" && known(last))
+    seconds += std::max(0.0, record.events.back().elapsed_seconds - last);
   return seconds / static_cast<double>(indices.size());
 }
 
-std::optional<TimeSplit> split_of(const RunRecord& record, const std::vector<size_t>& indices,
-                                  const Means& means) {
-  const auto step = means.mean(&RecordedStep::step_seconds);
-  const auto compute = means.mean(&RecordedStep::compute_seconds);
-  const auto exposed = means.mean(&RecordedStep::exposed_communication_seconds);
-  const auto bubble = means.mean(&RecordedStep::bubble_seconds);
-  if (!step || !compute || !exposed || !bubble) return {};
-  const double data = means.mean(&RecordedStep::data_seconds).value_or(0);
-  return TimeSplit{.compute = *compute,
-                   .exposed_communication = *exposed,
-                   .bubble = *bubble,
-                   .data = data,
-                   .other_in_step = std::max(0.0, *step - *compute - *exposed - *bubble - data),
-                   .between_steps = record.simulated() ? 0 : between_steps(record, indices)};
+// All counted steps as one, with the parts of the time that follow from the others.
+StepRecord mean_of(const RunRecord& record, const std::vector<size_t>& indices) {
+  std::vector<StepRecord> steps;
+  for (const size_t i : indices) steps.push_back(record.steps[i]);
+  StepRecord mean = combine(steps);
+  StepTimes& times = mean.times;
+  if (!known(mean.step_seconds)) times = kUnknownTimes;
+  if (!times.known()) return mean;
+  times.other_seconds = std::max(0.0, mean.step_seconds - times.step_seconds());
+  times.between_steps_seconds = record.simulated() ? 0 : between_steps(record, indices);
+  return mean;
 }
 
 Spent spent_on(const RunRecord& record, std::string_view kind) {
@@ -103,18 +62,17 @@ bool begins_start(const RunRecord& record, int64_t step) {
 }
 
 std::optional<double> seconds_before(const RunRecord& record, size_t index) {
-  const RecordedStep& step = record.steps[index];
+  const StepRecord& step = record.steps[index];
   if (begins_start(record, step.step)) return {};
-  const RecordedStep& before = record.steps[index - 1];
-  if (before.step + 1 != step.step || !before.elapsed_seconds || !step.elapsed_seconds ||
-      !step.step_seconds)
-    return {};
-  return std::max(0.0, *step.elapsed_seconds - *before.elapsed_seconds - *step.step_seconds);
+  const StepRecord& before = record.steps[index - 1];
+  const double seconds = step.elapsed_seconds - before.elapsed_seconds - step.step_seconds;
+  if (before.step + 1 != step.step || !known(seconds)) return {};
+  return std::max(0.0, seconds);
 }
 
 std::optional<double> RunFigures::share(double seconds) const {
-  if (!split || split->total() <= 0) return {};
-  return seconds / split->total();
+  if (!split() || split()->total_seconds() <= 0) return {};
+  return known(seconds / split()->total_seconds());
 }
 
 bool ranks_share_cores(const RunRecord& record) {
@@ -123,49 +81,46 @@ bool ranks_share_cores(const RunRecord& record) {
 }
 
 std::optional<double> compute_share_of_cores(const RunRecord& record, const RunFigures& figures) {
-  if (!ranks_share_cores(record) || !figures.split) return {};
+  if (!ranks_share_cores(record) || !figures.split()) return {};
   const RunFacts& facts = *record.facts;
   const double per_core = static_cast<double>(facts.ranks * facts.threads_per_rank) /
                           static_cast<double>(facts.device_count);
-  return std::min(1.0, per_core * *figures.share(figures.split->compute));
+  return std::min(1.0, per_core * *figures.share(figures.split()->compute_seconds));
 }
 
 std::optional<double> RunFigures::checkpoint_share() const {
-  if (checkpoints.times == 0 || !split || counted_steps == 0) return {};
+  if (checkpoints.times == 0 || !split() || counted_steps == 0) return {};
   return share(checkpoints.seconds / static_cast<double>(counted_steps));
 }
 
 RunFigures figures_of(const RunRecord& record) {
   const std::vector<size_t> indices = counted(record);
-  const Means means(record, indices);
   RunFigures figures{.first_step = record.steps.front().step,
                      .last_step = record.steps.back().step,
                      .counted_steps = static_cast<int>(indices.size()),
-                     .step_seconds = means.mean(&RecordedStep::step_seconds),
-                     .tokens_per_second = means.rate(&RecordedStep::tokens_per_second),
-                     .mfu = means.rate(&RecordedStep::mfu),
-                     .hfu = means.rate(&RecordedStep::hfu),
-                     .split = split_of(record, indices, means),
-                     .data_recorded = !means.values(&RecordedStep::data_seconds).empty(),
+                     .mean = mean_of(record, indices),
                      .checkpoints = spent_on(record, "checkpoint"),
                      .evaluations = spent_on(record, "evaluation"),
                      .samples = spent_on(record, "sample"),
-                     .first_loss = record.steps.front().loss,
-                     .last_loss = record.steps.back().loss};
-  const std::vector<double> seconds = means.values(&RecordedStep::step_seconds);
+                     .first_loss = known(record.steps.front().loss),
+                     .last_loss = known(record.steps.back().loss)};
+  std::vector<double> seconds;
+  for (const size_t i : indices)
+    if (known(record.steps[i].step_seconds)) seconds.push_back(record.steps[i].step_seconds);
   if (!seconds.empty()) {
     figures.median_step_seconds = median(seconds);
     figures.slowest_step_seconds = *std::max_element(seconds.begin(), seconds.end());
   }
-  if (figures.tokens_per_second && figures.split && figures.split->total() > 0)
+  const StepRecord& mean = figures.mean;
+  if (figures.split() && figures.split()->total_seconds() > 0)
     figures.all_tokens_per_second =
-        *figures.tokens_per_second * *figures.step_seconds / figures.split->total();
-  for (const RecordedStep& step : record.steps)
-    if (step.held_out_loss) figures.held_out_loss = step.held_out_loss;
+        known(mean.tokens_per_second * mean.step_seconds / figures.split()->total_seconds());
+  for (const StepRecord& step : record.steps)
+    if (known(step.held_out_loss)) figures.held_out_loss = step.held_out_loss;
   if (!record.facts) return figures;
   const RunFacts& facts = *record.facts;
-  if (figures.mfu && facts.flops_per_token.causal > 0)
-    figures.mfu_full = *figures.mfu * facts.flops_per_token.full / facts.flops_per_token.causal;
+  if (facts.flops_per_token.causal > 0)
+    figures.mfu_full = known(mean.mfu * facts.flops_per_token.full / facts.flops_per_token.causal);
   for (const RankFacts& rank : facts.rank_classes) {
     figures.peak_bytes = std::max(figures.peak_bytes, rank.peak_bytes);
     figures.all_peak_bytes += rank.alike * rank.peak_bytes;

@@ -10,22 +10,6 @@
 
 namespace tessera {
 
-// Seconds per step, means over ranks and steps. Adds up to the time from one step's end to the
-// next one's.
-struct TimeSplit {
-  double compute = 0;
-  double exposed_communication = 0;
-  double bubble = 0;
-  double data = 0;
-  double other_in_step = 0;  // copies of the batch, step values
-  double between_steps = 0;  // checkpoints, evaluations, samples, logging
-
-  double other() const { return other_in_step + between_steps; }
-  double program() const { return compute + exposed_communication + bubble; }
-  double step() const { return program() + data + other_in_step; }
-  double total() const { return step() + between_steps; }
-};
-
 // What a run does between steps, in total.
 struct Spent {
   int times = 0;
@@ -36,17 +20,19 @@ struct Spent {
 struct RunFigures {
   int64_t first_step = 0, last_step = 0;
   int counted_steps = 0;  // that the means are over
-  std::optional<double> step_seconds = {}, median_step_seconds = {}, slowest_step_seconds = {};
-  std::optional<double> tokens_per_second = {};      // in steps
+  // All counted steps as one, each figure combined as its row in step_fields() says. The parts of
+  // its times add up to the time from one step's end to the next one's.
+  StepRecord mean = {};
+  std::optional<double> median_step_seconds = {}, slowest_step_seconds = {};
   std::optional<double> all_tokens_per_second = {};  // including the time between steps
-  std::optional<double> mfu = {}, mfu_full = {}, hfu = {};
-  std::optional<TimeSplit> split = {};
-  bool data_recorded = false;
+  std::optional<double> mfu_full = {};
   Spent checkpoints = {}, evaluations = {}, samples = {};
   std::optional<double> first_loss = {}, last_loss = {}, held_out_loss = {};
   int64_t peak_bytes = 0, all_peak_bytes = 0;  // of the fullest rank, of all ranks; 0: not known
 
-  // Of the time per step; absent where there is no split.
+  // Null where the parts of a step were not recorded.
+  const StepTimes* split() const { return mean.times.known() ? &mean.times : nullptr; }
+  // Of the time per step; absent where the parts or these seconds were not recorded.
   std::optional<double> share(double seconds) const;
   std::optional<double> checkpoint_share() const;
 };

@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
+#include <functional>
 
 #include "core/statistics.h"
 #include "report/figures.h"
@@ -15,41 +14,33 @@ namespace {
 
 constexpr size_t kLeastSteps = 5;  // for a median
 
-struct Part {
-  const char* name;
-  std::optional<double> RecordedStep::*seconds;
-};
-constexpr std::array<Part, 4> kParts{
-    {{"compute", &RecordedStep::compute_seconds},
-     {"exposed communication", &RecordedStep::exposed_communication_seconds},
-     {"bubble", &RecordedStep::bubble_seconds},
-     {"data", &RecordedStep::data_seconds}}};
-
-std::vector<const RecordedStep*> warm_steps(const RunRecord& record) {
-  std::vector<const RecordedStep*> steps;
-  for (const RecordedStep& step : record.steps)
-    if (step.step_seconds && !begins_start(record, step.step)) steps.push_back(&step);
+std::vector<StepRecord> warm_steps(const RunRecord& record) {
+  std::vector<StepRecord> steps;
+  for (const StepRecord& step : record.steps)
+    if (known(step.step_seconds) && !begins_start(record, step.step)) steps.push_back(step);
   return steps;
 }
 
-std::optional<double> median_of(const std::vector<const RecordedStep*>& steps,
-                                std::optional<double> RecordedStep::*member) {
+// Of what is known; NaN where nothing is.
+double median_of(const std::vector<StepRecord>& steps,
+                 const std::function<double(const StepRecord&)>& value) {
   std::vector<double> values;
-  for (const RecordedStep* step : steps)
-    if (const auto& value = step->*member) values.push_back(*value);
-  if (values.empty()) return {};
-  return median(values);
+  for (const StepRecord& step : steps)
+    if (known(value(step))) values.push_back(value(step));
+  return values.empty() ? kUnknown : median(values);
 }
 
-std::string what_grew(const std::vector<const RecordedStep*>& steps, const RecordedStep& stalled) {
+std::string what_grew(const std::vector<StepRecord>& steps, const StepRecord& stalled) {
   std::string name;
   double most = 0;
-  for (const Part& part : kParts) {
-    const auto usual = median_of(steps, part.seconds);
-    const auto& now = stalled.*part.seconds;
-    if (!usual || !now || *now - *usual <= most) continue;
-    most = *now - *usual;
-    name = part.name;
+  for (const TimePart& part : kTimeParts) {
+    if (!part.recorded) continue;
+    const double usual =
+        median_of(steps, [&](const StepRecord& step) { return step.times.*part.seconds; });
+    const double grown = stalled.times.*part.seconds - usual;
+    if (!known(grown) || grown <= most) continue;
+    most = grown;
+    name = part.label;
   }
   return name;
 }
@@ -57,16 +48,16 @@ std::string what_grew(const std::vector<const RecordedStep*>& steps, const Recor
 }  // namespace
 
 std::vector<Stall> stalls_of(const RunRecord& record) {
-  const std::vector<const RecordedStep*> steps = warm_steps(record);
+  const std::vector<StepRecord> steps = warm_steps(record);
   if (steps.size() < kLeastSteps) return {};
-  const double usual = *median_of(steps, &RecordedStep::step_seconds);
+  const double usual = median_of(steps, [](const StepRecord& step) { return step.step_seconds; });
   std::vector<Stall> stalls;
-  for (const RecordedStep* step : steps)
-    if (*step->step_seconds > kStallOverMedian * usual)
-      stalls.push_back({.step = step->step,
-                        .seconds = *step->step_seconds,
-                        .times_median = *step->step_seconds / usual,
-                        .grew = what_grew(steps, *step)});
+  for (const StepRecord& step : steps)
+    if (step.step_seconds > kStallOverMedian * usual)
+      stalls.push_back({.step = step.step,
+                        .seconds = step.step_seconds,
+                        .times_median = step.step_seconds / usual,
+                        .grew = what_grew(steps, step)});
   std::stable_sort(stalls.begin(), stalls.end(),
                    [](const Stall& a, const Stall& b) { return a.seconds > b.seconds; });
   return stalls;
@@ -99,7 +90,7 @@ std::vector<std::string> failures_of(const RunRecord& record) {
   if (running && !record.simulated())
     sentences.emplace_back("has not ended: it still runs, or was killed");
   const auto lost = std::count_if(record.steps.begin(), record.steps.end(),
-                                  [](const RecordedStep& step) { return !step.loss; });
+                                  [](const StepRecord& step) { return !known(step.loss); });
   if (lost > 0 && !record.simulated())
     sentences.push_back(
         fmt::format("has {} step{} whose loss is not finite", lost, lost == 1 ? "" : "s"));

@@ -13,7 +13,7 @@ using Sentences = std::vector<std::string>;
 TEST(Stalls, AreStepsOverTwoMediansWithThePartThatGrew) {
   RunRecord run = made_run();
   run.steps[4].step_seconds = 2.7;
-  run.steps[4].data_seconds = 1.81;
+  run.steps[4].times.data_seconds = 1.81;
   run.steps[7].step_seconds = 1.79;  // under two medians
   const std::vector<Stall> stalls = stalls_of(run);
   ASSERT_EQ(stalls.size(), 1u);
@@ -59,7 +59,7 @@ TEST(Failures, ARunThatWasStoppedOrEndedAndThenResumedHasNone) {
 TEST(Failures, ASignalACutLineAndALossThatIsNoNumberAreSaid) {
   RunRecord run = made_run();
   run.events.back().text = "SIGTERM";
-  run.steps[3].loss.reset();
+  run.steps[3].loss = kUnknown;
   run.lines_left_out = 2;
   EXPECT_EQ(failures_of(run),
             (Sentences{"stopped by SIGTERM after step 10", "has 1 step whose loss is not finite",

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
 
 #include "config/model_of_config.h"
 #include "files/atomic_file.h"
@@ -14,8 +13,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // The links that a mesh of `ranks` ranks crosses, innermost first.
 std::string links_of(const Cluster& cluster, int ranks) {
@@ -29,9 +26,9 @@ std::string links_of(const Cluster& cluster, int ranks) {
   return text + " per rank, one way";
 }
 
-double total_peak(const RunFacts& facts, const Cluster& cluster, DType precision) {
+double total_peak(const RunFacts& facts, const Cluster& cluster, Precision precision) {
   return KernelCost(cluster, {facts.threads_per_rank, facts.ranks})
-      .total_peak(arithmetic_of(precision));
+      .total_peak(matmul_arithmetic(precision));
 }
 
 bool holds_trained_run(const std::filesystem::path& folder) {
@@ -62,18 +59,15 @@ RunFacts simulated_facts(const Config& config, const ModelConfig& model, const C
       cluster.device.memory_bytes.value;
   facts.rank_classes.clear();
   for (const SimulatedRank& rank : simulation.ranks)
-    facts.rank_classes.push_back(
-        {.rank = rank.rank,
-         .alike = rank.alike,
-         .peak_bytes = rank.peak_bytes,
-         .compute_seconds = rank.compute_seconds,
-         .exposed_communication_seconds = rank.exposed_communication_seconds,
-         .bubble_seconds = rank.bubble_seconds});
+    facts.rank_classes.push_back({.rank = rank.rank,
+                                  .alike = rank.alike,
+                                  .peak_bytes = rank.peak_bytes,
+                                  .times = rank.times});
   return facts;
 }
 
 double simulated_utilisation(const RunFacts& facts, double flops_per_step, const Cluster& cluster,
-                             const Simulation& simulation, DType precision) {
+                             const Simulation& simulation, Precision precision) {
   return hardware_flops_utilisation(flops_per_step, simulation.step_seconds,
                                     total_peak(facts, cluster, precision));
 }
@@ -86,31 +80,24 @@ void record_simulation(const std::filesystem::path& folder, Config config, const
   make_folder(folder);
   config.run.out = folder.string();
   write_file_atomically(folder / "config.toml", to_toml(config));
-  const DType precision = precision_of_config(config).compute;
+  const Precision precision = precision_of_config(config);
   const auto tokens = static_cast<double>(facts.tokens_per_step);
   const auto share = [&](double flops) {
     return simulated_utilisation(facts, flops, cluster, simulation, precision);
   };
   RunRecorder recorder(folder, facts, std::nullopt);
-  recorder.peak(total_peak(facts, cluster, precision), false);
-  const double waits = simulation.exposed_communication_seconds + simulation.bubble_seconds;
-  recorder.step(
-      {.step = 1,
-       .loss = kUnknown,
-       .grad_norm = kUnknown,
-       .lr = kUnknown,
-       .tokens = facts.tokens_per_step,
-       .tokens_per_second = tokens / simulation.step_seconds,
-       .mfu = share(facts.flops_per_token.causal * tokens),
-       .hfu = share(facts.hardware_flops),
-       .step_seconds = simulation.step_seconds,
-       .split = {.compute_seconds = simulation.step_seconds - waits,
-                 .exposed_communication_seconds = simulation.exposed_communication_seconds,
-                 .bubble_seconds = simulation.bubble_seconds},
-       .data_seconds = kUnknown,
-       .elapsed_seconds = simulation.step_seconds,
-       .peak_bytes = simulation.peak_bytes,
-       .held_out_loss = {}});
+  recorder.peak(total_peak(facts, cluster, precision), name(matmul_arithmetic(precision)), false);
+  StepRecord step{.step = 1,
+                  .tokens = tokens,
+                  .tokens_per_second = tokens / simulation.step_seconds,
+                  .mfu = share(facts.flops_per_token.causal * tokens),
+                  .hfu = share(facts.hardware_flops),
+                  .step_seconds = simulation.step_seconds,
+                  .times = simulation.times,
+                  .elapsed_seconds = simulation.step_seconds,
+                  .peak_bytes = static_cast<double>(simulation.peak_bytes)};
+  step.times.data_seconds = kUnknown;
+  recorder.step(step);
 }
 
 }  // namespace tessera

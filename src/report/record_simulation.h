@@ -16,7 +16,7 @@ RunFacts simulated_facts(const Config& config, const ModelConfig& model, const C
 
 // Share of all ranks' peak that the flops of a step take.
 double simulated_utilisation(const RunFacts& facts, double flops_per_step, const Cluster& cluster,
-                             const Simulation& simulation, DType precision);
+                             const Simulation& simulation, Precision precision);
 
 // Writes config.toml, metrics.jsonl and events.jsonl. A UserError if the folder holds a real run.
 void record_simulation(const std::filesystem::path& folder, Config config, const RunFacts& facts,

@@ -43,12 +43,12 @@ TEST(RecordSimulation, IsReadAsARunWithTheSameFigures) {
   record_simulation(folder.path(), step.config, step.facts, step.cluster, step.simulation);
   const Report report = report_on(folder.path());
   EXPECT_TRUE(report.record.simulated());
-  EXPECT_DOUBLE_EQ(*report.figures.step_seconds, step.simulation.step_seconds);
-  EXPECT_NEAR(*report.figures.mfu, step.simulation.mfu, 1e-12);
-  EXPECT_DOUBLE_EQ(report.figures.split->bubble, step.simulation.bubble_seconds);
-  EXPECT_NEAR(report.figures.split->total(), step.simulation.step_seconds, 1e-12);
+  EXPECT_DOUBLE_EQ(report.figures.mean.step_seconds, step.simulation.step_seconds);
+  EXPECT_NEAR(report.figures.mean.mfu, step.simulation.mfu, 1e-12);
+  EXPECT_DOUBLE_EQ(report.figures.split()->bubble_seconds, step.simulation.times.bubble_seconds);
+  EXPECT_NEAR(report.figures.split()->total_seconds(), step.simulation.step_seconds, 1e-12);
   EXPECT_EQ(report.figures.peak_bytes, step.simulation.peak_bytes);
-  EXPECT_GT(*report.figures.hfu, *report.figures.mfu);
+  EXPECT_GT(report.figures.mean.hfu, report.figures.mean.mfu);
   EXPECT_EQ(report.record.facts->rank_classes.size(), 2u);
   EXPECT_EQ(report.record.config->mesh, step.config.mesh);
   EXPECT_FALSE(report.figures.last_loss.has_value());

@@ -19,20 +19,19 @@ Report report_on(const std::filesystem::path& folder) {
 
 std::vector<std::string> headlines(const Report& report) {
   const RunFigures& figures = report.figures;
-  std::vector<std::string> lines{
-      fmt::format("steps {} to {}: {} per step, {} tokens/s, MFU {}", figures.first_step,
-                  figures.last_step, seconds_text(figures.step_seconds),
-                  rate_text(figures.tokens_per_second), percent_text(figures.mfu))};
-  if (figures.split) {
-    const TimeSplit& split = *figures.split;
+  std::vector<std::string> lines{fmt::format(
+      "steps {} to {}: {} per step, {} tokens/s, MFU {}", figures.first_step, figures.last_step,
+      seconds_text(known(figures.mean.step_seconds)),
+      rate_text(known(figures.mean.tokens_per_second)), percent_text(known(figures.mean.mfu)))};
+  if (const StepTimes* split = figures.split()) {
     const auto share = [&](double seconds) { return percent_text(figures.share(seconds)); };
     const auto of_cores = compute_share_of_cores(report.record, figures);
     lines.push_back(fmt::format(
         "time: compute {}{}, exposed communication {}, bubble {}, data {}, other {}",
-        share(split.compute),
+        share(split->compute_seconds),
         of_cores ? fmt::format(" of a rank's time ({} of a core's)", percent_text(of_cores)) : "",
-        share(split.exposed_communication), share(split.bubble),
-        figures.data_recorded ? share(split.data) : kNotRecorded, share(split.other())));
+        share(split->exposed_communication_seconds), share(split->bubble_seconds),
+        share(split->data_seconds), share(split->other_seconds + split->between_steps_seconds)));
   }
   return lines;
 }

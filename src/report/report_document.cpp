@@ -13,7 +13,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string known(const std::string& text) { return text.empty() ? kNotRecorded : text; }
+std::string text_or_unknown(const std::string& text) { return text.empty() ? kNotRecorded : text; }
 std::string bytes_text(double bytes) {
   return bytes > 0 ? short_bytes(static_cast<int64_t>(bytes)) : kNotRecorded;
 }
@@ -28,11 +28,11 @@ std::string ranks_text(const RunFacts& facts, bool simulated) {
 
 Rows machine_rows(const RunFacts& facts, bool simulated) {
   return {
-      {"device", known(facts.device)},
+      {"device", text_or_unknown(facts.device)},
       {"count", facts.device_count > 0 ? fmt::format("{} {}", facts.device_count, facts.device_unit)
                                        : kNotRecorded},
       {"nodes", facts.nodes > 0 ? fmt::format("{}", facts.nodes) : kNotRecorded},
-      {"interconnect", known(facts.interconnect)},
+      {"interconnect", text_or_unknown(facts.interconnect)},
       {"ranks", ranks_text(facts, simulated)},
       {"model", fmt::format("{}, {} parameters", facts.model,
                             rate_text(static_cast<double>(facts.parameters)))},
@@ -96,27 +96,27 @@ DocumentTable speed_table(const Report& report) {
   std::optional<double> recomputed;
   if (record.facts && record.facts->hardware_flops > 0)
     recomputed = record.facts->recompute_flops / record.facts->hardware_flops;
+  Rows rows{
+      {"steps", fmt::format("{} to {}; figures are over {} of them", f.first_step, f.last_step,
+                            f.counted_steps)},
+      {"step time",
+       fmt::format("{} mean, {} median, {} slowest", seconds_text(known(f.mean.step_seconds)),
+                   seconds_text(f.median_step_seconds), seconds_text(f.slowest_step_seconds))}};
+  for (const StepField& field : step_fields())
+    if (field.label) rows.push_back({field.label, value_text(field.unit, known(field.of(f.mean)))});
+  const Rows derived{
+      {"tokens per second, with the time between steps", rate_text(f.all_tokens_per_second)},
+      {"MFU, full attention counted", percent_text(f.mfu_full)},
+      {"recomputation, as a share of all flops", percent_text(recomputed)},
+      {"peak that MFU and HFU refer to", peak_text(record)},
+      {"loss", record.simulated()
+                   ? "none: a simulation"
+                   : fmt::format("{} to {}, held out {}", loss_text(f.first_loss),
+                                 loss_text(f.last_loss), loss_text(f.held_out_loss))}};
+  rows.insert(rows.end(), derived.begin(), derived.end());
   return {.heading = "Speed",
           .columns = {},
-          .rows = {{"steps", fmt::format("{} to {}; figures are over {} of them", f.first_step,
-                                         f.last_step, f.counted_steps)},
-                   {"step time",
-                    fmt::format("{} mean, {} median, {} slowest", seconds_text(f.step_seconds),
-                                seconds_text(f.median_step_seconds),
-                                seconds_text(f.slowest_step_seconds))},
-                   {"tokens per second", rate_text(f.tokens_per_second)},
-                   {"with the time between steps", rate_text(f.all_tokens_per_second)},
-                   {"MFU, causal count", percent_text(f.mfu)},
-                   {"MFU, full attention counted", percent_text(f.mfu_full)},
-                   {"HFU, all flops that programs run", percent_text(f.hfu)},
-                   {"of these flops, recomputation", percent_text(recomputed)},
-                   {"peak that MFU and HFU refer to",
-                    flops_text(record.peak_flops_per_second) +
-                        (record.peak_measured ? ", measured with a matmul" : "")},
-                   {"loss", record.simulated()
-                                ? "none: a simulation"
-                                : fmt::format("{} to {}, held out {}", loss_text(f.first_loss),
-                                              loss_text(f.last_loss), loss_text(f.held_out_loss))}},
+          .rows = std::move(rows),
           .note = f.counted_steps == f.last_step - f.first_step + 1
                       ? ""
                       : "The first step after each start is excluded from all means: it touches "
@@ -128,27 +128,19 @@ DocumentTable split_table(const Report& report) {
   DocumentTable table{.heading = "Where the time of a step went",
                       .columns = {"part", "per step", "share"},
                       .rows = {}};
-  if (!f.split) {
+  const StepTimes* split = f.split();
+  if (!split) {
     table.note = "The parts of a step were not recorded.";
     return table;
   }
-  const TimeSplit& split = *f.split;
   const auto add = [&](const char* name, double seconds) {
-    table.rows.push_back({name, seconds_text(seconds), percent_text(f.share(seconds))});
+    table.rows.push_back({name, seconds_text(known(seconds)), percent_text(f.share(seconds))});
   };
-  add("compute", split.compute);
+  for (const TimePart& part : kTimeParts) add(part.label, split->*part.seconds);
+  add("all", split->total_seconds());
   if (const auto of_cores = compute_share_of_cores(report.record, f))
     table.rows.push_back(
         {"compute of all ranks, as a share of the cores' time", "", percent_text(of_cores)});
-  add("exposed communication", split.exposed_communication);
-  add("bubble", split.bubble);
-  if (f.data_recorded)
-    add("data", split.data);
-  else
-    table.rows.push_back({"data", kNotRecorded, kNotRecorded});
-  add("other, within the step", split.other_in_step);
-  add("other, between steps", split.between_steps);
-  add("all", split.total());
   table.note =
       "Means over ranks. Compute: the program's time without the next two. Exposed communication: "
       "in collectives or waiting for them. Bubble: the same for other stages, and the wait until "
@@ -203,7 +195,7 @@ DocumentTable incidents_table(const Report& report) {
   for (size_t i = 0; i < std::min(kShown, report.stalls.size()); ++i) {
     const Stall& stall = report.stalls[i];
     table.rows.push_back({fmt::format("{}", stall.step), seconds_text(stall.seconds),
-                          fmt::format("{:.1f}", stall.times_median), known(stall.grew)});
+                          fmt::format("{:.1f}", stall.times_median), text_or_unknown(stall.grew)});
   }
   table.note = report.record.simulated()
                    ? "A simulation has neither."

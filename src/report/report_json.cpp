@@ -14,15 +14,13 @@ Json or_null(int64_t value) { return value > 0 ? Json(value) : Json(); }
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json split_json(const RunFigures& figures) {
-  if (!figures.split) return {};
-  const TimeSplit& split = *figures.split;
-  return {{"compute_seconds", split.compute},
-          {"exposed_communication_seconds", split.exposed_communication},
-          {"bubble_seconds", split.bubble},
-          {"data_seconds", figures.data_recorded ? Json(split.data) : Json()},
-          {"other_seconds", split.other()},
-          {"between_steps_seconds", split.between_steps},
-          {"seconds", split.total()}};
+  const StepTimes* split = figures.split();
+  if (!split) return {};
+  Json json;
+  for (const TimePart& part : kTimeParts) json[part.key] = or_null(known(split->*part.seconds));
+  json["other_seconds"] = split->other_seconds + split->between_steps_seconds;
+  json["seconds"] = split->total_seconds();
+  return json;
 }
 
 Json machine_json(const RunRecord& record) {
@@ -37,6 +35,7 @@ Json machine_json(const RunRecord& record) {
           {"ranks_as", or_null(facts.ranks_as)},
           {"threads_per_rank", facts.threads_per_rank},
           {"peak_flops_per_second", or_null(record.peak_flops_per_second)},
+          {"peak_arithmetic", or_null(record.peak_arithmetic)},
           {"peak_measured", record.peak_measured}};
 }
 
@@ -92,34 +91,33 @@ Json stalls_json(const Report& report) {
 std::string to_json_text(const Report& report) {
   const RunFigures& f = report.figures;
   const RunFacts facts = report.record.facts.value_or(RunFacts{});
-  const Json json{{"folder", report.record.folder.string()},
-                  {"source", report.record.facts ? Json(facts.source) : Json()},
-                  {"machine", machine_json(report.record)},
-                  {"plan", plan_json(report.record)},
-                  {"first_step", f.first_step},
-                  {"last_step", f.last_step},
-                  {"counted_steps", f.counted_steps},
-                  {"step_seconds", or_null(f.step_seconds)},
-                  {"median_step_seconds", or_null(f.median_step_seconds)},
-                  {"slowest_step_seconds", or_null(f.slowest_step_seconds)},
-                  {"tokens_per_second", or_null(f.tokens_per_second)},
-                  {"all_tokens_per_second", or_null(f.all_tokens_per_second)},
-                  {"mfu", or_null(f.mfu)},
-                  {"mfu_full_attention", or_null(f.mfu_full)},
-                  {"hfu", or_null(f.hfu)},
-                  {"hardware_flops", or_null(facts.hardware_flops)},
-                  {"recompute_flops", report.record.facts ? Json(facts.recompute_flops) : Json()},
-                  {"split", split_json(f)},
-                  {"checkpoints", spent_json(f.checkpoints)},
-                  {"evaluations", spent_json(f.evaluations)},
-                  {"peak_bytes", or_null(f.peak_bytes)},
-                  {"all_peak_bytes", or_null(f.all_peak_bytes)},
-                  {"first_loss", or_null(f.first_loss)},
-                  {"loss", or_null(f.last_loss)},
-                  {"held_out_loss", or_null(f.held_out_loss)},
-                  {"stalls", stalls_json(report)},
-                  {"failures", report.failures},
-                  {"results", results_json(report)}};
+  Json json{{"folder", report.record.folder.string()},
+            {"source", report.record.facts ? Json(facts.source) : Json()},
+            {"machine", machine_json(report.record)},
+            {"plan", plan_json(report.record)},
+            {"first_step", f.first_step},
+            {"last_step", f.last_step},
+            {"counted_steps", f.counted_steps},
+            {"step_seconds", or_null(known(f.mean.step_seconds))},
+            {"median_step_seconds", or_null(f.median_step_seconds)},
+            {"slowest_step_seconds", or_null(f.slowest_step_seconds)},
+            {"all_tokens_per_second", or_null(f.all_tokens_per_second)},
+            {"mfu_full_attention", or_null(f.mfu_full)},
+            {"hardware_flops", or_null(facts.hardware_flops)},
+            {"recompute_flops", report.record.facts ? Json(facts.recompute_flops) : Json()},
+            {"split", split_json(f)},
+            {"checkpoints", spent_json(f.checkpoints)},
+            {"evaluations", spent_json(f.evaluations)},
+            {"peak_bytes", or_null(f.peak_bytes)},
+            {"all_peak_bytes", or_null(f.all_peak_bytes)},
+            {"first_loss", or_null(f.first_loss)},
+            {"loss", or_null(f.last_loss)},
+            {"held_out_loss", or_null(f.held_out_loss)},
+            {"stalls", stalls_json(report)},
+            {"failures", report.failures},
+            {"results", results_json(report)}};
+  for (const StepField& field : step_fields())
+    if (field.label) json[field.key] = or_null(known(field.of(f.mean)));
   return json.dump();
 }
 

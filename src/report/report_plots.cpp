@@ -12,17 +12,23 @@ namespace {
 
 constexpr size_t kMostPoints = 360;
 
-using StepNumber = std::optional<double> RecordedStep::*;
+using StepNumber = double StepRecord::*;
 
 std::vector<double> step_numbers(const RunRecord& record) {
   std::vector<double> numbers;
-  for (const RecordedStep& step : record.steps) numbers.push_back(static_cast<double>(step.step));
+  for (const StepRecord& step : record.steps) numbers.push_back(static_cast<double>(step.step));
   return numbers;
 }
 
 std::vector<double> values_of(const RunRecord& record, StepNumber member) {
   std::vector<double> values;
-  for (const RecordedStep& step : record.steps) values.push_back((step.*member).value_or(NAN));
+  for (const StepRecord& step : record.steps) values.push_back(step.*member);
+  return values;
+}
+
+std::vector<double> values_of(const RunRecord& record, double StepTimes::*part) {
+  std::vector<double> values;
+  for (const StepRecord& step : record.steps) values.push_back(step.times.*part);
   return values;
 }
 
@@ -42,18 +48,16 @@ Plot over_steps(const RunRecord& record, std::string title, std::string y_label,
 
 // The parts of every step; the time before it counts as other.
 std::vector<PlotSeries> parts_of(const RunRecord& record) {
-  std::vector<PlotSeries> parts{
-      {"compute", values_of(record, &RecordedStep::compute_seconds)},
-      {"exposed communication", values_of(record, &RecordedStep::exposed_communication_seconds)},
-      {"bubble", values_of(record, &RecordedStep::bubble_seconds)},
-      {"data", values_of(record, &RecordedStep::data_seconds)},
-      {"other", {}}};
+  std::vector<PlotSeries> parts;
+  for (const TimePart& part : kTimeParts)
+    if (part.recorded) parts.push_back({part.label, values_of(record, part.seconds)});
+  PlotSeries other{"other", {}};
   for (size_t i = 0; i < record.steps.size(); ++i) {
-    double other = record.steps[i].step_seconds.value_or(0);
-    for (size_t part = 0; part < 4; ++part)
-      if (!std::isnan(parts[part].values[i])) other -= parts[part].values[i];
-    parts[4].values.push_back(std::max(0.0, other) + seconds_before(record, i).value_or(0));
+    double rest = known(record.steps[i].step_seconds).value_or(0);
+    for (const PlotSeries& part : parts) rest -= known(part.values[i]).value_or(0);
+    other.values.push_back(std::max(0.0, rest) + seconds_before(record, i).value_or(0));
   }
+  parts.push_back(std::move(other));
   return parts;
 }
 
@@ -66,11 +70,11 @@ Plot split_plot(const RunRecord& record) {
 Plot share_plot(const RunRecord& record) {
   // Coloured as in the plot of all parts.
   std::vector<PlotSeries> shares{
-      {"exposed communication", values_of(record, &RecordedStep::exposed_communication_seconds), 1},
-      {"bubble", values_of(record, &RecordedStep::bubble_seconds), 2}};
+      {"exposed communication", values_of(record, &StepTimes::exposed_communication_seconds), 1},
+      {"bubble", values_of(record, &StepTimes::bubble_seconds), 2}};
   for (PlotSeries& series : shares)
     for (size_t i = 0; i < series.values.size(); ++i)
-      series.values[i] *= 100 / record.steps[i].step_seconds.value_or(NAN);
+      series.values[i] *= 100 / record.steps[i].step_seconds;
   return thinned(over_steps(record, "Waiting", "% of the step", std::move(shares)), kMostPoints);
 }
 
@@ -105,11 +109,11 @@ Plot memory_plot(const RunFacts& facts, int64_t most_bytes) {
 
 Plot rank_times_plot(const RunFacts& facts) {
   Plot plot = by_rank(facts, "Where the time of each rank went", "seconds");
-  plot.series = {{"compute", {}}, {"exposed communication", {}}, {"bubble", {}}};
-  for (const RankFacts& rank : facts.rank_classes) {
-    plot.series[0].values.push_back(rank.compute_seconds);
-    plot.series[1].values.push_back(rank.exposed_communication_seconds);
-    plot.series[2].values.push_back(rank.bubble_seconds);
+  for (const TimePart& part : kTimeParts) {
+    if (part.scope != TimeScope::Program) continue;
+    plot.series.push_back({part.label, {}});
+    for (const RankFacts& rank : facts.rank_classes)
+      plot.series.back().values.push_back(rank.times.*part.seconds);
   }
   return plot;
 }
@@ -120,8 +124,8 @@ std::vector<Plot> plots_of(const Report& report) {
   const RunRecord& record = report.record;
   const bool mlp = record.config && preset_name(*record.config) == "mlp";
   std::vector<Plot> plots;
-  std::vector<PlotSeries> losses{{"training loss", values_of(record, &RecordedStep::loss)}};
-  const std::vector<double> held_out = values_of(record, &RecordedStep::held_out_loss);
+  std::vector<PlotSeries> losses{{"training loss", values_of(record, &StepRecord::loss)}};
+  const std::vector<double> held_out = values_of(record, &StepRecord::held_out_loss);
   if (any(held_out)) losses.push_back({"held-out loss", held_out});
   if (any(losses[0].values)) {
     Plot loss = over_steps(record, "Loss", mlp ? "squared error" : "loss, nats per token",
@@ -132,9 +136,9 @@ std::vector<Plot> plots_of(const Report& report) {
   if (!record.simulated()) {
     plots.push_back(
         thinned(over_steps(record, "Speed", "tokens per second",
-                           {{"tokens/s", values_of(record, &RecordedStep::tokens_per_second)}}),
+                           {{"tokens/s", values_of(record, &StepRecord::tokens_per_second)}}),
                 kMostPoints));
-    if (report.figures.split) {
+    if (report.figures.split()) {
       plots.push_back(split_plot(record));
       plots.push_back(share_plot(record));
     }

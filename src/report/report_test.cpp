@@ -104,8 +104,8 @@ TEST(Report, OfASimulationSaysSo) {
   RunRecord run = made_run(1);
   run.facts->source = "simulate";
   run.facts->ranks_as = "a simulation of cluster toy";
-  run.steps[0].loss.reset();
-  run.steps[0].data_seconds.reset();
+  run.steps[0].loss = kUnknown;
+  run.steps[0].times.data_seconds = kUnknown;
   const Report report = report_of(run);
   const std::string text = to_markdown(document_of(report));
   EXPECT_NE(text.find("Nothing was executed: this is a simulation of cluster toy."),
@@ -114,7 +114,7 @@ TEST(Report, OfASimulationSaysSo) {
   EXPECT_NE(text.find("| loss | none: a simulation |"), std::string::npos);
   EXPECT_NE(text.find("| ranks | 4 simulated, "), std::string::npos) << text;
   EXPECT_TRUE(report.failures.empty());
-  EXPECT_EQ(report.figures.split->between_steps, 0);
+  EXPECT_EQ(report.figures.split()->between_steps_seconds, 0);
 }
 
 TEST(Plot, ThinnedKeepsMeansAndSkipsWhatIsNotThere) {

@@ -23,20 +23,18 @@ class Trace {
   void add_rank(const TimedSchedule& timed, int rank) {
     const Schedule& schedule = timed.schedule;
     const int process = first_process_ + rank;
-    events_.add("process_name", fmt::format(R"("ph":"M","pid":{},"args":{{"name":"{} rank {}"}})",
-                                            process, schedule.kind, rank));
-    events_.name_track(process, 0, "kernels");
+    events_.name_process(process, fmt::format("{} rank {}", schedule.kind, rank));
+    events_.name_track({process, 0}, "kernels");
     const std::vector<int> chunks = chunk_of_stage(schedule);
     int held = 0;
     for (const TimedAction& timed_action : timed.timing.ranks[static_cast<size_t>(rank)].actions) {
       const Action& action = timed_action.action;
-      events_.add(
-          fmt::format("{} {}", name(action.kind), action.microbatch),
-          fmt::format(R"("ph":"X","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},"args":{{"stage":{},)"
-                      R"("chunk":{},"microbatch":{}}})",
-                      process, timed_action.begin * kMicroseconds,
-                      (timed_action.end - timed_action.begin) * kMicroseconds, action.stage,
-                      chunks[static_cast<size_t>(action.stage)], action.microbatch));
+      events_.add_slice(fmt::format("{} {}", name(action.kind), action.microbatch), "action",
+                        {process, 0}, timed_action.begin * kMicroseconds,
+                        timed_action.end * kMicroseconds,
+                        {{"stage", int64_t{action.stage}},
+                         {"chunk", int64_t{chunks[static_cast<size_t>(action.stage)]}},
+                         {"microbatch", int64_t{action.microbatch}}});
       add_arrows(schedule, rank, timed_action);
       if (action.kind == ActionKind::Forward) count(process, timed_action.begin, ++held, schedule);
       if (frees_activations(action.kind)) count(process, timed_action.end, --held, schedule);
@@ -44,10 +42,8 @@ class Trace {
   }
 
   void count(int process, double at, int held, const Schedule& schedule) {
-    events_.add(
-        "activations held",
-        fmt::format(R"("ph":"C","pid":{},"ts":{:.3f},"args":{{"microbatches":{}}})", process,
-                    at * kMicroseconds, static_cast<double>(held) / schedule.chunks));
+    events_.add_count("activations held", process, at * kMicroseconds,
+                      {"microbatches", static_cast<double>(held) / schedule.chunks});
   }
 
   // An arrow goes from the end of an action to the start of the one on another rank that waits for
@@ -55,20 +51,20 @@ class Trace {
   void add_arrows(const Schedule& schedule, int rank, const TimedAction& timed_action) {
     const Action& action = timed_action.action;
     const bool forward = action.kind == ActionKind::Forward;
-    const auto arrow = [&](const char* phase, int sender, double at) {
-      events_.add_arrow(phase,
+    const auto arrow = [&](ArrowEnd end, int sender, double at) {
+      events_.add_arrow(end,
                         fmt::format("{}-{}-{}-{}", first_process_, forward ? "F" : "B", sender,
                                     action.microbatch),
-                        first_process_ + rank, 0, at * kMicroseconds);
+                        {first_process_ + rank, 0}, at * kMicroseconds);
     };
     if (const auto from = awaited_stage(schedule, action);
         from && schedule.rank_of_stage[static_cast<size_t>(*from)] != rank)
-      arrow("f", *from, timed_action.begin);
+      arrow(ArrowEnd::Arrives, *from, timed_action.begin);
     if (!forward && !gives_input_grad(action.kind)) return;
     const int to = action.stage + (forward ? 1 : -1);
     if (to >= 0 && to < schedule.num_stages() &&
         schedule.rank_of_stage[static_cast<size_t>(to)] != rank)
-      arrow("s", action.stage, timed_action.end);
+      arrow(ArrowEnd::Leaves, action.stage, timed_action.end);
   }
 
   TraceEvents events_;

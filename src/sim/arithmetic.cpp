@@ -24,4 +24,8 @@ Arithmetic arithmetic_of(DType dtype) {
   return *found;
 }
 
+Arithmetic matmul_arithmetic(Precision precision) {
+  return precision.fp8 ? Arithmetic::Fp8 : arithmetic_of(precision.compute);
+}
+
 }  // namespace tessera

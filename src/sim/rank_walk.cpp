@@ -26,10 +26,12 @@ bool RankWalk::advance(Crossings& crossings, int members) {
     const int class_index = program_.blocks[static_cast<size_t>(call.block)].class_index;
     const auto& routine = program_.classes[static_cast<size_t>(class_index)].routine(call.routine);
     const auto& times = times_.of(class_index, call.routine);
+    if (instruction_ == 0) call_begin_ = now_;
     for (; instruction_ < routine.size(); ++instruction_) {
       if (!step(call, routine[instruction_], times[instruction_], crossings, members)) return moved;
       moved = true;
     }
+    if (!routine.empty()) keep(result_.trace.routines, {call_begin_, now_, &call});
   }
   return moved;
 }
@@ -56,7 +58,7 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
       const double before = now_;
       if (!finish(found->second, crossings, members)) return false;
       flying_.erase(found);
-      keep({before, now_, &instruction, &call, false, timed.bytes});
+      keep(result_.trace.kernels, {before, now_, &call, &instruction, timed.bytes});
       return true;
     }
   }
@@ -69,8 +71,8 @@ void RankWalk::run_kernel(const ScriptCall& call, const Instruction& instruction
   const double last = *std::max_element(link_free_.begin(), link_free_.end());
   const double beside = std::clamp(last - now_, 0.0, timed.seconds);
   const double seconds = timed.seconds + cluster_.device.overlap_slowdown.value * beside;
-  keep({now_, now_ + seconds, &instruction, &call, false, timed.bytes});
-  result_.compute_seconds += seconds;
+  keep(result_.trace.kernels, {now_, now_ + seconds, &call, &instruction, timed.bytes});
+  result_.times.compute_seconds += seconds;
   now_ += seconds;
 }
 
@@ -78,7 +80,7 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
                                  const TimedInstruction& timed, Crossings& crossings) {
   Flying flying{.seconds = timed.seconds};
   result_.communication_seconds += timed.seconds;
-  flying.slice = keep({now_, now_, &instruction, &call, true, timed.bytes});
+  flying.slice = keep(result_.trace.collectives, {now_, now_, &call, &instruction, timed.bytes});
   const StageChannel* channel =
       call.channel == kNone ? nullptr : &program_.channels[static_cast<size_t>(call.channel)];
   if (channel && channel->from == channel->to) {
@@ -112,10 +114,10 @@ bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
   if (cluster_.moves_in_wait) flying.end = std::max(now_, ready) + flying.seconds;
   const double stood_still = std::max(0.0, flying.end - now_);
   const double bubble = std::clamp(ready - now_, 0.0, stood_still);
-  result_.bubble_seconds += bubble;
-  result_.exposed_communication_seconds += stood_still - bubble;
+  result_.times.bubble_seconds += bubble;
+  result_.times.exposed_communication_seconds += stood_still - bubble;
   now_ += stood_still;
-  if (keep_slices_) result_.slices[flying.slice].end = flying.end;
+  if (keep_slices_) result_.trace.collectives[flying.slice].end_seconds = flying.end;
   return true;
 }
 
@@ -132,10 +134,10 @@ RankWalk::Place RankWalk::place_of(const ScriptCall& call, const Instruction& in
   return {declared.lifetime, program_.offset_of(call, buffer)};
 }
 
-size_t RankWalk::keep(const SimulatedSlice& slice) {
+size_t RankWalk::keep(std::vector<Slice>& slices, const Slice& slice) {
   if (!keep_slices_) return 0;
-  result_.slices.push_back(slice);
-  return result_.slices.size() - 1;
+  slices.push_back(slice);
+  return slices.size() - 1;
 }
 
 }  // namespace tessera

@@ -43,7 +43,7 @@ class RankWalk {
     double seconds = 0;
     std::pair<std::string, int64_t> crossing = {};  // empty axes: none
     int members = 0;                                // of the crossing; 0: one rank of each program
-    size_t slice = 0;
+    size_t slice = 0;                               // of the trace's collectives
 
     bool crosses() const { return !crossing.first.empty(); }
   };
@@ -56,7 +56,7 @@ class RankWalk {
                const TimedInstruction& timed, Crossings& crossings);
   bool finish(Flying& flying, Crossings& crossings, int members);
   Place place_of(const ScriptCall& call, const Instruction& instruction) const;
-  size_t keep(const SimulatedSlice& slice);
+  size_t keep(std::vector<Slice>& slices, const Slice& slice);
 
   const Program& program_;
   const Cluster& cluster_;
@@ -64,10 +64,10 @@ class RankWalk {
   bool keep_slices_;
   InstructionTimes times_;
   size_t call_ = 0, instruction_ = 0;
-  double now_ = 0;
-  std::vector<double> link_free_;           // by level: when its links are free
-  std::map<Place, Flying> flying_;          // started, not yet waited for
-  std::vector<Flying> blocked_;             // a collective that this instruction itself waits for
+  double now_ = 0, call_begin_ = 0;
+  std::vector<double> link_free_;   // by level: when its links are free
+  std::map<Place, Flying> flying_;  // started, not yet waited for
+  std::vector<Flying> blocked_;     // a collective that this instruction itself waits for
   std::map<std::string, int64_t> numbers_;  // crossings so far, by axes
   SimulatedRank result_;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/error.h"
+#include "files/trace_events.h"
 #include "sim/rank_walk.h"
 
 namespace tessera {
@@ -47,22 +48,35 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
     TESSERA_CHECK(walk->finished(), "a rank waits forever: the static check should have found it");
     simulation.step_seconds = std::max(simulation.step_seconds, walk->now());
   }
+  StepTimes& mean = simulation.times;
   for (size_t i = 0; i < walks.size(); ++i) {
     SimulatedRank rank = walks[i]->take();
     rank.rank = first_rank(programs[i], i);
     rank.alike = mesh.num_ranks() / members;
-    rank.bubble_seconds += simulation.step_seconds - walks[i]->now();
+    rank.times.bubble_seconds += simulation.step_seconds - walks[i]->now();
     simulation.peak_bytes = std::max(simulation.peak_bytes, rank.peak_bytes);
-    simulation.exposed_communication_seconds += rank.exposed_communication_seconds / members;
-    simulation.bubble_seconds += rank.bubble_seconds / members;
+    mean.exposed_communication_seconds += rank.times.exposed_communication_seconds / members;
+    mean.bubble_seconds += rank.times.bubble_seconds / members;
     simulation.ranks.push_back(std::move(rank));
   }
+  mean.compute_seconds =
+      simulation.step_seconds - mean.exposed_communication_seconds - mean.bubble_seconds;
   const KernelCost kernels(cluster, {programs.front().threads, mesh.num_ranks()});
   if (simulation.step_seconds > 0)
     simulation.mfu =
         options.model_flops /
-        (simulation.step_seconds * kernels.total_peak(arithmetic_of(options.precision.compute)));
+        (simulation.step_seconds * kernels.total_peak(matmul_arithmetic(options.precision)));
   return simulation;
+}
+
+// One process per program: its first rank stands for all that are alike.
+std::string to_trace_json(std::span<const Program> programs, const Simulation& simulation) {
+  std::vector<std::string> events;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const SimulatedRank& rank = simulation.ranks[i];
+    events.push_back(trace_events(programs[i], rank.trace, rank.rank, rank.alike));
+  }
+  return trace_json(events);
 }
 
 }  // namespace tessera

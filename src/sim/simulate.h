@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "program/program.h"
+#include "program/step_times.h"
+#include "program/trace_writer.h"
 #include "sim/cluster.h"
 
 namespace tessera {
@@ -22,37 +23,26 @@ struct SimulateOptions {
   std::string script = "train_step";
   std::optional<UnitCost> unit_cost = {};
   double model_flops = 0;    // of the script over all ranks; 0: no mfu
-  Precision precision = {};  // mfu is relative to the peak of its dtype; fp8: of bf16
+  Precision precision = {};  // mfu is relative to its peak
   bool keep_slices = false;
 };
 
-// What a rank does from begin to end, in seconds since the start of the script.
-struct SimulatedSlice {
-  double begin = 0, end = 0;
-  const Instruction* instruction = nullptr;
-  const ScriptCall* call = nullptr;
-  bool collective = false;  // from its start to its end, parallel to kernels
-  int64_t bytes = 0;
-};
-
-// One of the ranks that run a program. The three parts add up to the step.
+// One of the ranks that run a program. The parts of its program add up to the step.
 struct SimulatedRank {
   int rank = 0;   // the first of identical ranks
   int alike = 1;  // ranks
-  double compute_seconds = 0;
-  double exposed_communication_seconds = 0;  // waited while bytes moved
-  double bubble_seconds = 0;                 // waited for other ranks
-  double communication_seconds = 0;          // of all transfers, hidden or not
+  StepTimes times = {};
+  double communication_seconds = 0;  // of all transfers, hidden or not
   int64_t peak_bytes = 0;
-  std::vector<SimulatedSlice> slices = {};  // in order of begin, where they are kept
+  RankTrace trace = {};  // where slices are kept
 };
 
 struct Simulation {
   double step_seconds = 0;
   double mfu = 0;
-  double exposed_communication_seconds = 0, bubble_seconds = 0;  // means over all ranks
-  int64_t peak_bytes = 0;                                        // of the fullest rank
-  std::vector<SimulatedRank> ranks;                              // by program
+  StepTimes times = {};              // means over all ranks
+  int64_t peak_bytes = 0;            // of the fullest rank
+  std::vector<SimulatedRank> ranks;  // by program
 };
 
 // One program per coordinate along `pp`, in order; a single one without such an axis.

@@ -10,6 +10,7 @@
 #include "ir/op_list.h"
 #include "models/build_model.h"
 #include "models/presets.h"
+#include "program/testing/trace_slices.h"
 #include "sim/testing/toy_cluster.h"
 
 namespace tessera {
@@ -87,8 +88,8 @@ Program compiled(std::vector<Axis> mesh, int64_t batch, int zero = 0, int microb
 TEST(Simulate, KernelsOfOneRankAddUp) {
   const Simulation simulation = simulate(ToyProgram({}).kernel().kernel().get(), toy_cluster());
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 2.4);
-  EXPECT_DOUBLE_EQ(simulation.ranks.front().compute_seconds, 2.4);
-  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 0);
+  EXPECT_DOUBLE_EQ(simulation.ranks.front().times.compute_seconds, 2.4);
+  EXPECT_DOUBLE_EQ(simulation.times.exposed_communication_seconds, 0);
 }
 
 TEST(Simulate, ACopyReadsAndWritesItsBytes) {
@@ -100,9 +101,9 @@ TEST(Simulate, ASumIsHiddenBehindTheKernelBesideIt) {
   // The sum: two hops of 0.5 s and 200 bytes, from 1.2 to 4.2; the concurrent kernel ends at 2.4.
   const Simulation simulation = simulate(overlapping(), toy_cluster());
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 4.2);
-  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 1.8);
+  EXPECT_DOUBLE_EQ(simulation.times.exposed_communication_seconds, 1.8);
   EXPECT_DOUBLE_EQ(simulation.ranks.front().communication_seconds, 3);
-  EXPECT_DOUBLE_EQ(simulation.bubble_seconds, 0);
+  EXPECT_DOUBLE_EQ(simulation.times.bubble_seconds, 0);
 }
 
 TEST(Simulate, ASumThatEndsBeforeTheKernelCostsNothing) {
@@ -111,16 +112,16 @@ TEST(Simulate, ASumThatEndsBeforeTheKernelCostsNothing) {
   cluster.levels.front().latency_seconds.value = 0.1;
   const Simulation simulation = simulate(overlapping(), cluster);
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 2.4);
-  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 0);
+  EXPECT_DOUBLE_EQ(simulation.times.exposed_communication_seconds, 0);
 }
 
 TEST(Simulate, AKernelBesideATransferIsSlowedByItsShare) {
   Cluster cluster = toy_cluster();
   cluster.device.overlap_slowdown.value = 0.5;
   const Simulation simulation = simulate(overlapping(), cluster);
-  EXPECT_DOUBLE_EQ(simulation.ranks.front().compute_seconds, 3);
+  EXPECT_DOUBLE_EQ(simulation.ranks.front().times.compute_seconds, 3);
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 4.2);
-  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 1.2);
+  EXPECT_DOUBLE_EQ(simulation.times.exposed_communication_seconds, 1.2);
 }
 
 TEST(Simulate, BytesThatRanksMoveThemselvesAreNeverHidden) {
@@ -128,7 +129,7 @@ TEST(Simulate, BytesThatRanksMoveThemselvesAreNeverHidden) {
   cluster.moves_in_wait = true;
   const Simulation simulation = simulate(overlapping(), cluster);
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 5.4);
-  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 3);
+  EXPECT_DOUBLE_EQ(simulation.times.exposed_communication_seconds, 3);
 }
 
 TEST(Simulate, CollectivesShareOneStreamInOrder) {
@@ -157,17 +158,19 @@ TEST(Simulate, TheFasterStageWaitsInABubble) {
       ToyProgram({{"pp", 2}}).kernel().kernel().all_reduce("pp", false).kernel().get()};
   const Simulation simulation = tessera::simulate(programs, toy_cluster(), {});
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 2.4 + 3 + 1.2);
-  EXPECT_DOUBLE_EQ(simulation.ranks[0].bubble_seconds, 2.4);  // before the sum, and at the end
-  EXPECT_DOUBLE_EQ(simulation.ranks[0].exposed_communication_seconds, 3);
-  EXPECT_DOUBLE_EQ(simulation.ranks[1].bubble_seconds, 0);
-  EXPECT_DOUBLE_EQ(simulation.bubble_seconds, 1.2);
+  EXPECT_DOUBLE_EQ(simulation.ranks[0].times.bubble_seconds,
+                   2.4);  // before the sum, and at the end
+  EXPECT_DOUBLE_EQ(simulation.ranks[0].times.exposed_communication_seconds, 3);
+  EXPECT_DOUBLE_EQ(simulation.ranks[1].times.bubble_seconds, 0);
+  EXPECT_DOUBLE_EQ(simulation.times.bubble_seconds, 1.2);
   EXPECT_EQ(simulation.ranks[1].rank, 1);
 }
 
 TEST(Simulate, PartsOfEveryRankAddUpToTheStep) {
   const Simulation simulation = simulate(compiled({{"dp", 2}, {"tp", 2}}, 4, 1), toy_cluster());
   const SimulatedRank& rank = simulation.ranks.front();
-  EXPECT_NEAR(rank.compute_seconds + rank.exposed_communication_seconds + rank.bubble_seconds,
+  EXPECT_NEAR(rank.times.compute_seconds + rank.times.exposed_communication_seconds +
+                  rank.times.bubble_seconds,
               simulation.step_seconds, 1e-9 * simulation.step_seconds);
   EXPECT_EQ(rank.alike, 4);
 }
@@ -191,13 +194,26 @@ TEST(Simulate, UnitCostsCountMicrobatchesAlone) {
   const Program program = compiled({{"dp", 2}}, 4, 0, 3);
   const Simulation simulation = simulate(program, toy_cluster(), {.unit_cost = UnitCost{1, 2, 4}});
   EXPECT_NEAR(simulation.step_seconds, 3 * (1 + 2 + 4), 1e-9);
-  EXPECT_DOUBLE_EQ(simulation.exposed_communication_seconds, 0);
+  EXPECT_DOUBLE_EQ(simulation.times.exposed_communication_seconds, 0);
 }
 
 TEST(Simulate, MfuIsTheShareOfAllPeaks) {
   const Simulation simulation =
       simulate(ToyProgram({{"dp", 2}}).kernel().get(), toy_cluster(), {.model_flops = 0.6e9});
   EXPECT_DOUBLE_EQ(simulation.mfu, 0.6e9 / (1.2 * 2e9));
+}
+
+TEST(Simulate, MfuInFp8IsAShareOfTheFp8Peak) {
+  Cluster cluster = toy_cluster();
+  cluster.device.peak_flops = {{Arithmetic::Fp32, {1e9, "toy"}},
+                               {Arithmetic::Bf16, {2e9, "toy"}},
+                               {Arithmetic::Fp8, {4e9, "toy"}}};
+  const Program program = ToyProgram({}).kernel().get();
+  const auto mfu = [&](Precision precision) {
+    return simulate(program, cluster, {.model_flops = 0.6e9, .precision = precision}).mfu;
+  };
+  EXPECT_DOUBLE_EQ(mfu(DType::Bf16), 0.6e9 / (1.2 * 2e9));
+  EXPECT_DOUBLE_EQ(mfu({DType::Bf16, true, true}), 0.6e9 / (1.2 * 4e9));
 }
 
 // Llama 3 8B, 2 x 4096, as docs/performance.md has it.
@@ -235,7 +251,7 @@ TEST(Simulate, SixteenThousandRanksAlikeAreWalkedOnce) {
   const Simulation simulation = simulate(program, load_cluster("llama3-h100"));
   EXPECT_EQ(simulation.ranks.size(), 1U);
   EXPECT_EQ(simulation.ranks.front().alike, 16384);
-  EXPECT_GT(simulation.exposed_communication_seconds, 0);
+  EXPECT_GT(simulation.times.exposed_communication_seconds, 0);
 }
 
 TEST(Simulate, TheTraceHasEverySliceInItsPlace) {
@@ -248,9 +264,26 @@ TEST(Simulate, TheTraceHasEverySliceInItsPlace) {
       slices.push_back(fmt::format("{} {} {:.0f} {:.0f}", event["name"].get<std::string>(),
                                    event["tid"].get<int>(), event["ts"].get<double>() / 1e5,
                                    event["dur"].get<double>() / 1e5));
-  EXPECT_EQ(slices, (std::vector<std::string>{"add 0 0 12", "all_reduce dp 1 12 30", "add 0 12 12",
-                                              "wait 0 24 18"}));
-  EXPECT_EQ(json["traceEvents"][0]["args"]["name"], "rank 0 dp=0 and 1 identical ranks");
+  EXPECT_EQ(slices,
+            (std::vector<std::string>{"forward toy, microbatch 0 0 0 42", "add 0 0 12",
+                                      "add 0 12 12", "wait 0 24 18", "all_reduce dp 1 12 30"}));
+  EXPECT_EQ(json["traceEvents"][0]["args"]["name"], "rank 0 dp=0 and 1 alike");
+}
+
+TEST(Simulate, TheTraceShowsEveryKernelWithinItsRoutine) {
+  SmallModel model = small_model("Llama");
+  model.seq = 8;
+  std::vector<Program> programs =
+      compile(model.build(DType::Fp32, 4), {.plan = make_plan({.mesh = {{"pp", 2}, {"dp", 2}}},
+                                                              {.kv_heads = model.config.kv_heads})})
+          .programs;
+  give_blocks_odd_names(programs);
+  const Simulation simulation = simulate(programs, toy_cluster(), {.keep_slices = true});
+  const auto events = nlohmann::json::parse(to_trace_json(programs, simulation))["traceEvents"];
+  expect_kernels_within_routines(events);
+  EXPECT_EQ(arrow_ids(events, "s"), arrow_ids(events, "f"));
+  EXPECT_EQ(arrow_ids(events, "s").size(),
+            2u);  // a stream and a gradient, on one of two data ranks
 }
 
 }  // namespace

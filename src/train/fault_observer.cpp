@@ -35,4 +35,9 @@ RankObserver with_faults(RankObserver next, FaultPlan& faults, const int64_t& st
   };
 }
 
+void inject_faults(FaultPlan* faults, FaultPhase phase, Executor& executor, int64_t step) {
+  if (!faults) return;
+  for (const RankStates* rank : executor.rank_states()) faults->at(phase, rank->rank(), step);
+}
+
 }  // namespace tessera

@@ -11,4 +11,7 @@ namespace tessera {
 // are the steps done; it and the faults must outlive the observer.
 RankObserver with_faults(RankObserver next, FaultPlan& faults, const int64_t& steps);
 
+// Fault points between steps, for each rank that this process runs. `faults` may be null.
+void inject_faults(FaultPlan* faults, FaultPhase phase, Executor& executor, int64_t step);
+
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include "comm/texts.h"
 #include "config/model_of_config.h"
+#include "system/random_name.h"
 
 namespace tessera {
 
@@ -25,7 +26,7 @@ RunSaver::RunSaver(const Config& config, Executor& executor, RankWorld* world, F
 void RunSaver::identify(const RunStart& start) {
   std::string told;
   if (leads()) {
-    new_id_ = start.run_id.empty() ? draw_run_id() : start.run_id;
+    new_id_ = start.run_id.empty() ? random_name() : start.run_id;
     if (start.resume) identity_ = read_run_identity(out_).value_or(RunIdentity{});
     if (!start.resume) take_identity({.id = new_id_});
     told = fmt::format("{},{},{}", new_id_, identity_.id, identity_.adopted_step.value_or(-1));
@@ -61,10 +62,11 @@ NewestValid RunSaver::newest() const {
   return newest_valid(folder_, identity_.id.empty() ? nullptr : &identity_, peers_.get());
 }
 
-bool RunSaver::go_on_from(int64_t step) {
+bool RunSaver::continue_from(int64_t step) {
   const bool adopts = identity_.id.empty();
   if (adopts) take_identity({.id = new_id_, .adopted_step = step});
-  if (writer_) writer_->go_on_from(step);
+  if (writer_) writer_->continue_from(step);
+  saved_step_ = step;
   return adopts;
 }
 
@@ -97,6 +99,7 @@ int64_t RunSaver::snapshot_bytes() const {
 
 double RunSaver::save(const CheckpointPosition& position) {
   facts_.position = position;
+  saved_step_ = position.step;
   facts_.run = identity_.id;
   return writer_->save(facts_);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpoints of one run: which one it goes on from, and those that it saves.
+// The checkpoints of one run: which one it continues from, and those that it saves.
 #pragma once
 
 #include <memory>
@@ -23,17 +23,19 @@ class RunSaver {
   RunSaver(const Config& config, Executor& executor, RankWorld* world, FaultPlan* faults,
            const RunStart& start);
 
-  // Of this run; in a folder that is no run's yet, of all that lie there.
+  // Of this run; in a folder that belongs to no run yet, of all that are there.
   NewestValid newest() const;
-  // Whether what the run now goes on from was nobody's, and the folder has become this run's.
-  bool go_on_from(int64_t step);
+  // Whether the checkpoint belonged to no run, and the folder has become this run's.
+  bool continue_from(int64_t step);
   const std::string& run_id() const { return identity_.id; }
   // Does `act` while no newer start of the run can take over; a UserError where one has.
   void while_newest(const std::function<void()>& act) const;
   void require_newest() const;  // the same error; costs a read
   // Of all ranks; 0 where the run saves nothing.
   int64_t snapshot_bytes() const;
-  // Seconds that training stands still.
+  // Whether this step was saved, or was where the run started: there is nothing new to save.
+  bool saved(int64_t step) const { return step == saved_step_; }
+  // Seconds that training stalls.
   double save(const CheckpointPosition& position);
   std::optional<SaveOutcome> take_outcome();
   void finish();
@@ -48,6 +50,7 @@ class RunSaver {
   std::filesystem::path out_, folder_;
   Executor& executor_;
   CheckpointFacts facts_;
+  int64_t saved_step_ = 0;
   std::unique_ptr<Communicator> peers_;
   RunIdentity identity_;                      // without an id where the folder has none yet
   std::string new_id_;                        // that it would then get

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <random>
 #include <set>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "core/error.h"
 #include "files/errno_text.h"
 #include "files/fresh_file.h"
+#include "system/random_name.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 
 // A name that nobody has asked for before, so that no machine remembers that it is not there.
 std::string put_token(const fs::path& folder) {
-  std::random_device random;
-  std::string name = fmt::format(".seen_by_all_ranks_{:08x}{:08x}", random(), random());
+  std::string name = ".seen_by_all_ranks_" + random_name();
   const int file = open_fresh_file(folder / name);
   if (file < 0)
     throw user_error("cannot write to {}: {}", folder.string(), errno_text(errno))

@@ -6,13 +6,12 @@
 
 namespace tessera {
 
-void count_step(TrainSummary& summary, const StepMetrics& metrics) {
-  if (metrics.step == summary.first_step + 1) summary.first_loss = metrics.loss;
-  summary.last_loss = metrics.loss;
-  summary.losses.push_back(metrics.loss);
-  summary.seconds += metrics.step_seconds;
-  summary.data_seconds += metrics.data_seconds;
-  summary.split += metrics.split;
+void count_step(TrainSummary& summary, const StepRecord& record) {
+  if (record.step == summary.first_step + 1) summary.first_loss = record.loss;
+  summary.last_loss = record.loss;
+  summary.losses.push_back(record.loss);
+  summary.seconds += record.step_seconds;
+  summary.times += record.times;
 }
 
 void finish_summary(TrainSummary& summary, const CheckpointPosition& position,
@@ -29,8 +28,7 @@ void finish_summary(TrainSummary& summary, const CheckpointPosition& position,
       model_flops_utilisation(summary.flops_per_token.full, summary.tokens_per_second, peak);
   if (done > 0) {
     summary.hfu = hardware_flops_utilisation(hardware_flops, summary.seconds / done, peak);
-    summary.data_seconds /= done;
-    summary.split /= done;
+    summary.times /= done;
   }
   if (summary.saves > 0) {
     summary.save_stall_seconds /= static_cast<double>(summary.saves);

@@ -10,7 +10,7 @@
 #include "checkpoint/manifest.h"
 #include "inference/written_samples.h"
 #include "models/model_size.h"
-#include "record/metrics.h"
+#include "record/step_record.h"
 
 namespace tessera {
 
@@ -24,11 +24,10 @@ struct TrainSummary {
   double tokens_per_second = 0;
   double mfu = 0, mfu_full = 0;  // causal count, full-attention count
   double hfu = 0;                // all that the programs run, recomputation included
-  StepSplit split = {};          // of a step, mean over steps
-  double data_seconds = 0;       // the same: waited for data
+  StepTimes times = {};          // of a step, mean over steps
   FlopsPerToken flops_per_token;
   double peak_flops_per_second = 0;
-  bool peak_measured = false;
+  std::string peak_arithmetic = {};         // that it was measured in: "fp32"; empty: it was given
   double raised_peak_flops_per_second = 0;  // for later runs, where a step beat the peak; else 0
   int64_t planned_bytes = 0, resident_bytes = 0;
   std::string stopped_by;  // the signal, if one did
@@ -37,7 +36,7 @@ struct TrainSummary {
   int64_t saves = 0, save_bytes = 0;                // checkpoints of this run, bytes of one
   int64_t failed_saves = 0;                         // of those
   double save_stall_seconds = 0;       // that a step waited for one, mean over checkpoints
-  double save_written_seconds = 0;     // the same: that writing took, behind the steps
+  double save_written_seconds = 0;     // the same: that writing took, beside the steps
   std::string save_error;              // of the last one; empty where it was saved
   std::string trace;                   // file, if one was written
   std::vector<WrittenSample> samples;  // in the order of their steps
@@ -45,7 +44,7 @@ struct TrainSummary {
 };
 
 // Adds to the sums that finish_summary divides.
-void count_step(TrainSummary& summary, const StepMetrics& metrics);
+void count_step(TrainSummary& summary, const StepRecord& record);
 // At the end, once: means and rates. `hardware_flops`: of a step, as the programs run it.
 void finish_summary(TrainSummary& summary, const CheckpointPosition& position,
                     double hardware_flops);

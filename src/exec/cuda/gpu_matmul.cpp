@@ -117,13 +117,15 @@ std::vector<double> gpu_matmul_seconds(std::span<const GpuMatmul> matmuls) {
   return seconds;
 }
 
-// Once for each dtype: a run asks for its peak and for the warning below.
-double measure_cuda_matmul_rate(DType dtype) {
-  static std::map<DType, double> measured;
-  const auto [rate, fresh] = measured.try_emplace(dtype, 0.0);
+// Once for each kind: a run asks for its peak and for the warning below.
+double measure_cuda_matmul_rate(Precision precision) {
+  static std::map<std::pair<DType, bool>, double> measured;
+  const auto [rate, fresh] = measured.try_emplace({precision.compute, precision.fp8}, 0.0);
   if (fresh) {
-    const int64_t size = dtype == DType::Bf16 ? 8192 : 4096;
-    const GpuMatmul square{.shape = {.m = size, .n = size, .k = size}, .dtype = dtype};
+    const int64_t size = precision.compute == DType::Bf16 ? 8192 : 4096;
+    const GpuMatmul square{.shape = {.m = size, .n = size, .k = size},
+                           .dtype = precision.compute,
+                           .fp8 = precision.fp8};
     rate->second = square.shape.flops() / gpu_matmul_seconds({&square, 1}).front();
   }
   return rate->second;

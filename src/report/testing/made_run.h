@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-inline RecordedStep made_step(int64_t step) {
+inline StepRecord made_step(int64_t step) {
   return {.step = step,
           .loss = 5.0 - 0.1 * static_cast<double>(step),
           .tokens = 100.0 * static_cast<double>(step),
@@ -15,10 +15,10 @@ inline RecordedStep made_step(int64_t step) {
           .mfu = 0.4,
           .hfu = 0.5,
           .step_seconds = 0.9,
-          .compute_seconds = 0.6,
-          .exposed_communication_seconds = 0.05,
-          .bubble_seconds = 0.2,
-          .data_seconds = 0.01,
+          .times = {.compute_seconds = 0.6,
+                    .exposed_communication_seconds = 0.05,
+                    .bubble_seconds = 0.2,
+                    .data_seconds = 0.01},
           .elapsed_seconds = static_cast<double>(step)};
 }
 

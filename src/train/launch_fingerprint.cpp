@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/same_start.h"
+#include "train/launch_fingerprint.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 using DigestText = std::array<char, 16>;
 using Digests = std::array<DigestText, 2>;  // of config and program
 
-Digests digests_of(const StartFacts& facts) {
+Digests digests_of(const LaunchFingerprint& facts) {
   Digests digests{};
   const std::string config = digest_of(std::as_bytes(std::span(facts.config)));
   std::copy_n(config.begin(), std::min(config.size(), digests[0].size()), digests[0].begin());
@@ -62,12 +62,12 @@ std::string first_difference(const std::string& odd, const std::string& usual) {
 
 }  // namespace
 
-StartFacts start_facts(std::string config) {
+LaunchFingerprint fingerprint_launch(std::string config) {
   const MappedFile program("/proc/self/exe");
   return {.config = std::move(config), .program = digest_of(program.bytes())};
 }
 
-void require_same_start(RankWorld& world, const StartFacts& mine) {
+void require_identical_launch(RankWorld& world, const LaunchFingerprint& mine) {
   const auto group = world.everyone("start");
   const std::vector<Digests> all = gather_digests(*group, digests_of(mine));
   const size_t usual = usual_rank(all);

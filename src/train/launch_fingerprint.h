@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks of a job must be the same program with the same config; else they part ways later, and
-// nobody knows why. Checked before anything else, in one small collective.
+// All ranks of a job must run the same program with the same config, or they would diverge later
+// for no visible reason. Checked before anything else, in one small collective.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace tessera {
 
-struct StartFacts {
+struct LaunchFingerprint {
   std::string config;   // TOML, all keys
   std::string program;  // digest of the binary
 };
 
 // Of this process.
-StartFacts start_facts(std::string config);
+LaunchFingerprint fingerprint_launch(std::string config);
 
 // A UserError on all ranks that names the first one that differs from most, and in what.
-void require_same_start(RankWorld& world, const StartFacts& mine);
+void require_identical_launch(RankWorld& world, const LaunchFingerprint& mine);
 
 }  // namespace tessera

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one rank did, or would do by a simulation, as trace events (docs/trace.md): its routines
+// with their kernels inside them on one track, its collectives on others, arrows between ranks, and
+// a counter of memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace tessera {
+
+// From begin to end, in seconds since the trace began.
+struct Slice {
+  double begin_seconds = 0, end_seconds = 0;
+  const ScriptCall* call = nullptr;
+  const Instruction* instruction = nullptr;  // null: the whole routine that is called
+  int64_t bytes = 0;  // that the instruction reads and writes, or gives to a collective
+};
+
+// Each list in order of begin.
+struct RankTrace {
+  std::vector<Slice> routines;
+  std::vector<Slice> kernels;
+  std::vector<Slice> collectives;  // from their start to the end of their wait
+};
+
+// Items of a JSON list, for trace_json. `alike`: ranks that this one stands for.
+std::string trace_events(const Program& program, const RankTrace& trace, int rank, int alike = 1);
+
+}  // namespace tessera

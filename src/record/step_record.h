@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One step of a run or of a simulation: a line of metrics.jsonl, the scalars of TensorBoard, and
+// what reports are made of. All of them follow the table of fields, so that a new figure is a
+// member and a row here, and one line where it is measured.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/step_times.h"
+#include "record/tensorboard_file.h"
+
+namespace tessera {
+
+// NaN: not known.
+struct StepRecord {
+  int64_t step = 0;  // steps done, this one included
+  double loss = kUnknown, grad_norm = kUnknown, lr = kUnknown;
+  double tokens = kUnknown;  // trained on so far
+  double tokens_per_second = kUnknown, mfu = kUnknown, hfu = kUnknown;
+  double step_seconds = kUnknown;
+  StepTimes times = kUnknownTimes;    // within step_seconds
+  double elapsed_seconds = kUnknown;  // from the start of this run to the end of the step
+  double peak_bytes = kUnknown;
+  // Where there are several ranks: their own work, without waiting.
+  double slowest_rank = kUnknown, slowest_rank_seconds = kUnknown, fastest_rank_seconds = kUnknown;
+  double skipped = kUnknown;  // 1: its gradient was not finite, and nothing was learnt
+  double held_out_loss = kUnknown;
+  double checkpoint_stall_seconds = kUnknown;  // after the step, where one was saved
+};
+
+enum class Unit : uint8_t { None, Count, Bytes, Seconds, Share, PerSecond };
+// ByTime: a mean in which each step counts by its seconds, as a rate must.
+enum class OverSteps : uint8_t { Last, Mean, ByTime, Largest, Sum };
+
+struct StepField {
+  const char* key;    // in metrics.jsonl and TensorBoard
+  const char* label;  // of its row in reports; null: it has none of its own
+  Unit unit = Unit::None;
+  OverSteps over_steps = OverSteps::Last;
+  bool always = true;  // null in metrics.jsonl where it is not known; else left out
+  double StepRecord::*value = nullptr;
+  double StepTimes::*part = nullptr;  // of StepRecord::times, instead of `value`
+
+  double& of(StepRecord& record) const { return value ? record.*value : record.times.*part; }
+  double of(const StepRecord& record) const { return value ? record.*value : record.times.*part; }
+};
+
+// All but the step itself, in the order of metrics.jsonl.
+std::span<const StepField> step_fields();
+
+std::string to_json_line(const StepRecord& record);  // without the newline
+// Nothing where it is no JSON object. A figure that is null, or is not there, is not known.
+std::optional<StepRecord> parse_step(std::string_view line);
+std::vector<Scalar> scalars_of(const StepRecord& record);
+
+// One record for several steps: each field as its row says, over the steps that know it.
+StepRecord combine(std::span<const StepRecord> steps);
+
+inline std::optional<double> known(double value) {
+  return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
+}  // namespace tessera

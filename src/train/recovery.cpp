@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/recovery.h"
+
+#include <cmath>
+
+#include "train/fault_observer.h"
+#include "train/resume_changes.h"
+
+namespace tessera {
+
+Recovery::Recovery(const StepParts& parts, StepRunner& runner, RunSaver& saver,
+                   CheckpointPosition& position, FaultPlan* faults)
+    : parts_(parts),
+      runner_(runner),
+      saver_(saver),
+      position_(position),
+      faults_(faults),
+      policy_(non_finite_policy(parts.config)) {}
+
+void Recovery::resume(std::span<const std::string> accepted_changes) {
+  RunOutputs& outputs = parts_.outputs;
+  const std::string& out = parts_.config.run.out;
+  const NewestValid newest = saver_.newest();
+  for (const std::string& skipped : newest.skipped)
+    outputs.warn_always(fmt::format("warning: a checkpoint is left out: {}", skipped));
+  if (!newest.checkpoint)
+    throw user_error("there is no valid checkpoint of this run in {}", checkpoints_of(out).string())
+        .help("take the weights of another one with --init-from, or begin anew with --overwrite");
+  const Checkpoint& checkpoint = *newest.checkpoint;
+  accept_changes(checkpoint.facts(), accepted_changes);
+  inject_faults(faults_, FaultPhase::Load, parts_.executor, position_.step);
+  checkpoint.load_states(parts_.executor);
+  position_ = checkpoint.facts().position;
+  outputs.summary().checkpoint = checkpoint.path();
+  if (saver_.continue_from(position_.step))
+    outputs.note(
+        fmt::format("{} was of no run: it is now that of run {}, which never removes what it did "
+                    "not write itself",
+                    out, saver_.run_id()));
+  outputs.note(fmt::format("resumed from {} at step {}, saved on {}", checkpoint.path().string(),
+                           position_.step, saved_on(checkpoint.facts())));
+}
+
+void Recovery::accept_changes(const CheckpointFacts& saved, std::span<const std::string> keys) {
+  const std::vector<ConfigChange> changes = resume_changes(saved, parts_.config);
+  require_accepted(changes, keys);
+  std::vector<ConfigChange> accepted, free;
+  for (const ConfigChange& change : changes)
+    (change.changes_numbers ? accepted : free).push_back(change);
+  if (!accepted.empty())
+    parts_.outputs.warn(fmt::format("goes on with changes: {}", to_text(accepted)));
+  if (!free.empty())
+    parts_.outputs.note(fmt::format("changed since the checkpoint: {}", to_text(free)));
+}
+
+void Recovery::handle_non_finite(StepRecord& record) {
+  for (double* each : {&record.loss, &record.grad_norm})
+    if (std::isnan(*each)) *each = NAN;  // without a sign, which says nothing
+  const std::string what = fmt::format(
+      "step {}: the loss is {} and the gradient norm {}; the first that is not finite is {}",
+      record.step, record.loss, record.grad_norm, first_non_finite(parts_.executor, record.loss));
+  if (policy_ == NonFinitePolicy::Skip && !std::isfinite(record.grad_norm)) {
+    record.skipped = 1;  // the update itself has left everything as it was
+    parts_.outputs.warn_always(fmt::format("warning: {}; the step is skipped", what));
+  } else if (policy_ == NonFinitePolicy::Rewind) {
+    rewind(what);
+  } else {
+    throw UserError(what).help(
+        "use a smaller train.learning_rate, a longer train.warmup_steps, or train.clip_norm = 1; "
+        "or see train.on_non_finite");
+  }
+}
+
+// Back to the newest checkpoint, and on with the data that follow those of this step.
+void Recovery::rewind(const std::string& why) {
+  constexpr int kMost = 3;  // to the same checkpoint
+  saver_.finish();
+  parts_.outputs.report_saves(saver_);
+  const int64_t next_sample = position_.next_sample;
+  const NewestValid newest = saver_.newest();
+  if (!newest.checkpoint)
+    throw UserError(why).help(
+        "train.on_non_finite is rewind, but there is no checkpoint: see "
+        "--save-every");
+  const int64_t to = newest.checkpoint->facts().position.step;
+  rewinds_ = to == rewound_to_ ? rewinds_ + 1 : 1;
+  rewound_to_ = to;
+  if (rewinds_ > kMost)
+    throw UserError(why).help(fmt::format("{} rewinds to step {} did not help", kMost, to));
+  newest.checkpoint->load_states(parts_.executor);
+  position_ = newest.checkpoint->facts().position;
+  position_.next_sample = next_sample;
+  saver_.continue_from(to);
+  runner_.load_from(next_sample);
+  parts_.outputs.begin_record(saver_, parts_.facts, position_.step);
+  parts_.outputs.warn_always(
+      fmt::format("warning: {}; back to step {}, on with the data that follow", why, to));
+}
+
+}  // namespace tessera

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/run_outputs.h"
+
+#include "data/token_text.h"
+#include "files/atomic_file.h"
+#include "record/run_folder.h"
+
+namespace tessera {
+
+RunOutputs::RunOutputs(const Config& config, const RankWorld* world, bool is_quiet)
+    : config_(config),
+      world_(world),
+      quiet_(is_quiet),
+      progress_({.stream = stderr,
+                 .live = !quiet() && is_terminal(stderr),
+                 .total_steps = config.train.steps,
+                 .log_every = quiet() ? config.train.steps + 1 : config.train.log_every}) {
+  summary_.out = config.run.out;
+}
+
+void RunOutputs::note(const std::string& text) {
+  if (!quiet()) progress_.note(text);
+}
+
+void RunOutputs::warn(const std::string& text) {
+  summary_.warnings.push_back(text);
+  note("warning: " + text);
+}
+
+void RunOutputs::warn_always(const std::string& text) {
+  summary_.warnings.push_back(text);
+  if (writes_files()) progress_.note(text);
+}
+
+// A resumed run can do without new ones: it has those of its first start.
+void RunOutputs::write_side_files(const RunSaver& saver, bool resumes) {
+  if (!writes_files()) return;
+  try {
+    saver.while_newest([&] {
+      write_file_atomically(summary_.out / "config.toml", to_toml(config_));
+      keep_tokenizer(tokenizer_of_config(config_), summary_.out);
+    });
+  } catch (const UserError& error) {
+    saver.require_newest();
+    if (!resumes) throw;
+    warn_always(fmt::format("warning: {}", error.message()));
+  }
+}
+
+void RunOutputs::begin_record(const RunSaver& saver, const RunFacts& facts,
+                              std::optional<int64_t> resumed_step) {
+  if (!writes_files()) return;
+  const Warn on_lost_line = [this](const std::string& text) { warn_always("warning: " + text); };
+  saver.while_newest([&] {
+    recorder_ = std::make_unique<RunRecorder>(summary_.out, facts, resumed_step, on_lost_line);
+    if (config_.run.tensorboard && !tensorboard_)
+      tensorboard_ = std::make_unique<TensorboardFile>(summary_.out / kTensorboardFolder,
+                                                       resumed_step, on_lost_line);
+  });
+}
+
+void RunOutputs::record_peak(double flops_per_second, std::string_view arithmetic, bool measured) {
+  if (recorder_) recorder_->peak(flops_per_second, arithmetic, measured);
+}
+
+void RunOutputs::record_spent(const char* what, int64_t step, double seconds, int64_t bytes) {
+  if (recorder_) recorder_->spent(what, step, seconds, bytes);
+}
+
+void RunOutputs::record_step(const StepRecord& record) {
+  if (recorder_) recorder_->step(record);
+  if (tensorboard_) tensorboard_->write(record.step, scalars_of(record));
+  if (!quiet()) progress_.step(record);
+}
+
+void RunOutputs::record_failure(int64_t step, const std::string& error) {
+  if (recorder_) recorder_->failed(step, error);
+}
+
+void RunOutputs::record_end(int64_t step) {
+  if (!recorder_) return;
+  recorder_->ended(step, summary_.stopped_by);
+  std::vector<std::string> lost = recorder_->losses();
+  if (tensorboard_) lost.push_back(tensorboard_->losses());
+  for (const std::string& text : lost)
+    if (!text.empty()) warn_always("warning: " + text);
+}
+
+void RunOutputs::record_stall(int64_t step, double seconds, int64_t bytes) {
+  ++summary_.saves;
+  summary_.save_stall_seconds += seconds;
+  record_spent("checkpoint", step, seconds, bytes);
+}
+
+void RunOutputs::report_saves(RunSaver& saver) {
+  while (const auto outcome = saver.take_outcome()) report_save(*outcome);
+}
+
+void RunOutputs::report_save(const SaveOutcome& outcome) {
+  summary_.save_written_seconds += outcome.seconds;
+  summary_.save_error = outcome.saved ? "" : outcome.error;
+  if (outcome.saved) {
+    summary_.checkpoint = outcome.path;
+    summary_.save_bytes = outcome.bytes;
+  }
+  for (const std::filesystem::path& aside : outcome.aside)
+    warn_always(fmt::format("warning: {} is not of this run's present history, and was set aside",
+                            aside.string()));
+  if (recorder_) recorder_->saved(outcome);
+  if (outcome.fenced)
+    throw UserError(outcome.error).help("one run at a time can use a folder: see --out");
+  if (outcome.error.empty()) return;
+  if (!outcome.saved) ++summary_.failed_saves;
+  warn_always(fmt::format("CHECKPOINT OF STEP {} {}: {}", outcome.step,
+                          outcome.saved ? "NEEDS A LOOK" : "FAILED, the run goes on without it",
+                          outcome.error));
+}
+
+RankObserver RunOutputs::trace_observer() {
+  return [this](int rank, const InstructionEvent& event) {
+    if (trace_) trace_->observe(rank, event);
+  };
+}
+
+void RunOutputs::begin_trace(int ranks) { trace_ = std::make_unique<TraceRecorder>(ranks); }
+
+void RunOutputs::write_trace(Executor& executor) {
+  trace_->stop();
+  std::vector<std::string> events;
+  if (world_) events = executor.gather(trace_->events(world_->rank()));
+  try {
+    if (writes_files())
+      write_file_atomically(config_.run.trace, world_ ? trace_json(events) : trace_->to_json());
+    summary_.trace = config_.run.trace;
+  } catch (const UserError& error) {
+    warn_always(fmt::format("warning: there is no trace: {}", error.message()));
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that a run writes apart from checkpoints: its record and TensorBoard file, the lines
+// on the terminal, the trace, the files beside them, and the summary that it returns. In a job only
+// the first process writes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "config/config.h"
+#include "exec/mesh_executor.h"
+#include "exec/trace_recorder.h"
+#include "record/progress.h"
+#include "record/run_recorder.h"
+#include "train/run_saver.h"
+#include "train/train_summary.h"
+
+namespace tessera {
+
+class RunOutputs {
+ public:
+  // `world`: this process is one rank of it; null: it runs all ranks.
+  RunOutputs(const Config& config, const RankWorld* world, bool quiet);
+
+  bool writes_files() const { return !world_ || world_->rank() == 0; }
+  bool quiet() const { return quiet_ || !writes_files(); }
+  TrainSummary& summary() { return summary_; }
+
+  void note(const std::string& text);
+  // Warnings are in the summary, too. A quiet run still prints those of warn_always.
+  void warn(const std::string& text);
+  void warn_always(const std::string& text);
+
+  // The config and the tokenizer, beside the record.
+  void write_side_files(const RunSaver& saver, bool resumes);
+
+  // Replaces the record of an older start of this run, so that it can no longer write to this one.
+  void begin_record(const RunSaver& saver, const RunFacts& facts,
+                    std::optional<int64_t> resumed_step);
+  double elapsed_seconds() const { return recorder_ ? recorder_->elapsed_seconds() : 0; }
+  void record_peak(double flops_per_second, std::string_view arithmetic, bool measured);
+  // "evaluation", "checkpoint", "sample": after a step.
+  void record_spent(const char* what, int64_t step, double seconds, int64_t bytes = 0);
+  void record_step(const StepRecord& record);
+  void record_failure(int64_t step, const std::string& error);
+  void record_end(int64_t step);
+
+  void record_stall(int64_t step, double seconds, int64_t bytes);  // of a checkpoint
+  // What became of the checkpoints that are written by now.
+  void report_saves(RunSaver& saver);
+
+  // Gets all instructions; those after begin_trace are recorded.
+  RankObserver trace_observer();
+  void begin_trace(int ranks);
+  bool tracing() const { return trace_ && trace_->recording(); }
+  void write_trace(Executor& executor);
+
+  void finish_progress() { progress_.finish(); }
+
+ private:
+  void report_save(const SaveOutcome& outcome);
+
+  const Config& config_;
+  const RankWorld* world_;
+  bool quiet_;
+  Progress progress_;
+  std::unique_ptr<RunRecorder> recorder_;         // null where this process writes no files
+  std::unique_ptr<TensorboardFile> tensorboard_;  // null where the config asks for none
+  std::unique_ptr<TraceRecorder> trace_;          // null where no trace has begun
+  TrainSummary summary_;
+};
+
+}  // namespace tessera

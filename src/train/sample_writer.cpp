@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/sample_writer.h"
+
+#include <chrono>
+
+#include "config/model_of_config.h"
+#include "system/seconds_since.h"
+
+namespace tessera {
+
+SampleWriter::SampleWriter(const Config& config, const ModelConfig& model, int threads)
+    : config_(config),
+      model_(model),
+      threads_(threads),
+      text_(tokenizer_of_config(config), model.vocabulary),
+      writes_(config.train.sample_every > 0 && model.has_sequence() && text_.is_text()) {}
+
+void SampleWriter::write(const Executor& trained, int64_t step, RunOutputs& outputs) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (!generator_)
+    generator_ = std::make_unique<TextGenerator>(model_, precision_of_config(config_).compute,
+                                                 config_.train.seq, threads_);
+  generator_->copy_parameters(trained);
+  std::string text = config_.data.source == "stories" ? "Once upon a time" : "";
+  std::vector<int32_t> prompt = text_.opening();
+  for (const int32_t token : text_.encode(text)) prompt.push_back(token);
+  // A low temperature: what the model is sure of, not all that it may say.
+  generator_->generate(prompt, {.tokens = 240, .temperature = 0.4, .top_k = 0, .seed = 1},
+                       [&](int32_t token) {
+                         text += text_.show(token);
+                         return true;
+                       });
+  text = printable(text);
+  outputs.note(fmt::format("--- what it writes at step {} ---\n{}\n---", step, text));
+  outputs.summary().samples.push_back({step, text});
+  outputs.record_spent("sample", step, seconds_since(begin));
+}
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/step_runner.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "config/model_of_config.h"
+#include "inference/sample_losses.h"
+#include "measure/utilisation.h"
+#include "system/seconds_since.h"
+#include "train/learning_rate.h"
+
+namespace tessera {
+namespace {
+
+void add_spread(StepRecord& record, const std::vector<RankTimes>& ranks) {
+  const RankSpread spread = spread_of(ranks);
+  record.slowest_rank = spread.slowest_rank;
+  record.slowest_rank_seconds = spread.slowest_seconds;
+  record.fastest_rank_seconds = spread.fastest_seconds;
+}
+
+}  // namespace
+
+StepRunner::StepRunner(const StepParts& parts, MfuPeak peak)
+    : parts_(parts),
+      peak_(std::move(peak)),
+      feeder_(parts.executor, parts.data.train->fields(), parts.config.train.batch) {
+  TrainSummary& summary = parts_.outputs.summary();
+  summary.parameters = parameter_count(parts_.model);
+  summary.flops_per_token = flops_per_token(parts_.model, parts_.config.train.seq);
+  summary.peak_arithmetic = peak_.arithmetic();
+  if (!peak_.measured()) summary.peak_flops_per_second = peak_.flops_per_second();
+}
+
+void StepRunner::load_from(int64_t sample) {
+  loader_ = std::make_unique<BatchLoader>(*parts_.data.train, parts_.config.train.batch, sample);
+}
+
+StepRecord StepRunner::run(CheckpointPosition& position) {
+  Executor& executor = parts_.executor;
+  const TrainConfig& train = parts_.config.train;
+  const auto begin = std::chrono::steady_clock::now();
+  const BatchLoader::Loaded loaded = loader_->next();
+  feeder_.feed(loaded.batch);
+  const double rate = learning_rate_at(train, position.step);
+  executor.write_step("learning_rate", rate);
+  executor.write_step("step", static_cast<double>(position.step + 1));
+  executor.run("train_step");
+
+  const int64_t tokens = tokens_per_step(parts_.config, parts_.model);
+  ++position.step;
+  position.next_sample += train.batch;
+  position.tokens += tokens;
+  const std::vector<RankTimes> times = executor.rank_times();
+  StepRecord record{.step = position.step,
+                    .loss = executor.read_step("loss"),
+                    .grad_norm = std::sqrt(executor.read_step("norm_squares")),
+                    .lr = rate,
+                    .tokens = static_cast<double>(position.tokens),
+                    .step_seconds = seconds_since(begin),
+                    .times = mean_times(times),
+                    .elapsed_seconds = parts_.outputs.elapsed_seconds(),
+                    .peak_bytes = static_cast<double>(parts_.outputs.summary().planned_bytes)};
+  record.times.data_seconds = loaded.waited_seconds;
+  record.tokens_per_second = static_cast<double>(tokens) / record.step_seconds;
+  if (times.size() > 1) add_spread(record, times);
+  add_utilisation(record);
+  return record;
+}
+
+// The peak is measured after the first step, so that nobody waits for it.
+void StepRunner::add_utilisation(StepRecord& record) {
+  TrainSummary& summary = parts_.outputs.summary();
+  if (record.step == summary.first_step + 1) {
+    summary.peak_flops_per_second = peak_.flops_per_second();
+    parts_.outputs.record_peak(summary.peak_flops_per_second, peak_.arithmetic(), peak_.measured());
+  }
+  fastest_ = std::max(fastest_, summary.flops_per_token.causal * record.tokens_per_second);
+  record.mfu = model_flops_utilisation(summary.flops_per_token.causal, record.tokens_per_second,
+                                       summary.peak_flops_per_second);
+  record.hfu = hardware_flops_utilisation(parts_.facts.hardware_flops, record.step_seconds,
+                                          summary.peak_flops_per_second);
+}
+
+double StepRunner::held_out_loss() {
+  const TrainConfig& train = parts_.config.train;
+  return sample_losses(parts_.executor, feeder_, *parts_.data.held_out,
+                       train.eval_batches * train.batch, train.batch)
+      .loss;
+}
+
+void StepRunner::raise_peak() {
+  TrainSummary& summary = parts_.outputs.summary();
+  if (parts_.outputs.writes_files() && summary.peak_flops_per_second > 0)
+    summary.raised_peak_flops_per_second = peak_.raise_above(fastest_);
+}
+
+}  // namespace tessera
