@@ -85,7 +85,9 @@ TEST(TraceRecorder, SlicesOfOneTrackDoNotOverlap) {
     std::vector<int64_t> open;
     for (const auto& slice : slices) {
       while (!open.empty() && open.back() <= begin_of(slice)) open.pop_back();
-      if (!open.empty()) EXPECT_LE(end_of(slice), open.back()) << slice.dump();
+      if (!open.empty()) {
+        EXPECT_LE(end_of(slice), open.back()) << slice.dump();
+      }
       open.push_back(end_of(slice));
     }
   }

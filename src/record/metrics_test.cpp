@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "record/metrics.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -6,7 +8,6 @@
 
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
-#include "record/record.h"
 
 namespace tessera {
 namespace {

@@ -9,35 +9,14 @@ namespace tessera {
 namespace {
 
 std::vector<StepField> make_fields() {
-  std::vector<StepField> fields{
-      {"loss", nullptr, Unit::None, OverSteps::Last, true, &StepRecord::loss},
-      {"grad_norm", nullptr, Unit::None, OverSteps::Last, true, &StepRecord::grad_norm},
-      {"lr", nullptr, Unit::None, OverSteps::Last, true, &StepRecord::lr},
-      {"tokens", nullptr, Unit::Count, OverSteps::Last, true, &StepRecord::tokens},
-      {"tokens_per_second", "tokens per second", Unit::PerSecond, OverSteps::ByTime, true,
-       &StepRecord::tokens_per_second},
-      {"mfu", "MFU, causal count", Unit::Share, OverSteps::ByTime, true, &StepRecord::mfu},
-      {"hfu", "HFU, all flops that programs run", Unit::Share, OverSteps::ByTime, true,
-       &StepRecord::hfu},
-      {"step_seconds", nullptr, Unit::Seconds, OverSteps::Mean, true, &StepRecord::step_seconds}};
+  std::vector<StepField> fields(std::begin(kFieldsBeforeTimes), std::end(kFieldsBeforeTimes));
   for (const TimePart& part : kTimeParts)
     if (part.recorded)
-      fields.push_back(
-          {part.key, nullptr, Unit::Seconds, OverSteps::Mean, true, nullptr, part.seconds});
-  const StepField rest[] = {
-      {"elapsed_seconds", nullptr, Unit::Seconds, OverSteps::Last, true,
-       &StepRecord::elapsed_seconds},
-      {"peak_bytes", nullptr, Unit::Bytes, OverSteps::Largest, true, &StepRecord::peak_bytes},
-      {"slowest_rank", nullptr, Unit::Count, OverSteps::Last, false, &StepRecord::slowest_rank},
-      {"slowest_rank_seconds", nullptr, Unit::Seconds, OverSteps::Mean, false,
-       &StepRecord::slowest_rank_seconds},
-      {"fastest_rank_seconds", nullptr, Unit::Seconds, OverSteps::Mean, false,
-       &StepRecord::fastest_rank_seconds},
-      {"skipped", nullptr, Unit::Count, OverSteps::Sum, false, &StepRecord::skipped},
-      {"held_out_loss", nullptr, Unit::None, OverSteps::Last, false, &StepRecord::held_out_loss},
-      {"checkpoint_stall_seconds", nullptr, Unit::Seconds, OverSteps::Mean, false,
-       &StepRecord::checkpoint_stall_seconds}};
-  fields.insert(fields.end(), std::begin(rest), std::end(rest));
+      fields.push_back({.key = part.key,
+                        .unit = Unit::Seconds,
+                        .over_steps = OverSteps::Mean,
+                        .part = part.seconds});
+  fields.insert(fields.end(), std::begin(kFieldsAfterTimes), std::end(kFieldsAfterTimes));
   return fields;
 }
 

@@ -38,19 +38,43 @@ enum class Unit : uint8_t { None, Count, Bytes, Seconds, Share, PerSecond };
 enum class OverSteps : uint8_t { Last, Mean, ByTime, Largest, Sum };
 
 struct StepField {
-  const char* key;    // in metrics.jsonl and TensorBoard
-  const char* label;  // of its row in reports; null: it has none of its own
+  const char* key;              // in metrics.jsonl and TensorBoard
+  const char* label = nullptr;  // of its row in reports; null: it has none of its own
   Unit unit = Unit::None;
   OverSteps over_steps = OverSteps::Last;
-  bool always = true;  // null in metrics.jsonl where it is not known; else left out
   double StepRecord::*value = nullptr;
+  bool always = true;                 // null in metrics.jsonl where it is not known; else left out
   double StepTimes::*part = nullptr;  // of StepRecord::times, instead of `value`
 
   double& of(StepRecord& record) const { return value ? record.*value : record.times.*part; }
   double of(const StepRecord& record) const { return value ? record.*value : record.times.*part; }
 };
 
-// All but the step itself, in the order of metrics.jsonl.
+inline constexpr StepField kFieldsBeforeTimes[] = {
+    {"loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::loss},
+    {"grad_norm", nullptr, Unit::None, OverSteps::Last, &StepRecord::grad_norm},
+    {"lr", nullptr, Unit::None, OverSteps::Last, &StepRecord::lr},
+    {"tokens", nullptr, Unit::Count, OverSteps::Last, &StepRecord::tokens},
+    {"tokens_per_second", "tokens per second", Unit::PerSecond, OverSteps::ByTime,
+     &StepRecord::tokens_per_second},
+    {"mfu", "MFU, causal count", Unit::Share, OverSteps::ByTime, &StepRecord::mfu},
+    {"hfu", "HFU, all flops that programs run", Unit::Share, OverSteps::ByTime, &StepRecord::hfu},
+    {"step_seconds", nullptr, Unit::Seconds, OverSteps::Mean, &StepRecord::step_seconds},
+};
+inline constexpr StepField kFieldsAfterTimes[] = {
+    {"elapsed_seconds", nullptr, Unit::Seconds, OverSteps::Last, &StepRecord::elapsed_seconds},
+    {"peak_bytes", nullptr, Unit::Bytes, OverSteps::Largest, &StepRecord::peak_bytes},
+    {"slowest_rank", nullptr, Unit::Count, OverSteps::Last, &StepRecord::slowest_rank, false},
+    {"slowest_rank_seconds", nullptr, Unit::Seconds, OverSteps::Mean,
+     &StepRecord::slowest_rank_seconds, false},
+    {"fastest_rank_seconds", nullptr, Unit::Seconds, OverSteps::Mean,
+     &StepRecord::fastest_rank_seconds, false},
+    {"skipped", nullptr, Unit::Count, OverSteps::Sum, &StepRecord::skipped, false},
+    {"held_out_loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::held_out_loss, false},
+    {"checkpoint_stall_seconds", nullptr, Unit::Seconds, OverSteps::Mean,
+     &StepRecord::checkpoint_stall_seconds, false},
+};
+// All but the step itself, in the order of metrics.jsonl: these two lists, and kTimeParts between.
 std::span<const StepField> step_fields();
 
 std::string to_json_line(const StepRecord& record);  // without the newline

@@ -53,7 +53,9 @@ TEST(Figures, WhatWasNotRecordedIsAbsent) {
   run.steps.push_back({.step = 1, .loss = 3.0});
   const RunFigures figures = figures_of(run);
   for (const StepField& field : step_fields())
-    if (field.value != &StepRecord::loss) EXPECT_FALSE(known(field.of(figures.mean))) << field.key;
+    if (field.value != &StepRecord::loss) {
+      EXPECT_FALSE(known(field.of(figures.mean))) << field.key;
+    }
   EXPECT_FALSE(figures.split());
   EXPECT_EQ(figures.peak_bytes, 0);
 }
