@@ -1,39 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/run_identity.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <span>
 
 #include "files/atomic_file.h"
-#include "files/errno_text.h"
+#include "files/file_reader.h"
 #include "files/json.h"
-#include "files/storage_error.h"
 
 namespace tessera {
 namespace {
 
 constexpr size_t kIdDigits = 16;
-constexpr size_t kMostBytes = 4096;
+constexpr int64_t kMostBytes = 4096;
 
-// Nothing where there is no such file.
+// Nothing where there is no such file; of a long one, which is none of ours, the beginning.
 std::optional<std::string> read_small_file(const std::filesystem::path& path) {
-  const auto fail = [&](int error) {
-    return StorageError(fmt::format("cannot read {}: {}", path.string(), errno_text(error)),
-                        "check its rights, and that its disk is mounted and answers");
-  };
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
-  if (file < 0) throw fail(errno);
-  std::array<char, kMostBytes> bytes{};
-  const ssize_t count = ::read(file, bytes.data(), bytes.size());
-  const int error = errno;
-  ::close(file);
-  if (count < 0) throw fail(error);
-  return std::string(bytes.data(), static_cast<size_t>(count));
+  std::optional<RegularFile> found = find_regular_file(path);
+  if (!found) return std::nullopt;
+  const FileReader file(path, std::move(*found));
+  std::string text(static_cast<size_t>(std::min(file.bytes(), kMostBytes)), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
 }
 
 }  // namespace

@@ -8,24 +8,26 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
+
+#include "files/regular_file.h"
 
 namespace tessera {
 
 class FileReader {
  public:
-  explicit FileReader(std::filesystem::path path);
-  ~FileReader();
-  FileReader(const FileReader&) = delete;
-  FileReader& operator=(const FileReader&) = delete;
+  explicit FileReader(const std::filesystem::path& path)
+      : FileReader(path, open_regular_file(path)) {}
+  FileReader(std::filesystem::path path, RegularFile file)
+      : path_(std::move(path)), file_(std::move(file)) {}
 
   const std::filesystem::path& path() const { return path_; }
-  int64_t bytes() const { return bytes_; }
+  int64_t bytes() const { return file_.bytes(); }
   void read(int64_t offset, std::span<std::byte> to) const;  // from any thread
 
  private:
   std::filesystem::path path_;
-  int file_ = -1;
-  int64_t bytes_ = 0;
+  RegularFile file_;
 };
 
 std::string read_whole_file(const std::filesystem::path& path);
