@@ -45,12 +45,22 @@ std::vector<std::string> launcher_of(const LaunchCommand& command) {
   return words;
 }
 
+// train has them for --supervise alone.
+void check_own_options(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    for (const std::string_view own : kRestartOptions)
+      if (word.substr(0, word.find('=')) == own)
+        throw user_error("{} is an option of launch, and stands after train", own)
+            .help(fmt::format("write it before train: tessera launch {} N train ...", own));
+}
+
 void launch(const LaunchCommand& command, std::vector<std::string> words) {
   if (words.empty() || words.front() != "train")
     throw user_error("launch can only start train, but was given {}",
                      words.empty() ? "nothing" : words.front())
         .help("tessera launch train --mesh dp=2 --save-every 50");
   words.erase(words.begin());
+  check_own_options(words);
   TrainOptions options;
   CommandLine line("tessera train", "train a model");
   add_train_options(line.root(), options);

@@ -3,8 +3,10 @@
 // machine, and for `tessera launch` under mpirun or srun.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command_line.h"
@@ -18,6 +20,8 @@ struct RestartOptions {
   double patience_seconds = 300;  // before giving up without progress
   int least_ranks = 0;            // 0: always all
 };
+inline constexpr std::array<std::string_view, 3> kRestartOptions{"--restarts", "--patience",
+                                                                 "--least-ranks"};
 void add_restart_options(Command command, RestartOptions& options, const std::string& when);
 
 struct SupervisedRun {
