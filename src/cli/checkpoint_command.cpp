@@ -49,10 +49,13 @@ std::vector<Listed> list(const std::string& from, bool bytes) {
   if (!std::filesystem::exists(path))
     throw user_error("there is no file or folder {}", from)
         .help("give a checkpoint, or the folder that `tessera train --out` wrote");
-  std::vector<StepFolder> folders = step_folders(checkpoints_of(path));
-  const bool one =
-      !std::filesystem::is_directory(path) || std::filesystem::exists(path / kManifestName);
-  if (one) folders = {{0, path}};
+  const bool is_folder = std::filesystem::is_directory(path);
+  if (!is_folder && !to_one_file(path))
+    throw user_error("{} is a file, and no checkpoint", from)
+        .help("give the folder of a run or of a checkpoint, or a checkpoint's .safetensors file");
+  const bool one = !is_folder || std::filesystem::exists(path / kManifestName);
+  const std::vector<StepFolder> folders =
+      one ? std::vector<StepFolder>{{0, path}} : step_folders(checkpoints_of(path));
   if (folders.empty())
     throw user_error("there is no checkpoint in {}", checkpoints_of(path).string())
         .help("train with --save-every N to get one");
