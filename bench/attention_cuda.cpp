@@ -13,8 +13,7 @@
 
 #include "exec/cuda/device_memory.h"
 #include "exec/cuda/matrix_products.h"
-#include "exec/device_executor.h"
-#include "exec/gpu_matmul.h"
+#include "exec/device.h"
 #include "ir/op_list.h"
 
 namespace tessera {
@@ -143,7 +142,7 @@ int main() {
     fmt::print(stderr, "error: {}\n", why);
     return 1;
   }
-  const double rate = measure_cuda_matmul_rate(DType::Bf16);
+  const double rate = require_device(DeviceKind::Cuda).matmul_rate(DType::Bf16, 1);
   fmt::print("percent of the products' floor at {:.0f} TFLOP/s\n{:<35} {:>16} {:>16}\n",
              rate * 1e-12, "attention", "forward", "backward");
   for (const Shape& shape : kShapes) report(shape, rate);

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "core/error.h"
 #include "data/training_data.h"
 #include "files/atomic_file.h"
@@ -46,8 +46,8 @@ void run(const std::vector<std::string>& arguments) {
     throw user_error("a file and a config key are needed at least")
         .help("tessera_samples samples.bin model.preset=gpt2-124m train.steps=500 ...");
   const Config config = parse_config("", "arguments", std::span(arguments).subspan(1));
-  const ModelConfig model = model_of_config(config);
-  if (model.family == Family::Mlp || model.vocabulary > kMostTokens)
+  const ModelConfig model = resolve_model(config);
+  if (!model.has_sequence() || model.vocabulary > kMostTokens)
     throw user_error("samples are tokens of two bytes, but {} has a vocabulary of {}",
                      preset_name(config), model.vocabulary)
         .help(fmt::format("use a model with 1 to {} kinds of token", kMostTokens));

@@ -4,9 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "core/error.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
 #include "measure/calibrate.h"
@@ -37,15 +37,15 @@ void run(const BenchCalibrate& command) {
   config.train.threads = command.threads;
   const CalibrateOptions options{
       .name = command.name.empty() ? out.stem().string() : command.name,
-      .cores = threads_of_config(config),
+      .cores = resolve_threads(config),
       .quick = command.quick,
       .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }};
-  const bool gpu = command.device == "cuda";
+  const bool gpu = command.device == name(DeviceKind::Cuda);
   const Cluster cluster = gpu ? calibrate_gpu(options) : calibrate(options);
   write_file_atomically(out, to_toml(cluster));
   size_t points = 0;
   for (const EfficiencyTable& table : cluster.efficiencies) points += table.points.size();
-  const Device& device = cluster.device;
+  const ClusterDevice& device = cluster.device;
   const double peak = device.peak(gpu ? Arithmetic::Bf16 : Arithmetic::Fp32);
   if (command.json)
     print_json({{"file", out.string()},

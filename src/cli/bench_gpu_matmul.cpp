@@ -8,9 +8,7 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "config/model_of_config.h"
-#include "exec/device_executor.h"
-#include "exec/gpu_matmul.h"
+#include "exec/device.h"
 #include "files/json.h"
 #include "measure/step_bench.h"
 
@@ -29,10 +27,10 @@ bool takes(const std::string& dtype, const MatmulShape& shape) {
   return dtype != "fp8" || (shape.m % 16 == 0 && shape.n % 16 == 0 && shape.k % 16 == 0);
 }
 
-std::vector<Row> measure(const std::vector<NamedMatmul>& matmuls,
+std::vector<Row> measure(const Device& gpu, const std::vector<NamedMatmul>& matmuls,
                          const std::vector<std::string>& dtypes) {
   std::vector<Row> rows;
-  std::vector<GpuMatmul> asked;
+  std::vector<DeviceMatmul> asked;
   for (const std::string& dtype : dtypes)
     for (const NamedMatmul& matmul : matmuls) {
       if (!takes(dtype, matmul.shape)) continue;
@@ -41,7 +39,7 @@ std::vector<Row> measure(const std::vector<NamedMatmul>& matmuls,
                        .dtype = dtype == "fp32" ? DType::Fp32 : DType::Bf16,
                        .fp8 = dtype == "fp8"});
     }
-  const std::vector<double> seconds = gpu_matmul_seconds(asked);
+  const std::vector<double> seconds = gpu.matmul_seconds(asked);
   for (size_t i = 0; i < rows.size(); ++i) rows[i].seconds = seconds[i];
   return rows;
 }
@@ -103,8 +101,9 @@ void print_wide_mlp(const StepBenchResult& wide) {
 
 void bench_gpu_matmul(const RunOptions& run, const std::vector<NamedMatmul>& matmuls,
                       const std::vector<std::string>& dtypes, bool with_wide_mlp) {
-  const std::string gpu = gpu_facts().name;
-  const std::vector<Row> rows = measure(matmuls, dtypes);
+  const Device& device = require_device(run.load().run.device);
+  const std::string gpu = device.facts().name;
+  const std::vector<Row> rows = measure(device, matmuls, dtypes);
   if (!run.json) print_table(gpu, rows);
   std::optional<StepBenchResult> wide;
   if (with_wide_mlp) wide = wide_mlp(run);

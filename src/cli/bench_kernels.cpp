@@ -6,15 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "config/model_of_config.h"
-#include "config/plan_of_config.h"
-#include "config/training_options.h"
-#include "exec/device_executor.h"
-#include "exec/gpu_matmul.h"
-#include "exec/kernel_times.h"
+#include "config/compile_step.h"
+#include "exec/device.h"
 #include "files/json.h"
 #include "ir/op_list.h"
-#include "models/build_model.h"
 #include "program/buffer_types.h"
 
 namespace tessera {
@@ -94,9 +89,9 @@ void print_table(const std::vector<KernelTime>& times, const Rates& rates) {
 
 void run(const BenchKernels& command) {
   const Config config = command.run.load();
-  if (config.run.device != "cuda")
+  if (is_host(config.run.device))
     throw user_error("bench kernels measures kernels of a GPU, but run.device is {}",
-                     config.run.device)
+                     name(config.run.device))
         .help("use --device cuda");
   if (!config.mesh.empty())
     throw user_error("bench kernels measures one rank, but the mesh is {}",
@@ -105,14 +100,12 @@ void run(const BenchKernels& command) {
   const auto wanted = [&](OpKind op) {
     return command.only.empty() || std::ranges::count(command.only, std::string(name(op))) > 0;
   };
-  const ModelConfig model = model_of_config(config);
-  const Precision precision = precision_of_config(config);
-  Compiled compiled =
-      compile(build_model(model, microbatch_shape(config, model), precision, HeadKind::Loss),
-              training_options(config, plan_of_config(config, model), 1));
-  const Rates rates{measure_cuda_copy_rate(), measure_cuda_matmul_rate(precision.compute)};
+  const RunSpec spec = resolve(config);
+  const Device& device = require_device(spec.device);
+  const Compiled compiled = compile(spec);
+  const Rates rates{device.copy_rate(), device.matmul_rate(spec.precision.compute, 1)};
   std::vector<KernelTime> times =
-      time_cuda_kernels(compiled.program(), "train_step", wanted, command.warm_seconds);
+      device.time_kernels(compiled.program(), "train_step", wanted, command.warm_seconds);
   std::ranges::stable_sort(times, std::greater{},
                            [](const KernelTime& each) { return each.calls * each.seconds; });
   if (command.run.json)

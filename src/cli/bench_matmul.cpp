@@ -5,7 +5,7 @@
 #include "cli/bench_gpu_matmul.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "files/json.h"
 #include "measure/matmul_bench.h"
 
@@ -93,8 +93,8 @@ std::vector<NamedMatmul> matmuls_of(const std::vector<int64_t>& sizes, const Con
   std::vector<NamedMatmul> matmuls;
   for (const int64_t size : sizes)
     matmuls.push_back({fmt::format("{}", size), {.m = size, .n = size, .k = size}});
-  const ModelConfig model = model_of_config(config);
-  for (NamedMatmul& matmul : layer_matmuls(model, microbatch_shape(config, model)))
+  const RunSpec spec = resolve(config);
+  for (NamedMatmul& matmul : layer_matmuls(spec.model, spec.microbatch))
     matmuls.push_back(std::move(matmul));
   return matmuls;
 }
@@ -109,10 +109,10 @@ void run_on_gpu(const BenchMatmul& command, const Config& config) {
 
 void run(const BenchMatmul& command) {
   const Config config = command.run.load();
-  if (config.run.device == "cuda") return run_on_gpu(command, config);
+  if (!is_host(config.run.device)) return run_on_gpu(command, config);
   MatmulBenchOptions options{
       .matmuls = matmuls_of(command.sizes, config),
-      .threads = threads_of_config(config),
+      .threads = resolve_threads(config),
       .rounds = command.rounds,
       .progress = [](std::string_view text) { fmt::print(stderr, "{}\n", text); }};
   options.dtypes.clear();

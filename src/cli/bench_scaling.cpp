@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "config/plan_of_config.h"
+#include "config/run_spec.h"
 #include "core/short_text.h"
 #include "files/json.h"
 #include "measure/scaling_bench.h"
@@ -48,7 +48,7 @@ std::vector<std::vector<Axis>> chosen_meshes(const BenchScaling& command, const 
 
 int zero_on(Config config, const Mesh& mesh) {
   config.mesh = mesh.axes();
-  return mesh.num_ranks() == 1 ? 0 : zero_of_config(config);
+  return mesh.num_ranks() == 1 ? 0 : resolve_zero(config);
 }
 
 Json to_json(const Config& config, const ScalingResult& result) {

@@ -8,7 +8,7 @@
 #include "checkpoint/convert.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "core/short_text.h"
 #include "files/json.h"
 #include "inference/find_checkpoint.h"
@@ -119,7 +119,7 @@ void run_show(const CheckpointCommand& command) {
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const CheckpointFacts& facts = checkpoint.facts();
   const Config config = config_of(checkpoint);
-  const ModelConfig model = model_of_config(config);
+  const ModelConfig model = resolve_model(config);
   if (command.json) {
     Json json = json_of({{0, checkpoint.path()}, {}, {}});
     json["step"] = facts.position.step;

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 
-#include "config/model_of_config.h"
 #include "core/error.h"
 #include "core/one_of.h"
 
@@ -23,7 +22,7 @@ void add_cluster_option(Command command, std::string& cluster) {
 
 Cluster chosen_cluster(const std::string& named, int ranks) {
   if (!named.empty()) return load_cluster(named);
-  if (ranks <= threads_of_config({})) return load_cluster("laptop");
+  if (ranks <= resolve_threads({})) return load_cluster("laptop");
   throw user_error("{} ranks are more than this machine has cores, and no cluster is named", ranks)
       .at("--cluster")
       .help(fmt::format("use {}, or the path of a cluster file", one_of(cluster_names())));
@@ -31,6 +30,14 @@ Cluster chosen_cluster(const std::string& named, int ranks) {
 
 void default_to_precision_of(const Cluster& cluster, RunOptions& run) {
   if (cluster.device.cores == 0) run.defaults.emplace_back("train.precision", "bf16");
+}
+
+RunSpec resolve_on(const Cluster& cluster, const Config& config) {
+  RunSpec spec = resolve(config);
+  const int cores = cluster.device.cores;
+  spec.device = cores > 0 ? DeviceKind::Cpu : DeviceKind::Cuda;
+  if (config.train.threads == 0) spec.threads = cores;
+  return spec;
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {

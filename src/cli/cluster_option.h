@@ -8,6 +8,7 @@
 
 #include "cli/command_line.h"
 #include "cli/run_options.h"
+#include "config/run_spec.h"
 #include "sim/cluster.h"
 
 namespace tessera {
@@ -20,6 +21,10 @@ Cluster chosen_cluster(const std::string& named, int ranks);
 
 // The default, without a config file or an option: bf16 on clusters of GPUs.
 void default_to_precision_of(const Cluster& cluster, RunOptions& run);
+
+// The step of a config on a cluster, which decides the device, and the threads where the config
+// does not.
+RunSpec resolve_on(const Cluster& cluster, const Config& config);
 
 // On standard error, so that --json stays one object.
 void print_warnings(const std::vector<std::string>& warnings);

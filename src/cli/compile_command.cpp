@@ -5,21 +5,16 @@
 #include <filesystem>
 #include <memory>
 
+#include "checkpoint/compile_beside_snapshot.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "compiler/compile.h"
-#include "config/model_of_config.h"
-#include "config/plan_of_config.h"
-#include "config/training_options.h"
 #include "core/byte_size.h"
 #include "core/short_text.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
 #include "files/make_folder.h"
 #include "ir/printer.h"
-#include "measure/compile_step.h"
 #include "measure/largest_model.h"
-#include "models/build_model.h"
 #include "models/model_size.h"
 #include "program/collective_table.h"
 
@@ -225,12 +220,8 @@ void print_pipeline(const PassPipeline& pipeline, bool as_json) {
 
 void run(const CompileCommand& command) {
   const Config config = command.run.load_with_notes();
-  const ModelConfig model = model_of_config(config);
-  const Plan plan = plan_of_config(config, model);
-  CompileOptions options =
-      training_options(config, plan, threads_per_rank(threads_of_config(config), plan));
-  options.pipeline = pipeline_options(command);
-  const PassPipeline pipeline = training_pipeline(options.optimizer, options.plan, options.profile);
+  const RunSpec spec = resolve(config);
+  const PassPipeline pipeline = training_pipeline(spec.optimizer, spec.plan, {});
   if (command.print_pipeline) {
     print_pipeline(pipeline, command.run.json);
     return;
@@ -239,11 +230,9 @@ void run(const CompileCommand& command) {
   const int64_t memory = command.memory.empty()
                              ? 0  // not requested
                              : parse_byte_size(command.memory, "--memory " + command.memory);
-  const Compiled compiled = compile_step(build_model(model, microbatch_shape(config, model),
-                                                     precision_of_config(config), HeadKind::Loss),
-                                         config, options);
-  const int64_t snapshot = snapshot_bytes_of_rank(config, compiled.programs);
-  const int64_t parameters = parameter_count(model);
+  const Compiled compiled = compile_beside_snapshot(spec, {.pipeline = pipeline_options(command)});
+  const int64_t snapshot = snapshot_bytes_of_rank(spec, compiled.programs);
+  const int64_t parameters = parameter_count(spec.model);
   if (command.run.json) {
     Json json = to_json(compiled, parameters, snapshot);
     if (memory > 0)
@@ -255,7 +244,7 @@ void run(const CompileCommand& command) {
   if (command.program)
     for (const Program& program : compiled.programs) fmt::print("{}\n", print(program));
   print_report(compiled, parameters, snapshot);
-  if (memory > 0) print_fits(family_members(config), plan.mesh, memory);
+  if (memory > 0) print_fits(family_members(config), spec.plan.mesh, memory);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "cli/run_options.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "data/json_samples.h"
 #include "data/training_data.h"
 #include "files/json.h"
@@ -42,7 +42,7 @@ struct EvaluateCommand {
 
 // The model's own settings and those of the command line; never the plan that it was trained with.
 Config config_for(const EvaluateCommand& command, const Config& trained) {
-  std::vector<std::string> base = model_settings(model_of_config(trained));
+  std::vector<std::string> base = model_settings(resolve_model(trained));
   base.push_back("train.precision=" + trained.train.precision);
   base.push_back(fmt::format("train.batch={}", trained.train.batch));
   base.push_back(fmt::format("train.seq={}", trained.train.seq));
@@ -136,12 +136,12 @@ Samples open_shards(const EvaluateCommand& command, const Config& config,
 void run(const EvaluateCommand& command) {
   const auto stored = open_stored_model(command.from);
   Config config = config_for(command, config_of(*stored));
-  const ModelConfig model = model_of_config(config);
+  const ModelConfig model = resolve_model(config);
   if (!model.has_sequence())
     throw user_error("a model of family {} cannot read tokens", name(model.family))
         .help(fmt::format("evaluate one of {}", families_with(&FamilyRow::has_sequence)));
   const Samples samples = command.data.ends_with(".json") ? open_json(command, config, model)
-                          : config.data.source == "text"
+                          : config.data.source == DataSource::Text
                               ? open_text(command, *stored, config, model)
                               : open_shards(command, config, model);
   config.train.seq = samples.seq;

@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "core/byte_size.h"
 #include "core/short_text.h"
 #include "files/json.h"
@@ -37,7 +37,7 @@ void run(const ExportCommand& command) {
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const TokenizerFiles beside(tokenizer_folder(checkpoint.path()));  // before anything is written
   const ExportSummary summary = export_folder(
-      checkpoint, model_of_config(config_of(checkpoint)), command.to,
+      checkpoint, resolve_model(config_of(checkpoint)), command.to,
       {.dtype = dtype_from_name(command.dtype),
        .averaged = command.averaged,
        .shard_bytes = parse_byte_size(command.shard_size, "--shard-size " + command.shard_size)});

@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "data/token_text.h"
 #include "files/json.h"
 #include "inference/stored_model.h"
@@ -32,7 +32,7 @@ void run(const GenerateCommand& command) {
   const auto stored = open_stored_model(command.from);
   Config config = config_of(*stored);
   config.train.threads = command.threads;
-  const ModelConfig model = model_of_config(config);
+  const ModelConfig model = resolve_model(config);
   if (!model.has_sequence())
     throw user_error("a model of family {} cannot write text", name(model.family))
         .help(fmt::format("train one of {}", families_with(&FamilyRow::has_sequence)));
@@ -43,8 +43,8 @@ void run(const GenerateCommand& command) {
     throw user_error("the prompt is empty")
         .help("give at least one character, or leave out --prompt");
   const TokenText words(tokenizer_of(*stored, command.tokenizer), model.vocabulary);
-  TextGenerator generator(model, precision_of_config(config).compute, config.train.seq,
-                          threads_of_config(config));
+  TextGenerator generator(model, resolve_precision(config).compute, config.train.seq,
+                          resolve_threads(config));
   stored->load_weights(generator.executor(), command.averaged);
 
   std::string text;

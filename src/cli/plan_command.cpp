@@ -9,9 +9,8 @@
 #include "cli/commands.h"
 #include "cli/planned_run.h"
 #include "cli/run_options.h"
-#include "config/model_of_config.h"
-#include "config/optimizer_of_config.h"
-#include "config/plan_of_config.h"
+#include "config/model_title.h"
+#include "config/run_spec.h"
 #include "core/short_text.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
@@ -53,11 +52,11 @@ Cluster cluster_of(PlanCommand& command) {
 
 // Knobs on the command line are fixed; those of a config file are ignored, because the search
 // chooses them.
-FixedKnobs fixed_knobs(const RunOptions& run, const Config& config) {
+FixedKnobs fixed_knobs(const RunOptions& run, const Config& config, const Plan& plan) {
   FixedKnobs fixed;
-  if (run.names("plan.zero") && config.plan.zero != "auto") fixed.zero = zero_of_config(config);
+  if (run.names("plan.zero") && config.plan.zero != "auto") fixed.zero = resolve_zero(config);
   if (run.names("train.microbatches")) fixed.microbatches = config.train.microbatches;
-  if (run.names("plan.recompute")) fixed.recompute = recompute_of_config(config);
+  if (run.names("plan.recompute")) fixed.recompute = plan.recompute;
   if (!run.names("plan.schedule")) return fixed;
   if (config.plan.schedule == "custom")
     throw user_error(
@@ -69,16 +68,11 @@ FixedKnobs fixed_knobs(const RunOptions& run, const Config& config) {
 }
 
 PlanTask task_of(const PlanCommand& command, const Config& config, const Cluster& cluster) {
-  PlanTask task{.model = model_of_config(config),
-                .batch = config.train.batch,
-                .seq = config.train.seq,
-                .precision = precision_of_config(config),
-                .optimizer = optimizer_of_config(config),
+  // A mesh in the config counts the ranks; how they are used is what the search is for.
+  PlanTask task{.run = resolve_on(cluster, with_mesh(config, {})),
                 .ranks = command.ranks,
-                .threads = static_cast<int>(config.train.threads),
                 .cluster = cluster};
-  task.fixed = fixed_knobs(command.run, config);
-  check_batch_shape(task.model, {.batch = task.batch, .seq = task.seq});
+  task.fixed = fixed_knobs(command.run, config, task.run.plan);
   if (task.ranks > task.cluster.levels.back().ranks)
     throw user_error("a plan for {} ranks, but cluster {} has {}", task.ranks, task.cluster.name,
                      task.cluster.levels.back().ranks)
@@ -154,12 +148,12 @@ Json to_json(const PlanTask& task, const Trial& trial) {
           {"mesh", to_string(Mesh(candidate.axes.above_one()))},
           {"zero", candidate.zero},
           {"microbatch", candidate.microbatch},
-          {"microbatches", candidate.microbatches(task.batch)},
+          {"microbatches", candidate.microbatches(task.run.batch())},
           {"recompute", recompute_name(candidate)},
           {"recompute_every", candidate.every},
           {"schedule", candidate.schedule},
           {"chunks", candidate.chunks},
-          {"context", candidate.context == ContextKind::Ulysses ? "ulysses" : "ring"},
+          {"context", name(candidate.context)},
           {"step_seconds", simulation.step_seconds},
           {"mfu", simulation.mfu},
           {"tokens_per_second", tokens_per_second(task, trial)},
@@ -174,8 +168,8 @@ Json to_json(const Config& config, const PlanTask& task, const SearchResult& fou
             {"cluster", task.cluster.name},
             {"calibrated", task.cluster.calibrated},
             {"ranks", task.ranks},
-            {"batch", task.batch},
-            {"seq", task.seq},
+            {"batch", task.run.batch()},
+            {"seq", task.run.seq()},
             {"precision", config.train.precision},
             {"simulated", found.ranked.size()},
             {"complete", !found.floor_left_seconds},
@@ -226,8 +220,8 @@ void print_counts(const SearchResult& found) {
 }
 
 void print_result(const Config& config, const PlanTask& task, const SearchResult& found) {
-  fmt::print("{}, batch {} x {}, {}: {} ranks on {}\n", model_title(config), task.batch, task.seq,
-             config.train.precision, task.ranks, task.cluster.name);
+  fmt::print("{}, batch {} x {}, {}: {} ranks on {}\n", model_title(config), task.run.batch(),
+             task.run.seq(), config.train.precision, task.ranks, task.cluster.name);
   if (!task.cluster.calibrated)
     fmt::print("cluster {} was never calibrated: its figures are published or assumed\n",
                task.cluster.name);

@@ -24,20 +24,21 @@ Config planned_config(Config config, const PlanTask& task, const Trial& trial) {
   const Candidate& candidate = trial.candidate;
   config.mesh = candidate.axes.above_one();
   config.plan_dims.clear();
-  config.train.microbatches = candidate.microbatches(task.batch);
+  config.train.microbatches = candidate.microbatches(task.run.batch());
   PlanConfig& plan = config.plan;
   plan.zero = fmt::format("{}", candidate.zero);
   plan.sequence_parallel = candidate.tp() > 1;
-  plan.context = candidate.context == ContextKind::Ulysses ? "ulysses" : "ring";
+  plan.context = candidate.context;
   plan.schedule = candidate.schedule;
   plan.chunks = candidate.pp() > 1 ? candidate.chunks : 0;
   plan.stages.clear();
   plan.recompute = recompute_name(candidate);
   plan.recompute_every = candidate.every;
   plan.memory = fmt::format("{}B", task.rank_memory_bytes());
-  if (config.data.path.empty() && config.data.source == "stories") config.data.source = "auto";
+  if (config.data.path.empty() && config.data.source == DataSource::Stories)
+    config.data.source = DataSource::Auto;
   if (task.cluster.device.cores > 0) return config;
-  config.run.device = "cuda";
+  config.run.device = DeviceKind::Cuda;
   if (config.checkpoint.every == 0)
     config.checkpoint.every = round_steps(kSecondsBetweenSaves / trial.simulation.step_seconds);
   return config;
@@ -58,7 +59,7 @@ std::vector<std::string> launch_lines(const PlanTask& task, const std::string& f
 }
 
 double tokens_per_second(const PlanTask& task, const Trial& trial) {
-  return static_cast<double>(task.tokens()) / trial.simulation.step_seconds;
+  return static_cast<double>(task.run.tokens_per_step()) / trial.simulation.step_seconds;
 }
 
 double days_per_trillion_tokens(const PlanTask& task, const Trial& trial) {

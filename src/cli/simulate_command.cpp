@@ -6,14 +6,11 @@
 #include "cli/cluster_option.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "compiler/compile.h"
-#include "config/model_of_config.h"
-#include "config/plan_of_config.h"
-#include "config/training_options.h"
+#include "config/compile_step.h"
+#include "config/model_title.h"
 #include "core/short_text.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
-#include "models/build_model.h"
 #include "models/model_size.h"
 #include "report/record_simulation.h"
 #include "sim/cluster_warnings.h"
@@ -58,20 +55,12 @@ std::optional<UnitCost> unit_cost_of(const std::string& text) {
   return UnitCost{costs[0], costs[1], costs[2]};
 }
 
-Compiled compiled_step(const Config& config, const ModelConfig& model, const Cluster& cluster) {
-  CompileOptions options = training_options(config, plan_of_config(config, model), 1);
-  if (cluster.device.cores > 0) {
-    const int threads =
-        config.train.threads > 0 ? static_cast<int>(config.train.threads) : cluster.device.cores;
-    options.profile.threads = threads_per_rank(threads, options.plan);
-  }
-  // The cluster gives the memory for `fit`, unless the config specifies it.
-  if (options.plan.recompute.kind == RecomputeKind::Fit && options.profile.memory_bytes == 0)
-    options.profile.memory_bytes = static_cast<int64_t>(cluster.device.memory_bytes.value) /
-                                   (cluster.device.cores > 0 ? options.plan.mesh.num_ranks() : 1);
-  return compile(build_model(model, microbatch_shape(config, model), precision_of_config(config),
-                             HeadKind::Loss),
-                 options);
+// The cluster gives the memory for `fit`, unless the config specifies it.
+int64_t memory_to_fit(const RunSpec& spec, const Cluster& cluster) {
+  if (spec.plan.recompute.kind != RecomputeKind::Fit || spec.memory_bytes > 0)
+    return spec.memory_bytes;
+  return static_cast<int64_t>(cluster.device.memory_bytes.value) /
+         (cluster.device.cores > 0 ? spec.plan.mesh.num_ranks() : 1);
 }
 
 bool fits(const Cluster& cluster, const Simulation& simulation, int ranks) {
@@ -165,20 +154,20 @@ void run(SimulateCommand& command) {
   const Cluster cluster = cluster_of(command);
   default_to_precision_of(cluster, command.run);
   const Config config = command.run.load_with_notes();
-  const ModelConfig model = model_of_config(config);
-  const int64_t tokens = tokens_per_step(config, model);
-  const SimulateOptions options{
-      .unit_cost = unit_cost_of(command.unit_cost),
-      .model_flops = flops_per_token(model, config.train.seq).causal * static_cast<double>(tokens),
-      .precision = precision_of_config(config),
-      .keep_slices = !command.trace.empty()};
+  RunSpec spec = resolve_on(cluster, config);
+  spec.memory_bytes = memory_to_fit(spec, cluster);
+  const SimulateOptions options{.unit_cost = unit_cost_of(command.unit_cost),
+                                .model_flops = flops_per_token(spec.model, spec.seq()).causal *
+                                               static_cast<double>(spec.tokens_per_step()),
+                                .precision = spec.precision,
+                                .keep_slices = !command.trace.empty()};
   if (!options.unit_cost) {
     print_warnings(unlikely_figures(cluster));
     print_warnings(near_axes_across_nodes(cluster, Mesh(config.mesh)));
   }
-  const Compiled compiled = compiled_step(config, model, cluster);
+  const Compiled compiled = compile(spec);
   const Simulation simulation = simulate(compiled.programs, cluster, options);
-  const RunFacts facts = simulated_facts(config, model, compiled, cluster, simulation);
+  const RunFacts facts = simulated_facts(config, spec, compiled, cluster, simulation);
   if (!command.trace.empty())
     write_file_atomically(command.trace, to_trace_json(compiled.programs, simulation));
   if (!command.out.empty()) record_simulation(command.out, config, facts, cluster, simulation);

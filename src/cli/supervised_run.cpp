@@ -9,7 +9,7 @@
 #include "cli/start_signs.h"
 #include "cli/supervised_folder.h"
 #include "comm/failure/report_folder.h"
-#include "config/plan_of_config.h"
+#include "config/run_spec.h"
 #include "core/error.h"
 #include "files/storage_error.h"
 #include "launch/supervisor.h"
@@ -94,7 +94,7 @@ void say_fewer_ranks(const Config& config, const Mesh& before, const Mesh& now) 
   const bool shards_no_more = !usual_shard_axes(before).empty() && usual_shard_axes(now).empty();
   say(stderr, "supervisor: continuing with {} ranks instead of {}: mesh {}{}\n", now.num_ranks(),
       before.num_ranks(), to_string(now),
-      shards_no_more && zero_of_config(config) > 0
+      shards_no_more && resolve_zero(config) > 0
           ? ", plan.zero = 0: there is no axis left to shard states over"
           : "");
 }

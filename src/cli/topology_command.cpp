@@ -51,7 +51,7 @@ void print_topology(const Topology& topology) {
   if (topology.devices.empty()) fmt::print("no GPU and no network card found\n");
   for (const MachineDevice& device : topology.devices)
     fmt::print("{:<10} {} at {}{}{}\n", device.name,
-               device.kind == DeviceKind::Gpu ? "GPU" : "network card", device.address,
+               device.kind == BusDeviceKind::Gpu ? "GPU" : "network card", device.address,
                device.node >= 0 ? fmt::format(", node {}", device.node) : "",
                device.what.empty() ? "" : fmt::format(": {}", device.what));
   if (!topology.devices.empty()) print_links(topology);
@@ -66,7 +66,7 @@ Json to_json(const Topology& topology) {
                              {"distances", node.distances}});
   for (const MachineDevice& device : topology.devices)
     json["devices"].push_back({{"name", device.name},
-                               {"kind", device.kind == DeviceKind::Gpu ? "gpu" : "network_card"},
+                               {"kind", device.kind == BusDeviceKind::Gpu ? "gpu" : "network_card"},
                                {"what", device.what},
                                {"address", device.address},
                                {"node", device.node}});

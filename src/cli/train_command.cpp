@@ -16,6 +16,7 @@
 #include "inference/stored_model.h"
 #include "record/loss_plot.h"
 #include "system/stop_signal.h"
+#include "system/this_machine.h"
 #include "train/continued_config.h"
 #include "train/launch_fingerprint.h"
 #include "train/resume_changes.h"
@@ -97,12 +98,12 @@ void print_summary(const TrainSummary& summary) {
   fmt::print("{:.2f}M parameters, {:.1f} s, {:.0f} tokens/s\n",
              static_cast<double>(summary.parameters) / 1e6, summary.seconds,
              summary.tokens_per_second);
-  fmt::print(
-      "MFU {:.1f} % of {:.1f} GFLOP/s ({})\n", 100 * summary.mfu,
-      summary.peak_flops_per_second / 1e9,
-      summary.peak_arithmetic.empty()
-          ? "run.peak_gflops"
-          : fmt::format("the machine's peak, measured with a matmul in {}", summary.peak_arithmetic));
+  fmt::print("MFU {:.1f} % of {:.1f} GFLOP/s ({})\n", 100 * summary.mfu,
+             summary.peak_flops_per_second / 1e9,
+             summary.peak_arithmetic.empty()
+                 ? "run.peak_gflops"
+                 : fmt::format("the machine's peak, measured with a matmul in {}",
+                               summary.peak_arithmetic));
   if (summary.raised_peak_flops_per_second > 0)
     fmt::print(
         "a step was faster than that peak, which was measured too low: this MFU is too high, and "
@@ -173,9 +174,9 @@ void train_as_processes(const TrainOptions& options, const Beginning& beginning)
   const Config& config = beginning.config;
   const int ranks = Mesh(config.mesh).num_ranks();
   if (ranks == 1) return train(options, beginning, nullptr);
-  if (config.run.device != "cpu")
+  if (!is_host(config.run.device))
     throw user_error("--processes is only for ranks on the CPU, but run.device is {}",
-                     config.run.device)
+                     name(config.run.device))
         .help("leave it out");
   // Address space: pages are allocated when they are used.
   LocalHub hub({.ranks = ranks,
@@ -216,7 +217,7 @@ void supervise_training(const TrainOptions& options) {
                     .options = options.restarts};
   std::erase(run.words, "--supervise");
   std::erase(run.words, "--processes");
-  if (run.config.run.device == "cpu") run.words.emplace_back("--processes");
+  if (is_host(run.config.run.device)) run.words.emplace_back("--processes");
   run.command = [](const Mesh&, std::vector<std::string> words) {
     words.insert(words.begin(), {own_path(), "train"});
     return words;

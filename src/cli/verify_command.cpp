@@ -6,11 +6,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "comm/mpi/mpi_process.h"
-#include "config/model_of_config.h"
-#include "config/optimizer_of_config.h"
-#include "config/plan_of_config.h"
-#include "config/shrink_model.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
 #include "files/json.h"
 #include "verify/verify_plan.h"
 
@@ -53,41 +49,16 @@ void tell_precision(const VerifyCommand& command, const Config& config) {
              config.train.precision, *command.run.file);
 }
 
-// The plan's memory is for its training precision.
-int64_t memory_in(DType precision, const Config& config) {
-  const int64_t planned = profile_of_config(config, 1).memory_bytes;
-  const int64_t wider = size_bytes(precision) / size_bytes(precision_of_config(config).compute);
-  return planned * std::max<int64_t>(1, wider);
-}
-
-VerifyRequest request_of(const VerifyCommand& command) {
-  const Config config = command.run.load_with_notes();
+// Verified is the maths, in a precision of its own; the plan's memory is for the one that it trains
+// in.
+RunSpec spec_to_verify(const VerifyCommand& command, const Config& config) {
+  RunSpec spec = command.shrink ? resolve_shrunk(config) : resolve(config);
   const DType precision = precision_to_prove(command, config);
-  tell_precision(command, config);
-  if (config.run.device == "cuda") require_gpu();
-  VerifyRequest request{.model = model_of_config(config),
-                        .microbatch = {},
-                        .microbatches = static_cast<int>(config.train.microbatches),
-                        .precision = precision,
-                        .optimizer = optimizer_of_config(config),
-                        .plan = {},
-                        .steps = command.steps,
-                        .seed = static_cast<uint64_t>(config.train.seed),
-                        .threads = threads_of_config(config),
-                        .memory_bytes = memory_in(precision, config),
-                        .show_ranks = command.show_ranks,
-                        .on_gpu = config.run.device == "cuda"};
-  request.plan = command.shrink ? plan_to_shrink(config, request.model)
-                                : plan_of_config(config, request.model);
-  request.plan.fp8 = false;  // verifies the maths, in its own precision
-  if (command.shrink) {
-    const ShrunkModel small = shrink_model(request.model, request.plan);
-    request.model = small.model;
-    request.microbatch = small.microbatch;
-  } else {
-    request.microbatch = microbatch_shape(config, request.model);
-  }
-  return request;
+  const int64_t wider = size_bytes(precision) / size_bytes(spec.precision.compute);
+  spec.memory_bytes *= std::max<int64_t>(1, wider);
+  spec.precision = precision;
+  spec.plan.fp8 = false;
+  return spec;
 }
 
 Json to_json(const VerifyReport& report) {
@@ -116,9 +87,9 @@ void print_worst(std::string_view what, const WorstError& worst) {
   fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
 }
 
-void print_report(const VerifyRequest& request, const VerifyReport& report) {
-  fmt::print("{} ranks ({}) against one, {} steps in {}: {}\n", request.plan.mesh.num_ranks(),
-             to_string(request.plan.mesh), request.steps, name(request.precision),
+void print_report(const RunSpec& spec, int steps, const VerifyReport& report) {
+  fmt::print("{} ranks ({}) against one, {} steps in {}: {}\n", spec.plan.mesh.num_ranks(),
+             to_string(spec.plan.mesh), steps, name(spec.precision),
              report.equal() ? "equal" : "NOT equal");
   fmt::print("  {:<16} {:>9}  {:>9}\n", "", "error", "allowed");
   print_worst("loss", report.loss);
@@ -136,12 +107,17 @@ void run(const VerifyCommand& command) {
     throw user_error(
         "verify runs all ranks as threads of one process, but mpirun or srun started it")
         .help("start it without a launcher: tessera verify --mesh dp=2,tp=2");
-  const VerifyRequest request = request_of(command);
-  const VerifyReport report = verify_plan(request);
+  const Config config = command.run.load_with_notes();
+  const RunSpec spec = spec_to_verify(command, config);
+  tell_precision(command, config);
+  require_device(spec.device);
+  const VerifyReport report = verify_plan(spec, {.steps = command.steps,
+                                                 .seed = static_cast<uint64_t>(config.train.seed),
+                                                 .show_ranks = command.show_ranks});
   if (command.run.json)
     print_json(to_json(report));
   else
-    print_report(request, report);
+    print_report(spec, command.steps, report);
   if (!report.equal()) throw ExitStatus(1);
 }
 

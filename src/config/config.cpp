@@ -126,25 +126,25 @@ bool has_sequence(const Config& config) {
 
 void resolve_source(Config& config) {
   DataConfig& data = config.data;
-  if (data.source == "auto") {
-    data.source = !has_sequence(config)   ? "regression"
-                  : !data.mixture.empty() ? "mixture"
-                  : data.path.empty()     ? "stories"
+  if (data.source == DataSource::Auto) {
+    data.source = !has_sequence(config)   ? DataSource::Regression
+                  : !data.mixture.empty() ? DataSource::Mixture
+                  : data.path.empty()     ? DataSource::Stories
                                           : source_of_path(data.path);
   }
-  if ((data.source == "mixture") == data.mixture.empty())
-    throw user_error("data.source is {}, but data.mixture lists {} sources", data.source,
+  if ((data.source == DataSource::Mixture) == data.mixture.empty())
+    throw user_error("data.source is {}, but data.mixture lists {} sources", name(data.source),
                      data.mixture.size())
         .at("data.source")
         .help("use data.source=mixture with a [data.mixture], or neither");
-  const bool reads_files = data.source == "text" || data.source == "tokens";
+  const bool reads_files = data.source == DataSource::Text || data.source == DataSource::Tokens;
   if (reads_files && data.path.empty())
-    throw user_error("data.source is {}, but data.path is empty", data.source)
+    throw user_error("data.source is {}, but data.path is empty", name(data.source))
         .at("data.path")
         .help("give a path, or data.source=stories for built-in text");
   if (!reads_files && !data.path.empty())
-    throw user_error("data.source is {}, which reads no data.path, but that is {}", data.source,
-                     data.path)
+    throw user_error("data.source is {}, which reads no data.path, but that is {}",
+                     name(data.source), data.path)
         .at("data.source")
         .help("leave data.path out, or data.source (and data.mixture)");
 }
@@ -156,7 +156,7 @@ void check_together(const Config& config) {
                      train.microbatches)
         .at("train.microbatches")
         .help("train.batch must be a multiple of train.microbatches");
-  if (config.data.packing == "best_fit" && !config.data.document_mask)
+  if (config.data.packing == Packing::BestFit && !config.data.document_mask)
     throw user_error("data.packing is best_fit, but documents would see each other")
         .at("data.packing")
         .help("set data.document_mask=true");
@@ -200,8 +200,8 @@ Config load_config(const std::optional<std::filesystem::path>& file,
                       overrides, base);
 }
 
-std::string source_of_path(std::string_view path) {
-  return path.ends_with(".bin") || path.ends_with(".idx") ? "tokens" : "text";
+DataSource source_of_path(std::string_view path) {
+  return path.ends_with(".bin") || path.ends_with(".idx") ? DataSource::Tokens : DataSource::Text;
 }
 
 const std::string* find_model_setting(const Config& config, std::string_view key) {
@@ -235,7 +235,8 @@ std::string to_toml(const Config& config) {
       section = field.key.substr(0, dot);
       text += fmt::format("\n[{}]\n", section);
     }
-    const bool quoted = std::holds_alternative<std::string*>(field.value);
+    const bool quoted = std::holds_alternative<std::string*>(field.value) ||
+                        std::holds_alternative<uint8_t*>(field.value);
     const std::string value = field_text(field);
     text +=
         fmt::format("{} = {}\n", field.key.substr(dot + 1), quoted ? toml_string(value) : value);
@@ -273,7 +274,8 @@ std::vector<ConfigKey> table_keys() {
       keys.push_back(
           {fmt::format("plan.dims.{}", row.name), fmt::format("{}", fmt::join(row.dims(), ",")),
            "names of dims: a list of texts, or one text with commas",
-           fmt::format("dims that {} may split: each op splits the first of these that it has", row.name)});
+           fmt::format("dims that {} may split: each op splits the first of these that it has",
+                       row.name)});
   return keys;
 }
 

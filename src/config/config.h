@@ -3,6 +3,7 @@
 // but [model]'s is declared once, in config_fields.cpp; the defaults here are those of the demo.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -12,8 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/device_kind.h"
 #include "ir/optimizer.h"
-#include "mesh/mesh.h"
+#include "mesh/plan.h"
 
 namespace tessera {
 
@@ -21,15 +23,35 @@ namespace tessera {
 // src/models.
 using ModelSettings = std::vector<std::pair<std::string, std::string>>;
 
+// Choices, each with its names in the order of the enum.
+enum class DataSource : uint8_t { Auto, Stories, Text, Tokens, Mixture, Regression };
+inline constexpr std::array<std::string_view, 6> kDataSources{"auto",   "stories", "text",
+                                                              "tokens", "mixture", "regression"};
+enum class Packing : uint8_t { InOrder, BestFit };
+inline constexpr std::array<std::string_view, 2> kPackings{"in_order", "best_fit"};
+enum class RateSchedule : uint8_t { Cosine, Linear, Wsd, Constant };
+inline constexpr std::array<std::string_view, 4> kRateSchedules{"cosine", "linear", "wsd",
+                                                                "constant"};
+enum class OnNonFinite : uint8_t { Stop, Skip, Rewind };
+inline constexpr std::array<std::string_view, 3> kOnNonFinite{"stop", "skip", "rewind"};
+inline constexpr std::array<std::string_view, 2> kContexts{"ring", "ulysses"};  // ContextKind
+
+constexpr std::string_view name(DataSource source) {
+  return kDataSources[static_cast<size_t>(source)];
+}
+constexpr std::string_view name(ContextKind context) {
+  return kContexts[static_cast<size_t>(context)];
+}
+
 struct DataConfig {
-  std::string source = "auto";
+  DataSource source = DataSource::Auto;
   std::string path;
   std::vector<std::pair<std::string, double>> mixture;  // weights by path, in the order given
   double held_out = 0.01;
   int64_t seed = 1;
   int64_t story_bytes = 64 << 20;
   bool document_mask = false;
-  std::string packing = "in_order";
+  Packing packing = Packing::InOrder;
   int64_t document_end = -1;
   std::string tokenizer;  // file; empty: the one beside the shards, if any
 };
@@ -42,7 +64,7 @@ struct TrainConfig {
   int64_t seed = 1;
   double learning_rate = 2e-3;
   int64_t warmup_steps = 50;
-  std::string schedule = "cosine";
+  RateSchedule schedule = RateSchedule::Cosine;
   double decay_fraction = 0.2;
   double min_learning_rate = 0.1;
   std::string optimizer = "adamw";
@@ -57,7 +79,7 @@ struct TrainConfig {
   int64_t sample_every = 0;
   int64_t log_every = 10;
   int64_t threads = 0;
-  std::string on_non_finite = "stop";
+  OnNonFinite on_non_finite = OnNonFinite::Stop;
 };
 
 struct CheckpointConfig {
@@ -66,25 +88,9 @@ struct CheckpointConfig {
   int64_t keep_every = 0;
 };
 
-// How the step is spread over ranks; the mesh itself is Config::mesh.
-struct PlanConfig {
-  std::string zero = "auto";
-  std::string shard_axes = "auto";
-  bool sequence_parallel = false;
-  std::string context = "ring";
-  std::string reduce_dtype = "auto";
-  std::string schedule = "1f1b";
-  std::string actions;  // file of a custom schedule
-  int64_t chunks = 0;
-  std::string stages;
-  std::string recompute = "none";
-  int64_t recompute_every = 1;
-  std::string memory;  // of a rank; empty: not said
-};
-
 struct RunConfig {
   std::string out = "out";
-  std::string device = "cpu";
+  DeviceKind device = DeviceKind::Cpu;
   double peak_gflops = 0;
   std::string trace;  // file; empty: none
   int64_t trace_steps = 3;
@@ -116,8 +122,8 @@ Config parse_config(std::string_view toml, const std::string& origin,
 // become.
 std::string to_toml(const Config& config);
 
-// What reads a path: "tokens" or "text".
-std::string source_of_path(std::string_view path);
+// What reads a path: tokens or text.
+DataSource source_of_path(std::string_view path);
 
 // The last value given for a key of [model]; null when none was.
 const std::string* find_model_setting(const Config& config, std::string_view key);

@@ -52,9 +52,16 @@ bool parse(const std::string& text, bool& flag) {
   flag = same_word(text, "true");
   return flag || same_word(text, "false");
 }
-bool parse(const std::string& text, std::string& value) {
-  value = text;
-  return true;
+
+// Of an enum whose names are the field's choices, in its order.
+template <typename Enum>
+uint8_t* byte_of(Enum& value) {
+  static_assert(std::is_enum_v<Enum> && sizeof(Enum) == sizeof(uint8_t));
+  return reinterpret_cast<uint8_t*>(&value);
+}
+template <typename Names>
+Choices choices(const Names& names) {
+  return {names.begin(), names.end()};
 }
 
 bool is_allowed(const ConfigField& field, double number) {
@@ -64,6 +71,26 @@ bool is_allowed(const ConfigField& field, double number) {
 bool is_allowed(const ConfigField& field, const std::string& text) {
   const Choices* choices = std::get_if<Choices>(&field.allowed);
   return choices == nullptr || std::find(choices->begin(), choices->end(), text) != choices->end();
+}
+
+template <typename T>
+bool assign(const ConfigField& field, const std::string& text, T& value) {
+  T parsed{};
+  if (!parse(text, parsed) || !is_allowed(field, static_cast<double>(parsed))) return false;
+  value = parsed;
+  return true;
+}
+bool assign(const ConfigField& field, const std::string& text, std::string& value) {
+  if (!is_allowed(field, text)) return false;
+  value = text;
+  return true;
+}
+bool assign(const ConfigField& field, const std::string& text, uint8_t& value) {
+  const Choices& names = std::get<Choices>(field.allowed);
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return false;
+  value = static_cast<uint8_t>(found - names.begin());
+  return true;
 }
 
 // In our words, where the field has a list of them.
@@ -91,8 +118,7 @@ std::string bounds_text(const Bounds& bounds) {
 
 std::vector<ConfigField> data_fields(DataConfig& d) {
   return {
-      {"data.source", &d.source,
-       Choices{"auto", "stories", "text", "tokens", "mixture", "regression"},
+      {"data.source", byte_of(d.source), choices(kDataSources),
        "built-in stories, text as bytes, token shards, a weighted mixture, synthetic x and y; "
        "auto: chosen by data.path, data.mixture and model"},
       {"data.path",
@@ -104,7 +130,7 @@ std::vector<ConfigField> data_fields(DataConfig& d) {
        "seed of the order of samples, of built-in stories and of synthetic data"},
       {"data.story_bytes", &d.story_bytes, Bounds{1, 1e15}, "bytes of story text"},
       {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
-      {"data.packing", &d.packing, Choices{"in_order", "best_fit"},
+      {"data.packing", byte_of(d.packing), choices(kPackings),
        "in_order: consecutive documents, cut at the end of a sample; best_fit: whole documents "
        "that fill a sample best, with data.document_mask"},
       {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
@@ -169,7 +195,7 @@ std::vector<ConfigField> train_fields(TrainConfig& t) {
        "seed of the initial weights and of stochastic rounding"},
       {"train.learning_rate", &t.learning_rate, kNotNegative, "the highest learning rate"},
       {"train.warmup_steps", &t.warmup_steps, kNotNegative, "steps of linear warm-up"},
-      {"train.schedule", &t.schedule, Choices{"cosine", "linear", "wsd", "constant"},
+      {"train.schedule", byte_of(t.schedule), choices(kRateSchedules),
        "how the learning rate decays after the warm-up; wsd: constant, then a linear decay"},
       {"train.decay_fraction", &t.decay_fraction, kFraction,
        "share of the steps after the warm-up in which wsd decays"},
@@ -186,7 +212,9 @@ std::vector<ConfigField> update_fields(TrainConfig& t) {
        "decay of the moving average of the weights; 0: no average"},
       {"train.precision", &t.precision,
        Choices{"fp32", "bf16", "pure_bf16", "fp8", "pure_fp8", "fp64"},
-       "dtype of weights and activations; bf16 keeps fp32 master weights; pure_bf16 has gradients and moments in bf16 too, with stochastic rounding of updates; fp8, pure_fp8: the same, with the layers' matmuls in 8 bits"},
+       "dtype of weights and activations; bf16 keeps fp32 master weights; pure_bf16 has gradients "
+       "and moments in bf16 too, with stochastic rounding of updates; fp8, pure_fp8: the same, "
+       "with the layers' matmuls in 8 bits"},
   };
 }
 
@@ -199,7 +227,7 @@ std::vector<ConfigField> train_loop_fields(TrainConfig& t) {
       {"train.log_every", &t.log_every, kPositive,
        "steps between progress lines when the output is not a terminal"},
       {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},
-      {"train.on_non_finite", &t.on_non_finite, Choices{"stop", "skip", "rewind"},
+      {"train.on_non_finite", byte_of(t.on_non_finite), choices(kOnNonFinite),
        "when a loss or gradient is not finite: stop; skip the step; or rewind to the newest "
        "checkpoint and skip the data up to here"},
   };
@@ -234,7 +262,7 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        &p.sequence_parallel,
        {},
        "tensor-parallel ranks split the sequence where they split no other dim"},
-      {"plan.context", &p.context, Choices{"ring", "ulysses"},
+      {"plan.context", byte_of(p.context), choices(kContexts),
        "how attention works on a sequence that is split over cp"},
       {"plan.reduce_dtype", &p.reduce_dtype, Choices{"auto", "fp32", "bf16", "fp64"},
        "dtype in which gradients and activations are summed over ranks; auto: their own"},
@@ -266,7 +294,7 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
 std::vector<ConfigField> run_fields(RunConfig& r) {
   return {
       {"run.out", &r.out, {}, "folder for metrics, config and checkpoints"},
-      {"run.device", &r.device, Choices{"cpu", "cuda"}, "what the step runs on"},
+      {"run.device", byte_of(r.device), choices(kDeviceNames), "what the step runs on"},
       {"run.trace",
        &r.trace,
        {},
@@ -297,20 +325,7 @@ std::vector<ConfigField> config_fields(Config& c) {
 
 void set_field(const ConfigField& field, const std::string& given, const std::string& place) {
   const std::string text = our_text(field, given, place);
-  const bool good = std::visit(
-      [&](auto* value) {
-        auto parsed = *value;
-        if (!parse(text, parsed)) return false;
-        if constexpr (std::is_same_v<decltype(parsed), std::string>) {
-          if (!is_allowed(field, parsed)) return false;
-        } else if (!is_allowed(field, static_cast<double>(parsed))) {
-          return false;
-        }
-        *value = parsed;
-        return true;
-      },
-      field.value);
-  if (!good)
+  if (!std::visit([&](auto* value) { return assign(field, text, *value); }, field.value))
     throw user_error("{} is {}, want {}", field.key, given.empty() ? "empty" : given,
                      allowed_text(field))
         .at(place)
@@ -321,7 +336,8 @@ std::string field_text(const ConfigField& field) {
   if (auto* const* number = std::get_if<int64_t*>(&field.value)) return fmt::format("{}", **number);
   if (auto* const* number = std::get_if<double*>(&field.value)) return number_text(**number);
   if (auto* const* flag = std::get_if<bool*>(&field.value)) return **flag ? "true" : "false";
-  return *std::get<std::string*>(field.value);
+  if (auto* const* text = std::get_if<std::string*>(&field.value)) return **text;
+  return std::string(std::get<Choices>(field.allowed)[*std::get<uint8_t*>(field.value)]);
 }
 
 std::string allowed_text(const ConfigField& field) {

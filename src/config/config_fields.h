@@ -19,7 +19,8 @@ using Choices = std::vector<std::string_view>;
 
 struct ConfigField {
   std::string_view key;  // "train.steps"
-  std::variant<int64_t*, double*, bool*, std::string*> value;
+  // A byte is an enum: the number of one of the choices.
+  std::variant<int64_t*, double*, bool*, std::string*, uint8_t*> value;
   std::variant<std::monostate, Bounds, Choices> allowed;
   std::string_view doc;
 };

@@ -7,7 +7,7 @@
 
 #include "config/config_fields.h"
 #include "config/config_notes.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
 #include "models/presets.h"
@@ -45,7 +45,7 @@ TEST(Config, ReadsEverySectionOfAFile) {
   EXPECT_EQ(config.data.held_out, 0);
   EXPECT_EQ(config.train.steps, 1000);
   EXPECT_EQ(config.train.learning_rate, 1);
-  EXPECT_EQ(config.train.schedule, "wsd");
+  EXPECT_EQ(config.train.schedule, RateSchedule::Wsd);
   EXPECT_EQ(config.run.out, "here");
 }
 
@@ -61,7 +61,7 @@ TEST(Config, LetsOverridesWinOverTheFileAndTheFileOverThePreset) {
 TEST(Config, TrainsEveryPresetWithABatchThatFitsIt) {
   for (const Preset& preset : presets()) {
     const Config config = parse("", {fmt::format("model.preset={}", preset.name)});
-    EXPECT_NO_THROW(microbatch_shape(config, model_of_config(config))) << preset.name;
+    EXPECT_NO_THROW(resolve(config)) << preset.name;
   }
   EXPECT_EQ(parse("", {"model=mlp"}).train.weight_decay, 0);
   EXPECT_EQ(parse("", {"model=gpt2-1.5b"}).train.learning_rate, 6e-4);
@@ -80,12 +80,12 @@ TEST(Config, KeepsTheLastOfRepeatedModelSettings) {
 }
 
 TEST(Config, ChoosesTheDataSourceByPathAndModel) {
-  EXPECT_EQ(parse("").data.source, "stories");
-  EXPECT_EQ(parse("", {"data.path=a/b.txt"}).data.source, "text");
-  EXPECT_EQ(parse("", {"data.path=a/train_*.bin"}).data.source, "tokens");
-  EXPECT_EQ(parse("", {"model.preset=mlp"}).data.source, "regression");
-  EXPECT_EQ(parse("", {"model.family=mlp"}).data.source, "regression");
-  EXPECT_EQ(parse("", {"data.path=a.bin", "data.source=text"}).data.source, "text");
+  EXPECT_EQ(parse("").data.source, DataSource::Stories);
+  EXPECT_EQ(parse("", {"data.path=a/b.txt"}).data.source, DataSource::Text);
+  EXPECT_EQ(parse("", {"data.path=a/train_*.bin"}).data.source, DataSource::Tokens);
+  EXPECT_EQ(parse("", {"model.preset=mlp"}).data.source, DataSource::Regression);
+  EXPECT_EQ(parse("", {"model.family=mlp"}).data.source, DataSource::Regression);
+  EXPECT_EQ(parse("", {"data.path=a.bin", "data.source=text"}).data.source, DataSource::Text);
 }
 
 TEST(Config, PrintsTomlThatReadsBackToTheSameText) {
@@ -215,7 +215,7 @@ TEST(Config, TakesTheWordsOfOtherPrograms) {
   EXPECT_EQ(parse("", {"plan.schedule=1F1B"}).plan.schedule, "1f1b");
   EXPECT_EQ(parse("", {"plan.schedule=GPipe"}).plan.schedule, "gpipe");
   EXPECT_EQ(parse("", {"plan.recompute=selective"}).plan.recompute, "attention");
-  EXPECT_EQ(parse("", {"run.device=gpu"}).run.device, "cuda");
+  EXPECT_EQ(parse("", {"run.device=gpu"}).run.device, DeviceKind::Cuda);
   EXPECT_EQ(report_of("", {"train.precision=float16"}),
             "error: train.precision is float16, and float16 is not trained in\n"
             "   at: --set train.precision=float16\n help: use bf16: it has the range of fp32, so "
@@ -296,7 +296,7 @@ TEST(Config, MixesSourcesByWeightInTheOrderGiven) {
   const Config config =
       parse("[data.mixture]\n\"web/*.bin\" = 0.6\n'a \"b\"' = 2\n", {"data.mixture.web/*.bin=0.7"});
   EXPECT_EQ(config.data.mixture, wanted);
-  EXPECT_EQ(config.data.source, "mixture");
+  EXPECT_EQ(config.data.source, DataSource::Mixture);
   EXPECT_EQ(parse(to_toml(config)).data.mixture, wanted);
   EXPECT_EQ(message_of("", {"data.mixture.a=0"}),
             "data.mixture.a is 0, want a number from 1e-09 to 1000000000");

@@ -13,9 +13,9 @@
 namespace tessera {
 namespace {
 
-std::unique_ptr<TokenSource> open_path(const std::string& kind, const std::string& path,
+std::unique_ptr<TokenSource> open_path(DataSource kind, const std::string& path,
                                        const Config& config, const ModelConfig& model) {
-  if (kind == "text") return std::make_unique<ByteSource>(path);
+  if (kind == DataSource::Text) return std::make_unique<ByteSource>(path);
   BinSourceOptions options{.pattern = path, .vocabulary = model.vocabulary, .document_end = {}};
   if (config.data.document_end >= 0)
     options.document_end = static_cast<int32_t>(config.data.document_end);
@@ -26,13 +26,13 @@ std::vector<std::unique_ptr<TokenSource>> open_tokens(const Config& config,
                                                       const ModelConfig& model) {
   const DataConfig& data = config.data;
   std::vector<std::unique_ptr<TokenSource>> tokens;
-  if (data.source == "mixture") {
+  if (data.source == DataSource::Mixture) {
     for (const auto& [path, unused] : data.mixture) try {
         tokens.push_back(open_path(source_of_path(path), path, config, model));
       } catch (UserError& error) {
         throw UserError(error).at("data.mixture");
       }
-  } else if (data.source == "stories") {
+  } else if (data.source == DataSource::Stories) {
     tokens.push_back(
         std::make_unique<StorySource>(static_cast<uint64_t>(data.seed), data.story_bytes));
   } else {
@@ -72,7 +72,8 @@ std::vector<double> weights_of(const DataConfig& data) {
 std::unique_ptr<SampleSource> open_split(const Config& config, const TrainingData& data,
                                          Split split) {
   const auto seed = static_cast<uint64_t>(config.data.seed);
-  if (config.data.source != "mixture") return sampler_of(config, *data.tokens.front(), seed, split);
+  if (config.data.source != DataSource::Mixture)
+    return sampler_of(config, *data.tokens.front(), seed, split);
   // Otherwise sources of the same size would have the same order.
   const RandomStream seeds(seed, "mixture_source");
   std::vector<std::unique_ptr<SampleSource>> sources;
@@ -96,7 +97,7 @@ TrainingData open_training_data(const Config& config, const ModelConfig& model, 
     return data;
   }
   data.tokens = open_tokens(config, model);
-  if (config.data.packing == "best_fit")
+  if (config.data.packing == Packing::BestFit)
     for (auto& tokens : data.tokens)
       tokens = std::make_unique<BestFitSource>(std::move(tokens), config.train.seq,
                                                config.data.held_out);

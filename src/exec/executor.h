@@ -36,16 +36,10 @@ class Executor {
   virtual std::vector<RankStates*> rank_states() = 0;
 
   virtual void run(std::string_view script) = 0;
-  // Whoever looked at its instructions has seen enough.
+  // Detaches the observer.
   virtual void stop_observing() {}
   // Of the last script, by rank. All processes of a job ask at the same point.
   virtual std::vector<RankTimes> rank_times() const = 0;
-
-  // Replaces each word by the largest of all processes of the job, who ask at the same point.
-  virtual void agree_on_largest(std::span<int32_t> /*words*/) const {}
-  // What each process of the job says, on the first one; nothing on the others. All of them ask at
-  // the same point.
-  virtual std::vector<std::string> gather(std::string mine) const { return {std::move(mine)}; }
 };
 
 // Gives every state its first value: a pure function of (seed, name, element index), whatever the

@@ -5,13 +5,13 @@
 #include <cstring>
 #include <numeric>
 
-#include "exec/cpu/cpu_executor.h"
+#include "comm/reduce_words.h"
 
 namespace tessera {
 
 JobExecutor::JobExecutor(std::span<const Program> programs, std::unique_ptr<RankExecutor> own,
                          RankWorld& world)
-    : view_(view_of(programs)), own_(std::move(own)), everyone_(world.everyone("job")) {
+    : view_(view_of(programs)), own_(std::move(own)), everyone_(world.everyone("states")) {
   std::vector<int64_t> planned(static_cast<size_t>(world.size()), 0);
   planned[static_cast<size_t>(world.rank())] = own_->planned_bytes();
   put_together(std::as_writable_bytes(std::span(planned)));
@@ -40,7 +40,7 @@ bool JobExecutor::gives(const StateBuffer& state, bool gradient) const {
 void JobExecutor::put_together(std::span<std::byte> bytes) const {
   words_.assign((bytes.size() + 3) / 4, 0);
   std::memcpy(words_.data(), bytes.data(), bytes.size());
-  reduce_words(words_, Reduction::Sum, "read a state");
+  reduce_words(*everyone_, words_, Reduction::Sum, "read a state");
   std::memcpy(bytes.data(), words_.data(), bytes.size());
 }
 
@@ -76,34 +76,6 @@ std::vector<RankTimes> JobExecutor::rank_times() const {
   times[static_cast<size_t>(own_->rank())] = own_->rank_times().front();
   put_together(std::as_writable_bytes(std::span(times)));
   return times;
-}
-
-void JobExecutor::agree_on_largest(std::span<int32_t> words) const {
-  reduce_words(words, Reduction::Max, "agree on the next step");
-}
-
-void JobExecutor::reduce_words(std::span<int32_t> words, Reduction reduction,
-                               std::string_view name) const {
-  const Parts parts = contiguous_parts(std::ssize(words));
-  auto* data = reinterpret_cast<std::byte*>(words.data());
-  everyone_->run({.kind = CollectiveKind::AllReduce,
-                  .reduction = reduction,
-                  .dtype = DType::Int32,
-                  .input = data,
-                  .input_parts = parts,
-                  .output = data,
-                  .output_parts = parts,
-                  .name = name});
-}
-
-std::unique_ptr<Executor> make_cpu_job(std::span<const Program> programs, int threads,
-                                       RankWorld& world, RankObserver observer) {
-  CpuExecutorOptions options{.threads = threads, .world = &world};
-  if (observer)
-    options.observer = [observer = std::move(observer), rank = world.rank()](
-                           const InstructionEvent& event) { observer(rank, event); };
-  auto own = std::make_unique<CpuExecutor>(at_place(programs, world.rank()), std::move(options));
-  return std::make_unique<JobExecutor>(programs, std::move(own), world);
 }
 
 }  // namespace tessera

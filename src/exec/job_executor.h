@@ -3,7 +3,7 @@
 // call the same functions in the same order: what is read is put together from all ranks.
 #pragma once
 
-#include "comm/texts.h"
+#include "comm/communicator.h"
 #include "exec/rank_executor.h"
 
 namespace tessera {
@@ -32,16 +32,11 @@ class JobExecutor : public Executor {
   void run(std::string_view script) override { own_->run(script); }
   void stop_observing() override { own_->stop_observing(); }
   std::vector<RankTimes> rank_times() const override;
-  void agree_on_largest(std::span<int32_t> words) const override;
-  std::vector<std::string> gather(std::string mine) const override {
-    return gather_texts(*everyone_, std::move(mine));
-  }
 
  private:
   // Each element comes from one rank: the first of those that hold it.
   bool gives(const StateBuffer& state, bool gradient) const;
   void put_together(std::span<std::byte> bytes) const;
-  void reduce_words(std::span<int32_t> words, Reduction reduction, std::string_view name) const;
 
   HostView view_;
   int64_t planned_bytes_ = 0;
@@ -49,9 +44,5 @@ class JobExecutor : public Executor {
   std::unique_ptr<Communicator> everyone_;
   mutable std::vector<int32_t> words_;
 };
-
-// On this machine's CPU.
-std::unique_ptr<Executor> make_cpu_job(std::span<const Program> programs, int threads,
-                                       RankWorld& world, RankObserver observer = {});
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ constexpr double kLongestGraceSeconds = 10;  // for ranks to end once one has fa
 
 }  // namespace
 
-MeshExecutor::MeshExecutor(std::vector<Program> programs, MeshExecutorOptions options)
+MeshExecutor::MeshExecutor(std::vector<Program> programs, ExecutorOptions options)
     : LocalMesh(view_of(programs)),
       programs_(std::move(programs)),
       options_(std::move(options)),
@@ -135,18 +135,6 @@ std::vector<RankTimes> MeshExecutor::rank_times() const {
   std::vector<RankTimes> times;
   for (const auto& rank : ranks_) times.push_back(rank->own_times());
   return times;
-}
-
-std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs,
-                                            MeshExecutorOptions options) {
-  if (programs.front().mesh.num_ranks() > 1)
-    return std::make_unique<MeshExecutor>(std::move(programs), std::move(options));
-  CpuExecutorOptions alone{.threads = options.threads, .poison = options.poison};
-  if (options.observer)
-    alone.observer = [observer = std::move(options.observer)](const InstructionEvent& event) {
-      observer(0, event);
-    };
-  return std::make_unique<CpuExecutor>(std::move(programs.front()), std::move(alone));
 }
 
 }  // namespace tessera

@@ -12,28 +12,15 @@
 
 #include "comm/local/local_hub.h"
 #include "exec/cpu/cpu_executor.h"
+#include "exec/executor_options.h"
 #include "exec/local_mesh.h"
 
 namespace tessera {
 
-struct MeshExecutorOptions {
-  int threads = 1;  // of each rank
-  bool poison = false;
-  // Of every wait for another rank. A thread that hangs cannot be ended: it is named, and the
-  // process ends with kPeerExitStatus.
-  double deadline_seconds = 120;
-  // Called once, when a rank has failed.
-  std::function<void(const LocalHub&)> on_failure = {};
-  // Called on the rank's own thread.
-  RankObserver observer = {};
-  // Gives a rank a program of its own; the ranks' collectives are then checked against each other.
-  std::function<void(int rank, Program&)> change_program = {};
-};
-
 class MeshExecutor : public LocalMesh {
  public:
   // By place along the pipeline; one where there is none.
-  MeshExecutor(std::vector<Program> programs, MeshExecutorOptions options);
+  MeshExecutor(std::vector<Program> programs, ExecutorOptions options);
   ~MeshExecutor() override;
 
   void run(std::string_view script) override;
@@ -52,7 +39,7 @@ class MeshExecutor : public LocalMesh {
   const Program& program_of(int rank) const;
 
   std::vector<Program> programs_;
-  MeshExecutorOptions options_;
+  ExecutorOptions options_;
   std::vector<Program> own_programs_;  // by rank, where they differ
   LocalHub hub_;
   std::vector<std::unique_ptr<CpuExecutor>> ranks_;
@@ -65,9 +52,5 @@ class MeshExecutor : public LocalMesh {
   std::exception_ptr error_;
   std::jthread runner_;  // last: it ends before what it uses, also where making this throws
 };
-
-// One rank, or the mesh of a program: what runs it here.
-std::unique_ptr<Executor> make_cpu_executor(std::vector<Program> programs,
-                                            MeshExecutorOptions options);
 
 }  // namespace tessera

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <functional>
 
-#include "exec/cpu/cpu_call.h"
 #include "exec/executor.h"
+#include "exec/tensor_ref.h"
 
 namespace tessera {
 

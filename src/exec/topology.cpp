@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
 
 namespace tessera {
 namespace {
@@ -76,7 +76,7 @@ std::vector<std::string> bus_path(const fs::path& device) {
   return path;
 }
 
-MachineDevice device_at(DeviceKind kind, const fs::path& folder) {
+MachineDevice device_at(BusDeviceKind kind, const fs::path& folder) {
   std::error_code none;
   const fs::path real = fs::canonical(folder, none);
   MachineDevice device{.kind = kind, .name = {}, .what = {}, .address = {}, .path = bus_path(real)};
@@ -95,7 +95,7 @@ std::vector<MachineDevice> gpus(const fs::path& sys) {
     if (first_line(folder / "vendor") != kNvidia ||
         !first_line(folder / "class").starts_with(kDisplay))
       continue;
-    all.push_back(device_at(DeviceKind::Gpu, folder));
+    all.push_back(device_at(BusDeviceKind::Gpu, folder));
     all.back().name = fmt::format("GPU{}", all.size() - 1);
   }
   return all;
@@ -106,7 +106,7 @@ std::vector<MachineDevice> network_cards(const fs::path& sys) {
   std::vector<MachineDevice> all;
   for (const fs::path& folder : entries(sys / "class/net")) {
     if (!fs::exists(folder / "device")) continue;
-    all.push_back(device_at(DeviceKind::NetworkCard, folder / "device"));
+    all.push_back(device_at(BusDeviceKind::NetworkCard, folder / "device"));
     all.back().name = folder.filename().string();
     for (const fs::path& verbs : entries(folder / "device/infiniband"))
       all.back().what = verbs.filename().string();
@@ -149,10 +149,11 @@ std::string_view meaning(DeviceLink link) {
 Topology machine_topology(const std::filesystem::path& sys) {
   Topology topology{.nodes = numa_nodes(sys), .devices = gpus(sys), .links = {}};
   for (MachineDevice& card : network_cards(sys)) topology.devices.push_back(std::move(card));
-  const std::vector<GpuPlace> places = gpu_places();
+  const Device* gpu = find_device(DeviceKind::Cuda);
+  const std::vector<DevicePlace> places = gpu ? gpu->places() : std::vector<DevicePlace>{};
   const auto place_of = [&](const MachineDevice& device) {
     return std::find_if(places.begin(), places.end(),
-                        [&](const GpuPlace& place) { return place.address == device.address; });
+                        [&](const DevicePlace& place) { return place.address == device.address; });
   };
   for (MachineDevice& device : topology.devices)
     if (const auto place = place_of(device); place != places.end()) device.what = place->name;

@@ -17,10 +17,10 @@ struct NumaNode {
   std::vector<int> distances;  // to each node, as the firmware weighs them; 10: itself
 };
 
-enum class DeviceKind : uint8_t { Gpu, NetworkCard };
+enum class BusDeviceKind : uint8_t { Gpu, NetworkCard };
 
 struct MachineDevice {
-  DeviceKind kind = DeviceKind::Gpu;
+  BusDeviceKind kind = BusDeviceKind::Gpu;
   std::string name;               // "GPU0", "eth0"
   std::string what;               // "NVIDIA H200", "mlx5_0, 200000 Mb/s"; empty: not known
   std::string address;            // "0000:1b:00.0"

@@ -9,8 +9,9 @@
 
 #include "compiler/compile.h"
 #include "data/made_batch.h"
-#include "exec/mesh_executor.h"
+#include "exec/device.h"
 #include "exec/testing/small_models.h"
+#include "exec/train_step.h"
 #include "program/testing/trace_slices.h"
 
 namespace tessera {
@@ -25,14 +26,12 @@ nlohmann::json trace_of(std::vector<Axis> mesh, bool odd_names = false) {
           .programs;
   if (odd_names) give_blocks_odd_names(programs);
   TraceRecorder trace(programs.front().mesh.num_ranks());
-  const auto executor = make_cpu_executor(
+  const auto executor = cpu_device()->make_executor(
       std::move(programs),
       {.observer = [&](int rank, const InstructionEvent& event) { trace.observe(rank, event); }});
   initialise_states(*executor, 1);
   write_made_batch(*executor, 1, {.seed = 1, .vocabulary = model.config.vocabulary});
-  executor->write_step("learning_rate", 1e-3);
-  executor->write_step("step", 1);
-  executor->run("train_step");
+  run_train_step(*executor, {.learning_rate = 1e-3, .step = 1});
   return nlohmann::json::parse(trace.to_json())["traceEvents"];
 }
 

@@ -9,14 +9,14 @@
 #include "exec/cpu/peak_rate.h"
 #include "measure/collective_bench.h"
 #include "measure/kernel_calibration.h"
-#include "record/run_facts.h"
+#include "system/this_machine.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kMostRanks = 4;  // of a measured collective
 
-Device measured_device(int cores) {
+ClusterDevice measured_device(int cores) {
   ThreadPool one(1);
   const double peak = measure_peak_rate(one);
   const std::string source = "measured", known = cpu_model_name();

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/fitting_step.h"
 
-#include "config/model_of_config.h"
-#include "config/training_options.h"
-#include "exec/device_executor.h"
-#include "models/build_model.h"
+#include "config/compile_step.h"
+#include "exec/device.h"
 
 namespace tessera {
 namespace {
 
 double gigabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
-
-Compiled compiled_step(const Config& config) {
-  const ModelConfig model = model_of_config(config);
-  return compile(build_model(model, microbatch_shape(config, model), precision_of_config(config),
-                             HeadKind::Loss),
-                 training_options(config, plan_of_config(config, model), 1));
-}
 
 std::string change_text(const Config& from, const Config& to) {
   std::string text;
@@ -40,7 +31,7 @@ std::string fitting_change(const Config& config, int64_t limit_bytes,
       const std::string change = change_text(config, tried);
       if (change.empty()) continue;
       try {
-        const int64_t needed = bytes(compiled_step(tried).programs);
+        const int64_t needed = bytes(compile(resolve(tried)).programs);
         if (needed <= limit_bytes)
           return fmt::format("{} would need {:.2f} GB", change, gigabytes(needed));
       } catch (const UserError&) {
@@ -51,13 +42,17 @@ std::string fitting_change(const Config& config, int64_t limit_bytes,
   return "";
 }
 
-std::unique_ptr<Executor> make_fitting_cuda_executor(const Config& config,
-                                                     std::vector<Program> programs,
-                                                     RankObserver observer) {
+std::unique_ptr<Executor> make_fitting_executor(const Config& config, const RunSpec& spec,
+                                                std::vector<Program> programs,
+                                                ExecutorOptions options, RankWorld* world) {
   try {
-    return make_cuda_executor(std::move(programs), {.observer = std::move(observer)});
-  } catch (const GpuMemoryError& error) {
-    const std::string change = fitting_change(config, error.free_bytes(), cuda_bytes);
+    return make_executor(spec, std::move(programs), std::move(options), world);
+  } catch (const DeviceMemoryError& error) {
+    if (world) throw;  // the ranks of a job would each look for it
+    const Device& device = require_device(spec.device);
+    const std::string change =
+        fitting_change(config, error.free_bytes(),
+                       [&](std::span<const Program> tried) { return device.bytes_of(tried); });
     throw user_error("{}", error.message())
         .help(change.empty() ? "use a smaller batch, sequence or model: more microbatches and "
                                "rebuilt blocks are not enough"

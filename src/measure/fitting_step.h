@@ -7,8 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "config/config.h"
-#include "exec/rank_executor.h"
+#include "exec/make_executor.h"
 
 namespace tessera {
 
@@ -19,9 +18,11 @@ using BytesOfPrograms = std::function<int64_t(std::span<const Program>)>;
 // the backward, and both, whose step takes `limit_bytes` or less; empty: none.
 std::string fitting_change(const Config& config, int64_t limit_bytes, const BytesOfPrograms& bytes);
 
-// As make_cuda_executor; where the GPU's memory is too small, the error says what would fit.
-std::unique_ptr<Executor> make_fitting_cuda_executor(const Config& config,
-                                                     std::vector<Program> programs,
-                                                     RankObserver observer = {});
+// As make_executor; where a device's memory is too small for all ranks, the error says what would
+// fit.
+std::unique_ptr<Executor> make_fitting_executor(const Config& config, const RunSpec& spec,
+                                                std::vector<Program> programs,
+                                                ExecutorOptions options,
+                                                RankWorld* world = nullptr);
 
 }  // namespace tessera

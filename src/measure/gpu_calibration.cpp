@@ -8,21 +8,17 @@
 #include <functional>
 #include <numeric>
 
-#include "compiler/compile.h"
-#include "config/model_of_config.h"
-#include "config/plan_of_config.h"
-#include "config/training_options.h"
+#include "config/compile_step.h"
 #include "core/statistics.h"
 #include "data/random_batch.h"
-#include "exec/device_executor.h"
-#include "exec/gpu_matmul.h"
-#include "exec/kernel_times.h"
+#include "exec/device.h"
+#include "exec/make_executor.h"
+#include "exec/train_step.h"
 #include "ir/op_list.h"
 #include "measure/calibrate.h"
 #include "measure/efficiency_samples.h"
 #include "measure/made_model.h"
 #include "measure/step_floor.h"
-#include "models/build_model.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
@@ -62,44 +58,40 @@ double step_seconds(Executor& executor) {
   std::vector<double> steps;
   const auto begin = std::chrono::steady_clock::now();
   for (int step = 1; seconds_since(begin) < kWarmSeconds + kMeasuredSeconds; ++step) {
-    executor.write_step("learning_rate", 1e-4);
-    executor.write_step("step", step);
-    executor.run("train_step");
+    run_train_step(executor, {.learning_rate = 1e-4, .step = step});
     const double seconds = executor.rank_times().front().run_seconds;
     if (step > 3 && seconds_since(begin) > kWarmSeconds) steps.push_back(seconds);
   }
   return median(steps);
 }
 
-TimedModel timed(const MadeModel& made, Precision precision) {
-  const Config config = config_of(made, {fmt::format("train.precision={}", name(precision))});
-  const ModelConfig model = model_of_config(config);
-  Compiled compiled =
-      compile(build_model(model, microbatch_shape(config, model), precision, HeadKind::Loss),
-              training_options(config, plan_of_config(config, model), 1));
+TimedModel timed(const Device& gpu, const MadeModel& made, Precision precision) {
+  const RunSpec spec = resolve(
+      config_of(made, {fmt::format("train.precision={}", name(precision)), "run.device=cuda"}));
+  Compiled compiled = compile(spec);
   TimedModel result{
-      .kernels = time_cuda_kernels(compiled.program(), "train_step", [](OpKind) { return true; })};
+      .kernels = gpu.time_kernels(compiled.program(), "train_step", [](OpKind) { return true; })};
   std::erase_if(result.kernels, [](const KernelTime& each) { return each.seconds == 0; });
-  const std::unique_ptr<Executor> executor = make_cuda_executor(std::move(compiled.programs));
+  const std::unique_ptr<Executor> executor = make_executor(spec, std::move(compiled.programs));
   initialise_states(*executor, 1);
-  write_random_batch(*executor, model.vocabulary);
+  write_random_batch(*executor, spec.model.vocabulary);
   result.step_seconds = step_seconds(*executor);
   return result;
 }
 
-Device measured_gpu(const GpuFacts& facts) {
-  Device device{.name = facts.name,
-                .memory_bytes = {facts.memory_bytes, "the driver"},
-                .memory_bandwidth = {measure_cuda_copy_rate(), "measured, a copy of 1 GiB"},
-                .launch_seconds = {0, "within the kernels' seconds"},
-                .overlap_slowdown = {0.1, "assumed"}};
+ClusterDevice measured_gpu(const Device& gpu, const DeviceFacts& facts) {
+  ClusterDevice device{.name = facts.name,
+                       .memory_bytes = {facts.memory_bytes, "the driver"},
+                       .memory_bandwidth = {gpu.copy_rate(), "measured, a copy of 1 GiB"},
+                       .launch_seconds = {0, "within the kernels' seconds"},
+                       .overlap_slowdown = {0.1, "assumed"}};
   const std::string source = "measured, a large matmul";
   // bf16 on a cool GPU, as ever: fp8 heats it.
   for (const DType dtype : {DType::Bf16, DType::Fp32, DType::Fp64})
-    device.peak_flops.push_back({arithmetic_of(dtype), {measure_cuda_matmul_rate(dtype), source}});
+    device.peak_flops.push_back({arithmetic_of(dtype), {gpu.matmul_rate(dtype, 1), source}});
   const Precision fp8(DType::Bf16, /*is_pure=*/false, /*with_fp8=*/true);
   if (facts.has_fp8)
-    device.peak_flops.push_back({Arithmetic::Fp8, {measure_cuda_matmul_rate(fp8), source}});
+    device.peak_flops.push_back({Arithmetic::Fp8, {gpu.matmul_rate(fp8, 1), source}});
   return device;
 }
 
@@ -120,8 +112,9 @@ Cluster calibrate_gpu(const CalibrateOptions& options) {
     if (options.progress) options.progress(text);
   };
   say("peaks of the GPU");
-  const GpuFacts facts = gpu_facts();
-  Cluster cluster{.name = options.name, .calibrated = true, .device = measured_gpu(facts)};
+  const Device& gpu = require_device(DeviceKind::Cuda);
+  const DeviceFacts facts = gpu.facts();
+  Cluster cluster{.name = options.name, .calibrated = true, .device = measured_gpu(gpu, facts)};
   cluster.levels = {{.name = "gpu",
                      .ranks = 1,
                      .bandwidth = {cluster.device.memory_bandwidth.value, "one GPU: not used"},
@@ -132,7 +125,7 @@ Cluster calibrate_gpu(const CalibrateOptions& options) {
   for (size_t i = 0; i < count; ++i) {
     say(fmt::format("kernels of model {} of {}", i + 1, count));
     const auto measure = [&](Precision precision, const std::function<bool(OpKind)>& wanted) {
-      const TimedModel model = timed(kMadeModels[i], precision);
+      const TimedModel model = timed(gpu, kMadeModels[i], precision);
       say(fmt::format("  a step in {} takes {:.3f} times its kernels", name(precision),
                       model.step_seconds / model.kernel_seconds()));
       add_samples(model, kernels, wanted, samples);

@@ -5,18 +5,15 @@
 #include <chrono>
 #include <memory>
 
-#include "compiler/compile.h"
-#include "config/model_of_config.h"
-#include "config/plan_of_config.h"
-#include "config/training_options.h"
+#include "config/compile_step.h"
 #include "core/statistics.h"
 #include "data/random_batch.h"
-#include "exec/mesh_executor.h"
+#include "exec/make_executor.h"
+#include "exec/train_step.h"
 #include "ir/op_list.h"
 #include "measure/efficiency_samples.h"
 #include "measure/made_model.h"
 #include "measure/step_floor.h"
-#include "models/build_model.h"
 #include "program/buffer_types.h"
 #include "system/seconds_since.h"
 
@@ -59,22 +56,13 @@ Config config_of(const MadeModel& model, const RankLoad& load) {
 class MadeRun {
  public:
   MadeRun(const MadeModel& model, const RankLoad& load) : load_(load) {
-    const Config config = config_of(model, load);
-    const ModelConfig sizes = model_of_config(config);
-    const CompileOptions options =
-        training_options(config, plan_of_config(config, sizes), load.threads);
-    std::vector<Program> programs =
-        compile(build_model(sizes, microbatch_shape(config, sizes), precision_of_config(config),
-                            HeadKind::Loss),
-                options)
-            .programs;
+    const RunSpec spec = resolve(config_of(model, load));
     seen_.reserve(1 << 16);
-    executor_ = make_cpu_executor(
-        std::move(programs),
-        {.threads = load.threads,
-         .observer = [this](int rank, const InstructionEvent& event) { observe(rank, event); }});
+    executor_ = make_executor(
+        spec, compile(spec).programs,
+        {.observer = [this](int rank, const InstructionEvent& event) { observe(rank, event); }});
     initialise_states(*executor_, 1);
-    write_random_batch(*executor_, sizes.vocabulary);
+    write_random_batch(*executor_, spec.model.vocabulary);
   }
 
   // Adds to the samples; returns the seconds between two kernels.
@@ -113,9 +101,7 @@ class MadeRun {
 
   double run_step() {
     const auto begin = Clock::now();
-    executor_->write_step("learning_rate", 1e-4);
-    executor_->write_step("step", ++step_);
-    executor_->run("train_step");
+    run_train_step(*executor_, {.learning_rate = 1e-4, .step = ++step_});
     return seconds_since(begin);
   }
 

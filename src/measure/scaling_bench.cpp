@@ -7,40 +7,25 @@
 #include <cmath>
 #include <memory>
 
-#include "compiler/compile.h"
-#include "config/model_of_config.h"
-#include "config/plan_of_config.h"
-#include "config/training_options.h"
+#include "config/compile_step.h"
 #include "core/statistics.h"
 #include "data/random_batch.h"
-#include "exec/mesh_executor.h"
+#include "exec/make_executor.h"
+#include "exec/train_step.h"
 #include "measure/step_floor.h"
-#include "models/build_model.h"
 
 namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Config with_mesh(Config config, const std::vector<Axis>& mesh) {
-  config.mesh = mesh;
-  if (mesh.empty()) {
-    PlanConfig plan;  // all but recomputation speaks of axes that are not there
-    plan.recompute = config.plan.recompute;
-    plan.recompute_every = config.plan.recompute_every;
-    config.plan = plan;
-    config.plan_dims.clear();
-  }
-  return config;
-}
-
 // The steps of one turn.
 class Turn {
  public:
-  Turn(std::vector<Program> programs, int threads_per_rank, uint64_t seed, int64_t vocabulary)
-      : executor_(make_cpu_executor(std::move(programs), {.threads = threads_per_rank})) {
+  Turn(const RunSpec& spec, const std::vector<Program>& programs, uint64_t seed)
+      : executor_(make_executor(spec, programs)) {
     initialise_states(*executor_, seed);
-    write_random_batch(*executor_, vocabulary);
+    write_random_batch(*executor_, spec.model.vocabulary);
   }
 
   // The first touches every page; a short one is not warm after that.
@@ -52,17 +37,14 @@ class Turn {
 
   double run_step() {
     const auto begin = Clock::now();
-    executor_->write_step("learning_rate", 1e-4);
-    executor_->write_step("step", ++step_);
-    executor_->run("train_step");
-    const double loss = executor_->read_step("loss");
+    const double loss = run_train_step(*executor_, {.learning_rate = 1e-4, .step = ++step_}).loss;
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     TESSERA_CHECK(std::isfinite(loss), "the loss is {} at step {}", loss, step_);
     if (step_ == 2) second_loss_ = loss;
     return seconds;
   }
 
-  // Behind one update, however many steps there was time for.
+  // After one update, however many steps there was time for.
   double second_loss() const { return second_loss_; }
 
  private:
@@ -74,13 +56,14 @@ class Turn {
 class ScalingBench {
  public:
   ScalingBench(const Config& config, const ScalingBenchOptions& options)
-      : config_(config), options_(options), model_(model_of_config(config)) {
-    if (config.run.device != "cpu")
+      : config_(config), options_(options) {
+    if (!is_host(config.run.device))
       throw user_error("run.device is {}, but scaling is measured over ranks on the CPU",
-                       config.run.device)
+                       name(config.run.device))
           .help("use --device cpu");
-    result_.threads = threads_of_config(config);
-    result_.tokens = tokens_per_step(config, model_);
+    const RunSpec alone = resolve(with_mesh(config, {}));
+    result_.threads = alone.threads;
+    result_.tokens = alone.tokens_per_step();
   }
 
   // All programs first: a mesh that is impossible is refused before anything is measured.
@@ -88,8 +71,7 @@ class ScalingBench {
     say("compiling");
     add_mesh({}, result_.threads);
     for (const std::vector<Axis>& mesh : meshes) {
-      const int threads =
-          threads_per_rank(result_.threads, plan_of_config(with_mesh(config_, mesh), model_));
+      const int threads = resolve(with_mesh(config_, mesh)).threads_per_rank();
       add_mesh({}, threads);
       if (Mesh(mesh).num_ranks() > 1) add_mesh(mesh, threads);
     }
@@ -113,12 +95,9 @@ class ScalingBench {
   void add_mesh(const std::vector<Axis>& axes, int threads_per_rank) {
     for (const ScalingRow& row : result_.rows)
       if (row.mesh == Mesh(axes) && row.threads_per_rank == threads_per_rank) return;
-    const Config config = with_mesh(config_, axes);
-    programs_.push_back(
-        compile(build_model(model_, microbatch_shape(config, model_), precision_of_config(config),
-                            HeadKind::Loss),
-                training_options(config, plan_of_config(config, model_), threads_per_rank))
-            .programs);
+    RunSpec& spec = specs_.emplace_back(resolve(with_mesh(config_, axes)));
+    spec.threads = threads_per_rank * spec.plan.mesh.num_ranks();
+    programs_.push_back(compile(spec).programs);
     ScalingRow row;
     row.mesh = Mesh(axes);
     row.threads_per_rank = threads_per_rank;
@@ -131,8 +110,7 @@ class ScalingBench {
     ScalingRow& row = result_.rows[index];
     say(fmt::format("round {} of {}: mesh {}, {} threads per rank", round + 1, options_.rounds,
                     to_string(row.mesh), row.threads_per_rank));
-    Turn turn(programs_[index], row.threads_per_rank, static_cast<uint64_t>(config_.train.seed),
-              model_.vocabulary);
+    Turn turn(specs_[index], programs_[index], static_cast<uint64_t>(config_.train.seed));
     const double warm = turn.warm_up();
     constexpr double kTurnSeconds = 5;
     const int steps = options_.steps > 0 ? options_.steps
@@ -161,7 +139,7 @@ class ScalingBench {
 
   const Config& config_;
   const ScalingBenchOptions& options_;
-  ModelConfig model_;
+  std::vector<RunSpec> specs_;                  // by row
   std::vector<std::vector<Program>> programs_;  // by row, then by place along the pipeline
   ScalingResult result_;
 };
@@ -175,7 +153,7 @@ double ideal_speed_up(int ranks, int threads_per_rank, int threads) {
 std::vector<std::vector<Axis>> default_scaling_meshes(const Config& config) {
   std::vector<std::vector<Axis>> meshes;
   const int64_t rows = config.train.batch / config.train.microbatches;
-  for (int ranks = 2; ranks <= threads_of_config(config) && rows % ranks == 0; ranks *= 2)
+  for (int ranks = 2; ranks <= resolve_threads(config) && rows % ranks == 0; ranks *= 2)
     meshes.push_back({{"dp", ranks}});
   return meshes;
 }

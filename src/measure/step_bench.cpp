@@ -6,22 +6,18 @@
 #include <cmath>
 #include <memory>
 
-#include "compiler/compile.h"
-#include "config/model_of_config.h"
-#include "config/training_options.h"
+#include "config/compile_step.h"
 #include "core/statistics.h"
 #include "data/random_batch.h"
-#include "exec/cpu/matmul_rate.h"
-#include "exec/device_executor.h"
-#include "exec/gpu_matmul.h"
-#include "exec/mesh_executor.h"
+#include "exec/device.h"
+#include "exec/train_step.h"
 #include "measure/fitting_step.h"
 #include "measure/utilisation.h"
-#include "models/build_model.h"
 #include "models/model_size.h"
 #include "program/program_work.h"
 #include "system/process_age.h"
 #include "system/resident_memory.h"
+#include "system/seconds_since.h"
 
 namespace tessera {
 namespace {
@@ -33,22 +29,19 @@ class StepBench {
   StepBench(const Config& config, const StepBenchOptions& options)
       : config_(config),
         options_(options),
-        model_(model_of_config(config)),
-        shape_(microbatch_shape(config, model_)),
-        microbatches_(static_cast<int>(config.train.microbatches)) {
-    if (on_gpu())
-      require_gpu();
-    else
-      Openblas();  // before time is spent on steps, where it is missing
-    result_.threads = on_gpu() ? 1 : threads_of_config(config);
+        spec_(resolve(config)),
+        device_(require_device(spec_.device)) {
+    if (is_host(spec_.device)) Openblas();  // before time is spent on steps, where it is missing
+    result_.threads = spec_.threads_per_rank();
   }
 
   StepBenchResult run() {
     say("compiling, and making the first weights");
     make_executor();
     warm_up();
-    if (on_gpu()) return run_on_gpu();
-    StepFloor floor(floor_matmuls(model_, shape_, microbatches_), result_.threads);
+    if (!is_host(spec_.device)) return run_without_floor();
+    StepFloor floor(floor_matmuls(spec_.model, spec_.microbatch, spec_.microbatches),
+                    result_.threads);
     measure_floor(floor);
     measure_steps((steps_ + 1) / 2);
     measure_floor(floor);
@@ -59,14 +52,11 @@ class StepBench {
   }
 
  private:
-  bool on_gpu() const { return config_.run.device == "cuda"; }
-
   // The floor is OpenBLAS's, so a GPU has none.
-  StepBenchResult run_on_gpu() {
-    if (config_.run.peak_gflops == 0)
-      result_.peak_flops_per_second = measure_cuda_matmul_rate(precision_of_config(config_));
+  StepBenchResult run_without_floor() {
+    measure_peak();
     measure_steps(steps_);
-    result_.device_bytes = gpu_bytes_in_use();
+    result_.device_bytes = device_.bytes_in_use();
     finish();
     return std::move(result_);
   }
@@ -76,33 +66,23 @@ class StepBench {
   }
 
   void make_executor() {
-    Compiled compiled =
-        compile(build_model(model_, shape_, precision_of_config(config_), HeadKind::Loss),
-                training_options(config_, plan_of_config(config_, model_), result_.threads));
+    Compiled compiled = compile(spec_);
     hardware_flops_ = work_of(compiled.programs, "train_step").flops;
     RankObserver observer;
     if (options_.profile)
       observer = [this](int, const InstructionEvent& event) { profile_.observe(event); };
-    if (on_gpu()) {
-      const std::string slow = slow_dtype_warning(precision_of_config(config_).compute);
-      if (!slow.empty()) say("warning: " + slow);
-      executor_ =
-          make_fitting_cuda_executor(config_, std::move(compiled.programs), std::move(observer));
-    } else {
-      executor_ = make_cpu_executor(std::move(compiled.programs),
-                                    {.threads = result_.threads, .observer = std::move(observer)});
-    }
+    const std::string slow = device_.slow_dtype_warning(spec_.precision.compute);
+    if (!slow.empty()) say("warning: " + slow);
+    executor_ = make_fitting_executor(config_, spec_, std::move(compiled.programs),
+                                      {.observer = std::move(observer)});
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
-    write_random_batch(*executor_, model_.vocabulary);
+    write_random_batch(*executor_, spec_.model.vocabulary);
   }
 
   double run_step() {
     const auto begin = Clock::now();
-    executor_->write_step("learning_rate", 1e-4);
-    executor_->write_step("step", ++step_);
-    executor_->run("train_step");
-    result_.loss = executor_->read_step("loss");
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    result_.loss = run_train_step(*executor_, {.learning_rate = 1e-4, .step = ++step_}).loss;
+    const double seconds = seconds_since(begin);
     TESSERA_CHECK(std::isfinite(result_.loss), "the loss is {} at step {}", result_.loss, step_);
     return seconds;
   }
@@ -122,10 +102,14 @@ class StepBench {
   void measure_floor(StepFloor& floor) {
     say("measuring the floor");
     floor.measure_round();
-    if (config_.run.peak_gflops == 0)
-      result_.peak_flops_per_second =
-          std::max(result_.peak_flops_per_second, measure_matmul_rate(result_.threads));
+    measure_peak();
     OpenblasTimer::settle();
+  }
+
+  void measure_peak() {
+    if (config_.run.peak_gflops == 0)
+      result_.peak_flops_per_second = std::max(
+          result_.peak_flops_per_second, device_.matmul_rate(spec_.precision, result_.threads));
   }
 
   void measure_steps(int count) {
@@ -145,11 +129,11 @@ class StepBench {
   }
 
   void finish() {
-    result_.tokens = tokens_per_step(config_, model_);
+    result_.tokens = spec_.tokens_per_step();
     result_.step_seconds = median(result_.all_step_seconds);
     result_.tokens_per_second = static_cast<double>(result_.tokens) / result_.step_seconds;
     if (config_.run.peak_gflops > 0) result_.peak_flops_per_second = config_.run.peak_gflops * 1e9;
-    result_.mfu = model_flops_utilisation(flops_per_token(model_, config_.train.seq).causal,
+    result_.mfu = model_flops_utilisation(flops_per_token(spec_.model, spec_.seq()).causal,
                                           result_.tokens_per_second, result_.peak_flops_per_second);
     result_.hfu = hardware_flops_utilisation(hardware_flops_, result_.step_seconds,
                                              result_.peak_flops_per_second);
@@ -159,9 +143,8 @@ class StepBench {
 
   const Config& config_;
   const StepBenchOptions& options_;
-  ModelConfig model_;
-  BatchShape shape_;
-  int microbatches_;
+  RunSpec spec_;
+  const Device& device_;
   int steps_ = 0;  // to measure
   int step_ = 0;   // done
   double hardware_flops_ = 0;

@@ -10,10 +10,9 @@
 #include "core/dtype.h"
 #include "mesh/mesh.h"
 #include "mesh/placement.h"
+#include "mesh/plan_config.h"
 
 namespace tessera {
-
-enum class ContextKind : uint8_t { Ring, Ulysses };
 
 // What the backward rebuilds instead of keeping it. Attention: its results and what leads to them
 // from the projections. Blocks: all but the stream between every so many blocks. Values: so many of
@@ -65,7 +64,8 @@ struct Plan {
   int chunks = 0;
   Recompute recompute = {};
   std::vector<int> blocks_per_stage = {};
-  bool fp8 = false;  // matmuls of layers round their operands to fp8
+  bool fp8 = false;      // matmuls of layers round their operands to fp8
+  PlanConfig keys = {};  // as they were given, for passes that take one as it is
 
   int pipeline_ranks() const { return pipeline_axis < 0 ? 1 : mesh.size(pipeline_axis); }
   bool single() const { return mesh.num_ranks() == 1; }

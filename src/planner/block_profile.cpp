@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/compile.h"
-#include "models/build_model.h"
+#include "config/compile_step.h"
 #include "schedule/schedule_kinds.h"
 #include "sim/routine_seconds.h"
 
@@ -14,18 +13,16 @@ namespace {
 constexpr int kFewLayers = 2;
 
 Compiled compile_few_layers(const PlanTask& task, const Candidate& few, int values) {
-  ModelConfig model = task.model;
-  model.layers = std::min<int64_t>(model.layers, std::max(kFewLayers, few.pp()));
-  const BatchShape shape{.batch = few.samples(), .seq = task.seq};
-  CompileOptions options{.training = true,
-                         .optimizer = task.optimizer,
-                         .plan = plan_of(few, model, task.precision),
-                         .profile = {.threads = task.threads_per_rank()},
-                         .microbatches = few.pp(),
-                         .check = false};
+  PlanTask small = task;
+  RunSpec& run = small.run;
+  run.model.layers = std::min<int64_t>(run.model.layers, std::max(kFewLayers, few.pp()));
+  run.microbatch.batch = few.samples();
+  run.microbatches = few.pp();
+  RunSpec spec = small.with(few);
+  spec.memory_bytes = 0;
   if (few.recompute == RecomputeKind::Fit)
-    options.plan.recompute = {.kind = RecomputeKind::Values, .values = values};
-  return compile(build_model(model, shape, task.precision, HeadKind::Loss), options);
+    spec.plan.recompute = {.kind = RecomputeKind::Values, .values = values};
+  return compile(spec, {.check = false});
 }
 
 bool in_forward_or_backward(Phase phase) {

@@ -78,14 +78,24 @@ int64_t PlanTask::rank_memory_bytes() const {
 }
 
 int PlanTask::threads_per_rank() const {
-  const int cores = cluster.device.cores;
-  return cores == 0 ? 1 : std::max(1, (threads > 0 ? threads : cores) / ranks);
+  return cluster.device.cores == 0 ? 1 : std::max(1, run.threads / ranks);
+}
+
+RunSpec PlanTask::with(const Candidate& candidate) const {
+  RunSpec spec = run;
+  spec.plan = plan_of(candidate, run.model, run.precision);
+  spec.microbatches = static_cast<int>(candidate.microbatches(run.batch()));
+  spec.microbatch.batch = run.batch() / spec.microbatches;
+  spec.threads = threads_per_rank() * candidate.ranks();
+  spec.memory_bytes = rank_memory_bytes();
+  return spec;
 }
 
 bool is_asked_for(const PlanTask& task, const Candidate& candidate) {
   const FixedKnobs& fixed = task.fixed;
   if (fixed.zero && *fixed.zero != candidate.zero) return false;
-  if (fixed.microbatches && *fixed.microbatches != candidate.microbatches(task.batch)) return false;
+  if (fixed.microbatches && *fixed.microbatches != candidate.microbatches(task.run.batch()))
+    return false;
   if (fixed.recompute &&
       (fixed.recompute->kind != candidate.recompute || fixed.recompute->every != candidate.every))
     return false;

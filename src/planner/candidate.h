@@ -7,12 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/device_profile.h"
-#include "core/precision.h"
-#include "ir/optimizer.h"
+#include "config/run_spec.h"
 #include "mesh/axis_sizes.h"
-#include "mesh/plan.h"
-#include "models/model_config.h"
 #include "sim/cluster.h"
 
 namespace tessera {
@@ -25,21 +21,19 @@ struct FixedKnobs {
   std::string schedule = {};  // of plans with a pipeline; empty: any
 };
 
+struct Candidate;
+
 struct PlanTask {
-  ModelConfig model;  // resolved
-  int64_t batch = 1;  // samples per step
-  int64_t seq = 1;    // tokens per sample
-  Precision precision = DType::Bf16;
-  OptimizerOptions optimizer = {};
+  RunSpec run;  // its plan is what is looked for
   int ranks = 1;
-  int threads = 0;  // of all ranks, where they share cores; 0: one on each
   Cluster cluster;
   FixedKnobs fixed = {};
 
-  int64_t tokens() const { return model.has_sequence() ? batch * seq : batch; }
   // Of one rank; ranks that share a machine's cores share its memory.
   int64_t rank_memory_bytes() const;
   int threads_per_rank() const;
+  // The run as a candidate spreads it.
+  RunSpec with(const Candidate& candidate) const;
 };
 
 struct Candidate {

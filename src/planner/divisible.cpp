@@ -17,7 +17,7 @@ constexpr int64_t kMostMicrobatches = 1024;
 using Reason = std::optional<std::string>;
 
 Reason why_not_tensor(const PlanTask& task, const Candidate& candidate) {
-  const ModelConfig& model = task.model;
+  const ModelConfig& model = task.run.model;
   const int tp = candidate.tp(), node = task.cluster.levels.front().ranks;
   if (tp > node)
     return fmt::format("tp ({}) leaves the {} of {} ranks", tp, task.cluster.levels.front().name,
@@ -36,18 +36,19 @@ Reason why_not_tensor(const PlanTask& task, const Candidate& candidate) {
 
 Reason why_not_context(const PlanTask& task, const Candidate& candidate) {
   const int cp = candidate.cp(), tp = candidate.tp();
-  if (!task.model.has_sequence() && cp > 1)
-    return fmt::format("cp splits the sequence, and family {} has none", name(task.model.family));
-  if (!task.model.has_sequence()) return {};
-  if (task.seq % (cp * tp) != 0)
-    return fmt::format("cp x tp ({}) does not divide seq ({})", cp * tp, task.seq);
+  if (!task.run.model.has_sequence() && cp > 1)
+    return fmt::format("cp splits the sequence, and family {} has none",
+                       name(task.run.model.family));
+  if (!task.run.model.has_sequence()) return {};
+  if (task.run.seq() % (cp * tp) != 0)
+    return fmt::format("cp x tp ({}) does not divide seq ({})", cp * tp, task.run.seq());
   if (cp == 1) return {};
-  if (task.seq / cp < kLeastTokens)
-    return fmt::format("cp ({}) leaves {} tokens of {} to a rank, under {}", cp, task.seq / cp,
-                       task.seq, kLeastTokens);
-  if (candidate.context == ContextKind::Ring && task.seq % (2 * cp * tp) != 0)
-    return fmt::format("2 x cp x tp ({}) does not divide seq ({})", 2 * cp * tp, task.seq);
-  const int64_t left = task.model.kv_heads / std::gcd<int64_t>(tp, task.model.kv_heads);
+  if (task.run.seq() / cp < kLeastTokens)
+    return fmt::format("cp ({}) leaves {} tokens of {} to a rank, under {}", cp,
+                       task.run.seq() / cp, task.run.seq(), kLeastTokens);
+  if (candidate.context == ContextKind::Ring && task.run.seq() % (2 * cp * tp) != 0)
+    return fmt::format("2 x cp x tp ({}) does not divide seq ({})", 2 * cp * tp, task.run.seq());
+  const int64_t left = task.run.model.kv_heads / std::gcd<int64_t>(tp, task.run.model.kv_heads);
   if (candidate.context == ContextKind::Ulysses && left % cp != 0)
     return fmt::format("cp ({}) does not divide the kv_heads that tp leaves ({}), as ulysses must",
                        cp, left);
@@ -55,11 +56,12 @@ Reason why_not_context(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_pipeline(const PlanTask& task, const Candidate& candidate) {
-  const int64_t blocks = task.model.layers + 2, stages = int64_t{candidate.pp()} * candidate.chunks;
+  const int64_t blocks = task.run.model.layers + 2,
+                stages = int64_t{candidate.pp()} * candidate.chunks;
   if (stages > blocks)
     return fmt::format("pp x chunks ({}) exceeds the model's {} blocks (embedding, layers, head)",
                        stages, blocks);
-  const int64_t microbatches = candidate.microbatches(task.batch);
+  const int64_t microbatches = candidate.microbatches(task.run.batch());
   if (candidate.pp() > 1 && microbatches < candidate.pp())
     return fmt::format("{} microbatches do not fill a pipeline of {} stages", microbatches,
                        candidate.pp());
@@ -73,7 +75,7 @@ Reason why_not_pipeline(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_batch(const PlanTask& task, const Candidate& candidate) {
-  if (task.batch % candidate.samples() != 0) {
+  if (task.run.batch() % candidate.samples() != 0) {
     std::string names = "microbatch", sizes = fmt::format("{}", candidate.microbatch);
     for (const AxisRow& row : kAxes)
       if (row.splits_data) {
@@ -81,11 +83,11 @@ Reason why_not_batch(const PlanTask& task, const Candidate& candidate) {
         sizes += fmt::format(" x {}", candidate.axes[row.axis]);
       }
     return fmt::format("{} ({} = {}) does not divide the batch ({})", names, sizes,
-                       candidate.samples(), task.batch);
+                       candidate.samples(), task.run.batch());
   }
-  if (candidate.microbatches(task.batch) > kMostMicrobatches)
+  if (candidate.microbatches(task.run.batch()) > kMostMicrobatches)
     return fmt::format("{} microbatches: above {} nothing is gained",
-                       candidate.microbatches(task.batch), kMostMicrobatches);
+                       candidate.microbatches(task.run.batch()), kMostMicrobatches);
   return {};
 }
 

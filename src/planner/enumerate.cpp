@@ -62,7 +62,7 @@ struct Enumerator {
 
   std::vector<int64_t> microbatch_sizes(const Candidate& candidate) const {
     if (const auto& fixed = task.fixed.microbatches)
-      return {std::max<int64_t>(1, task.batch / (*fixed * candidate.axes.data_ranks()))};
+      return {std::max<int64_t>(1, task.run.batch() / (*fixed * candidate.axes.data_ranks()))};
     std::vector<int64_t> sizes;
     for (int64_t size = 1; size <= kLargestMicrobatch; size *= 2) sizes.push_back(size);
     return sizes;
@@ -86,7 +86,7 @@ struct Enumerator {
       ++result.dropped[why->obstacle];
       return;
     }
-    if (candidate.pp() > task.model.layers + 2) {
+    if (candidate.pp() > task.run.model.layers + 2) {
       ++result.dropped[Obstacle::Pipeline];
       return;
     }

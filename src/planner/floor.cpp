@@ -19,9 +19,9 @@ constexpr double kRounding = 1 - 1e-9;  // sums in another order than the simula
 }
 
 Floors::Floors(const PlanTask& task)
-    : task_(task), parameters_(static_cast<double>(parameter_count(task.model))) {
-  const Module module =
-      build_model(task.model, {.batch = 1, .seq = task.seq}, task.precision, HeadKind::Loss);
+    : task_(task), parameters_(static_cast<double>(parameter_count(task.run.model))) {
+  const Module module = build_model(task.run.model, {.batch = 1, .seq = task.run.seq()},
+                                    task.run.precision, HeadKind::Loss);
   for (const Block& block : module.blocks) classes_.push_back(module.class_of(block).name);
 }
 
@@ -42,19 +42,19 @@ const ByClass<StateProfile>& Floors::states(const Candidate& candidate) {
 }
 
 const std::vector<int>& Floors::blocks_per_stage(const Candidate& candidate) {
-  const int64_t samples = task_.batch / candidate.microbatches(task_.batch);
+  const int64_t samples = task_.run.batch() / candidate.microbatches(task_.run.batch());
   const int stages = candidate.pp() * candidate.chunks;
   const auto [found, fresh] = cuts_.try_emplace({samples, stages});
   if (fresh) {
-    const Module module = build_model(task_.model, {.batch = samples, .seq = task_.seq},
-                                      task_.precision, HeadKind::Loss);
+    const Module module = build_model(task_.run.model, {.batch = samples, .seq = task_.run.seq()},
+                                      task_.run.precision, HeadKind::Loss);
     found->second = balance(block_costs(module, {}), stages);
   }
   return found->second;
 }
 
 const ScheduleTable& Floors::table(const Candidate& candidate) {
-  const int64_t microbatches = candidate.microbatches(task_.batch);
+  const int64_t microbatches = candidate.microbatches(task_.run.batch());
   const auto [found, fresh] =
       tables_.try_emplace({candidate.schedule, candidate.pp(), candidate.chunks, microbatches});
   if (fresh) {
@@ -81,7 +81,7 @@ Floor Floors::quick(const Candidate& candidate) {
   }
   if (candidate.pp() > 1) kept -= sent * candidate.pp() * candidate.chunks;
   if (keeps) bytes += std::max(0.0, kept);
-  const auto microbatches = static_cast<double>(candidate.microbatches(task_.batch));
+  const auto microbatches = static_cast<double>(candidate.microbatches(task_.run.batch()));
   return {.seconds = kRounding * microbatches * seconds / candidate.pp(),
           .bytes = bytes / candidate.pp() + static_cast<double>(small.scratch_bytes)};
 }

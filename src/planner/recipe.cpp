@@ -30,10 +30,10 @@ void add(Recipe& recipe, const PlanTask& task, Candidate candidate) {
 // tp fills a node, cp brings a rank's tokens down to 8,192, pp grows until it fits.
 void add_model_parallel(Recipe& recipe, const PlanTask& task) {
   AxisSizes axes;
-  if (task.seq > kLongTokens)
-    while (axes[AxisKind::Cp] * kTokensPerRank < task.seq) axes[AxisKind::Cp] *= 2;
+  if (task.run.seq() > kLongTokens)
+    while (axes[AxisKind::Cp] * kTokensPerRank < task.run.seq()) axes[AxisKind::Cp] *= 2;
   axes[AxisKind::Tp] = std::min({task.cluster.levels.front().ranks, 8, task.ranks});
-  for (; axes[AxisKind::Pp] <= task.model.layers; axes[AxisKind::Pp] *= 2) {
+  for (; axes[AxisKind::Pp] <= task.run.model.layers; axes[AxisKind::Pp] *= 2) {
     axes[AxisKind::Fsdp] = 1;
     axes[AxisKind::Fsdp] = task.ranks / std::min(task.ranks, axes.ranks());
     add(recipe, task, {.axes = axes, .zero = axes[AxisKind::Fsdp] > 1 ? 1 : 0});
@@ -45,7 +45,7 @@ void add_model_parallel(Recipe& recipe, const PlanTask& task) {
 Recipe make_recipe(const PlanTask& task, double parameters) {
   Recipe recipe;
   if (task.ranks > kModelParallelRanks || parameters > kModelParallelParameters ||
-      (task.seq > kLongTokens && task.model.has_sequence()))
+      (task.run.seq() > kLongTokens && task.run.model.has_sequence()))
     add_model_parallel(recipe, task);
   if (parameters <= kDataParallelParameters && task.ranks <= kDataParallelRanks)
     add(recipe, task, {.axes = {{AxisKind::Dp, task.ranks}}});

@@ -156,7 +156,7 @@ class Search {
 }  // namespace
 
 SearchResult search(const PlanTask& task, const SearchOptions& options) {
-  check_precision(task.cluster, task.precision);
+  check_precision(task.cluster, task.run.precision);
   Search search(task, options);
   search.follow_recipe();
   search.enumerate_all();

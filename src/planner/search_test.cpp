@@ -85,7 +85,7 @@ TEST(Search, LeavesTheKnobsThatAUserHasTurned) {
   for (const Trial& trial : found.ranked) {
     const Candidate& candidate = trial.candidate;
     EXPECT_EQ(candidate.zero, 2);
-    EXPECT_EQ(candidate.microbatches(task.batch), 4);
+    EXPECT_EQ(candidate.microbatches(task.run.batch()), 4);
     EXPECT_EQ(candidate.recompute, RecomputeKind::Cheap);
     EXPECT_EQ(candidate.schedule, candidate.pp() > 1 ? "gpipe" : "1f1b");
     pipelined = pipelined || candidate.pp() > 1;
@@ -106,7 +106,7 @@ TEST(Search, AnFp8TaskIsSimulatedInFp8) {
   const Attempt attempt{
       .candidate = {.axes = {{Fsdp, 8}}, .zero = 3, .recompute = RecomputeKind::Blocks}};
   const Trial bf16 = try_candidate(task, attempt);
-  task.precision = Precision(DType::Bf16, false, true);
+  task.run.precision = Precision(DType::Bf16, false, true);
   const Trial fp8 = try_candidate(task, attempt);
   ASSERT_TRUE(bf16.fits && fp8.fits);
   EXPECT_GT(bf16.simulation.step_seconds, 1.1 * fp8.simulation.step_seconds);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/trial.h"
 
-#include "compiler/compile.h"
+#include "config/compile_step.h"
 #include "core/error.h"
-#include "models/build_model.h"
 #include "models/model_size.h"
 #include "system/run_parts.h"
 
@@ -15,19 +14,10 @@ struct Compiler {
   const Attempt& attempt;
 
   Compiled with(Recompute recompute) const {
-    const Candidate& candidate = attempt.candidate;
-    const auto microbatches = static_cast<int>(candidate.microbatches(task.batch));
-    CompileOptions options{
-        .training = true,
-        .optimizer = task.optimizer,
-        .plan = plan_of(candidate, task.model, task.precision),
-        .profile = {.threads = task.threads_per_rank(), .memory_bytes = task.rank_memory_bytes()},
-        .microbatches = microbatches,
-        .check = false};
-    options.plan.recompute = recompute;
-    const BatchShape shape{.batch = task.batch / microbatches, .seq = task.seq};
-    check_batch_shape(task.model, shape);
-    return compile(build_model(task.model, shape, task.precision, HeadKind::Loss), options);
+    RunSpec spec = task.with(attempt.candidate);
+    spec.plan.recompute = recompute;
+    check_batch_shape(spec.model, spec.microbatch);
+    return compile(spec, {.check = false});
   }
 
   bool fits(const Compiled& compiled) const {
@@ -66,10 +56,10 @@ Trial try_candidate(const PlanTask& task, const Attempt& attempt) {
     trial.simulation.peak_bytes = most_bytes(compiled.programs);
     trial.fits = trial.excess_bytes(task) <= 0;
     if (!trial.fits) return trial;
-    const double flops =
-        flops_per_token(task.model, task.seq).causal * static_cast<double>(task.tokens());
+    const double flops = flops_per_token(task.run.model, task.run.seq()).causal *
+                         static_cast<double>(task.run.tokens_per_step());
     trial.simulation = simulate(compiled.programs, task.cluster,
-                                {.model_flops = flops, .precision = task.precision});
+                                {.model_flops = flops, .precision = task.run.precision});
   } catch (const UserError& error) {
     trial.refused = error.message();
   }

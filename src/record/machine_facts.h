@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-void add_gpus(RunFacts& facts, const std::vector<int>& machines);
-// `world`: null where ranks are threads.
-void add_cores(RunFacts& facts, const std::vector<int>& machines, const RankWorld* world);
+// `world`: null where one process runs all ranks.
+void add_machine(RunFacts& facts, DeviceKind device, const std::vector<int>& machines,
+                 const RankWorld* world);
 
 }  // namespace tessera

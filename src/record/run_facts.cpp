@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/run_facts.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 
-#include "config/model_of_config.h"
 #include "files/json_struct.h"
 #include "program/program_work.h"
 #include "schedule/schedule_timing.h"
@@ -66,17 +62,17 @@ double bubble_of(const Compiled& compiled) {
 
 }  // namespace
 
-RunFacts facts_of(const Config& config, const ModelConfig& model, const Compiled& compiled) {
+RunFacts facts_of(const Config& config, const RunSpec& spec, const Compiled& compiled) {
   const std::vector<Program>& programs = compiled.programs;
   const Mesh& mesh = programs.front().mesh;
   const ProgramWork work = work_of(programs, "train_step");
   RunFacts facts{.model = preset_name(config),
-                 .parameters = parameter_count(model),
+                 .parameters = parameter_count(spec.model),
                  .mesh = to_string(mesh),
                  .ranks = mesh.num_ranks(),
                  .threads_per_rank = programs.front().threads,
-                 .tokens_per_step = tokens_per_step(config, model),
-                 .flops_per_token = flops_per_token(model, config.train.seq),
+                 .tokens_per_step = spec.tokens_per_step(),
+                 .flops_per_token = flops_per_token(spec.model, spec.seq()),
                  .hardware_flops = work.flops,
                  .recompute_flops = work.recompute_flops,
                  .matmul_side = work.matmul_side,
@@ -90,23 +86,6 @@ RunFacts facts_of(const Config& config, const ModelConfig& model, const Compiled
         {.rank = rank, .alike = alike, .peak_bytes = programs[place].peak_bytes()});
   }
   return facts;
-}
-
-std::string cpu_model_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return {};
-}
-
-int cores_online() { return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))); }
-
-double installed_memory_bytes() {
-  const auto pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_bytes > 0 ? static_cast<double>(pages) * static_cast<double>(page_bytes)
-                                     : 0;
 }
 
 Json to_json(const RunFacts& facts) { return sorted(to_json<RunFacts>(facts)); }

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "config/config.h"
+#include "config/run_spec.h"
 #include "files/json.h"
-#include "models/model_config.h"
 #include "models/model_size.h"
 #include "program/step_times.h"
 
@@ -47,12 +46,7 @@ struct RunFacts {
 };
 
 // What the compiled step says; of the machine nothing yet.
-RunFacts facts_of(const Config& config, const ModelConfig& model, const Compiled& compiled);
-
-// Of this computer; empty where the system does not say.
-std::string cpu_model_name();
-int cores_online();
-double installed_memory_bytes();
+RunFacts facts_of(const Config& config, const RunSpec& spec, const Compiled& compiled);
 
 Json to_json(const RunFacts& facts);
 std::optional<RunFacts> facts_of_json(const Json& json);  // nothing where it is not as we write it

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/plan_of_config.h"
+#include "config/run_spec.h"
 #include "core/short_text.h"
 #include "mesh/axis_sizes.h"
 #include "report/figure_text.h"
@@ -68,7 +68,7 @@ std::string exposed_advice(const RunRecord& record) {
   const AxisSizes ranks = record.config ? sizes_of(record.config->mesh) : AxisSizes();
   if (ranks[AxisKind::Tp] > 1)
     add(sequence_parallel ? "a smaller tp" : "a smaller tp, or plan.sequence_parallel");
-  if (record.config && zero_of_config(*record.config) == 3)
+  if (record.config && resolve_zero(*record.config) == 3)
     add("plan.zero = 2 if memory allows, or fsdp inside a node with dp between nodes");
   if (ranks.data_ranks() > 1)
     add("a larger batch per rank, so that gradients are sent less often for the same tokens");
@@ -191,10 +191,10 @@ Finding mfu(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "mfu", .title = "MFU"};
   if (!(figures.mean.mfu > 0)) return unknown(finding, "MFU was not recorded");
   const std::string peak = record.peak_flops_per_second ? " of " + peak_text(record) : "";
-  return judged(
-      finding, figures.mean.mfu < kLittleMfu,
-      fmt::format("{}{} (a problem below {})", percent(figures.mean.mfu), peak, percent(kLittleMfu)),
-      largest_loss(record, figures));
+  return judged(finding, figures.mean.mfu < kLittleMfu,
+                fmt::format("{}{} (a problem below {})", percent(figures.mean.mfu), peak,
+                            percent(kLittleMfu)),
+                largest_loss(record, figures));
 }
 
 Finding memory(const RunRecord& record, const RunFigures& figures) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "files/atomic_file.h"
 #include "files/make_folder.h"
 #include "measure/utilisation.h"
@@ -41,9 +41,9 @@ bool holds_trained_run(const std::filesystem::path& folder) {
 
 }  // namespace
 
-RunFacts simulated_facts(const Config& config, const ModelConfig& model, const Compiled& compiled,
+RunFacts simulated_facts(const Config& config, const RunSpec& spec, const Compiled& compiled,
                          const Cluster& cluster, const Simulation& simulation) {
-  RunFacts facts = facts_of(config, model, compiled);
+  RunFacts facts = facts_of(config, spec, compiled);
   const bool shared = cluster.device.cores > 0;
   facts.source = "simulate";
   facts.device = cluster.device.name;
@@ -80,7 +80,7 @@ void record_simulation(const std::filesystem::path& folder, Config config, const
   make_folder(folder);
   config.run.out = folder.string();
   write_file_atomically(folder / "config.toml", to_toml(config));
-  const Precision precision = precision_of_config(config);
+  const Precision precision = resolve_precision(config);
   const auto tokens = static_cast<double>(facts.tokens_per_step);
   const auto share = [&](double flops) {
     return simulated_utilisation(facts, flops, cluster, simulation, precision);

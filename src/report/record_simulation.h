@@ -11,7 +11,7 @@
 namespace tessera {
 
 // The facts of a step on a cluster: the machine is the cluster's, times are by class of ranks.
-RunFacts simulated_facts(const Config& config, const ModelConfig& model, const Compiled& compiled,
+RunFacts simulated_facts(const Config& config, const RunSpec& spec, const Compiled& compiled,
                          const Cluster& cluster, const Simulation& simulation);
 
 // Share of all ranks' peak that the flops of a step take.

@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "config/model_of_config.h"
-#include "config/training_options.h"
+#include "config/compile_step.h"
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
-#include "models/build_model.h"
 #include "report/report.h"
 #include "sim/testing/toy_cluster.h"
 
@@ -22,15 +20,14 @@ struct Simulated {
 
   explicit Simulated(const std::vector<std::string>& overrides)
       : config(parse_config("", "test", overrides)) {
-    const ModelConfig model = model_of_config(config);
-    const Compiled compiled =
-        compile(build_model(model, microbatch_shape(config, model), DType::Fp32, HeadKind::Loss),
-                training_options(config, plan_of_config(config, model), 1));
+    RunSpec spec = resolve(config);
+    spec.threads = 1;
+    const Compiled compiled = compile(spec);
     const auto tokens = static_cast<double>(config.train.batch * config.train.seq);
     simulation =
         simulate(compiled.programs, cluster,
-                 {.model_flops = flops_per_token(model, config.train.seq).causal * tokens});
-    facts = simulated_facts(config, model, compiled, cluster, simulation);
+                 {.model_flops = flops_per_token(spec.model, config.train.seq).causal * tokens});
+    facts = simulated_facts(config, spec, compiled, cluster, simulation);
   }
 };
 

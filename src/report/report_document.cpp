@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "config/plan_of_config.h"
+#include "config/run_spec.h"
 #include "core/short_text.h"
 #include "report/figure_text.h"
 #include "report/report.h"
@@ -55,22 +55,23 @@ std::string recompute_text(const Config& config) {
 Rows plan_rows(const Config& config, const RunFacts* facts, bool simulated) {
   const TrainConfig& train = config.train;
   const PlanConfig& plan = config.plan;
-  return {{"plan",
-           fmt::format("zero {}, sequence parallelism {}, context by {}, sums in {}",
-                       zero_of_config(config), plan.sequence_parallel ? "on" : "off", plan.context,
-                       plan.reduce_dtype == "auto" ? "their own dtype" : plan.reduce_dtype)},
-          {"pipeline", pipeline_text(config, facts)},
-          {"recompute", recompute_text(config)},
-          {"effective batch",
-           fmt::format("{} samples{} in {} microbatch{}", train.batch,
-                       facts ? fmt::format(", {} tokens", facts->tokens_per_step) : "",
-                       train.microbatches, train.microbatches == 1 ? "" : "es")},
-          {"sequence length", fmt::format("{}", train.seq)},
-          {"precision", train.precision},
-          {"checkpoint cadence", simulated ? "none: a simulation"
-                                 : config.checkpoint.every > 0
-                                     ? fmt::format("every {} steps", config.checkpoint.every)
-                                     : "never"}};
+  return {
+      {"plan",
+       fmt::format("zero {}, sequence parallelism {}, context by {}, sums in {}",
+                   resolve_zero(config), plan.sequence_parallel ? "on" : "off", name(plan.context),
+                   plan.reduce_dtype == "auto" ? "their own dtype" : plan.reduce_dtype)},
+      {"pipeline", pipeline_text(config, facts)},
+      {"recompute", recompute_text(config)},
+      {"effective batch",
+       fmt::format("{} samples{} in {} microbatch{}", train.batch,
+                   facts ? fmt::format(", {} tokens", facts->tokens_per_step) : "",
+                   train.microbatches, train.microbatches == 1 ? "" : "es")},
+      {"sequence length", fmt::format("{}", train.seq)},
+      {"precision", train.precision},
+      {"checkpoint cadence", simulated ? "none: a simulation"
+                             : config.checkpoint.every > 0
+                                 ? fmt::format("every {} steps", config.checkpoint.every)
+                                 : "never"}};
 }
 
 DocumentTable setup_table(const Report& report) {

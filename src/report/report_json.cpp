@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report for other programs; keys are pinned by tests/json_keys, null means not recorded.
 
-#include "config/plan_of_config.h"
+#include "config/run_spec.h"
 #include "files/json.h"
 #include "report/report.h"
 
@@ -46,9 +46,9 @@ Json plan_json(const RunRecord& record) {
   return {{"model", preset_name(config)},
           {"parameters", or_null(facts.parameters)},
           {"mesh", to_string(Mesh(config.mesh))},
-          {"zero", zero_of_config(config)},
+          {"zero", resolve_zero(config)},
           {"sequence_parallel", config.plan.sequence_parallel},
-          {"context", config.plan.context},
+          {"context", name(config.plan.context)},
           {"schedule", config.plan.schedule},
           {"stages", facts.stages},
           {"schedule_bubble", record.facts ? Json(facts.schedule_bubble) : Json()},

@@ -14,13 +14,13 @@ namespace tessera {
 
 namespace {
 
-const Figure* find_peak(const Device& device, Arithmetic arithmetic) {
+const Figure* find_peak(const ClusterDevice& device, Arithmetic arithmetic) {
   for (const auto& [known, figure] : device.peak_flops)
     if (known == arithmetic) return &figure;
   return nullptr;
 }
 
-std::vector<Arithmetic> needed_peaks(const Device& device, Precision precision) {
+std::vector<Arithmetic> needed_peaks(const ClusterDevice& device, Precision precision) {
   if (device.cores > 0) return {arithmetic_of(accumulator_of(precision.compute))};
   std::vector<Arithmetic> needed{arithmetic_of(precision.compute)};
   if (precision.fp8) needed.insert(needed.begin(), Arithmetic::Fp8);
@@ -29,7 +29,7 @@ std::vector<Arithmetic> needed_peaks(const Device& device, Precision precision) 
 
 }  // namespace
 
-double Device::peak(Arithmetic arithmetic) const {
+double ClusterDevice::peak(Arithmetic arithmetic) const {
   for (int wide = static_cast<int>(arithmetic); wide >= 0; --wide)
     if (const Figure* figure = find_peak(*this, static_cast<Arithmetic>(wide)))
       return figure->value;
@@ -39,7 +39,7 @@ double Device::peak(Arithmetic arithmetic) const {
 }
 
 void check_precision(const Cluster& cluster, Precision precision) {
-  const Device& device = cluster.device;
+  const ClusterDevice& device = cluster.device;
   for (const Arithmetic needed : needed_peaks(device, precision)) {
     if (find_peak(device, needed)) continue;
     std::vector<std::string> known;

@@ -23,7 +23,7 @@ struct Figure {
   std::string source;  // "assumed" if it was neither published nor measured
 };
 
-struct Device {
+struct ClusterDevice {
   std::string name;
   // Cores that all ranks share, one thread each; 0: every rank has its own device.
   int cores = 0;
@@ -81,7 +81,7 @@ enum class CollectiveAlgorithm : uint8_t { Fastest, Ring, Tree, Hierarchical };
 struct Cluster {
   std::string name;
   bool calibrated = false;
-  Device device = {};
+  ClusterDevice device = {};
   std::vector<Level> levels = {};  // from the innermost
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Fastest;
   bool moves_in_wait = false;  // ranks move bytes themselves while they wait: nothing is hidden

@@ -167,15 +167,15 @@ class Section {
   std::vector<std::string> asked_;
 };
 
-Device read_device(const TomlValue& table, FileContext& file) {
+ClusterDevice read_device(const TomlValue& table, FileContext& file) {
   Section section(table, "[device]", file);
-  Device device{.name = section.text("name"),
-                .cores = section.count("cores", 0),
-                .peak_flops = {},
-                .memory_bytes = section.positive("memory_bytes"),
-                .memory_bandwidth = section.positive("memory_bandwidth"),
-                .launch_seconds = section.figure("launch_seconds"),
-                .overlap_slowdown = section.figure("overlap_slowdown", {0, "none"})};
+  ClusterDevice device{.name = section.text("name"),
+                       .cores = section.count("cores", 0),
+                       .peak_flops = {},
+                       .memory_bytes = section.positive("memory_bytes"),
+                       .memory_bandwidth = section.positive("memory_bandwidth"),
+                       .launch_seconds = section.figure("launch_seconds"),
+                       .overlap_slowdown = section.figure("overlap_slowdown", {0, "none"})};
   const TomlValue* peaks = section.need("peak_flops");
   if (peaks != nullptr)
     for (const auto& [key, node] : peaks->entries) {
@@ -232,7 +232,7 @@ EfficiencyTable read_efficiency(Section& section) {
 CollectiveOp read_collective_op(Section& section) {
   const std::string text = section.text("op");
   const auto op = collective_from_name(text);
-  if (const toml::node* node = section.find("op"); node && !op)
+  if (const TomlValue* node = section.find("op"); node && !op)
     section.fail(*node, fmt::format("there is no collective {}", text),
                  fmt::format("use one of {}", fmt::join(kCollectiveOpNames, ", ")));
   return op.value_or(CollectiveOp::AllReduce);

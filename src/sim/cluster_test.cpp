@@ -131,7 +131,7 @@ TEST(Cluster, LevelsMustNest) {
 }
 
 TEST(Cluster, ArithmeticWithoutAPeakHasThatOfTheNearestWider) {
-  Device device = toy_cluster().device;
+  ClusterDevice device = toy_cluster().device;
   EXPECT_DOUBLE_EQ(device.peak(Arithmetic::Fp8), 1e9);
   EXPECT_DOUBLE_EQ(device.peak(Arithmetic::Fp64), 1e9);
   device.peak_flops.push_back({Arithmetic::Bf16, {2e9, "toy"}});

@@ -12,7 +12,7 @@ std::string text_of(const Figure& figure) {
   return fmt::format("{{ value = {:.6g}, source = {} }}", figure.value, toml_string(figure.source));
 }
 
-std::string text_of(const Device& device) {
+std::string text_of(const ClusterDevice& device) {
   std::string text = fmt::format("\n[device]\nname = {}\n", toml_string(device.name));
   if (device.cores > 0) text += fmt::format("cores = {}\n", device.cores);
   text += fmt::format("memory_bytes = {}\nmemory_bandwidth = {}\n", text_of(device.memory_bytes),

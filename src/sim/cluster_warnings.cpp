@@ -27,7 +27,7 @@ void check_least(std::vector<std::string>& warnings, const std::string& key, con
 
 std::vector<std::string> unlikely_figures(const Cluster& cluster) {
   std::vector<std::string> warnings;
-  const Device& device = cluster.device;
+  const ClusterDevice& device = cluster.device;
   check_least(warnings, "device.memory_bytes", device.memory_bytes, kLeastMemory, "bytes",
               "device");
   check_least(warnings, "device.memory_bandwidth", device.memory_bandwidth, kLeastMemoryRate,
@@ -58,7 +58,8 @@ std::vector<std::string> near_axes_across_nodes(const Cluster& cluster, const Me
     if (levels == 1) continue;
     const Level &inner = cluster.levels.front(), &outer = cluster.levels[levels - 1];
     warnings.push_back(fmt::format(
-        "{0}={1} spans more than the {2} of {3} ranks: its sums, four in every layer, cross the {4} at "
+        "{0}={1} spans more than the {2} of {3} ranks: its sums, four in every layer, cross the "
+        "{4} at "
         "{5:.4g} GB/s per rank instead of {6:.4g}; keep {0} within {3} ranks, and last in the mesh",
         row.name, mesh.size(axis), inner.name, inner.ranks, outer.name, outer.rate() / 1e9,
         inner.rate() / 1e9));

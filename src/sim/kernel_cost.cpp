@@ -83,13 +83,13 @@ KernelCost::KernelCost(const Cluster& cluster, RankLoad load) : cluster_(cluster
 }
 
 double KernelCost::rank_peak(Arithmetic arithmetic) const {
-  const Device& device = cluster_.device;
+  const ClusterDevice& device = cluster_.device;
   const int cores = device.cores == 0 ? 1 : std::min(load_.threads, device.cores);
   return device.peak(arithmetic) * cores;
 }
 
 double KernelCost::total_peak(Arithmetic arithmetic) const {
-  const Device& device = cluster_.device;
+  const ClusterDevice& device = cluster_.device;
   if (device.cores == 0) return device.peak(arithmetic) * load_.ranks;
   return device.peak(arithmetic) * std::min(device.cores, load_.ranks * load_.threads);
 }

@@ -3,7 +3,7 @@
 // of them are at the same step.
 #pragma once
 
-#include "exec/executor.h"
+#include "comm/communicator.h"
 
 namespace tessera {
 
@@ -11,7 +11,8 @@ struct Agreement {
   bool stop = false, save = false;
 };
 
-// True where any process says so. Throws PeerError where a rank is at another step than most.
-Agreement agree_on_next_step(Executor& executor, int64_t step, Agreement mine);
+// True where any process says so. Throws PeerError where a rank is at another step than most. `job`
+// is the group of all processes; null: this one runs all ranks.
+Agreement agree_on_next_step(Communicator* job, int64_t step, Agreement mine);
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/continued_config.h"
 
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "inference/stored_model.h"
 
 namespace tessera {
@@ -21,14 +21,14 @@ ContinuedConfig continued_config(const StateSource& stored,
                                  const std::optional<std::filesystem::path>& file,
                                  std::span<const std::string> overrides) {
   const Config before = config_of(stored);
-  const ModelConfig model = model_of_config(before);
+  const ModelConfig model = resolve_model(before);
   const auto with_model = [&](const ModelConfig& base) {
     std::vector<std::string> settings = model_settings(base);
     settings.push_back("model.preset=" + preset_name(before));
     return load_config(file, overrides, settings);
   };
   ContinuedConfig continued{.config = with_model(model), .note = {}};
-  const ModelConfig asked = model_of_config(continued.config);
+  const ModelConfig asked = resolve_model(continued.config);
   const int64_t seq = continued.config.train.seq;
   const bool untouched = asked.context == model.context &&
                          asked.rope_scaling_factor == model.rope_scaling_factor &&

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "checkpoint/checkpoint_folder.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "core/testing/temporary_folder.h"
 #include "huggingface/export_folder.h"
 #include "inference/stored_model.h"
@@ -69,7 +69,7 @@ TEST_F(ContinuedTraining, StretchesRopeToLongerSamplesUnlessTold) {
   train_short("short", "fp32");
   const auto stored = open_stored_model(path("short"));
   const auto model = [&](std::vector<std::string> more) {
-    return model_of_config(continued_config(*stored, {}, more).config);
+    return resolve_model(continued_config(*stored, {}, more).config);
   };
   const ModelConfig same = model({"train.seq=16"});
   EXPECT_EQ(same.context, kShort);
@@ -89,8 +89,8 @@ TEST_F(ContinuedTraining, StretchesRopeASecondTimeFromTheFirstContext) {
   train_short("short", "fp32");
   go_on(path("short"), "longer", {"train.seq=32", "train.steps=1"});
   const auto stored = open_stored_model(path("longer"));
-  const ModelConfig longest = model_of_config(
-      continued_config(*stored, {}, std::vector<std::string>{"train.seq=64"}).config);
+  const ModelConfig longest =
+      resolve_model(continued_config(*stored, {}, std::vector<std::string>{"train.seq=64"}).config);
   EXPECT_EQ(longest.rope_scaling_factor, 4.0);
   EXPECT_EQ(longest.rope_original_context, kShort);
 }
@@ -98,7 +98,7 @@ TEST_F(ContinuedTraining, StretchesRopeASecondTimeFromTheFirstContext) {
 TEST_F(ContinuedTraining, FromHuggingFacesFolderHasTheBitsOfTheCheckpoint) {
   train_short("short", "fp32");
   const auto stored = open_stored_model(path("short"));
-  export_folder(*stored, model_of_config(config_of(*stored)), path("hf"), {});
+  export_folder(*stored, resolve_model(config_of(*stored)), path("hf"), {});
   const TrainSummary ours = go_on(path("short"), "ours", {"train.seq=32", "mesh=dp=2"});
   const TrainSummary theirs = go_on(path("hf"), "theirs", {"train.seq=32", "mesh=dp=2"});
   EXPECT_EQ(ours.losses, theirs.losses);

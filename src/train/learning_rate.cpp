@@ -19,15 +19,14 @@ double progress(int64_t step, int64_t begin, int64_t end) {
 
 // What is left of the rate above the minimum, 1 to 0.
 double remaining(const TrainConfig& train, int64_t step) {
-  if (train.schedule == "constant") return 1;
-  if (train.schedule == "wsd") {
+  if (train.schedule == RateSchedule::Constant) return 1;
+  if (train.schedule == RateSchedule::Wsd) {
     const auto decay = std::llround(train.decay_fraction * static_cast<double>(train.steps));
     return 1 -
            progress(step, std::max<int64_t>(train.steps - decay, train.warmup_steps), train.steps);
   }
   const double done = progress(step, train.warmup_steps, train.steps);
-  if (train.schedule == "linear") return 1 - done;
-  TESSERA_CHECK(train.schedule == "cosine", "schedule {}", train.schedule);
+  if (train.schedule == RateSchedule::Linear) return 1 - done;
   return 0.5 * (1 + std::cos(std::numbers::pi * done));
 }
 

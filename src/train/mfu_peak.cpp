@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/mfu_peak.h"
 
-#include "config/model_of_config.h"
-#include "exec/cpu/matmul_rate.h"
-#include "exec/gpu_matmul.h"
+#include "config/run_spec.h"
+#include "exec/device.h"
 #include "sim/arithmetic.h"
+#include "system/this_machine.h"
 
 namespace tessera {
 
 MfuPeak::MfuPeak(const Config& config, const RunFacts& facts, const RankWorld* world, int threads)
     : given_(config.run.peak_gflops * 1e9) {
   if (given_ > 0) return;
-  if (config.run.device == "cuda") {
+  const Device& device = require_device(config.run.device);
+  const Precision precision = resolve_precision(config);
+  if (!is_host(config.run.device)) {
     devices_ = world ? facts.ranks : 1;
     // Nobody shares a GPU, so its peak is measured in every run.
-    const Precision precision = precision_of_config(config);
     arithmetic_ = name(matmul_arithmetic(precision));
     device_.emplace(PeakCache({}), facts.device,
-                    [precision] { return measure_cuda_matmul_rate(precision); });
+                    [&device, precision] { return device.matmul_rate(precision, 1); });
     return;
   }
   arithmetic_ = name(Arithmetic::Fp32);
@@ -25,7 +26,7 @@ MfuPeak::MfuPeak(const Config& config, const RunFacts& facts, const RankWorld* w
   const int used = std::min(world ? facts.device_count / facts.nodes : threads, cores_online());
   device_.emplace(PeakCache(user_cache_folder()),
                   fmt::format("{}, {} thread{}", facts.device, used, used == 1 ? "" : "s"),
-                  [used] { return measure_matmul_rate(used); });
+                  [&device, precision, used] { return device.matmul_rate(precision, used); });
 }
 
 double MfuPeak::flops_per_second() {

@@ -20,12 +20,6 @@ std::vector<std::byte> room_for(const TensorType& type) {
 
 }  // namespace
 
-NonFinitePolicy non_finite_policy(const Config& config) {
-  const std::string& policy = config.train.on_non_finite;
-  if (policy == "skip") return NonFinitePolicy::Skip;
-  return policy == "rewind" ? NonFinitePolicy::Rewind : NonFinitePolicy::Stop;
-}
-
 // Numbers flow from parameters through the loss to gradients, and those are made from the last
 // block to the first. Every process reads all of them: reading is a collective.
 std::string first_non_finite(const Executor& executor, double loss) {

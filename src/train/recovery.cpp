@@ -15,7 +15,7 @@ Recovery::Recovery(const StepParts& parts, StepRunner& runner, RunSaver& saver,
       saver_(saver),
       position_(position),
       faults_(faults),
-      policy_(non_finite_policy(parts.config)) {}
+      policy_(parts.config.train.on_non_finite) {}
 
 void Recovery::resume(std::span<const std::string> accepted_changes) {
   RunOutputs& outputs = parts_.outputs;
@@ -59,10 +59,10 @@ void Recovery::handle_non_finite(StepRecord& record) {
   const std::string what = fmt::format(
       "step {}: the loss is {} and the gradient norm {}; the first that is not finite is {}",
       record.step, record.loss, record.grad_norm, first_non_finite(parts_.executor, record.loss));
-  if (policy_ == NonFinitePolicy::Skip && !std::isfinite(record.grad_norm)) {
+  if (policy_ == OnNonFinite::Skip && !std::isfinite(record.grad_norm)) {
     record.skipped = 1;  // the update itself has left everything as it was
     parts_.outputs.warn_always(fmt::format("warning: {}; the step is skipped", what));
-  } else if (policy_ == NonFinitePolicy::Rewind) {
+  } else if (policy_ == OnNonFinite::Rewind) {
     rewind(what);
   } else {
     throw UserError(what).help(

@@ -36,7 +36,7 @@ class Recovery {
   RunSaver& saver_;
   CheckpointPosition& position_;
   FaultPlan* faults_;
-  NonFinitePolicy policy_;
+  OnNonFinite policy_;
   int rewinds_ = 0;  // in a row, to the checkpoint of step rewound_to_
   int64_t rewound_to_ = -1;
 };

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "config/config_fields.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "core/error.h"
 #include "core/nearest_name.h"
 #include "models/model_field.h"
@@ -34,7 +34,7 @@ bool may_change(std::string_view key) {
 
 std::vector<Setting> settings_of(Config config) {
   std::vector<Setting> settings;
-  const ModelConfig model = model_of_config(config);
+  const ModelConfig model = resolve_model(config);
   for (const ModelField& field : model_fields())
     settings.push_back({fmt::format("model.{}", field.key), model_field_text(model, field)});
   for (const ConfigField& field : config_fields(config))

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "comm/communicator.h"
-#include "exec/device_executor.h"
+#include "exec/rank_executor.h"
 #include "record/run_facts.h"
 
 namespace tessera {
@@ -16,8 +16,7 @@ struct RunExecutor {
   std::vector<std::string> warnings;  // what makes it slower than it could be
 };
 
-// `world`: this process is one rank of it; null: it runs all ranks. `threads`: of this machine.
-RunExecutor make_run_executor(const Config& config, const ModelConfig& model, int threads,
-                              RankWorld* world, RankObserver observer);
+// `world`: this process is one rank of it; null: it runs all ranks.
+RunExecutor make_run_executor(const Config& config, RankWorld* world, RankObserver observer);
 
 }  // namespace tessera

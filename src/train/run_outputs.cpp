@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/run_outputs.h"
 
+#include "comm/texts.h"
 #include "data/token_text.h"
 #include "files/atomic_file.h"
 #include "record/run_folder.h"
@@ -124,13 +125,13 @@ RankObserver RunOutputs::trace_observer() {
 
 void RunOutputs::begin_trace(int ranks) { trace_ = std::make_unique<TraceRecorder>(ranks); }
 
-void RunOutputs::write_trace(Executor& executor) {
+void RunOutputs::write_trace(Communicator* job) {
   trace_->stop();
   std::vector<std::string> events;
-  if (world_) events = executor.gather(trace_->events(world_->rank()));
+  if (job) events = gather_texts(*job, trace_->events(job->rank()));
   try {
     if (writes_files())
-      write_file_atomically(config_.run.trace, world_ ? trace_json(events) : trace_->to_json());
+      write_file_atomically(config_.run.trace, job ? trace_json(events) : trace_->to_json());
     summary_.trace = config_.run.trace;
   } catch (const UserError& error) {
     warn_always(fmt::format("warning: there is no trace: {}", error.message()));

@@ -10,7 +10,7 @@
 
 #include "comm/communicator.h"
 #include "config/config.h"
-#include "exec/mesh_executor.h"
+#include "exec/executor_options.h"
 #include "exec/trace_recorder.h"
 #include "record/progress.h"
 #include "record/run_recorder.h"
@@ -55,7 +55,7 @@ class RunOutputs {
   RankObserver trace_observer();
   void begin_trace(int ranks);
   bool tracing() const { return trace_ && trace_->recording(); }
-  void write_trace(Executor& executor);
+  void write_trace(Communicator* job);  // null: this process runs all ranks
 
   void finish_progress() { progress_.finish(); }
 

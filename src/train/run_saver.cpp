@@ -2,7 +2,7 @@
 #include "train/run_saver.h"
 
 #include "comm/texts.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "system/random_name.h"
 
 namespace tessera {
@@ -50,7 +50,7 @@ void RunSaver::make_writer(const Config& config, FaultPlan* faults) {
           .folder = folder_,
           .retention = {.keep = config.checkpoint.keep, .keep_every = config.checkpoint.keep_every},
           // A GPU gives its memory through one stream.
-          .threads = config.run.device == "cpu" ? threads_of_config(config) : 1,
+          .threads = is_host(config.run.device) ? resolve_threads(config) : 1,
           .peers = peers_.get(),
           .run = identity_.id.empty() ? new_id_ : identity_.id,
           .generation = std::stoll(number),

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
@@ -18,10 +18,10 @@ SampleWriter::SampleWriter(const Config& config, const ModelConfig& model, int t
 void SampleWriter::write(const Executor& trained, int64_t step, RunOutputs& outputs) {
   const auto begin = std::chrono::steady_clock::now();
   if (!generator_)
-    generator_ = std::make_unique<TextGenerator>(model_, precision_of_config(config_).compute,
+    generator_ = std::make_unique<TextGenerator>(model_, resolve_precision(config_).compute,
                                                  config_.train.seq, threads_);
   generator_->copy_parameters(trained);
-  std::string text = config_.data.source == "stories" ? "Once upon a time" : "";
+  std::string text = config_.data.source == DataSource::Stories ? "Once upon a time" : "";
   std::vector<int32_t> prompt = text_.opening();
   for (const int32_t token : text_.encode(text)) prompt.push_back(token);
   // A low temperature: what the model is sure of, not all that it may say.

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "config/model_of_config.h"
+#include "exec/train_step.h"
 #include "inference/sample_losses.h"
 #include "measure/utilisation.h"
 #include "system/seconds_since.h"
@@ -44,18 +44,17 @@ StepRecord StepRunner::run(CheckpointPosition& position) {
   const BatchLoader::Loaded loaded = loader_->next();
   feeder_.feed(loaded.batch);
   const double rate = learning_rate_at(train, position.step);
-  executor.write_step("learning_rate", rate);
-  executor.write_step("step", static_cast<double>(position.step + 1));
-  executor.run("train_step");
+  const StepResults results =
+      run_train_step(executor, {.learning_rate = rate, .step = position.step + 1});
 
-  const int64_t tokens = tokens_per_step(parts_.config, parts_.model);
+  const int64_t tokens = parts_.facts.tokens_per_step;
   ++position.step;
   position.next_sample += train.batch;
   position.tokens += tokens;
   const std::vector<RankTimes> times = executor.rank_times();
   StepRecord record{.step = position.step,
-                    .loss = executor.read_step("loss"),
-                    .grad_norm = std::sqrt(executor.read_step("norm_squares")),
+                    .loss = results.loss,
+                    .grad_norm = results.grad_norm,
                     .lr = rate,
                     .tokens = static_cast<double>(position.tokens),
                     .step_seconds = seconds_since(begin),

@@ -6,11 +6,12 @@
 #include <cmath>
 
 #include "config/config_notes.h"
-#include "config/model_of_config.h"
+#include "config/run_spec.h"
 #include "files/make_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "system/resident_memory.h"
 #include "system/seconds_since.h"
+#include "system/this_machine.h"
 #include "train/agreement.h"
 #include "train/fault_observer.h"
 #include "train/learning_rate.h"
@@ -22,14 +23,14 @@ namespace tessera {
 Trainer::Trainer(Config config, TrainerOptions options)
     : config_(std::move(config)),
       options_(std::move(options)),
-      model_(model_of_config(config_)),
-      samples_(config_, model_, threads_of_config(config_)),
-      data_(open_training_data(config_, model_, precision_of_config(config_).compute)),
+      model_(resolve_model(config_)),
+      samples_(config_, model_, resolve_threads(config_)),
+      data_(open_training_data(config_, model_, resolve_precision(config_).compute)),
       outputs_(config_, options_.world, options_.quiet) {
   const OldRun old = find_run_in_folder();
   continues_record_ = options_.resume || old == OldRun::FailedStart;
   make_executor();
-  if (config_.run.device != "cuda" && facts_.nodes <= 1)
+  if (is_host(config_.run.device) && facts_.nodes <= 1)
     require_memory(executor_->planned_bytes(), facts_.node_memory_bytes);
   prepare_folder(old);
   if (options_.world) options_.world->at_step(0);
@@ -43,7 +44,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
                         .executor = *executor_,
                         .outputs = outputs_};
   runner_ = std::make_unique<StepRunner>(
-      parts, MfuPeak(config_, facts_, options_.world, threads_of_config(config_)));
+      parts, MfuPeak(config_, facts_, options_.world, resolve_threads(config_)));
   recovery_ = std::make_unique<Recovery>(parts, *runner_, *saver_, position_, options_.faults);
   if (options_.resume)
     recovery_->resume(options_.accepted_changes);
@@ -80,9 +81,9 @@ void Trainer::make_executor() {
   if (!config_.run.trace.empty()) observer = outputs_.trace_observer();
   if (options_.faults)
     observer = with_faults(std::move(observer), *options_.faults, position_.step);
-  RunExecutor made = make_run_executor(config_, model_, threads_of_config(config_), options_.world,
-                                       std::move(observer));
+  RunExecutor made = make_run_executor(config_, options_.world, std::move(observer));
   executor_ = std::move(made.executor);
+  if (options_.world) job_ = options_.world->everyone("job");
   facts_ = std::move(made.facts);
   for (const std::string& note : {made.note, warmup_note(config_.train)})
     if (!note.empty()) outputs_.note(note);
@@ -147,7 +148,7 @@ bool Trainer::agree_to_continue() {
   if (options_.world) options_.world->at_step(position_.step);
   TrainSummary& summary = outputs_.summary();
   const Agreement agreed = agree_on_next_step(
-      *executor_, position_.step, {.stop = stop_.requested(), .save = stop_.take_save_request()});
+      job_.get(), position_.step, {.stop = stop_.requested(), .save = stop_.take_save_request()});
   if (agreed.save && config_.checkpoint.every > 0 && position_.step > summary.first_step) save();
   if (agreed.stop) summary.stopped_by = stop_.requested() ? stop_.name() : "another rank";
   return !agreed.stop;
@@ -160,7 +161,7 @@ void Trainer::after_step(StepRecord& record) {
   const bool last = position_.step == config_.train.steps;
   if (outputs_.tracing() &&
       (last || position_.step - summary.first_step == config_.run.trace_steps)) {
-    outputs_.write_trace(*executor_);
+    outputs_.write_trace(job_.get());
     if (!options_.faults) executor_->stop_observing();
   }
   if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint/state_source.h"
+#include "comm/communicator.h"
 #include "record/run_folder.h"
 #include "system/stop_signal.h"
 #include "train/recovery.h"
@@ -55,6 +56,7 @@ class Trainer {
   RunOutputs outputs_;
   CheckpointPosition position_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Communicator> job_;  // all of its processes; null: this one runs all ranks
   RunFacts facts_;
   std::unique_ptr<RunSaver> saver_;
   std::unique_ptr<StepRunner> runner_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/step_outcome.h"
 
-#include <cmath>
-
 #include "core/widened.h"
+#include "exec/train_step.h"
 #include "ir/optimizer.h"
 
 namespace tessera {
@@ -49,8 +48,9 @@ OutcomeTensors parameters_of(const Executor& executor) {
 }  // namespace
 
 StepOutcome outcome_of(const Executor& executor) {
-  return {.loss = executor.read_step("loss"),
-          .grad_norm = std::sqrt(executor.read_step("norm_squares")),
+  const StepResults results = read_step_results(executor);
+  return {.loss = results.loss,
+          .grad_norm = results.grad_norm,
           .gradients = gradients_of(executor),
           .parameters = parameters_of(executor)};
 }

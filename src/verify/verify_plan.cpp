@@ -7,11 +7,12 @@
 #include <map>
 #include <optional>
 
-#include "config/plan_of_config.h"
 #include "core/widened.h"
 #include "data/made_batch.h"
+#include "exec/device.h"
+#include "exec/make_executor.h"
+#include "exec/train_step.h"
 #include "files/digest.h"
-#include "models/build_model.h"
 #include "program/pieces.h"
 #include "verify/perturb_weights.h"
 
@@ -27,9 +28,9 @@ std::vector<std::byte> unknown_bytes(const TensorType& type) {
 // maths than a right plan now and then.
 constexpr int kSamples = 8;
 
-DType narrowest_dtype(const VerifyRequest& request) {
-  const DType sums = request.plan.reduce_dtype.value_or(request.precision);
-  return size_bytes(sums) < size_bytes(request.precision) ? sums : request.precision;
+DType narrowest_dtype(const RunSpec& spec) {
+  const DType compute = spec.precision.compute, sums = spec.plan.reduce_dtype.value_or(compute);
+  return size_bytes(sums) < size_bytes(compute) ? sums : compute;
 }
 
 // Every rank's copy of an element against the first rank's that has one.
@@ -76,65 +77,57 @@ std::string digest_of(const RankExecutor& rank) {
 
 class Verification {
  public:
-  explicit Verification(const VerifyRequest& request)
-      : request_(request),
-        local_losses_(static_cast<size_t>(request.plan.mesh.num_ranks())),
-        judge_(narrowest_dtype(request), request.learning_rate,
-               find_optimizer(request.optimizer.op)->takes_sign),
+  Verification(const RunSpec& spec, const VerifyOptions& options)
+      : spec_(spec),
+        options_(options),
+        local_losses_(static_cast<size_t>(spec.plan.mesh.num_ranks())),
+        judge_(narrowest_dtype(spec), options.learning_rate,
+               find_optimizer(spec.optimizer.op)->takes_sign),
         exact_(one_rank(DType::Fp64)) {
-    for (int i = 0; i < kSamples && narrowest_dtype(request) != DType::Fp64; ++i)
-      rounded_.push_back(one_rank(narrowest_dtype(request)));
-    mesh_ = request.on_gpu ? mesh_on_gpu() : mesh_on_cpu();
+    for (int i = 0; i < kSamples && narrowest_dtype(spec) != DType::Fp64; ++i)
+      rounded_.push_back(one_rank(narrowest_dtype(spec)));
+    mesh_ = all_ranks();
   }
 
   VerifyReport run() {
-    initialise_states(*exact_, request_.seed);
-    initialise_states(*mesh_, request_.seed);
+    initialise_states(*exact_, options_.seed);
+    initialise_states(*mesh_, options_.seed);
     for (size_t i = 0; i < rounded_.size(); ++i) {
-      initialise_states(*rounded_[i], request_.seed);
-      perturb_weights(*rounded_[i], unit_of(narrowest_dtype(request_)), i);
+      initialise_states(*rounded_[i], options_.seed);
+      perturb_weights(*rounded_[i], unit_of(narrowest_dtype(spec_)), i);
     }
     compare_replicas(*mesh_, report_.replica);
-    for (int step = 1; step <= request_.steps; ++step) compare_step(step);
-    if (request_.show_ranks)
+    for (int step = 1; step <= options_.steps; ++step) compare_step(step);
+    if (options_.show_ranks)
       for (int rank = 0; rank < mesh_->num_ranks(); ++rank)
         report_.ranks.push_back({rank, own_loss(rank), digest_of(mesh_->rank(rank))});
     return report_;
   }
 
  private:
-  std::unique_ptr<CpuExecutor> one_rank(DType precision) const {
-    VerifyRequest alone = request_;
+  std::unique_ptr<Executor> one_rank(DType precision) const {
+    RunSpec alone = spec_;
     alone.precision = precision;
-    return std::make_unique<CpuExecutor>(
-        std::move(compile_for(alone, Plan{}, request_.threads).program()),
-        CpuExecutorOptions{.threads = request_.threads});
+    alone.plan = {};
+    alone.device = DeviceKind::Cpu;
+    return make_executor(alone, compile(alone).programs);
   }
 
-  std::unique_ptr<LocalMesh> mesh_on_cpu() {
-    const int per_rank = threads_per_rank(request_.threads, request_.plan);
-    return std::make_unique<MeshExecutor>(
-        std::move(compile_for(request_, request_.plan, per_rank).programs),
-        MeshExecutorOptions{
-            .threads = per_rank,
-            .poison = request_.poison,
-            .observer = [this](int rank,
-                               const InstructionEvent& event) { watch_loss(rank, event); },
-            .change_program = request_.change_program});
-  }
-
-  std::unique_ptr<LocalMesh> mesh_on_gpu() const {
-    TESSERA_CHECK(!request_.change_program, "programs are changed on the CPU alone");
-    return make_cuda_mesh(compile_for(request_, request_.plan, 1).programs,
-                          {.poison = request_.poison});
+  std::unique_ptr<LocalMesh> all_ranks() {
+    TESSERA_CHECK(is_host(spec_.device) || !options_.change_program,
+                  "programs are changed on the CPU alone");
+    ExecutorOptions options{.threads = spec_.threads_per_rank(), .poison = options_.poison};
+    options.change_program = options_.change_program;
+    if (is_host(spec_.device))  // elsewhere a step that is watched is no graph
+      options.observer = [this](int rank, const InstructionEvent& event) {
+        watch_loss(rank, event);
+      };
+    return require_device(spec_.device).make_mesh(compile(spec_).programs, std::move(options));
   }
 
   StepOutcome step_on(Executor& executor, int step) const {
-    write_made_batch(executor, step,
-                     {.seed = request_.seed, .vocabulary = request_.model.vocabulary});
-    executor.write_step("learning_rate", request_.learning_rate);
-    executor.write_step("step", step);
-    executor.run("train_step");
+    write_made_batch(executor, step, {.seed = options_.seed, .vocabulary = spec_.model.vocabulary});
+    run_train_step(executor, {.learning_rate = options_.learning_rate, .step = step});
     return outcome_of(executor);
   }
 
@@ -149,7 +142,7 @@ class Verification {
 
   std::optional<double> own_loss(int rank) const {
     const std::optional<double>& share = local_losses_[static_cast<size_t>(rank)];
-    if (request_.on_gpu) return std::nullopt;  // only seen as a total there
+    if (!is_host(spec_.device)) return std::nullopt;  // only seen as a total there
     if (share || !mesh_->rank(rank).program().find_step_value("loss")) return share;
     return mesh_->rank(rank).read_step("loss");
   }
@@ -162,32 +155,25 @@ class Verification {
       local_losses_[static_cast<size_t>(rank)] = *event.bound.operands[0].as<double>();
   }
 
-  const VerifyRequest& request_;
+  const RunSpec& spec_;
+  const VerifyOptions& options_;
   std::vector<std::optional<double>> local_losses_;  // none: each rank has the whole loss
   StepJudge judge_;
-  std::unique_ptr<CpuExecutor> exact_;  // on one rank
-  std::vector<std::unique_ptr<CpuExecutor>> rounded_;
+  std::unique_ptr<Executor> exact_;  // on one rank
+  std::vector<std::unique_ptr<Executor>> rounded_;
   std::unique_ptr<LocalMesh> mesh_;
   VerifyReport report_;
 };
 
 }  // namespace
 
-Compiled compile_for(const VerifyRequest& request, const Plan& plan, int threads_per_rank) {
-  return compile(build_model(request.model, request.microbatch, request.precision, HeadKind::Loss),
-                 {.training = true,
-                  .optimizer = request.optimizer,
-                  .plan = plan,
-                  .profile = {.threads = threads_per_rank, .memory_bytes = request.memory_bytes},
-                  .microbatches = request.microbatches,
-                  .pipeline = plan.single() ? PipelineOptions{} : request.pipeline});
-}
-
 bool VerifyReport::equal() const {
   return loss.is_allowed() && grad_norm.is_allowed() && gradient.is_allowed() &&
          parameter.is_allowed() && replica.is_allowed();
 }
 
-VerifyReport verify_plan(const VerifyRequest& request) { return Verification(request).run(); }
+VerifyReport verify_plan(const RunSpec& spec, const VerifyOptions& options) {
+  return Verification(spec, options).run();
+}
 
 }  // namespace tessera

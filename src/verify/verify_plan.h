@@ -8,36 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compile.h"
-#include "exec/device_executor.h"
-#include "exec/mesh_executor.h"
-#include "models/model_config.h"
+#include "config/compile_step.h"
+#include "program/program.h"
 #include "verify/step_judge.h"
 
 namespace tessera {
 
-struct VerifyRequest {
-  ModelConfig model;
-  BatchShape microbatch;  // over all ranks
-  int microbatches = 1;
-  DType precision = DType::Fp64;
-  OptimizerOptions optimizer;
-  Plan plan;
+struct VerifyOptions {
   int steps = 2;
   uint64_t seed = 1;
   double learning_rate = 1e-3;
-  int threads = 1;           // of this machine
-  int64_t memory_bytes = 0;  // of a rank; 0: not known
   bool show_ranks = false;
-  bool on_gpu = false;            // the plan's ranks share one; the oracle stays on the CPU
-  bool poison = false;            // dead memory of the plan's ranks is filled with NaNs
-  PipelineOptions pipeline = {};  // of the plan's compilation alone
+  bool poison = false;  // dead memory of the plan's ranks is filled with NaNs
   // Tests break programs with it; once per rank.
   std::function<void(int rank, Program&)> change_program = {};
 };
-
-// The request's model and optimizer, as `plan` spreads them.
-Compiled compile_for(const VerifyRequest& request, const Plan& plan, int threads_per_rank);
 
 struct VerifiedRank {
   int rank = 0;
@@ -54,6 +39,7 @@ struct VerifyReport : StepErrors {
   bool equal() const;
 };
 
-VerifyReport verify_plan(const VerifyRequest& request);
+// In the spec's compute dtype. Its ranks run on its device, the one rank beside them on the CPU.
+VerifyReport verify_plan(const RunSpec& spec, const VerifyOptions& options);
 
 }  // namespace tessera

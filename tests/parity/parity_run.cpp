@@ -6,7 +6,8 @@
 
 #include "compiler/compile.h"
 #include "exec/cpu/cpu_executor.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
+#include "exec/train_step.h"
 #include "models/build_model.h"
 
 namespace tessera {
@@ -22,7 +23,8 @@ std::unique_ptr<Executor> make_executor(const ParityCase& parity_case, DType dty
   options.profile.threads = machine.threads;
   options.microbatches = parity_case.microbatches;
   std::vector<Program> programs = compile(std::move(module), options).programs;
-  if (machine.gpu) return make_cuda_executor(std::move(programs), {.poison = true});
+  if (machine.gpu)
+    return require_device(DeviceKind::Cuda).make_executor(std::move(programs), {.poison = true});
   return std::make_unique<CpuExecutor>(
       std::move(programs.front()), CpuExecutorOptions{.threads = machine.threads, .poison = true});
 }
@@ -84,11 +86,10 @@ ParityRun run_parity(const ParityCase& parity_case, DType dtype, ParityMachine m
         executor.write_batch(input, microbatch, batch.bytes);
         run.batches.push_back(std::move(batch));
       }
-    executor.write_step("learning_rate", learning_rate(step));
-    executor.write_step("step", step + 1);
-    executor.run("train_step");
-    run.losses.push_back(executor.read_step("loss"));
-    run.gradient_norms.push_back(std::sqrt(executor.read_step("norm_squares")));
+    const StepResults results =
+        run_train_step(executor, {.learning_rate = learning_rate(step), .step = step + 1});
+    run.losses.push_back(results.loss);
+    run.gradient_norms.push_back(results.grad_norm);
     if (step == 0) run.gradients = read_gradients(executor);
   }
   run.final_weights = read_weights(executor);

@@ -8,9 +8,9 @@
 #include "core/widened.h"
 #include "data/made_batch.h"
 #include "exec/mesh_executor.h"
+#include "exec/train_step.h"
 #include "ir/op_def.h"
 #include "ir/op_list.h"
-#include "models/build_model.h"
 #include "plan_cases.h"
 
 namespace tessera {
@@ -18,19 +18,13 @@ namespace {
 
 using enum AxisKind;
 
-std::unique_ptr<MeshExecutor> trained(const VerifyRequest& request, Precision precision,
-                                      int steps) {
-  auto mesh = std::make_unique<MeshExecutor>(
-      std::move(compile(build_model(request.model, request.microbatch, precision, HeadKind::Loss),
-                        {.training = true, .optimizer = request.optimizer, .plan = request.plan})
-                    .programs),
-      MeshExecutorOptions{.threads = 1});
-  initialise_states(*mesh, request.seed);
+std::unique_ptr<MeshExecutor> trained(RunSpec spec, Precision precision, int steps) {
+  spec.precision = precision;
+  auto mesh = std::make_unique<MeshExecutor>(compile(spec).programs, ExecutorOptions{});
+  initialise_states(*mesh, 1);
   for (int step = 1; step <= steps; ++step) {
-    write_made_batch(*mesh, step, {.seed = request.seed, .vocabulary = request.model.vocabulary});
-    mesh->write_step("learning_rate", request.learning_rate);
-    mesh->write_step("step", step);
-    mesh->run("train_step");
+    write_made_batch(*mesh, step, {.seed = 1, .vocabulary = spec.model.vocabulary});
+    run_train_step(*mesh, {.learning_rate = 1e-3, .step = step});
   }
   return mesh;
 }
@@ -52,20 +46,19 @@ class ReduceDtype : public testing::TestWithParam<std::tuple<DType, DType, int>>
 
 TEST_P(ReduceDtype, IsWhatGradientsAreRoundedToWhenTheyAreSummed) {
   const auto [compute, sums, zero] = GetParam();
-  VerifyRequest request = PlanCase{.model = "Llama", .axes = {{Dp, 2}}, .zero = zero}.request();
-  EXPECT_GT(gradients_that_need_more_than(sums, *trained(request, compute, 1)), 0);
-  request.plan.reduce_dtype = sums;
-  EXPECT_EQ(gradients_that_need_more_than(sums, *trained(request, compute, 1)), 0);
+  RunSpec spec = PlanCase{.model = "Llama", .axes = {{Dp, 2}}, .zero = zero}.spec();
+  EXPECT_GT(gradients_that_need_more_than(sums, *trained(spec, compute, 1)), 0);
+  spec.plan.reduce_dtype = sums;
+  EXPECT_EQ(gradients_that_need_more_than(sums, *trained(spec, compute, 1)), 0);
 }
 
 TEST_P(ReduceDtype, IsThatOfEverySumOverRanks) {
   const auto [compute, sums, zero] = GetParam();
-  VerifyRequest request =
-      PlanCase{.model = "Mlp", .axes = {{Dp, 2}, {Tp, 2}}, .zero = zero}.request();
-  request.precision = compute;
-  request.plan.reduce_dtype = sums;
+  RunSpec spec = PlanCase{.model = "Mlp", .axes = {{Dp, 2}, {Tp, 2}}, .zero = zero}.spec();
+  spec.precision = compute;
+  spec.plan.reduce_dtype = sums;
   int64_t found = 0;
-  for (const Program& program : compile_for(request, request.plan, 1).programs)
+  for (const Program& program : compile(spec).programs)
     for (const ProgramClass& each : program.classes)
       for (const std::vector<Instruction>& routine : each.routines)
         for (const Instruction& instruction : routine) {
@@ -98,9 +91,9 @@ TEST(PureBf16, RoundsShardedStatesByTheSameChanceAsWholeOnes) {
   const Precision pure(DType::Bf16, /*is_pure=*/true);
   for (const OptimizerDef& optimizer : optimizers()) {
     const auto with_zero = [&](int zero) {
-      VerifyRequest request = PlanCase{.model = "Llama", .axes = {{Dp, 2}}, .zero = zero}.request();
-      request.optimizer.op = optimizer.op;
-      return trained(request, pure, kSteps);
+      RunSpec spec = PlanCase{.model = "Llama", .axes = {{Dp, 2}}, .zero = zero}.spec();
+      spec.optimizer.op = optimizer.op;
+      return trained(spec, pure, kSteps);
     };
     const auto whole = with_zero(0), sharded = with_zero(1);
     for (const StateBuffer& state : whole->program().states) {

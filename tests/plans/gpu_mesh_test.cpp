@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "data/made_batch.h"
+#include "exec/device.h"
+#include "exec/train_step.h"
 #include "plan_cases.h"
 
 namespace tessera {
@@ -14,7 +16,7 @@ using enum AxisKind;
 class GpuMesh : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
 };
 
@@ -37,16 +39,17 @@ struct FourSteps {
   bool operator==(const FourSteps&) const = default;
 };
 
-FourSteps run_steps(const VerifyRequest& request, CudaExecutorOptions options) {
-  const auto mesh = make_cuda_mesh(compile_for(request, request.plan, 1).programs, options);
-  initialise_states(*mesh, request.seed);
+std::unique_ptr<LocalMesh> make_mesh(std::vector<Program> programs, ExecutorOptions options = {}) {
+  return require_device(DeviceKind::Cuda).make_mesh(std::move(programs), std::move(options));
+}
+
+FourSteps run_steps(const RunSpec& spec, ExecutorOptions options) {
+  const auto mesh = make_mesh(compile(spec).programs, std::move(options));
+  initialise_states(*mesh, 1);
   FourSteps run;
   for (int step = 1; step <= 4; ++step) {
-    write_made_batch(*mesh, step, {.seed = 1, .vocabulary = request.model.vocabulary});
-    mesh->write_step("learning_rate", 1e-3);
-    mesh->write_step("step", step);
-    mesh->run("train_step");
-    run.losses.push_back(mesh->read_step("loss"));
+    write_made_batch(*mesh, step, {.seed = 1, .vocabulary = spec.model.vocabulary});
+    run.losses.push_back(run_train_step(*mesh, {.learning_rate = 1e-3, .step = step}).loss);
   }
   for (const StateBuffer& state : mesh->program().states)
     for (int rank = 0; rank < mesh->num_ranks(); ++rank) {
@@ -60,10 +63,10 @@ TEST_F(GpuMesh, RepeatsItsBitsAlsoAsAGraph) {
   for (const PlanCase& plan : some_cases())
     for (const DType precision : {DType::Fp64, DType::Bf16}) {
       SCOPED_TRACE(plan.name());
-      VerifyRequest request = plan.request();
-      request.precision = precision;
-      const FourSteps graph = run_steps(request, {}), again = run_steps(request, {});
-      const FourSteps apart = run_steps(request, {.wait_for_each = true});
+      RunSpec spec = plan.spec();
+      spec.precision = precision;
+      const FourSteps graph = run_steps(spec, {}), again = run_steps(spec, {});
+      const FourSteps apart = run_steps(spec, {.wait_for_each = true});
       EXPECT_EQ(graph.losses, apart.losses);
       EXPECT_TRUE(graph == again && graph == apart) << name(precision);
     }
@@ -71,10 +74,9 @@ TEST_F(GpuMesh, RepeatsItsBitsAlsoAsAGraph) {
 
 TEST_F(GpuMesh, SaysWhereRanksStandStill) {
   const PlanCase plan{.model = "Gpt", .axes = {{Pp, 2}}};
-  const VerifyRequest request = plan.request();
-  std::vector<Program> programs = compile_for(request, request.plan, 1).programs;
+  std::vector<Program> programs = compile(plan.spec()).programs;
   for (Script& script : programs[1].scripts) script.calls.clear();
-  const auto mesh = make_cuda_mesh(programs);
+  const auto mesh = make_mesh(programs);
   try {
     mesh->run("train_step");
     FAIL();
@@ -87,11 +89,11 @@ TEST_F(GpuMesh, SaysWhereRanksStandStill) {
 
 TEST_F(GpuMesh, IsRefusedWhereItsMemoryIsTooSmall) {
   const PlanCase plan{.model = "Llama", .axes = {{Dp, 2}}};
-  VerifyRequest request = plan.request();
-  request.microbatch.batch = int64_t{1} << 32;
-  const std::vector<Program> programs = compile_for(request, request.plan, 1).programs;
+  RunSpec spec = plan.spec();
+  spec.microbatch.batch = int64_t{1} << 32;
+  const std::vector<Program> programs = compile(spec).programs;
   try {
-    make_cuda_mesh(programs);
+    make_mesh(programs);
     FAIL();
   } catch (const UserError& error) {
     EXPECT_TRUE(error.message().starts_with("the step needs ")) << error.message();

@@ -370,20 +370,21 @@ void PrintTo(const Mutant& mutant, std::ostream* out) { *out << mutant.plan.name
 TEST_P(MutantTest, IsCaught) {
   static std::set<std::string> equal;  // plans whose unbroken programs are known to be
   const auto& [mutant, precision] = GetParam();
-  VerifyRequest request = mutant.plan.request();
-  request.precision = precision;
+  RunSpec spec = mutant.plan.spec();
+  spec.precision = precision;
+  VerifyOptions options = poisoned();
   if (equal.insert(mutant.plan.name() + std::string(name(precision))).second) {
-    ASSERT_TRUE(verify_plan(request).equal());
+    ASSERT_TRUE(verify_plan(spec, options).equal());
   }
   std::atomic<int> changed = 0;
-  request.change_program = [&, &change = mutant.change](int rank, Program& program) {
+  options.change_program = [&, &change = mutant.change](int rank, Program& program) {
     change(rank, program);
     ++changed;
   };
   bool caught = false;
   std::string how;
   try {
-    caught = !verify_plan(request).equal();
+    caught = !verify_plan(spec, options).equal();
     how = "verify";
   } catch (const std::exception& error) {
     caught = true;

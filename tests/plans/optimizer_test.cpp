@@ -31,15 +31,15 @@ std::vector<PlanCase> meshes() {
 
 class OptimizerPlan : public testing::TestWithParam<std::tuple<OpKind, PlanCase>> {
  protected:
-  static VerifyRequest request() {
-    VerifyRequest request = std::get<1>(GetParam()).request();
-    request.optimizer.op = std::get<0>(GetParam());
-    return request;
+  static RunSpec spec() {
+    RunSpec spec = std::get<1>(GetParam()).spec();
+    spec.optimizer.op = std::get<0>(GetParam());
+    return spec;
   }
 };
 
 TEST_P(OptimizerPlan, IsEqualToOneRank) {
-  const VerifyReport report = verify_plan(request());
+  const VerifyReport report = verify_plan(spec(), poisoned());
   EXPECT_LE(report.gradient.error, report.gradient.allowed) << report.gradient.name;
   EXPECT_LE(report.parameter.error, report.parameter.allowed) << report.parameter.name;
   EXPECT_EQ(report.replica.error, 0) << report.replica.name;
@@ -47,9 +47,9 @@ TEST_P(OptimizerPlan, IsEqualToOneRank) {
 }
 
 TEST_P(OptimizerPlan, IsEqualToOneRankWithMasterWeights) {
-  VerifyRequest bf16 = request();
+  RunSpec bf16 = spec();
   bf16.precision = DType::Bf16;
-  const VerifyReport report = verify_plan(bf16);
+  const VerifyReport report = verify_plan(bf16, poisoned());
   EXPECT_LE(report.parameter.error, report.parameter.allowed) << report.parameter.name;
   EXPECT_EQ(report.replica.error, 0) << report.replica.name;
   EXPECT_TRUE(report.equal());
@@ -75,11 +75,11 @@ INSTANTIATE_TEST_SUITE_P(, OptimizerPlan,
 TEST(OptimizerMemory, IsThatOfTheSlots) {
   for (const OptimizerDef& optimizer : optimizers())
     for (const int shards : {1, 2, 4}) {
-      VerifyRequest request =
+      RunSpec spec =
           PlanCase{.model = "Llama", .axes = {{AxisKind::Dp, shards}}, .zero = shards > 1 ? 1 : 0}
-              .request();
-      request.optimizer = {.op = optimizer.op};
-      const Compiled compiled = compile_for(request, request.plan, 1);
+              .spec();
+      spec.optimizer = {.op = optimizer.op};
+      const Compiled compiled = compile(spec);
       const Program& program = compiled.program();
       EXPECT_EQ(program.bytes(BufferKind::Optimizer) * shards,
                 program.bytes(BufferKind::Parameter) * std::ssize(optimizer.slots))

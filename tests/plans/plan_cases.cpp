@@ -200,14 +200,10 @@ Recompute recompute_of(const std::string& name) {
 }
 
 // Half-way between what fits without rebuilding anything and with all of it.
-int64_t tight_memory(const VerifyRequest& request) {
+int64_t tight_memory(RunSpec spec) {
   const auto most = [&](Recompute recompute) {
-    Plan plan = request.plan;
-    plan.recompute = recompute;
-    int64_t bytes = 0;
-    for (const Program& program : compile_for(request, plan, 1).programs)
-      bytes = std::max(bytes, program.peak_bytes());
-    return bytes;
+    spec.plan.recompute = recompute;
+    return most_bytes(compile(spec).programs);
   };
   return (most({}) + most({.kind = RecomputeKind::Blocks})) / 2;
 }
@@ -228,7 +224,7 @@ std::string PlanCase::name() const {
   return recompute == "none" ? text : text + "_" + recompute;
 }
 
-VerifyRequest PlanCase::request() const {
+RunSpec PlanCase::spec() const {
   ModelConfig config = model_config(model);
   // Several in every chunk, since what is in flight grows with them, and not the same in each.
   if (pp() > 1) config.layers = 3 * pp() * chunks + 1;
@@ -245,19 +241,17 @@ VerifyRequest PlanCase::request() const {
   // Long enough for several documents in a row, and for labels that count and do not.
   const int64_t cp = axes[Cp], tp = axes[Tp];
   const int64_t pieces = std::lcm(2 * cp, cp * tp), seq = (7 / pieces + 1) * pieces;
-  VerifyRequest request{.model = config,
-                        .microbatch = {.batch = axes.data_ranks(), .seq = seq},
-                        .microbatches = microbatches,
-                        .precision = DType::Fp64,
-                        .optimizer = {.ema_decay = 0.9},
-                        .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads}),
-                        .steps = 2,
-                        .poison = true};
+  RunSpec spec{.model = config,
+               .precision = DType::Fp64,
+               .microbatch = {.batch = axes.data_ranks(), .seq = seq},
+               .microbatches = microbatches,
+               .optimizer = {.ema_decay = 0.9},
+               .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads})};
   if (recompute == "fit") {
-    request.memory_bytes = tight_memory(request);
-    request.plan.recompute = {.kind = RecomputeKind::Fit};
+    spec.memory_bytes = tight_memory(spec);
+    spec.plan.recompute = {.kind = RecomputeKind::Fit};
   }
-  return request;
+  return spec;
 }
 
 std::vector<PlanCase> all_plan_cases() {

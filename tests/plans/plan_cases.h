@@ -25,8 +25,11 @@ struct PlanCase {
 
   int pp() const { return axes[AxisKind::Pp]; }
   std::string name() const;
-  VerifyRequest request() const;
+  RunSpec spec() const;  // in fp64, on one thread
 };
+
+// What every case is verified with.
+inline VerifyOptions poisoned() { return {.poison = true}; }
 
 std::vector<PlanCase> all_plan_cases();
 std::vector<PlanCase> covering_plan_cases();

@@ -10,6 +10,7 @@
 
 #include "data/made_batch.h"
 #include "exec/mesh_executor.h"
+#include "exec/train_step.h"
 
 namespace tessera {
 namespace {
@@ -62,14 +63,12 @@ void expect_reached(const CpuExecutor& rank) {
 }  // namespace
 
 void expect_memory_to_the_byte(const PlanCase& plan) {
-  const VerifyRequest request = plan.request();
-  MeshExecutor mesh(compile_for(request, request.plan, 1).programs, {});
+  const RunSpec spec = plan.spec();
+  MeshExecutor mesh(compile(spec).programs, {});
   for (int rank = 0; rank < mesh.num_ranks(); ++rank) fill(mesh.rank(rank));
-  initialise_states(mesh, request.seed);
-  write_made_batch(mesh, 1, {.seed = request.seed, .vocabulary = request.model.vocabulary});
-  mesh.write_step("learning_rate", request.learning_rate);
-  mesh.write_step("step", 1);
-  mesh.run("train_step");
+  initialise_states(mesh, 1);
+  write_made_batch(mesh, 1, {.seed = 1, .vocabulary = spec.model.vocabulary});
+  run_train_step(mesh, {.learning_rate = 1e-3, .step = 1});
   mesh.run("evaluate");
   EXPECT_TRUE(std::isfinite(mesh.read_step("loss")));
   for (int rank = 0; rank < mesh.num_ranks(); ++rank) expect_reached(mesh.rank(rank));

@@ -4,6 +4,7 @@
 // they run there once more, all ranks on one.
 #include <gtest/gtest.h>
 
+#include "exec/device.h"
 #include "plan_memory.h"
 #include "schedule/schedule_kinds.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 using enum AxisKind;
 
-void expect_equal_to_one_rank(const VerifyRequest& request) {
-  const VerifyReport report = verify_plan(request);
+void expect_equal_to_one_rank(const RunSpec& spec) {
+  const VerifyReport report = verify_plan(spec, poisoned());
   EXPECT_LE(report.loss.error, report.loss.allowed) << report.loss.name;
   EXPECT_LE(report.grad_norm.error, report.grad_norm.allowed) << report.grad_norm.name;
   EXPECT_LE(report.gradient.error, report.gradient.allowed) << report.gradient.name;
@@ -22,13 +23,13 @@ void expect_equal_to_one_rank(const VerifyRequest& request) {
   EXPECT_TRUE(report.equal());
 }
 
-void expect_equal_on_cpu(const PlanCase& plan) { expect_equal_to_one_rank(plan.request()); }
+void expect_equal_on_cpu(const PlanCase& plan) { expect_equal_to_one_rank(plan.spec()); }
 
 void expect_equal_on_gpu(const PlanCase& plan) {
-  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
-  VerifyRequest request = plan.request();
-  request.on_gpu = true;
-  expect_equal_to_one_rank(request);
+  if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
+  RunSpec spec = plan.spec();
+  spec.device = DeviceKind::Cuda;
+  expect_equal_to_one_rank(spec);
 }
 
 using Check = void (*)(const PlanCase&);
@@ -93,7 +94,7 @@ void add_all(bool every_plan) {
   add("TrueDepth", plans_of_true_depth(), expect_equal_on_cpu);
   add("PlanMemory", plans, expect_memory_to_the_byte);
   add("PipelineMemory", pipelines, expect_memory_to_the_byte);
-  if (!built_with_cuda()) return;
+  if (!find_device(DeviceKind::Cuda)) return;
   add("GpuPlan", plans, expect_equal_on_gpu);
   add("GpuPipeline", pipelines, expect_equal_on_gpu);
   add("GpuManyMicrobatches", plans_of_many_microbatches(), expect_equal_on_gpu);

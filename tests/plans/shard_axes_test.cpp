@@ -18,39 +18,39 @@ struct ShardedCase {
     for (const std::string& axis : axes) text += "_" + axis;
     return text;
   }
-  VerifyRequest request() const {
-    VerifyRequest request = plan.request();
-    request.plan.shard_axes.clear();
-    for (const std::string& axis : axes)
-      request.plan.shard_axes.push_back(request.plan.mesh.find(axis));
-    return request;
+  RunSpec spec() const {
+    RunSpec spec = plan.spec();
+    spec.plan.shard_axes.clear();
+    for (const std::string& axis : axes) spec.plan.shard_axes.push_back(spec.plan.mesh.find(axis));
+    return spec;
   }
 };
 
 std::vector<ShardedCase> cases() {
+  using enum AxisKind;
   std::vector<ShardedCase> all;
   for (const int zero : {1, 2, 3})
     all.push_back(
-        {{.model = "Llama", .fsdp = 2, .cp = 2, .zero = zero, .microbatches = 3}, {"fsdp", "cp"}});
-  all.push_back({{.model = "Gpt", .fsdp = 2, .cp = 3, .zero = 3, .ulysses = true}, {"fsdp", "cp"}});
-  all.push_back({{.model = "Qwen", .dp = 2, .fsdp = 2, .cp = 2, .zero = 3}, {"fsdp", "cp"}});
-  all.push_back({{.model = "Qwen", .dp = 2, .fsdp = 2, .cp = 2, .zero = 2}, {"dp", "fsdp", "cp"}});
-  all.push_back({{.model = "Mlp", .dp = 2, .fsdp = 3, .zero = 1}, {"dp", "fsdp"}});
-  all.push_back({{.model = "Llama", .dp = 2, .cp = 4, .zero = 3}, {"cp"}});
+        {{.model = "Llama", .axes = {{Fsdp, 2}, {Cp, 2}}, .zero = zero, .microbatches = 3},
+         {"fsdp", "cp"}});
+  all.push_back(
+      {{.model = "Gpt", .axes = {{Fsdp, 2}, {Cp, 3}}, .zero = 3, .ulysses = true}, {"fsdp", "cp"}});
+  all.push_back(
+      {{.model = "Qwen", .axes = {{Dp, 2}, {Fsdp, 2}, {Cp, 2}}, .zero = 3}, {"fsdp", "cp"}});
+  all.push_back(
+      {{.model = "Qwen", .axes = {{Dp, 2}, {Fsdp, 2}, {Cp, 2}}, .zero = 2}, {"dp", "fsdp", "cp"}});
+  all.push_back({{.model = "Mlp", .axes = {{Dp, 2}, {Fsdp, 3}}, .zero = 1}, {"dp", "fsdp"}});
+  all.push_back({{.model = "Llama", .axes = {{Dp, 2}, {Cp, 4}}, .zero = 3}, {"cp"}});
   all.push_back({{.model = "Gpt",
-                  .fsdp = 2,
-                  .cp = 2,
-                  .tp = 2,
+                  .axes = {{Fsdp, 2}, {Cp, 2}, {Tp, 2}},
                   .zero = 3,
                   .sequence_parallel = true,
                   .microbatches = 2},
                  {"fsdp", "cp"}});
   all.push_back({{.model = "Gpt",
-                  .fsdp = 2,
-                  .cp = 2,
+                  .axes = {{Fsdp, 2}, {Cp, 2}, {Pp, 2}},
                   .zero = 3,
                   .microbatches = 4,
-                  .pp = 2,
                   .schedule = "1f1b",
                   .recompute = "block"},
                  {"fsdp", "cp"}});
@@ -59,35 +59,35 @@ std::vector<ShardedCase> cases() {
 
 class ShardAxes : public testing::TestWithParam<ShardedCase> {};
 
-void expect_equal(const VerifyRequest& request) {
-  const VerifyReport report = verify_plan(request);
+void expect_equal(const RunSpec& spec) {
+  const VerifyReport report = verify_plan(spec, poisoned());
   EXPECT_LE(report.gradient.error, report.gradient.allowed) << report.gradient.name;
   EXPECT_LE(report.parameter.error, report.parameter.allowed) << report.parameter.name;
   EXPECT_EQ(report.replica.error, 0) << report.replica.name;
   EXPECT_TRUE(report.equal());
 }
 
-TEST_P(ShardAxes, OfAPlanChangeNothingInItsResults) { expect_equal(GetParam().request()); }
+TEST_P(ShardAxes, OfAPlanChangeNothingInItsResults) { expect_equal(GetParam().spec()); }
 
 TEST_P(ShardAxes, WithSumsInAnotherDtype) {
-  VerifyRequest request = GetParam().request();
-  request.plan.reduce_dtype = DType::Fp32;
-  expect_equal(request);
+  RunSpec spec = GetParam().spec();
+  spec.plan.reduce_dtype = DType::Fp32;
+  expect_equal(spec);
 }
 
 TEST_P(ShardAxes, CutTheOptimizersStatesByTheirRanks) {
-  const VerifyRequest request = GetParam().request();
-  const int shards = request.plan.mesh.size(request.plan.shard_axes);
-  Plan whole = request.plan;
-  whole.zero = 0;
-  whole.shard_axes = {};
-  const auto bytes = [&](const Plan& plan) {
+  const RunSpec sharded = GetParam().spec();
+  const int shards = sharded.plan.mesh.size(sharded.plan.shard_axes);
+  RunSpec whole = sharded;
+  whole.plan.zero = 0;
+  whole.plan.shard_axes = {};
+  const auto bytes = [](const RunSpec& spec) {
     int64_t most = 0;
-    for (const Program& program : compile_for(request, plan, 1).programs)
+    for (const Program& program : compile(spec).programs)
       most = std::max(most, program.bytes(BufferKind::Optimizer));
     return most;
   };
-  const int64_t cut = bytes(request.plan), all = bytes(whole);
+  const int64_t cut = bytes(sharded), all = bytes(whole);
   EXPECT_GE(cut * shards, all);
   EXPECT_LT(cut * shards, all + all / 4) << "more than padding";
 }

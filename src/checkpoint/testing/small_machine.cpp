@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/testing/small_machine.h"
 
-#include "config/model_of_config.h"
-#include "config/training_options.h"
+#include "config/compile_step.h"
 #include "data/made_batch.h"
-#include "exec/job_executor.h"
-#include "exec/mesh_executor.h"
-#include "models/build_model.h"
+#include "exec/make_executor.h"
+#include "exec/train_step.h"
 
 namespace tessera {
 
@@ -16,25 +14,15 @@ SmallMachine::SmallMachine(std::vector<std::string> overrides, RankWorld* world)
                                "train.batch=4",          "train.microbatches=2", "train.seq=16",
                                "train.ema_decay=0.9",    "train.precision=fp32", "train.threads=1"};
   all.insert(all.end(), overrides.begin(), overrides.end());
-  const Config config = load_config(std::nullopt, all);
-  const ModelConfig model = model_of_config(config);
-  vocabulary_ = model.vocabulary;
-  Compiled compiled = compile(build_model(model, microbatch_shape(config, model),
-                                          precision_of_config(config), HeadKind::Loss),
-                              training_options(config, plan_of_config(config, model), 1));
-  if (world)
-    executor_ = make_cpu_job(compiled.programs, 1, *world);
-  else
-    executor_ = make_cpu_executor(std::move(compiled.programs), {});
+  const RunSpec spec = resolve(load_config(std::nullopt, all));
+  vocabulary_ = spec.model.vocabulary;
+  executor_ = make_executor(spec, compile(spec).programs, {}, world);
   initialise_states(*executor_, 1);
 }
 
 double SmallMachine::train_step(int64_t step) {
   write_made_batch(*executor_, step, {.seed = 5, .vocabulary = vocabulary_});
-  executor_->write_step("learning_rate", 0.01);
-  executor_->write_step("step", static_cast<double>(step));
-  executor_->run("train_step");
-  return executor_->read_step("loss");
+  return run_train_step(*executor_, {.learning_rate = 0.01, .step = step}).loss;
 }
 
 std::map<std::string, std::vector<std::byte>> SmallMachine::states() const {

@@ -15,7 +15,7 @@
 #include "comm/nccl/nccl_progress.h"
 #include "comm/testing/sample_values.h"
 #include "exec/cuda/device_graph.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
 
 namespace tessera {
 namespace {
@@ -97,7 +97,7 @@ std::vector<std::byte> bytes_of(const DeviceMemory& memory) {
 class GpuNccl : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
 };
 TEST_F(GpuNccl, EveryCollectiveOfOneRankGivesTheBitsOfTheCpu) {

@@ -8,24 +8,12 @@
 #include <cstdint>
 #include <span>
 
-#include "core/tensor_type.h"
 #include "exec/cpu/thread_pool.h"
+#include "exec/tensor_ref.h"
 #include "ir/attributes.h"
 #include "ir/op_kind.h"
 
 namespace tessera {
-
-struct TensorRef {
-  const TensorType* type = nullptr;  // null: an optional operand that is absent
-  std::byte* data = nullptr;
-
-  template <typename T>
-  T* as() const {
-    TESSERA_CHECK(type && type->dtype == dtype_of<T>());
-    return reinterpret_cast<T*>(data);
-  }
-  explicit operator bool() const { return type != nullptr; }
-};
 
 struct CpuCall {
   OpKind op;

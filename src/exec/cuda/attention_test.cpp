@@ -6,7 +6,7 @@
 
 #include "exec/cuda/matrix_products.h"
 #include "exec/cuda/testing/run_on_gpu.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
 #include "ir/op_list.h"
 #include "ops/attention/attention_cuda.h"
 #include "ops/attention/attention_operands_samples.h"
@@ -17,7 +17,7 @@ namespace {
 class GpuAttention : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
   // Of the forward and of the backward, which must be one.
   AttentionPath path(const AttentionCase& c, DType dtype) {

@@ -18,7 +18,7 @@ struct CudaCall {
   std::span<const TensorRef> operands;
   std::span<const TensorRef> results;
   uint64_t accumulate = 0;         // bit i: add into result i instead of writing it
-  std::span<std::byte> workspace;  // at least cuda_workspace_bytes(), for cuDNN what it asks for
+  std::span<std::byte> workspace;  // at least cuda_workspace_bytes()
   cudaStream_t stream;
   MatrixProducts& products;
   CausalAttention& attention;
@@ -34,7 +34,10 @@ using CudaKernel = void (*)(const CudaCall&);
 bool has_cuda_kernel(OpKind op);
 CudaKernel cuda_kernel(OpKind op);  // a UserError where there is none
 
-// Of a call: what its CPU kernel asks for with one thread, or more where the GPU's needs it.
-int64_t cuda_workspace_bytes(const OpCall& call);
+// What a call's kernel needs, whatever the batch. An op whose kernel needs another workspace than
+// the default says so beside it: int64_t <op>_cuda_workspace_bytes(const OpCall&,
+// CausalAttention&).
+int64_t cuda_workspace_bytes(const OpCall& call, CausalAttention& attention);
+int64_t default_workspace_bytes(const OpCall& call);  // what the CPU's asks for with one thread
 
 }  // namespace tessera

@@ -7,7 +7,7 @@
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/testing/gpu_samples.h"
 #include "exec/cuda/testing/run_on_gpu.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
 #include "ir/op_list.h"
 #include "ops/attention/attention_operands_samples.h"
 #include "ops/loss/logit_chunks_cuda.h"
@@ -27,7 +27,7 @@ double tolerance(const OpSample& sample, DType compute, DType result) {
 class GpuOp : public testing::TestWithParam<ConformanceCase> {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
   const OpSample& sample() const { return GetParam().sample; }
   const OpDef& def() const { return op_def(GetParam().op); }
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(GpuConformance, GpuInPlaceOp, testing::ValuesIn(gpu_cas
 
 // Enough logits for two chunks, in fp64 since it takes the fewest.
 TEST(GpuHead, SeveralChunksMatchTheCpu) {
-  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   const OpSample sample{.name = "two_chunks",
                         .operands = output_loss_operands(1, 4099, 4, 65530, 7)};
   const SampleCall call = sample_call(OpKind::output_loss_grad, sample, DType::Fp64);

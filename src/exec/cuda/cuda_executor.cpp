@@ -2,6 +2,7 @@
 #include "exec/cuda/cuda_executor.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -29,9 +30,7 @@ int64_t workspace_beyond_plan(const Program& program, CausalAttention& attention
         const auto results = types_of(each, kernel->results);
         cuda_kernel(kernel->op);  // or says that there is none, before anything runs
         const OpCall call{kernel->op, kernel->attributes, operands, results};
-        int64_t needed = cuda_workspace_bytes(call);
-        if (call.op == OpKind::attention || call.op == OpKind::attention_grad)
-          needed = std::max(needed, attention.workspace_bytes(call));
+        const int64_t needed = cuda_workspace_bytes(call, attention);
         if (needed > instruction.workspace_bytes) most = std::max(most, needed);
       }
   return most;
@@ -68,7 +67,12 @@ int64_t CudaExecutor::device_bytes(const Program& program, CausalAttention& atte
   return Layout(program, attention).bytes + MatrixProducts::kWorkspaceBytes;
 }
 
-CudaExecutor::CudaExecutor(Program program, CudaExecutorOptions options, CudaPeers peers)
+bool launches_block() {
+  const char* value = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return value && std::string_view(value) != "0";
+}
+
+CudaExecutor::CudaExecutor(Program program, ExecutorOptions options, CudaPeers peers)
     : RankExecutor(std::move(program), peers.world ? peers.world->rank() : 0),
       options_(std::move(options)),
       own_stream_(peers.stream ? nullptr : std::make_unique<DeviceStream>()),
@@ -83,6 +87,7 @@ CudaExecutor::CudaExecutor(Program program, CudaExecutorOptions options, CudaPee
       host_(program_.host_bytes),
       staging_(std::min(kStagingBytes, layout_.bytes)),
       inputs_(input_bytes(program_)) {
+  options_.wait_for_each |= launches_block();
   const int ranks = peers.world ? peers.world->size() : 1;
   TESSERA_CHECK(ranks == program_.mesh.num_ranks(), "{} ranks for a mesh of {}", ranks,
                 program_.mesh.num_ranks());

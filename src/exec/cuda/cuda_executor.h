@@ -15,7 +15,7 @@
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/gpu_instruction_times.h"
 #include "exec/cuda/matrix_products.h"
-#include "exec/device_executor.h"
+#include "exec/executor_options.h"
 #include "exec/first_value_maker.h"
 #include "exec/instruction_runner.h"
 #include "exec/rank_executor.h"
@@ -31,9 +31,12 @@ struct CudaPeers {
   std::function<void(const DeviceStream&)> wait_for = {};
 };
 
+// CUDA's own variable for it: an error is told by the call that made it.
+bool launches_block();
+
 class CudaExecutor : public RankExecutor, public FirstValueMaker {
  public:
-  CudaExecutor(Program program, CudaExecutorOptions options, CudaPeers peers = {});
+  CudaExecutor(Program program, ExecutorOptions options, CudaPeers peers = {});
 
   int64_t planned_bytes() const override { return memory_.bytes() + products_.workspace_bytes(); }
   bool make_first_value(const StateBuffer& state, const StateBuffer& origin,
@@ -88,7 +91,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   std::string doubt() const;  // of an error: whether it belongs to the call that told it
   std::string values_of(const ProgramBlock& block, const Instruction& instruction) const;
 
-  CudaExecutorOptions options_;
+  ExecutorOptions options_;
   std::unique_ptr<DeviceStream> own_stream_;
   const DeviceStream& stream_;
   std::function<void(const DeviceStream&)> wait_for_;

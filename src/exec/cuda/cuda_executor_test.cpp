@@ -10,8 +10,10 @@
 #include <cstdlib>
 
 #include "core/widened.h"
+#include "exec/device.h"
 #include "exec/testing/copy_program.h"
 #include "exec/testing/small_run.h"
+#include "exec/train_step.h"
 
 namespace tessera {
 namespace {
@@ -51,7 +53,8 @@ class GpuTwin {
         compile(c.model.build(c.precision, 2),
                 {.optimizer = {}, .profile = {.threads = 1}, .microbatches = c.microbatches});
     if (change) change(compiled.program());
-    executor_ = make_cuda_executor(std::move(compiled.programs), {.wait_for_each = wait_for_each});
+    executor_ = require_device(DeviceKind::Cuda)
+                    .make_executor(std::move(compiled.programs), {.wait_for_each = wait_for_each});
     initialise_states(*executor_, 7);
   }
 
@@ -140,7 +143,7 @@ TEST(GpuHostMemory, WhatIsCopiedThereComesBack) {
 class GpuTraining : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
   SmallRun cpu_run() const {
     return SmallRun(GetParam().model,
@@ -208,7 +211,7 @@ TEST_P(GpuTraining, TellsTheSecondsOfTheLastScript) {
 
 // Heads that tensor cores take; every second batch is plain causal and takes another graph.
 TEST(GpuAttentionInTraining, GivesTheCpusLossesWithAndWithoutDocuments) {
-  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   SmallModel model = small_model("Llama");
   model.config.head_size = 64;
   model.config.context = model.seq = 128;
@@ -229,14 +232,16 @@ TEST(GpuAttentionInTraining, GivesTheCpusLossesWithAndWithoutDocuments) {
 
 // Two ranks with a row each: their own pieces of a batch decide, not all of it.
 TEST(GpuAttentionInTraining, LooksAtTheRanksOwnPieceOfABatch) {
-  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   SmallModel model = small_model("Llama");
   model.config.head_size = 64;
   model.config.context = model.seq = 128;
   SmallRun cpu(model, {.precision = DType::Bf16, .one_document_every = 2});
   const Plan plan = make_plan({.mesh = {{"dp", 2}}}, {.kv_heads = model.config.kv_heads});
-  const auto mesh = make_cuda_mesh(
-      compile(model.build(DType::Bf16, 2), {.optimizer = {}, .plan = plan}).programs);
+  const auto mesh =
+      require_device(DeviceKind::Cuda)
+          .make_mesh(compile(model.build(DType::Bf16, 2), {.optimizer = {}, .plan = plan}).programs,
+                     {});
   initialise_states(*mesh, 7);
   const auto inputs_of = [&](int step) {
     cpu.write_inputs(step);
@@ -258,13 +263,10 @@ TEST(GpuAttentionInTraining, LooksAtTheRanksOwnPieceOfABatch) {
       cpu.executor().write_batch(cpu.program().batch_inputs[i], 0, bytes);
       mesh->write_batch(mesh->program().batch_inputs[i], 0, bytes);
     }
-    for (Executor* executor : std::initializer_list<Executor*>{&cpu.executor(), mesh.get()}) {
-      executor->write_step("learning_rate", SmallRunOptions{}.learning_rate);
-      executor->write_step("step", step);
-      executor->run("train_step");
-    }
-    const double expected = cpu.executor().read_step("loss");
-    EXPECT_NEAR(mesh->read_step("loss"), expected, tolerance(DType::Bf16) * expected) << step;
+    const StepInputs inputs{.learning_rate = SmallRunOptions{}.learning_rate, .step = step};
+    const double expected = run_train_step(cpu.executor(), inputs).loss;
+    EXPECT_NEAR(run_train_step(*mesh, inputs).loss, expected, tolerance(DType::Bf16) * expected)
+        << step;
     EXPECT_EQ(dynamic_cast<CudaExecutor&>(mesh->rank(0)).plain_causal(), first_plain) << step;
     EXPECT_EQ(dynamic_cast<CudaExecutor&>(mesh->rank(1)).plain_causal(), second_plain) << step;
   }
@@ -292,7 +294,7 @@ void run_with_a_wild_address(bool wait_for_each) {
 }
 
 TEST(GpuFaultDeathTest, NamesTheInstructionAndTheValue) {
-  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(run_with_a_wild_address(true), testing::ExitedWithCode(3),
               "embedding of block .*, microbatch 0, making %.*: .*illegal memory access");

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "comm/nccl/nccl_world.h"
+#include "exec/cuda/cuda_device.h"
 #include "exec/cuda/cuda_executor.h"
 
 namespace tessera {
@@ -18,7 +19,7 @@ struct CudaJobLinks {
 
 class CudaJobRank : private CudaJobLinks, public CudaExecutor {
  public:
-  CudaJobRank(Program program, RankWorld& hosts, CudaExecutorOptions options)
+  CudaJobRank(Program program, RankWorld& hosts, ExecutorOptions options)
       : CudaJobLinks(hosts),
         CudaExecutor(std::move(program), std::move(options),
                      {.world = world.get(),
@@ -30,11 +31,11 @@ class CudaJobRank : private CudaJobLinks, public CudaExecutor {
 
 }  // namespace
 
-void take_gpu_of_rank(int rank, std::span<const int> machines) {
+void CudaDevice::take_for_rank(int rank, std::span<const int> machines) const {
   // Each group has a stream. Streams that share a queue of the GPU's wait for each other, and then
   // perhaps for ever; eight queues are what CUDA takes unless told otherwise.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  if (const std::string why = missing_gpu(); !why.empty())
+  if (const std::string why = why_missing(); !why.empty())
     throw user_error("rank {}: {}", rank, why).help("use --device cpu");
   const auto before = machines.first(static_cast<size_t>(rank));
   const int machine = machines[static_cast<size_t>(rank)];
@@ -50,8 +51,8 @@ void take_gpu_of_rank(int rank, std::span<const int> machines) {
   check_cuda(cudaSetDevice(own), "take a GPU");
 }
 
-std::unique_ptr<RankExecutor> make_cuda_rank(Program program, RankWorld& world,
-                                             CudaExecutorOptions options) {
+std::unique_ptr<RankExecutor> CudaDevice::make_rank(Program program, RankWorld& world,
+                                                    ExecutorOptions options) const {
   return std::make_unique<CudaJobRank>(std::move(program), world, std::move(options));
 }
 

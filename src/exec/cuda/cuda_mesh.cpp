@@ -3,8 +3,9 @@
 
 namespace tessera {
 
-CudaMesh::CudaMesh(const std::vector<Program>& programs, CudaExecutorOptions options)
+CudaMesh::CudaMesh(const std::vector<Program>& programs, ExecutorOptions options)
     : LocalMesh(view_of(programs)), options_(std::move(options)), hub_(num_ranks()) {
+  options_.wait_for_each |= launches_block();
   for (int rank = 0; rank < num_ranks(); ++rank)
     ranks_.push_back(std::make_unique<CudaExecutor>(
         at_place(programs, rank), options_,

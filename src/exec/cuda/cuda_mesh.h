@@ -13,7 +13,7 @@ namespace tessera {
 class CudaMesh : public LocalMesh {
  public:
   // By place along the pipeline; one where there is none.
-  CudaMesh(const std::vector<Program>& programs, CudaExecutorOptions options);
+  CudaMesh(const std::vector<Program>& programs, ExecutorOptions options);
 
   void run(std::string_view script) override;
   void stop_observing() override;
@@ -27,7 +27,7 @@ class CudaMesh : public LocalMesh {
   void all_behind(const DeviceStream& stream) const;
   void walk(std::string_view script);
 
-  CudaExecutorOptions options_;
+  ExecutorOptions options_;
   DeviceHub hub_;
   std::vector<std::unique_ptr<CudaExecutor>> ranks_;
   DeviceEvent joint_;

@@ -6,7 +6,7 @@
 
 #include "comm/local/run_ranks.h"
 #include "core/random.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
 
 namespace tessera {
 namespace {
@@ -84,7 +84,7 @@ std::vector<Collective> collectives_of(const Case& c, int rank, std::byte* buffe
 class GpuCollective : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
 };
 
@@ -128,7 +128,7 @@ TEST_P(GpuCollective, GivesTheBitsOfThreads) {
 INSTANTIATE_TEST_SUITE_P(GpuCollectives, GpuCollective, testing::ValuesIn(cases()), title);
 
 TEST(GpuHub, NamesWhatOthersHaveYetToStart) {
-  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   DeviceHub hub(kRanks);
   const DeviceMemory memory(1024);
   const auto group = hub.world(1).everyone("dp");

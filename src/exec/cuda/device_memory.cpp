@@ -2,7 +2,7 @@
 #include "exec/cuda/device_memory.h"
 
 #include "core/error.h"
-#include "exec/device_executor.h"
+#include "exec/device.h"
 
 namespace tessera {
 
@@ -10,7 +10,8 @@ void require_free_memory(int64_t bytes) {
   size_t free_bytes = 0, all_bytes = 0;
   check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "ask for free memory");
   if (static_cast<size_t>(bytes) > free_bytes)
-    throw GpuMemoryError(bytes, static_cast<int64_t>(free_bytes), static_cast<int64_t>(all_bytes));
+    throw DeviceMemoryError(bytes, static_cast<int64_t>(free_bytes),
+                            static_cast<int64_t>(all_bytes));
 }
 
 DeviceMemory::DeviceMemory(int64_t bytes) : bytes_(bytes) {

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// A GpuMemoryError where the GPU's free memory is less: asked before any of it is taken.
+// A DeviceMemoryError where the GPU's free memory is less: asked before any of it is taken.
 void require_free_memory(int64_t bytes);
 
 // Zero at first; aligned to 256 bytes. Streams do not wait for the default one, on which this is

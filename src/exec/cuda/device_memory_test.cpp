@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "exec/device_executor.h"
+#include "exec/device.h"
 
 namespace tessera {
 namespace {
@@ -17,7 +17,7 @@ constexpr int kRounds = 50;  // a race is not lost every time
 class GpuMemory : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
 };
 

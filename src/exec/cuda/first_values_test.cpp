@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "exec/device_executor.h"
+#include "exec/device.h"
 
 namespace tessera {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 class GpuFirstValues : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
 };
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures products through MatrixProducts, as kernels call it.
-#include "exec/gpu_matmul.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
+#include "exec/cuda/cuda_device.h"
 #include "exec/cuda/matrix_products.h"
-#include "exec/device_executor.h"
 
 namespace tessera {
 namespace {
@@ -15,9 +14,11 @@ namespace {
 constexpr int kRounds = 5;
 constexpr double kRoundSeconds = 0.01;
 
-int64_t operand_bytes(const GpuMatmul& matmul) { return matmul.fp8 ? 1 : size_bytes(matmul.dtype); }
+int64_t operand_bytes(const DeviceMatmul& matmul) {
+  return matmul.fp8 ? 1 : size_bytes(matmul.dtype);
+}
 
-DType result_dtype(const GpuMatmul& matmul) {
+DType result_dtype(const DeviceMatmul& matmul) {
   const bool gradient = matmul.shape.a_transposed && matmul.dtype == DType::Bf16 && !matmul.fp8;
   return gradient ? DType::Fp32 : matmul.dtype;
 }
@@ -29,7 +30,7 @@ uint32_t mixed_bits(uint32_t x) {
 }
 
 // Like weights, below a half in size: zeros, or numbers that are alike, would be faster than data.
-std::vector<std::byte> made_elements(const GpuMatmul& matmul) {
+std::vector<std::byte> made_elements(const DeviceMatmul& matmul) {
   const auto width = static_cast<size_t>(operand_bytes(matmul));
   std::vector<std::byte> bytes(1 << 24);
   for (size_t i = 0; i < bytes.size() / width; ++i) {
@@ -58,11 +59,11 @@ void fill(const DeviceMemory& memory, std::span<const std::byte> made) {
   check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "fill GPU memory");
 }
 
-class GpuMatmulTimer {
+class MatmulTimer {
  public:
-  GpuMatmulTimer() { scale_.fill(std::as_bytes(std::span(&kOne, 1))); }
+  MatmulTimer() { scale_.fill(std::as_bytes(std::span(&kOne, 1))); }
 
-  double seconds(const GpuMatmul& matmul) {
+  double seconds(const DeviceMatmul& matmul) {
     const MatmulShape& shape = matmul.shape;
     const DType result = result_dtype(matmul);
     const DeviceMemory a(shape.m * shape.k * operand_bytes(matmul)),
@@ -109,32 +110,31 @@ class GpuMatmulTimer {
 
 }  // namespace
 
-std::vector<double> gpu_matmul_seconds(std::span<const GpuMatmul> matmuls) {
-  gpu_facts();  // or says that there is none
-  GpuMatmulTimer timer;
+std::vector<double> CudaDevice::matmul_seconds(std::span<const DeviceMatmul> matmuls) const {
+  require_device(DeviceKind::Cuda);
+  MatmulTimer timer;
   std::vector<double> seconds;
-  for (const GpuMatmul& matmul : matmuls) seconds.push_back(timer.seconds(matmul));
+  for (const DeviceMatmul& matmul : matmuls) seconds.push_back(timer.seconds(matmul));
   return seconds;
 }
 
 // Once for each kind: a run asks for its peak and for the warning below.
-double measure_cuda_matmul_rate(Precision precision) {
+double CudaDevice::matmul_rate(Precision precision, int /*threads*/) const {
   static std::map<std::pair<DType, bool>, double> measured;
   const auto [rate, fresh] = measured.try_emplace({precision.compute, precision.fp8}, 0.0);
   if (fresh) {
     const int64_t size = precision.compute == DType::Bf16 ? 8192 : 4096;
-    const GpuMatmul square{.shape = {.m = size, .n = size, .k = size},
-                           .dtype = precision.compute,
-                           .fp8 = precision.fp8};
-    rate->second = square.shape.flops() / gpu_matmul_seconds({&square, 1}).front();
+    const DeviceMatmul square{.shape = {.m = size, .n = size, .k = size},
+                              .dtype = precision.compute,
+                              .fp8 = precision.fp8};
+    rate->second = square.shape.flops() / matmul_seconds({&square, 1}).front();
   }
   return rate->second;
 }
 
-std::string slow_dtype_warning(DType dtype) {
+std::string CudaDevice::slow_dtype_warning(DType dtype) const {
   if (dtype != DType::Fp32) return "";
-  const double slower =
-      measure_cuda_matmul_rate(DType::Bf16) / measure_cuda_matmul_rate(DType::Fp32);
+  const double slower = matmul_rate(DType::Bf16, 1) / matmul_rate(DType::Fp32, 1);
   if (slower < 2) return "";
   return fmt::format(
       "fp32 leaves the GPU's tensor cores idle: matmuls take {:.0f} times as long as in bf16 "

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel's calls go round over copies of its operands, recorded as a graph: neither the cache nor
 // the host's pace is measured.
-#include "exec/kernel_times.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -10,9 +8,9 @@
 #include "core/random.h"
 #include "exec/cuda/causal_attention.h"
 #include "exec/cuda/cuda_call.h"
+#include "exec/cuda/cuda_device.h"
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/matrix_products.h"
-#include "exec/device_executor.h"
 #include "ir/op_list.h"
 #include "ir/optimizer.h"
 #include "program/buffer_types.h"
@@ -98,10 +96,7 @@ class KernelTimer {
     for (const auto* each : {&types.operands, &types.results})
       for (const TensorType& type : *each)
         places.push_back(places.back() + aligned(std::max<int64_t>(type.bytes(), 1)));
-    int64_t workspace = cuda_workspace_bytes(types.call());
-    if (types.op == OpKind::attention || types.op == OpKind::attention_grad)
-      workspace = std::max(workspace, attention_.workspace_bytes(types.call()));
-    places.push_back(places.back() + aligned(workspace));
+    places.push_back(places.back() + aligned(cuda_workspace_bytes(types.call(), attention_)));
     return places;
   }
 
@@ -214,10 +209,10 @@ std::vector<Counted> distinct_calls(const Program& program, const Script& script
 
 }  // namespace
 
-std::vector<KernelTime> time_cuda_kernels(const Program& program, std::string_view script,
-                                          const std::function<bool(OpKind)>& wanted,
-                                          double warm_seconds) {
-  gpu_facts();  // or says that there is none
+std::vector<KernelTime> CudaDevice::time_kernels(const Program& program, std::string_view script,
+                                                 const std::function<bool(OpKind)>& wanted,
+                                                 double warm_seconds) const {
+  require_device(DeviceKind::Cuda);
   KernelTimer timer(warm_seconds);
   std::vector<KernelTime> times;
   for (const Counted& each : distinct_calls(program, program.script(script), wanted))
@@ -231,8 +226,8 @@ std::vector<KernelTime> time_cuda_kernels(const Program& program, std::string_vi
   return times;
 }
 
-double measure_cuda_copy_rate() {
-  gpu_facts();
+double CudaDevice::copy_rate() const {
+  require_device(DeviceKind::Cuda);
   constexpr int64_t kBytes = int64_t{1} << 30;
   const DeviceMemory memory(2 * kBytes);
   const DeviceStream stream;

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <vector>
 
-#include "exec/device_executor.h"
+#include "exec/device.h"
 
 namespace tessera {
 namespace {
@@ -49,7 +49,7 @@ TEST(AlgorithmFile, LeavesOutLinesThatAreNotWhole) {
 class GpuProducts : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   }
 };
 

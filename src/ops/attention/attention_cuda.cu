@@ -113,4 +113,8 @@ void attention_cuda(const CudaCall& call) {
   }
 }
 
+int64_t attention_cuda_workspace_bytes(const OpCall& call, CausalAttention& attention) {
+  return attention_workspace_bytes(call, attention);
+}
+
 }  // namespace tessera

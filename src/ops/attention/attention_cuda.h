@@ -3,6 +3,8 @@
 // first that supports it. Also the workspace of the kernels on tensor cores.
 #pragma once
 
+#include <algorithm>
+
 #include "exec/cuda/causal_attention.h"
 #include "exec/cuda/cuda_call.h"
 #include "ops/attention/attention.h"
@@ -25,6 +27,12 @@ inline int64_t tile_ranges_bytes(const AttentionSizes& s) {
 // And two numbers by row.
 inline int64_t tensor_attention_workspace_bytes(const AttentionSizes& s) {
   return tile_ranges_bytes(s) + 2 * s.batch * s.kv_heads * s.rows() * size_bytes(DType::Fp32);
+}
+
+// Whichever way a call takes.
+inline int64_t attention_workspace_bytes(const OpCall& call, CausalAttention& attention) {
+  return std::max({default_workspace_bytes(call), attention.workspace_bytes(call),
+                   tensor_attention_workspace_bytes(AttentionSizes(call.operand(0)))});
 }
 
 inline AttentionPath attention_path(const CudaCall& call) {

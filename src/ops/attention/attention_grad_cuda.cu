@@ -164,4 +164,8 @@ void attention_grad_cuda(const CudaCall& call) {
   }
 }
 
+int64_t attention_grad_cuda_workspace_bytes(const OpCall& call, CausalAttention& attention) {
+  return attention_workspace_bytes(call, attention);
+}
+
 }  // namespace tessera

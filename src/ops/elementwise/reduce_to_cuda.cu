@@ -83,7 +83,7 @@ void reduce_to_cuda(const CudaCall& call) {
   });
 }
 
-int64_t reduce_to_cuda_workspace_bytes(const OpCall& call) {
+int64_t reduce_to_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
   const TensorType& from = call.operand(0);
   const int64_t cols = call.result(0).num_elements();
   const ColumnSums sums(from.num_elements() / cols, cols, elements_of(from.dtype, cols));

@@ -169,7 +169,7 @@ void embedding_grad_cuda(const CudaCall& call) {
   });
 }
 
-int64_t embedding_grad_cuda_workspace_bytes(const OpCall& call) {
+int64_t embedding_grad_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
   const TensorType& table = call.result(0);
   const int64_t rows = table.dims.front().size;
   return Layout(call.operand(0).num_elements(), rows, table.num_elements() / rows,

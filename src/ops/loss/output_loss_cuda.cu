@@ -35,4 +35,8 @@ void output_loss_cuda(const CudaCall& call) {
   store_mean_loss(call, losses, s.rows, call.operand(3).as<double>());
 }
 
+int64_t output_loss_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
+  return LogitChunks(call.operand(0), call.operand(1)).workspace_bytes;
+}
+
 }  // namespace tessera

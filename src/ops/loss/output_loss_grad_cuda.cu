@@ -57,4 +57,8 @@ void output_loss_grad_cuda(const CudaCall& call) {
   store_mean_loss(call, losses, s.rows, label_count);
 }
 
+int64_t output_loss_grad_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
+  return LogitChunks(call.operand(0), call.operand(1)).workspace_bytes;
+}
+
 }  // namespace tessera

@@ -45,4 +45,8 @@ void output_stats_cuda(const CudaCall& call) {
   });
 }
 
+int64_t output_stats_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
+  return LogitChunks(call.operand(0), call.operand(1)).workspace_bytes;
+}
+
 }  // namespace tessera

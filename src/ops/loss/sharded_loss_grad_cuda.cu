@@ -49,4 +49,8 @@ void sharded_loss_grad_cuda(const CudaCall& call) {
   dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { run<T>(call, s); });
 }
 
+int64_t sharded_loss_grad_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
+  return LogitChunks(call.operand(0), call.operand(1)).workspace_bytes;
+}
+
 }  // namespace tessera

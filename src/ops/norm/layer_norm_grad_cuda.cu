@@ -21,7 +21,7 @@ void layer_norm_grad_cuda(const CudaCall& call) {
   });
 }
 
-int64_t layer_norm_grad_cuda_workspace_bytes(const OpCall& call) {
+int64_t layer_norm_grad_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
   return norm_grad_workspace_bytes(call);
 }
 

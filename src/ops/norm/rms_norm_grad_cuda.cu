@@ -21,7 +21,7 @@ void rms_norm_grad_cuda(const CudaCall& call) {
   });
 }
 
-int64_t rms_norm_grad_cuda_workspace_bytes(const OpCall& call) {
+int64_t rms_norm_grad_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
   return norm_grad_workspace_bytes(call);
 }
 

@@ -9,18 +9,17 @@
 namespace tessera {
 
 inline PlanTask preset_task(std::string_view preset, int ranks, int64_t batch, int64_t seq) {
-  return {.model = resolved(find_preset(preset).config),
-          .batch = batch,
-          .seq = seq,
-          .precision = DType::Bf16,
-          .optimizer = {},
+  return {.run = {.model = resolved(find_preset(preset).config),
+                  .precision = DType::Bf16,
+                  .microbatch = {.batch = batch, .seq = seq},
+                  .device = DeviceKind::Cuda},
           .ranks = ranks,
           .cluster = load_cluster("dgx-h100")};
 }
 
 inline PlanTask small_task(int ranks, int64_t batch, double memory_bytes) {
   PlanTask task = preset_task("tiny", ranks, batch, 2048);
-  task.model.context = task.seq;
+  task.run.model.context = task.run.seq();
   task.cluster.levels[0].ranks = 2;
   for (Level& level : task.cluster.levels) level.bandwidth.value /= 20;
   task.cluster.device.memory_bytes.value = memory_bytes;

@@ -73,9 +73,7 @@ CausalAttention& attention() {
 }
 
 int64_t workspace_bytes(const SampleCall& call) {
-  const int64_t needed = cuda_workspace_bytes(call.types());
-  const bool attends = call.op == OpKind::attention || call.op == OpKind::attention_grad;
-  return attends ? std::max(needed, attention().workspace_bytes(call.types())) : needed;
+  return cuda_workspace_bytes(call.types(), attention());
 }
 
 }  // namespace

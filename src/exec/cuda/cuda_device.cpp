@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What builds with CUDA do where they find a GPU, and say where they find none.
-#include "exec/device_executor.h"
+#include "exec/cuda/cuda_device.h"
 
 #include <algorithm>
 #include <vector>
@@ -9,9 +8,12 @@
 
 namespace tessera {
 
-bool built_with_cuda() { return true; }
+const Device* cuda_device() {
+  static const CudaDevice device;
+  return &device;
+}
 
-std::string missing_gpu() {
+std::string CudaDevice::why_missing() const {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count > 0) return "";
@@ -20,13 +22,8 @@ std::string missing_gpu() {
                      status == cudaSuccess ? "no device" : cudaGetErrorString(status));
 }
 
-void require_gpu() {
-  if (const std::string why = missing_gpu(); !why.empty())
-    throw user_error("{}", why).help("use --device cpu");
-}
-
-GpuFacts gpu_facts() {
-  require_gpu();
+DeviceFacts CudaDevice::facts() const {
+  require_device(DeviceKind::Cuda);
   cudaDeviceProp properties{};
   int gpu = 0;
   check_cuda(cudaGetDevice(&gpu), "ask which GPU runs programs");
@@ -37,8 +34,8 @@ GpuFacts gpu_facts() {
           .has_fp8 = 10 * properties.major + properties.minor >= kFirstWithFp8};
 }
 
-std::vector<GpuPlace> gpu_places() {
-  std::vector<GpuPlace> places;
+std::vector<DevicePlace> CudaDevice::places() const {
+  std::vector<DevicePlace> places;
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
   for (int gpu = 0; gpu < count; ++gpu) {
@@ -61,21 +58,14 @@ std::vector<GpuPlace> gpu_places() {
   return places;
 }
 
-int64_t gpu_bytes_in_use() {
-  require_gpu();
+int64_t CudaDevice::bytes_in_use() const {
+  require_device(DeviceKind::Cuda);
   size_t free = 0, all = 0;
   check_cuda(cudaMemGetInfo(&free, &all), "ask for the GPU's memory");
   return static_cast<int64_t>(all - free);
 }
 
-GpuMemoryError::GpuMemoryError(int64_t needed, int64_t free, int64_t all)
-    : UserError(
-          fmt::format("the step needs {:.2f} GB of GPU memory, but {:.2f} GB of {:.2f} GB are free",
-                      static_cast<double>(needed) / 1e9, static_cast<double>(free) / 1e9,
-                      static_cast<double>(all) / 1e9)),
-      free_bytes_(free) {}
-
-int64_t cuda_bytes(std::span<const Program> programs) {
+int64_t CudaDevice::bytes_of(std::span<const Program> programs) const {
   CausalAttention attention;
   int64_t bytes = 0;
   for (int rank = 0; rank < programs.front().mesh.num_ranks(); ++rank)
@@ -83,17 +73,18 @@ int64_t cuda_bytes(std::span<const Program> programs) {
   return bytes;
 }
 
-std::unique_ptr<Executor> make_cuda_executor(std::vector<Program> programs,
-                                             CudaExecutorOptions options) {
-  require_gpu();
-  if (programs.front().mesh.num_ranks() > 1) return make_cuda_mesh(programs, std::move(options));
+std::unique_ptr<Executor> CudaDevice::make_executor(std::vector<Program> programs,
+                                                    ExecutorOptions options) const {
+  require_device(DeviceKind::Cuda);
+  if (programs.front().mesh.num_ranks() > 1)
+    return make_mesh(std::move(programs), std::move(options));
   return std::make_unique<CudaExecutor>(std::move(programs.front()), std::move(options));
 }
 
-std::unique_ptr<LocalMesh> make_cuda_mesh(const std::vector<Program>& programs,
-                                          CudaExecutorOptions options) {
-  require_gpu();
-  require_free_memory(cuda_bytes(programs));
+std::unique_ptr<LocalMesh> CudaDevice::make_mesh(std::vector<Program> programs,
+                                                 ExecutorOptions options) const {
+  require_device(DeviceKind::Cuda);
+  require_free_memory(bytes_of(programs));
   return std::make_unique<CudaMesh>(programs, std::move(options));
 }
 

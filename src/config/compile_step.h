@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles the step of a run: builds its model and runs the compiler's passes over it.
+#pragma once
+
+#include "compiler/compile.h"
+#include "config/run_spec.h"
+
+namespace tessera {
+
+struct CompileStepOptions {
+  bool training = true;  // false: the forward alone
+  PipelineOptions pipeline = {};
+  bool check = true;  // the static check of the programs: only who will not run them does without
+};
+
+Compiled compile(const RunSpec& spec, const CompileStepOptions& options = {});
+
+}  // namespace tessera

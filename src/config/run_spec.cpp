@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/run_spec.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "config/shrink_model.h"
+#include "core/byte_size.h"
+#include "core/error.h"
+#include "models/model_field.h"
+#include "models/presets.h"
+#include "schedule/schedule_csv.h"
+
+namespace tessera {
+namespace {
+
+OptimizerOptions resolve_optimizer(const TrainConfig& train) {
+  return {.op = find_optimizer(train.optimizer)->op,
+          .settings = train.optimizer_settings,
+          .weight_decay = train.weight_decay,
+          .clip_norm = train.clip_norm,
+          .ema_decay = train.ema_decay,
+          .rounding_seed = train.seed};
+}
+
+// "3,2,2,3"
+std::vector<int> parse_stages(const std::string& text) {
+  std::vector<int> counts;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    int count = 0;
+    const auto [last, error] = std::from_chars(entry.data(), entry.data() + entry.size(), count);
+    if (error != std::errc() || last != entry.data() + entry.size() || count < 1)
+      throw user_error("plan.stages is {}, want whole numbers of blocks", text)
+          .at("plan.stages")
+          .help("write one for each stage, such as 3,2,2,3");
+    counts.push_back(count);
+    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+  }
+  return counts;
+}
+
+// "fsdp,cp"
+std::vector<std::string> parse_shard_axes(const std::string& text) {
+  std::vector<std::string> axes;
+  for (std::string_view rest = text == "auto" ? "" : text; !rest.empty();) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    axes.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return axes;
+}
+
+// A custom schedule says itself how many stages a rank has.
+int resolve_chunks(const PlanConfig& plan) {
+  const bool custom = plan.schedule == "custom";
+  if (custom && plan.actions.empty())
+    throw user_error("plan.schedule is custom, and no file of actions is given")
+        .at("plan.actions")
+        .help("set plan.actions = \"FILE.csv\"; tessera schedule --csv FILE writes one");
+  if (!custom && !plan.actions.empty())
+    throw user_error("plan.actions is {}, but plan.schedule is {}", plan.actions, plan.schedule)
+        .at("plan.schedule")
+        .help("set plan.schedule = \"custom\"");
+  if (custom && plan.chunks == 0) return read_schedule_csv(plan.actions).chunks;
+  return static_cast<int>(plan.chunks);
+}
+
+Recompute resolve_recompute(const PlanConfig& plan) {
+  if (plan.recompute == "cheap") return {.kind = RecomputeKind::Cheap};
+  if (plan.recompute == "attention") return {.kind = RecomputeKind::Attention};
+  if (plan.recompute == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
+  if (plan.recompute == "fit") return {.kind = RecomputeKind::Fit};
+  if (plan.recompute == "every")
+    return {.kind = RecomputeKind::Blocks, .every = static_cast<int>(plan.recompute_every)};
+  return {};
+}
+
+Plan resolve_plan(const Config& config, const ModelConfig& model) {
+  const PlanRequest request{.mesh = config.mesh,
+                            .zero = resolve_zero(config),
+                            .shard_axes = parse_shard_axes(config.plan.shard_axes),
+                            .sequence_parallel = config.plan.sequence_parallel,
+                            .context = config.plan.context,
+                            .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
+                            .dims = config.plan_dims,
+                            .schedule = config.plan.schedule,
+                            .actions = config.plan.actions,
+                            .chunks = resolve_chunks(config.plan),
+                            .recompute = resolve_recompute(config.plan),
+                            .blocks_per_stage = parse_stages(config.plan.stages)};
+  PlanSizes sizes;
+  if (model.has_sequence()) sizes = {.kv_heads = model.kv_heads, .heads = model.heads};
+  Plan plan = make_plan(request, sizes);
+  const int cp = plan.mesh.find("cp");
+  if (!model.has_sequence() && cp >= 0 && plan.mesh.size(cp) > 1)
+    throw user_error("mesh cp = {} splits the sequence, but family {} has none", plan.mesh.size(cp),
+                     name(model.family))
+        .help("use dp, fsdp or tp");
+  plan.fp8 = resolve_precision(config).fp8;
+  plan.keys = config.plan;
+  return plan;
+}
+
+void check_zigzag(const Plan& plan, int64_t seq) {
+  const int64_t chunks = 2 * plan.zigzag;
+  if (plan.zigzag <= 1 || seq % chunks == 0) return;
+  throw user_error("cannot cut a sequence of {} into {} chunks for a ring of {} ranks", seq, chunks,
+                   plan.zigzag)
+      .at("train.seq")
+      .help(fmt::format("use a multiple of 2 x cp: {} or {}",
+                        std::max(chunks, seq / chunks * chunks), (seq / chunks + 1) * chunks));
+}
+
+BatchShape resolve_microbatch(const TrainConfig& train, const ModelConfig& model) {
+  TESSERA_CHECK(train.batch % train.microbatches == 0, "{} in {} microbatches", train.batch,
+                train.microbatches);
+  const BatchShape shape{.batch = train.batch / train.microbatches, .seq = train.seq};
+  check_batch_shape(model, shape);
+  return shape;
+}
+
+// All but the shapes: the config's sequence need not fit the plan.
+RunSpec resolve_without_shapes(const Config& config) {
+  RunSpec spec{.model = resolve_model(config),
+               .precision = resolve_precision(config),
+               .microbatches = static_cast<int>(config.train.microbatches),
+               .optimizer = resolve_optimizer(config.train),
+               .device = config.run.device,
+               .threads = resolve_threads(config),
+               .snapshots = config.checkpoint.every > 0 && config.run.device == DeviceKind::Cpu};
+  spec.plan = resolve_plan(config, spec.model);
+  if (!config.plan.memory.empty())
+    spec.memory_bytes = parse_byte_size(config.plan.memory, "plan.memory");
+  return spec;
+}
+
+}  // namespace
+
+int64_t RunSpec::tokens_per_step() const {
+  return model.has_sequence() ? batch() * seq() : batch();
+}
+
+int RunSpec::threads_per_rank() const {
+  return device == DeviceKind::Cpu ? std::max(1, threads / plan.mesh.num_ranks()) : 1;
+}
+
+RunSpec resolve(const Config& config) {
+  RunSpec spec = resolve_without_shapes(config);
+  check_zigzag(spec.plan, config.train.seq);
+  spec.microbatch = resolve_microbatch(config.train, spec.model);
+  return spec;
+}
+
+RunSpec resolve_shrunk(const Config& config) {
+  RunSpec spec = resolve_without_shapes(config);
+  const ShrunkModel small = shrink_model(spec.model, spec.plan);
+  spec.model = small.model;
+  spec.microbatch = small.microbatch;
+  return spec;
+}
+
+ModelConfig resolve_model(const Config& config) {
+  const std::string preset = preset_name(config);
+  ModelConfig model = preset == kCustom ? ModelConfig{} : find_preset(preset).config;
+  for (const auto& [key, text] : config.model)
+    if (key != "preset") set_model_field(model, key, text);
+  return resolved(model);
+}
+
+Precision resolve_precision(const Config& config) {
+  const auto precision = precision_from_name(config.train.precision);
+  TESSERA_CHECK(precision, "precision {}", config.train.precision);
+  return *precision;
+}
+
+int resolve_zero(const Config& config) {
+  const std::string& zero = config.plan.zero;
+  const std::optional<int> asked =
+      zero == "auto" ? std::nullopt : std::optional<int>(std::stoi(zero));
+  return zero_level(asked, Mesh(config.mesh));
+}
+
+int resolve_threads(const Config& config) {
+  if (config.train.threads > 0) return static_cast<int>(config.train.threads);
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return std::max(1, CPU_COUNT(&allowed));
+}
+
+Config with_mesh(Config config, const std::vector<Axis>& mesh) {
+  config.mesh = mesh;
+  if (mesh.empty()) {
+    PlanConfig plan;
+    plan.recompute = config.plan.recompute;
+    plan.recompute_every = config.plan.recompute_every;
+    config.plan = plan;
+    config.plan_dims.clear();
+  }
+  return config;
+}
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of devices that programs run on, as configs name them; exec/device.h says what each can
+// do.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tessera {
+
+enum class DeviceKind : uint8_t { Cpu, Cuda };
+
+inline constexpr std::array<std::string_view, 2> kDeviceNames{"cpu", "cuda"};  // by kind
+
+constexpr std::string_view name(DeviceKind kind) { return kDeviceNames[static_cast<size_t>(kind)]; }
+
+// Ranks share this machine's cores and its memory; elsewhere they have those of the device.
+constexpr bool is_host(DeviceKind kind) { return kind == DeviceKind::Cpu; }
+
+}  // namespace tessera

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that run programs, as a table: a row for each DeviceKind, with what it is, what runs
+// on it, and what is measured of it. A build without CUDA has no row for it. All that other folders
+// see of exec/cpu and exec/cuda is here.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "core/device_kind.h"
+#include "core/error.h"
+#include "core/precision.h"
+#include "exec/executor_options.h"
+#include "exec/kernel_times.h"
+#include "exec/local_mesh.h"
+#include "exec/matmul_shape.h"
+
+namespace tessera {
+
+struct DeviceFacts {
+  std::string name;
+  double memory_bytes = 0;
+  bool has_fp8 = false;  // it multiplies 8-bit floats
+};
+
+// A product that a device is asked to time.
+struct DeviceMatmul {
+  MatmulShape shape;
+  DType dtype = DType::Bf16;
+  bool fp8 = false;  // e4m3 times e4m3 into bf16, both in rows of k whatever the shape says
+};
+
+// A device on the bus, and those that it reaches over links of their own, by address.
+struct DevicePlace {
+  std::string name;
+  std::string address;  // "0000:1b:00.0"
+  std::set<std::string> nvlinked = {};
+};
+
+// A step takes more of the device's memory than is free; nothing was allocated.
+class DeviceMemoryError : public UserError {
+ public:
+  DeviceMemoryError(int64_t needed, int64_t free, int64_t all);
+  int64_t free_bytes() const { return free_bytes_; }
+
+ private:
+  int64_t free_bytes_;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string why_missing() const = 0;  // on this machine; empty where it is there
+  virtual DeviceFacts facts() const = 0;
+  virtual std::vector<DevicePlace> places() const { return {}; }
+  virtual int64_t bytes_in_use() const { return 0; }  // of its own memory, by whomever
+
+  // All ranks of the programs, by place along the pipeline, in this process. A DeviceMemoryError
+  // where its memory is too small.
+  virtual std::unique_ptr<Executor> make_executor(std::vector<Program> programs,
+                                                  ExecutorOptions options) const = 0;
+  // The same for a mesh of any size, one rank too.
+  virtual std::unique_ptr<LocalMesh> make_mesh(std::vector<Program> programs,
+                                               ExecutorOptions options) const = 0;
+  // This process's rank of a job; `world` carries what the hosts say to each other.
+  virtual std::unique_ptr<RankExecutor> make_rank(Program program, RankWorld& world,
+                                                  ExecutorOptions options) const = 0;
+  // Of a job: takes this rank's device of the machine. `machines`, by rank, says which ranks share
+  // one. Comes before anything else is asked of the device.
+  virtual void take_for_rank(int /*rank*/, std::span<const int> /*machines*/) const {}
+  // What the ranks of these programs take of the device's memory.
+  virtual int64_t bytes_of(std::span<const Program> programs) const = 0;
+
+  // Flops per second of large matmuls: the peak that MFU is measured against when none is given.
+  virtual double matmul_rate(Precision precision, int threads) const = 0;
+  // What to say of a run in that dtype; empty: it is as fast as any.
+  virtual std::string slow_dtype_warning(DType /*dtype*/) const { return ""; }
+
+  // Of a GPU alone: elsewhere a UserError.
+  // Seconds of one product each, by the algorithm that was measured to be its fastest: the best of
+  // some rounds. Weight gradients of bf16 (a transposed) are fp32.
+  virtual std::vector<double> matmul_seconds(std::span<const DeviceMatmul> matmuls) const;
+  // Every kernel of a script by itself. Operands are no model's, and lie apart, so that a call
+  // finds nothing in the cache; batches are plain causal ones. `wanted` picks ops. Each one runs
+  // for `warm_seconds` first: a power limit takes tenths of one to show.
+  virtual std::vector<KernelTime> time_kernels(const Program& program, std::string_view script,
+                                               const std::function<bool(OpKind)>& wanted,
+                                               double warm_seconds = 0) const;
+  // Bytes per second, read and written, of a large copy within its memory.
+  virtual double copy_rate() const;
+};
+
+// The row of the table; null: this build has none.
+const Device* find_device(DeviceKind kind);
+// Why programs cannot run on it here; empty where they can.
+std::string why_missing(DeviceKind kind);
+// A UserError where programs cannot run on it.
+const Device& require_device(DeviceKind kind);
+
+// The rows.
+const Device* cpu_device();
+const Device* cuda_device();
+
+}  // namespace tessera

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs the compiled step of a run on the run's device.
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "config/run_spec.h"
+#include "exec/executor_options.h"
+
+namespace tessera {
+
+// `programs`, by place along the pipeline, are the compiled ones of `spec`, which gives the threads
+// of each rank, too. `world`: this process is one rank of it; null: it runs all ranks.
+std::unique_ptr<Executor> make_executor(const RunSpec& spec, std::vector<Program> programs,
+                                        ExecutorOptions options = {}, RankWorld* world = nullptr);
+
+}  // namespace tessera

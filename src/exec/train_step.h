@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the host runs a compiled training step: what it writes before, and what it reads after. The
+// batch is in place already.
+#pragma once
+
+#include "exec/executor.h"
+
+namespace tessera {
+
+struct StepInputs {
+  double learning_rate = 0;
+  int64_t step = 1;  // counted from 1
+};
+
+struct StepResults {
+  double loss = 0;
+  double grad_norm = 0;  // before clipping
+};
+
+// Of a job: all processes call it at the same point.
+StepResults run_train_step(Executor& executor, const StepInputs& inputs);
+// Of the step that ran last.
+StepResults read_step_results(const Executor& executor);
+
+}  // namespace tessera

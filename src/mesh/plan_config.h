@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of [plan], as a user writes them: how the step is spread over the ranks of a mesh. A
+// plan carries them along, so that a pass can read one as it was given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+enum class ContextKind : uint8_t { Ring, Ulysses };
+
+struct PlanConfig {
+  std::string zero = "auto";
+  std::string shard_axes = "auto";
+  bool sequence_parallel = false;
+  ContextKind context = ContextKind::Ring;
+  std::string reduce_dtype = "auto";
+  std::string schedule = "1f1b";
+  std::string actions;  // file of a custom schedule
+  int64_t chunks = 0;
+  std::string stages;
+  std::string recompute = "none";
+  int64_t recompute_every = 1;
+  std::string memory;  // of a rank; empty: not said
+};
+
+}  // namespace tessera
