@@ -28,7 +28,7 @@ std::string names_in(const std::filesystem::path& checkpoints) {
 
 void refuse_of_others(const Checkpoint& checkpoint, const RunIdentity& run) {
   const CheckpointFacts& facts = checkpoint.facts();
-  if (run.may_go_on_from(facts)) return;
+  if (run.may_continue_from(facts)) return;
   throw user_error("{} does not belong to this run: it has {}, not {}", checkpoint.path().string(),
                    facts.run.empty() ? "no run id" : "the run id " + facts.run, run.id);
 }

@@ -62,9 +62,10 @@ TEST(ManifestDigests, OfFilesAreThoseOfTheirBytes) {
   const TemporaryFolder out;
   const Checkpoint old(kStored / "one.safetensors");
   const Checkpoint converted(convert_checkpoint(old, out.path() / "run", {}));
-  for (const StoredFile& file : converted.manifest().files)
-    EXPECT_EQ(file.digest,
-              digest_of(std::as_bytes(std::span(read_text(converted.path() / file.name)))));
+  for (const StoredFile& file : converted.manifest().files) {
+    const std::string bytes = read_text(converted.path() / file.name);
+    EXPECT_EQ(file.digest, digest_of(std::as_bytes(std::span(bytes))));
+  }
 }
 
 }  // namespace

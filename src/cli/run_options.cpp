@@ -8,6 +8,7 @@
 #include "config/config_notes.h"
 #include "config/config_values.h"
 #include "core/error.h"
+#include "files/json.h"
 
 namespace tessera {
 

@@ -53,7 +53,7 @@ void recommend_cadence(const Config& config, const SupervisorResult& result) {
         written += event.seconds;
         ++saved;
       }
-    const double step = figures.step_seconds.value_or(0);
+    const double step = known(figures.mean.step_seconds).value_or(0);
     if (figures.checkpoints.times == 0 || saved == 0 || step <= 0) return;
     const SaveCosts costs{.stall_seconds = figures.checkpoints.seconds / figures.checkpoints.times,
                           .written_seconds = written / saved,

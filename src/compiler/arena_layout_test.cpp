@@ -149,7 +149,7 @@ TEST_P(Layout, EveryParameterHasItsOwnGradientAndOptimizerState) {
       EXPECT_EQ(state.gradient_type, with_dtype(state.type, DType::Fp32));
     } else {
       ASSERT_NE(program_.find_state(state.spec.parameter), nullptr) << state.spec.parameter;
-      EXPECT_EQ(state.name, fmt::format("{}.{}", state.spec.parameter, name(state.spec.role)));
+      EXPECT_EQ(state.name, fmt::format("{}.{}", state.spec.parameter, role_name(state.spec)));
     }
   }
   const int parameters = roles[StateRole::Parameter];

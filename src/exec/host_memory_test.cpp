@@ -43,7 +43,7 @@ TEST(HostMemory, IsNoPartOfTheDevicesPeak) {
 }
 
 TEST(HostMemory, CopiesAreKernelsOfATrace) {
-  TraceRecorder recorder{Mesh()};
+  TraceRecorder recorder(1);
   CpuExecutor executor(CopyProgram().program,
                        {.observer = [&](const InstructionEvent& e) { recorder.observe(0, e); }});
   run(executor, counting());

@@ -109,8 +109,8 @@ std::vector<Numbers> after_three_steps(OpKind op, const std::vector<Numbers>& gr
     const Numbers& gradient = gradients[step - 1];
     double squares = 0;
     for (const double g : gradient) squares += g * g;
-    std::vector<HostTensor> operands{given(DType::Fp64, d, states[0]),
-                                     given(DType::Fp64, d, gradient)};
+    std::vector<SampleOperand> operands{given(DType::Fp64, d, states[0]),
+                                        given(DType::Fp64, d, gradient)};
     for (size_t i = 1; i < states.size(); ++i) operands.push_back(given(DType::Fp64, d, states[i]));
     for (const double value : {0.01, static_cast<double>(step), squares})
       operands.push_back(given(DType::Fp64, {}, {value}));

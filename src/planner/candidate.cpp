@@ -86,7 +86,7 @@ RunSpec PlanTask::with(const Candidate& candidate) const {
   spec.plan = plan_of(candidate, run.model, run.precision);
   spec.microbatches = static_cast<int>(candidate.microbatches(run.batch()));
   spec.microbatch.batch = run.batch() / spec.microbatches;
-  spec.threads = threads_per_rank() * candidate.ranks();
+  spec.threads = threads_per_rank() * candidate.axes.ranks();
   spec.memory_bytes = rank_memory_bytes();
   return spec;
 }

@@ -62,7 +62,7 @@ TEST(Comparison, LossesAreComparedAtEqualSteps) {
   RunRecord other = made_run();
   other.steps.erase(other.steps.begin());  // has no step 1
   for (StepRecord& step : other.steps) step.loss += 0.25;
-  *other.steps[2].loss += 1;  // step 4
+  other.steps[2].loss += 1;  // step 4
   const Comparison comparison = compare(report_of(made_run()), report_of(other));
   ASSERT_TRUE(comparison.loss.has_value());
   EXPECT_EQ(comparison.loss->steps, 9);
@@ -83,7 +83,7 @@ TEST(Comparison, OfARunWithItselfExplainsNothing) {
 TEST(Comparison, WithASimulationLacksItsLoss) {
   RunRecord simulated = made_run(1);
   simulated.facts->source = "simulate";
-  simulated.steps[0].loss.reset();
+  simulated.steps[0].loss = kUnknown;
   const Comparison comparison = compare(report_of(made_run()), report_of(simulated));
   EXPECT_FALSE(comparison.loss.has_value());
   EXPECT_FALSE(comparison.parts.empty());

@@ -2,7 +2,6 @@
 #include "parity/parity_case.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "core/error.h"
@@ -14,6 +13,84 @@ namespace {
 // First weights are larger than in earnest, so that attention is far from uniform and a mistake in
 // it shows.
 constexpr double kDeviation = 0.15;
+
+std::vector<ParityCase> mlp_cases() {
+  return {
+      ParityCase{
+          .name = "mlp",
+          .model = {.family = Family::Mlp,
+                    .layers = 5,
+                    .width = 23,
+                    .mlp_size = 37,
+                    .activation = Activation::Gelu,
+                    .bias = true},
+          .shape = {.batch = 7},
+          .microbatches = 2,
+          .optimizer = {.settings = {{"beta2", 0.999}}, .weight_decay = 0.01, .clip_norm = 0.5}},
+      ParityCase{.name = "mlp_relu",
+                 .model = {.family = Family::Mlp,
+                           .layers = 4,
+                           .width = 24,
+                           .activation = Activation::Relu},
+                 .shape = {.batch = 6},
+                 .optimizer = {.weight_decay = 0, .clip_norm = 0}}};
+}
+
+std::vector<ParityCase> transformer_cases() {
+  return {ParityCase{.name = "gpt2",
+                     .model = {.family = Family::Gpt,
+                               .layers = 3,
+                               .width = 36,
+                               .heads = 3,
+                               .vocabulary = 67,
+                               .context = 40,
+                               .activation = Activation::GeluTanh,
+                               .tied = true,
+                               .bias = true,
+                               .init_deviation = kDeviation},
+                     .shape = {.batch = 2, .seq = 21},
+                     .microbatches = 3,
+                     .optimizer = {.ema_decay = 0.9}},
+          // A head larger than width / heads, and wavelengths in all three of Llama 3's zones.
+          ParityCase{.name = "llama",
+                     .model = {.family = Family::Llama,
+                               .layers = 2,
+                               .width = 40,
+                               .heads = 6,
+                               .kv_heads = 2,
+                               .head_size = 14,
+                               .mlp_size = 52,
+                               .vocabulary = 71,
+                               .context = 64,
+                               .activation = Activation::Swiglu,
+                               .rope_scaling_factor = 8,
+                               .rope_original_context = 64,
+                               .init_deviation = kDeviation},
+                     .shape = {.batch = 3, .seq = 29},
+                     .documents = 4,
+                     .restart_positions = true,
+                     .ignored = 0.3},
+          ParityCase{.name = "qwen3",
+                     .model = {.family = Family::Qwen,
+                               .layers = 2,
+                               .width = 32,
+                               .heads = 4,
+                               .kv_heads = 2,
+                               .head_size = 18,
+                               .mlp_size = 45,
+                               .vocabulary = 83,
+                               .context = 64,
+                               .activation = Activation::Swiglu,
+                               .norm_epsilon = 1e-6,
+                               .rope_theta = 1e6,
+                               .tied = true,
+                               .qk_norm = true,
+                               .init_deviation = kDeviation},
+                     .shape = {.batch = 2, .seq = 27},
+                     .microbatches = 2,
+                     .documents = 3,
+                     .ignored = 0.2}};
+}
 
 struct Source {
   const ParityCase& parity_case;
@@ -58,79 +135,11 @@ int32_t integer_at(const Source& source, const std::string& input, int64_t row, 
 }  // namespace
 
 std::span<const ParityCase> parity_cases() {
-  static const std::array cases{
-      ParityCase{
-          .name = "mlp",
-          .model = {.family = Family::Mlp,
-                    .layers = 5,
-                    .width = 23,
-                    .mlp_size = 37,
-                    .activation = Activation::Gelu,
-                    .bias = true},
-          .shape = {.batch = 7},
-          .microbatches = 2,
-          .optimizer = {.settings = {{"beta2", 0.999}}, .weight_decay = 0.01, .clip_norm = 0.5}},
-      ParityCase{.name = "mlp_relu",
-                 .model = {.family = Family::Mlp,
-                           .layers = 4,
-                           .width = 24,
-                           .activation = Activation::Relu},
-                 .shape = {.batch = 6},
-                 .optimizer = {.weight_decay = 0, .clip_norm = 0}},
-      ParityCase{.name = "gpt2",
-                 .model = {.family = Family::Gpt,
-                           .layers = 3,
-                           .width = 36,
-                           .heads = 3,
-                           .vocabulary = 67,
-                           .context = 40,
-                           .activation = Activation::GeluTanh,
-                           .tied = true,
-                           .bias = true,
-                           .init_deviation = kDeviation},
-                 .shape = {.batch = 2, .seq = 21},
-                 .microbatches = 3,
-                 .optimizer = {.ema_decay = 0.9}},
-      // A head larger than width / heads, and wavelengths in all three of Llama 3's zones.
-      ParityCase{.name = "llama",
-                 .model = {.family = Family::Llama,
-                           .layers = 2,
-                           .width = 40,
-                           .heads = 6,
-                           .kv_heads = 2,
-                           .head_size = 14,
-                           .mlp_size = 52,
-                           .vocabulary = 71,
-                           .context = 64,
-                           .activation = Activation::Swiglu,
-                           .rope_scaling_factor = 8,
-                           .rope_original_context = 64,
-                           .init_deviation = kDeviation},
-                 .shape = {.batch = 3, .seq = 29},
-                 .documents = 4,
-                 .restart_positions = true,
-                 .ignored = 0.3},
-      ParityCase{.name = "qwen3",
-                 .model = {.family = Family::Qwen,
-                           .layers = 2,
-                           .width = 32,
-                           .heads = 4,
-                           .kv_heads = 2,
-                           .head_size = 18,
-                           .mlp_size = 45,
-                           .vocabulary = 83,
-                           .context = 64,
-                           .activation = Activation::Swiglu,
-                           .norm_epsilon = 1e-6,
-                           .rope_theta = 1e6,
-                           .tied = true,
-                           .qk_norm = true,
-                           .init_deviation = kDeviation},
-                 .shape = {.batch = 2, .seq = 27},
-                 .microbatches = 2,
-                 .documents = 3,
-                 .ignored = 0.2},
-  };
+  static const std::vector<ParityCase> cases = [] {
+    std::vector<ParityCase> all = mlp_cases();
+    for (ParityCase& parity_case : transformer_cases()) all.push_back(std::move(parity_case));
+    return all;
+  }();
   return cases;
 }
 

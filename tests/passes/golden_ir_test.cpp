@@ -32,9 +32,16 @@ namespace fs = std::filesystem;
 
 const std::string kSeparator = "---\n";
 
+std::vector<std::string> listed(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> names;
+  for (std::string name; std::getline(stream, name, '+');) names.push_back(name);
+  return names;
+}
+
 // The usual plan for the mesh that the module names, changed by a line `# plan: <word>...` with
-// words such as sequence_parallel, ulysses, zero=1, kv_heads=2, recompute=attention and
-// dims.tp=mlp+seq.
+// words such as sequence_parallel, ulysses, zero=1, shard_axes=fsdp+cp, kv_heads=2,
+// recompute=attention and dims.tp=mlp+seq.
 void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes) {
   const size_t equals = std::min(word.find('='), word.size());
   const std::string key = word.substr(0, equals),
@@ -49,12 +56,11 @@ void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes
     request.recompute.kind = value == "attention" ? RecomputeKind::Attention : RecomputeKind::Cheap;
   else if (key == "kv_heads")
     sizes.kv_heads = std::stoi(value);
-  else if (key.starts_with("dims.")) {
-    std::istringstream dims(value);
-    std::vector<std::string> names;
-    for (std::string dim; std::getline(dims, dim, '+');) names.push_back(dim);
-    request.dims.emplace_back(key.substr(5), std::move(names));
-  } else
+  else if (key == "shard_axes")
+    request.shard_axes = listed(value);
+  else if (key.starts_with("dims."))
+    request.dims.emplace_back(key.substr(5), listed(value));
+  else
     TESSERA_CHECK(false, "{} is no word of a plan", word);
 }
 

@@ -233,11 +233,12 @@ TEST(TheoryOfZero3, APipelineGathersOncePerRunIfThatFits) {
   const ModelConfig config = resolved({.family = Family::Mlp, .layers = 8, .width = kWidth});
   constexpr int kMicrobatches = 4;
   const auto gathers = [&](int64_t memory) {
+    const CompileOptions options{
+        .plan = make_plan({.mesh = {{"pp", 2}, {"fsdp", 2}}, .zero = 3, .schedule = "gpipe"}, {}),
+        .profile = {.memory_bytes = memory},
+        .microbatches = kMicrobatches};
     const Compiled compiled = compile(
-        build_model(config, {.batch = 2, .seq = 1}, DType::Fp32, HeadKind::Loss),
-        {.plan = make_plan({.mesh = {{"pp", 2}, {"fsdp", 2}}, .zero = 3, .schedule = "gpipe"}, {}),
-         .profile = {.memory_bytes = memory},
-         .microbatches = kMicrobatches});
+        build_model(config, {.batch = 2, .seq = 1}, DType::Fp32, HeadKind::Loss), options);
     return std::pair(gathers_per_step(compiled.programs.front()),
                      gathers_text(compiled.programs.front()));
   };

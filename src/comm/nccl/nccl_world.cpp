@@ -48,7 +48,7 @@ class KnownCommunicator : public NcclCommunicator {
 
 std::unique_ptr<Communicator> World::group(const std::vector<int>& ranks, std::string name) {
   auto made = std::make_unique<KnownCommunicator>(*this, bootstrap_.group(ranks, std::move(name)),
-                                                  ranks, compute_, options_);
+                                                  ranks, compute_, options_.deadline_seconds);
   groups_.push_back(made.get());
   return made;
 }

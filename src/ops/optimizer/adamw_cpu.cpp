@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// AdamW's rule for one element, with both moments corrected for their start at zero.
 #include "ops/optimizer/update_cpu.h"
 
 namespace tessera {

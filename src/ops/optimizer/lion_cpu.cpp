@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lion's rule for one element: a step of fixed size. The sign of 0 is 0, so that what has no
+// gradient stays.
 #include "ops/optimizer/update_cpu.h"
 
 namespace tessera {
 namespace {
 
-template <typename A> struct LionRule {
+template <typename A>
+struct LionRule {
   static constexpr size_t kSlots = 1;
   A beta1, beta2, learning_rate;
 
-  LionRule(const Attributes &a, double rate, double)
+  LionRule(const Attributes& a, double rate, double)
       : beta1(static_cast<A>(a.real("beta1"))),
         beta2(static_cast<A>(a.real("beta2"))),
         learning_rate(static_cast<A>(rate)) {}
 
-  TESSERA_INLINE A apply(A decayed_weight, A g,
-                         std::array<A, kSlots> &mean) const {
+  TESSERA_INLINE A apply(A decayed_weight, A g, std::array<A, kSlots>& mean) const {
     const A wanted = beta1 * mean[0] + (1 - beta1) * g;
     const A sign = (wanted > 0 ? A{1} : A{0}) - (wanted < 0 ? A{1} : A{0});
     mean[0] = beta2 * mean[0] + (1 - beta2) * g;
@@ -22,8 +24,8 @@ template <typename A> struct LionRule {
   }
 };
 
-} // namespace
+}  // namespace
 
-void lion_cpu(const CpuCall &call) { run_update<LionRule>(call); }
+void lion_cpu(const CpuCall& call) { run_update<LionRule>(call); }
 
-} // namespace tessera
+}  // namespace tessera

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lion's rule for one element: a step of fixed size. The sign of 0 is 0, so that what has no
+// gradient stays.
 #include "ops/optimizer/update_cuda.h"
 
 namespace tessera {
@@ -8,12 +10,13 @@ struct LionConstants {
   double beta1, beta2;
 };
 
-template <typename A> struct LionRule {
+template <typename A>
+struct LionRule {
   using Constants = LionConstants;
   static constexpr int kSlots = 1;
   A beta1, beta2, learning_rate;
 
-  __device__ static LionRule at_step(const Constants &k, double rate, double) {
+  __device__ static LionRule at_step(const Constants& k, double rate, double) {
     return {.beta1 = static_cast<A>(k.beta1),
             .beta2 = static_cast<A>(k.beta2),
             .learning_rate = static_cast<A>(rate)};
@@ -28,12 +31,11 @@ template <typename A> struct LionRule {
   }
 };
 
-} // namespace
+}  // namespace
 
-void lion_cuda(const CudaCall &call) {
-  const Attributes &a = call.attributes;
-  run_update<LionRule>(call,
-                       {.beta1 = a.real("beta1"), .beta2 = a.real("beta2")});
+void lion_cuda(const CudaCall& call) {
+  const Attributes& a = call.attributes;
+  run_update<LionRule>(call, {.beta1 = a.real("beta1"), .beta2 = a.real("beta2")});
 }
 
-} // namespace tessera
+}  // namespace tessera

@@ -11,14 +11,12 @@ double gradient(int64_t i, double u) { return direction(i) * (0.5 + u); }
 
 // Along the gradient, or against it and so large that the gradient does not
 // count.
-double mean(int64_t i, double u) {
-  return direction(i) * (i % 5 == 0 ? -20 - u : u);
-}
+double mean(int64_t i, double u) { return direction(i) * (i % 5 == 0 ? -20 - u : u); }
 
-} // namespace
+}  // namespace
 
 std::vector<OpSample> lion_samples() {
   return optimizer_samples({.gradient = gradient, .slots = {mean}}, 11);
 }
 
-} // namespace tessera
+}  // namespace tessera

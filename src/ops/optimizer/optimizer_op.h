@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The op of an optimizer, from its row: op(weights, gradient, slots..., learning_rate, step,
 // norm_squares, shard) gives weights, slots..., copy, in place. Weights, gradient and slots have
-// one dtype; in bf16 results are rounded stochastically. Gradients are scaled so that their norm is
-// at most clip_norm; where it is not finite nothing changes. Of flat weights only the first
-// `decayed` elements decay (-1: all); `shard` says which part of the flat buffer these are.
+// one dtype; in bf16 results are rounded stochastically.
 #pragma once
 
 #include "ir/op_def.h"
@@ -11,6 +9,9 @@
 
 namespace tessera {
 
+// Gradients are scaled so that their norm is at most clip_norm; where it is not finite nothing
+// changes. Of flat weights only the first `decayed` elements decay (-1: all); `shard` says which
+// part of the flat buffer these are.
 OpDef optimizer_op(OpKind op, std::string_view summary);
 
 // Where operands and results of such an op are, given the number of its slots.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SGD's rule for one element: a step along the decaying sum of gradients.
 #include "ops/optimizer/update_cuda.h"
 
 namespace tessera {
@@ -8,14 +9,14 @@ struct SgdConstants {
   double momentum;
 };
 
-template <typename A> struct SgdRule {
+template <typename A>
+struct SgdRule {
   using Constants = SgdConstants;
   static constexpr int kSlots = 1;
   A momentum, learning_rate;
 
-  __device__ static SgdRule at_step(const Constants &k, double rate, double) {
-    return {.momentum = static_cast<A>(k.momentum),
-            .learning_rate = static_cast<A>(rate)};
+  __device__ static SgdRule at_step(const Constants& k, double rate, double) {
+    return {.momentum = static_cast<A>(k.momentum), .learning_rate = static_cast<A>(rate)};
   }
 
   template <bool>
@@ -25,10 +26,10 @@ template <typename A> struct SgdRule {
   }
 };
 
-} // namespace
+}  // namespace
 
-void sgd_cuda(const CudaCall &call) {
+void sgd_cuda(const CudaCall& call) {
   run_update<SgdRule>(call, {.momentum = call.attributes.real("momentum")});
 }
 
-} // namespace tessera
+}  // namespace tessera

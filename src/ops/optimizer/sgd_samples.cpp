@@ -3,8 +3,6 @@
 
 namespace tessera {
 
-std::vector<OpSample> sgd_samples() {
-  return optimizer_samples({.slots = {{}}}, 6);
-}
+std::vector<OpSample> sgd_samples() { return optimizer_samples({.slots = {{}}}, 6); }
 
-} // namespace tessera
+}  // namespace tessera

@@ -21,7 +21,7 @@ struct UpdateConstants {
 
 // S: how weights, gradient and slots are kept.
 template <typename S, typename Copy, int kSlots>
-struct UpdateTensors {
+struct CudaUpdateTensors {
   const S *weights, *gradient;
   const S* slots[kSlots];
   const double *learning_rate, *step, *norm_squares;
@@ -106,7 +106,7 @@ struct Update {
   static constexpr bool kStochastic = std::is_same_v<S, Bf16>;
   using Constants = UpdateConstants<typename Rule::Constants>;
   using Scalars = StepScalars<Rule, A>;
-  using Tensors = UpdateTensors<S, Copy, kSlots>;
+  using Tensors = CudaUpdateTensors<S, Copy, kSlots>;
   Elements<S, N> w, g, slots[kSlots];
 
   __device__ static void run(const Constants& k, const Scalars& s, const Tensors& t, int64_t i) {
@@ -185,7 +185,7 @@ struct Update {
 template <typename Rule, typename S, typename Copy>
 __global__ void __launch_bounds__(kThreads, 4)
     update_kernel(UpdateConstants<typename Rule::Constants> k,
-                  UpdateTensors<S, Copy, Rule::kSlots> t, int64_t count) {
+                  CudaUpdateTensors<S, Copy, Rule::kSlots> t, int64_t count) {
   constexpr int N = kElements<S>;
   __shared__ StepScalars<Rule, Accumulator<S>> scalars;
   if (threadIdx.x == 0) scalars = step_scalars<Rule, Accumulator<S>>(k, t, count);
@@ -208,7 +208,7 @@ void run_update_in(const CudaCall& call, const typename Rule::Constants& rule) {
       .clip_norm = a.real("clip_norm"),
       .decayed = a.integer("decayed"),
       .seed = static_cast<uint64_t>(a.integer("seed"))};
-  UpdateTensors<S, Copy, Rule::kSlots> tensors{
+  CudaUpdateTensors<S, Copy, Rule::kSlots> tensors{
       .weights = call.operand(0).as<S>(),
       .gradient = call.operand(1).as<S>(),
       .slots = {},
