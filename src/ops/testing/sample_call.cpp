@@ -50,7 +50,9 @@ SampleCall typed(OpKind op, Attributes attributes, std::vector<HostTensor> opera
 
 // The call as the only node of a graph.
 Node node_of(const SampleCall& call) {
-  Node node{.op = call.op, .attributes = call.attributes};
+  Node node{};
+  node.op = call.op;
+  node.attributes = call.attributes;
   for (size_t i = 0; i < call.operands.size(); ++i) node.operands.push_back(static_cast<int>(i));
   for (size_t i = 0; i < call.result_types.size(); ++i)
     node.results.push_back(static_cast<int>(call.operands.size() + i));
