@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "config/compile_step.h"
 #include "config/config_fields.h"
 #include "core/testing/user_error_of.h"
@@ -74,7 +76,7 @@ TEST(RunSpec, WithoutAMeshKeepsRecomputationAlone) {
   EXPECT_EQ(alone.plan.zero, 0);
   EXPECT_EQ(alone.memory_bytes, 0);
   EXPECT_EQ(alone.plan.recompute.kind, RecomputeKind::Blocks);
-  EXPECT_EQ(resolve(with_mesh(config, {{"dp", 4}})).plan.zero, 1);
+  EXPECT_EQ(resolve(with_mesh(config, {{"dp", 4}, {"tp", 2}})).plan.zero, 1);
 }
 
 // Names stand beside their enums: one too few or too many would shift the rest.
@@ -85,12 +87,11 @@ TEST(ConfigChoices, AreReadBackAsWhatTheyWere) {
     if (!std::holds_alternative<uint8_t*>(field.value)) continue;
     for (const std::string_view choice : std::get<Choices>(field.allowed)) {
       Config config;
-      for (const ConfigField& own : config_fields(config))
-        if (own.key == field.key) set_field(own, std::string(choice), "");
-      for (const ConfigField& own : config_fields(config)) {
-        if (own.key != field.key) continue;
-        EXPECT_EQ(field_text(own), choice) << field.key;
-      }
+      const std::vector<ConfigField> fields = config_fields(config);
+      const auto own = std::find_if(fields.begin(), fields.end(),
+                                    [&](const ConfigField& each) { return each.key == field.key; });
+      set_field(*own, std::string(choice), "");
+      EXPECT_EQ(field_text(*own), choice) << field.key;
       ++found;
     }
   }

@@ -42,11 +42,10 @@ TEST(Candidate, KeepsTheKnobsThatAreNotNamedButNoAxis) {
 
 TEST(Enumeration, SaysWhichSizesDoNotDivide) {
   const PlanTask task = preset_task("llama3-8b", 8, 8, 2048);
-  EXPECT_EQ(why_not_divisible(task, {.axes = {{Dp, 4}}})->reason,
-            "pp x dp x fsdp x cp x tp is 4, not 8 ranks");
+  EXPECT_EQ(why_not_divisible(task, {.axes = {{Dp, 4}}})->reason, "mesh dp=4 has 4 ranks, not 8");
   const auto batch = why_not_divisible(task, {.axes = {{Fsdp, 8}}, .microbatch = 2, .zero = 3});
   EXPECT_EQ(batch->obstacle, Obstacle::Batch);
-  EXPECT_EQ(batch->reason, "microbatch x dp x fsdp (2 x 1 x 8 = 16) does not divide the batch (8)");
+  EXPECT_EQ(batch->reason, "microbatch x fsdp (2 x 8 = 16) does not divide the batch (8)");
   EXPECT_FALSE(why_not_divisible(task, {.axes = {{Fsdp, 8}}, .zero = 3}));
 }
 
@@ -111,7 +110,7 @@ TEST(Recipe, SaysWhatDoesNotDivide) {
   const Recipe recipe = make_recipe(preset_task("llama3-8b", 64, 96, 8192), 8e9);
   EXPECT_TRUE(recipe.candidates.empty());
   EXPECT_EQ(recipe.indivisible,
-            "fsdp=64 zero=3 microbatch=1 recompute=none: microbatch x dp x fsdp (1 x 1 x 64 = 64) "
+            "fsdp=64 zero=3 microbatch=1 recompute=none: microbatch x fsdp (1 x 64 = 64) "
             "does not divide the batch (96)");
 }
 

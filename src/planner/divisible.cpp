@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/divisible.h"
 
-#include <fmt/ranges.h>
-
 #include <array>
 #include <numeric>
 
@@ -78,7 +76,7 @@ Reason why_not_batch(const PlanTask& task, const Candidate& candidate) {
   if (task.run.batch() % candidate.samples() != 0) {
     std::string names = "microbatch", sizes = fmt::format("{}", candidate.microbatch);
     for (const AxisRow& row : kAxes)
-      if (row.splits_data) {
+      if (row.splits_data && candidate.axes[row.axis] > 1) {
         names += fmt::format(" x {}", row.name);
         sizes += fmt::format(" x {}", candidate.axes[row.axis]);
       }
@@ -93,7 +91,7 @@ Reason why_not_batch(const PlanTask& task, const Candidate& candidate) {
 
 Reason why_not_ranks(const PlanTask& task, const Candidate& candidate) {
   if (candidate.axes.ranks() == task.ranks) return {};
-  return fmt::format("{} is {}, not {} ranks", fmt::join(axis_names(), " x "),
+  return fmt::format("mesh {} has {} ranks, not {}", to_string(Mesh(candidate.axes.above_one())),
                      candidate.axes.ranks(), task.ranks);
 }
 

@@ -15,7 +15,7 @@ TEST(WhyNot, SaysByHowMuchAPlanLostAndWhere) {
   const std::vector<Trial> ranked{
       try_candidate(task, {Candidate{.axes = {{Dp, 8}}, .microbatch = 2}})};
   EXPECT_EQ(why_not(task, ranked, "dp=8").reason, "it is the one chosen");
-  EXPECT_EQ(why_not(task, ranked, "tp=3").reason, "pp x dp x fsdp x cp x tp is 3, not 8 ranks");
+  EXPECT_EQ(why_not(task, ranked, "tp=3").reason, "mesh tp=3 has 3 ranks, not 8");
   const WhyNot slower = why_not(task, ranked, "tp=8,microbatch=1");
   EXPECT_NE(slower.reason.find(" s slower ("), std::string::npos) << slower.reason;
   EXPECT_NE(slower.reason.find("exposed communication +"), std::string::npos) << slower.reason;

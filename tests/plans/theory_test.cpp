@@ -51,8 +51,11 @@ Program compiled(PlanRequest request, int microbatches = 1, Model model = {}) {
                                        .context = kSeq,
                                        .activation = Activation::Swiglu,
                                        .tied = model.tied});
+  CompileOptions options;
+  options.plan = make_plan(request, {.kv_heads = kKvHeads});
+  options.microbatches = microbatches;
   return compile(build_model(config, {.batch = kBatch, .seq = kSeq}, DType::Fp32, HeadKind::Loss),
-                 {.plan = make_plan(request, {.kv_heads = kKvHeads}), .microbatches = microbatches})
+                 options)
       .program();
 }
 
@@ -233,10 +236,10 @@ TEST(TheoryOfZero3, APipelineGathersOncePerRunIfThatFits) {
   const ModelConfig config = resolved({.family = Family::Mlp, .layers = 8, .width = kWidth});
   constexpr int kMicrobatches = 4;
   const auto gathers = [&](int64_t memory) {
-    const CompileOptions options{
-        .plan = make_plan({.mesh = {{"pp", 2}, {"fsdp", 2}}, .zero = 3, .schedule = "gpipe"}, {}),
-        .profile = {.memory_bytes = memory},
-        .microbatches = kMicrobatches};
+    CompileOptions options;
+    options.plan = make_plan({.mesh = {{"pp", 2}, {"fsdp", 2}}, .zero = 3, .schedule = "gpipe"}, {});
+    options.profile.memory_bytes = memory;
+    options.microbatches = kMicrobatches;
     const Compiled compiled = compile(
         build_model(config, {.batch = 2, .seq = 1}, DType::Fp32, HeadKind::Loss), options);
     return std::pair(gathers_per_step(compiled.programs.front()),
