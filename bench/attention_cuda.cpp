@@ -80,15 +80,16 @@ class Problem {
   // The GPU's milliseconds.
   double time(bool forward, bool plain_causal) {
     const OpKind op = forward ? OpKind::attention : OpKind::attention_grad;
-    const CudaCall call{.op = op,
-                        .attributes = attributes_,
-                        .operands = forward ? forward_operands_ : backward_operands_,
-                        .results = forward ? forward_results_ : backward_results_,
-                        .workspace = {workspace_->data(), static_cast<size_t>(workspace_->bytes())},
-                        .stream = stream_.get(),
-                        .products = products_,
-                        .attention = attention_,
-                        .plain_causal = plain_causal};
+    const CudaCall call{
+        {.operands = forward ? forward_operands_ : backward_operands_,
+         .results = forward ? forward_results_ : backward_results_,
+         .workspace = {workspace_->data(), static_cast<size_t>(workspace_->bytes())}},
+        op,
+        attributes_,
+        stream_.get(),
+        products_,
+        attention_,
+        plain_causal};
     constexpr int kRounds = 10;
     DeviceTimer timer;
     cuda_kernel(op)(call);

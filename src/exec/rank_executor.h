@@ -7,17 +7,10 @@
 #include <chrono>
 #include <functional>
 
+#include "exec/bound_call.h"
 #include "exec/executor.h"
-#include "exec/tensor_ref.h"
 
 namespace tessera {
-
-// What an instruction works on in one call of its routine.
-struct BoundCall {
-  std::span<const TensorRef> operands, results;
-  uint64_t accumulate = 0;  // bit i: add into result i instead of writing it
-  std::span<std::byte> workspace;
-};
 
 // What an observer sees around each instruction; for tests of the memory plan and for profiles.
 struct InstructionEvent {

@@ -49,12 +49,11 @@ void run_case(benchmark::State& state, const Case& c) {
       def.workspace_bytes ? def.workspace_bytes(types, DeviceProfile{.threads = kThreads}) : 0);
   ThreadPool threads(kThreads);
   for (auto _ : state)
-    cpu_kernel(c.op)({.op = c.op,
-                      .attributes = attributes,
-                      .operands = operand_refs,
-                      .results = result_refs,
-                      .workspace = workspace.bytes(),
-                      .threads = threads});
+    cpu_kernel(c.op)(
+        {{.operands = operand_refs, .results = result_refs, .workspace = workspace.bytes()},
+         c.op,
+         attributes,
+         threads});
   state.SetBytesProcessed(state.iterations() * def.cost(types).bytes);
 }
 

@@ -15,13 +15,7 @@ ByteMover memory_mover() {
 void run_instruction(const Instruction& instruction, int channel, const BoundCall& bound,
                      InstructionRunner& runner, ThreadPool& threads) {
   if (const auto* kernel = instruction.as<KernelInstruction>())
-    return cpu_kernel(kernel->op)({.op = kernel->op,
-                                   .attributes = kernel->attributes,
-                                   .operands = bound.operands,
-                                   .results = bound.results,
-                                   .accumulate = bound.accumulate,
-                                   .workspace = bound.workspace,
-                                   .threads = threads});
+    return cpu_kernel(kernel->op)({bound, kernel->op, kernel->attributes, threads});
   if (const std::byte* awaited = runner.run(instruction, channel, bound.operands, bound.results))
     runner.wait(awaited);
 }

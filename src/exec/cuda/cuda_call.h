@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CUDA kernel gets: a CpuCall's buffers in GPU memory, and the stream to enqueue on. Kernels
+// What a CUDA kernel gets: buffers in GPU memory, and the stream to enqueue on. Kernels
 // allocate nothing, wait for nothing and give the same bits on every run.
 #pragma once
 
-#include "exec/cpu/cpu_call.h"
+#include "exec/bound_call.h"
 #include "exec/cuda/cuda_error.h"
 #include "ir/op_def.h"
 
@@ -12,22 +12,14 @@ namespace tessera {
 class CausalAttention;
 class MatrixProducts;
 
-struct CudaCall {
+struct CudaCall : BoundCall {  // its workspace: at least cuda_workspace_bytes()
   OpKind op;
   const Attributes& attributes;
-  std::span<const TensorRef> operands;
-  std::span<const TensorRef> results;
-  uint64_t accumulate = 0;         // bit i: add into result i instead of writing it
-  std::span<std::byte> workspace;  // at least cuda_workspace_bytes()
   cudaStream_t stream;
   MatrixProducts& products;
   CausalAttention& attention;
   // Of attention: every query sees the keys up to its own, whatever positions and document say.
   bool plain_causal = false;
-
-  bool accumulates(size_t i) const { return (accumulate >> i) & 1u; }
-  TensorRef operand(size_t i) const { return i < operands.size() ? operands[i] : TensorRef{}; }
-  TensorRef result(size_t i) const { return i < results.size() ? results[i] : TensorRef{}; }
 };
 
 using CudaKernel = void (*)(const CudaCall&);

@@ -252,20 +252,12 @@ void CudaExecutor::enqueue(const ScriptCall& call, const ProgramBlock& block,
 void CudaExecutor::enqueue_kernel(const ProgramBlock& block, const Instruction& instruction,
                                   const BoundCall& bound) {
   const KernelInstruction& kernel = *instruction.as<KernelInstruction>();
-  std::span workspace = bound.workspace;
+  BoundCall own = bound;
   if (layout_.workspace_bytes > instruction.workspace_bytes)
-    workspace = {memory_.data() + layout_.workspace, static_cast<size_t>(layout_.workspace_bytes)};
-  cuda_kernel(kernel.op)(
-      {.op = kernel.op,
-       .attributes = kernel.attributes,
-       .operands = bound.operands,
-       .results = bound.results,
-       .accumulate = bound.accumulate,
-       .workspace = workspace,
-       .stream = stream_.get(),
-       .products = products_,
-       .attention = attention_,
-       .plain_causal = batches_.plain() && batches_.follows(block, instruction)});
+    own.workspace = {memory_.data() + layout_.workspace,
+                     static_cast<size_t>(layout_.workspace_bytes)};
+  cuda_kernel(kernel.op)({own, kernel.op, kernel.attributes, stream_.get(), products_, attention_,
+                          batches_.plain() && batches_.follows(block, instruction)});
 }
 
 void CudaExecutor::begin(const Script& script) {

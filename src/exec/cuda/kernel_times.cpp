@@ -140,16 +140,16 @@ class KernelTimer {
       results.push_back({&types.results[i], data + places[types.operands.size() + i]});
     const int64_t workspace = places[places.size() - 2];
     cuda_kernel(types.op)(
-        {.op = types.op,
-         .attributes = types.attributes,
-         .operands = operands,
-         .results = results,
-         .accumulate = types.accumulate,
-         .workspace = {data + workspace, static_cast<size_t>(places.back() - workspace)},
-         .stream = stream_.get(),
-         .products = products_,
-         .attention = attention_,
-         .plain_causal = true});
+        {{.operands = operands,
+          .results = results,
+          .accumulate = types.accumulate,
+          .workspace = {data + workspace, static_cast<size_t>(places.back() - workspace)}},
+         types.op,
+         types.attributes,
+         stream_.get(),
+         products_,
+         attention_,
+         /*plain_causal=*/true});
   }
 
   DeviceStream stream_;

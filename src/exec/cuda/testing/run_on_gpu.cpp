@@ -110,16 +110,16 @@ std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run) {
   for (size_t i = 0; i < result_places.size(); ++i)
     outputs.push_back({&call.result_types[i], arena.on_gpu(result_places[i])});
   const DeviceStream stream;
-  cuda_kernel(call.op)({.op = call.op,
-                        .attributes = call.attributes,
-                        .operands = operands,
-                        .results = outputs,
-                        .accumulate = run.accumulate,
-                        .workspace = {arena.on_gpu(workspace), fill.size()},
-                        .stream = stream.get(),
-                        .products = products(),
-                        .attention = attention(),
-                        .plain_causal = is_plain_causal(call)});
+  cuda_kernel(call.op)({{.operands = operands,
+                         .results = outputs,
+                         .accumulate = run.accumulate,
+                         .workspace = {arena.on_gpu(workspace), fill.size()}},
+                        call.op,
+                        call.attributes,
+                        stream.get(),
+                        products(),
+                        attention(),
+                        is_plain_causal(call)});
   stream.wait();
   arena.from_gpu();
 
