@@ -60,7 +60,7 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
     simulation.ranks.push_back(std::move(rank));
   }
   mean.compute_seconds =
-      simulation.step_seconds - mean.exposed_communication_seconds - mean.bubble_seconds;
+      simulation.step_seconds - (mean.exposed_communication_seconds + mean.bubble_seconds);
   const KernelCost kernels(cluster, {programs.front().threads, mesh.num_ranks()});
   if (simulation.step_seconds > 0)
     simulation.mfu =
