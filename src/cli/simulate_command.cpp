@@ -99,15 +99,15 @@ Json to_json(const Config& config, const Cluster& cluster, const RunFacts& facts
       {"bubble_seconds", simulation.times.bubble_seconds},
       {"peak_bytes", simulation.peak_bytes},
       {"fits", fits(cluster, simulation, facts.ranks)}};
-  for (const SimulatedRank& rank : simulation.ranks)
-    json["results"].push_back(
-        {{"rank", rank.rank},
-         {"alike", rank.alike},
-         {"compute_seconds", rank.times.compute_seconds},
-         {"exposed_communication_seconds", rank.times.exposed_communication_seconds},
-         {"bubble_seconds", rank.times.bubble_seconds},
-         {"communication_seconds", rank.communication_seconds},
-         {"peak_bytes", rank.peak_bytes}});
+  for (const SimulatedRank& rank : simulation.ranks) {
+    nlohmann::json result{{"rank", rank.rank},
+                          {"alike", rank.alike},
+                          {"communication_seconds", rank.communication_seconds},
+                          {"peak_bytes", rank.peak_bytes}};
+    for (const TimePart& part : kTimeParts)
+      if (part.scope == TimeScope::Program) result[part.key] = rank.times.*part.seconds;
+    json["results"].push_back(std::move(result));
+  }
   return json;
 }
 
