@@ -51,12 +51,14 @@ if(TESSERA_CHECKED)
   target_compile_definitions(tessera_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 
-# Seconds that a test may take; sanitizers slow them down about tenfold.
+# Seconds that a test may take; sanitizers and kernels that are not optimised slow them down tenfold and more.
 set(TESSERA_TEST_SECONDS 120)
 set(TESSERA_LONG_TEST_SECONDS 600)
-if(TESSERA_SANITIZE)
+if(TESSERA_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL Debug)
   set(TESSERA_TEST_SECONDS 1200)
   set(TESSERA_LONG_TEST_SECONDS 6000)
+endif()
+if(TESSERA_SANITIZE)
   target_compile_definitions(tessera_options INTERFACE TESSERA_SANITIZED)
   target_compile_options(tessera_options INTERFACE -fsanitize=${TESSERA_SANITIZE}
                                                    -fno-omit-frame-pointer

@@ -110,10 +110,9 @@ UserError error_of(const toml::parse_error& error, std::string_view ascii,
   const auto [line, column] = error.source().begin;
   const std::string_view whole = line_of(ascii, line);
   const std::string before = from_ascii(whole.substr(0, column - 1));
-  const std::string description = from_ascii(error.description());
-  const bool is_foreign =
-      error.description().find(fmt::format("saw '{}'", kMark)) != std::string_view::npos &&
-      !std::ranges::all_of(from_ascii(whole), is_ascii);
+  const std::string_view rest = whole.substr(std::min<size_t>(column - 1, whole.size()));
+  const bool sees_mark = rest.starts_with(kMark) || error.description().ends_with("saw '`'");
+  const bool is_foreign = sees_mark && !std::ranges::all_of(from_ascii(whole), is_ascii);
   if (is_foreign)
     return user_error("{} is not TOML: a character outside of quotes is not ASCII", origin)
         .at(fmt::format("{}:{}", origin, line))
@@ -121,7 +120,7 @@ UserError error_of(const toml::parse_error& error, std::string_view ascii,
   const auto begins_character = [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   };
-  return user_error("{} is not TOML: {}", origin, description)
+  return user_error("{} is not TOML: {}", origin, from_ascii(error.description()))
       .at(fmt::format("{}:{}:{}", origin, line,
                       1 + std::ranges::count_if(before, begins_character)))
       .help(help);
@@ -144,7 +143,7 @@ TomlValue parse_toml(std::string_view toml, const std::string& origin, const std
   const std::string ascii = to_ascii(toml);
   check_dots(ascii, origin, help);
   try {
-    return {.entries = entries_of(toml::parse(ascii, origin))};
+    return {.line = 1, .entries = entries_of(toml::parse(ascii, origin))};
   } catch (const toml::parse_error& error) {
     throw error_of(error, ascii, origin, help);
   }

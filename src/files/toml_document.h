@@ -15,7 +15,7 @@ struct TomlValue {
   enum class Kind { Text, Integer, Number, Flag, Date, List, Table };
 
   Kind kind = Kind::Table;
-  int line = 0;  // 0: the file itself
+  int line = 0;  // 0: made, not read
   std::string text = {};
   int64_t integer = 0;
   double number = 0;  // of an Integer, too
