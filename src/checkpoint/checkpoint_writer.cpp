@@ -128,7 +128,7 @@ std::optional<SaveOutcome> CheckpointWriter::take_outcome() {
 }
 
 // For manifest and prune: the first rank does the work, the others wait for it.
-void CheckpointWriter::others_come_by(FaultPhase phase, int64_t step) const {
+void CheckpointWriter::inject_faults_on_others(FaultPhase phase, int64_t step) const {
   for (const RankShare& share : snapshot_.shares())
     if (share.rank != 0) fault_at(options_.faults, phase, share.rank, step);
 }
@@ -141,11 +141,11 @@ void CheckpointWriter::throw_stale(SaveOutcome& outcome) const {
 
 std::string CheckpointWriter::first_error(std::string mine) {
   if (!options_.peers) return mine;
-  const std::vector<std::string> all = gather_texts(*options_.peers, std::move(mine));
+  const std::vector<std::string> all = gather_strings(*options_.peers, std::move(mine));
   std::string first;
   for (size_t rank = 0; rank < all.size() && first.empty(); ++rank)
     if (!all[rank].empty()) first = fmt::format("rank {}: {}", rank, all[rank]);
-  return share_text(*options_.peers, std::move(first));
+  return broadcast_string(*options_.peers, std::move(first));
 }
 
 SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
@@ -158,14 +158,14 @@ SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
     std::vector<std::string> files;
     if (error.empty()) {
       const std::string text = to_text(own);
-      files = options_.peers ? gather_texts(*options_.peers, text) : std::vector{text};
+      files = options_.peers ? gather_strings(*options_.peers, text) : std::vector{text};
     }
-    if (error.empty()) others_come_by(FaultPhase::Manifest, outcome.step);
+    if (error.empty()) inject_faults_on_others(FaultPhase::Manifest, outcome.step);
     if (leads() && error.empty()) error = error_of([&] { write_manifest(facts, files, outcome); });
-    if (options_.peers) error = share_text(*options_.peers, std::move(error));
+    if (options_.peers) error = broadcast_string(*options_.peers, std::move(error));
     if (!error.empty()) {
       if (options_.peers)
-        outcome.fenced = !share_text(*options_.peers, outcome.fenced ? "fenced" : "").empty();
+        outcome.fenced = !broadcast_string(*options_.peers, outcome.fenced ? "fenced" : "").empty();
       std::error_code ignored;
       if (leads()) std::filesystem::remove_all(partial(outcome.step), ignored);
       throw UserError(error);
@@ -236,7 +236,7 @@ void CheckpointWriter::verify_then_prune(const std::vector<StoredFile>& own, Sav
   std::vector<int64_t> old;
   if (leads()) old = own_.prunable(options_.retention);
   std::string due = old.empty() ? "" : "due";
-  if (options_.peers) due = share_text(*options_.peers, std::move(due));
+  if (options_.peers) due = broadcast_string(*options_.peers, std::move(due));
   if (due.empty()) return;
   const std::string error = first_error(error_of([&] {
     for (const StoredFile& file : own) verify_shard(outcome.path, file);
@@ -245,7 +245,7 @@ void CheckpointWriter::verify_then_prune(const std::vector<StoredFile>& own, Sav
     own_.does_not_verify(outcome.step);
     throw user_error("saved, but verification failed: {}; no older checkpoint is removed", error);
   }
-  others_come_by(FaultPhase::Prune, outcome.step);
+  inject_faults_on_others(FaultPhase::Prune, outcome.step);
   for (const int64_t step : old) prune(step, outcome);
 }
 

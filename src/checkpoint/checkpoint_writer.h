@@ -70,7 +70,7 @@ class CheckpointWriter {
   void verify_then_prune(const std::vector<StoredFile>& own, SaveOutcome& outcome);
   void prune(int64_t step, SaveOutcome& outcome);
   std::string first_error(std::string mine);  // of all processes, on all of them
-  void others_come_by(FaultPhase phase, int64_t step) const;
+  void inject_faults_on_others(FaultPhase phase, int64_t step) const;
   [[noreturn]] void throw_stale(SaveOutcome& outcome) const;
   std::filesystem::path partial(int64_t step) const {
     return partial_folder(options_.folder, step, options_.generation);

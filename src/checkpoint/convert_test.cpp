@@ -9,7 +9,7 @@
 #include "checkpoint/testing/small_machine.h"
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
-#include "core/widened.h"
+#include "core/to_doubles.h"
 
 namespace tessera {
 namespace {

@@ -10,11 +10,11 @@ namespace {
 
 std::string agree(Communicator* peers, std::string mine) {
   if (!peers) return mine;
-  const std::vector<std::string> all = gather_texts(*peers, std::move(mine));
+  const std::vector<std::string> all = gather_strings(*peers, std::move(mine));
   std::string first;
   for (const std::string& text : all)
     if (first.empty()) first = text;
-  return share_text(*peers, std::move(first));
+  return broadcast_string(*peers, std::move(first));
 }
 
 // The first process's list, newest first, one name per line.
@@ -39,7 +39,7 @@ NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIden
                          Communicator* peers) {
   NewestValid newest;
   std::string names = names_in(checkpoints);
-  if (peers) names = share_text(*peers, std::move(names));
+  if (peers) names = broadcast_string(*peers, std::move(names));
   const int part = peers ? peers->rank() : 0, parts = peers ? peers->size() : 1;
   std::string unread;  // one that exists, but cannot be read
   while (!names.empty()) {

@@ -76,7 +76,7 @@ void add_bench_calibrate(Command bench) {
   calibrate.add_option("--name", command->name,
                        "name of the cluster; default: the name of the file");
   calibrate.add_option("--device", command->device, "what to measure")
-      .one_of({"cpu", "cuda"})
+      .choices({"cpu", "cuda"})
       .show_default();
   calibrate.add_option("--threads", command->threads, "cores that the ranks share; 0: all")
       .not_negative();

@@ -190,17 +190,17 @@ void add_bench_collectives(Command bench) {
   collectives
       .add_option("--backend", command->backend,
                   "local or mpi; default: mpi if started by mpirun or srun, else local")
-      .one_of({"local", "mpi"});
+      .choices({"local", "mpi"});
   std::vector<std::string> kinds;
   for (const CollectiveKind kind : chosen_kinds({})) kinds.emplace_back(name(kind));
   collectives.add_option("--kinds", command->kinds, "which collectives; default: all")
       .delimiter(',')
-      .one_of(kinds);
+      .choices(kinds);
   collectives.add_option("--sizes", command->sizes, "bytes of a rank's largest buffer")
       .delimiter(',')
       .show_default();
   collectives.add_option("--dtype", command->dtype, "fp32, bf16, fp64 or int32")
-      .one_of({"fp32", "bf16", "fp64", "int32"})
+      .choices({"fp32", "bf16", "fp64", "int32"})
       .show_default();
   add_reduction_option(collectives, command->reduction);
   add_json_flag(collectives, command->json);

@@ -130,7 +130,7 @@ void add_bench_kernels(Command bench) {
   add_short_form(kernels, command->run, "--device", "run.device", "cuda");
   kernels.add_option("--only", command->only, "ops to measure; default: all")
       .delimiter(',')
-      .one_of(op_names());
+      .choices(op_names());
   kernels
       .add_option("--warm", command->warm_seconds,
                   "seconds of warm-up for each kernel, so that the GPU's power limit takes effect")

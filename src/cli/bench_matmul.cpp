@@ -148,7 +148,7 @@ void add_bench_matmul(Command bench) {
       .show_default();
   matmul.add_option("--dtypes", command->dtypes, "some of fp32, bf16 and, on a GPU, fp8")
       .delimiter(',')
-      .one_of({"fp32", "bf16", "fp8"})
+      .choices({"fp32", "bf16", "fp8"})
       .show_default();
   matmul.add_option("--rounds", command->rounds, "number of rounds over all matmuls")
       .positive()

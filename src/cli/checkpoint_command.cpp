@@ -195,7 +195,7 @@ void add_checkpoint_command(Command app) {
                                      "convert between a folder and one .safetensors file");
   convert.add_option("to", command->to, "a .safetensors file, or the folder of a run").required();
   convert.add_option("--weights", command->weights, "write only the weights, in this dtype")
-      .one_of({"fp32", "bf16", "fp64"});
+      .choices({"fp32", "bf16", "fp64"});
   convert.add_flag("--averaged", command->averaged, "use the moving average of the weights");
   convert.add_flag("--overwrite", command->overwrite, "replace an existing file");
   convert.on_run([command] { run_convert(*command); });

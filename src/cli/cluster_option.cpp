@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/join_choices.h"
 
 namespace tessera {
 
@@ -16,7 +16,7 @@ void add_cluster_option(Command command, std::string& cluster) {
           "--cluster", cluster,
           fmt::format(
               "{}, or a file; default: laptop, for up to as many ranks as this machine has cores",
-              one_of(cluster_names())))
+              join_choices(cluster_names())))
       .type_name("NAME|FILE");
 }
 
@@ -25,7 +25,7 @@ Cluster chosen_cluster(const std::string& named, int ranks) {
   if (ranks <= resolve_threads({})) return load_cluster("laptop");
   throw user_error("{} ranks are more than this machine has cores, and no cluster is named", ranks)
       .at("--cluster")
-      .help(fmt::format("use {}, or the path of a cluster file", one_of(cluster_names())));
+      .help(fmt::format("use {}, or the path of a cluster file", join_choices(cluster_names())));
 }
 
 void default_to_precision_of(const Cluster& cluster, RunOptions& run) {

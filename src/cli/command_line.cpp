@@ -73,12 +73,12 @@ std::string wanted_values(const std::string& text, const CLI::App& command) {
   return text;
 }
 
-// "--stages is four, want a number"
+// "--stages is four, but must be a number"
 std::string unreadable_value(const std::string& text) {
   constexpr std::string_view kTheirs = "could not convert: ";
   const size_t equals = text.find(" = ");
   if (!text.starts_with(kTheirs) || equals == std::string::npos) return text;
-  return fmt::format("{} is {}, want a number",
+  return fmt::format("{} is {}, but must be a number",
                      text.substr(kTheirs.size(), equals - kTheirs.size()), text.substr(equals + 3));
 }
 
@@ -149,7 +149,7 @@ Option Option::values(int count) const {
   return *this;
 }
 
-Option Option::one_of(std::vector<std::string> names) const {
+Option Option::choices(std::vector<std::string> names) const {
   option_->check(CLI::IsMember(std::move(names)));
   return *this;
 }

@@ -27,7 +27,7 @@ class Option {
   Option delimiter(char between) const;  // of several values in one word
   Option take_all() const;               // one value each time it is given
   Option values(int count) const;        // number of values each time
-  Option one_of(std::vector<std::string> names) const;
+  Option choices(std::vector<std::string> names) const;
   template <typename T>
   Option range(T least, T most) const;
   Option not_negative() const;

@@ -69,7 +69,7 @@ void add_export_command(Command app) {
   subcommand.add_option("--out", command->to, "the new folder").required();
   subcommand
       .add_option("--dtype", command->dtype, "dtype of the weights; default: as they are stored")
-      .one_of({"fp32", "bf16"});
+      .choices({"fp32", "bf16"});
   subcommand.add_option("--shard-size", command->shard_size, "maximum size of a file");
   subcommand.add_flag("--averaged", command->averaged, "use the moving average of the weights");
   add_json_flag(subcommand, command->json);

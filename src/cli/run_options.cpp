@@ -87,7 +87,7 @@ void add_json_flag(Command command, bool& json) {
 
 void add_reduction_option(Command command, std::string& reduction) {
   command.add_option("--reduction", reduction, "sum, mean, min or max")
-      .one_of({"sum", "mean", "min", "max"})
+      .choices({"sum", "mean", "min", "max"})
       .show_default();
 }
 

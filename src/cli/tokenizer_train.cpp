@@ -93,7 +93,7 @@ void add_tokenizer_train(Command tokenizer) {
       .range(int64_t{1}, int64_t{1} << 20);
   app.add_option("--out", command->out, "file to write");
   app.add_option("--like", command->like, "the model family whose rule splits text into words")
-      .one_of({"gpt2", "llama3", "qwen"});
+      .choices({"gpt2", "llama3", "qwen"});
   app.add_option("--special", command->special, "special tokens; the first ends documents");
   app.add_option("--threads", command->threads, "threads; 0: all cores").range(0, 1024);
   add_json_flag(app, command->json);

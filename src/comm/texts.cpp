@@ -39,7 +39,7 @@ std::string text_of(const std::vector<int32_t>& words, int32_t bytes) {
 
 }  // namespace
 
-std::vector<std::string> gather_texts(Communicator& group, std::string mine) {
+std::vector<std::string> gather_strings(Communicator& group, std::string mine) {
   const auto members = static_cast<size_t>(group.size()), own = static_cast<size_t>(group.rank());
   std::vector<int32_t> lengths(members, 0);
   lengths[own] = length_of(mine);
@@ -59,7 +59,7 @@ std::vector<std::string> gather_texts(Communicator& group, std::string mine) {
   return texts;
 }
 
-std::string share_text(Communicator& group, std::string of_first) {
+std::string broadcast_string(Communicator& group, std::string of_first) {
   std::vector<int32_t> length{group.rank() == 0 ? length_of(of_first) : 0};
   group.run(of_words(CollectiveKind::Broadcast, length, true, true));
   std::vector<int32_t> words = words_for(length[0]);

@@ -10,8 +10,8 @@
 namespace tessera {
 
 // What each member says, on the first one; nothing on the others.
-std::vector<std::string> gather_texts(Communicator& group, std::string mine);
+std::vector<std::string> gather_strings(Communicator& group, std::string mine);
 // What the first member says, on all of them.
-std::string share_text(Communicator& group, std::string of_first);
+std::string broadcast_string(Communicator& group, std::string of_first);
 
 }  // namespace tessera

@@ -16,12 +16,12 @@ TEST_P(Texts, AreGatheredOnTheFirstRankAndSharedFromIt) {
   const auto& [backend, ranks] = GetParam();
   backend.each_rank(ranks, 60, [&, size = ranks](RankWorld& world, const Allocate&) {
     const auto group = world.everyone("texts");
-    const std::vector<std::string> texts = gather_texts(*group, text_of(world.rank()));
+    const std::vector<std::string> texts = gather_strings(*group, text_of(world.rank()));
     ASSERT_EQ(texts.size(), static_cast<size_t>(world.rank() == 0 ? size : 0));
     for (size_t rank = 0; rank < texts.size(); ++rank)
       EXPECT_EQ(texts[rank], text_of(static_cast<int>(rank)));
-    EXPECT_EQ(share_text(*group, text_of(3 + world.rank())), text_of(3));
-    EXPECT_EQ(share_text(*group, ""), "");
+    EXPECT_EQ(broadcast_string(*group, text_of(3 + world.rank())), text_of(3));
+    EXPECT_EQ(broadcast_string(*group, ""), "");
   });
 }
 

@@ -75,7 +75,7 @@ bool apply_plan_dims(const ConfigValue& value, Config& config) {
 bool apply_mixture(const ConfigValue& value, Config& config) {
   constexpr std::string_view kPrefix = "data.mixture.";
   if (value.key == "data.mixture" || value.key == kPrefix)
-    throw user_error("data.mixture is {}, want paths with weights", value.text)
+    throw user_error("data.mixture is {}, but must be paths with weights", value.text)
         .at(value.place)
         .help(R"(write [data.mixture] and a line per source, such as "web/*.bin" = 0.7)");
   if (!value.key.starts_with(kPrefix)) return false;

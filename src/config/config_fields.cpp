@@ -326,7 +326,7 @@ std::vector<ConfigField> config_fields(Config& c) {
 void set_field(const ConfigField& field, const std::string& given, const std::string& place) {
   const std::string text = our_text(field, given, place);
   if (!std::visit([&](auto* value) { return assign(field, text, *value); }, field.value))
-    throw user_error("{} is {}, want {}", field.key, given.empty() ? "empty" : given,
+    throw user_error("{} is {}, but must be {}", field.key, given.empty() ? "empty" : given,
                      allowed_text(field))
         .at(place)
         .help(fmt::format("{}: {}", field.key, field.doc));

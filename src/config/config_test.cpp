@@ -181,26 +181,26 @@ TEST(Config, SuggestsTheNearestKey) {
 
 TEST(Config, SaysWhatAValueMayBe) {
   EXPECT_EQ(report_of("", {"train.steps=0"}),
-            "error: train.steps is 0, want a whole number of at least 1\n"
+            "error: train.steps is 0, but must be a whole number of at least 1\n"
             "   at: --set train.steps=0\n help: train.steps: optimizer updates\n");
   EXPECT_EQ(message_of("", {"train.steps=1.5"}),
-            "train.steps is 1.5, want a whole number of at least 1");
+            "train.steps is 1.5, but must be a whole number of at least 1");
   EXPECT_EQ(message_of("", {"train.steps="}),
-            "train.steps is empty, want a whole number of at least 1");
+            "train.steps is empty, but must be a whole number of at least 1");
   EXPECT_EQ(message_of("", {"train.steps=99999999999999999999"}),
-            "train.steps is 99999999999999999999, want a whole number of at least 1");
+            "train.steps is 99999999999999999999, but must be a whole number of at least 1");
   EXPECT_EQ(message_of("[train]\nbeta1 = 1.0\n"),
-            "train.beta1 is 1, want a number from 0 to below 1");
+            "train.beta1 is 1, but must be a number from 0 to below 1");
   EXPECT_EQ(message_of("", {"train.learning_rate=nan"}),
-            "train.learning_rate is nan, want a number of at least 0");
+            "train.learning_rate is nan, but must be a number of at least 0");
   EXPECT_EQ(message_of("", {"train.min_learning_rate=1.5"}),
-            "train.min_learning_rate is 1.5, want a number from 0 to 1");
+            "train.min_learning_rate is 1.5, but must be a number from 0 to 1");
   EXPECT_EQ(message_of("", {"train.schedule=cos"}),
-            "train.schedule is cos, want cosine, linear, wsd or constant");
+            "train.schedule is cos, but must be cosine, linear, wsd or constant");
   EXPECT_EQ(message_of("", {"data.document_mask=yes"}),
-            "data.document_mask is yes, want true or false");
+            "data.document_mask is yes, but must be true or false");
   EXPECT_EQ(message_of("[train]\nsteps = [1, 2]\n"),
-            "train.steps is a list or a date, want one number, text, true or false");
+            "train.steps is a list or a date, but must be one number, text, true or false");
 }
 
 TEST(Config, TakesTheWordsOfOtherPrograms) {
@@ -227,9 +227,9 @@ TEST(Config, TakesWholeNumbersWithAnExponent) {
   EXPECT_EQ(parse("", {"train.steps=1.5e3"}).train.steps, 1500);
   EXPECT_EQ(parse("[train]\nsteps = 1e6\n").train.steps, 1'000'000);
   EXPECT_EQ(message_of("", {"train.steps=1e-3"}),
-            "train.steps is 1e-3, want a whole number of at least 1");
+            "train.steps is 1e-3, but must be a whole number of at least 1");
   EXPECT_EQ(message_of("", {"train.steps=1e300"}),
-            "train.steps is 1e300, want a whole number of at least 1");
+            "train.steps is 1e300, but must be a whole number of at least 1");
 }
 
 TEST(Config, TakesQuotesThatAShellLeft) {
@@ -302,8 +302,9 @@ TEST(Config, MixesSourcesByWeightInTheOrderGiven) {
   EXPECT_EQ(config.data.source, DataSource::Mixture);
   EXPECT_EQ(parse(to_toml(config)).data.mixture, wanted);
   EXPECT_EQ(message_of("", {"data.mixture.a=0"}),
-            "data.mixture.a is 0, want a number from 1e-09 to 1000000000");
-  EXPECT_EQ(message_of("", {"data.mixture=a"}), "data.mixture is a, want paths with weights");
+            "data.mixture.a is 0, but must be a number from 1e-09 to 1000000000");
+  EXPECT_EQ(message_of("", {"data.mixture=a"}),
+            "data.mixture is a, but must be paths with weights");
   EXPECT_EQ(message_of("", {"data.mixture.a=1", "data.source=text"}),
             "data.source is text, but data.mixture lists 1 sources");
   EXPECT_EQ(message_of("", {"data.mixture.a=1", "model.preset=mlp"}),

@@ -24,7 +24,8 @@ std::string text_of(const std::string& key, const TomlValue& value, const std::s
   if (value.kind == Kind::Number) return fmt::format("{}", value.number);
   if (value.kind == Kind::Flag) return value.flag ? "true" : "false";
   if (!key.starts_with("plan.dims."))
-    throw user_error("{} is a list or a date, want one number, text, true or false", key).at(place);
+    throw user_error("{} is a list or a date, but must be one number, text, true or false", key)
+        .at(place);
   std::string joined;
   for (const TomlValue& item : value.items) joined += (joined.empty() ? "" : ",") + item.text;
   const bool texts = std::ranges::all_of(

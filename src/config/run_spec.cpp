@@ -34,7 +34,7 @@ std::vector<int> parse_stages(const std::string& text) {
     int count = 0;
     const auto [last, error] = std::from_chars(entry.data(), entry.data() + entry.size(), count);
     if (error != std::errc() || last != entry.data() + entry.size() || count < 1)
-      throw user_error("plan.stages is {}, want whole numbers of blocks", text)
+      throw user_error("plan.stages is {}, but must be whole numbers of blocks", text)
           .at("plan.stages")
           .help("write one for each stage, such as 3,2,2,3");
     counts.push_back(count);

@@ -5,9 +5,9 @@
 #include "data/best_fit_source.h"
 #include "data/bin_source.h"
 #include "data/byte_source.h"
-#include "data/made_regression.h"
 #include "data/mixture.h"
 #include "data/stories/story_source.h"
+#include "data/synthetic_regression.h"
 #include "data/token_sampler.h"
 
 namespace tessera {
@@ -87,13 +87,13 @@ std::unique_ptr<SampleSource> open_split(const Config& config, const TrainingDat
 TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision) {
   TrainingData data;
   if (!model.has_sequence()) {
-    MadeRegressionOptions options{.width = model.width,
-                                  .seed = static_cast<uint64_t>(config.data.seed),
-                                  .dtype = precision,
-                                  .split = Split::Train};
-    data.train = std::make_unique<MadeRegression>(options);
+    SyntheticRegressionOptions options{.width = model.width,
+                                       .seed = static_cast<uint64_t>(config.data.seed),
+                                       .dtype = precision,
+                                       .split = Split::Train};
+    data.train = std::make_unique<SyntheticRegression>(options);
     options.split = Split::HeldOut;
-    data.held_out = std::make_unique<MadeRegression>(options);
+    data.held_out = std::make_unique<SyntheticRegression>(options);
     return data;
   }
   data.tokens = open_tokens(config, model);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/widened.h"
+#include "core/to_doubles.h"
 #include "exec/testing/small_run.h"
 
 namespace tessera {
@@ -11,7 +11,7 @@ namespace {
 
 std::vector<double> state(const SmallRun& run, const std::string& name) {
   const StateBuffer* buffer = run.program().find_state(name);
-  return widened(buffer->type, run.states().at(name));
+  return to_doubles(buffer->type, run.states().at(name));
 }
 
 TEST(InitialiseStates, WeightsDependOnSeedAndNameAlone) {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "compiler/compile.h"
-#include "data/made_batch.h"
+#include "data/verification_batch.h"
 #include "exec/device.h"
 #include "exec/testing/small_models.h"
 #include "exec/train_step.h"
@@ -30,7 +30,7 @@ nlohmann::json trace_of(std::vector<Axis> mesh, bool odd_names = false) {
       std::move(programs),
       {.observer = [&](int rank, const InstructionEvent& event) { trace.observe(rank, event); }});
   initialise_states(*executor, 1);
-  write_made_batch(*executor, 1, {.seed = 1, .vocabulary = model.config.vocabulary});
+  write_verification_batch(*executor, 1, {.seed = 1, .vocabulary = model.config.vocabulary});
   run_train_step(*executor, {.learning_rate = 1e-3, .step = 1});
   return nlohmann::json::parse(trace.to_json())["traceEvents"];
 }

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/join_choices.h"
 #include "files/json.h"
 
 namespace tessera {
@@ -244,8 +244,8 @@ ModelConfig parse_model_json(std::string_view text, const std::filesystem::path&
       throw UserError(error).at(path.string());
     }
   }
-  fields.refuse(fmt::format("use {}", one_of(types)), "model_type is {}, which is not supported",
-                type.empty() ? "not given" : type);
+  fields.refuse(fmt::format("use {}", join_choices(types)),
+                "model_type is {}, which is not supported", type.empty() ? "not given" : type);
 }
 
 void check_exportable(const ModelConfig& model) {

@@ -10,14 +10,14 @@
 
 #include "config/compile_step.h"
 #include "core/statistics.h"
-#include "data/random_batch.h"
+#include "data/benchmark_batch.h"
 #include "exec/device.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 #include "ir/op_list.h"
 #include "measure/calibrate.h"
+#include "measure/calibration_model.h"
 #include "measure/efficiency_samples.h"
-#include "measure/made_model.h"
 #include "measure/step_floor.h"
 #include "system/seconds_since.h"
 
@@ -26,18 +26,18 @@ namespace {
 
 // One layer each is enough: like layers have like kernels.
 constexpr std::array kMadeModels{
-    MadeModel{"tiny", 4, 256, 4, 2, 704, 1000, 2, 256},
-    MadeModel{"gpt2-124m", 1, 384, 6, 6, 1536, 9000, 8, 512},
-    MadeModel{"gpt2-124m", 1, 640, 10, 10, 2560, 30000, 16, 768},
-    MadeModel{"gpt2-124m", 1, 896, 14, 14, 3584, 40000, 48, 896},
-    MadeModel{"gpt2-124m", 1, 1408, 22, 22, 5632, 45000, 24, 1280},
-    MadeModel{"qwen3-0.6b", 1, 1152, 18, 6, 3456, 70000, 8, 1536},
-    MadeModel{"llama3-1b", 1, 1536, 24, 6, 6144, 60000, 8, 2048},
-    MadeModel{"llama3-1b", 1, 2560, 40, 10, 9216, 100000, 6, 5120},
-    MadeModel{"llama3-1b", 1, 3328, 26, 13, 10240, 90000, 2, 3072},
-    MadeModel{"llama3-1b", 1, 5120, 40, 8, 16384, 110000, 3, 3072},
-    MadeModel{"mlp", 3, 1152, 0, 0, 0, 0, 8192, 1},
-    MadeModel{"mlp", 3, 4608, 0, 0, 0, 0, 4096, 1},
+    CalibrationModel{"tiny", 4, 256, 4, 2, 704, 1000, 2, 256},
+    CalibrationModel{"gpt2-124m", 1, 384, 6, 6, 1536, 9000, 8, 512},
+    CalibrationModel{"gpt2-124m", 1, 640, 10, 10, 2560, 30000, 16, 768},
+    CalibrationModel{"gpt2-124m", 1, 896, 14, 14, 3584, 40000, 48, 896},
+    CalibrationModel{"gpt2-124m", 1, 1408, 22, 22, 5632, 45000, 24, 1280},
+    CalibrationModel{"qwen3-0.6b", 1, 1152, 18, 6, 3456, 70000, 8, 1536},
+    CalibrationModel{"llama3-1b", 1, 1536, 24, 6, 6144, 60000, 8, 2048},
+    CalibrationModel{"llama3-1b", 1, 2560, 40, 10, 9216, 100000, 6, 5120},
+    CalibrationModel{"llama3-1b", 1, 3328, 26, 13, 10240, 90000, 2, 3072},
+    CalibrationModel{"llama3-1b", 1, 5120, 40, 8, 16384, 110000, 3, 3072},
+    CalibrationModel{"mlp", 3, 1152, 0, 0, 0, 0, 8192, 1},
+    CalibrationModel{"mlp", 3, 4608, 0, 0, 0, 0, 4096, 1},
 };
 constexpr size_t kQuickModels = 2;
 
@@ -65,7 +65,7 @@ double step_seconds(Executor& executor) {
   return median(steps);
 }
 
-TimedModel timed(const Device& gpu, const MadeModel& made, Precision precision) {
+TimedModel timed(const Device& gpu, const CalibrationModel& made, Precision precision) {
   const RunSpec spec = resolve(
       config_of(made, {fmt::format("train.precision={}", name(precision)), "run.device=cuda"}));
   Compiled compiled = compile(spec);
@@ -74,7 +74,7 @@ TimedModel timed(const Device& gpu, const MadeModel& made, Precision precision) 
   std::erase_if(result.kernels, [](const KernelTime& each) { return each.seconds == 0; });
   const std::unique_ptr<Executor> executor = make_executor(spec, std::move(compiled.programs));
   initialise_states(*executor, 1);
-  write_random_batch(*executor, spec.model.vocabulary);
+  write_benchmark_batch(*executor, spec.model.vocabulary);
   result.step_seconds = step_seconds(*executor);
   return result;
 }

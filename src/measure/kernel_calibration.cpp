@@ -7,12 +7,12 @@
 
 #include "config/compile_step.h"
 #include "core/statistics.h"
-#include "data/random_batch.h"
+#include "data/benchmark_batch.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 #include "ir/op_list.h"
+#include "measure/calibration_model.h"
 #include "measure/efficiency_samples.h"
-#include "measure/made_model.h"
 #include "measure/step_floor.h"
 #include "program/buffer_types.h"
 #include "system/seconds_since.h"
@@ -25,28 +25,28 @@ using Clock = std::chrono::steady_clock;
 // From caches to memory, from short rows to long ones. The axis is that of two ranks, so that ops
 // of every kind of mesh are seen.
 constexpr std::array kMadeModels{
-    MadeModel{"gpt2-124m", 2, 96, 3, 3, 384, 600, 4, 40, "dp"},
-    MadeModel{"gpt2-124m", 2, 320, 5, 5, 1280, 5000, 4, 144, "cp"},
-    MadeModel{"gpt2-124m", 1, 224, 7, 7, 896, 12000, 4, 96, "dp"},
-    MadeModel{"gpt2-124m", 1, 576, 18, 18, 2304, 20000, 4, 80, "tp"},
-    MadeModel{"gpt2-124m", 1, 896, 14, 14, 3584, 40000, 4, 120, "tp"},
-    MadeModel{"tiny", 2, 96, 6, 2, 288, 320, 8, 96, "tp"},
-    MadeModel{"tiny", 2, 288, 9, 3, 800, 3000, 4, 320, "cp"},
-    MadeModel{"tiny", 1, 192, 3, 3, 512, 900, 4, 272, "cp"},
-    MadeModel{"qwen3-0.6b", 1, 384, 3, 3, 1200, 9000, 4, 200, "dp"},
-    MadeModel{"tiny", 1, 640, 10, 5, 1700, 400, 4, 640, "cp"},
-    MadeModel{"mlp", 4, 200, 0, 0, 0, 0, 48, 1, "dp"},
-    MadeModel{"mlp", 3, 400, 0, 0, 0, 0, 16, 1, "tp"},
-    MadeModel{"mlp", 4, 600, 0, 0, 0, 0, 96, 1, "tp"},
-    MadeModel{"mlp", 3, 900, 0, 0, 0, 0, 160, 1, "dp"},
-    MadeModel{"mlp", 3, 1300, 0, 0, 0, 0, 320, 1, "dp"},
-    MadeModel{"mlp", 3, 2000, 0, 0, 0, 0, 40, 1, "tp"},
+    CalibrationModel{"gpt2-124m", 2, 96, 3, 3, 384, 600, 4, 40, "dp"},
+    CalibrationModel{"gpt2-124m", 2, 320, 5, 5, 1280, 5000, 4, 144, "cp"},
+    CalibrationModel{"gpt2-124m", 1, 224, 7, 7, 896, 12000, 4, 96, "dp"},
+    CalibrationModel{"gpt2-124m", 1, 576, 18, 18, 2304, 20000, 4, 80, "tp"},
+    CalibrationModel{"gpt2-124m", 1, 896, 14, 14, 3584, 40000, 4, 120, "tp"},
+    CalibrationModel{"tiny", 2, 96, 6, 2, 288, 320, 8, 96, "tp"},
+    CalibrationModel{"tiny", 2, 288, 9, 3, 800, 3000, 4, 320, "cp"},
+    CalibrationModel{"tiny", 1, 192, 3, 3, 512, 900, 4, 272, "cp"},
+    CalibrationModel{"qwen3-0.6b", 1, 384, 3, 3, 1200, 9000, 4, 200, "dp"},
+    CalibrationModel{"tiny", 1, 640, 10, 5, 1700, 400, 4, 640, "cp"},
+    CalibrationModel{"mlp", 4, 200, 0, 0, 0, 0, 48, 1, "dp"},
+    CalibrationModel{"mlp", 3, 400, 0, 0, 0, 0, 16, 1, "tp"},
+    CalibrationModel{"mlp", 4, 600, 0, 0, 0, 0, 96, 1, "tp"},
+    CalibrationModel{"mlp", 3, 900, 0, 0, 0, 0, 160, 1, "dp"},
+    CalibrationModel{"mlp", 3, 1300, 0, 0, 0, 0, 320, 1, "dp"},
+    CalibrationModel{"mlp", 3, 2000, 0, 0, 0, 0, 40, 1, "tp"},
 };
 
 constexpr int64_t kQuickWidth = 200;
 constexpr int kRounds = 3;  // over all models: a slow moment of the machine spoils few samples
 
-Config config_of(const MadeModel& model, const RankLoad& load) {
+Config config_of(const CalibrationModel& model, const RankLoad& load) {
   std::vector<std::string> settings{fmt::format("train.threads={}", load.threads * load.ranks)};
   if (load.ranks > 1)
     settings.push_back(fmt::format("mesh={}={}", load.ranks == 2 ? model.axis : "dp", load.ranks));
@@ -55,14 +55,14 @@ Config config_of(const MadeModel& model, const RankLoad& load) {
 
 class MadeRun {
  public:
-  MadeRun(const MadeModel& model, const RankLoad& load) : load_(load) {
+  MadeRun(const CalibrationModel& model, const RankLoad& load) : load_(load) {
     const RunSpec spec = resolve(config_of(model, load));
     seen_.reserve(1 << 16);
     executor_ = make_executor(
         spec, compile(spec).programs,
         {.observer = [this](int rank, const InstructionEvent& event) { observe(rank, event); }});
     initialise_states(*executor_, 1);
-    write_random_batch(*executor_, spec.model.vocabulary);
+    write_benchmark_batch(*executor_, spec.model.vocabulary);
   }
 
   // Adds to the samples; returns the seconds between two kernels.

@@ -9,7 +9,7 @@
 
 #include "config/compile_step.h"
 #include "core/statistics.h"
-#include "data/random_batch.h"
+#include "data/benchmark_batch.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 #include "measure/step_floor.h"
@@ -25,7 +25,7 @@ class Turn {
   Turn(const RunSpec& spec, const std::vector<Program>& programs, uint64_t seed)
       : executor_(make_executor(spec, programs)) {
     initialise_states(*executor_, seed);
-    write_random_batch(*executor_, spec.model.vocabulary);
+    write_benchmark_batch(*executor_, spec.model.vocabulary);
   }
 
   // The first touches every page; a short one is not warm after that.

@@ -8,7 +8,7 @@
 
 #include "config/compile_step.h"
 #include "core/statistics.h"
-#include "data/random_batch.h"
+#include "data/benchmark_batch.h"
 #include "exec/device.h"
 #include "exec/train_step.h"
 #include "measure/fitting_step.h"
@@ -76,7 +76,7 @@ class StepBench {
     executor_ = make_fitting_executor(config_, spec_, std::move(compiled.programs),
                                       {.observer = std::move(observer)});
     initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
-    write_random_batch(*executor_, spec_.model.vocabulary);
+    write_benchmark_batch(*executor_, spec_.model.vocabulary);
   }
 
   double run_step() {

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/join_choices.h"
 #include "core/nearest_name.h"
-#include "core/one_of.h"
 #include "mesh/axis_sizes.h"
 
 namespace tessera {
@@ -18,7 +18,7 @@ void require_known_axis(const Axis& axis) {
   const std::string near = nearest_name(axis.name, axis_names());
   throw user_error("mesh axis {} is not known{}", axis.name,
                    near.empty() ? "" : fmt::format(": did you mean {}?", near))
-      .help(fmt::format("use {}", one_of(axis_names())));
+      .help(fmt::format("use {}", join_choices(axis_names())));
 }
 
 bool shards_states(const Mesh& mesh) {
@@ -43,7 +43,7 @@ AxisIds asked_shard_axes(const std::vector<std::string>& asked, const Mesh& mesh
           "plan.shard_axes names {}, along which ranks do not hold the same parameters", name)
           .at("plan.shard_axes")
           .help(fmt::format("use one or more of {}, such as fsdp,cp",
-                            one_of(names_of(&AxisRow::replicates_parameters))));
+                            join_choices(names_of(&AxisRow::replicates_parameters))));
     if (sizes_of(mesh.axes())[row->axis] > 1) axes.push_back(mesh.find(name));
   }
   std::sort(axes.begin(), axes.end());
@@ -80,7 +80,7 @@ AxisIds shard_axes_of(const PlanRequest& request, const Mesh& mesh, int zero) {
 // On one rank there is nothing to share, and nothing is said against any level.
 void require_zero_fits(int zero, const Mesh& mesh, const AxisIds& shard_axes) {
   if (zero < 0 || zero > 3)
-    throw user_error("plan.zero is {}, want auto, 0, 1, 2 or 3", zero).at("plan.zero");
+    throw user_error("plan.zero is {}, but must be auto, 0, 1, 2 or 3", zero).at("plan.zero");
   if (zero == 0 && shards_states(mesh)) {
     const Axis& axis = mesh.axes()[static_cast<size_t>(usual_shard_axes(mesh).front())];
     throw user_error("mesh {} = {} shards states, but plan.zero = 0 keeps them whole", axis.name,
@@ -116,7 +116,7 @@ void require_heads_divide(const PlanRequest& request, const PlanSizes& sizes) {
       if (heads_divide(sizes, n)) good.push_back(n);
     throw user_error("cannot shard heads ({}) over tp ({})", sizes.heads, tp)
         .at("mesh.tp")
-        .help(fmt::format("with kv_heads = {} use tp = {}", sizes.kv_heads, one_of(good)));
+        .help(fmt::format("with kv_heads = {} use tp = {}", sizes.kv_heads, join_choices(good)));
   }
   const int64_t left = sizes.kv_heads / std::gcd<int64_t>(tp, sizes.kv_heads);
   if (request.context != ContextKind::Ulysses || left % cp == 0) return;
@@ -126,7 +126,7 @@ void require_heads_divide(const PlanRequest& request, const PlanSizes& sizes) {
   throw user_error("cannot shard kv_heads ({}) over {}cp ({}) by ulysses", sizes.kv_heads,
                    tp > 1 ? fmt::format("tp ({}) x ", tp) : "", cp)
       .at("mesh.cp")
-      .help(fmt::format("use cp = {}, or plan.context = ring", one_of(good)));
+      .help(fmt::format("use cp = {}, or plan.context = ring", join_choices(good)));
 }
 
 // Of two axes that split the sequence the first cuts the larger pieces: those of cp, which tp cuts

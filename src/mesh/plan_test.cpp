@@ -130,8 +130,10 @@ TEST(MakePlan, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal({.mesh = {{"fsd", 2}}}), "mesh axis fsd is not known: did you mean fsdp?");
   EXPECT_EQ(refusal({.mesh = {{"dp", 0}}}), "mesh axis dp has size 0: use 1 or more");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}, {"dp", 2}}}), "mesh axis dp is given twice");
-  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = 4}), "plan.zero is 4, want auto, 0, 1, 2 or 3");
-  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = -1}), "plan.zero is -1, want auto, 0, 1, 2 or 3");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = 4}),
+            "plan.zero is 4, but must be auto, 0, 1, 2 or 3");
+  EXPECT_EQ(refusal({.mesh = {{"dp", 2}}, .zero = -1}),
+            "plan.zero is -1, but must be auto, 0, 1, 2 or 3");
   EXPECT_EQ(refusal({.mesh = {{"dp", 2}, {"tp", 2}}, .zero = 1, .shard_axes = {"dp", "tp"}}),
             "plan.shard_axes names tp, along which ranks do not hold the same parameters");
   EXPECT_EQ(refusal({.mesh = {{"fsdp", 2}}, .shard_axes = {"fsdp", "fsdp"}}),

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/one_of.h"
+#include "core/join_choices.h"
 
 namespace tessera {
 namespace {
@@ -13,7 +13,7 @@ std::string list(Fits&& fits) {
   std::vector<std::string> names;
   for (const FamilyRow& row : kFamilies)
     if (fits(row)) names.emplace_back(row.name);
-  return one_of(names);
+  return join_choices(names);
 }
 
 }  // namespace

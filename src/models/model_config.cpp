@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/join_choices.h"
 #include "models/model_field.h"
 
 namespace tessera {
@@ -17,7 +17,7 @@ std::string divisors(int64_t number) {
   std::vector<std::string> found;
   for (int64_t d = 1; d <= number; ++d)
     if (number % d == 0) found.push_back(fmt::format("{}", d));
-  return one_of(found);
+  return join_choices(found);
 }
 
 void derive_sizes(ModelConfig& config) {

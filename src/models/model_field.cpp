@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/join_choices.h"
 #include "core/nearest_name.h"
-#include "core/one_of.h"
 
 namespace tessera {
 namespace {
@@ -81,8 +81,9 @@ void read_word(Enum& out, const ModelField& field, std::string_view text,
       out = static_cast<Enum>(i);
       return;
     }
-  throw misfit(field, text,
-               fmt::format("use {}", one_of(std::vector<std::string>(names.begin(), names.end()))));
+  throw misfit(
+      field, text,
+      fmt::format("use {}", join_choices(std::vector<std::string>(names.begin(), names.end()))));
 }
 
 struct Read {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/join_choices.h"
 #include "core/nearest_name.h"
-#include "core/one_of.h"
 #include "models/model_field.h"
 
 namespace tessera {
@@ -130,7 +130,7 @@ const Preset& find_preset(std::string_view name) {
   if (!nearest.empty())
     throw user_error("there is no model {}: did you mean {}?", name, nearest)
         .help("`tessera docs config` lists all presets");
-  throw user_error("there is no model {}", name).help(fmt::format("use {}", one_of(names)));
+  throw user_error("there is no model {}", name).help(fmt::format("use {}", join_choices(names)));
 }
 
 std::string_view preset_of(const ModelConfig& config) {

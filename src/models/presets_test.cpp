@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/join_choices.h"
 #include "models/model_size.h"
 
 namespace tessera {
@@ -71,7 +71,7 @@ TEST(Presets, AreListedWhenTheNameIsUnknown) {
     FAIL();
   } catch (const UserError& error) {
     EXPECT_EQ(error.message(), "there is no model bert-large");
-    EXPECT_EQ(error.advice(), "use " + one_of(names));
+    EXPECT_EQ(error.advice(), "use " + join_choices(names));
   }
 }
 

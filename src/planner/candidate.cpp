@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/join_choices.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {
@@ -28,13 +28,14 @@ void set_recompute(Candidate& candidate, std::string_view word) {
     candidate.recompute = kind;
     if (recompute_name(candidate) == word) return;
   }
-  throw user_error("recompute is {}, want none, cheap, attention, fit, block or every", word);
+  throw user_error("recompute is {}, but must be none, cheap, attention, fit, block or every",
+                   word);
 }
 
 ContextKind parse_context(std::string_view text) {
   if (text == "ring") return ContextKind::Ring;
   if (text == "ulysses") return ContextKind::Ulysses;
-  throw user_error("context is {}, want ring or ulysses", text);
+  throw user_error("context is {}, but must be ring or ulysses", text);
 }
 
 void set_knob(Candidate& candidate, std::string_view entry) {

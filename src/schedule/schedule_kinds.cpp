@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/join_choices.h"
 #include "core/nearest_name.h"
-#include "core/one_of.h"
 #include "core/same_word.h"
 #include "schedule/kinds/kinds.h"
 
@@ -52,9 +52,9 @@ void check_sizes(const ScheduleKind& kind, int ranks, int chunks, int microbatch
   if (!kind.takes_chunks(chunks))
     throw user_error("schedule {} has {} chunk{} per rank, not {}", kind.name, kind.most_chunks,
                      kind.most_chunks == 1 ? "" : "s", chunks)
-        .help(fmt::format(
-            "use chunks = {}, or {}, which take any", kind.most_chunks,
-            one_of(names_of([](const ScheduleKind& other) { return other.most_chunks == 0; }))));
+        .help(fmt::format("use chunks = {}, or {}, which take any", kind.most_chunks,
+                          join_choices(names_of(
+                              [](const ScheduleKind& other) { return other.most_chunks == 0; }))));
   const int64_t most = kMostActions / 3 / ranks / chunks;
   if (microbatches > most)
     throw user_error("a schedule of {} ranks, {} chunks and {} microbatches is too long to list",
@@ -76,7 +76,7 @@ const ScheduleKind& schedule_kind(std::string_view name) {
   if (!nearest.empty())
     throw user_error("there is no schedule {}: did you mean {}?", name, nearest)
         .help("`tessera schedule --help` lists all kinds");
-  throw user_error("there is no schedule {}", name).help("use " + one_of(names));
+  throw user_error("there is no schedule {}", name).help("use " + join_choices(names));
 }
 
 Schedule make_schedule(std::string_view kind, int ranks, int chunks, int microbatches) {

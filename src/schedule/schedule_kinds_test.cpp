@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/join_choices.h"
 #include "schedule/check_schedule.h"
 
 namespace tessera {
@@ -88,7 +88,7 @@ TEST(MakeSchedule, SaysWhatWouldWork) {
   std::vector<std::string> names;
   for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);
   EXPECT_EQ(error_of("triangle", 2, 1, 2),
-            "there is no schedule triangle / use " + one_of(names));
+            "there is no schedule triangle / use " + join_choices(names));
   EXPECT_EQ(error_of("gpipe", 2, 3, 2),
             "schedule gpipe has 1 chunk per rank, not 3 / use chunks = 1, or interleaved_1f1b or "
             "looped_bfs, which take any");

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/join_choices.h"
 #include "sim/named_clusters.h"
 
 namespace tessera {
@@ -48,7 +48,7 @@ void check_precision(const Cluster& cluster, Precision precision) {
                      device.name, cluster.name, name(needed), name(precision))
         .at("train.precision")
         .help(fmt::format("use {}, for which the cluster has peaks, or another cluster",
-                          one_of(known)));
+                          join_choices(known)));
   }
 }
 
@@ -66,7 +66,7 @@ Cluster load_cluster(const std::string& name_or_file) {
   if (!file || std::filesystem::is_directory(name_or_file))
     throw user_error("there is no cluster {}, and no such file", name_or_file)
         .at("--cluster " + name_or_file)
-        .help(fmt::format("use {}, or the path of a cluster file", one_of(cluster_names())));
+        .help(fmt::format("use {}, or the path of a cluster file", join_choices(cluster_names())));
   std::ostringstream text;
   text << file.rdbuf();
   return parse_cluster(text.str(), name_or_file);

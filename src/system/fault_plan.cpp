@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/one_of.h"
+#include "core/join_choices.h"
 
 namespace tessera {
 namespace {
@@ -51,7 +51,7 @@ size_t index_of(const std::array<std::string_view, N>& names, std::string_view w
   for (size_t i = 0; i < N; ++i)
     if (names[i] == text) return i;
   throw user_error("{} of a fault is {}, but must be {}", what, text,
-                   one_of(std::vector<std::string>(names.begin(), names.end())))
+                   join_choices(std::vector<std::string>(names.begin(), names.end())))
       .at("TESSERA_FAULT");
 }
 

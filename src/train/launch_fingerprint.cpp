@@ -79,9 +79,9 @@ void require_identical_launch(RankWorld& world, const LaunchFingerprint& mine) {
   if (all[odd][0] == all[usual][0])
     throw user_error("rank {} runs another tessera than rank {}", odd, usual)
         .help("start the same binary on all machines");
-  const std::vector<std::string> configs = gather_texts(*group, mine.config);
-  const std::string difference =
-      share_text(*group, configs.empty() ? "" : first_difference(configs[odd], configs[usual]));
+  const std::vector<std::string> configs = gather_strings(*group, mine.config);
+  const std::string difference = broadcast_string(
+      *group, configs.empty() ? "" : first_difference(configs[odd], configs[usual]));
   throw user_error("rank {} was started with another config than rank {}: {}", odd, usual,
                    difference)
       .help("start all ranks with the same file and options");

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/widened.h"
+#include "core/to_doubles.h"
 
 namespace tessera {
 namespace {
 
 bool is_finite(const TensorType& type, const std::vector<std::byte>& bytes) {
-  const std::vector<double> values = widened(type, bytes);
+  const std::vector<double> values = to_doubles(type, bytes);
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
 

@@ -128,7 +128,7 @@ void RunOutputs::begin_trace(int ranks) { trace_ = std::make_unique<TraceRecorde
 void RunOutputs::write_trace(Communicator* job) {
   trace_->stop();
   std::vector<std::string> events;
-  if (job) events = gather_texts(*job, trace_->events(job->rank()));
+  if (job) events = gather_strings(*job, trace_->events(job->rank()));
   try {
     if (writes_files())
       write_file_atomically(config_.run.trace, job ? trace_json(events) : trace_->to_json());

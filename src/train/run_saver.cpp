@@ -32,7 +32,7 @@ void RunSaver::identify(const RunStart& start) {
     told = fmt::format("{},{},{}", new_id_, identity_.id, identity_.adopted_step.value_or(-1));
   }
   if (!peers_) return;
-  const std::string text = share_text(*peers_, std::move(told));
+  const std::string text = broadcast_string(*peers_, std::move(told));
   const size_t first = text.find(','), second = text.rfind(',');
   new_id_ = text.substr(0, first);
   identity_.id = text.substr(first + 1, second - first - 1);
@@ -43,7 +43,7 @@ void RunSaver::identify(const RunStart& start) {
 void RunSaver::make_writer(const Config& config, FaultPlan* faults) {
   if (leads()) remove_partials(folder_);
   std::string number = generation_ ? std::to_string(generation_->number()) : "";
-  if (peers_) number = share_text(*peers_, std::move(number));
+  if (peers_) number = broadcast_string(*peers_, std::move(number));
   writer_ = std::make_unique<CheckpointWriter>(
       executor_.rank_states(),
       CheckpointWriterOptions{

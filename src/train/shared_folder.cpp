@@ -64,13 +64,14 @@ std::string complaint(const fs::path& folder, const std::string& machine,
 void require_shared_folder(RankWorld& world, const fs::path& folder, double patience_seconds) {
   const auto group = world.everyone("shared folder");
   const bool first = world.rank() == 0;
-  const std::string token = share_text(*group, first ? put_token(folder) : "");
+  const std::string token = broadcast_string(*group, first ? put_token(folder) : "");
   const bool seen = comes_in_sight(folder / token, patience_seconds);
   const std::string machine =
       world.machine().empty() ? "a machine without a name" : world.machine();
-  const std::vector<std::string> blind = gather_texts(*group, seen ? "" : machine);
+  const std::vector<std::string> blind = gather_strings(*group, seen ? "" : machine);
   if (first) ::unlink((folder / token).c_str());
-  const std::string error = share_text(*group, first ? complaint(folder, machine, blind) : "");
+  const std::string error =
+      broadcast_string(*group, first ? complaint(folder, machine, blind) : "");
   if (!error.empty())
     throw UserError(error).help(
         "every rank saves its part of a checkpoint there: choose a folder that all machines mount, "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/step_outcome.h"
 
-#include "core/widened.h"
+#include "core/to_doubles.h"
 #include "exec/train_step.h"
 #include "ir/optimizer.h"
 
@@ -19,7 +19,7 @@ OutcomeTensors gradients_of(const Executor& executor) {
     if (!state.has_gradient()) continue;
     std::vector<std::byte> bytes = unknown_bytes(state.gradient_type);
     executor.read_gradient(state, bytes);
-    tensors[state.name] = {.values = widened(state.gradient_type, bytes),
+    tensors[state.name] = {.values = to_doubles(state.gradient_type, bytes),
                            .dtype = state.gradient_type.dtype,
                            .parameter = state.name};
   }
@@ -38,7 +38,7 @@ OutcomeTensors parameters_of(const Executor& executor) {
       continue;
     std::vector<std::byte> bytes = unknown_bytes(state.type);
     executor.read_state(state, bytes);
-    tensors[state.name] = {.values = widened(state.type, bytes),
+    tensors[state.name] = {.values = to_doubles(state.type, bytes),
                            .dtype = state.type.dtype,
                            .parameter = parameter ? state.name : state.spec.parameter};
   }

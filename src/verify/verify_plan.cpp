@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "core/widened.h"
-#include "data/made_batch.h"
+#include "core/to_doubles.h"
+#include "data/verification_batch.h"
 #include "exec/device.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
@@ -39,14 +39,14 @@ void compare_replicas(const LocalMesh& mesh, WorstError& worst) {
     std::vector<std::byte> first = unknown_bytes(state.type);
     for (int rank = mesh.num_ranks() - 1; rank >= 0; --rank)
       mesh.rank(rank).read_state(state, first);
-    const std::vector<double> wanted = widened(state.type, first);
+    const std::vector<double> wanted = to_doubles(state.type, first);
     double scale = 0;
     for (const double value : wanted) scale = std::max(scale, std::abs(value));
     for (int rank = 0; rank < mesh.num_ranks(); ++rank) {
       std::vector<std::byte> own = first;
       mesh.rank(rank).read_state(state, own);
       if (std::memcmp(own.data(), first.data(), own.size()) == 0) continue;
-      const std::vector<double> got = widened(state.type, own);
+      const std::vector<double> got = to_doubles(state.type, own);
       for (size_t i = 0; i < got.size(); ++i) {
         const double off = std::abs(got[i] - wanted[i]);
         if (!(off / scale <= worst.error))
@@ -126,7 +126,8 @@ class Verification {
   }
 
   StepOutcome step_on(Executor& executor, int step) const {
-    write_made_batch(executor, step, {.seed = options_.seed, .vocabulary = spec_.model.vocabulary});
+    write_verification_batch(executor, step,
+                             {.seed = options_.seed, .vocabulary = spec_.model.vocabulary});
     run_train_step(executor, {.learning_rate = options_.learning_rate, .step = step});
     return outcome_of(executor);
   }

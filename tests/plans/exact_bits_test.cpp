@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/widened.h"
-#include "data/made_batch.h"
+#include "core/to_doubles.h"
+#include "data/verification_batch.h"
 #include "exec/mesh_executor.h"
 #include "exec/train_step.h"
 #include "ir/op_def.h"
@@ -23,7 +23,7 @@ std::unique_ptr<MeshExecutor> trained(RunSpec spec, Precision precision, int ste
   auto mesh = std::make_unique<MeshExecutor>(compile(spec).programs, ExecutorOptions{});
   initialise_states(*mesh, 1);
   for (int step = 1; step <= steps; ++step) {
-    write_made_batch(*mesh, step, {.seed = 1, .vocabulary = spec.model.vocabulary});
+    write_verification_batch(*mesh, step, {.seed = 1, .vocabulary = spec.model.vocabulary});
     run_train_step(*mesh, {.learning_rate = 1e-3, .step = step});
   }
   return mesh;
@@ -35,7 +35,7 @@ int64_t gradients_that_need_more_than(DType dtype, const Executor& executor) {
     if (!state.has_gradient()) continue;
     std::vector<std::byte> bytes(static_cast<size_t>(state.gradient_type.bytes()));
     executor.read_gradient(state, bytes);
-    for (const double value : widened(state.gradient_type, bytes))
+    for (const double value : to_doubles(state.gradient_type, bytes))
       count += value != (dtype == DType::Bf16 ? to_float(to_bf16(static_cast<float>(value)))
                                               : static_cast<float>(value));
   }

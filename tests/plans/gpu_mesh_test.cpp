@@ -3,7 +3,7 @@
 // (plan_test.cpp) compare them with one rank.
 #include <gtest/gtest.h>
 
-#include "data/made_batch.h"
+#include "data/verification_batch.h"
 #include "exec/device.h"
 #include "exec/train_step.h"
 #include "plan_cases.h"
@@ -48,7 +48,7 @@ FourSteps run_steps(const RunSpec& spec, ExecutorOptions options) {
   initialise_states(*mesh, 1);
   FourSteps run;
   for (int step = 1; step <= 4; ++step) {
-    write_made_batch(*mesh, step, {.seed = 1, .vocabulary = spec.model.vocabulary});
+    write_verification_batch(*mesh, step, {.seed = 1, .vocabulary = spec.model.vocabulary});
     run.losses.push_back(run_train_step(*mesh, {.learning_rate = 1e-3, .step = step}).loss);
   }
   for (const StateBuffer& state : mesh->program().states)

@@ -129,23 +129,23 @@ bool is_legal_pipeline(const PlanCase& c) {
 PlanCase made_case(uint64_t n) {
   const RandomStream random(11, "pipelines");
   uint64_t draws = 0;
-  const auto one_of = [&](const auto& choices) {
+  const auto draw = [&](const auto& choices) {
     const auto size = static_cast<uint64_t>(std::size(choices));
     return choices[random.below(n * 32 + draws++, size)];
   };
   const std::vector<int> sizes{1, 1, 2}, halves{1, 2};
   PlanCase c;
-  c.model = one_of(kModels);
+  c.model = draw(kModels);
   for (const AxisRow& row : kAxes)
-    if (row.axis != Pp) c.axes[row.axis] = one_of(sizes);
-  c.zero = one_of(std::vector<int>{0, 1, 2, 3});
-  c.ulysses = one_of(halves) == 2;
-  c.sequence_parallel = one_of(halves) == 2;
-  c.microbatches = one_of(std::vector<int>{1, 3, 4, 7});
-  c.axes[Pp] = one_of(std::vector<int>{1, 2, 2, 4});
-  c.chunks = one_of(halves);
-  c.schedule = one_of(kSchedules);
-  c.recompute = one_of(kRecomputes);
+    if (row.axis != Pp) c.axes[row.axis] = draw(sizes);
+  c.zero = draw(std::vector<int>{0, 1, 2, 3});
+  c.ulysses = draw(halves) == 2;
+  c.sequence_parallel = draw(halves) == 2;
+  c.microbatches = draw(std::vector<int>{1, 3, 4, 7});
+  c.axes[Pp] = draw(std::vector<int>{1, 2, 2, 4});
+  c.chunks = draw(halves);
+  c.schedule = draw(kSchedules);
+  c.recompute = draw(kRecomputes);
   return c;
 }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "data/made_batch.h"
+#include "data/verification_batch.h"
 #include "exec/mesh_executor.h"
 #include "exec/train_step.h"
 
@@ -67,7 +67,7 @@ void expect_memory_to_the_byte(const PlanCase& plan) {
   MeshExecutor mesh(compile(spec).programs, {});
   for (int rank = 0; rank < mesh.num_ranks(); ++rank) fill(mesh.rank(rank));
   initialise_states(mesh, 1);
-  write_made_batch(mesh, 1, {.seed = 1, .vocabulary = spec.model.vocabulary});
+  write_verification_batch(mesh, 1, {.seed = 1, .vocabulary = spec.model.vocabulary});
   run_train_step(mesh, {.learning_rate = 1e-3, .step = 1});
   mesh.run("evaluate");
   EXPECT_TRUE(std::isfinite(mesh.read_step("loss")));

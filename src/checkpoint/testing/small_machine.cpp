@@ -2,7 +2,7 @@
 #include "checkpoint/testing/small_machine.h"
 
 #include "config/compile_step.h"
-#include "data/made_batch.h"
+#include "data/verification_batch.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 
@@ -21,7 +21,7 @@ SmallMachine::SmallMachine(std::vector<std::string> overrides, RankWorld* world)
 }
 
 double SmallMachine::train_step(int64_t step) {
-  write_made_batch(*executor_, step, {.seed = 5, .vocabulary = vocabulary_});
+  write_verification_batch(*executor_, step, {.seed = 5, .vocabulary = vocabulary_});
   return run_train_step(*executor_, {.learning_rate = 0.01, .step = step}).loss;
 }
 

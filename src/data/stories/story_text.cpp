@@ -22,7 +22,7 @@ class Draws {
   uint64_t below(uint64_t bound) { return stream_.below(next_++, bound); }
   uint64_t between(uint64_t low, uint64_t high) { return low + below(high - low + 1); }
   template <typename List>
-  const auto& one_of(const List& list) {
+  const auto& draw(const List& list) {
     return list[below(list.size())];
   }
 
@@ -47,12 +47,12 @@ Cast draw_cast(Draws& draws) {
   Cast cast;
   cast.hero = kPeople[hero];
   cast.friend_ = kPeople[other];
-  cast.place = draws.one_of(kPlaces);
-  cast.weather = draws.one_of(kWeather);
-  cast.thing = draws.one_of(kThings);
-  cast.colour = draws.one_of(kColours);
-  cast.animal = draws.one_of(kAnimals);
-  cast.counted = draws.one_of(kCounts);
+  cast.place = draws.draw(kPlaces);
+  cast.weather = draws.draw(kWeather);
+  cast.thing = draws.draw(kThings);
+  cast.colour = draws.draw(kColours);
+  cast.animal = draws.draw(kAnimals);
+  cast.counted = draws.draw(kCounts);
   cast.m = draws.between(1, 5);
   cast.n = cast.m + draws.between(1, 5);
   return cast;
@@ -160,14 +160,14 @@ void append_story(uint64_t seed, uint64_t index, std::string& text) {
   const size_t begin = text.size();
   const Cast cast = draw_cast(draws);
   const uint64_t plot = draws.below(kPlots.size());
-  expand(draws.one_of(kOpenings), cast, draws, text);
+  expand(draws.draw(kOpenings), cast, draws, text);
   const uint64_t counting = draws.below(3);  // before the plot, after it, or none at all
-  if (counting == 0) expand(draws.one_of(kCountings), cast, draws, text);
+  if (counting == 0) expand(draws.draw(kCountings), cast, draws, text);
   expand(kPlots[plot], cast, draws, text);
   const bool short_so_far = text.size() - begin < 300;
   if (counting == 1 || (counting == 2 && short_so_far))
-    expand(draws.one_of(kCountings), cast, draws, text);
-  expand(draws.one_of(kEndings), cast, draws, text);
+    expand(draws.draw(kCountings), cast, draws, text);
+  expand(draws.draw(kEndings), cast, draws, text);
   text += kStoryEnd;
   const auto bytes = static_cast<int64_t>(text.size() - begin);
   TESSERA_CHECK(bytes >= kMinStoryBytes && bytes <= kMaxStoryBytes, "story {} has {} bytes", index,
@@ -187,7 +187,7 @@ void append_good_nights(uint64_t seed, uint64_t index, int64_t bytes, std::strin
         static_cast<int64_t>(draws.below(static_cast<uint64_t>(lines))) < long_lines;
     const size_t letters = is_long ? 4 : 3;
     std::string_view name;
-    while (name.size() != letters) name = draws.one_of(kPeople).name;
+    while (name.size() != letters) name = draws.draw(kPeople).name;
     text += fmt::format("Good night, {}.\n", name);
     left -= kLineBytes + (is_long ? 1 : 0);
   }

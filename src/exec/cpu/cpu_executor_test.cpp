@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/random.h"
-#include "core/widened.h"
+#include "core/to_doubles.h"
 #include "exec/mesh_executor.h"
 #include "exec/testing/small_run.h"
 
@@ -161,7 +161,7 @@ TEST_P(TrainingRun, TheNormIsThatOfAllGradients) {
 TEST_P(TrainingRun, TheAverageFollowsTheWeights) {
   SmallRun run(GetParam(), {.optimizer = {.ema_decay = 0.75}});
   const auto read = [&](const std::string& name) {
-    return widened(run.program().find_state(name)->type, run.states().at(name));
+    return to_doubles(run.program().find_state(name)->type, run.states().at(name));
   };
   for (const StateBuffer& state : run.program().states) {
     if (state.spec.role != StateRole::Average) continue;

@@ -204,7 +204,7 @@ void CudaExecutor::poison(std::span<std::byte> bytes) {
 }
 
 // What a kernel did wrong comes to light in a later call, when more have been enqueued.
-std::string CudaExecutor::doubt() const {
+std::string CudaExecutor::async_error_hint() const {
   const cudaError_t status = cudaStreamQuery(stream_.get());
   const bool sound = status == cudaSuccess || status == cudaErrorNotReady ||
                      status == cudaErrorStreamCaptureUnsupported;
@@ -216,14 +216,14 @@ std::string CudaExecutor::doubt() const {
 void CudaExecutor::copy(void* to, const void* from, size_t bytes, const char* what) const {
   const cudaError_t status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get());
   if (status != cudaSuccess)
-    throw CudaError(fmt::format("{}: {}{}", what, cudaGetErrorString(status), doubt()));
+    throw CudaError(fmt::format("{}: {}{}", what, cudaGetErrorString(status), async_error_hint()));
 }
 
 void CudaExecutor::await() const {
   try {
     wait_for_(stream_);
   } catch (const CudaError& error) {
-    throw CudaError(error.what() + doubt());
+    throw CudaError(error.what() + async_error_hint());
   }
 }
 
@@ -287,9 +287,9 @@ bool CudaExecutor::advance() {
         }
         if (options_.wait_for_each) await();
       } catch (const CudaError& error) {
-        throw CudaError(fmt::format("{} of block {}, microbatch {}, making {}: {}{}",
-                                    name(instruction), block.name, call.microbatch,
-                                    values_of(block, instruction), error.what(), doubt()));
+        throw CudaError(fmt::format(
+            "{} of block {}, microbatch {}, making {}: {}{}", name(instruction), block.name,
+            call.microbatch, values_of(block, instruction), error.what(), async_error_hint()));
       }
       if (options_.observer) times_.end(stream_);
       if (options_.poison) poison_after(call, block, instruction);

@@ -87,8 +87,8 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
                       const BoundCall& bound);
   ByteMover stream_mover() const;
   void copy(void* to, const void* from, size_t bytes, const char* what) const;  // on the stream
-  void await() const;         // until the stream is done
-  std::string doubt() const;  // of an error: whether it belongs to the call that told it
+  void await() const;                    // until the stream is done
+  std::string async_error_hint() const;  // of an error: whether it belongs to the call that told it
   std::string values_of(const ProgramBlock& block, const Instruction& instruction) const;
 
   ExecutorOptions options_;

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/widened.h"
+#include "core/to_doubles.h"
 #include "exec/device.h"
 #include "exec/testing/copy_program.h"
 #include "exec/testing/small_run.h"
@@ -80,7 +80,7 @@ class GpuTwin {
       if (!state.has_gradient()) continue;
       std::vector<std::byte> bytes(static_cast<size_t>(state.gradient_type.bytes()));
       executor_->read_gradient(state, bytes);
-      all[state.name] = widened(state.gradient_type, bytes);
+      all[state.name] = to_doubles(state.gradient_type, bytes);
     }
     return all;
   }

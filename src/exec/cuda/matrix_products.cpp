@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "exec/cuda/fastest_way.h"
+#include "exec/cuda/fastest_candidate.h"
 #include "exec/cuda/ragged_product.h"
 
 namespace tessera {
@@ -214,10 +214,10 @@ void MatrixProducts::choose(const DeviceProduct& p, const std::string& key, Prep
     }
     measured.c = sum->data();
   }
-  const int best = fastest_way(candidates.count(), stream, [&](int i) {
+  const int best = fastest_candidate(candidates.count(), stream, [&](int i) {
     return multiply(measured, made, candidates[i], stream) == CUBLAS_STATUS_SUCCESS;
   });
-  made.possible = best != kNoWay;
+  made.possible = best != kNoCandidate;
   if (!made.possible) return;
   made.algorithm = candidates[best];
   AlgorithmFile::Algorithm kept;

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/random.h"
-#include "core/widened.h"
+#include "core/to_doubles.h"
 
 namespace tessera {
 namespace {
@@ -127,7 +127,7 @@ std::map<std::string, std::vector<double>> SmallRun::gradients() const {
     if (!state.has_gradient()) continue;
     std::vector<std::byte> bytes(static_cast<size_t>(state.gradient_type.bytes()));
     executor_->read_gradient(state, bytes);
-    gradients[state.name] = widened(state.gradient_type, bytes);
+    gradients[state.name] = to_doubles(state.gradient_type, bytes);
   }
   return gradients;
 }

@@ -8,7 +8,7 @@
 namespace tessera {
 
 // `random`: 16 bits. Infinities and NaNs stay what they are.
-constexpr uint16_t rounded_by_chance(uint32_t float_bits, uint32_t random) {
+constexpr uint16_t stochastic_round(uint32_t float_bits, uint32_t random) {
   const uint32_t magnitude = float_bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>((float_bits | 0x400000u) >> 16);
   if (magnitude == 0x7f800000u) return static_cast<uint16_t>(float_bits >> 16);

@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 float rounded(float x, uint32_t random) {
-  return to_float(Bf16{rounded_by_chance(std::bit_cast<uint32_t>(x), random)});
+  return to_float(Bf16{stochastic_round(std::bit_cast<uint32_t>(x), random)});
 }
 
 TEST(StochasticRounding, ANumberOfBf16StaysWhatItIs) {

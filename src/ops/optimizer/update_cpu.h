@@ -61,7 +61,7 @@ TESSERA_INLINE void update_elements(const UpdateStep<Rule, Accumulator<S>>& step
     if constexpr (std::is_same_v<S, Bf16>) {
       const uint32_t word = t.rounding.word(i);
       const auto rounded = [&](float x, int tensor) {
-        return Bf16{rounded_by_chance(std::bit_cast<uint32_t>(x), draw_of(word, tensor))};
+        return Bf16{stochastic_round(std::bit_cast<uint32_t>(x), draw_of(word, tensor))};
       };
       for (size_t k = 0; k < Rule::kSlots; ++k)
         t.new_slots[k][i] = rounded(slots[k], static_cast<int>(k) + 1);

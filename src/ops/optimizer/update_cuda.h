@@ -77,7 +77,7 @@ __device__ inline void draw_words(uint64_t seed, uint64_t first, uint32_t step,
   }
 }
 
-// rounded_by_chance for all; where all are known to be finite none is asked for that.
+// stochastic_round for all; where all are known to be finite none is asked for that.
 template <int N>
 __device__ inline Elements<Bf16, N> round_all(const float (&values)[N], const uint32_t (&words)[N],
                                               int tensor, bool all_finite) {
@@ -93,7 +93,7 @@ __device__ inline Elements<Bf16, N> round_all(const float (&values)[N], const ui
 #pragma unroll
     for (int j = 0; j < N; ++j)
       rounded.values[j].bits =
-          rounded_by_chance(__float_as_uint(values[j]), draw_of(words[j], tensor));
+          stochastic_round(__float_as_uint(values[j]), draw_of(words[j], tensor));
   }
   return rounded;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/one_of.h"
+#include "core/join_choices.h"
 #include "ir/emit.h"
 #include "mesh/axes.h"
 
@@ -44,7 +44,7 @@ std::string size_of_user(const std::string& dim) {
     if (size % n == 0) good.push_back(n);
   const std::string names = user_names(plan.mesh, axes);
   throw user_error("cannot shard {} ({}) over {} ({})", dim, size, names, parts)
-      .help(fmt::format("use {} = {}, or a multiple of {} for {}", names, one_of(good), parts,
+      .help(fmt::format("use {} = {}, or a multiple of {} for {}", names, join_choices(good), parts,
                         size_of_user(dim)));
 }
 

@@ -8,12 +8,13 @@
 
 namespace tessera {
 
-struct MadeBatchOptions {
+struct VerificationBatchOptions {
   uint64_t seed = 1;
   int64_t vocabulary = 0;
 };
 
 // Writes every batch input of all microbatches.
-void write_made_batch(Executor& executor, int64_t step, const MadeBatchOptions& options);
+void write_verification_batch(Executor& executor, int64_t step,
+                              const VerificationBatchOptions& options);
 
 }  // namespace tessera

@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-struct MadeRegressionOptions {
+struct SyntheticRegressionOptions {
   int64_t width = 0;  // of x and of y
   uint64_t seed = 0;
   DType dtype = DType::Fp32;   // Fp32, Fp64 or Bf16
@@ -21,15 +21,15 @@ struct MadeRegressionOptions {
   int64_t samples_per_epoch = 65'536;
 };
 
-class MadeRegression : public SampleSource {
+class SyntheticRegression : public SampleSource {
  public:
-  explicit MadeRegression(MadeRegressionOptions options);
+  explicit SyntheticRegression(SyntheticRegressionOptions options);
 
   std::span<const InputField> fields() const override { return fields_; }
   void fill(int64_t sample_index, Batch& batch, int64_t row) const override;
 
  private:
-  MadeRegressionOptions options_;
+  SyntheticRegressionOptions options_;
   RandomStream draws_;
   std::vector<double> directions_;  // kDirections x width
   std::vector<double> mixing_;      // width x kDirections

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "measure/made_model.h"
+#include "measure/calibration_model.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-Config config_of(const MadeModel& model, std::vector<std::string> settings) {
+Config config_of(const CalibrationModel& model, std::vector<std::string> settings) {
   const auto set = [&](std::string_view key, int64_t value) {
     if (value > 0) settings.push_back(fmt::format("model.{}={}", key, value));
   };

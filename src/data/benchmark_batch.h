@@ -8,6 +8,6 @@
 namespace tessera {
 
 // Writes every batch input of all microbatches.
-void write_random_batch(Executor& executor, int64_t vocabulary);
+void write_benchmark_batch(Executor& executor, int64_t vocabulary);
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/made_regression.h"
+#include "data/synthetic_regression.h"
 
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kDirections = 8;
 constexpr double kTanhDeviation = 0.6276;  // of tanh of a standard normal number
 
-std::vector<double> normal_numbers(const MadeRegressionOptions& options, const char* purpose,
+std::vector<double> normal_numbers(const SyntheticRegressionOptions& options, const char* purpose,
                                    double deviation) {
   const RandomStream stream(options.seed, purpose);
   std::vector<double> numbers(static_cast<size_t>(options.width * kDirections));
@@ -37,7 +37,7 @@ void fill_row(std::span<const double> x, std::span<const double> directions,
 
 }  // namespace
 
-MadeRegression::MadeRegression(MadeRegressionOptions options)
+SyntheticRegression::SyntheticRegression(SyntheticRegressionOptions options)
     : options_(options),
       draws_(options.seed,
              options.split == Split::Train ? "regression_train" : "regression_held_out"),
@@ -50,7 +50,7 @@ MadeRegression::MadeRegression(MadeRegressionOptions options)
     fields_.push_back({.name = name, .dtype = options.dtype, .elements = options.width});
 }
 
-void MadeRegression::fill(int64_t sample_index, Batch& batch, int64_t row) const {
+void SyntheticRegression::fill(int64_t sample_index, Batch& batch, int64_t row) const {
   const auto width = static_cast<size_t>(options_.width);
   thread_local std::vector<double> x;
   x.resize(width);

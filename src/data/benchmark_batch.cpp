@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/random_batch.h"
+#include "data/benchmark_batch.h"
 
 #include "data/write_inputs.h"
 
 namespace tessera {
 
-void write_random_batch(Executor& executor, int64_t vocabulary) {
+void write_benchmark_batch(Executor& executor, int64_t vocabulary) {
   write_inputs(executor, 1,
                [&](const HostBuffer& input, const RandomStream& random, int64_t index) {
                  if (input.name == "document") return int32_t{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/cuda/fastest_way.h"
+#include "exec/cuda/fastest_candidate.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,7 @@ constexpr double kRoundSeconds = 1e-3;  // of a finalist's runs, which hide the 
 // Ways that take as long hold the GPU at its power limit, where the fastest may be another one than
 // on a cool GPU. The limit shows after some hundredths of a second of the same work.
 constexpr double kHotSeconds = 3e-4, kHeatingSeconds = 0.05, kHotRoundSeconds = 0.025;
-constexpr double kLongSeconds = 0.02;  // a way that takes as long is timed once
+constexpr double kLongSeconds = 0.02;  // a candidate that takes as long is timed once
 constexpr double kClearlyFaster = 0.99;
 
 class Stopwatch {
@@ -45,14 +45,14 @@ struct Way {
 };
 bool is_faster(const Way& a, const Way& b) { return a.seconds < b.seconds; }
 
-// Better than by the one run that the way was timed by so far.
+// Better than by the one run that the candidate was timed by so far.
 template <typename Run>
-double steady_seconds(const Way& way, Stopwatch& stopwatch, Run&& run) {
+double steady_seconds(const Way& candidate, Stopwatch& stopwatch, Run&& run) {
   const auto runs = [&](double seconds) {
-    return std::max(2, static_cast<int>(seconds / way.seconds));
+    return std::max(2, static_cast<int>(seconds / candidate.seconds));
   };
-  if (way.seconds > kLongSeconds) return way.seconds;
-  if (way.seconds > kHotSeconds) {
+  if (candidate.seconds > kLongSeconds) return candidate.seconds;
+  if (candidate.seconds > kHotSeconds) {
     stopwatch.seconds(runs(kHeatingSeconds), run);
     return stopwatch.seconds(runs(kHotRoundSeconds), run);
   }
@@ -64,15 +64,16 @@ double steady_seconds(const Way& way, Stopwatch& stopwatch, Run&& run) {
 
 }  // namespace
 
-int fastest_way(int ways, cudaStream_t stream, const std::function<bool(int)>& run) {
+int fastest_candidate(int candidates, cudaStream_t stream, const std::function<bool(int)>& run) {
   Stopwatch stopwatch(stream);
   std::vector<Way> able;
-  for (int i = 0; i < ways; ++i)
+  for (int i = 0; i < candidates; ++i)
     if (run(i)) able.push_back({i, stopwatch.seconds(1, [&] { run(i); })});
-  if (able.empty()) return kNoWay;
+  if (able.empty()) return kNoCandidate;
   std::stable_sort(able.begin() + 1, able.end(), is_faster);
   able.resize(std::min<size_t>(able.size(), 1 + kFinalists));
-  for (Way& way : able) way.seconds = steady_seconds(way, stopwatch, [&] { run(way.index); });
+  for (Way& candidate : able)
+    candidate.seconds = steady_seconds(candidate, stopwatch, [&] { run(candidate.index); });
   const Way& best = *std::min_element(able.begin(), able.end(), is_faster);
   return best.seconds < kClearlyFaster * able.front().seconds ? best.index : able.front().index;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/one_of.h"
+#include "core/join_choices.h"
 
 #include <vector>
 
 namespace tessera {
 
-std::string one_of(std::span<const std::string> choices) {
+std::string join_choices(std::span<const std::string> choices) {
   std::string text;
   for (size_t i = 0; i < choices.size(); ++i) {
     const bool last = i + 1 == choices.size();
@@ -15,10 +15,10 @@ std::string one_of(std::span<const std::string> choices) {
   return text;
 }
 
-std::string one_of(std::span<const int64_t> choices) {
+std::string join_choices(std::span<const int64_t> choices) {
   std::vector<std::string> texts;
   for (const int64_t choice : choices) texts.push_back(std::to_string(choice));
-  return one_of(texts);
+  return join_choices(texts);
 }
 
 }  // namespace tessera

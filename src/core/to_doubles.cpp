@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/widened.h"
+#include "core/to_doubles.h"
 
 namespace tessera {
 
-std::vector<double> widened(const TensorType& type, std::span<const std::byte> bytes) {
+std::vector<double> to_doubles(const TensorType& type, std::span<const std::byte> bytes) {
   std::vector<double> values(static_cast<size_t>(type.num_elements()));
   dispatch_float(type.dtype, [&]<typename T>() {
     const T* from = reinterpret_cast<const T*>(bytes.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/made_regression.h"
+#include "data/synthetic_regression.h"
 
 #include <gtest/gtest.h>
 
@@ -26,8 +26,8 @@ Moments moments_of(Batch& batch, size_t field) {
   return {sum / count, std::sqrt(squares / count)};
 }
 
-TEST(MadeRegression, HasInputsAndTargetsOfMeanZeroAndDeviationOne) {
-  const MadeRegression source({.width = 64, .seed = 1});
+TEST(SyntheticRegression, HasInputsAndTargetsOfMeanZeroAndDeviationOne) {
+  const SyntheticRegression source({.width = 64, .seed = 1});
   Batch batch(source.fields(), 512);
   fill_batch(source, 0, batch);
   for (const size_t field : {0u, 1u}) {
@@ -36,8 +36,8 @@ TEST(MadeRegression, HasInputsAndTargetsOfMeanZeroAndDeviationOne) {
   }
 }
 
-TEST(MadeRegression, IsAPureFunctionOfTheSampleIndex) {
-  const MadeRegression source({.width = 16, .seed = 1}), again({.width = 16, .seed = 1});
+TEST(SyntheticRegression, IsAPureFunctionOfTheSampleIndex) {
+  const SyntheticRegression source({.width = 16, .seed = 1}), again({.width = 16, .seed = 1});
   Batch whole(source.fields(), 8), part(source.fields(), 4);
   fill_batch(source, 0, whole);
   fill_batch(again, 4, part);
@@ -49,11 +49,11 @@ TEST(MadeRegression, IsAPureFunctionOfTheSampleIndex) {
 }
 
 // The same x gives the same y in every split: there is one function to learn.
-TEST(MadeRegression, HoldsOutOtherInputsOfTheSameFunction) {
-  MadeRegressionOptions options{.width = 1, .seed = 1, .dtype = DType::Fp64};
-  const MadeRegression train(options);
+TEST(SyntheticRegression, HoldsOutOtherInputsOfTheSameFunction) {
+  SyntheticRegressionOptions options{.width = 1, .seed = 1, .dtype = DType::Fp64};
+  const SyntheticRegression train(options);
   options.split = Split::HeldOut;
-  const MadeRegression held_out(options);
+  const SyntheticRegression held_out(options);
   Batch a(train.fields(), 2000), b(held_out.fields(), 200);
   fill_batch(train, 0, a);
   fill_batch(held_out, 0, b);
@@ -72,10 +72,10 @@ TEST(MadeRegression, HoldsOutOtherInputsOfTheSameFunction) {
   }
 }
 
-TEST(MadeRegression, RoundsTheSameNumbersToEveryDtype) {
-  const MadeRegression exact({.width = 8, .seed = 1, .dtype = DType::Fp64});
-  const MadeRegression single({.width = 8, .seed = 1, .dtype = DType::Fp32});
-  const MadeRegression half({.width = 8, .seed = 1, .dtype = DType::Bf16});
+TEST(SyntheticRegression, RoundsTheSameNumbersToEveryDtype) {
+  const SyntheticRegression exact({.width = 8, .seed = 1, .dtype = DType::Fp64});
+  const SyntheticRegression single({.width = 8, .seed = 1, .dtype = DType::Fp32});
+  const SyntheticRegression half({.width = 8, .seed = 1, .dtype = DType::Bf16});
   Batch a(exact.fields(), 1), b(single.fields(), 1), c(half.fields(), 1);
   fill_batch(exact, 3, a);
   fill_batch(single, 3, b);
@@ -89,8 +89,8 @@ TEST(MadeRegression, RoundsTheSameNumbersToEveryDtype) {
   }
 }
 
-TEST(MadeRegression, RepeatsAfterAnEpoch) {
-  const MadeRegression source({.width = 4, .seed = 1, .samples_per_epoch = 10});
+TEST(SyntheticRegression, RepeatsAfterAnEpoch) {
+  const SyntheticRegression source({.width = 4, .seed = 1, .samples_per_epoch = 10});
   Batch first(source.fields(), 1), again(source.fields(), 1), other(source.fields(), 1);
   fill_batch(source, 3, first);
   fill_batch(source, 13, again);

@@ -10,6 +10,6 @@
 
 namespace tessera {
 
-std::vector<double> widened(const TensorType& type, std::span<const std::byte> bytes);
+std::vector<double> to_doubles(const TensorType& type, std::span<const std::byte> bytes);
 
 }  // namespace tessera

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-std::string one_of(std::span<const std::string> choices);
-std::string one_of(std::span<const int64_t> choices);
+std::string join_choices(std::span<const std::string> choices);
+std::string join_choices(std::span<const int64_t> choices);
 
 }  // namespace tessera

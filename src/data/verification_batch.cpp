@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/made_batch.h"
+#include "data/verification_batch.h"
 
 #include "data/write_inputs.h"
 
@@ -41,7 +41,8 @@ int32_t word(const std::string& input, int64_t row, int64_t position, int64_t se
 
 }  // namespace
 
-void write_made_batch(Executor& executor, int64_t step, const MadeBatchOptions& options) {
+void write_verification_batch(Executor& executor, int64_t step,
+                              const VerificationBatchOptions& options) {
   write_inputs(executor, options.seed + static_cast<uint64_t>(step) * 1000003,
                [&](const HostBuffer& input, const RandomStream& random, int64_t index) {
                  const int64_t seq = input.whole.num_elements() / input.whole.dims.front().size;

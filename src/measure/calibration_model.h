@@ -7,13 +7,13 @@
 namespace tessera {
 
 // Sizes of 0 are the preset's.
-struct MadeModel {
+struct CalibrationModel {
   const char* preset;
   int64_t layers, width, heads, kv_heads, mlp_size, vocabulary, batch, seq;
   const char* axis = "";  // that of two ranks
 };
 
 // With `settings` set over it.
-Config config_of(const MadeModel& model, std::vector<std::string> settings);
+Config config_of(const CalibrationModel& model, std::vector<std::string> settings);
 
 }  // namespace tessera
