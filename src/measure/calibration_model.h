@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that calibration trains: of a preset's family, with sizes that nobody's model has.
+// Models for calibration: of a preset's family, with sizes of no real model.
 #pragma once
 
 #include "config/config.h"

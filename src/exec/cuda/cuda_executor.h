@@ -88,7 +88,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   ByteMover stream_mover() const;
   void copy(void* to, const void* from, size_t bytes, const char* what) const;  // on the stream
   void await() const;                    // until the stream is done
-  std::string async_error_hint() const;  // of an error: whether it belongs to the call that told it
+  std::string async_error_hint() const;  // for an error that may belong to an earlier call
   std::string values_of(const ProgramBlock& block, const Instruction& instruction) const;
 
   ExecutorOptions options_;

@@ -10,10 +10,10 @@ namespace {
 
 constexpr int kFinalists = 4, kRounds = 3, kMostRuns = 20;
 constexpr double kRoundSeconds = 1e-3;  // of a finalist's runs, which hide the time to enqueue one
-// Ways that take as long hold the GPU at its power limit, where the fastest may be another one than
-// on a cool GPU. The limit shows after some hundredths of a second of the same work.
+// Candidates that take this long hold the GPU at its power limit, where the fastest may be another
+// one than on a cool GPU. The limit shows after some hundredths of a second of the same work.
 constexpr double kHotSeconds = 3e-4, kHeatingSeconds = 0.05, kHotRoundSeconds = 0.025;
-constexpr double kLongSeconds = 0.02;  // a candidate that takes as long is timed once
+constexpr double kLongSeconds = 0.02;  // a slower candidate is timed once
 constexpr double kClearlyFaster = 0.99;
 
 class Stopwatch {
@@ -39,15 +39,15 @@ class Stopwatch {
   DeviceEvent begin_{cudaEventDefault}, end_{cudaEventDefault};
 };
 
-struct Way {
+struct Timed {
   int index;
   double seconds;
 };
-bool is_faster(const Way& a, const Way& b) { return a.seconds < b.seconds; }
+bool is_faster(const Timed& a, const Timed& b) { return a.seconds < b.seconds; }
 
-// Better than by the one run that the candidate was timed by so far.
+// More accurate than the single run by which the candidate was timed so far.
 template <typename Run>
-double steady_seconds(const Way& candidate, Stopwatch& stopwatch, Run&& run) {
+double steady_seconds(const Timed& candidate, Stopwatch& stopwatch, Run&& run) {
   const auto runs = [&](double seconds) {
     return std::max(2, static_cast<int>(seconds / candidate.seconds));
   };
@@ -66,15 +66,15 @@ double steady_seconds(const Way& candidate, Stopwatch& stopwatch, Run&& run) {
 
 int fastest_candidate(int candidates, cudaStream_t stream, const std::function<bool(int)>& run) {
   Stopwatch stopwatch(stream);
-  std::vector<Way> able;
+  std::vector<Timed> able;
   for (int i = 0; i < candidates; ++i)
     if (run(i)) able.push_back({i, stopwatch.seconds(1, [&] { run(i); })});
   if (able.empty()) return kNoCandidate;
   std::stable_sort(able.begin() + 1, able.end(), is_faster);
   able.resize(std::min<size_t>(able.size(), 1 + kFinalists));
-  for (Way& candidate : able)
+  for (Timed& candidate : able)
     candidate.seconds = steady_seconds(candidate, stopwatch, [&] { run(candidate.index); });
-  const Way& best = *std::min_element(able.begin(), able.end(), is_faster);
+  const Timed& best = *std::min_element(able.begin(), able.end(), is_faster);
   return best.seconds < kClearlyFaster * able.front().seconds ? best.index : able.front().index;
 }
 
