@@ -152,7 +152,7 @@ TEST_F(CheckpointWriterTest, PrunesNothingWhenTheNewOneDoesNotVerify) {
     EXPECT_EQ(step_folders(folder.path()).size(), 3u);
     EXPECT_EQ(newest_valid(folder.path()).checkpoint->facts().position.step, 2);
     EXPECT_EQ(save(writer, 4).error, "");
-    EXPECT_EQ(step_folders(folder.path()).size(), 3u) << "2, the rotten 3, and 4";
+    EXPECT_EQ(step_folders(folder.path()).size(), 3u) << "2, the corrupt 3, and 4";
   }
 }
 

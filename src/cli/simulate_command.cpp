@@ -136,7 +136,7 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
   fmt::print("peak_bytes                     {} ({}), {} {}\n", simulation.peak_bytes,
              short_bytes(simulation.peak_bytes),
              fits(cluster, simulation, ranks) ? "fits" : "does not fit", cluster.device.name);
-  fmt::print("\n{:>6} {:>6} {:>12} {:>12} {:>12} {:>14} {:>12}\n", "rank", "alike", "compute s",
+  fmt::print("\n{:>6} {:>6} {:>12} {:>12} {:>12} {:>14} {:>12}\n", "rank", "ranks", "compute s",
              "exposed s", "bubble s", "all transfers", "peak bytes");
   for (const SimulatedRank& rank : simulation.ranks)
     fmt::print("{:>6} {:>6} {:>12.6g} {:>12.6g} {:>12.6g} {:>14.6g} {:>12}\n", rank.rank,

@@ -73,7 +73,7 @@ void encode(const TokenizerCommand& command) {
   if (command.around) ids = tokenizer.spec().before;
   Encoder(tokenizer).encode(text, ids);
   if (command.around)
-    ids.insert(ids.end(), tokenizer.spec().behind.begin(), tokenizer.spec().behind.end());
+    ids.insert(ids.end(), tokenizer.spec().after.begin(), tokenizer.spec().after.end());
   if (command.json)
     print_json({{"tokens", ids}});
   else
@@ -89,14 +89,14 @@ void decode(const TokenizerCommand& command) {
     while (at < end && std::isspace(static_cast<unsigned char>(*at))) ++at;
     if (at == end) break;
     int32_t id = -1;
-    const auto [behind, error] = std::from_chars(at, end, id);
+    const auto [rest, error] = std::from_chars(at, end, id);
     if (error != std::errc{} || id < 0 || id >= tokenizer.vocabulary_size())
       throw user_error("number {} is not a token from 0 to {}", ids.size() + 1,
                        tokenizer.vocabulary_size() - 1)
           .at(command.file == "-" ? "standard input" : command.file)
           .help("give token numbers separated by spaces, as tokenizer encode prints them");
     ids.push_back(id);
-    at = behind;
+    at = rest;
   }
   const std::string bytes = tokenizer.decode(ids);
   if (command.json)  // part of a character becomes U+FFFD

@@ -141,7 +141,7 @@ TokenizeResult tokenize_corpus(const TokenizeOptions& options) {
           if (text.empty()) return;
           if (options.around) ids.insert(ids.end(), spec.before.begin(), spec.before.end());
           encoders[thread]->encode(text, ids);
-          if (options.around) ids.insert(ids.end(), spec.behind.begin(), spec.behind.end());
+          if (options.around) ids.insert(ids.end(), spec.after.begin(), spec.after.end());
           if (ends) ids.push_back(end);
         });
         advance(part.end - part.begin);

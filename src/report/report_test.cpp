@@ -72,9 +72,9 @@ TEST(Report, TheHtmlHasAPlotOfEachKindWithLabelledAxesAndNoOutsideLinks) {
   const std::string html = to_html(document_of(report_of(made_run())));
   EXPECT_EQ(count(html, "<svg"), 5);
   EXPECT_EQ(count(html, "<svg"), count(html, "</svg>"));
-  for (const char* label :
-       {">Loss<", ">Speed<", ">tokens per second<", ">seconds<", ">% of the step<", ">MB<",
-        ">loss, nats per token<", ">rank, the first of 2 alike<", "prefers-color-scheme:dark"})
+  for (const char* label : {">Loss<", ">Speed<", ">tokens per second<", ">seconds<",
+                            ">% of the step<", ">MB<", ">loss, nats per token<",
+                            ">rank, the first of 2 identical ones<", "prefers-color-scheme:dark"})
     EXPECT_NE(html.find(label), std::string::npos) << label;
   EXPECT_EQ(html.find("http"), std::string::npos);
   EXPECT_EQ(html.find("nan"), std::string::npos);

@@ -60,18 +60,18 @@ std::vector<Positions> find_positions(const Schedule& schedule) {
   return found;
 }
 
-// `behind` must exist, and come after `first`.
+// `later` must exist, and come after `first`.
 void check_follows(const Schedule& schedule, size_t at, const Positions& positions,
-                   ActionKind first, ActionKind behind) {
+                   ActionKind first, ActionKind later) {
   const int early = positions[static_cast<size_t>(first)];
-  const int late = positions[static_cast<size_t>(behind)];
+  const int late = positions[static_cast<size_t>(later)];
   const int rank = schedule.rank_of_stage[at / static_cast<size_t>(schedule.microbatches)];
   if (early < 0 || late < 0)
-    throw user_error("rank {} never runs {}", rank, cell(schedule, at, early < 0 ? first : behind))
+    throw user_error("rank {} never runs {}", rank, cell(schedule, at, early < 0 ? first : later))
         .help(kCellHelp);
   if (late < early)
     throw user_error("rank {} runs {} (action {}) before {} (action {})", rank,
-                     cell(schedule, at, behind), late, cell(schedule, at, first), early)
+                     cell(schedule, at, later), late, cell(schedule, at, first), early)
         .help(kCellHelp);
 }
 

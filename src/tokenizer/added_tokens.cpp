@@ -10,9 +10,9 @@
 namespace tessera {
 namespace {
 
-bool stands_alone(std::string_view before, std::string_view behind) {
+bool stands_alone(std::string_view before, std::string_view after) {
   return !is_word_character(last_character(before).code) &&
-         !is_word_character(first_character(behind).code);
+         !is_word_character(first_character(after).code);
 }
 
 size_t spaces_before(std::string_view text) {

@@ -30,9 +30,8 @@ BpeModel::BpeModel(std::span<const BytesToken> tokens, std::span<const BpeMerge>
 void BpeModel::offer(int32_t at, Scratch& scratch) const {
   if (at < 0) return;
   const Scratch::Symbol& left = scratch.symbols[static_cast<size_t>(at)];
-  if (left.behind < 0) return;
-  const auto found =
-      merges_.find(key(left.id, scratch.symbols[static_cast<size_t>(left.behind)].id));
+  if (left.next < 0) return;
+  const auto found = merges_.find(key(left.id, scratch.symbols[static_cast<size_t>(left.next)].id));
   if (found == merges_.end()) return;
   scratch.heap.push_back({found->second.rank, at, found->second.id});
   std::push_heap(scratch.heap.begin(), scratch.heap.end());
@@ -57,18 +56,18 @@ void BpeModel::encode_word(std::string_view word, std::vector<int32_t>& ids,
     std::pop_heap(scratch.heap.begin(), scratch.heap.end());
     scratch.heap.pop_back();
     Scratch::Symbol& left = symbols[static_cast<size_t>(best.at)];
-    if (left.id < 0 || left.behind < 0) continue;  // merged since
-    Scratch::Symbol& right = symbols[static_cast<size_t>(left.behind)];
+    if (left.id < 0 || left.next < 0) continue;  // merged since
+    Scratch::Symbol& right = symbols[static_cast<size_t>(left.next)];
     const auto now = merges_.find(key(left.id, right.id));
     if (now == merges_.end() || now->second.id != best.merged) continue;  // another pair since
     left.id = best.merged;
-    left.behind = right.behind;
+    left.next = right.next;
     right.id = -1;
-    if (left.behind >= 0) symbols[static_cast<size_t>(left.behind)].before = best.at;
-    offer(left.before, scratch);
+    if (left.next >= 0) symbols[static_cast<size_t>(left.next)].previous = best.at;
+    offer(left.previous, scratch);
     offer(best.at, scratch);
   }
-  for (int32_t at = 0; at >= 0; at = symbols[static_cast<size_t>(at)].behind)
+  for (int32_t at = 0; at >= 0; at = symbols[static_cast<size_t>(at)].next)
     ids.push_back(symbols[static_cast<size_t>(at)].id);
 }
 

@@ -32,7 +32,7 @@ class BpeModel {
     friend class BpeModel;
     struct Symbol {
       int32_t id;
-      int32_t before, behind;  // neighbours, -1: none
+      int32_t previous, next;  // neighbours, -1: none
     };
     struct Candidate {
       int32_t rank, at, merged;

@@ -79,16 +79,16 @@ void read_normalizer(const Json& file, TokenizerSpec& spec) {
 }
 
 void read_template(const Json& json, TokenizerSpec& spec) {
-  bool behind = false;
+  bool after = false;
   for (const Json& item : list_field(json, "single")) {
     if (item.find("Sequence")) {
-      behind = true;
+      after = true;
       continue;
     }
     const std::string name = text_field(object_field(item, "SpecialToken"), "id");
     const Json& token = object_field(object_field(json, "special_tokens"), name);
     for (const Json& id : list_field(token, "ids"))
-      (behind ? spec.behind : spec.before).push_back(token_id(id, name));
+      (after ? spec.after : spec.before).push_back(token_id(id, name));
   }
 }
 

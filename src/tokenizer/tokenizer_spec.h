@@ -38,7 +38,7 @@ struct TokenizerSpec {
   std::vector<AddedToken> added;
   bool composes = false;  // text is normalized to form C
   std::vector<SplitStep> steps;
-  std::vector<int32_t> before, behind;  // special tokens put around a text
+  std::vector<int32_t> before, after;  // special tokens put around a text
 };
 
 }  // namespace tessera

@@ -124,7 +124,7 @@ TEST(Tokenizer, KnowsWhatIsPutAroundAText) {
       {"SpecialToken":{"id":"<|endoftext|>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}],
       "special_tokens":{"<|endoftext|>":{"id":"<|endoftext|>","ids":[900],"tokens":["x"]}}}]})"});
   EXPECT_EQ(tokenizer.spec().before, std::vector<int32_t>{900});
-  EXPECT_TRUE(tokenizer.spec().behind.empty());
+  EXPECT_TRUE(tokenizer.spec().after.empty());
   EXPECT_EQ(tokenizer.document_end(), 900);
   EXPECT_EQ(tokenizer.vocabulary_size(), 901);
 }

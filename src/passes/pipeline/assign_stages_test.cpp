@@ -34,14 +34,14 @@ TEST(Balance, FindsTheCheapestDearestPart) {
       best = std::min(best, std::max({parts[0], parts[1], parts[2]}));
     }
   size_t at = 0;
-  double dearest = 0;
+  double largest = 0;
   for (const int count : balance(costs, 3)) {
     double part = 0;
     for (int i = 0; i < count; ++i) part += costs[at++];
-    dearest = std::max(dearest, part);
+    largest = std::max(largest, part);
   }
   EXPECT_EQ(at, costs.size());
-  EXPECT_EQ(dearest, best);
+  EXPECT_EQ(largest, best);
 }
 
 }  // namespace

@@ -9,13 +9,13 @@ namespace {
 
 // The most expensive part, then the sum of squares, which is smallest when parts are even.
 struct Score {
-  double dearest = std::numeric_limits<double>::max();
+  double largest = std::numeric_limits<double>::max();
   double squares = std::numeric_limits<double>::max();
 
   bool operator<(const Score& other) const {
-    const double slack = 1e-9 * other.dearest;
-    if (dearest < other.dearest - slack) return true;
-    return dearest <= other.dearest + slack && squares < other.squares * (1 - 1e-9);
+    const double slack = 1e-9 * other.largest;
+    if (largest < other.largest - slack) return true;
+    return largest <= other.largest + slack && squares < other.squares * (1 - 1e-9);
   }
 };
 
@@ -29,13 +29,13 @@ std::vector<int> balance(const std::vector<double>& costs, int parts) {
   // begins.
   std::vector<std::vector<Score>> best(p + 1, std::vector<Score>(n + 1));
   std::vector<std::vector<size_t>> cut(p + 1, std::vector<size_t>(n + 1, 0));
-  best[0][0] = {.dearest = 0, .squares = 0};
+  best[0][0] = {.largest = 0, .squares = 0};
   for (size_t k = 1; k <= p; ++k)
     for (size_t i = k; i <= n; ++i)
       for (size_t from = k - 1; from < i; ++from) {
         const double part = before[i] - before[from];
         const Score& rest = best[k - 1][from];
-        const Score score{.dearest = std::max(rest.dearest, part),
+        const Score score{.largest = std::max(rest.largest, part),
                           .squares = rest.squares + part * part};
         if (score < best[k][i]) {
           best[k][i] = score;

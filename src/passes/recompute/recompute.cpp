@@ -24,7 +24,7 @@ std::set<ValueId> attention_values(const Graph& graph) {
 struct Candidate {
   size_t block_class = 0;
   ValueId value = kNone;
-  bool dear = false;         // a matmul, attention or a collective must run again
+  bool expensive = false;    // a matmul, attention or a collective must run again
   double cost_per_byte = 0;  // in flops, bytes weighed
 };
 
@@ -36,7 +36,7 @@ class RebuildCost {
 
   Candidate of(ValueId value) {
     double cost = 0;
-    bool dear = false;
+    bool expensive = false;
     std::set<NodeId> done;
     std::vector<ValueId> wanted{value};
     while (!wanted.empty()) {
@@ -48,16 +48,16 @@ class RebuildCost {
       const Node& node = graph_.node(producer);
       const Cost own = node_cost(graph_, node);
       cost += work_of(own, profile_);
-      dear = dear || op_def(node.op).communicates || own.flops > kDear * own.bytes;
+      expensive = expensive || op_def(node.op).communicates || own.flops > kExpensive * own.bytes;
       wanted.insert(wanted.end(), node.operands.begin(), node.operands.end());
     }
     return {.value = value,
-            .dear = dear,
+            .expensive = expensive,
             .cost_per_byte = cost / static_cast<double>(graph_.value(value).type.bytes())};
   }
 
  private:
-  static constexpr int64_t kDear = 4;  // flops per byte: norms and activations stay below
+  static constexpr int64_t kExpensive = 4;  // flops per byte: norms and activations stay below
 
   const Graph& graph_;
   const DeviceProfile& profile_;
@@ -82,7 +82,7 @@ std::vector<Candidate> candidates(const Module& module, const DeviceProfile& pro
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return a.dear != b.dear ? b.dear : a.cost_per_byte < b.cost_per_byte;
+    return a.expensive != b.expensive ? b.expensive : a.cost_per_byte < b.cost_per_byte;
   });
   return all;
 }
@@ -94,10 +94,10 @@ PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
       chosen[c] = attention_values(module.classes[c].graph);
   if (plan.recompute.kind == RecomputeKind::Values || plan.recompute.kind == RecomputeKind::Cheap) {
     const std::vector<Candidate> all = candidates(module, profile);
-    const auto dear =
-        std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.dear; });
+    const auto expensive =
+        std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.expensive; });
     const auto count = plan.recompute.kind == RecomputeKind::Cheap
-                           ? static_cast<size_t>(dear - all.begin())
+                           ? static_cast<size_t>(expensive - all.begin())
                            : std::min(all.size(), static_cast<size_t>(plan.recompute.values));
     for (size_t i = 0; i < count; ++i) chosen[all[i].block_class].insert(all[i].value);
   }
