@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The rules of the house that a machine can check: length of files and functions, heads, names, TODOs, #if and CUDA
-headers out of place, types that are defined twice. Prints `file:line: what` and exits 1 when one is broken; --totals
+headers out of place, types that are defined twice, words that a reader has to decode. Prints `file:line: what` and exits 1 when one is broken; --totals
 prints lines per folder."""
 import re
 import sys
@@ -24,6 +24,25 @@ NOT_A_FUNCTION = re.compile(
     r"^\s*(\}|if\b|else\b|for\b|while\b|switch\b|do\b|try\b|catch\b|namespace\b|struct\b|class\b|enum\b|union\b|extern\b)")
 # As clang-format leaves them: what stands in a namespace is not indented.
 TYPE = re.compile(r"(?:enum class|enum|struct|class|union)\s+(?:alignas\([^)]*\)\s+)?(\w+)(?!::|<|\w)([^;]*$|[^;]*\{)")
+# Words that a reader has to decode: what to write instead, in comments, strings and pages of these files.
+PLAIN_WORDS = [
+    (r"behind", "after, next to", ""),
+    (r"by chance", "at random, with stochastic rounding", ""),
+    (r"so many", "N, this many", ""),
+    (r"alike", "the same, identical, in the same way", ""),
+    (r"st(and|ands|anding|ood) still", "stall, wait", ""),
+    (r"(nobody|somebody|anybody)'s", "name whose it is", ""),
+    (r"rotten|torn", "corrupt, truncated", ""),
+    (r"anew", "again, new", ""),
+    (r"for good", "permanently", ""),
+    (r"stor(y|ies)", "failure report", "src/comm/"),
+]
+PLAIN_PHRASES = re.compile(r"\b(hid(den|es?) behind|(fall|falls|lag|lags) behind|behind a firewall)\b", re.IGNORECASE)
+# The first are records, or tell stories. The others have not been rewritten yet: shorten this list.
+NOT_PLAIN = re.compile(
+    r"^src/data/stories/|^(README|CHANGELOG|CONTRIBUTING)\.md$|^docs/(adr/|(architecture|glossary|performance)\.md$)"
+    r"|^src/(comm|compiler|config|exec|files|ir|measure|mesh|planner|program|record|train|verify)/"
+    r"|^src/(passes/gradient|ops/(collective|optimizer))/|^(bench|clusters|cmake|examples|fuzz|tests|tools)/")
 # Each file of these is a program of its own, or stands in for another: CMake takes one of the two.
 APART = re.compile(r"^(bench|examples|fuzz|tools)/|/no_\w+\.cpp$")
 
@@ -32,6 +51,11 @@ def source_files():
     found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
     found += [ROOT / "CMakeLists.txt", ROOT / "Makefile"]
     return sorted(p for p in found if p.suffix in CPP | SCRIPTS or p.name in ("CMakeLists.txt", "Makefile"))
+
+
+def pages():
+    found = [page for folder in FOLDERS + ["docs"] for page in (ROOT / folder).rglob("*.md")]
+    return sorted(found + list(ROOT.glob("*.md")))
 
 
 def strip_literals(line):
@@ -97,6 +121,29 @@ def line_problems(name, lines):
                 yield number, "CUDA headers only in *_cuda.cu, src/exec/cuda/ and src/comm/nccl/"
 
 
+def prose(name, lines):
+    """(line, text) of what people read: comments and strings of code, a page without its fences and code spans."""
+    fenced = False
+    for number, line in enumerate(lines, 1):
+        if Path(name).suffix == ".md":
+            fenced ^= line.startswith("```")
+            yield number, "" if fenced else re.sub(r"`[^`]*`", "", line)
+        else:
+            strings = re.findall(r'"((?:\\.|[^"\\])*)"', re.sub(r"//.*", "", line)) if not line.startswith("#include") else []
+            sentences = [string for string in strings if " " in string]  # a single word is a key
+            yield number, " ".join(sentences + re.findall(r"(?:^|\s)//(.*)", line))
+
+
+def word_problems(name, lines):
+    if NOT_PLAIN.search(name):
+        return
+    for number, text in prose(name, lines):
+        text = PLAIN_PHRASES.sub("", text)
+        for word, instead, folder in PLAIN_WORDS:
+            if name.startswith(folder) and re.search(rf"\b({word})\b", text, re.IGNORECASE):
+                yield number, f"a reader has to decode '{word}': write {instead}"
+
+
 def types(lines):
     """(line, name) of the types that the rest of the program can see: not those in a namespace without a name."""
     hidden = False
@@ -135,6 +182,7 @@ def problems(path):
         yield 1, problem
     yield from line_problems(name, lines)
     if path.suffix in CPP:
+        yield from word_problems(name, lines)
         for first, last in functions(lines):
             if last - first + 1 > MAX_FUNCTION_LINES:
                 yield first + 1, f"a function of {last - first + 1} lines, at most {MAX_FUNCTION_LINES}"
@@ -164,6 +212,11 @@ def main():
         length = len(path.read_text(encoding="utf-8").splitlines())
         if WARN_LINES < length <= MAX_LINES:
             print(f"{name}:1: warning: {length} lines; above {MAX_LINES} it fails")
+    for path in pages():
+        name = path.relative_to(ROOT).as_posix()
+        for line, what in word_problems(name, path.read_text(encoding="utf-8").splitlines()):
+            print(f"{name}:{line}: {what}")
+            broken += 1
     sources = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8").splitlines() for path in files}
     for name, line, what in types_defined_twice(sources):
         print(f"{name}:{line}: {what}")

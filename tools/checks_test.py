@@ -49,6 +49,27 @@ class Lines(unittest.TestCase):
         self.assertEqual(self.problems("src/ops/a/a_cuda.cu", "#include <cuda_runtime.h>"), [])
 
 
+class Words(unittest.TestCase):
+    def problems(self, name, text):
+        return [number for number, _ in check_style.word_problems(name, text.split("\n"))]
+
+    def test_a_word_to_decode_is_found_in_comments_strings_and_pages(self):
+        self.assertEqual(self.problems("src/ops/a.cpp", "int a;\n// Behind the step."), [2])
+        self.assertEqual(self.problems("src/ops/a.cpp", 'f("at most so many steps");'), [1])
+        self.assertEqual(self.problems("docs/a.md", "Steps stood still.\n\nIt is rounded by chance."), [1, 3])
+
+    def test_names_keys_and_code_are_not_prose(self):
+        self.assertEqual(self.problems("src/ops/a.cpp", 'int behind = a.alike + f("alike");'), [])
+        self.assertEqual(self.problems("docs/a.md", "```\nalike\n```\nThe key `alike`."), [])
+
+    def test_some_phrases_are_plain(self):
+        self.assertEqual(self.problems("src/ops/a.cpp", "// Hidden behind kernels; a rank may fall behind."), [])
+
+    def test_a_story_is_one_where_failures_are_not_told(self):
+        self.assertEqual(self.problems("src/ops/a.h", "// A story."), [])
+        self.assertEqual(self.problems("src/data/stories/a.h", "// A story, behind the door."), [])
+
+
 class Types(unittest.TestCase):
     def problems(self, *texts):
         sources = {f"src/a{i}.h": text.split("\n") for i, text in enumerate(texts)}
