@@ -79,7 +79,7 @@ TEST(Manifest, RefusesWhatSomebodyWroteOnPurpose) {
   for (const std::string& nothing : {body_with("[]"), file("a", "[]")})
     EXPECT_EQ(error_of_body(nothing), "the manifest m lists no tensor: there is nothing to load");
   for (const char* name : {"../x", "/etc/passwd", ".hidden", "", "a/b"})
-    EXPECT_EQ(error_of_body(file(name, "[]")), "the manifest m names a file outside of its folder");
+    EXPECT_EQ(error_of_body(file(name, "[]")), "the manifest m names a file outside its folder");
   EXPECT_EQ(error_of_body(file("a", R"([{"name":"w","dtype":"fp31"}])")),
             "the manifest m has w in an unknown dtype");
   EXPECT_EQ(

@@ -104,8 +104,8 @@ TEST_F(BinSourceTest, SaysWhatIsWrongWithAFile) {
   folder_.write("none.bin", gpt2_shard({}));
   folder_.write("magic.bin", shard<uint16_t>(7, 1, {1}));
   folder_.write("version.bin", shard<uint16_t>(20240520, 3, {1}));
-  EXPECT_EQ(error_of("cut.bin"), "cut.bin has 1029 bytes, its 3 tokens need 1030");
-  EXPECT_EQ(error_of("long.bin"), "long.bin has 1031 bytes, its 3 tokens need 1030");
+  EXPECT_EQ(error_of("cut.bin"), "cut.bin has 1029 bytes, but its 3 tokens need 1030");
+  EXPECT_EQ(error_of("long.bin"), "long.bin has 1031 bytes, but its 3 tokens need 1030");
   EXPECT_EQ(error_of("header.bin"), "header.bin has 100 bytes, but a token file begins with 1024");
   EXPECT_EQ(error_of("zero.bin"), "zero.bin has 0 bytes, but a token file begins with 1024");
   EXPECT_EQ(error_of("none.bin"), "none.bin says that it holds 0 tokens");

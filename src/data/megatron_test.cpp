@@ -126,9 +126,9 @@ TEST_F(MegatronTest, SaysWhatIsWrongWithAnIndex) {
 
 TEST_F(MegatronTest, SaysThatTheTokensAreNotThoseOfTheIndex) {
   write("cut", {bytes_.bin.substr(1), bytes_.idx});
-  EXPECT_EQ(
-      user_error_of([&] { open("cut.bin"); }),
-      (folder_.path() / "cut.bin").string() + " has 13 bytes, the 7 tokens of its index need 14");
+  EXPECT_EQ(user_error_of([&] { open("cut.bin"); }),
+            (folder_.path() / "cut.bin").string() +
+                " has 13 bytes, but the 7 tokens of its index need 14");
   EXPECT_EQ(user_error_of([&] { open("cut.idx"); }),
             (folder_.path() / "cut.idx").string() + " is an index, not tokens");
 }
