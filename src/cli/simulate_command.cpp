@@ -100,10 +100,10 @@ Json to_json(const Config& config, const Cluster& cluster, const RunFacts& facts
       {"peak_bytes", simulation.peak_bytes},
       {"fits", fits(cluster, simulation, facts.ranks)}};
   for (const SimulatedRank& rank : simulation.ranks) {
-    nlohmann::json result{{"rank", rank.rank},
-                          {"alike", rank.alike},
-                          {"communication_seconds", rank.communication_seconds},
-                          {"peak_bytes", rank.peak_bytes}};
+    Json result{{"rank", rank.rank},
+                {"alike", rank.alike},
+                {"communication_seconds", rank.communication_seconds},
+                {"peak_bytes", rank.peak_bytes}};
     for (const TimePart& part : kTimeParts)
       if (part.scope == TimeScope::Program) result[part.key] = rank.times.*part.seconds;
     json["results"].push_back(std::move(result));
