@@ -62,8 +62,7 @@ std::string text_field(const Json& json, const char* key) {
 
 int64_t number_of(const Json& value, const char* key) {
   const int64_t number = value.integer().value_or(-1);
-  if (number < 0)
-    throw Unfit{fmt::format("has a {} that is not an integer of at least 0", key)};
+  if (number < 0) throw Unfit{fmt::format("has a {} that is not an integer of at least 0", key)};
   return number;
 }
 

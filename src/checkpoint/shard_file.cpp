@@ -64,7 +64,8 @@ SafetensorsReader open_shard(const std::filesystem::path& folder, const StoredFi
   const std::filesystem::path path = folder / file.name;
   SafetensorsReader reader(path);
   if (reader.file_bytes() != file.bytes)
-    throw corrupt(path, "it has {} bytes, but was written with {}", reader.file_bytes(), file.bytes);
+    throw corrupt(path, "it has {} bytes, but was written with {}", reader.file_bytes(),
+                  file.bytes);
   if (digest_of(reader.header(), file.digest_kind) != file.header_digest)
     throw corrupt(path, "its header differs from the one that was written");
   for (const StoredPiece& piece : file.pieces) {

@@ -13,12 +13,12 @@
 #include "comm/failure/peer_error.h"
 #include "comm/local/run_ranks.h"
 #include "core/error.h"
+#include "core/utf8.h"
 #include "data/token_text.h"
 #include "files/errno_text.h"
 #include "files/mapping_fault.h"
 #include "files/storage_error.h"
 #include "system/stop_signal.h"
-#include "core/utf8.h"
 
 namespace {
 

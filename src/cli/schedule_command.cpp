@@ -210,9 +210,8 @@ void add_schedule_command(Command app) {
       .show_default();
   schedule.add_option("--stages", command->stages, "number of ranks in the pipeline")
       .show_default();
-  schedule.add_option(
-      "--chunks", command->chunks,
-      "stages per rank, where the schedule leaves a choice; 2 unless given");
+  schedule.add_option("--chunks", command->chunks,
+                      "stages per rank, where the schedule leaves a choice; 2 unless given");
   schedule.add_option("--microbatches", command->microbatches, "per step").show_default();
   schedule
       .add_option("--costs", command->costs,

@@ -41,8 +41,9 @@ std::vector<int32_t> read_row(const Json& json, size_t row, const Bounds& bounds
     refuse(bounds.path, "row {} of {} is not a list of numbers", row, bounds.what);
   std::vector<int32_t> numbers;
   for (const Json& item : json.items()) {
-    if (!item.integer()) refuse(bounds.path, "{} has {}", bounds.what, item.dump());
-    const int64_t number = *item.integer();
+    const bool huge = item.number().value_or(0) >= 0x1p63;  // a whole number all the same
+    if (!item.integer() && !huge) refuse(bounds.path, "{} has {}", bounds.what, item.dump());
+    const int64_t number = item.integer().value_or(bounds.below);
     if (number < bounds.lowest || number >= bounds.below)
       refuse(bounds.path, "row {} of {} has {}, but the model has a vocabulary of {}", row,
              bounds.what, item.dump(), bounds.below);

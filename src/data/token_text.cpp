@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "files/atomic_file.h"
 #include "files/mapped_file.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/tokenizer_file.h"
-#include "core/utf8.h"
 
 namespace tessera {
 

@@ -48,9 +48,10 @@ void require_kind(const MappedFile& file) {
                               file.bytes().size()};
   const bool merges = file.path().extension() == ".txt";
   Json json;
-  const std::string wrong = !merges                   ? parse_json(text, kMaxDepth, json)
-                            : is_list_of_merges(text) ? ""
-                                                      : "is not a list of merges, two words per line";
+  const std::string wrong = !merges ? parse_json(text, kMaxDepth, json)
+                            : is_list_of_merges(text)
+                                ? ""
+                                : "is not a list of merges, two words per line";
   if (!wrong.empty())
     throw user_error("{} {}", file.path().string(), wrong)
         .help("it would be copied with the model: repair it or remove it");

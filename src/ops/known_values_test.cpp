@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "ir/optimizer.h"
 #include "ir/op_list.h"
+#include "ir/optimizer.h"
 #include "ops/rope/sincos_cpu.h"
 #include "ops/testing/sample_call.h"
 

@@ -38,7 +38,7 @@ class TraceWriter {
     for (int axis = 0; axis < mesh_.num_axes(); ++axis)
       text += fmt::format(" {}={}", mesh_.axes()[static_cast<size_t>(axis)].name,
                           mesh_.coordinate(rank_, axis));
-    if (alike_ > 1) text += fmt::format(" and {} alike", alike_ - 1);
+    if (alike_ > 1) text += fmt::format(" and {} identical", alike_ - 1);
     events_.name_process(rank_, text);
   }
 

@@ -11,7 +11,6 @@
 namespace tessera {
 namespace {
 
-
 std::string change_text(const FigureDifference& figure) {
   if (!figure.a || !figure.b) return "";
   if (figure.unit == Unit::Share)

@@ -65,9 +65,9 @@ class RankWalk {
   InstructionTimes times_;
   size_t call_ = 0, instruction_ = 0;
   double now_ = 0, call_begin_ = 0;
-  std::vector<double> link_free_;   // by level: when its links are free
-  std::map<Place, Flying> flying_;  // started, not yet waited for
-  std::vector<Flying> blocked_;     // a collective that this instruction itself waits for
+  std::vector<double> link_free_;           // by level: when its links are free
+  std::map<Place, Flying> flying_;          // started, not yet waited for
+  std::vector<Flying> blocked_;             // a collective that this instruction itself waits for
   std::map<std::string, int64_t> numbers_;  // crossings so far, by axes
   SimulatedRank result_;
 };

@@ -69,7 +69,7 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
   return simulation;
 }
 
-// One process per program: its first rank stands for all that are alike.
+// One process per program: its first rank stands for all identical ones.
 std::string to_trace_json(std::span<const Program> programs, const Simulation& simulation) {
   std::vector<std::string> events;
   for (size_t i = 0; i < programs.size(); ++i) {

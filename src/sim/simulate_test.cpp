@@ -267,7 +267,7 @@ TEST(Simulate, TheTraceHasEverySliceInItsPlace) {
   EXPECT_EQ(slices,
             (std::vector<std::string>{"forward toy, microbatch 0 0 0 42", "add 0 0 12",
                                       "add 0 12 12", "wait 0 24 18", "all_reduce dp 1 12 30"}));
-  EXPECT_EQ(json["traceEvents"][0]["args"]["name"], "rank 0 dp=0 and 1 alike");
+  EXPECT_EQ(json["traceEvents"][0]["args"]["name"], "rank 0 dp=0 and 1 identical");
 }
 
 TEST(Simulate, TheTraceShowsEveryKernelWithinItsRoutine) {

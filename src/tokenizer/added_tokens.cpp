@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "tokenizer/unicode.h"
 #include "core/utf8.h"
+#include "tokenizer/unicode.h"
 
 namespace tessera {
 namespace {

@@ -96,8 +96,9 @@ TEST(SplitRule, NamesARuleThatIsNone) {
 TEST(SplitRule, GivesUpOnARuleThatGoesBackForever) {
   const SplitRule rule(R"((a+)+(a+)+(a+)+[bc]\d)", false);
   SplitScratch scratch;
-  EXPECT_NE(user_error_of([&] { rule.find(std::string(60, 'a'), 0, scratch); }).find("fails at byte"),
-            std::string::npos);
+  EXPECT_NE(
+      user_error_of([&] { rule.find(std::string(60, 'a'), 0, scratch); }).find("fails at byte"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "tokenizer/unicode.h"
 #include "core/utf8.h"
+#include "tokenizer/unicode.h"
 
 namespace tessera {
 

@@ -101,8 +101,8 @@ void read_added_tokens(const Json& file, TokenizerSpec& spec) {
     token.id = token_id(id ? *id : Json(), token.text);
     const auto in_vocabulary = vocabulary.find(token.text);
     if (in_vocabulary != vocabulary.end() && *in_vocabulary->second != token.id)
-      throw user_error("the added token {} has the id {}, but in the vocabulary it has {}", token.text,
-                       token.id, in_vocabulary->second->dump())
+      throw user_error("the added token {} has the id {}, but in the vocabulary it has {}",
+                       token.text, token.id, in_vocabulary->second->dump())
           .help("the file is damaged: copy or create it again");
     if (in_vocabulary == vocabulary.end() && !taken.insert(token.id).second)
       throw user_error("the added token {} has the id {} of another token", token.text, token.id)

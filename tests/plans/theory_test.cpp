@@ -237,11 +237,12 @@ TEST(TheoryOfZero3, APipelineGathersOncePerRunIfThatFits) {
   constexpr int kMicrobatches = 4;
   const auto gathers = [&](int64_t memory) {
     CompileOptions options;
-    options.plan = make_plan({.mesh = {{"pp", 2}, {"fsdp", 2}}, .zero = 3, .schedule = "gpipe"}, {});
+    options.plan =
+        make_plan({.mesh = {{"pp", 2}, {"fsdp", 2}}, .zero = 3, .schedule = "gpipe"}, {});
     options.profile.memory_bytes = memory;
     options.microbatches = kMicrobatches;
-    const Compiled compiled = compile(
-        build_model(config, {.batch = 2, .seq = 1}, DType::Fp32, HeadKind::Loss), options);
+    const Compiled compiled =
+        compile(build_model(config, {.batch = 2, .seq = 1}, DType::Fp32, HeadKind::Loss), options);
     return std::pair(gathers_per_step(compiled.programs.front()),
                      gathers_text(compiled.programs.front()));
   };

@@ -122,8 +122,9 @@ TEST(GpuKernels, EveryOpOfASmallModelHasOne) {
     for (const ProgramClass& each : compiled.program().classes)
       for (const auto& routine : each.routines)
         for (const Instruction& instruction : routine)
-          if (const auto* kernel = instruction.as<KernelInstruction>())
+          if (const auto* kernel = instruction.as<KernelInstruction>()) {
             EXPECT_TRUE(has_cuda_kernel(kernel->op)) << model.name << " " << name(kernel->op);
+          }
   }
 }
 
