@@ -33,7 +33,7 @@ class Timeline(unittest.TestCase):
         self.assertEqual([tuple(box) for box in timeline.boxes(events)[0]], [("forward", 0, 0, 2), ("update", 0, 2, 3)])
 
     def test_a_row_names_its_stage_and_ranks(self):
-        self.assertEqual(timeline.rank_name("rank 2 pp=1 tp=0 and 1 alike"), "pp=1: ranks 2-3")
+        self.assertEqual(timeline.rank_name("rank 2 pp=1 tp=0 and 1 identical"), "pp=1: ranks 2-3")
         self.assertEqual(timeline.rank_name("rank 3 pp=3"), "pp=3: rank 3")
 
 

@@ -38,11 +38,11 @@ def boxes(events):
 
 
 def rank_name(process):
-    """`rank 2 pp=1 tp=0 and 1 alike` as `pp=1: ranks 2-3`."""
+    """`rank 2 pp=1 tp=0 and 1 identical` as `pp=1: ranks 2-3`."""
     rank, stage = re.match(r"rank (\d+) pp=(\d+)", process).groups()
-    alike = re.search(r"and (\d+) alike", process)
-    last = int(rank) + int(alike[1]) if alike else int(rank)
-    return f"pp={stage}: ranks {rank}-{last}" if alike else f"pp={stage}: rank {rank}"
+    others = re.search(r"and (\d+) identical", process)
+    last = int(rank) + int(others[1]) if others else int(rank)
+    return f"pp={stage}: ranks {rank}-{last}" if others else f"pp={stage}: rank {rank}"
 
 
 def draw(events, simulation):
