@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "schedule/schedule_kinds.h"
 
 namespace tessera {
 namespace {
@@ -63,12 +64,13 @@ Reason why_not_pipeline(const PlanTask& task, const Candidate& candidate) {
   if (candidate.pp() > 1 && microbatches < candidate.pp())
     return fmt::format("{} microbatches do not fill a pipeline of {} stages", microbatches,
                        candidate.pp());
-  if (candidate.schedule == "interleaved_1f1b" && microbatches % candidate.pp() != 0)
-    return fmt::format("pp ({}) does not divide {} microbatches, as interleaved_1f1b wants",
+  const ScheduleKind& kind = schedule_kind(candidate.schedule);
+  if (kind.microbatches == MicrobatchRule::MultipleOfRanks && microbatches % candidate.pp() != 0)
+    return fmt::format("{} needs a multiple of pp ({}) microbatches, not {}", kind.name,
                        candidate.pp(), microbatches);
-  if (candidate.schedule == "zb_h2" && microbatches < 2 * candidate.pp() - 1)
-    return fmt::format("zb_h2 wants 2 pp - 1 = {} microbatches, not {}", 2 * candidate.pp() - 1,
-                       microbatches);
+  if (kind.microbatches == MicrobatchRule::TwiceTheRanks && microbatches < 2 * candidate.pp() - 1)
+    return fmt::format("{} needs at least 2 pp - 1 = {} microbatches, not {}", kind.name,
+                       2 * candidate.pp() - 1, microbatches);
   return {};
 }
 

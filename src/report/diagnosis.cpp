@@ -11,6 +11,7 @@
 #include "mesh/axis_sizes.h"
 #include "report/figure_text.h"
 #include "report/incidents.h"
+#include "schedule/schedule_kinds.h"
 
 namespace tessera {
 
@@ -89,6 +90,13 @@ Finding exposed_communication(const RunRecord& record, const RunFigures& figures
       exposed_advice(record));
 }
 
+// One stage per rank and whole backwards: other kinds have smaller bubbles.
+bool is_plain(std::string_view schedule) {
+  return std::ranges::any_of(schedule_kinds(), [&](const ScheduleKind& kind) {
+    return kind.name == schedule && kind.most_chunks == 1 && !kind.splits_backward;
+  });
+}
+
 Finding bubble(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "bubble", .title = "Pipeline bubble"};
   if (!figures.split()) return unknown(finding, kNoSplit);
@@ -110,8 +118,7 @@ Finding bubble(const RunRecord& record, const RunFigures& figures) {
   const auto add = [&](const char* text) {
     advice += (advice.empty() ? "" : "; ") + std::string(text);
   };
-  const bool plain = record.config && (record.config->plan.schedule == "1f1b" ||
-                                       record.config->plan.schedule == "gpipe");
+  const bool plain = record.config && is_plain(record.config->plan.schedule);
   if (own > kMuchBubble)
     add(plain ? "more microbatches (train.microbatches), plan.schedule = interleaved_1f1b with "
                 "plan.chunks, or zb_h1"

@@ -15,20 +15,22 @@ namespace tessera {
 namespace {
 
 constexpr bool kSplit = true, kPlanned = true;
+using enum MicrobatchRule;
 
 constexpr ScheduleKind kKinds[] = {
-    {"gpipe", 1, 1, !kSplit, !kPlanned, "all forwards, then all backwards", gpipe},
-    {"1f1b", 1, 1, !kSplit, kPlanned, "a backward as soon as there is one, then a forward",
+    {"gpipe", 1, 1, !kSplit, !kPlanned, Any, "all forwards, then all backwards", gpipe},
+    {"1f1b", 1, 1, !kSplit, kPlanned, Any, "a backward as soon as there is one, then a forward",
      one_f_one_b},
-    {"interleaved_1f1b", 1, 0, !kSplit, kPlanned,
+    {"interleaved_1f1b", 1, 0, !kSplit, kPlanned, MultipleOfRanks,
      "1f1b over several chunks per rank, in groups of microbatches", interleaved_1f1b},
-    {"looped_bfs", 1, 0, !kSplit, !kPlanned,
+    {"looped_bfs", 1, 0, !kSplit, !kPlanned, Any,
      "gpipe over several chunks per rank, one chunk after the other", looped_bfs},
-    {"zb_h1", 1, 1, kSplit, kPlanned,
+    {"zb_h1", 1, 1, kSplit, kPlanned, Any,
      "1f1b with weight gradients put off to fill gaps, in 1f1b's memory", zb_h1},
-    {"zb_h2", 1, 1, kSplit, kPlanned, "twice the forwards ahead: no gaps, in twice the memory",
-     zb_h2},
-    {"zb_v", 2, 2, kSplit, kPlanned, "two chunks per rank in a V: no gaps, in 1f1b's memory", zb_v},
+    {"zb_h2", 1, 1, kSplit, kPlanned, TwiceTheRanks,
+     "twice the forwards ahead: no gaps, in twice the memory", zb_h2},
+    {"zb_v", 2, 2, kSplit, kPlanned, Any, "two chunks per rank in a V: no gaps, in 1f1b's memory",
+     zb_v},
 };
 
 template <typename Fits>

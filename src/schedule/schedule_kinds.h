@@ -3,6 +3,7 @@
 // kinds/.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -10,11 +11,16 @@
 
 namespace tessera {
 
+// Which numbers of microbatches leave no gaps but those of the kind: any; multiples of the ranks;
+// 2 * ranks - 1 and above. Other numbers run too.
+enum class MicrobatchRule : uint8_t { Any, MultipleOfRanks, TwiceTheRanks };
+
 struct ScheduleKind {
   std::string_view name;
   int least_chunks, most_chunks;  // per rank; most 0: any number
   bool splits_backward;           // input and weight gradients are actions of their own
   bool planned;                   // tried by the planner where the user fixes none
+  MicrobatchRule microbatches;    // which the planner tries it with
   std::string_view summary;
   Schedule (*make)(int ranks, int chunks, int microbatches);
 
