@@ -13,14 +13,14 @@ namespace tessera {
 namespace {
 
 constexpr size_t kIdDigits = 16;
-constexpr int64_t kMostBytes = 4096;
+constexpr int64_t kMostIdentityBytes = 4096;
 
 // Nothing where there is no such file; of a long one, which is none of ours, the beginning.
 std::optional<std::string> read_small_file(const std::filesystem::path& path) {
   std::optional<RegularFile> found = find_regular_file(path);
   if (!found) return std::nullopt;
   const FileReader file(path, std::move(*found));
-  std::string text(static_cast<size_t>(std::min(file.bytes(), kMostBytes)), '\0');
+  std::string text(static_cast<size_t>(std::min(file.bytes(), kMostIdentityBytes)), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
 }

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostBytes = 4 << 20;  // of one copy, so that threads end together
+constexpr int64_t kMostCopied = 4 << 20;  // of one copy, so that threads end together
 constexpr int64_t kAlignment = 64;
 
 }  // namespace
@@ -33,8 +33,8 @@ void Snapshot::plan_copies(const RankStates& from, const RankShare& share) {
   for (size_t i = 0; i < share.pieces.size(); ++i) {
     int64_t to = share.offsets[i];
     for (const ArenaStretch& stretch : share.pieces[i].stretches)
-      for (int64_t done = 0; done < stretch.bytes; done += kMostBytes) {
-        const int64_t bytes = std::min(kMostBytes, stretch.bytes - done);
+      for (int64_t done = 0; done < stretch.bytes; done += kMostCopied) {
+        const int64_t bytes = std::min(kMostCopied, stretch.bytes - done);
         copies_.push_back({&from, stretch.offset + done, to, bytes});
         to += bytes;
       }

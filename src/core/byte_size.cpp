@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{{{"b", 1.0},
                                                                      {"mib", 1048576.0},
                                                                      {"gib", 1073741824.0},
                                                                      {"tib", 1099511627776.0}}};
-constexpr double kMost = 1e18;
+constexpr double kMostBytes = 1e18;
 
 // In lower case, without surrounding blanks.
 std::string unit_of(std::string_view text) {
@@ -48,7 +48,7 @@ int64_t parse_byte_size(const std::string& text, const std::string& place) {
           .help(fmt::format("write {0}GB or {0}GiB, or {0}B for bytes",
                             std::string_view(text.data(), end)));
     for (const auto& [known, bytes] : kUnits)
-      if (unit == known && number * bytes >= 1 && number * bytes <= kMost)
+      if (unit == known && number * bytes >= 1 && number * bytes <= kMostBytes)
         return static_cast<int64_t>(number * bytes);
   }
   throw user_error("{} is not a size", text)

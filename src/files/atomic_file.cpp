@@ -23,14 +23,13 @@ constexpr int64_t kDirectFrom = 64 << 20;  // bytes of a file that is worth it
 constexpr size_t kStageBytes = 4 << 20;    // of one write around the page cache
 constexpr std::align_val_t kBlock{4096};   // that such a write begins and ends at
 
-struct FreeStage {
-  void operator()(std::byte* bytes) const { ::operator delete(bytes, kBlock); }
-};
-
 }  // namespace
 
 struct AtomicFile::Stage {
-  std::unique_ptr<std::byte, FreeStage> bytes{
+  struct Free {
+    void operator()(std::byte* given) const { ::operator delete(given, kBlock); }
+  };
+  std::unique_ptr<std::byte, Free> bytes{
       static_cast<std::byte*>(::operator new(kStageBytes, kBlock))};
   size_t filled = 0;
 };

@@ -9,11 +9,11 @@
 namespace tessera {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kLineDepth = 32;
 
 std::string document_of(std::string_view line, const std::filesystem::path& path, int64_t at) {
   Json json;
-  std::string wrong = parse_json(line, kMaxDepth, json);
+  std::string wrong = parse_json(line, kLineDepth, json);
   if (wrong.empty() && !json.is_object()) wrong = "is no object";
   const Json* text = json.find("text");
   if (wrong.empty() && !(text && text->text())) wrong = "has no text under \"text\"";

@@ -18,7 +18,7 @@
 namespace tessera {
 namespace {
 
-std::atomic<int> status = 0;  // a handler can reach nothing but a global
+std::atomic<int> fault_status = 0;  // a handler can reach nothing but a global
 
 // A line of /proc/self/maps: "7f00-7f08 r--p 00002000 fe:01 1234      /data/shard.bin".
 class MapsLine {
@@ -75,7 +75,7 @@ void put(uint64_t number) {
   put(line.file_byte(address));
   put(": its disk does not give it, or the file was made shorter while it was in use\n"
       " help: look at dmesg and at the file; use another copy of it\n");
-  ::_exit(status);
+  ::_exit(fault_status);
 }
 
 // Ends the process where the address lies in a mapped file.
@@ -109,7 +109,7 @@ void on_bus_error(int number, siginfo_t* info, void* /*context*/) {
 }  // namespace
 
 void explain_mapping_faults(int exit_status) {
-  status = exit_status;
+  fault_status = exit_status;
   struct sigaction action {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO;

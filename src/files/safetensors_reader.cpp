@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
-constexpr int kMaxDepth = 3;                       // file, tensor, shape
+constexpr int kHeaderDepth = 3;                    // file, tensor, shape
 
 // Every complaint about a file goes through here, so that all of them name the file and what to do.
 class Complaint {
@@ -49,7 +49,7 @@ std::string read_header(const FileReader& file, const Complaint& complain) {
 
 Json parse_header(std::string_view text, const Complaint& complain) {
   Json json;
-  const std::string wrong = parse_json(text, kMaxDepth, json);
+  const std::string wrong = parse_json(text, kHeaderDepth, json);
   if (!wrong.empty()) complain("its header {}", wrong);
   if (!json.is_object()) complain("its header is not a JSON object");
   return json;

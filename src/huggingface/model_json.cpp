@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMaxDepth = 16;
+constexpr int kModelDepth = 16;
 
 // One object of the file; `path` names it in errors. A null counts as missing.
 class Fields {
@@ -224,7 +224,7 @@ Json llama_json(const ModelConfig& model) {
 
 ModelConfig parse_model_json(std::string_view text, const std::filesystem::path& path) {
   Json json;
-  const std::string wrong = parse_json(text, kMaxDepth, json);
+  const std::string wrong = parse_json(text, kModelDepth, json);
   if (!wrong.empty() || !json.is_object())
     throw user_error("{} {}", path.string(), wrong.empty() ? "is not a JSON object" : wrong)
         .help("give a Hugging Face model folder");

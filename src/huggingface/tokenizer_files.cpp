@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kTokenizerDepth = 64;
 
 // The folder itself. In a Hugging Face cache a snapshot is a folder of links to blobs next to the
 // snapshots.
@@ -48,7 +48,7 @@ void require_kind(const MappedFile& file) {
                               file.bytes().size()};
   const bool merges = file.path().extension() == ".txt";
   Json json;
-  const std::string wrong = !merges ? parse_json(text, kMaxDepth, json)
+  const std::string wrong = !merges ? parse_json(text, kTokenizerDepth, json)
                             : is_list_of_merges(text)
                                 ? ""
                                 : "is not a list of merges, two words per line";

@@ -7,14 +7,14 @@
 namespace tessera {
 namespace {
 
-constexpr int kMaxDepth = 4;
+constexpr int kIndexDepth = 4;
 constexpr SafetensorsReaderOptions kOptions{.takes_half = true};
 
 Json read_index(const std::filesystem::path& path) {
   const MappedFile file(path);
   Json json;
   const std::string wrong = parse_json(
-      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, kMaxDepth, json);
+      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, kIndexDepth, json);
   if (!wrong.empty()) throw user_error("{} {}", path.string(), wrong).help("copy it again");
   const Json* weight_map = json.find("weight_map");
   if (!weight_map || !weight_map->is_object())

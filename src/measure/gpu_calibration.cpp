@@ -25,7 +25,7 @@ namespace tessera {
 namespace {
 
 // One layer each is enough: like layers have like kernels.
-constexpr std::array kMadeModels{
+constexpr std::array kGpuModels{
     CalibrationModel{"tiny", 4, 256, 4, 2, 704, 1000, 2, 256},
     CalibrationModel{"gpt2-124m", 1, 384, 6, 6, 1536, 9000, 8, 512},
     CalibrationModel{"gpt2-124m", 1, 640, 10, 10, 2560, 30000, 16, 768},
@@ -121,11 +121,11 @@ Cluster calibrate_gpu(const CalibrateOptions& options) {
                      .latency_seconds = {0, "one GPU: not used"}}};
   const KernelCost kernels(cluster, {});
   EfficiencySamples samples;
-  const size_t count = options.quick ? kQuickModels : kMadeModels.size();
+  const size_t count = options.quick ? kQuickModels : kGpuModels.size();
   for (size_t i = 0; i < count; ++i) {
     say(fmt::format("kernels of model {} of {}", i + 1, count));
     const auto measure = [&](Precision precision, const std::function<bool(OpKind)>& wanted) {
-      const TimedModel model = timed(gpu, kMadeModels[i], precision);
+      const TimedModel model = timed(gpu, kGpuModels[i], precision);
       say(fmt::format("  a step in {} takes {:.3f} times its kernels", name(precision),
                       model.step_seconds / model.kernel_seconds()));
       add_samples(model, kernels, wanted, samples);

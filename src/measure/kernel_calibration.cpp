@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 // From caches to memory, from short rows to long ones. The axis is that of two ranks, so that ops
 // of every kind of mesh are seen.
-constexpr std::array kMadeModels{
+constexpr std::array kCpuModels{
     CalibrationModel{"gpt2-124m", 2, 96, 3, 3, 384, 600, 4, 40, "dp"},
     CalibrationModel{"gpt2-124m", 2, 320, 5, 5, 1280, 5000, 4, 144, "cp"},
     CalibrationModel{"gpt2-124m", 1, 224, 7, 7, 896, 12000, 4, 96, "dp"},
@@ -135,12 +135,12 @@ KernelCalibration calibrate_kernels(const Cluster& device, int cores, bool quick
   std::vector<double> launches;
   const int rounds = quick ? 1 : kRounds;
   for (int round = 0; round < rounds; ++round)
-    for (size_t i = 0; i < kMadeModels.size(); ++i) {
-      if (quick && kMadeModels[i].width > kQuickWidth) continue;
+    for (size_t i = 0; i < kCpuModels.size(); ++i) {
+      if (quick && kCpuModels[i].width > kQuickWidth) continue;
       progress(fmt::format("kernels, round {} of {}: model {} of {}", round + 1, rounds, i + 1,
-                           kMadeModels.size()));
+                           kCpuModels.size()));
       for (size_t l = 0; l < loads.size(); ++l) {
-        const double launch = MadeRun(kMadeModels[i], loads[l]).measure(device, samples[l]);
+        const double launch = MadeRun(kCpuModels[i], loads[l]).measure(device, samples[l]);
         if (loads[l].ranks == 1) launches.push_back(launch);
       }
     }

@@ -88,7 +88,7 @@ std::string verdict_of(const Comparison& comparison) {
                      changes);
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+Json known_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 }  // namespace
 
@@ -117,12 +117,12 @@ std::string to_json_text(const Comparison& comparison) {
     json["settings"].push_back({{"key", setting.key}, {"a", setting.a}, {"b", setting.b}});
   for (const FigureDifference& figure : comparison.figures)
     json["figures"].push_back(
-        {{"name", figure.name}, {"a", or_null(figure.a)}, {"b", or_null(figure.b)}});
+        {{"name", figure.name}, {"a", known_or_null(figure.a)}, {"b", known_or_null(figure.b)}});
   for (const PartDifference& part : comparison.parts)
     json["results"].push_back({{"part", part.part},
                                {"a_seconds", part.a},
                                {"b_seconds", part.b},
-                               {"explains", or_null(part.explains)}});
+                               {"explains", known_or_null(part.explains)}});
   if (comparison.loss)
     json["loss"] = {
         {"steps", comparison.loss->steps},     {"last_step", comparison.loss->last_step},

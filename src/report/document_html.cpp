@@ -26,7 +26,7 @@ constexpr const char* kStyle =
     ".problem{color:var(--bad);font-weight:600}.fine{color:var(--good);font-weight:600}"
     ".unknown{color:var(--soft);font-weight:600}\n";
 
-std::string table_of(const DocumentTable& table) {
+std::string html_table(const DocumentTable& table) {
   std::string text = fmt::format("<h2>{}</h2>\n", escape_html(table.heading));
   if (!table.rows.empty()) {
     text += fmt::format("<div class=\"wide\"><table{}>\n",
@@ -78,7 +78,7 @@ std::string to_html(const Document& document) {
     text += "</ul>\n";
   }
   for (const Plot& plot : document.plots) text += draw(plot);
-  for (const DocumentTable& table : document.tables) text += table_of(table);
+  for (const DocumentTable& table : document.tables) text += html_table(table);
   return text + "</body></html>\n";
 }
 

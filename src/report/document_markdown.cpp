@@ -30,7 +30,7 @@ std::string line_of(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-std::string table_of(const DocumentTable& table) {
+std::string markdown_table(const DocumentTable& table) {
   std::string text = fmt::format("## {}\n\n", plain(table.heading));
   if (!table.rows.empty()) {
     const size_t columns = table.rows.front().size();
@@ -56,7 +56,7 @@ std::string to_markdown(const Document& document) {
     text += "\n";
   }
   if (!document.findings.empty()) text += "\n";
-  for (const DocumentTable& table : document.tables) text += table_of(table);
+  for (const DocumentTable& table : document.tables) text += markdown_table(table);
   return text;
 }
 

@@ -8,11 +8,6 @@
 namespace tessera {
 namespace {
 
-// Elements that nobody gives stay NaN, so that a piece that no rank holds shows.
-std::vector<std::byte> unknown_bytes(const TensorType& type) {
-  return std::vector<std::byte>(static_cast<size_t>(type.bytes()), std::byte{0xff});
-}
-
 OutcomeTensors gradients_of(const Executor& executor) {
   OutcomeTensors tensors;
   for (const StateBuffer& state : executor.program().states) {
@@ -46,6 +41,10 @@ OutcomeTensors parameters_of(const Executor& executor) {
 }
 
 }  // namespace
+
+std::vector<std::byte> unknown_bytes(const TensorType& type) {
+  return std::vector<std::byte>(static_cast<size_t>(type.bytes()), std::byte{0xff});
+}
 
 StepOutcome outcome_of(const Executor& executor) {
   const StepResults results = read_step_results(executor);

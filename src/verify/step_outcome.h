@@ -2,11 +2,13 @@
 // What a training step leaves, whole and as doubles, so that executors can be compared.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/tensor_type.h"
 #include "exec/executor.h"
 
 namespace tessera {
@@ -23,6 +25,9 @@ struct StepOutcome {
   OutcomeTensors gradients;
   OutcomeTensors parameters;  // master copies where there are any, and moving averages
 };
+
+// To read a tensor into: NaNs in every float dtype, so that a piece that no rank holds shows.
+std::vector<std::byte> unknown_bytes(const TensorType& type);
 
 StepOutcome outcome_of(const Executor& executor);
 

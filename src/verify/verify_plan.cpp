@@ -15,15 +15,12 @@
 #include "files/digest.h"
 #include "program/pieces.h"
 #include "verify/perturb_weights.h"
+#include "verify/step_outcome.h"
 
 namespace tessera {
 namespace {
 
 // Elements that nobody gives stay NaN, so that a piece that no rank holds shows.
-std::vector<std::byte> unknown_bytes(const TensorType& type) {
-  return std::vector<std::byte>(static_cast<size_t>(type.bytes()), std::byte{0xff});
-}
-
 // Of what rounding does to one rank. With fewer, all of them are by chance much closer to exact
 // maths than a right plan now and then.
 constexpr int kSamples = 8;
