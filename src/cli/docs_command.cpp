@@ -71,6 +71,11 @@ std::string passes_page() {
   page += "\nFor inference (evaluation, generation):\n\n";
   page += pass_table(inference_pipeline({}, {}));
   page +=
+      "\n## Emission\n\nWhat `compile` does with the planned module, in order.\n\n| step | file | "
+      "what it does |\n|---|---|---|\n";
+  for (const EmissionStep& step : emission_steps())
+    page += fmt::format("| `{}` | `{}` | {} |\n", step.name, step.file, step.summary);
+  page +=
       "\n## Phases and routines\n\nA node of the IR has a phase (`@reduce_wait`; `forward` is not "
       "written). The nodes of a block class that run together are a routine, which scripts call. "
       "From `src/ir/phase.h`.\n\n| name | phase | routine | when it runs |\n|---|---|---|---|\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler on one page: the passes, in order. Each is one file under src/passes/.
+// The compiler on one page: the passes, in order, then emission. Each pass is one file under
+// src/passes/.
 #include "compiler/training_pipeline.h"
 
 #include "passes/fusion/fuse.h"
@@ -42,7 +43,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(overlap());                           // collectives start early, are waited for late
   // Which bytes, where.
   pipeline.add(plan_memory(profile));  // last: a buffer lives until its last reader
-  return pipeline;                     // compile() then emits the Program
+  return pipeline;                     // compile() then emits the Program: see below
 }
 
 PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
@@ -57,6 +58,35 @@ PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
   pipeline.add(overlap());
   pipeline.add(plan_memory(profile));
   return pipeline;
+}
+
+std::span<const EmissionStep> emission_steps() {
+  static constexpr EmissionStep kSteps[] = {
+      {"emit_program", "src/compiler/emit_program.cpp",
+       "makes the Program of one place along the pipeline: all steps but the checks"},
+      {"translate_node", "src/compiler/translate_node.cpp",
+       "turns a node into a typed instruction, and its axes into a group of ranks"},
+      {"write_scripts", "src/compiler/scripts.cpp",
+       "orders the calls of routines: the schedule's actions, messages between stages, reductions "
+       "of gradients"},
+      {"add_gathers", "src/compiler/script_gathers.cpp",
+       "starts to gather sharded weights one call ahead of their use"},
+      {"decide_accumulation", "src/compiler/script_accumulation.cpp",
+       "decides which call writes an accumulator; later ones add to it"},
+      {"lay_out_arenas", "src/compiler/arena_layout.cpp",
+       "sizes the arenas and binds the buffers of every block to offsets, by the next three"},
+      {"StateLayout", "src/compiler/state_layout.cpp",
+       "places parameters, gradients and optimizer states, whole or as shards of flat buffers"},
+      {"lay_out_windows", "src/compiler/window_layout.cpp",
+       "lets gathered weights and gradients that are never alive together share bytes"},
+      {"lay_out_microbatches", "src/compiler/microbatch_layout.cpp",
+       "places what each microbatch in flight keeps from its forward to its backward"},
+      {"check_memory", "src/program/check_memory.cpp",
+       "refuses a Program that reads what is not written, or touches what is in flight"},
+      {"check_pipeline", "src/program/check_collectives.cpp",
+       "refuses Programs of several stages that could deadlock or disagree on a collective"},
+  };
+  return kSteps;
 }
 
 }  // namespace tessera
