@@ -18,7 +18,7 @@ def parse_arguments():
     parser.add_argument("--model", default="gpt2-124m")
     parser.add_argument("--steps", type=int, default=21)
     parser.add_argument("--every", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=3, help="with and without checkpoints in turns, so many times")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds, each with and without checkpoints")
     parser.add_argument("--folder", type=Path, help="on the disk to measure; a temporary one")
     parser.add_argument("--python", default="/usr/bin/python3", help="one that has torch")
     parser.add_argument("--write", action="store_true", help="also write bench/results/<date>-checkpoint.md")
@@ -62,7 +62,7 @@ def main():
         peer = torch_of(arguments, folder, count)
     stall, cost = statistics.median(stalls), statistics.median(saving) / statistics.median(plain) - 1
     rows = [["bytes of a checkpoint", f"{count / 1e9:.3f} GB"], ["a step stands still", f"{stall:.3f} s"],
-            ["written behind the steps in", f"{statistics.median(written):.2f} s"]]
+            ["written in the background in", f"{statistics.median(written):.2f} s"]]
     if peer:
         rows += [["bare copy of the same bytes", f"{peer['copy_seconds']:.3f} s"],
                  ["stall / bare copy", f"{stall / peer['copy_seconds']:.2f}"],

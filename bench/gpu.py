@@ -32,7 +32,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "cuda" / "tessera")
     parser.add_argument("--runs", nargs="+", choices=RUNS, default=["124m", "1b", "8b", "8b-fp8"])
-    parser.add_argument("--rounds", type=int, default=1, help="ours and the peer, one after the other, so many times")
+    parser.add_argument("--rounds", type=int, default=1, help="rounds of ours and the peer, one after the other")
     parser.add_argument("--steps", type=int, default=10, help="steps measured per round")
     parser.add_argument("--peak", type=float, default=989.4, help="TFLOP/s that MFU is taken of")
     parser.add_argument("--peer-python", default="python3")

@@ -24,7 +24,7 @@ def parse_arguments():
     parser.add_argument("--batch", type=int, default=2, help="samples per step over all ranks")
     parser.add_argument("--seq", type=int, default=1024)
     parser.add_argument("--ranks", type=int, default=2, help="of the training step, one thread each")
-    parser.add_argument("--rounds", type=int, default=3, help="ours and the peers in turns, so many times")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of ours and the peers")
     parser.add_argument("--steps", type=int, default=3, help="steps measured per round")
     parser.add_argument("--all-reduce-ranks", type=int, nargs="*", default=[2, 4])
     parser.add_argument("--size", default="64MB", help="of a rank's buffer in all_reduce")

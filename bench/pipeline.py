@@ -22,7 +22,7 @@ def parse_arguments():
     parser.add_argument("--microbatches", type=int, default=8)
     parser.add_argument("--stages", type=int, default=2)
     parser.add_argument("--kinds", nargs="+", default=["1f1b", "gpipe", "zb_h1"])
-    parser.add_argument("--rounds", type=int, default=3, help="both, one after the other, so many times")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of both, one after the other")
     parser.add_argument("--steps", type=int, default=4, help="per round")
     parser.add_argument("--write", action="store_true", help="also write bench/results/<date>-pipeline.md")
     return parser.parse_args()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `plan.recompute = every` costs and saves: planned bytes and measured time of a step that rebuilds k blocks together,
 beside the theory. n blocks leave n / k checkpoints of one stream each and hold k blocks while they are rebuilt, least where
-both grow alike (the square-root rule); the work is one more forward, where rebuilding every block by itself from its
+both grow equally (the square-root rule); the work is one more forward, where rebuilding every block by itself from its
 checkpoint, holding nothing, would take about n^2 / 2c block forwards for c checkpoints. Writes a table and a plot."""
 import argparse
 import math
@@ -18,7 +18,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "tessera")
     parser.add_argument("--layers", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=3, help="all k in turns, so many times")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds over all k")
     parser.add_argument("--plot", type=Path, default=ROOT / "docs" / "parallelism" / "recompute.svg")
     parser.add_argument("--write", action="store_true", help="also write bench/results/<date>-recompute.md")
     return parser.parse_args()

@@ -26,7 +26,7 @@ def parse_arguments():
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "tessera")
     parser.add_argument("--model", default="gpt2-124m")
     parser.add_argument("--shapes", nargs="+", default=["4x64", "4x256", "2x1024"], metavar="BATCHxSEQ")
-    parser.add_argument("--rounds", type=int, default=2, help="ours and the peer, one after the other, so many times")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of ours and the peer, one after the other")
     parser.add_argument("--steps", type=int, default=4, help="steps measured per round")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--peer-steps", type=int, help="steps of the peer measured per round (default: as many as ours)")

@@ -122,7 +122,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "tessera")
     parser.add_argument("--threads", type=int, default=2, help="cores that all ranks share")
-    parser.add_argument("--rounds", type=int, default=3, help="all plans, so many times")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds over all plans")
     parser.add_argument("--only", default="", help="groups whose name contains this")
     parser.add_argument("--write", action="store_true", help="also write bench/results/<date>-simulator.md")
     return parser.parse_args()

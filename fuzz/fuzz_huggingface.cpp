@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a config.json of Hugging Face's and, behind a zero byte, the index of its weights. A
-// model that is taken is written and read back the same; a tensor that is found can be read.
+// Any bytes as a config.json of Hugging Face's and, after a zero byte, the index of its weights. A
+// model that is accepted is written and read back the same; a tensor that is found can be read.
 #include "fuzz_input.h"
 #include "huggingface/model_json.h"
 #include "huggingface/tensor_map.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a tokenizer.json and, behind a zero byte, a text for it. A tokenizer that is taken
+// Any bytes as a tokenizer.json and, after a zero byte, a text for it. A tokenizer that is accepted
 // encodes any text into tokens that it has.
 #include "fuzz_input.h"
 #include "tokenizer/encoder.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages name exists: files and headings behind links, paths of the tree, and, with a binary, every subcommand,
+"""What the pages name exists: files and headings that links lead to, paths of the tree, and, with a binary, every subcommand,
 flag and config key of the commands in them. Prints `page:line: what` and exits 1 when something does not."""
 import re
 import subprocess

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ["src", "tests", "bench", "examples", "fuzz", "tools", "cmake"]
 CPP = {".h", ".c", ".cpp", ".cu", ".def"}
 SCRIPTS = {".py", ".sh", ".cmake"}
-WARN_LINES, MAX_LINES, MAX_FUNCTION_LINES, MAX_HEAD_LINES = 400, 500, 60, 4
+WARN_LINES, MAX_LINES, MAX_FUNCTION_LINES, MAX_HEAD_LINES = 400, 420, 60, 4
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 # Where the machine may differ: SIMD is switched off under sanitizers, CUDA is optional.
 CONDITIONALS_ALLOWED = re.compile(r"^src/(exec/cuda/|comm/nccl/|exec/cpu/simd\.h$)|_cuda\.cu$")
@@ -38,11 +38,9 @@ PLAIN_WORDS = [
     (r"stor(y|ies)", "failure report", "src/comm/"),
 ]
 PLAIN_PHRASES = re.compile(r"\b(hid(den|es?) behind|(fall|falls|lag|lags) behind|behind a firewall)\b", re.IGNORECASE)
-# The first are records, or tell stories. The others have not been rewritten yet: shorten this list.
+# Records of what was, the words to avoid themselves, and stories.
 NOT_PLAIN = re.compile(
-    r"^src/data/stories/|^(README|CHANGELOG|CONTRIBUTING)\.md$|^docs/(adr/|(architecture|glossary|performance)\.md$)"
-    r"|^src/(comm|compiler|config|exec|files|ir|measure|mesh|planner|program|record|train|verify)/"
-    r"|^src/(passes/gradient|ops/(collective|optimizer))/|^(bench|clusters|cmake|examples|fuzz|tests|tools)/")
+    r"^src/data/stories/|^(CHANGELOG|CONTRIBUTING)\.md$|^docs/adr/|^bench/results/|^tools/check(_style|s_test)\.py$")
 # Each file of these is a program of its own, or stands in for another: CMake takes one of the two.
 APART = re.compile(r"^(bench|examples|fuzz|tools)/|/no_\w+\.cpp$")
 

@@ -43,7 +43,7 @@ std::optional<RunIdentity> read_run_identity(const std::filesystem::path& out) {
   const Json json = parse_json(*text);
   const auto unfit = [&] {
     return user_error("{} does not name a run", path.string())
-        .help("remove it, and go on with --resume: the run then gets a new id");
+        .help("remove it, and continue with --resume: the run then gets a new id");
   };
   const Json *run = json.find("run"), *adopted = json.find("adopted_step");
   if (!run || !run->text() || !is_run_id(*run->text())) throw unfit();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kFooter =
     "A checkpoint is the folder of a step (out/checkpoints/step-00000300) or one .safetensors\n"
-    "file; the output folder of a run stands for its newest complete checkpoint.\n"
+    "file; the output folder of a run means its newest complete checkpoint.\n"
     "Examples:\n"
     "  tessera checkpoint ls out\n"
     "  tessera checkpoint verify out                            checks every byte of every "
@@ -51,7 +51,7 @@ std::vector<Listed> list(const std::string& from, bool bytes) {
         .help("give a checkpoint, or the folder that `tessera train --out` wrote");
   const bool is_folder = std::filesystem::is_directory(path);
   if (!is_folder && !to_one_file(path))
-    throw user_error("{} is a file, and no checkpoint", from)
+    throw user_error("{} is a file, but not a checkpoint", from)
         .help("give the folder of a run or of a checkpoint, or a checkpoint's .safetensors file");
   const bool one = !is_folder || std::filesystem::exists(path / kManifestName);
   const std::vector<StepFolder> folders =

@@ -67,7 +67,7 @@ std::string wanted_values(const std::string& text, const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_name().empty() || text.find(option->get_name()) == std::string::npos) continue;
     const int count = option->get_items_expected_min();
-    return fmt::format("{} wants {} value{} ({})", option->get_name(), count, count == 1 ? "" : "s",
+    return fmt::format("{} needs {} value{} ({})", option->get_name(), count, count == 1 ? "" : "s",
                        option->get_type_name());
   }
   return text;

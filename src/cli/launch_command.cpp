@@ -50,7 +50,7 @@ void check_own_options(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     for (const std::string_view own : kRestartOptions)
       if (word.substr(0, word.find('=')) == own)
-        throw user_error("{} is an option of launch, and stands after train", own)
+        throw user_error("{} is an option of launch, but is given after train", own)
             .help(fmt::format("write it before train: tessera launch {} N train ...", own));
 }
 

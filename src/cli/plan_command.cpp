@@ -74,7 +74,7 @@ PlanTask task_of(const PlanCommand& command, const Config& config, const Cluster
                 .cluster = cluster};
   task.fixed = fixed_knobs(command.run, config, task.run.plan);
   if (task.ranks > task.cluster.levels.back().ranks)
-    throw user_error("a plan for {} ranks, but cluster {} has {}", task.ranks, task.cluster.name,
+    throw user_error("the plan has {} ranks, but cluster {} has {}", task.ranks, task.cluster.name,
                      task.cluster.levels.back().ranks)
         .at("--ranks")
         .help("use fewer ranks, or a larger cluster");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks say to each other. A collective is started, which never waits for peers, and later
+// How ranks communicate. A collective is started, which never waits for peers, and later
 // waited for; all members of a group start the same collectives in the same order. Sums are taken
 // in rank order (bf16 in fp32, rounded once), so every backend gives the same bits.
 #pragma once
@@ -87,14 +87,15 @@ class Communicator {
   virtual const std::string& name() const = 0;
 
   virtual Ticket start(const Collective& collective) = 0;
-  // Of messages that must be under way together, as those of a ring; a ticket for each.
+  // Starts messages that must be in flight together, such as those of a ring; a ticket for each.
   virtual void start_together(std::span<const Collective> collectives, std::span<Ticket> tickets) {
     for (size_t i = 0; i < collectives.size(); ++i) tickets[i] = start(collectives[i]);
   }
   // Throws PeerError when a member died, is late, or runs another collective. Tickets may be waited
   // for in any order that is the same on all members.
   virtual void wait(Ticket ticket) = 0;
-  // False: a member that the calling thread serves too has yet to start it, so it must not wait.
+  // False: waiting would deadlock, because the calling thread has yet to start it for another
+  // member.
   virtual bool may_wait(Ticket /*ticket*/) const { return true; }
   void run(const Collective& collective) { wait(start(collective)); }
 };
@@ -111,8 +112,8 @@ class RankWorld {
   std::unique_ptr<Communicator> everyone(std::string name);
   virtual std::string machine() const;  // its name: the same for ranks that share one
   virtual std::string_view ranks_as() const { return "threads of one process"; }
-  // Memory that peers can reach without a copy: zero at first, given back with all ranks. Null:
-  // any memory will do.
+  // Memory that peers can access without a copy: zeroed, freed with the world. Null: any memory can
+  // be used.
   virtual std::byte* allocate(int64_t /*bytes*/) { return nullptr; }
   // For failure reports: the step that this rank is at.
   virtual void at_step(int64_t /*step*/) {}

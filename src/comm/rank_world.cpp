@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all worlds have alike.
+// What all worlds share.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ std::unique_ptr<Communicator> RankWorld::everyone(std::string name) {
   return group(ranks, std::move(name));
 }
 
-// NCCL's own variable to tell machines apart, so that both count them alike.
+// NCCL's own variable to tell machines apart, so that NCCL and we count the same machines.
 std::string RankWorld::machine() const {
   if (const char* id = std::getenv("NCCL_HOSTID")) return id;
   char host[256] = {};

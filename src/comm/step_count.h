@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a rank, for those that wait for it: whoever has begun a later one than the rank that
-// waits has left out what that one waits in, since all ranks run the same collectives in each.
+// The steps of a rank, for the ranks that wait for it. All ranks run the same collectives in each
+// step, so a rank that has begun a later step than the waiting one has skipped the collective.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts between the members of a group, who all call the same function together.
+// Exchanges texts between the members of a group, which all call the same function together.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-// What each member says, on the first one; nothing on the others.
+// The first member gets the texts of all; the others get nothing.
 std::vector<std::string> gather_strings(Communicator& group, std::string mine);
-// What the first member says, on all of them.
+// All members get the text of the first.
 std::string broadcast_string(Communicator& group, std::string of_first);
 
 }  // namespace tessera

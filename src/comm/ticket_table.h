@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives of one rank in one group between start and wait. Places are used again as soon as
-// they are free, whatever came before or after them, and there are as many as were ever in flight
-// at once: a step allocates only where it has more in flight than every step before it.
+// The collectives of one rank in one group between start and wait. A place is reused as soon as it
+// is free, in any order, and there are as many places as collectives were ever in flight at once:
+// a step allocates only when it has more in flight than every step before it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of an arena are taken from its end, one buffer behind the other, and counted by kind.
+// Bytes of an arena are taken from its end, one buffer after the other, and counted by kind.
 #pragma once
 
 #include "ir/memory.h"

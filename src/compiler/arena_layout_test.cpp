@@ -205,7 +205,7 @@ TEST(ArenaLayout, OnlyBatchInputsGrowWithMicrobatches) {
   EXPECT_EQ(one.batch_input_stride, 4 * 128);
 }
 
-// The second of three stages, with so many blocks; gpipe keeps all microbatches.
+// The second of three stages, with this many blocks; gpipe keeps all microbatches.
 Program middle_stage(int blocks, RecomputeKind recompute, int microbatches) {
   SmallModel model = small_model("Gpt");
   model.config.layers = blocks + 2;

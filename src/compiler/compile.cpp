@@ -100,7 +100,7 @@ Compiled compile_to_fit(const Module& module, CompileOptions options) {
   }
   Compiled blocks = with({.kind = RecomputeKind::Blocks, .every = 1});
   if (most_bytes(blocks.programs) > memory)
-    throw user_error("a rank needs {} bytes even where it rebuilds every block, and has {}",
+    throw user_error("a rank needs {} bytes even if it recomputes every block, but has {}",
                      most_bytes(blocks.programs), memory)
         .at("plan.recompute")
         .help("use more ranks, smaller microbatches or plan.zero = 3");

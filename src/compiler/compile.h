@@ -17,7 +17,8 @@ struct CompileOptions {
   DeviceProfile profile = {};
   int microbatches = 1;
   PipelineOptions pipeline = {};
-  bool check = true;  // the static check of the programs: only who will not run them does without
+  bool check =
+      true;  // run the static check of the programs; leave it out only where they are never run
 };
 
 struct Compiled {
@@ -36,10 +37,10 @@ struct Compiled {
 
 Compiled compile(Module module, const CompileOptions& options);
 
-// How plan.recompute = fit chooses: the least of 1 to `all` values with which every rank fits, by
-// halving; `all` of them do.
+// How plan.recompute = fit chooses: the smallest number of values, from 1 to `all`, with which
+// every rank fits, by bisection; with `all` of them every rank does.
 int least_values(int all, const std::function<bool(int)>& fits);
-// That the compiler could rebuild one by one, and did where it was asked for all.
+// The number of values that it recomputed where it was asked for all of them.
 int rebuilt_values(const Compiled& compiled);
 inline constexpr Recompute kAllValues{.kind = RecomputeKind::Values, .values = 1 << 20};
 int64_t most_bytes(const std::vector<Program>& programs);  // of the fullest rank

@@ -238,7 +238,7 @@ Stages stages_of(const Module& part, const Schedule& schedule, int rank, Program
   return stages;
 }
 
-// A stage is one segment, or one for every so many of its blocks.
+// A stage is one segment, or one for every `recompute.every` of its blocks.
 void number_segments(const Stages& stages, const Recompute& recompute, Program& program) {
   int segment = 0;
   for (const auto& [number, stage] : stages.edges) {
@@ -250,7 +250,7 @@ void number_segments(const Stages& stages, const Recompute& recompute, Program& 
     for (int i = 0; i < blocks; ++i)
       program.blocks[static_cast<size_t>(stage.first_block + i)].segment = segment + i / every;
     segment += (blocks + every - 1) / every;
-    // Totals, behind the last block, keep nothing.
+    // Totals, after the last block, keep nothing.
     for (size_t block = static_cast<size_t>(stage.last_block) + 1;
          block < program.blocks.size() && program.blocks[block].stage == number; ++block)
       program.blocks[block].segment = segment - 1;

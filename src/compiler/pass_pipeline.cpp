@@ -35,7 +35,7 @@ std::vector<PassReport> PassPipeline::run(Module& module, const PipelineOptions&
         options.disabled.end()) {
       if (pass.ensures_form > pass.requires_form)
         throw user_error(
-            "pass {} cannot be switched off: what follows needs the form it leaves ({})", pass.name,
+            "pass {} cannot be disabled: later passes need the form that it leaves ({})", pass.name,
             name(pass.ensures_form));
       continue;
     }

@@ -13,7 +13,7 @@ namespace tessera {
 
 struct PipelineOptions {
   std::vector<std::string> disabled = {};  // passes to leave out, by name
-  std::string stop_after = {};             // run no pass behind this one
+  std::string stop_after = {};             // run no pass after this one
   // Called with (position, pass, module) after each pass that ran.
   std::function<void(int, const Pass&, const Module&)> after_pass = {};
 };

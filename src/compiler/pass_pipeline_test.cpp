@@ -69,7 +69,7 @@ TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
 
 TEST(PassPipeline, RefusesToLeaveOutWhatOthersBuildOn) {
   EXPECT_EQ(refusal({.disabled = {"plan_memory"}}),
-            "error: pass plan_memory cannot be switched off: what follows needs the form it leaves "
+            "error: pass plan_memory cannot be disabled: later passes need the form that it leaves "
             "(planned)\n");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever comes first in a script writes an accumulator, whatever shares it; everyone after adds.
-// Gradients that are reduced for each microbatch begin anew behind the reduction.
+// Decides which call writes an accumulator and which ones add to it: the first in the script
+// writes, whatever block it belongs to, and all later ones add. Gradients that are reduced for each
+// microbatch start again after the reduction.
 #pragma once
 
 #include "ir/module.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that rest in shards start to be gathered one call ahead of their use and are dropped
-// behind it; those that the next call needs too stay, so the last block's survive from forward to
-// backward. Where memory allows, those of a stage stay for a run of microbatches that pass it one
-// after the other in the same direction.
+// Starts to gather sharded weights one call ahead of their use and drops them after it. Weights
+// that the next call needs too stay, so the last block's survive from forward to backward. Where
+// memory allows, a stage keeps its weights for a run of microbatches in the same direction.
 #pragma once
 
 #include "compiler/flat_uses.h"

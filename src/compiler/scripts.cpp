@@ -195,12 +195,13 @@ class ScriptWriter {
     return reduces_every_microbatch(module_.class_of(module_.blocks[static_cast<size_t>(block)]));
   }
 
-  // A block's sum starts as soon as its gradient is whole, and travels until somebody needs it or
-  // its bytes: at the latest until the rank has done all of its actions, so that no stage waits for
-  // a gradient behind it. Where the backward is split some parameters' gradients come with the
-  // input's: a sum is taken only when all of the block's are there for the same microbatches.
-  // Gradients that come and go are summed for each microbatch, to leave their bytes to another
-  // block; a stage's only block adds up in place while no other stage's turn is next.
+  // The reduction of a block's gradient starts as soon as the gradient is complete. It is waited
+  // for when its result or its bytes are needed, at the latest after the rank's last action, so
+  // that it never delays a gradient that another stage waits for. Where the backward is split, some
+  // parameters' gradients come with the input's: a reduction starts only when all of the block's
+  // are there for the same microbatches. Gradients that come and go are reduced for each
+  // microbatch, to leave their bytes to another block; a stage's only block accumulates in place
+  // until the rank turns to another stage.
   void weight_gradients(const StageEdges& own, int microbatch, RoutineKind routine) {
     const bool last = is_last(own);
     const bool whole =

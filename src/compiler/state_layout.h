@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a rank's states lie: parameters on their own, and those of a bundle, with their gradients
-// and the optimizer's states, in the bundle's flat buffers. What comes and goes within a script
-// lies in windows, the rest for good.
+// Assigns memory to a rank's states: parameters on their own, and those of a bundle, with their
+// gradients and the optimizer's states, in the bundle's flat buffers. Buffers that come and go
+// within a script are in windows, all others are permanent.
 #pragma once
 
 #include <map>

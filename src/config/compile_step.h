@@ -10,7 +10,8 @@ namespace tessera {
 struct CompileStepOptions {
   bool training = true;  // false: the forward alone
   PipelineOptions pipeline = {};
-  bool check = true;  // the static check of the programs: only who will not run them does without
+  bool check =
+      true;  // run the static check of the programs; leave it out only where they are never run
 };
 
 Compiled compile(const RunSpec& spec, const CompileStepOptions& options = {});

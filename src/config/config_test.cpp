@@ -217,7 +217,7 @@ TEST(Config, TakesTheWordsOfOtherPrograms) {
   EXPECT_EQ(parse("", {"plan.recompute=selective"}).plan.recompute, "attention");
   EXPECT_EQ(parse("", {"run.device=gpu"}).run.device, DeviceKind::Cuda);
   EXPECT_EQ(report_of("", {"train.precision=float16"}),
-            "error: train.precision is float16, and float16 is not trained in\n"
+            "error: train.precision is float16, but training in float16 is not supported\n"
             "   at: --set train.precision=float16\n help: use bf16: it has the range of fp32, so "
             "nothing is scaled; a float16 model is imported exactly\n");
 }
@@ -256,7 +256,7 @@ TEST(Config, SaysWhereTheTomlIsBroken) {
   const std::string report = report_of("[train]\nsteps = \n");
   EXPECT_TRUE(report.starts_with("error: run.toml is not TOML: ")) << report;
   EXPECT_NE(report.find("at: run.toml:2:"), std::string::npos) << report;
-  EXPECT_EQ(message_of("", {"train.steps"}), "cannot set train.steps: want key=value");
+  EXPECT_EQ(message_of("", {"train.steps"}), "cannot set train.steps: write key=value");
 }
 
 TEST(Config, TakesCharactersBeyondAsciiInQuotesAndCommentsAlone) {

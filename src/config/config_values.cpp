@@ -100,7 +100,7 @@ std::vector<ConfigValue> values_from_toml(std::string_view toml, const std::stri
 ConfigValue value_from_override(const std::string& assignment) {
   const size_t equals = find_equals(assignment);
   if (equals == std::string::npos || equals == 0)
-    throw user_error("cannot set {}: want key=value", assignment.empty() ? "nothing" : assignment)
+    throw user_error("cannot set {}: write key=value", assignment.empty() ? "nothing" : assignment)
         .at("--set " + assignment)
         .help("for example --set train.steps=100");
   const std::string place = "--set " + assignment;

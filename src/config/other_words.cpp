@@ -50,7 +50,7 @@ constexpr std::array<OtherKey, 19> kKeys{{
 void refuse_half(std::string_view key, const std::string& text) {
   for (const std::string_view half : {"fp16", "float16", "half"})
     if (same_word(text, half))
-      throw user_error("{} is {}, and float16 is not trained in", key, text)
+      throw user_error("{} is {}, but training in float16 is not supported", key, text)
           .help(
               "use bf16: it has the range of fp32, so nothing is scaled; a float16 model is "
               "imported exactly");

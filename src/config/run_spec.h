@@ -36,13 +36,13 @@ RunSpec resolve(const Config& config);
 // 64 ranks can then be verified on a laptop.
 RunSpec resolve_shrunk(const Config& config);
 
-// Parts of resolve, for those who need no more: the rest of the config need not fit.
+// Parts of resolve, for callers that need only these: the rest of the config may be invalid.
 ModelConfig resolve_model(const Config& config);
 Precision resolve_precision(const Config& config);
 int resolve_zero(const Config& config);     // plan.zero, with auto decided by the mesh
 int resolve_threads(const Config& config);  // train.threads, or one for each core it may use
 
-// The config on another mesh. Without axes all of [plan] goes but recomputation.
+// The config on another mesh. Without axes, [plan] is reset, except for recomputation.
 Config with_mesh(Config config, const std::vector<Axis>& mesh);
 
 }  // namespace tessera

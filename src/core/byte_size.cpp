@@ -43,7 +43,7 @@ int64_t parse_byte_size(const std::string& text, const std::string& place) {
   if (error == std::errc() && number > 0) {
     const std::string unit = unit_of(std::string_view(end, last));
     if (unit.empty())
-      throw user_error("{} of what?", text)
+      throw user_error("{} has no unit", text)
           .at(place)
           .help(fmt::format("write {0}GB or {0}GiB, or {0}B for bytes",
                             std::string_view(text.data(), end)));

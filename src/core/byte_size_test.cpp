@@ -26,8 +26,8 @@ TEST(ByteSize, UnitsAreTakenInAnyCaseAndAfterABlank) {
 }
 
 TEST(ByteSize, ANumberWithoutAUnitIsRefused) {
-  EXPECT_EQ(refusal("80"), "80 of what? write 80GB or 80GiB, or 80B for bytes");
-  EXPECT_EQ(refusal("80 "), "80  of what? write 80GB or 80GiB, or 80B for bytes");
+  EXPECT_EQ(refusal("80"), "80 has no unit write 80GB or 80GiB, or 80B for bytes");
+  EXPECT_EQ(refusal("80 "), "80  has no unit write 80GB or 80GiB, or 80B for bytes");
 }
 
 TEST(ByteSize, WhatIsNoSizeIsRefused) {

@@ -76,7 +76,7 @@ TEST(ByteSource, RefusesWhatIsNoText) {
   const TemporaryFolder folder;
   const auto packed = folder.write("a.jsonl.gz", "\x1f\x8b\x08");
   EXPECT_EQ(user_error_of([&] { ByteSource source(folder.path()); }),
-            packed.string() + " is no text: it looks like gzip");
+            packed.string() + " is not text: it looks like gzip");
 }
 
 TEST(ByteSource, SaysThatAPathIsMissingOrHoldsNothing) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of one call of an instruction, where they lie on any device. What kernels get besides
-// is the device's.
+// The tensors of one call of an instruction, bound to addresses, on any device. Each device adds
+// what else its kernels need.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host sees of a batch and a kernel would have to ask for: whether positions count up from
-// 0 in every row and every row is one document, so that a query sees the keys up to its own.
+// Whether a batch is plain causal: positions count up from 0 in every row and every row is one
+// document, so that a query sees the keys up to its own. The host knows; a kernel would have to
+// look.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace tessera {
 
-// Of int32 rows of `width` elements: each is 0, 1, 2 and so on; each is one number throughout.
+// Of int32 rows of `width` elements: whether each is 0, 1, 2 and so on, or one number throughout.
 struct RowPattern {
   bool counts_up = false, is_constant = false;
   RowPattern() = default;

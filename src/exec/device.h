@@ -33,7 +33,7 @@ struct DeviceMatmul {
   bool fp8 = false;  // e4m3 times e4m3 into bf16, both in rows of k whatever the shape says
 };
 
-// A device on the bus, and those that it reaches over links of their own, by address.
+// A device on the bus, and the devices that it is linked to directly, by address.
 struct DevicePlace {
   std::string name;
   std::string address;  // "0000:1b:00.0"
@@ -54,10 +54,10 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  virtual std::string why_missing() const = 0;  // on this machine; empty where it is there
+  virtual std::string why_missing() const = 0;  // on this machine; empty: it is not missing
   virtual DeviceFacts facts() const = 0;
   virtual std::vector<DevicePlace> places() const { return {}; }
-  virtual int64_t bytes_in_use() const { return 0; }  // of its own memory, by whomever
+  virtual int64_t bytes_in_use() const { return 0; }  // of its own memory, by any process
 
   // All ranks of the programs, by place along the pipeline, in this process. A DeviceMemoryError
   // where its memory is too small.
@@ -66,27 +66,27 @@ class Device {
   // The same for a mesh of any size, one rank too.
   virtual std::unique_ptr<LocalMesh> make_mesh(std::vector<Program> programs,
                                                ExecutorOptions options) const = 0;
-  // This process's rank of a job; `world` carries what the hosts say to each other.
+  // This process's rank of a job; `world` carries the messages between hosts.
   virtual std::unique_ptr<RankExecutor> make_rank(Program program, RankWorld& world,
                                                   ExecutorOptions options) const = 0;
-  // Of a job: takes this rank's device of the machine. `machines`, by rank, says which ranks share
-  // one. Comes before anything else is asked of the device.
+  // In a job: chooses this rank's device of the machine. `machines`, by rank, says which ranks
+  // share a machine. Must be the first call to the device.
   virtual void take_for_rank(int /*rank*/, std::span<const int> /*machines*/) const {}
-  // What the ranks of these programs take of the device's memory.
+  // The memory of the device that the ranks of these programs need.
   virtual int64_t bytes_of(std::span<const Program> programs) const = 0;
 
   // Flops per second of large matmuls: the peak that MFU is measured against when none is given.
   virtual double matmul_rate(Precision precision, int threads) const = 0;
-  // What to say of a run in that dtype; empty: it is as fast as any.
+  // A warning for a run in a dtype that the device is slow in; empty: there is none.
   virtual std::string slow_dtype_warning(DType /*dtype*/) const { return ""; }
 
-  // Of a GPU alone: elsewhere a UserError.
-  // Seconds of one product each, by the algorithm that was measured to be its fastest: the best of
-  // some rounds. Weight gradients of bf16 (a transposed) are fp32.
+  // The rest works on GPUs only; other devices throw a UserError.
+  // The seconds of each product by its fastest algorithm: the best of several rounds. Weight
+  // gradients of bf16 (a transposed) are fp32.
   virtual std::vector<double> matmul_seconds(std::span<const DeviceMatmul> matmuls) const;
-  // Every kernel of a script by itself. Operands are no model's, and lie apart, so that a call
-  // finds nothing in the cache; batches are plain causal ones. `wanted` picks ops. Each one runs
-  // for `warm_seconds` first: a power limit takes tenths of one to show.
+  // Times every kernel of a script on its own. Operands are made up and far apart, so that a call
+  // finds nothing in the cache; batches are plain causal. `wanted` picks ops. Each kernel first
+  // runs for `warm_seconds`: a power limit takes tenths of a second to show.
   virtual std::vector<KernelTime> time_kernels(const Program& program, std::string_view script,
                                                const std::function<bool(OpKind)>& wanted,
                                                double warm_seconds = 0) const;
@@ -94,7 +94,7 @@ class Device {
   virtual double copy_rate() const;
 };
 
-// The row of the table; null: this build has none.
+// The row of the table; null: this build does not have it.
 const Device* find_device(DeviceKind kind);
 // Why programs cannot run on it here; empty where they can.
 std::string why_missing(DeviceKind kind);

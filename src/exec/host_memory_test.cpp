@@ -84,7 +84,7 @@ TEST(HostMemory, IsReachedByCopiesAlone) {
                                                .results = {CopyProgram::kOutput}};
   EXPECT_EQ(refusal(copies.program),
             "script evaluate, forward of block only, microbatch 0: accumulate works on stored, "
-            "which lies on the host");
+            "which is on the host");
 }
 
 TEST(HostMemory, CopiesKeepTheNumberOfBytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a rank's instructions that are no kernels, on every machine: collectives and messages, which
+// Runs a rank's instructions other than kernels, on every machine: collectives and messages, which
 // it starts and later waits for, copies and clears.
 #pragma once
 
@@ -25,8 +25,9 @@ class InstructionRunner {
   // What the next collective is for, in messages; empty: its name is enough.
   std::string title = {};
 
-  // Returns the buffer whose collective the instruction waits for: nobody may go on before `wait`.
-  // Null: the instruction is done, or started. `channel` is that of the script call.
+  // Returns the buffer whose collective the instruction waits for: the caller must `wait` for it
+  // before the next instruction. Null: the instruction is done, or started. `channel` is that of
+  // the script call.
   const std::byte* run(const Instruction& instruction, int channel,
                        std::span<const TensorRef> operands, std::span<const TensorRef> results);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel of a script by itself on a device: its seconds, beside the work that its op counts.
-// Calls alike in op, attributes, types and accumulation are one.
+// The seconds of each kernel of a script, run on its own on a device, and the work that its op
+// counts. Calls with the same op, attributes, types and accumulation are timed once.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks of a mesh in this process, behind the interface of one: the host writes and reads whole
-// tensors. How the ranks run is the machine's.
+// All ranks of a mesh in this process, through the interface of one: the host writes and reads
+// whole tensors. How the ranks run is the machine's.
 #pragma once
 
 #include "exec/rank_executor.h"

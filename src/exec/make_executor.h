@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// `programs`, by place along the pipeline, are the compiled ones of `spec`, which gives the threads
-// of each rank, too. `world`: this process is one rank of it; null: it runs all ranks.
+// `programs`, by place along the pipeline, are those compiled from `spec`, which also gives the
+// threads of each rank. `world`: this process is one rank of it; null: it runs all ranks.
 std::unique_ptr<Executor> make_executor(const RunSpec& spec, std::vector<Program> programs,
                                         ExecutorOptions options = {}, RankWorld* world = nullptr);
 

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A machine of two nodes: two GPUs and a card behind one switch, a GPU behind another bridge of the
+// A machine of two nodes: two GPUs and a card at one switch, a GPU at another bridge of the
 // same root, one on the other node.
 class FakeMachine : public testing::Test {
  protected:

@@ -22,7 +22,7 @@ std::vector<fs::path> files_below(const fs::path& folder) {
     }
   } catch (const fs::filesystem_error& error) {
     throw user_error("cannot read folder {}: {}", folder.string(), errno_text(error.code().value()))
-        .help("check the path and its rights");
+        .help("check the path and its permissions");
   }
   // Compared as text, so that the order does not depend on how a platform compares paths.
   std::sort(files.begin(), files.end(),

@@ -66,8 +66,8 @@ class Json {
 
   bool operator==(const Json& other) const;  // 1 and 1.0 are equal
 
-  // On one line, or with so many spaces a level. What is no number is null; bytes that are no UTF-8
-  // become U+FFFD.
+  // On one line, or indented by `indent` spaces per level. NaN and infinity become null, bytes that
+  // are not UTF-8 become U+FFFD.
   std::string dump(int indent = -1) const;
 
  private:

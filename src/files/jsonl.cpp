@@ -14,7 +14,7 @@ constexpr int kLineDepth = 32;
 std::string document_of(std::string_view line, const std::filesystem::path& path, int64_t at) {
   Json json;
   std::string wrong = parse_json(line, kLineDepth, json);
-  if (wrong.empty() && !json.is_object()) wrong = "is no object";
+  if (wrong.empty() && !json.is_object()) wrong = "is not an object";
   const Json* text = json.find("text");
   if (wrong.empty() && !(text && text->text())) wrong = "has no text under \"text\"";
   if (!wrong.empty())

@@ -14,8 +14,8 @@ using KeepsLine = std::function<bool(std::string_view line)>;
 
 class LineFile {
  public:
-  // A new file; or, resumed, behind the last line of an old one that `keeps` says yes to. A line
-  // that a crash cut short is never kept.
+  // A new file; or, resumed, an old one from after the last line that `keeps` accepts. A line that
+  // a crash cut short is never kept.
   LineFile(
       const std::filesystem::path& path, bool resumed, Warn warn = {},
       const KeepsLine& keeps = [](std::string_view) { return true; });

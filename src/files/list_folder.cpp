@@ -20,7 +20,7 @@ std::vector<fs::path> list_folder(const fs::path& folder) {
   if (error)
     throw StorageError(
         fmt::format("cannot list {}: {}", folder.string(), errno_text(error.value())),
-        "check the path, its rights, and that its disk is mounted and answers");
+        "check the path, its permissions, and that its disk is mounted and answers");
   return entries;
 }
 

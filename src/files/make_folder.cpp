@@ -10,7 +10,7 @@ void make_folder(const std::filesystem::path& folder, const std::string& advice)
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
-    throw user_error("cannot make the folder {}: {}", folder.string(), errno_text(error.value()))
+    throw user_error("cannot create the folder {}: {}", folder.string(), errno_text(error.value()))
         .help(advice);
 }
 

@@ -71,10 +71,10 @@ RecordFile::RecordFile(std::filesystem::path path, RecordFileOptions options)
   if (take_place(options_.kept_bytes.value_or(0))) return;
   const int error = errno;
   if (!options_.kept_bytes || !options_.warn) throw cannot_write(path_, error);
-  options_.warn(fmt::format("cannot write {} anew: {}; the run goes on with the old file",
+  options_.warn(fmt::format("cannot replace {}: {}; the run continues with the old file",
                             path_.string(), errno_text(error)));
   open_old();
-  // What is behind the kept bytes is written again.
+  // What follows the kept bytes is written again.
   if (file_ >= 0 && ::ftruncate(file_, *options_.kept_bytes) != 0) complain(errno);
 }
 
@@ -129,7 +129,7 @@ void RecordFile::complain(int error) {
   if (!options_.warn) throw cannot_write(path_, error);
   if (!std::exchange(warned_, true))
     options_.warn(
-        fmt::format("cannot write {}: {}; the run goes on, and what it would record there is "
+        fmt::format("cannot write {}: {}; the run continues, and what it would record there is "
                     "dropped until it can be written again",
                     path_.string(), errno_text(error)));
 }

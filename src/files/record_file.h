@@ -17,7 +17,7 @@ namespace tessera {
 using Warn = std::function<void(const std::string&)>;
 
 struct RecordFileOptions {
-  // Of an old file, which this one goes on with; nothing: it begins anew.
+  // Of an old file, to which this one appends; nothing: a new file.
   std::optional<int64_t> kept_bytes = {};
   // Told of the first record that is dropped. Without it that is a UserError.
   Warn warn = {};

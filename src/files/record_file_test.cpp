@@ -53,7 +53,7 @@ TEST_F(RecordFileTest, DropsWhatDoesNotFitSaysSoOnceAndGoesOnWithWholeRecords) {
   EXPECT_EQ(read_text(path_), "first\nsecond\nthird\nfifth\n");
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_EQ(warnings_[0], "cannot write " + path_.string() +
-                              ": file too large; the run goes on, and what it would record there "
+                              ": file too large; the run continues, and what it would record there "
                               "is dropped until it can be written again");
   EXPECT_EQ(file.losses(), "1 record of " + path_.string() + " could not be written and is lost");
 }

@@ -49,7 +49,7 @@ std::optional<RegularFile> find_regular_file(const std::filesystem::path& path) 
   if (descriptor >= 0) return RegularFile(descriptor, path);
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
   throw StorageError(fmt::format("cannot read {}: {}", path.string(), errno_text(errno)),
-                     "check its rights, and that its disk is mounted and answers");
+                     "check its permissions, and that its disk is mounted and answers");
 }
 
 }  // namespace tessera

@@ -58,13 +58,13 @@ void require_text(std::span<const std::byte> bytes, const std::filesystem::path&
                               std::min(bytes.size(), kLooksAt));
   for (const Format& format : kFormats)
     if (text.starts_with(format.magic))
-      throw user_error("{} is no text: it looks like {}", path.string(), format.name)
+      throw user_error("{} is not text: it looks like {}", path.string(), format.name)
           .help(fmt::format(fmt::runtime(format.remedy), path.string()));
   if (is_safetensors(text))
-    throw user_error("{} is no text: it looks like safetensors", path.string())
+    throw user_error("{} is not text: it looks like safetensors", path.string())
         .help(std::string(kNoText));
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
-    throw user_error("{} is no text: byte {} is zero", path.string(), zero)
+    throw user_error("{} is not text: byte {} is zero", path.string(), zero)
         .help(fmt::format("{}; token shards end in .bin", kNoText));
 }
 

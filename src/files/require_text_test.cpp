@@ -24,7 +24,7 @@ std::string report_of(const std::string& bytes) {
 
 TEST(RequireText, NamesWhatAFileLooksLikeAndWhatToDo) {
   EXPECT_EQ(report_of("\x1f\x8b\x08\x00\x01"s),
-            "error: x is no text: it looks like gzip\n help: unpack it first: gunzip -k x\n");
+            "error: x is not text: it looks like gzip\n help: unpack it first: gunzip -k x\n");
   const std::vector<std::pair<std::string, std::string>> formats{
       {"\x28\xb5\x2f\xfd\x01"s, "zstd"},
       {"\xfd"
@@ -37,13 +37,13 @@ TEST(RequireText, NamesWhatAFileLooksLikeAndWhatToDo) {
       {"\x10\x00\x00\x00\x00\x00\x00\x00{\"a\""s, "safetensors"},
       {"\xff\xfeh\0"s, "UTF-16"}};
   for (const auto& [bytes, name] : formats)
-    EXPECT_TRUE(report_of(bytes).starts_with("error: x is no text: it looks like " + name + "\n"))
+    EXPECT_TRUE(report_of(bytes).starts_with("error: x is not text: it looks like " + name + "\n"))
         << report_of(bytes);
 }
 
 TEST(RequireText, RefusesAZeroByte) {
   EXPECT_EQ(report_of("ab\0c"s),
-            "error: x is no text: byte 2 is zero\n help: give files of text: *.txt, *.md or "
+            "error: x is not text: byte 2 is zero\n help: give files of text: *.txt, *.md or "
             "*.jsonl; token shards end in .bin\n");
 }
 

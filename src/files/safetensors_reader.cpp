@@ -22,7 +22,7 @@ class Complaint {
 
   template <typename... Args>
   [[noreturn]] void operator()(fmt::format_string<Args...> format, Args&&... args) const {
-    throw user_error("{} is not a whole safetensors file: {}", path_,
+    throw user_error("{} is not a complete safetensors file: {}", path_,
                      fmt::format(format, std::forward<Args>(args)...))
         .help(
             "the file is truncated, corrupt or of another kind: use another checkpoint or copy it "

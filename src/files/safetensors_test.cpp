@@ -28,7 +28,7 @@ class Safetensors : public Test {
   std::string error_of(const std::string& bytes) const {
     const auto path = folder_.write("bad.safetensors", bytes);
     std::string message = user_error_of([&] { SafetensorsReader reader(path); });
-    const std::string head = path.string() + " is not a whole safetensors file: ";
+    const std::string head = path.string() + " is not a complete safetensors file: ";
     return message.starts_with(head) ? message.substr(head.size()) : message;
   }
   std::string error_of_header(const std::string& json, size_t data_bytes = 8) const {

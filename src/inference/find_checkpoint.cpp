@@ -16,7 +16,7 @@ Checkpoint find_checkpoint(const std::string& from) {
   const std::optional<RunIdentity> run = read_run_identity(path);
   NewestValid newest = newest_valid(checkpoints_of(path), run ? &*run : nullptr);
   for (const std::string& skipped : newest.skipped)
-    fmt::print(stderr, "warning: a checkpoint is left out: {}\n", skipped);
+    fmt::print(stderr, "warning: skipping a checkpoint: {}\n", skipped);
   if (!newest.checkpoint)
     throw user_error("there is no {}checkpoint in {}", newest.skipped.empty() ? "" : "valid ",
                      checkpoints_of(path).string())

@@ -20,7 +20,7 @@ class Lexer {
   void expect(char symbol);
   bool accept_word(std::string_view word);
   std::string word();        // letters, digits, '_', '.', '-', '+'
-  std::string value_name();  // a word behind '%'
+  std::string value_name();  // a word after '%'
   int64_t integer();
   double real();
 

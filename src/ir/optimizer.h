@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// A state beside each parameter. It has the parameter's shape, and rests as its gradient does.
+// A state of each parameter. It has the parameter's shape, and is sharded as its gradient is.
 struct CompanionState {
   std::string_view name;  // in the IR, and after the parameter's name in checkpoints
   Init::Kind init = Init::Kind::Zeros;

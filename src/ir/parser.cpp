@@ -306,7 +306,7 @@ void parse_stages_line(Lexer& line, Module& module) {
 }
 
 void parse_module_line(Lexer& line, Module& module) {
-  if (!module.name.empty()) line.fail("the module line stands twice");
+  if (!module.name.empty()) line.fail("there are two module lines");
   module.name = line.word();
   const std::string form = line.word();
   const auto known = form_from_name(form);

@@ -91,7 +91,7 @@ const Mistake kMistakes[] = {
      "text left over at the end of the line", "IR line 3: stream %x: fp32[b=2] please"},
     {"AnUnknownForm", "module m draft\n", "draft is not a form: use maths, step, local or planned",
      "IR line 1: module m draft"},
-    {"ASecondModuleLine", "module m maths\nmodule n maths\n", "the module line stands twice",
+    {"ASecondModuleLine", "module m maths\nmodule n maths\n", "there are two module lines",
      "IR line 2: module n maths"},
     {"NoModuleLine", "class c {\n}\n", "IR has no module line", ""},
     {"AStatementOutsideAClass", "module m maths\n\nstream %x: fp32[b=2]\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input that tells a rank's index among those along some axes.
+// The input that holds a rank's index along some axes.
 #pragma once
 
 #include <string>

@@ -49,9 +49,9 @@ inline DType kept_dtype(const StateSpec& parameter, DType dtype) {
   return parameter.pure ? dtype : accumulator_of(dtype);
 }
 
-// The parameters of a block that lie alike over the mesh, in one flat buffer: gathered, reduced and
-// updated as one. Weights and Gradient are whole, as the block's routines use them; the others are
-// the part that rests on this rank.
+// The parameters of a block with the same placement over the mesh, in one flat buffer: gathered,
+// reduced and updated as one. Weights and Gradient are whole, as the block's routines use them; the
+// others are this rank's shard.
 enum class FlatRole : uint8_t {
   Weights,
   Gradient,

@@ -54,7 +54,7 @@ void verify_types(const BlockClass& block_class) {
     std::set<std::string> names;
     for (const Dim& dim : value.type.dims) {
       if (!names.insert(dim.name).second)
-        throw user_error("%{}: dim {} stands twice in {}", value.name, dim.name,
+        throw user_error("%{}: dim {} appears twice in {}", value.name, dim.name,
                          to_string(value.type));
       if (dim.size < 1) throw user_error("%{}: dim {} has size {}", value.name, dim.name, dim.size);
     }
@@ -158,18 +158,18 @@ void verify_planned(const Module& module) {
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) {
       TESSERA_CHECK(node.workspace.offset + node.workspace.bytes <= module.scratch_bytes,
-                    "class {}: the workspace of {} lies outside the scratch arena",
-                    block_class.name, name(node.op));
+                    "class {}: the workspace of {} is outside the scratch arena", block_class.name,
+                    name(node.op));
       for (const ValueId result : node.results) {
         const Value& value = block_class.graph.value(result);
         TESSERA_CHECK(value.location.lifetime != Lifetime::None, "class {}: %{} has no place",
                       block_class.name, value.name);
         TESSERA_CHECK(value.location.lifetime != Lifetime::Scratch ||
                           value.location.offset + value.type.bytes() <= module.scratch_bytes,
-                      "class {}: %{} lies outside the scratch arena", block_class.name, value.name);
+                      "class {}: %{} is outside the scratch arena", block_class.name, value.name);
         TESSERA_CHECK(value.location.lifetime != Lifetime::Slot ||
                           value.location.offset + value.type.bytes() <= block_class.slot_bytes,
-                      "class {}: %{} lies outside the slot", block_class.name, value.name);
+                      "class {}: %{} is outside the slot", block_class.name, value.name);
       }
     }
 }

@@ -92,7 +92,7 @@ TEST_F(Verifier, EveryStateSaysHowItBegins) {
 TEST_F(Verifier, ADimStandsOnceInAType) {
   value("x").type.dims = {{"d", 4}, {"d", 4}};
   for (const char* result : {"y", "z"}) value(result).type = value("x").type;
-  expect_refused("%x: dim d stands twice in fp32[d=4, d=4]");
+  expect_refused("%x: dim d appears twice in fp32[d=4, d=4]");
 }
 
 TEST_F(Verifier, ADimHasAtLeastOneElement) {
@@ -198,19 +198,19 @@ TEST_F(Verifier, EveryResultHasAPlace) {
 TEST_F(Verifier, ScratchLiesInsideTheArena) {
   module_ = parse_module(kPlanned);
   value("y").location.offset = 64;
-  expect_bug("%y lies outside the scratch arena");
+  expect_bug("%y is outside the scratch arena");
 }
 
 TEST_F(Verifier, SlotsLieInsideTheBlocksSlot) {
   module_ = parse_module(kPlanned);
   value("z").location.offset = 64;
-  expect_bug("%z lies outside the slot");
+  expect_bug("%z is outside the slot");
 }
 
 TEST_F(Verifier, WorkspacesLieInsideTheArena) {
   module_ = parse_module(kPlanned);
   graph().node(0).workspace = {.lifetime = Lifetime::Scratch, .offset = 64, .bytes = 64};
-  expect_bug("the workspace of bias_add lies outside the scratch arena");
+  expect_bug("the workspace of bias_add is outside the scratch arena");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(FittingStep, IsTheFirstChangeThatFits) {
 TEST(FittingStep, NamesBothChangesWhereOneIsNotEnough) {
   int calls = 0;
   const std::string change = fitting_change(sixteen_rows(), 1, [&](std::span<const Program>) {
-    return ++calls == 6 ? 1 : 2;  // behind four of microbatches alone and one of blocks alone
+    return ++calls == 6 ? 1 : 2;  // after four of microbatches alone and one of blocks alone
   });
   EXPECT_EQ(change, "train.microbatches = 2 with plan.recompute = \"block\" would need 0.00 GB");
 }

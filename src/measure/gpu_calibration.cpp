@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel of made-up models by itself on the GPU, and their whole steps, in bf16 and, where
-// the GPU has it, in fp8, into a cluster of one GPU. In a step a large model's kernels take longer
-// than by themselves, because the GPU is warmer, a small one's less, because they find data in the
-// cache: they are stretched alike to fill it.
+// Times every kernel of made-up models on its own, and their whole steps, in bf16 and, where the
+// GPU has it, in fp8; the result is a cluster of one GPU. In a step, kernels of a large model take
+// longer than on their own, because the GPU is warmer, those of a small one less, because they find
+// data in the cache: all are scaled by one factor so that they fill the step.
 #include <array>
 #include <chrono>
 #include <functional>

@@ -19,8 +19,7 @@ struct FamilyMember {
   bool fits(int64_t memory) const { return refusal.empty() && peak_bytes <= memory; }
 };
 
-// The presets of the config's family, smallest first; behind them those that the plan does not
-// suit.
+// The presets of the config's family, smallest first, then those that the plan does not suit.
 std::vector<FamilyMember> family_members(const Config& config);
 
 }  // namespace tessera

@@ -13,7 +13,7 @@ namespace tessera {
 
 struct ScalingBenchOptions {
   int steps = 0;   // per mesh and round; 0: as many as fit about five seconds, from 2 to 30
-  int rounds = 2;  // all meshes one after the other, so many times
+  int rounds = 2;  // over all meshes
   std::function<void(std::string_view)> progress = {};  // called when something longer begins
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh that a run goes on with when it cannot go on with all its ranks.
+// The mesh that a run continues with when it cannot continue with all its ranks.
 #pragma once
 
 #include <optional>

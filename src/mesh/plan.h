@@ -14,10 +14,10 @@
 
 namespace tessera {
 
-// What the backward rebuilds instead of keeping it. Attention: its results and what leads to them
-// from the projections. Blocks: all but the stream between every so many blocks. Values: so many of
-// the cheapest per byte. Fit: just enough of those, or all blocks, to fit a rank's memory.
-// Cheap: what no matmul, attention or collective makes: norms and activations.
+// What the backward recomputes instead of keeping it. Cheap: norms and activations, that is what no
+// matmul, attention or collective makes. Attention: its results and what leads to them from the
+// projections. Blocks: all but the residual stream between every `every` blocks. Values: the
+// `values` cheapest per byte. Fit: just enough of those, or all blocks, to fit a rank's memory.
 enum class RecomputeKind : uint8_t { None, Cheap, Attention, Blocks, Values, Fit };
 struct Recompute {
   RecomputeKind kind = RecomputeKind::None;

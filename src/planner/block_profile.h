@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block of each class takes of a rank, from the compiler and the simulator themselves: a
-// model of a few layers is compiled, and every routine is walked alone. What is computed does not
-// depend on replicas, zero, stages and the number of microbatches, what happens to states not on
-// recomputation: so many candidates share a profile.
+// The time and memory of one block of each class, from the compiler and the simulator themselves: a
+// model of a few layers is compiled, and every routine is simulated on its own. The compute part
+// does not depend on replicas, zero, stages and the number of microbatches, the part of the states
+// not on recomputation: candidates share profiles.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@ namespace tessera {
 
 // Of one microbatch.
 struct BlockProfile {
-  // Seconds. What is rebuilt counts to the input's gradient, and so does the whole backward where
-  // the schedule does not take it apart.
+  // Seconds. Recomputation counts as input gradient, and so does the whole backward where the
+  // schedule does not split it.
   double forward = 0, input_grad = 0, weight_grad = 0;
   // From forward to backward, the stream that it returns among them; of the stream that it takes;
   // of the one that it returns.
@@ -25,11 +25,11 @@ struct BlockProfile {
   double seconds() const { return forward + input_grad + weight_grad; }
 };
 
-// Seconds of what happens to a block's states. Sums of gradients travel beside the backwards that
-// follow, are then waited for, and what is updated is gathered where weights rest whole.
+// Seconds of the work on a block's states. Reductions of gradients overlap with later backwards and
+// are then waited for; updated weights are gathered where every rank keeps them whole.
 struct StateProfile {
   double travel = 0, reduce_wait = 0;  // at every reduction
-  double gather = 0;                   // where weights rest in parts: before every use
+  double gather = 0;                   // where weights are sharded: before every use
   double update = 0;                   // at the end
 };
 
@@ -42,11 +42,11 @@ struct ShapeProfile {
   int rebuilt_values = 0;     // of all classes
 };
 
-// The candidate that stands for all those with the same profile; it has as few layers as it needs.
+// The candidate that represents all those with the same profile; it has as few layers as it needs.
 Candidate shape_of(const PlanTask& task, const Candidate& candidate);
 Candidate states_of(const PlanTask& task, const Candidate& candidate);
 
-// Where the candidate rebuilds values to fit, it rebuilds so many.
+// `values`: how many the candidate recomputes, where it recomputes values to fit.
 ShapeProfile profile_shape(const PlanTask& task, const Candidate& shape, int values);
 ByClass<StateProfile> profile_states(const PlanTask& task, const Candidate& states);
 

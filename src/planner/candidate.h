@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Knobs that a user has turned: the search leaves them so, and turns the rest.
+// Knobs that the user has fixed: the search varies the others.
 struct FixedKnobs {
   std::optional<int> zero = {};
   std::optional<int64_t> microbatches = {};
@@ -24,7 +24,7 @@ struct FixedKnobs {
 struct Candidate;
 
 struct PlanTask {
-  RunSpec run;  // its plan is what is looked for
+  RunSpec run;  // its plan is what the search finds
   int ranks = 1;
   Cluster cluster;
   FixedKnobs fixed = {};
@@ -38,7 +38,7 @@ struct PlanTask {
 
 struct Candidate {
   AxisSizes axes = {};
-  int64_t microbatch = 1;  // samples of one rank at a time
+  int64_t microbatch = 1;  // samples of one microbatch on one rank
   int zero = 0;
   RecomputeKind recompute = RecomputeKind::None;
   int every = 1;  // blocks between checkpoints, where blocks are rebuilt; 0: the square root
@@ -50,13 +50,13 @@ struct Candidate {
   int fsdp() const { return axes[AxisKind::Fsdp]; }
   int cp() const { return axes[AxisKind::Cp]; }
   int tp() const { return axes[AxisKind::Tp]; }
-  // Samples of all ranks at a time.
+  // Samples of one microbatch, over all ranks.
   int64_t samples() const { return microbatch * axes.data_ranks(); }
   int64_t microbatches(int64_t batch) const { return batch / samples(); }
   auto operator<=>(const Candidate&) const = default;
 };
 
-// Has it the knobs that the task fixes?
+// Whether it agrees with the knobs that the task fixes.
 bool is_asked_for(const PlanTask& task, const Candidate& candidate);
 
 Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision);

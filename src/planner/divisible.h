@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sizes of a candidate do not go together, whatever the memory: the cheapest test there is.
+// Which sizes of a candidate do not divide, whatever the memory: the cheapest test of a plan.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// Which knob is in the way.
+// Which knob is to blame.
 enum class Obstacle : uint8_t { Ranks, Zero, Tensor, Context, Batch, Pipeline };
 std::string_view name(Obstacle obstacle);     // "tp", "batch"
 std::string_view summary(Obstacle obstacle);  // "does not divide heads, mlp or vocabulary ..."
@@ -20,7 +20,7 @@ struct Indivisible {
 };
 
 std::optional<Indivisible> why_not_divisible(const PlanTask& task, const Candidate& candidate);
-// Of tp and cp alone: no other knob can mend them.
+// Tests tp and cp alone: if they fail, no other knob can help.
 std::optional<Indivisible> why_not_shape(const PlanTask& task, const Candidate& candidate);
 
 }  // namespace tessera

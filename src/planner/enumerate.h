@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All candidates of a task whose sizes go together; how many others there were, by what is in the
-// way.
+// All candidates of a task whose sizes divide, and how many others there are, by the knob that is
+// to blame.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace tessera {
 
 struct Enumeration {
   std::vector<Candidate> possible;
-  // A mesh that no other knob can mend counts once.
+  // A mesh that no other knob can repair counts once.
   std::map<Obstacle, int64_t> dropped;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a candidate takes at least: seconds of a step and bytes of a rank. Never more than the
-// simulator and the memory plan say, so nothing that a floor rules out would have been chosen.
+// Lower bounds of a candidate: seconds of a step and bytes of a rank. They never exceed what the
+// simulator and the memory plan say, so they never rule out a plan that would have been chosen.
 #pragma once
 
 #include <tuple>
@@ -12,17 +12,18 @@ namespace tessera {
 struct Floor {
   double seconds = 0;
   double bytes = 0;
-  int values = 0;  // where just enough are rebuilt to fit: with fewer it cannot
+  int values =
+      0;  // to recompute, where the plan recomputes just enough to fit: with fewer it cannot fit
 };
 
-// Keeps what candidates share; not for several threads at once.
+// Caches what candidates share; not thread-safe.
 class Floors {
  public:
   explicit Floors(const PlanTask& task);
 
-  // All ranks evenly at work, without a bubble: a few sums.
+  // With all ranks evenly busy and no bubble: a few sums.
   Floor quick(const Candidate& candidate);
-  // Every stage as long as its own blocks take, in the order of the schedule's table.
+  // With every stage as long as its own blocks, in the order of the schedule's table.
   Floor scheduled(const Candidate& candidate);
 
   double parameters() const { return parameters_; }
@@ -35,7 +36,7 @@ class Floors {
   double hop_seconds(const Candidate& candidate, const ShapeProfile& profile) const;
   std::vector<StageFloor> stages(const Candidate& candidate, const ShapeProfile& profile);
   double bytes(const Candidate& candidate, const ShapeProfile& profile);
-  // The fastest of those numbers of values to rebuild that may fit.
+  // The fastest number of values to recompute among those that may fit.
   ShapeProfile shape_to_fit(const Candidate& candidate, int& least_values);
 
   const PlanTask& task_;

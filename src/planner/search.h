@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the fastest candidates, best first by their floors: what has the lowest floor is simulated
-// next, until no floor left is below the tenth best step. The ranking is then that of a search
-// which simulates everything.
+// Finds the fastest candidates, best first by their lower bounds (floors): the one with the lowest
+// is simulated next, until every remaining bound is above the tenth best step. The ranking is then
+// that of a search that simulates everything.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct SearchProgress {
 };
 
 struct SearchOptions {
-  size_t most_trials = 2000;  // then it ends, whatever the floors say
+  size_t most_trials = 2000;  // then the search ends
   bool use_floors = true;     // else everything is simulated
   int threads = 2;
   std::function<void(const SearchProgress&)> progress = {};  // now and then
@@ -27,7 +27,7 @@ struct SearchOptions {
 
 struct SearchResult {
   std::vector<Trial> ranked;    // those that fit, the fastest first
-  std::vector<Trial> dropped;   // compiled, and do not fit or are refused
+  std::vector<Trial> dropped;   // compiled, but too large or refused
   std::optional<Trial> recipe;  // the rule of thumb's first suggestion that fits
   std::string recipe_problem;   // where nothing that it suggests divides: what, and why
   std::map<Obstacle, int64_t> indivisible;

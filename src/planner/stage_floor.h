@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least that the blocks of a stage take of their rank, and, by the schedule's table, the least
-// that the step takes of all of them.
+// Lower bounds of the time and memory of a stage's blocks on their rank and, by the schedule's
+// table, of the step over all stages.
 #pragma once
 
 #include <span>
@@ -24,13 +24,13 @@ struct StageFloor {
   double travel = 0, gather = 0;  // of all blocks; the largest block's gather may be saved
   double update = 0;
   double hop = 0;            // from the stage before, or back to it
-  double rest_bytes = 0;     // whatever runs
-  double window_bytes = 0;   // of what comes and goes, at least once
+  double rest_bytes = 0;     // always in use
+  double window_bytes = 0;   // of buffers that come and go
   double held_bytes = 0;     // of a microbatch, from forward to backward
   double rebuilt_bytes = 0;  // besides, in the backward
 };
 
-// Of a block's states, at rest.
+// Of a block's states, as they are stored.
 double rest_bytes(const Candidate& candidate, const BlockProfile& block);
 StageFloor floor_of_stage(const Candidate& candidate, std::span<const BlockFloor> blocks);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One candidate compiled and simulated: what `tessera simulate` would say of it. One that does not
-// fit is not simulated.
+// One candidate, compiled and simulated, as `tessera simulate` would do it. One that does not fit
+// is not simulated.
 #pragma once
 
 #include "planner/candidate.h"
@@ -21,7 +21,8 @@ struct Trial {
 
 struct Attempt {
   Candidate candidate;
-  int least_values = 0;  // where just enough are rebuilt to fit: with fewer it cannot
+  int least_values =
+      0;  // to recompute, where the plan recomputes just enough to fit: with fewer it cannot fit
 };
 
 Trial try_candidate(const PlanTask& task, const Attempt& attempt);

@@ -14,7 +14,7 @@ struct WhyNot {
 };
 
 // Knobs that `text` does not name are those of the best trial with the same mesh, else of the best;
-// ranks that it leaves over go to fsdp. `ranked` is not empty. Throws a UserError.
+// ranks that it does not use go to fsdp. `ranked` is not empty. Throws a UserError.
 WhyNot why_not(const PlanTask& task, std::span<const Trial> ranked, std::string_view text);
 
 // "0.812 s slower (1.35 x): 0.700 s of it communication, 0.112 s compute"

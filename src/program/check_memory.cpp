@@ -188,7 +188,7 @@ class MemoryWalk {
     for (const std::span<const int> buffers : {reads(place.instruction), writes(place.instruction)})
       for (const int buffer : buffers)
         if (place.buffer(buffer).space != MemorySpace::Device)
-          throw ProgramError(fmt::format("{} works on {}, which lies on the {}", where(place),
+          throw ProgramError(fmt::format("{} works on {}, which is on the {}", where(place),
                                          place.buffer(buffer).name,
                                          name(place.buffer(buffer).space)));
   }

@@ -22,10 +22,10 @@ class ProgramError : public std::runtime_error {
 void check_memory(const Program& program);
 
 // Ranks that run programs of their own, by rank: members of a group start the same collectives in
-// the same order, and no wait is for ever.
+// the same order, and every wait ends.
 void check_collectives(std::span<const Program* const> programs);
 
-// The same for the programs of a pipeline, by place along it: one rank of each is played, with
+// The same for the programs of a pipeline, by place along it: simulates one rank of each, with the
 // messages between them.
 void check_pipeline(std::span<const Program> programs);
 

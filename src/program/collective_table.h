@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a script's collectives move, by routine, op and axes, and which of them have kernels to hide
-// behind.
+// What a script's collectives move, by routine, op and axes, and which of them overlap with
+// kernels.
 #pragma once
 
 #include <string>

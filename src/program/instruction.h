@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thing that a rank does. Buffers are numbers of the block class, groups of the Program.
-// `reads`, `writes` and the other questions below hold for every kind, so that who follows memory
-// needs no cases.
+// One thing that a rank does. Buffers are indices into the block class, groups into the Program.
+// `reads`, `writes` and the other functions below answer for every kind, so that code that follows
+// memory or time needs no cases.
 #pragma once
 
 #include <span>
@@ -23,19 +23,20 @@ struct KernelInstruction {
   std::vector<int> operands = {}, results = {};
 };
 
-// Among the ranks of a group. A group of one copies its input. Async: a wait for the output ends
-// it.
+// Among the ranks of a group; a group of one copies its input. With `async` it runs until a wait
+// for its output.
 struct CollectiveInstruction {
   CollectiveOp op = CollectiveOp::AllReduce;
   GroupId group = 0;
   Reduction reduction = Reduction::Sum;
-  int split = kNone, join = kNone;  // dims of the input that are cut apart, and put together
+  int split = kNone,
+      join = kNone;  // the dim of the input that is split, and the one that is concatenated
   bool async = false;
   int input = kNone, output = kNone;
 };
 
-// To and from another stage, over the channel that the script call names. A wait for the buffer
-// ends it.
+// To and from another stage, over the channel that the script call names. They run until a wait for
+// the buffer.
 struct SendInstruction {
   int buffer = kNone;
 };
@@ -43,14 +44,15 @@ struct ReceiveInstruction {
   int buffer = kNone;
 };
 
-// Until what was started is done. `output` is the same memory as the buffer that is waited for.
+// Waits until what was started is done. `output` is the same memory as the buffer that is waited
+// for.
 struct WaitInstruction {
   std::vector<int> held =
       {};  // what was started fills or sends; then, if it matters, what it reads
   int output = kNone;
 };
 
-// Between buffers of the same bytes, in any memory spaces.
+// Between buffers of equal size, in any memory spaces.
 struct CopyInstruction {
   int input = kNone, output = kNone;
 };
@@ -60,7 +62,7 @@ struct ElementRange {
   bool operator==(const ElementRange&) const = default;
 };
 
-// The input with zeros in these ranges, which need not have been written before.
+// Sets these ranges of the input to zero; they need not have been written before.
 struct ClearInstruction {
   int input = kNone, output = kNone;
   std::vector<ElementRange> ranges = {};
@@ -71,10 +73,10 @@ struct Instruction {
                WaitInstruction, CopyInstruction, ClearInstruction>
       what;
   Phase phase = Phase::Forward;
-  // Of a kernel: results, by index, that the first writer of a step writes and later ones add into.
+  // Of a kernel: the indices of results that the first call of a step writes and later ones add to.
   std::vector<int> accumulators = {};
   int64_t workspace_offset = 0, workspace_bytes = 0;  // of a kernel, in scratch
-  std::vector<int> dead_after = {};  // scratch buffers that nobody reads from here on
+  std::vector<int> dead_after = {};  // scratch buffers that no later instruction reads
 
   template <typename Kind>
   const Kind* as() const {
@@ -91,7 +93,7 @@ std::span<const int> writes(const Instruction& instruction);
 std::string_view name(const Instruction& instruction);  // "matmul", "all_gather", "wait"
 
 bool communicates(const Instruction& instruction);  // a collective, send or receive
-// Goes on beside what follows, until a wait.
+// Whether it runs beside later instructions, until a wait.
 bool is_started(const Instruction& instruction);
 // The buffer by which a wait finds what the instruction starts.
 int awaited_buffer(const Instruction& instruction);

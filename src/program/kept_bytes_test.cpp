@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// In use by the calls of a step: before the first forward, at most, and behind the last backward.
+// In use by the calls of a step: before the first forward, at most, and after the last backward.
 struct InUse {
   int64_t first, most, last;
 };

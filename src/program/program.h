@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract between compiler and machines: what one class of ranks does in a step. Instructions
-// stand once per block class; a script call binds block and microbatch. Nothing is allocated while
-// a script runs: all bytes lie in arenas of known size, four on the device and one on the host.
+// are stored once per block class; a script call binds them to a block and a microbatch. Nothing is
+// allocated while a script runs: all bytes are in arenas of known size, four on the device and one
+// on the host.
 #pragma once
 
 #include <array>
@@ -21,8 +22,8 @@ enum class BufferKind : uint8_t { Parameter, Gradient, Optimizer, Activation, In
 inline constexpr int kNumBufferKinds = 6;
 std::string_view name(BufferKind kind);
 
-// What a buffer's address moves with: nothing; one of the bases that a script call binds (see
-// ScriptCall); the microbatch.
+// What is added to a buffer's offset at a call: nothing; one of the bases that the script call
+// binds (see ScriptCall); a stride for each microbatch.
 enum class Repeat : uint8_t {
   Once,
   PerSlot,
@@ -40,14 +41,15 @@ inline constexpr int kNumRepeats = 9;
 enum class MemorySpace : uint8_t { Device, Host };
 std::string_view name(MemorySpace space);
 
-// A buffer as a block class sees it; a block gives it an offset in its arena: the one of its
-// lifetime on the device, the only one on the host.
+// A buffer as a block class sees it; each block gives it an offset in its arena. On the device the
+// lifetime decides the arena; the host has only one.
 struct Buffer {
   std::string name;
   TensorType type;
   Lifetime lifetime = Lifetime::None;
   MemorySpace space = MemorySpace::Device;
-  int64_t rank_stride = 0;  // bytes from one rank's to the next one's, along the axes below
+  int64_t rank_stride =
+      0;  // bytes between the parts of two neighbouring ranks, along the axes below
   AxisIds rank_axes = {};
 };
 
@@ -68,7 +70,7 @@ struct ProgramBlock {
   std::string name;
   int class_index = 0;
   int stage = 0;
-  int segment = 0;  // of this rank's blocks: those whose activations are kept, or rebuilt, together
+  int segment = 0;  // blocks of one segment keep, or recompute, their activations together
   std::vector<int64_t> offsets;  // by buffer of the class; kNone where nothing is bound
   std::vector<Repeat> repeats;   // by buffer of the class
 };
@@ -81,9 +83,9 @@ struct ScriptCall {
   bool first = true, last = true;  // of the step's microbatches
   std::vector<bool>
       accumulate;  // by accumulator write of the routine, in order: add instead of write
-  // By Repeat, in bytes. Slot arena: what the segment keeps, what comes from the stage before and
-  // goes to the next, the streams between segments. Window arena: the gradients that come into the
-  // stage, go out of it and, where the backward is split, lie between its blocks.
+  // By Repeat, in bytes. Slot arena: what the segment keeps, the stream from the stage before and
+  // to the next one, the streams between segments. Window arena: the gradients that come into the
+  // stage, that go out of it and, where the backward is split, those between its blocks.
   std::array<int64_t, kNumRepeats> bases = {};
   int channel = -1;  // of Program::channels, that a call between stages goes through
 };
@@ -93,15 +95,15 @@ struct Script {
   std::vector<ScriptCall> calls;
 };
 
-// Where a rank has its elements of a tensor: from `begin` on in a flat buffer, of which it may hold
-// one of equal parts, by its index along the shard axes.
+// Where a rank keeps its elements of a tensor: from `begin` on in a flat buffer. With shard axes
+// the buffer is cut into equal parts, and the rank holds the one of its index along these axes.
 struct FlatPlace {
   Lifetime lifetime = Lifetime::None;  // None: nowhere
   int64_t offset = 0;                  // of what the rank holds, in bytes of its arena
   int64_t begin = 0;                   // in elements of the whole flat buffer
   AxisIds shard_axes = {};             // empty: it holds the whole buffer
   int64_t shard_elements = 0;          // of one part
-  bool in_whole = false;  // the part lies where it belongs in the whole buffer, at `offset`
+  bool in_whole = false;  // the whole buffer is at `offset`, and the part at its own place in it
 };
 
 // A state and its gradient, by full name ("layer.3.wq").
@@ -144,10 +146,10 @@ struct HostView {
   std::string name;
   int microbatches = 1;
   Mesh mesh;
-  int zigzag = 1;  // over 1: the sequence of batch inputs is permuted for a ring of so many ranks
+  int zigzag = 1;  // over 1: the sequence of batch inputs is permuted for a ring of this many ranks
   std::vector<StateBuffer> states;
   std::vector<HostBuffer> batch_inputs, step_values;
-  HostBuffer output;  // what the last block returns as a stream (slot arena); empty name: nothing
+  HostBuffer output;  // the stream that the last block returns (slot arena); empty name: none
 
   const StateBuffer* find_state(std::string_view state_name) const;
   const HostBuffer* find_batch_input(std::string_view input_name) const;
@@ -155,7 +157,7 @@ struct HostView {
 };
 
 struct Program : HostView {
-  int threads = 1;  // of a rank, at most: workspaces have room for so many
+  int threads = 1;  // of a rank, at most: workspaces have room for them
   int pipeline_axis = -1;
   bool recomputes = false;    // segments run their forward again before their backward
   bool holds_runs = true;     // gathered weights stay for a run of microbatches on their block
@@ -186,17 +188,17 @@ struct Program : HostView {
   const Script& script(std::string_view script_name) const;
 };
 
-// The programs of a pipeline's ranks, by place along it, as one: each tensor once.
+// One view of all programs of a pipeline, by place along it: each tensor once.
 HostView view_of(std::span<const Program> programs);
-// The one that a rank runs.
+// The program that a rank runs.
 const Program& at_place(std::span<const Program> programs, int rank);
 
-// Of the group, or the channel between stages, that an instruction communicates over.
+// The name of the group, or of the channel between stages, that an instruction communicates over.
 const std::string& group_name(const Instruction& instruction, const ScriptCall& call,
                               const Program& program);
-// Communicates, and not in a group of one.
+// Whether it communicates with other ranks: not in a group of one.
 bool has_peers(const Instruction& instruction, const Program& program);
-// Whether ranks take part that may run another program: those of another stage.
+// Whether ranks of another stage take part, which may run another program.
 bool crosses_stages(const Instruction& instruction, const Program& program);
 
 // How often a pipeline gathers a block's weights; 0: nothing is gathered, or there is no pipeline.

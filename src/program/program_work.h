@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work that programs run, by the ops' own cost rules: what is rebuilt in the backward counts,
-// what collectives add up does not.
+// The work that programs run, by the ops' own cost rules. Recomputation in the backward counts, the
+// sums of collectives do not.
 #pragma once
 
 #include "ir/op_def.h"
@@ -12,8 +12,8 @@ namespace tessera {
 struct ProgramWork {
   double flops = 0;
   double recompute_flops = 0;  // of these, spent on running forward work again
-  // The smallest of m, n and k of the matmul that the median flop of all matmuls lies in; 0: there
-  // are none.
+  // The smallest of m, n and k of the matmul that does the median flop of all matmuls; 0: there are
+  // none.
   int64_t matmul_side = 0;
 };
 

@@ -27,7 +27,8 @@ struct RankTrace {
   std::vector<Slice> collectives;  // from their start to the end of their wait
 };
 
-// Items of a JSON list, for trace_json. `alike`: ranks that this one stands for.
+// Items of a JSON list, for trace_json. The last argument: how many identical ranks this one
+// represents.
 std::string trace_events(const Program& program, const RankTrace& trace, int rank, int alike = 1);
 
 }  // namespace tessera

@@ -20,7 +20,7 @@ bool lies_among_checkpoints(const fs::path& place) {
 
 void refuse_among_checkpoints(const fs::path& place) {
   if (lies_among_checkpoints(fs::weakly_canonical(place)))
-    throw user_error("{} lies among the files of a checkpoint", place.string())
+    throw user_error("{} is inside a checkpoint", place.string())
         .help("choose a place outside of it");
 }
 
@@ -30,10 +30,10 @@ void require_free_file(const fs::path& file, bool overwrite) {
   refuse_among_checkpoints(file);
   const fs::path folder = fs::weakly_canonical(file).parent_path();
   if (begun_in(folder))
-    throw user_error("{} lies in the folder of a run", file.string())
+    throw user_error("{} is inside the folder of a run", file.string())
         .help("choose a place outside of it");
   if (!overwrite && fs::exists(file))
-    throw user_error("{} is there already", file.string())
+    throw user_error("{} already exists", file.string())
         .help("choose another name, or replace it with --overwrite");
 }
 

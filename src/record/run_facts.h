@@ -41,7 +41,7 @@ struct RunFacts {
   double hardware_flops = 0, recompute_flops = 0;  // of a step, as the programs run it
   int64_t matmul_side = 0;                         // see ProgramWork
   int stages = 1;                                  // along the pipeline, chunks counted
-  double schedule_bubble = 0;  // share of the step that the schedule alone stands still for
+  double schedule_bubble = 0;  // share of the step that ranks idle by the schedule alone
   std::vector<RankFacts> rank_classes = {};
 };
 

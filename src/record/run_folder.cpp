@@ -21,12 +21,13 @@ void refuse(const std::filesystem::path& out) {
   if (begun_in(out))
     throw user_error("{} already holds a run", out.string())
         .help(
-            "go on with --resume, choose another folder with --out, or replace it with "
+            "continue with --resume, choose another folder with --out, or replace it with "
             "--overwrite");
   throw user_error("{} already holds checkpoints, the newest of step {}", out.string(),
                    checkpoints_in(out).back().step)
       .help(
-          "go on from them with --resume, take their weights with --init-from and another --out, "
+          "continue from them with --resume, take their weights with --init-from and another "
+          "--out, "
           "or replace them with --overwrite");
 }
 
@@ -36,9 +37,9 @@ void require_nothing_saved(const std::filesystem::path& out) {
   const std::vector<StepFolder> found = checkpoints_in(out);
   if (!saved && found.empty()) return;
   const int64_t step = std::max(saved.value_or(0), found.empty() ? 0 : found.back().step);
-  throw StorageError(fmt::format("this run may not begin anew: step {} was saved in {}", step,
-                                 checkpoints_of(out).string()),
-                     "go on with --resume; if nothing is there, check that its disk is mounted");
+  throw StorageError(fmt::format("this run cannot start from scratch: step {} was saved in {}",
+                                 step, checkpoints_of(out).string()),
+                     "continue with --resume; if nothing is there, check that its disk is mounted");
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ std::optional<int64_t> last_recorded_save(const std::filesystem::path& out) {
   }
   if (!events.is_open() || events.bad())
     throw StorageError(fmt::format("cannot read {}", path.string()),
-                       "check its rights, and that its disk is mounted and answers");
+                       "check its permissions, and that its disk is mounted and answers");
   return last;
 }
 

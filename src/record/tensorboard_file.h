@@ -20,8 +20,8 @@ struct Scalar {
 
 class TensorboardFile {
  public:
-  // Makes the folder. A run that goes on behind `resumed_step` tells readers to drop what files of
-  // earlier starts say of later steps.
+  // Makes the folder. A run that resumes after `resumed_step` tells readers to drop what files of
+  // earlier starts hold of later steps.
   TensorboardFile(const std::filesystem::path& folder, std::optional<int64_t> resumed_step,
                   Warn warn = {});
 

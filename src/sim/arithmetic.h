@@ -19,7 +19,7 @@ inline constexpr int kNumArithmetics = 4;
 std::string_view name(Arithmetic arithmetic);  // "fp8"
 std::optional<Arithmetic> arithmetic_from_name(std::string_view text);
 Arithmetic arithmetic_of(DType dtype);  // of a float
-// That most of its matmuls are in. MFU and HFU are shares of the peak in it.
+// The arithmetic of most of its matmuls. MFU and HFU are shares of the peak in it.
 Arithmetic matmul_arithmetic(Precision precision);
 
 }  // namespace tessera

@@ -44,8 +44,8 @@ void check_precision(const Cluster& cluster, Precision precision) {
     if (find_peak(device, needed)) continue;
     std::vector<std::string> known;
     for (const auto& [arithmetic, figure] : device.peak_flops) known.emplace_back(name(arithmetic));
-    throw user_error("{} of cluster {} has no peak_flops.{}, in which precision {} multiplies",
-                     device.name, cluster.name, name(needed), name(precision))
+    throw user_error("{} of cluster {} has no peak_flops.{}, which precision {} needs", device.name,
+                     cluster.name, name(needed), name(precision))
         .at("train.precision")
         .help(fmt::format("use {}, for which the cluster has peaks, or another cluster",
                           join_choices(known)));

@@ -151,15 +151,15 @@ std::string precision_refusal(const Cluster& cluster, const std::string& precisi
 TEST(Cluster, APrecisionWithoutAPeakIsRefusedByName) {
   const Cluster a100 = load_cluster("dgx-a100");
   EXPECT_EQ(precision_refusal(a100, "pure_fp8"),
-            "A100 SXM4 80 GB of cluster dgx-a100 has no peak_flops.fp8, in which precision "
-            "pure_fp8 multiplies; use bf16, fp32 or fp64, for which the cluster has peaks, or "
+            "A100 SXM4 80 GB of cluster dgx-a100 has no peak_flops.fp8, which precision "
+            "pure_fp8 needs; use bf16, fp32 or fp64, for which the cluster has peaks, or "
             "another cluster");
   for (const std::string has : {"bf16", "pure_bf16", "fp32", "fp64"})
     EXPECT_EQ(precision_refusal(a100, has), "accepted");
   Cluster narrow = toy_cluster();
   narrow.device.peak_flops = {{Arithmetic::Bf16, {1e9, "toy"}}};
   EXPECT_EQ(precision_refusal(narrow, "fp32"),
-            "toy device of cluster toy has no peak_flops.fp32, in which precision fp32 multiplies; "
+            "toy device of cluster toy has no peak_flops.fp32, which precision fp32 needs; "
             "use bf16, for which the cluster has peaks, or another cluster");
 }
 

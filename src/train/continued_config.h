@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The config of training that goes on from a stored model: the model is the stored one, all else is
+// The config of training that starts from a stored model: the model is the stored one, all else is
 // new.
 #pragma once
 

@@ -43,7 +43,8 @@ double learning_rate_at(const TrainConfig& train, int64_t step) {
 std::string warmup_note(const TrainConfig& train) {
   if (train.warmup_steps <= train.steps || train.steps == 0) return "";
   return fmt::format(
-      "note: train.warmup_steps is {}, and the run has {} steps: its learning rate rises to {:.3g} "
+      "note: train.warmup_steps ({}) exceeds train.steps ({}): the learning rate only rises to "
+      "{:.3g} "
       "and never reaches {:.3g}",
       train.warmup_steps, train.steps, learning_rate_at(train, train.steps - 1),
       train.learning_rate);

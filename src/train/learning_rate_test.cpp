@@ -77,9 +77,10 @@ TEST(LearningRate, IsNotedToStayLowWhereTheWarmupIsLongerThanTheRun) {
   train.steps = train.warmup_steps;
   EXPECT_EQ(warmup_note(train), "");
   train.steps = 5;
-  EXPECT_EQ(warmup_note(train),
-            "note: train.warmup_steps is 10, and the run has 5 steps: its learning rate rises to 1 "
-            "and never reaches 2");
+  EXPECT_EQ(
+      warmup_note(train),
+      "note: train.warmup_steps (10) exceeds train.steps (5): the learning rate only rises to 1 "
+      "and never reaches 2");
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST_F(NonFinite, StopsAndNamesTheFirstTensor) {
   }
 }
 
-// The loss and every gradient behind it are not finite either.
+// The loss and every gradient after it are not finite either.
 TEST_F(NonFinite, NamesAWeightBeforeWhatFollowsFromIt) {
   try {
     train("weight", "stop", "rank=1,phase=update,step=3,nth=2,action=nan");

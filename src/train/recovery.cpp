@@ -22,10 +22,10 @@ void Recovery::resume(std::span<const std::string> accepted_changes) {
   const std::string& out = parts_.config.run.out;
   const NewestValid newest = saver_.newest();
   for (const std::string& skipped : newest.skipped)
-    outputs.warn_always(fmt::format("warning: a checkpoint is left out: {}", skipped));
+    outputs.warn_always(fmt::format("warning: skipping a checkpoint: {}", skipped));
   if (!newest.checkpoint)
     throw user_error("there is no valid checkpoint of this run in {}", checkpoints_of(out).string())
-        .help("take the weights of another one with --init-from, or begin anew with --overwrite");
+        .help("take the weights of another one with --init-from, or start again with --overwrite");
   const Checkpoint& checkpoint = *newest.checkpoint;
   accept_changes(checkpoint.facts(), accepted_changes);
   inject_faults(faults_, FaultPhase::Load, parts_.executor, position_.step);
@@ -48,7 +48,7 @@ void Recovery::accept_changes(const CheckpointFacts& saved, std::span<const std:
   for (const ConfigChange& change : changes)
     (change.changes_numbers ? accepted : free).push_back(change);
   if (!accepted.empty())
-    parts_.outputs.warn(fmt::format("goes on with changes: {}", to_text(accepted)));
+    parts_.outputs.warn(fmt::format("continuing with changed settings: {}", to_text(accepted)));
   if (!free.empty())
     parts_.outputs.note(fmt::format("changed since the checkpoint: {}", to_text(free)));
 }

@@ -92,7 +92,7 @@ void check_accepted_names(std::span<const std::string> accepted) {
   for (const std::string& name : accepted) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string near = nearest_name(name, known);
-    throw user_error("{} is no key of the config{}", name,
+    throw user_error("{} is not a key of the config{}", name,
                      near.empty() ? "" : ": did you mean " + near + "?")
         .at("--accept-changes " + name)
         .help("name keys with commas, such as train.learning_rate,data.path, or a section");

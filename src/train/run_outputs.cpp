@@ -113,7 +113,7 @@ void RunOutputs::report_save(const SaveOutcome& outcome) {
   if (outcome.error.empty()) return;
   if (!outcome.saved) ++summary_.failed_saves;
   warn_always(fmt::format("CHECKPOINT OF STEP {} {}: {}", outcome.step,
-                          outcome.saved ? "NEEDS A LOOK" : "FAILED, the run goes on without it",
+                          outcome.saved ? "NEEDS A LOOK" : "FAILED, the run continues without it",
                           outcome.error));
 }
 

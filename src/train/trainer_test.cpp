@@ -343,7 +343,7 @@ TEST_F(TrainerTest, RecordsStartsCheckpointsEndsAndFailures) {
   std::ifstream file(folder_ / "run" / "events.jsonl");
   for (std::string line; std::getline(file, line);)
     kinds.push_back(nlohmann::json::parse(line)["event"]);
-  // Written behind the steps, so anywhere among them.
+  // Written while steps run, so anywhere among them.
   EXPECT_EQ(std::erase(kinds, "saved"), 3u);
   EXPECT_EQ(kinds, (std::vector<std::string>{"start", "peak", "evaluation", "checkpoint",
                                              "evaluation", "checkpoint", "end", "start", "peak",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves every weight by chance, by at most a part of itself: what becomes of a step tells how much
-// rounding errors of that size matter.
+// Moves every weight at random, by at most a fraction of itself: how much a step then changes says
+// how much rounding errors of that size matter.
 #pragma once
 
 #include "exec/executor.h"

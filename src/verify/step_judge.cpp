@@ -112,7 +112,7 @@ void StepJudge::judge_norm(int step, const StepOutcome& got, bool in_fp64, Worst
 void StepJudge::judge_gradients(const StepOutcome& got, const StepOutcome& exact,
                                 std::span<const StepOutcome> rounded, WorstError& worst) {
   const double most = largest(exact.gradients);
-  // Clipping scales them all alike, but not by the same in each step.
+  // Clipping scales them all by one factor, which differs from step to step.
   const double norm_doubt = ratio(std::abs(got.grad_norm - exact.grad_norm), exact.grad_norm);
   for (const auto& [name, wanted] : exact.gradients) {
     const size_t elements = wanted.values.size();

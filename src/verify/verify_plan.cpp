@@ -20,9 +20,8 @@
 namespace tessera {
 namespace {
 
-// Elements that nobody gives stay NaN, so that a piece that no rank holds shows.
-// Of what rounding does to one rank. With fewer, all of them are by chance much closer to exact
-// maths than a right plan now and then.
+// Of what rounding does to one rank. With fewer, all of them are sometimes much closer to exact
+// maths than a right plan.
 constexpr int kSamples = 8;
 
 DType narrowest_dtype(const RunSpec& spec) {

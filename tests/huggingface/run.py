@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models in folders of Hugging Face's: each one's loss is that of the same maths in PyTorch, with and without an import,
 on one rank and on a mesh; imported and exported again every tensor has its bits. The losses are golden
-(golden.json); where PyTorch is installed they are computed anew and compared as well (--update writes them)."""
+(golden.json); where PyTorch is installed they are computed again and compared as well (--update writes them)."""
 import argparse
 import json
 import pathlib

@@ -82,7 +82,7 @@ TEST_F(GpuMesh, SaysWhereRanksStandStill) {
     FAIL();
   } catch (const InternalError& error) {
     const std::string text = error.what();
-    EXPECT_NE(text.find("train_step stands still: rank 0 is in"), std::string::npos) << text;
+    EXPECT_NE(text.find("train_step is stuck: rank 0 is in"), std::string::npos) << text;
     EXPECT_NE(text.find("not started by rank 1"), std::string::npos) << text;
   }
 }

@@ -56,7 +56,7 @@ void expect_reached(const CpuExecutor& rank) {
         << name(lifetime) << " of rank " << rank.rank() << ", planned " << bytes;
     for (size_t i = 0; i < (page - arena.size() % page) % page; ++i)
       ASSERT_EQ(arena.data()[arena.size() + i], std::byte{0})
-          << name(lifetime) << " of rank " << rank.rank() << ", byte " << i << " behind its end";
+          << name(lifetime) << " of rank " << rank.rank() << ", byte " << i << " after its end";
   }
 }
 

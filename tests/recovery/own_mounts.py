@@ -9,7 +9,7 @@ INSIDE = "TESSERA_TEST_OWN_MOUNTS"
 
 
 def enter():
-    """Begins this program anew in a mount namespace of its own, where that is allowed."""
+    """Starts this program again in a mount namespace of its own, where that is allowed."""
     if INSIDE in os.environ or os.geteuid() != 0 or not shutil.which("unshare"):
         return
     os.environ[INSIDE] = "1"

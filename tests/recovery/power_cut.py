@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Power cuts: a run saves on an ext4 of its own, whose image is copied at random instants and right behind reports of a save,
+"""Power cuts: a run saves on an ext4 of its own, whose image is copied at random instants and right after reports of a save,
 between two of its calls to the system. What a copy holds after its journal is replayed is what a cut would have left: every checkpoint there is whole, and
 the newest is no older than the newest that the run had reported. Needs root, for mounts; else it is skipped."""
 import argparse

@@ -48,7 +48,7 @@ def a_full_disk_costs_records_and_no_steps(binary, folder):
         try:
             assert wait_until(lambda: saved_steps(out), 30) is not None, run.text()
             fill(disk / "filler")
-            failed = lambda: run.text().count("FAILED, the run goes on without it") >= 2
+            failed = lambda: run.text().count("FAILED, the run continues without it") >= 2
             assert wait_until(failed, 60) is not None, run.text()
             (disk / "filler").unlink()
             at = steps_done(out)
@@ -74,7 +74,7 @@ def a_restart_on_a_full_disk_goes_on(binary, folder):
             assert wait_until(lambda: saved_steps(out) and run.ranks(), 30) is not None, run.text()
             fill(disk / "filler")
             os.kill(run.ranks()[1], signal.SIGKILL)
-            again = lambda: run.text().count("FAILED, the run goes on without it") >= 2 and "restart 1" in run.text()
+            again = lambda: run.text().count("FAILED, the run continues without it") >= 2 and "restart 1" in run.text()
             assert wait_until(again, 60) is not None, run.text()
             (disk / "filler").unlink()
             at = steps_done(out)
@@ -88,7 +88,7 @@ def a_restart_on_a_full_disk_goes_on(binary, folder):
 
 
 def a_woken_run_leaves_the_record_of_a_newer_one_alone(binary, folder):
-    """Also where nothing is saved, and the newer one has begun anew."""
+    """Also where nothing is saved, and the newer one has started from scratch."""
     for name, every, again in (("resumed", 2, "--resume"), ("overwritten", 0, "--overwrite")):
         out = folder / name
         record = lambda: {file.name: file.read_bytes() for file in out.glob("*.jsonl")}

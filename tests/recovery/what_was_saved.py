@@ -14,7 +14,7 @@ def events_of(out):
         try:
             events.append(json.loads(line))
         except json.JSONDecodeError:
-            pass  # torn by a kill
+            pass  # cut short by a kill
     return events
 
 

@@ -89,7 +89,7 @@ def check(binary, folder):
     run = pathlib.Path(folder) / "run"
     train = [binary, "train", *SMALL, "--save-every", "2", "--out", run, "--json", "--set"]
     subprocess.run([*train, "train.steps=3"], check=True, stdout=subprocess.DEVNULL)
-    # As if killed behind step 3: the newest checkpoint is that of step 2.
+    # As if killed after step 3: the newest checkpoint is that of step 2.
     subprocess.run(["rm", "-r", run / "checkpoints" / "step-00000003"], check=True)
     subprocess.run([*train, "train.steps=5", "--resume"], check=True, stdout=subprocess.DEVNULL)
     files = sorted((run / "tensorboard").glob("*tfevents*"))

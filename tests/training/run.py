@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thirty steps of `tessera train` from a folder of weights and token shards, on one rank and on meshes: losses, gradient
 norms, learning rates, held-out losses and the last weights are PyTorch's. They are golden (golden.json); where PyTorch is
-installed they are computed anew and compared as well (--update writes them)."""
+installed they are computed again and compared as well (--update writes them)."""
 import argparse
 import json
 import math

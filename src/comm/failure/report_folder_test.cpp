@@ -53,7 +53,7 @@ TEST_F(ReportFolder, OpensWithWhoFailedFirstAndNotWithWhoWasStoppedByIt) {
   FiledReport first{.rank = 3, .ranks = 4, .time_ms = 20, .error = "the disk is full", .guilty = 3};
   first.first = true;
   FiledReport second = waiting(0, 3);
-  second.time_ms = 10;  // of a clock that is behind
+  second.time_ms = 10;  // of a clock that is late
   second.error = "stopped because rank 3 failed";
   second.guilty = 3;
   write_report(run_, first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a hub were doing when one failed, read from shared memory alone, so a rank that
-// is stopped or dead has its part in it.
+// Reports what the ranks of a hub were doing when one failed. It reads only shared memory, so that
+// ranks that are stopped or dead are in it too.
 #pragma once
 
 #include <filesystem>

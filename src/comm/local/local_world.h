@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's view of a LocalHub: its groups, its waiting, and the receives that it has promised to
-// take, which it takes whenever it waits for anything, so that no order of waits can deadlock.
+// One rank's view of a LocalHub: its groups, its waits, and its posted receives. Whenever it waits
+// for anything it also completes receives that have arrived, so that no order of waits deadlocks.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ranks leave for each other in the shared mapping. Everything here is plain bytes and
-// lock-free atomics at the same address in every rank, so threads and forked processes are alike.
+// lock-free atomics at the same address in every rank, so it works for threads and for forked
+// processes.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@
 
 namespace tessera {
 
-// Inputs up to this size travel inside the mailbox: nobody need wait until they were read.
+// Inputs up to this size are sent inside the mailbox: no rank has to wait until they are read.
 inline constexpr int64_t kInlineBytes = 1024;
 inline constexpr int64_t kChains = 128;
 
@@ -98,7 +99,7 @@ struct Failure {
   std::atomic<int32_t> rank{-1};
   int32_t guilty_rank = -1;
   Kind kind = Peer;
-  char text[kTextBytes] = {};  // of User: message, place and help, a zero behind each
+  char text[kTextBytes] = {};  // of User: message, place and help, each ended by a zero
 };
 
 }  // namespace tessera

@@ -48,7 +48,7 @@ void put_on_board(LocalHub& hub, int rank, const std::exception_ptr& error) {
   } catch (const std::exception& other) {
     hub.fail(rank, rank, Failure::Peer, other.what());
   } catch (...) {
-    hub.fail(rank, rank, Failure::Peer, "something that is no std::exception was thrown");
+    hub.fail(rank, rank, Failure::Peer, "something other than a std::exception was thrown");
   }
 }
 

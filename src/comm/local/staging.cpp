@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// From the first element of the first part to behind the last one of the last.
+// From the first element of the first part to the end of the last part.
 int64_t extent_bytes(const Parts& parts, int count, DType dtype) {
   if (parts.elements() == 0) return 0;
   const int64_t last = (parts.outer - 1) * parts.outer_stride +
@@ -26,7 +26,7 @@ int Staging::take(int64_t bytes) {
     blocks_[i].taken = true;
     return static_cast<int>(i);
   }
-  // The hub takes nothing back: powers of two keep what is left behind below what is in use.
+  // The hub takes nothing back: powers of two keep outgrown blocks below what is in use.
   const auto room = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(bytes)));
   blocks_.push_back({hub_.allocate(room), room, true});
   return static_cast<int>(blocks_.size()) - 1;

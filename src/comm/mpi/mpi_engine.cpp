@@ -153,7 +153,7 @@ void MpiEngine::start_mpi() {
   to_ranks_.notify_all();
 }
 
-// With a rank left behind, ending MPI would wait for it for ever.
+// With a rank that does not answer, ending MPI would wait for ever.
 void MpiEngine::stop_mpi() {
   if (!all_answer_) return;
   for (MpiJob* job : jobs_) job->operation.cancel();
@@ -170,7 +170,7 @@ void MpiEngine::take_new_jobs() {
   size_t first = 0;
   {
     const std::lock_guard lock(mutex_);
-    // What an earlier round left behind is buried and will not be waited for.
+    // Jobs of an earlier round are dropped: nobody will wait for them.
     if (jobs_round_ != round_) std::swap(left_behind, jobs_);
     jobs_round_ = round_;
     first = jobs_.size();

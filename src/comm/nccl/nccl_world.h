@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks with a GPU each, over NCCL; a world of the same ranks on the host carries NCCL's ids. What
-// is started goes to a stream of the group's, behind what the compute stream has; waiting makes the
+// is started goes to a stream of the group's, after what the compute stream has; waiting makes the
 // compute stream wait. Nothing here waits for the GPU but `await`, which keeps the deadline.
 // Built from nccl_world.cpp where NCCL's header is, from no_nccl.cpp where not.
 #pragma once

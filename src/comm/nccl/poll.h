@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-// False: `done` said no for so long. `state` is a number; whenever it changes, time begins anew.
+// False: `done` was false for all of the deadline. `state` is a number; whenever it changes, the
+// deadline starts again.
 template <typename Done, typename State>
 bool poll(double deadline_seconds, Done&& done, State&& state) {
   using Clock = std::chrono::steady_clock;

@@ -90,7 +90,7 @@ TEST_P(MemoryPlan, AnInstructionWritesItsResultsAndWorkspaceAlone) {
   }
 }
 
-// An arena is mapped in whole pages, so what lies behind its last byte can be looked at.
+// An arena is mapped in whole pages, so the bytes after its last one can be inspected.
 TEST_P(MemoryPlan, NothingBehindAnArenaIsWritten) {
   SmallRun run(GetParam(), {.precision = DType::Fp32, .threads = 2});
   run.losses(2);

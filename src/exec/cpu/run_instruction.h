@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One instruction on the CPU: a kernel, or what the runner does; a collective that nobody else
-// waits for is waited for.
+// Runs one instruction on the CPU: a kernel here, anything else by the runner. A collective without
+// a wait of its own is waited for at once.
 #pragma once
 
 #include "exec/instruction_runner.h"

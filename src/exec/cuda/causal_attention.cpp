@@ -146,7 +146,7 @@ Shape shape_of(OpKind op, const Attributes& attributes, const AttentionSizes& s)
           static_cast<float>(attention_scale(attributes, s.e))};
 }
 
-// Runs a call part after part: so many batch elements and heads of keys.
+// Runs a call in parts of `batch` batch elements and `kv_heads` heads of keys.
 struct Prepared {
   int64_t batch, kv_heads;
   OperationPlan plan;

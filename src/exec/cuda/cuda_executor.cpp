@@ -318,7 +318,7 @@ void CudaExecutor::run(std::string_view name) {
   const auto enqueue_all = [&] {
     begin(script);
     advance();
-    TESSERA_CHECK(ended(), "rank {} stands at {}", rank(), position());
+    TESSERA_CHECK(ended(), "rank {} is at {}", rank(), position());
   };
   close_inputs();
   timer_.begin(stream_);

@@ -32,8 +32,8 @@ void CudaMesh::walk(std::string_view script) {
     for (const auto& rank : ranks_) moved |= rank->advance();
   }
   for (const auto& rank : ranks_)
-    TESSERA_CHECK(rank->ended(), "script {} stands still: rank {} is in {}; {}", script,
-                  rank->rank(), rank->position(), hub_.unfinished());
+    TESSERA_CHECK(rank->ended(), "script {} is stuck: rank {} is in {}; {}", script, rank->rank(),
+                  rank->position(), hub_.unfinished());
   behind_all(first_stream());
 }
 

@@ -17,7 +17,7 @@ class CudaMesh : public LocalMesh {
 
   void run(std::string_view script) override;
   void stop_observing() override;
-  // The whole script's time, of each rank alike: their kernels run among each other.
+  // The whole script's time, the same for each rank: their kernels are interleaved.
   std::vector<RankTimes> rank_times() const override;
   CudaExecutor& rank(int rank) const override { return *ranks_[static_cast<size_t>(rank)]; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that share one GPU, all served by one thread. A collective is enqueued when the last of its
-// members starts it, behind what each of them had enqueued when it started; waiting for it makes a
+// members starts it, after what each of them had enqueued when it started; waiting for it makes a
 // rank's stream wait and never the thread.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// What the stream is given from now on comes behind the event.
+// Makes what the stream is given from now on wait for the event.
 inline void hold_back(const DeviceStream& stream, const DeviceEvent& event) {
   check_cuda(cudaStreamWaitEvent(stream.get(), event.get(), 0), "wait for an event");
 }

@@ -29,7 +29,7 @@ uint32_t mixed_bits(uint32_t x) {
   return x ^ x >> 16;
 }
 
-// Like weights, below a half in size: zeros, or numbers that are alike, would be faster than data.
+// Like weights, below a half in size: zeros, or equal numbers, would be faster than real data.
 std::vector<std::byte> made_elements(const DeviceMatmul& matmul) {
   const auto width = static_cast<size_t>(operand_bytes(matmul));
   std::vector<std::byte> bytes(1 << 24);

@@ -240,7 +240,7 @@ MatrixProducts::Prepared& MatrixProducts::prepared(const DeviceProduct& p, cudaS
   return found->second;
 }
 
-// What differs between products that are alike.
+// What differs between products of the same shape.
 void MatrixProducts::set_addresses(const DeviceProduct& p, const Prepared& each) const {
   if (p.bias) set(each.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
   if (p.before) set(each.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p.before);

@@ -22,7 +22,7 @@ struct PartCopy {
 };
 
 inline constexpr int kMostSharers =
-    64;  // of a collective on one GPU: a kernel's arguments hold so many
+    64;  // of a collective on one GPU: the limit of a kernel's arguments
 
 // Copies of parts of the same number of elements. Where one goes onto itself, nothing changes.
 void enqueue_copies(DType dtype, std::span<const PartCopy> copies, const DeviceStream& stream);

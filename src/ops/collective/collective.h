@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ops on the shards of ranks say alike: `axes` names the mesh axes ("dp+cp") along which
+// What the definitions of collective ops share: `axes` names the mesh axes ("dp+cp") along which
 // `ranks` ranks take part; types are those of one rank.
 #pragma once
 

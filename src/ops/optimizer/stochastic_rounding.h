@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bf16 from fp32, up or down by chance, so that on average nothing is lost: where weights are kept
-// in bf16 most updates are smaller than half a step between two of its numbers.
+// Stochastic rounding from fp32 to bf16: up or down at random, so that on average nothing is lost.
+// Where weights are kept in bf16, most updates are smaller than half the distance of two numbers.
 #pragma once
 
 #include "core/philox.h"

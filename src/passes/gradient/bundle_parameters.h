@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parameters of a class share a flat buffer: those that lie alike over the mesh and whose
-// gradients wait for the same sums.
+// Which parameters of a class share a flat buffer: those with the same placement over the mesh and
+// the same pending sums of gradients.
 #pragma once
 
 #include "ir/module.h"

@@ -42,7 +42,7 @@ void require_owners_gradients(const Module& module) {
         throw user_error("block {} gives the gradient of {} on ({}), its owner {} on ({})",
                          block.name, state, to_string(module.mesh, placement), owner.name,
                          to_string(module.mesh, wanted))
-            .help("change the lists of dims in the plan so that both split it alike");
+            .help("change the lists of dims in the plan so that both split it in the same way");
     }
 }
 

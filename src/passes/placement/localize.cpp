@@ -99,9 +99,10 @@ class ClassLocalizer {
     if (const auto known = brought_.find(key); known != brought_.end()) return known->second;
     const auto steps = reshard_steps(graph_.value(id).placement, wanted);
     if (!steps)
-      throw user_error("%{} lies on ({}) and is wanted on ({}): no way there without gathering it",
-                       name_of(id), to_string(plan_.mesh, graph_.value(id).placement),
-                       to_string(plan_.mesh, wanted))
+      throw user_error(
+          "%{} is placed on ({}), but ({}) is needed: there is no way without gathering it",
+          name_of(id), to_string(plan_.mesh, graph_.value(id).placement),
+          to_string(plan_.mesh, wanted))
           .help("change the lists of dims in the plan so that its readers agree");
     ValueId value = own;
     for (const ReshardStep& step : *steps) value = take_in_plans_dtype(step, value, phase);
