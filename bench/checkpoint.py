@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What checkpoints cost: how long a step stands still for one, beside a bare copy of the same bytes and beside torch.save;
+"""What checkpoints cost: how long a step stalls for one, beside a bare copy of the same bytes and beside torch.save;
 and what one every 10 steps takes of the throughput, from runs with and without in turns. Prints a table."""
 import argparse
 import json
@@ -61,7 +61,7 @@ def main():
         count = summary["checkpoints"]["bytes"]
         peer = torch_of(arguments, folder, count)
     stall, cost = statistics.median(stalls), statistics.median(saving) / statistics.median(plain) - 1
-    rows = [["bytes of a checkpoint", f"{count / 1e9:.3f} GB"], ["a step stands still", f"{stall:.3f} s"],
+    rows = [["bytes of a checkpoint", f"{count / 1e9:.3f} GB"], ["a step stalls", f"{stall:.3f} s"],
             ["written in the background in", f"{statistics.median(written):.2f} s"]]
     if peer:
         rows += [["bare copy of the same bytes", f"{peer['copy_seconds']:.3f} s"],

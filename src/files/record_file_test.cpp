@@ -82,7 +82,7 @@ TEST_F(RecordFileTest, GoesOnWithTheOldFileWhereThereIsNoRoomForANewOne) {
   LineFile(path_, true, warn_).write("second");
   EXPECT_EQ(read_text(path_), "first\nsecond\n");
   ASSERT_EQ(warnings_.size(), 1u);
-  EXPECT_NE(warnings_[0].find("goes on with the old file"), std::string::npos) << warnings_[0];
+  EXPECT_NE(warnings_[0].find("continues with the old file"), std::string::npos) << warnings_[0];
 }
 
 TEST_F(RecordFileTest, OfAKilledProcessIsInNobodysWay) {

@@ -89,7 +89,7 @@ TEST_F(TrainerTest, NotesAWarmupLongerThanTheRun) {
     return testing::internal::GetCapturedStderr();
   };
   EXPECT_EQ(said("short", "train.warmup_steps=8"), "");
-  EXPECT_TRUE(said("long", "train.warmup_steps=9").starts_with("note: train.warmup_steps is 9"));
+  EXPECT_TRUE(said("long", "train.warmup_steps=9").starts_with("note: train.warmup_steps (9)"));
 }
 
 TEST_F(TrainerTest, MetricsHaveEveryFieldOfEveryStep) {

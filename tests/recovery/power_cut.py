@@ -49,7 +49,7 @@ def await_report(out, run):
 
 
 def cut(run, out, image, copy):
-    """Copies the image as it is at one moment: the run stands still, and a copy that the kernel wrote into is made again.
+    """Copies the image as it is at one moment: the run is stopped, and a copy that the kernel wrote into is made again.
     Returns the newest step that the run had reported by then."""
     run.send_signal(signal.SIGSTOP)
     wait_until(lambda: state(run.pid) in ("T", ""), 5)
