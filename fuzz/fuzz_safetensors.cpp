@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a safetensors file. Every tensor that it hands out can be read.
-#include "files/safetensors_reader.h"
+#include "files/safetensors.h"
 #include "fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -6,11 +6,15 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "checkpoint/manifest.h"
+#include "checkpoint/run_identity.h"
 #include "checkpoint/state_source.h"
-#include "files/safetensors_reader.h"
+#include "comm/communicator.h"
+#include "files/safetensors.h"
 
 namespace tessera {
 
@@ -45,5 +49,17 @@ class Checkpoint : public StateSource {
   std::map<std::string, std::vector<Source>> sources_;
   mutable std::vector<std::unique_ptr<SafetensorsReader>> readers_;  // by file, opened when needed
 };
+
+// Finds the checkpoint to resume from: the newest one whose digests all match.
+struct NewestValid {
+  std::optional<Checkpoint> checkpoint;
+  std::vector<std::string> skipped;  // what is wrong with each newer one
+};
+
+// Considers checkpoints that `run` may resume from; null: all. The processes of a job share the
+// reading and agree; null: a single process. A StorageError if none is valid and one could not be
+// read.
+NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIdentity* run = nullptr,
+                         Communicator* peers = nullptr);
 
 }  // namespace tessera

@@ -12,9 +12,9 @@
 #include "checkpoint/shard_file.h"
 #include "comm/failure/peer_error.h"
 #include "comm/texts.h"
-#include "files/errno_text.h"
-#include "system/run_parts.h"
+#include "files/storage_error.h"
 #include "system/seconds_since.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

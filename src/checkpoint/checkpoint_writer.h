@@ -12,7 +12,6 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/generation.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/own_checkpoints.h"
 #include "checkpoint/snapshot.h"
 #include "comm/communicator.h"
 #include "system/fault_plan.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "checkpoint/newest_valid.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/small_machine.h"
 #include "comm/local/run_ranks.h"
 #include "core/testing/temporary_folder.h"

@@ -4,7 +4,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/single_file.h"
 #include "core/convert_elements.h"
-#include "files/make_folder.h"
+#include "files/folder.h"
 #include "ir/optimizer.h"
 
 namespace tessera {

@@ -7,9 +7,9 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/small_machine.h"
+#include "core/convert_elements.h"
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
-#include "core/to_doubles.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "checkpoint/newest_valid.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/small_machine.h"
 #include "core/random.h"
 #include "core/testing/temporary_folder.h"

@@ -15,7 +15,7 @@
 
 #include "checkpoint/checkpoint_folder.h"
 #include "core/error.h"
-#include "files/errno_text.h"
+#include "files/storage_error.h"
 
 namespace tessera {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "files/atomic_file.h"
-#include "files/file_reader.h"
 #include "files/json.h"
+#include "files/regular_file.h"
 
 namespace tessera {
 namespace {

@@ -12,8 +12,8 @@
 #include "checkpoint/manifest.h"
 #include "files/atomic_file.h"
 #include "files/digest.h"
-#include "files/file_reader.h"
-#include "files/safetensors_reader.h"
+#include "files/regular_file.h"
+#include "files/safetensors.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "files/digest.h"
-#include "files/safetensors_writer.h"
+#include "files/safetensors.h"
 
 namespace tessera {
 namespace {

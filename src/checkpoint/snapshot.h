@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "checkpoint/owned_pieces.h"
+#include "config/compile_step.h"
 #include "exec/cpu/arena.h"
-#include "exec/rank_states.h"
+#include "exec/executor.h"
 
 namespace tessera {
 
@@ -42,5 +43,12 @@ class Snapshot {
 
 // Of all ranks together, wherever they run.
 int64_t snapshot_bytes(const HostView& program);
+
+// What a rank's part of the snapshot takes at most; 0: there is none in its memory.
+int64_t snapshot_bytes_of_rank(const RunSpec& spec, std::span<const Program> programs);
+
+// Compiles the step of a run so that a rank's memory also has room for the snapshot of its states,
+// where checkpoints take one there.
+Compiled compile_beside_snapshot(RunSpec spec, const CompileStepOptions& options = {});
 
 }  // namespace tessera

@@ -10,7 +10,7 @@
 #include "cli/run_options.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_process.h"
-#include "core/byte_size.h"
+#include "core/quantities.h"
 #include "files/json.h"
 #include "measure/collective_bench.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "files/json.h"
 #include "measure/step_bench.h"
 

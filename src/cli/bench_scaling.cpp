@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "config/run_spec.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "files/json.h"
 #include "measure/scaling_bench.h"
 #include "mesh/plan.h"

@@ -9,12 +9,11 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "config/run_spec.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "files/json.h"
-#include "inference/find_checkpoint.h"
 #include "inference/stored_model.h"
 #include "models/model_size.h"
-#include "record/free_place.h"
+#include "record/run_folder.h"
 
 namespace tessera {
 namespace {

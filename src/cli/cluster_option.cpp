@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
 
 namespace tessera {
 

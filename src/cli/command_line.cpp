@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/nearest_name.h"
 
 namespace tessera {
 namespace {

@@ -34,4 +34,7 @@ void add_topology_command(Command app);
 void add_launch_command(Command app);
 void add_docs_command(Command app);
 
+// The version that `tessera --version` prints, with the commit it was built from.
+const char* version();  // "0.1.0 (8f0a899, with changes)"; without a commit where git knows none
+
 }  // namespace tessera

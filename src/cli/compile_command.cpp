@@ -5,14 +5,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "checkpoint/compile_beside_snapshot.h"
+#include "checkpoint/snapshot.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "core/byte_size.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "files/atomic_file.h"
+#include "files/folder.h"
 #include "files/json.h"
-#include "files/make_folder.h"
 #include "ir/printer.h"
 #include "measure/largest_model.h"
 #include "models/model_size.h"

@@ -7,14 +7,12 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "config/run_spec.h"
-#include "core/byte_size.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "files/json.h"
 #include "huggingface/export_folder.h"
 #include "huggingface/tokenizer_files.h"
-#include "inference/find_checkpoint.h"
 #include "inference/stored_model.h"
-#include "record/free_place.h"
+#include "record/run_folder.h"
 
 namespace tessera {
 namespace {

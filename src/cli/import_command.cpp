@@ -9,7 +9,7 @@
 #include "huggingface/huggingface_folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "models/model_size.h"
-#include "record/free_place.h"
+#include "record/run_folder.h"
 
 namespace tessera {
 namespace {

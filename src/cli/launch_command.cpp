@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/train_options.h"
 #include "core/error.h"
-#include "system/find_program.h"
 #include "system/shell_words.h"
 
 namespace tessera {

@@ -9,14 +9,12 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/version.h"
 #include "comm/failure/peer_error.h"
 #include "comm/local/run_ranks.h"
 #include "core/error.h"
 #include "core/utf8.h"
 #include "data/token_text.h"
-#include "files/errno_text.h"
-#include "files/mapping_fault.h"
+#include "files/mapped_file.h"
 #include "files/storage_error.h"
 #include "system/stop_signal.h"
 

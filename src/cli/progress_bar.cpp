@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "record/progress.h"
 #include "system/seconds_since.h"
 

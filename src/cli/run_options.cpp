@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "config/config_notes.h"
+#include "config/config.h"
 #include "config/config_values.h"
 #include "core/error.h"
 #include "files/json.h"

@@ -17,11 +17,9 @@
 #include "record/progress.h"
 #include "schedule/check_schedule.h"
 #include "schedule/schedule_csv.h"
+#include "schedule/schedule_drawing.h"
 #include "schedule/schedule_kinds.h"
-#include "schedule/schedule_svg.h"
-#include "schedule/schedule_text.h"
 #include "schedule/schedule_timing.h"
-#include "schedule/schedule_trace.h"
 
 namespace tessera {
 namespace {

@@ -11,7 +11,7 @@
 #include "comm/failure/report_folder.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/open_mpi_segments.h"
-#include "system/process_tree.h"
+#include "system/process.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "core/error.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "exec/topology.h"
 #include "files/json.h"
 

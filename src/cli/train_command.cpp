@@ -11,7 +11,7 @@
 #include "comm/local/local_report.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_process.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "files/json.h"
 #include "inference/stored_model.h"
 #include "record/loss_plot.h"

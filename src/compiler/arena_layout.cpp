@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "compiler/arena_bytes.h"
 #include "compiler/microbatch_layout.h"
 #include "compiler/state_layout.h"
 #include "ir/op_def.h"

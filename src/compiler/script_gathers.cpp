@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/script_call.h"
+#include "compiler/scripts.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "compiler/flat_uses.h"
 #include "compiler/script_accumulation.h"
-#include "compiler/script_call.h"
 #include "compiler/script_gathers.h"
 
 namespace tessera {

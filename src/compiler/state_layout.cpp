@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "compiler/arena_bytes.h"
 #include "ir/optimizer.h"
 
 namespace tessera {

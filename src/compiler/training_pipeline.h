@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "compiler/pass_pipeline.h"
-#include "core/device_profile.h"
+#include "core/device_kind.h"
 #include "ir/optimizer.h"
 #include "mesh/plan.h"
 #include "schedule/schedule.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/config.h"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -8,11 +9,12 @@
 #include "config/config_fields.h"
 #include "config/config_values.h"
 #include "config/other_words.h"
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/nearest_name.h"
 #include "files/mapped_file.h"
-#include "files/toml_text.h"
+#include "files/toml_document.h"
 #include "mesh/axes.h"
+#include "mesh/axis_sizes.h"
 #include "mesh/plan.h"
 #include "models/presets.h"
 
@@ -277,6 +279,16 @@ std::vector<ConfigKey> table_keys() {
            fmt::format("dims that {} may split: each op splits the first of these that it has",
                        row.name)});
   return keys;
+}
+
+std::vector<std::string> notes_on(const Config& config) {
+  std::vector<std::string> notes;
+  const Mesh mesh(config.mesh);
+  const bool pipeline = sizes_of(config.mesh)[AxisKind::Pp] > 1;
+  if (config.plan.schedule != PlanConfig{}.schedule && !pipeline)
+    notes.push_back(fmt::format("plan.schedule = {} does nothing: the mesh {} has no pipeline (pp)",
+                                config.plan.schedule, to_string(mesh)));
+  return notes;
 }
 
 }  // namespace tessera

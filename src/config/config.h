@@ -138,4 +138,7 @@ std::vector<ConfigKey> config_keys();
 // Those of [data.mixture], [mesh] and [plan.dims], which have no field.
 std::vector<ConfigKey> table_keys();
 
+// What a config asks for without effect: no mistake, but hardly what was meant.
+std::vector<std::string> notes_on(const Config& config);
+
 }  // namespace tessera

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "config/other_words.h"
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/same_word.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "config/config_fields.h"
-#include "config/config_notes.h"
 #include "config/run_spec.h"
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"

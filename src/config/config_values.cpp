@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "files/toml_document.h"
-#include "files/toml_text.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/same_word.h"
 
 namespace tessera {
 namespace {

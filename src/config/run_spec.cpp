@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
-#include "config/shrink_model.h"
-#include "core/byte_size.h"
 #include "core/error.h"
+#include "core/quantities.h"
+#include "mesh/axis_sizes.h"
 #include "models/model_field.h"
+#include "models/model_size.h"
 #include "models/presets.h"
 #include "schedule/schedule_csv.h"
 
@@ -202,6 +204,57 @@ Config with_mesh(Config config, const std::vector<Axis>& mesh) {
     config.plan_dims.clear();
   }
   return config;
+}
+
+ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
+  const AxisSizes ranks = sizes_of(plan.mesh.axes());
+  const int group = plan.mesh.find("tp.group");
+  const int64_t tp_group = group < 0 ? 1 : plan.mesh.size(group);
+  const int64_t tp_kv = ranks[AxisKind::Tp] / tp_group, cp = ranks[AxisKind::Cp];
+  ShrunkModel shrunk{.model = model, .microbatch = {.batch = 2 * ranks.data_ranks(), .seq = 1}};
+  ModelConfig& small = shrunk.model;
+  // Several in every chunk, since what is in flight grows with them, and not the same in each.
+  constexpr int64_t kBlocksPerChunk = 3;
+  const int64_t chunks = plan.pipeline_ranks() * std::max(plan.chunks, 2);
+  const int64_t layers = plan.pipeline_ranks() > 1 ? kBlocksPerChunk * chunks + 1 : 3;
+  if (plan.blocks_per_stage.empty()) small.layers = std::min(model.layers, layers);
+  small.mlp_size = 6 * tp_kv * tp_group;
+  if (!model.has_sequence()) {
+    small.width = 10;
+    return shrunk;
+  }
+  const bool grouped = model.heads > model.kv_heads;
+  // Ulysses splits heads over cp too.
+  small.kv_heads = tp_kv * (plan.own_dims.empty() ? 1 : cp);
+  small.heads = small.kv_heads * (grouped ? std::max<int64_t>(2, tp_group) : 1);
+  const bool free_head_size = model.head_size != model.width / model.heads;
+  small.head_size = 4;
+  small.width = free_head_size ? small.heads * 4 + 2 : small.heads * 4;
+  small.vocabulary = 31;  // divides by nothing, so that padding is at work
+  shrunk.microbatch.seq = std::max<int64_t>(8, 2 * cp * tp_kv * tp_group);
+  small.context = std::max<int64_t>(shrunk.microbatch.seq, 16);
+  small.rope_original_context = std::min(model.rope_original_context, small.context);
+  small.init_deviation = 0.1;
+  return shrunk;
+}
+
+std::string model_title(const Config& config) {
+  std::string preset = preset_name(config);
+  if (preset == kCustom) return preset;
+  const ModelConfig plain = resolved(find_preset(preset).config), model = resolve_model(config);
+  if (model == plain) return preset;
+  std::map<std::string, std::string> changed;
+  for (const auto& [key, text] : config.model) {
+    ModelConfig one = plain;
+    if (key == "preset") continue;
+    set_model_field(one, key, text);
+    if (one != plain) changed[key] = text;
+  }
+  std::string title = preset + " with ";
+  for (const auto& [key, text] : changed)
+    title += fmt::format("{}{}={}", title.ends_with(' ') ? "" : ", ", key, text);
+  return fmt::format("{} ({:.3g}B parameters)", title,
+                     static_cast<double>(parameter_count(model)) / 1e9);
 }
 
 }  // namespace tessera

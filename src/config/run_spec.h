@@ -3,6 +3,8 @@
 // and the executors take. resolve() is the only way from a config to it.
 #pragma once
 
+#include <string>
+
 #include "config/config.h"
 #include "core/device_kind.h"
 #include "core/precision.h"
@@ -44,5 +46,18 @@ int resolve_threads(const Config& config);  // train.threads, or one for each co
 
 // The config on another mesh. Without axes, [plan] is reset, except for recomputation.
 Config with_mesh(Config config, const std::vector<Axis>& mesh);
+
+// A small model of the same shape family, with a batch to match, that a plan fits as it fits the
+// large one: so that a plan for 64 ranks can be proved on a laptop.
+struct ShrunkModel {
+  ModelConfig model;
+  BatchShape microbatch;
+};
+
+ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan);
+
+// A config's model in a few words, for headings.
+// "llama3-8b", or with what is set over the preset: "llama3-8b with layers=4 (1.92B parameters)".
+std::string model_title(const Config& config);
 
 }  // namespace tessera

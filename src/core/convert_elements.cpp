@@ -23,4 +23,13 @@ void convert_elements(DType from_dtype, std::span<const std::byte> from, DType t
   });
 }
 
+std::vector<double> to_doubles(const TensorType& type, std::span<const std::byte> bytes) {
+  std::vector<double> values(static_cast<size_t>(type.num_elements()));
+  dispatch_float(type.dtype, [&]<typename T>() {
+    const T* from = reinterpret_cast<const T*>(bytes.data());
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(load(from[i]));
+  });
+  return values;
+}
+
 }  // namespace tessera

@@ -19,4 +19,12 @@ constexpr std::string_view name(DeviceKind kind) { return kDeviceNames[static_ca
 // Ranks share this machine's cores and its memory; elsewhere they have those of the device.
 constexpr bool is_host(DeviceKind kind) { return kind == DeviceKind::Cpu; }
 
+// What a pass may know about a device.
+struct DeviceProfile {
+  int threads =
+      1;  // worker threads of one rank; affect the size of kernels' workspaces, never their results
+  int64_t memory_bytes = 0;    // of one rank; 0: not known
+  double flops_per_byte = 10;  // that take as long as moving one byte: for the cost of a block
+};
+
 }  // namespace tessera

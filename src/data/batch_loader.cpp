@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "system/start_threads.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

@@ -2,9 +2,8 @@
 #include "data/text_documents.h"
 
 #include "core/error.h"
-#include "files/files_below.h"
-#include "files/jsonl.h"
-#include "files/require_text.h"
+#include "files/folder.h"
+#include "files/text_file.h"
 
 namespace tessera {
 

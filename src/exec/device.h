@@ -4,6 +4,7 @@
 // see of exec/cpu and exec/cuda is here.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,12 +14,35 @@
 #include "core/device_kind.h"
 #include "core/error.h"
 #include "core/precision.h"
-#include "exec/executor_options.h"
-#include "exec/kernel_times.h"
 #include "exec/local_mesh.h"
-#include "exec/matmul_shape.h"
+#include "exec/rank_executor.h"
+#include "ir/op_def.h"
+#include "program/program.h"
 
 namespace tessera {
+
+// The seconds of each kernel of a script, run on its own on a device, and the work that its op
+// counts. Calls with the same op, attributes, types and accumulation are timed once.
+struct KernelTime {
+  OpKind op;
+  Attributes attributes;
+  std::vector<TensorType> operands, results;
+  int calls = 0;       // in one run of the script
+  Cost cost;           // of one call; a result that is added into counts twice
+  double seconds = 0;  // of one call; 0: its operands do not fit the GPU's memory
+};
+
+// What a product of two matrices is, for those who measure them.
+// C[m, n] = A[m, k] B[k, n], row after row; a transposed operand lies in memory as its transpose.
+struct MatmulShape {
+  int64_t m = 0, n = 0, k = 0;
+  bool a_transposed = false, b_transposed = false;
+
+  double flops() const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  }
+  bool operator==(const MatmulShape&) const = default;
+};
 
 struct DeviceFacts {
   std::string name;

@@ -4,16 +4,28 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "exec/rank_states.h"
 #include "exec/rank_times.h"
 #include "program/program.h"
 
 namespace tessera {
+
+// One rank's states where they lie, in its persistent arena: for whoever copies a rank's own pieces
+// and never makes a tensor whole.
+class RankStates {
+ public:
+  virtual ~RankStates() = default;
+  virtual int rank() const = 0;
+  virtual const Program& program() const = 0;
+  // `offset` in bytes of the persistent arena.
+  virtual void read_states(int64_t offset, std::span<std::byte> bytes) const = 0;
+  virtual void write_states(int64_t offset, std::span<const std::byte> bytes) = 0;
+};
 
 class Executor {
  public:
@@ -45,5 +57,17 @@ class Executor {
 // Gives every state its first value: a pure function of (seed, name, element index), whatever the
 // machine.
 void initialise_states(Executor& executor, uint64_t seed);
+
+// An executor that can make first values where its memory is: initialise_states then makes none on
+// the host.
+class FirstValueMaker {
+ public:
+  virtual ~FirstValueMaker() = default;
+
+  // Gives a state what initialise_states would write, bit for bit: the first value of `origin` in
+  // the state's dtype. False where it cannot.
+  virtual bool make_first_value(const StateBuffer& state, const StateBuffer& origin,
+                                uint64_t seed) = 0;
+};
 
 }  // namespace tessera

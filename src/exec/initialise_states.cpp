@@ -5,7 +5,6 @@
 
 #include "core/random.h"
 #include "exec/executor.h"
-#include "exec/first_value_maker.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/to_doubles.h"
+#include "core/convert_elements.h"
 #include "exec/testing/small_run.h"
 
 namespace tessera {

@@ -4,13 +4,33 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "exec/collective_request.h"
-#include "exec/rank_groups.h"
+#include "program/program.h"
 
 namespace tessera {
+
+// The communicators of one rank: one for each group of the Program, and one for each channel
+// between its stages and others.
+class RankGroups {
+ public:
+  // In the program's order, which all ranks share. Null world: there is one rank.
+  RankGroups(const Program& program, RankWorld* world);
+  RankGroups(const Mesh& mesh, std::span<const Group> groups, RankWorld* world);
+
+  // Null: the rank is alone in the group.
+  Communicator* at(GroupId group) const { return groups_.at(static_cast<size_t>(group)).get(); }
+  // Null: from this rank to itself.
+  Communicator* channel(int index) const { return channels_.at(static_cast<size_t>(index)).get(); }
+
+ private:
+  std::vector<std::unique_ptr<Communicator>> groups_, channels_;
+};
 
 // How a machine moves and clears its bytes, in order with its kernels.
 struct ByteMover {

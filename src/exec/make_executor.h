@@ -6,7 +6,7 @@
 
 #include "comm/communicator.h"
 #include "config/run_spec.h"
-#include "exec/executor_options.h"
+#include "exec/rank_executor.h"
 
 namespace tessera {
 

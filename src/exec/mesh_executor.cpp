@@ -7,7 +7,7 @@
 
 #include "comm/local/run_ranks.h"
 #include "program/check_program.h"
-#include "system/start_threads.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

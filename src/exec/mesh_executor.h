@@ -12,8 +12,8 @@
 
 #include "comm/local/local_hub.h"
 #include "exec/cpu/cpu_executor.h"
-#include "exec/executor_options.h"
 #include "exec/local_mesh.h"
+#include "exec/rank_executor.h"
 
 namespace tessera {
 

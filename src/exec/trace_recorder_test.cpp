@@ -8,7 +8,7 @@
 #include <set>
 
 #include "compiler/compile.h"
-#include "data/verification_batch.h"
+#include "data/synthetic_batch.h"
 #include "exec/device.h"
 #include "exec/testing/small_models.h"
 #include "exec/train_step.h"

@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "files/errno_text.h"
-#include "files/fresh_file.h"
+#include "files/storage_error.h"
 
 namespace tessera {
 namespace {

@@ -4,6 +4,9 @@
 // file is removed. Large files go around the page cache, which costs a copy.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -55,5 +58,14 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 
 // Makes what was created, renamed or removed in a folder last. 0, or an errno.
 int sync_folder(const std::filesystem::path& folder);
+
+// A temporary file that is this process's own: what a killed process left under its name is
+// removed, and a link that somebody put there is not followed.
+// Open for writing; -1, and errno says why, where it cannot be.
+inline int open_fresh_file(const std::filesystem::path& path, int more_flags = 0) {
+  ::unlink(path.c_str());
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | more_flags,
+                0644);
+}
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A 64-bit digest of bytes, several GB/s: it finds corruption, not forgery. It is XXH3, so that
-// `xxhsum -H3` gives the same of a whole file.
+// Digests of bytes. `Digest` has 64 bits and takes several GB/s: it finds corruption, not forgery.
+// It is XXH3, so that `xxhsum -H3` gives the same of a whole file.
 #pragma once
 
 #include <array>
@@ -9,12 +9,13 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tessera {
 
 enum class DigestKind {
   Xxh3,
-  Own,  // of checkpoints before format 3, to read them: old_digest.h
+  Own,  // of checkpoints before format 3, to read them: add_to_old_digest
 };
 
 class Digest {
@@ -34,5 +35,16 @@ class Digest {
 };
 
 std::string digest_of(std::span<const std::byte> bytes, DigestKind kind = DigestKind::Xxh3);
+
+// The digest of checkpoints before format 3, kept to verify them. It depends on the bytes and on
+// where they are cut.
+inline constexpr uint64_t kFirstOldDigest = 0x9E3779B97F4A7C15u;
+
+uint64_t add_to_old_digest(
+    uint64_t digest, size_t bytes,
+    const std::function<std::span<const std::byte>(size_t begin, size_t count)>& part);
+
+// CRC-32C (Castagnoli), as TFRecord files have it; a table, no special instruction.
+uint32_t crc32c(std::string_view bytes);
 
 }  // namespace tessera

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tessera {
 
@@ -48,6 +49,25 @@ class RecordFile {
   std::string rest_;  // of a record under way
   int64_t dropped_ = 0;
   bool warned_ = false;
+};
+
+// Whether what was written up to this line, newline included, is kept.
+using KeepsLine = std::function<bool(std::string_view line)>;
+
+// A file of lines, each written whole as soon as it is known.
+class LineFile {
+ public:
+  // A new file; or, resumed, an old one from after the last line that `keeps` accepts. A line that
+  // a crash cut short is never kept.
+  LineFile(
+      const std::filesystem::path& path, bool resumed, Warn warn = {},
+      const KeepsLine& keeps = [](std::string_view) { return true; });
+
+  void write(std::string line) { file_.write(std::move(line) + '\n'); }  // without the newline
+  std::string losses() const { return file_.losses(); }
+
+ private:
+  RecordFile file_;
 };
 
 }  // namespace tessera

@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/testing/temporary_folder.h"
-#include "files/line_file.h"
 
 namespace tessera {
 namespace {

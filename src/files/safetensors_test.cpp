@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "files/safetensors.h"
+
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,8 +10,6 @@
 
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
-#include "files/safetensors_reader.h"
-#include "files/safetensors_writer.h"
 
 namespace tessera {
 namespace {

@@ -5,14 +5,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "core/error.h"
-#include "files/errno_text.h"
 
 namespace tessera {
+
+// The system's words for an errno, in lower case, as they stand within our messages: "no space left
+// on device".
+inline std::string errno_text(int error) {
+  std::string text = std::generic_category().message(error);
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
 
 // Whether an errno means a problem of the system, not of the path that was given.
 inline bool is_outage(int error) {

@@ -30,4 +30,9 @@ struct TomlValue {
 // `help`.
 TomlValue parse_toml(std::string_view toml, const std::string& origin, const std::string& help);
 
+// Texts as TOML that reads back to them.
+std::string toml_string(const std::string& text);
+// `name` as a key: in quotes where it holds more than letters, digits, '_' and '-'.
+std::string toml_key(const std::string& name);
+
 }  // namespace tessera

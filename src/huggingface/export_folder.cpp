@@ -3,9 +3,9 @@
 
 #include "core/convert_elements.h"
 #include "core/error.h"
+#include "files/folder.h"
 #include "files/json.h"
-#include "files/make_folder.h"
-#include "files/safetensors_writer.h"
+#include "files/safetensors.h"
 #include "huggingface/copy_patch.h"
 #include "huggingface/model_json.h"
 #include "huggingface/tensor_map.h"

@@ -7,7 +7,7 @@
 
 #include "checkpoint/checkpoint_folder.h"
 #include "core/error.h"
-#include "core/fp16.h"
+#include "core/narrow_floats.h"
 #include "huggingface/copy_patch.h"
 #include "huggingface/model_json.h"
 #include "models/model_field.h"

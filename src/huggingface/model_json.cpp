@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
 #include "files/json.h"
 
 namespace tessera {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "files/safetensors_reader.h"
+#include "files/safetensors.h"
 
 namespace tessera {
 

@@ -7,6 +7,7 @@
 #include "checkpoint/state_source.h"
 #include "config/config.h"
 #include "data/batch.h"
+#include "data/batch_feeder.h"
 
 namespace tessera {
 
@@ -22,5 +23,17 @@ struct Evaluation {
 Evaluation evaluate_model(const StateSource& stored, const Config& config,
                           const SampleSource& source, int64_t samples, bool averaged,
                           const std::function<void(int64_t)>& progress = {});
+
+// The loss of the weights that an executor holds, on samples: the mean over their labels.
+struct SampleLosses {
+  double loss = 0;
+  int64_t labels = 0;
+};
+
+// On the first `samples` of the source; `progress` receives the number of samples done after every
+// batch.
+SampleLosses sample_losses(Executor& executor, BatchFeeder& feeder, const SampleSource& source,
+                           int64_t samples, int64_t batch_samples,
+                           const std::function<void(int64_t)>& progress = {});
 
 }  // namespace tessera

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inference/stored_model.h"
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_folder.h"
 #include "data/token_text.h"
 #include "huggingface/huggingface_folder.h"
 #include "huggingface/tokenizer_files.h"
-#include "inference/find_checkpoint.h"
 #include "models/model_field.h"
 
 namespace tessera {
@@ -30,6 +31,24 @@ std::vector<std::string> model_settings(const ModelConfig& model) {
   for (const ModelField& field : model_fields())
     settings.push_back(fmt::format("model.{}={}", field.key, model_field_text(model, field)));
   return settings;
+}
+
+Checkpoint find_checkpoint(const std::string& from) {
+  const std::filesystem::path path = from;
+  if (!std::filesystem::is_directory(path) || std::filesystem::exists(path / kManifestName)) {
+    Checkpoint checkpoint(path);
+    checkpoint.verify();
+    return checkpoint;
+  }
+  const std::optional<RunIdentity> run = read_run_identity(path);
+  NewestValid newest = newest_valid(checkpoints_of(path), run ? &*run : nullptr);
+  for (const std::string& skipped : newest.skipped)
+    fmt::print(stderr, "warning: skipping a checkpoint: {}\n", skipped);
+  if (!newest.checkpoint)
+    throw user_error("there is no {}checkpoint in {}", newest.skipped.empty() ? "" : "valid ",
+                     checkpoints_of(path).string())
+        .help("train with --save-every N to get one");
+  return std::move(*newest.checkpoint);
 }
 
 }  // namespace tessera

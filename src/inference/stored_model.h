@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/state_source.h"
 #include "config/config.h"
 #include "models/model_config.h"
@@ -26,5 +27,10 @@ std::filesystem::path tokenizer_of(const StateSource& stored, const std::string&
 
 // All its fields, "model.layers=4" each: weaker settings for load_config.
 std::vector<std::string> model_settings(const ModelConfig& model);
+
+// The checkpoint for a path on the command line: a step's folder, one file, or the newest valid one
+// of a run's output folder.
+// Verified. Newer ones that are not valid are named on stderr.
+Checkpoint find_checkpoint(const std::string& from);
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/device_profile.h"
+#include "core/device_kind.h"
 #include "ir/graph.h"
 
 namespace tessera {

@@ -8,13 +8,13 @@
 namespace tessera {
 
 enum class OpKind : uint16_t {
-#define OP(name, folder) name,
+#define OP(name, ...) name,
 #define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
 };
 
 inline constexpr int kNumOps = 0
-#define OP(name, folder) +1
+#define OP(name, ...) +1
 #define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
     ;

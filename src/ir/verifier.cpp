@@ -5,7 +5,6 @@
 #include <set>
 
 #include "ir/emit.h"
-#include "ir/verify_blocks.h"
 
 namespace tessera {
 namespace {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/verify_blocks.h"
-
+// verify_blocks: what one block returns the next takes, and ties name a parameter that exists and
+// has an owner.
 #include <algorithm>
 #include <set>
+
+#include "ir/verifier.h"
 
 namespace tessera {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/verify_blocks.h"
-
 #include <gtest/gtest.h>
 
 #include "ir/parser.h"
+#include "ir/verifier.h"
 
 namespace tessera {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows placements through the local graph from the inputs' alone, by what each op does, and
 // compares them with those that localize wrote down.
-#include "ir/verify_placements.h"
-
 #include <algorithm>
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
+#include "ir/verifier.h"
 #include "mesh/group.h"
 
 namespace tessera {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/verify_placements.h"
-
 #include <gtest/gtest.h>
 
 #include "compiler/training_pipeline.h"
 #include "exec/testing/small_models.h"
 #include "ir/emit.h"
 #include "ir/op_list.h"
+#include "ir/verifier.h"
 
 namespace tessera {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/testing/temporary_folder.h"
-#include "system/process_tree.h"
+#include "system/process.h"
 #include "system/seconds_since.h"
 
 namespace tessera {

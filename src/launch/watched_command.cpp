@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "system/process_tree.h"
+#include "system/process.h"
 #include "system/seconds_since.h"
 
 namespace tessera {

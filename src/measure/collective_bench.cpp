@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "system/seconds_since.h"
-#include "system/start_threads.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

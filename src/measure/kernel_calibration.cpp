@@ -7,7 +7,7 @@
 
 #include "config/compile_step.h"
 #include "core/statistics.h"
-#include "data/benchmark_batch.h"
+#include "data/synthetic_batch.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 #include "ir/op_list.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "checkpoint/compile_beside_snapshot.h"
+#include "checkpoint/snapshot.h"
 #include "models/presets.h"
 
 namespace tessera {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "exec/matmul_shape.h"
+#include "exec/device.h"
 #include "models/model_config.h"
 
 namespace tessera {

@@ -8,15 +8,14 @@
 
 #include "config/compile_step.h"
 #include "core/statistics.h"
-#include "data/benchmark_batch.h"
+#include "data/synthetic_batch.h"
 #include "exec/device.h"
 #include "exec/train_step.h"
 #include "measure/fitting_step.h"
 #include "measure/utilisation.h"
 #include "models/model_size.h"
 #include "program/program_work.h"
-#include "system/process_age.h"
-#include "system/resident_memory.h"
+#include "system/process.h"
 #include "system/seconds_since.h"
 
 namespace tessera {

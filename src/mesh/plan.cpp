@@ -5,9 +5,8 @@
 #include <charconv>
 #include <numeric>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
-#include "core/nearest_name.h"
 #include "mesh/axis_sizes.h"
 
 namespace tessera {

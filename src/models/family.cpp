@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/join_choices.h"
+#include "core/choices.h"
 
 namespace tessera {
 namespace {

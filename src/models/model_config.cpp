@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
 #include "models/model_field.h"
 
 namespace tessera {

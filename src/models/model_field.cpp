@@ -6,9 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
-#include "core/nearest_name.h"
 
 namespace tessera {
 namespace {

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
-#include "core/nearest_name.h"
 #include "models/model_field.h"
 
 namespace tessera {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
 #include "models/model_size.h"
 
 namespace tessera {

@@ -9,7 +9,7 @@ namespace tessera {
 
 std::string_view name(OpKind op) {
   static constexpr std::array<std::string_view, kNumOps> names{
-#define OP(name, folder) #name,
+#define OP(name, ...) #name,
 #define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
   };

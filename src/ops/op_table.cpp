@@ -7,13 +7,13 @@
 
 namespace tessera {
 
-#define OP(name, folder) const OpDef& name##_def();
+#define OP(name, ...) const OpDef& name##_def();
 #define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
 
 const OpDef& op_def(OpKind op) {
   static const std::array<const OpDef*, kNumOps> table{
-#define OP(name, folder) &name##_def(),
+#define OP(name, ...) &name##_def(),
 #define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
   };

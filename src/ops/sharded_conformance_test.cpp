@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ir/op_list.h"
-#include "ops/testing/sharded_run.h"
+#include "ops/testing/sharded_case.h"
 
 namespace tessera {
 namespace {

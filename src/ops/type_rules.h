@@ -26,4 +26,12 @@ void pass_gradient(GradientBuilder& g, size_t i);
 // Each operand and result once.
 Cost cost_of(const OpCall& call, int64_t flops);
 
+// The sharding rule of calls whose attributes refer to elements by their index in operand 0:
+// nothing is split.
+inline ShardingRule nothing_split(const OpCall& call) {
+  ShardingRule rule;
+  for (const Dim& dim : call.operand(0).dims) rule.whole.push_back(dim.name);
+  return rule;
+}
+
 }  // namespace tessera

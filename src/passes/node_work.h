@@ -2,7 +2,7 @@
 // The cost of a node by its op's own rule, and as one number.
 #pragma once
 
-#include "core/device_profile.h"
+#include "core/device_kind.h"
 #include "ir/emit.h"
 
 namespace tessera {

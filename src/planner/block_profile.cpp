@@ -5,7 +5,7 @@
 
 #include "config/compile_step.h"
 #include "schedule/schedule_kinds.h"
-#include "sim/routine_seconds.h"
+#include "sim/instruction_times.h"
 
 namespace tessera {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <charconv>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 #include "config/compile_step.h"
 #include "core/error.h"
 #include "models/model_size.h"
-#include "system/run_parts.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

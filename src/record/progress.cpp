@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "system/say.h"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "core/testing/temporary_folder.h"
 
 namespace tessera {

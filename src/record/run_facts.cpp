@@ -2,10 +2,13 @@
 #include "record/run_facts.h"
 
 #include <algorithm>
+#include <set>
 
+#include "exec/device.h"
 #include "files/json_struct.h"
 #include "program/program_work.h"
 #include "schedule/schedule_timing.h"
+#include "system/this_machine.h"
 
 namespace tessera {
 
@@ -93,6 +96,49 @@ Json to_json(const RunFacts& facts) { return sorted(to_json<RunFacts>(facts)); }
 std::optional<RunFacts> facts_of_json(const Json& json) {
   RunFacts facts;
   return read_json(json, facts) ? std::optional(facts) : std::nullopt;
+}
+
+namespace {
+
+int count_machines(const std::vector<int>& machines) {
+  return std::max(1, static_cast<int>(std::set(machines.begin(), machines.end()).size()));
+}
+
+void add_devices(RunFacts& facts, const DeviceFacts& device, const std::vector<int>& machines) {
+  facts.device_unit = "devices";
+  facts.device_count = std::max(1, static_cast<int>(machines.size()));
+  facts.device_memory_bytes = device.memory_bytes;
+  if (facts.ranks == 1)
+    facts.interconnect = "none: one rank";
+  else if (machines.empty())
+    facts.interconnect = "memory of one GPU";
+  if (facts.ranks > 1)
+    facts.ranks_as = machines.empty() ? "sharing one GPU" : "processes with a GPU each, over NCCL";
+}
+
+void add_cores(RunFacts& facts, const DeviceFacts& device, const RankWorld* world) {
+  facts.device_unit = "cores";
+  facts.device_count = std::min(facts.ranks * facts.threads_per_rank, cores_online() * facts.nodes);
+  facts.node_memory_bytes = device.memory_bytes;
+  if (facts.ranks > 1)
+    facts.ranks_as = world ? std::string(world->ranks_as()) : "threads of one process";
+  if (facts.ranks == 1)
+    facts.interconnect = "none: one rank";
+  else if (facts.nodes == 1)
+    facts.interconnect = "memory of one machine";
+}
+
+}  // namespace
+
+void add_machine(RunFacts& facts, DeviceKind device, const std::vector<int>& machines,
+                 const RankWorld* world) {
+  const DeviceFacts found = require_device(device).facts();
+  facts.device = found.name;
+  facts.nodes = count_machines(machines);
+  if (is_host(device))
+    add_cores(facts, found, world);
+  else
+    add_devices(facts, found, machines);
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "compiler/compile.h"
 #include "config/run_spec.h"
 #include "files/json.h"
@@ -50,5 +51,11 @@ RunFacts facts_of(const Config& config, const RunSpec& spec, const Compiled& com
 
 Json to_json(const RunFacts& facts);
 std::optional<RunFacts> facts_of_json(const Json& json);  // nothing where it is not as we write it
+
+// What a run stands on, for its record: devices, machines, and what joins them. `machines`, by
+// rank, is empty where one process runs all ranks.
+// `world`: null where one process runs all ranks.
+void add_machine(RunFacts& facts, DeviceKind device, const std::vector<int>& machines,
+                 const RankWorld* world);
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "files/crc32c.h"
+#include "files/digest.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "config/run_spec.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "mesh/axis_sizes.h"
 #include "report/figure_text.h"
 #include "report/incidents.h"

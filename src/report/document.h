@@ -2,6 +2,9 @@
 // A page as headings, tables, findings and plots, independent of the output format.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "report/diagnosis.h"
 #include "report/plot_svg.h"
 
@@ -24,5 +27,27 @@ struct Document {
 
 std::string to_markdown(const Document& document);  // without the plots
 std::string to_html(const Document& document);      // self-contained
+
+// Escapes text for HTML and SVG, in elements and in quoted attributes.
+inline std::string escape_html(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  return escaped;
+}
 
 }  // namespace tessera

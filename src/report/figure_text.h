@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "record/run_record.h"
 
 namespace tessera {

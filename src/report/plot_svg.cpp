@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/escape_html.h"
+#include "report/document.h"
 
 namespace tessera {
 namespace {

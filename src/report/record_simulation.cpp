@@ -6,7 +6,7 @@
 
 #include "config/run_spec.h"
 #include "files/atomic_file.h"
-#include "files/make_folder.h"
+#include "files/folder.h"
 #include "measure/utilisation.h"
 #include "record/run_recorder.h"
 #include "sim/kernel_cost.h"

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "config/run_spec.h"
-#include "core/short_text.h"
+#include "core/quantities.h"
 #include "report/figure_text.h"
 #include "report/report.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schedule/schedule_drawing.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -6,9 +8,6 @@
 #include <map>
 
 #include "schedule/schedule_kinds.h"
-#include "schedule/schedule_svg.h"
-#include "schedule/schedule_text.h"
-#include "schedule/schedule_trace.h"
 
 namespace tessera {
 namespace {

@@ -5,10 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
-#include "core/nearest_name.h"
-#include "core/same_word.h"
 #include "schedule/kinds/kinds.h"
 
 namespace tessera {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
 #include "schedule/check_schedule.h"
 
 namespace tessera {

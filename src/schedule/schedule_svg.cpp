@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/schedule_svg.h"
-
+// A schedule as a picture: a row per rank, time to the right.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "schedule/schedule_drawing.h"
 
 namespace tessera {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/schedule_text.h"
-
+// A schedule as text: a line per rank, time to the right.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+
+#include "schedule/schedule_drawing.h"
 
 namespace tessera {
 namespace {

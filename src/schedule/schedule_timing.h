@@ -49,4 +49,11 @@ ScheduleTiming time_schedule(const Schedule& schedule, const StageCosts& costs);
 // One entry per stage.
 ScheduleTiming time_schedule(const Schedule& schedule, std::span<const StageCosts> costs);
 
+// The largest number of microbatches whose activations are held at once: from the end of a forward
+// to the end of the weight gradient. It depends on a rank's order, not on costs.
+// By stage: the slots that its activations need.
+std::vector<int> most_held_by_stage(const Schedule& schedule);
+// By rank, over all of its stages at once: stages times microbatches.
+std::vector<int> most_held_by_rank(const Schedule& schedule);
+
 }  // namespace tessera

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "schedule/held_activations.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/schedule_trace.h"
-
+// Schedules in the trace event format (docs/trace.md): a process per rank, a slice per action.
 #include <fmt/format.h>
 
 #include "files/trace_events.h"
 #include "schedule/action_order.h"
+#include "schedule/schedule_drawing.h"
 
 namespace tessera {
 namespace {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
 #include "sim/named_clusters.h"
 
 namespace tessera {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/nearest_name.h"
 #include "files/toml_document.h"
 #include "sim/cluster.h"
 

@@ -2,7 +2,7 @@
 // A cluster as the text that parse_cluster reads.
 #include <fmt/format.h>
 
-#include "files/toml_text.h"
+#include "files/toml_document.h"
 #include "sim/cluster.h"
 
 namespace tessera {

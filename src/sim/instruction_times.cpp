@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "ir/op_list.h"
 #include "program/buffer_types.h"
+#include "sim/rank_walk.h"
 
 namespace tessera {
 
@@ -103,6 +105,19 @@ void InstructionTimes::use_unit_cost(const Script& script, const UnitCost& cost)
                                                       : 0;
     if (kernels[phase] > 0) timed.seconds = whole / kernels[phase];
   });
+}
+
+RoutineSeconds routine_seconds(const Program& program, const Cluster& cluster, int block,
+                               RoutineKind routine) {
+  const ProgramBlock& own = program.blocks[static_cast<size_t>(block)];
+  if (program.class_of(own).routine(routine).empty()) return {};
+  const ScriptCall call{.routine = routine, .block = block, .accumulate = {}};
+  const Script script{.name = "alone", .calls = {call}};
+  RankWalk walk(program, script, cluster, {});
+  Crossings crossings;
+  walk.advance(crossings, 1);
+  TESSERA_CHECK(walk.finished(), "{} waits for another stage", name(routine));
+  return {.alone = walk.now(), .left_under_way = walk.seconds_under_way()};
 }
 
 }  // namespace tessera

@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "program/program.h"
+#include "sim/cluster.h"
 #include "sim/collective_cost.h"
 #include "sim/kernel_cost.h"
 #include "sim/simulate.h"
@@ -41,5 +43,15 @@ class InstructionTimes {
   std::map<AxisIds, std::vector<GroupShape>> shapes_;
   std::vector<std::array<std::vector<TimedInstruction>, kNumRoutineKinds>> times_;
 };
+
+// How long one routine of one block takes alone, on idle links: a lower bound for its time in a
+// script.
+struct RoutineSeconds {
+  double alone = 0;
+  double left_under_way = 0;  // of collectives that it starts and another routine waits for
+};
+
+RoutineSeconds routine_seconds(const Program& program, const Cluster& cluster, int block,
+                               RoutineKind routine);
 
 }  // namespace tessera

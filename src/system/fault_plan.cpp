@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/join_choices.h"
 
 namespace tessera {
 namespace {

@@ -3,6 +3,8 @@
 // quotes, a backslash before the next character. Nothing is expanded.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,5 +13,9 @@ namespace tessera {
 
 // A UserError, at `place`, if a quote is not closed.
 std::vector<std::string> shell_words(std::string_view text, const std::string& place);
+
+// Finds a program like execvp() does.
+// A name with a slash is a path; others are searched in the folders of PATH.
+std::optional<std::filesystem::path> find_program(const std::string& name);
 
 }  // namespace tessera

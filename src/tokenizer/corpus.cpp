@@ -4,10 +4,9 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "files/files_below.h"
-#include "files/jsonl.h"
+#include "files/folder.h"
 #include "files/mapped_file.h"
-#include "files/require_text.h"
+#include "files/text_file.h"
 
 namespace tessera {
 namespace {

@@ -44,4 +44,8 @@ class SplitRule {
   std::unique_ptr<Code> code_;
 };
 
+// Translates splitting rules from Oniguruma to PCRE2. Syntax that both interpret in the same way
+// stays; white space and hex digits are expanded; everything else is rejected.
+std::string to_pcre2_pattern(std::string_view pattern);  // a UserError names what is rejected
+
 }  // namespace tessera

@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "files/json.h"
 #include "files/mapped_file.h"
-#include "tokenizer/json_fields.h"
 #include "tokenizer/vocabulary_json.h"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "system/run_parts.h"
+#include "system/threads.h"
 #include "tokenizer/text_cutter.h"
 
 namespace tessera {

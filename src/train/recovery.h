@@ -6,11 +6,15 @@
 #include <span>
 #include <string>
 
+#include "exec/executor.h"
 #include "system/fault_plan.h"
-#include "train/non_finite.h"
 #include "train/step_runner.h"
 
 namespace tessera {
+
+// A step whose loss or gradient norm is not finite: which tensor was the first that is not.
+// "the gradient of layer.1.wq", "the loss". All processes of a job ask at the same point.
+std::string first_non_finite(const Executor& executor, double loss);
 
 class Recovery {
  public:

@@ -8,8 +8,8 @@
 
 #include "config/config_fields.h"
 #include "config/run_spec.h"
+#include "core/choices.h"
 #include "core/error.h"
-#include "core/nearest_name.h"
 #include "models/model_field.h"
 
 namespace tessera {

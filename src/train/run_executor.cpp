@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/run_executor.h"
 
-#include "checkpoint/compile_beside_snapshot.h"
+#include "checkpoint/snapshot.h"
 #include "comm/local/local_report.h"
 #include "comm/machines.h"
 #include "exec/device.h"
 #include "measure/fitting_step.h"
 #include "mesh/machine_borders.h"
-#include "record/machine_facts.h"
+#include "record/run_facts.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "comm/communicator.h"
 #include "config/config.h"
-#include "exec/executor_options.h"
+#include "exec/rank_executor.h"
 #include "exec/trace_recorder.h"
 #include "record/progress.h"
 #include "record/run_recorder.h"

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_writer.h"
-#include "checkpoint/newest_valid.h"
 #include "config/config.h"
 #include "exec/executor.h"
 

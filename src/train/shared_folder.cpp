@@ -10,8 +10,8 @@
 
 #include "comm/texts.h"
 #include "core/error.h"
-#include "files/errno_text.h"
-#include "files/fresh_file.h"
+#include "files/atomic_file.h"
+#include "files/storage_error.h"
 #include "system/random_name.h"
 #include "system/seconds_since.h"
 

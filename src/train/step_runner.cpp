@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "exec/train_step.h"
-#include "inference/sample_losses.h"
+#include "inference/evaluate_model.h"
 #include "measure/utilisation.h"
 #include "system/seconds_since.h"
 #include "train/learning_rate.h"

@@ -2,7 +2,7 @@
 #include "train/train_summary.h"
 
 #include "measure/utilisation.h"
-#include "system/resident_memory.h"
+#include "system/process.h"
 
 namespace tessera {
 

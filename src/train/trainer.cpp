@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cmath>
 
-#include "config/config_notes.h"
+#include "config/config.h"
 #include "config/run_spec.h"
-#include "files/make_folder.h"
+#include "files/folder.h"
 #include "huggingface/tokenizer_files.h"
-#include "system/resident_memory.h"
+#include "system/process.h"
 #include "system/seconds_since.h"
 #include "system/this_machine.h"
 #include "train/agreement.h"

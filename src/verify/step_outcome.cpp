@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/step_outcome.h"
 
-#include "core/to_doubles.h"
+#include "core/convert_elements.h"
 #include "exec/train_step.h"
 #include "ir/optimizer.h"
 

@@ -6,15 +6,17 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <vector>
 
-#include "core/to_doubles.h"
-#include "data/verification_batch.h"
+#include "core/convert_elements.h"
+#include "core/dtype.h"
+#include "core/random.h"
+#include "data/synthetic_batch.h"
 #include "exec/device.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 #include "files/digest.h"
 #include "program/pieces.h"
-#include "verify/perturb_weights.h"
 #include "verify/step_outcome.h"
 
 namespace tessera {
@@ -171,6 +173,26 @@ bool VerifyReport::equal() const {
 
 VerifyReport verify_plan(const RunSpec& spec, const VerifyOptions& options) {
   return Verification(spec, options).run();
+}
+
+void perturb_weights(Executor& executor, double part, uint64_t seed) {
+  std::vector<std::byte> bytes;
+  for (const StateBuffer& state : executor.program().states) {
+    const bool is_parameter = state.spec.role == StateRole::Parameter;
+    if (!is_parameter && state.spec.role != StateRole::Master) continue;
+    // A master copy and its parameter move together.
+    const RandomStream random(seed, is_parameter ? state.name : state.spec.parameter);
+    bytes.resize(static_cast<size_t>(state.type.bytes()));
+    executor.read_state(state, bytes);
+    dispatch_float(state.type.dtype, [&]<typename T>() {
+      auto* values = reinterpret_cast<T*>(bytes.data());
+      for (size_t i = 0; i < static_cast<size_t>(state.type.num_elements()); ++i) {
+        const double factor = 1 + part * (2 * random.uniform(i) - 1);
+        values[i] = store<T>(static_cast<Accumulator<T>>(load(values[i]) * factor));
+      }
+    });
+    executor.write_state(state, bytes);
+  }
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/compile_step.h"
+#include "exec/executor.h"
 #include "program/program.h"
 #include "verify/step_judge.h"
 
@@ -41,5 +42,9 @@ struct VerifyReport : StepErrors {
 
 // In the spec's compute dtype. Its ranks run on its device, the one rank beside them on the CPU.
 VerifyReport verify_plan(const RunSpec& spec, const VerifyOptions& options);
+
+// Moves every weight at random, by at most a part of itself: what becomes of a step tells how much
+// rounding errors of that size matter.
+void perturb_weights(Executor& executor, double part, uint64_t seed);
 
 }  // namespace tessera

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/error.h"
-#include "files/safetensors_writer.h"
+#include "files/safetensors.h"
 #include "models/model_field.h"
 #include "parity/parity_run.h"
 

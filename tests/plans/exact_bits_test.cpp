@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/to_doubles.h"
-#include "data/verification_batch.h"
+#include "core/convert_elements.h"
+#include "data/synthetic_batch.h"
 #include "exec/mesh_executor.h"
 #include "exec/train_step.h"
 #include "ir/op_def.h"

@@ -3,7 +3,7 @@
 // (plan_test.cpp) compare them with one rank.
 #include <gtest/gtest.h>
 
-#include "data/verification_batch.h"
+#include "data/synthetic_batch.h"
 #include "exec/device.h"
 #include "exec/train_step.h"
 #include "plan_cases.h"

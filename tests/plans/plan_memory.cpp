@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "data/verification_batch.h"
+#include "data/synthetic_batch.h"
 #include "exec/mesh_executor.h"
 #include "exec/train_step.h"
 

@@ -2,7 +2,7 @@
 #include "checkpoint/testing/small_machine.h"
 
 #include "config/compile_step.h"
-#include "data/verification_batch.h"
+#include "data/synthetic_batch.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 

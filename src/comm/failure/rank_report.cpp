@@ -4,6 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "files/atomic_file.h"
+#include "system/say.h"
 
 namespace tessera {
 namespace {
@@ -85,6 +90,17 @@ std::string to_text(std::span<const RankReport> ranks) {
     for (const std::string& line : report.last) text += fmt::format("    {}\n", line);
   }
   return text;
+}
+
+void write_failure_file(const std::filesystem::path& run, std::string_view cause,
+                        std::span<const RankReport> ranks) {
+  const std::filesystem::path file = run / "failure.txt";
+  try {
+    write_file_atomically(file, fmt::format("{}\n{}", cause, to_text(ranks)));
+    say(stderr, "what every rank was doing: {}\n", file.string());
+  } catch (const std::exception& problem) {
+    say(stderr, "warning: the failure report could not be written: {}\n", problem.what());
+  }
 }
 
 }  // namespace tessera

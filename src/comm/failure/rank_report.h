@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/failure/collective_record.h"
@@ -36,5 +38,10 @@ int first_to_blame(std::span<const RankReport> ranks, int silent, int asking);
 std::string doing(const RankReport& rank);
 // Several lines, a part for each rank.
 std::string to_text(std::span<const RankReport> ranks);
+
+// failure.txt in a run's folder: why the run failed, and what each of its ranks was doing.
+// Says on stderr where it is, or why it is not: what failed before matters more.
+void write_failure_file(const std::filesystem::path& run, std::string_view cause,
+                        std::span<const RankReport> ranks);
 
 }  // namespace tessera

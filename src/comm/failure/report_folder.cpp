@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "comm/failure/failure_file.h"
-#include "files/fresh_file.h"
+#include "comm/failure/rank_report.h"
+#include "files/atomic_file.h"
+#include "files/folder.h"
 #include "files/json_struct.h"
-#include "files/list_folder.h"
 #include "files/storage_error.h"
 #include "system/seconds_since.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/local/local_report.h"
 
-#include "comm/failure/failure_file.h"
-#include "system/process_tree.h"
+#include "comm/failure/rank_report.h"
+#include "system/process.h"
 
 namespace tessera {
 namespace {

@@ -24,7 +24,7 @@
 #include "files/storage_error.h"
 #include "system/blocked_signals.h"
 #include "system/seconds_since.h"
-#include "system/start_threads.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

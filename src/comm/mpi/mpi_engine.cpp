@@ -6,7 +6,7 @@
 
 #include "comm/failure/peer_error.h"
 #include "comm/mpi/mpi_check.h"
-#include "system/start_threads.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

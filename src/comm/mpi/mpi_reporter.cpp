@@ -7,7 +7,7 @@
 #include <condition_variable>
 
 #include "comm/failure/report_folder.h"
-#include "system/start_threads.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

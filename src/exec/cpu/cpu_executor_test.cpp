@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include "core/convert_elements.h"
 #include "core/random.h"
-#include "core/to_doubles.h"
 #include "exec/mesh_executor.h"
 #include "exec/testing/small_run.h"
 

@@ -9,13 +9,13 @@
 namespace tessera {
 
 #define COLLECTIVE(name)
-#define OP(name, folder) void name##_cpu(const CpuCall&);
+#define OP(name, ...) void name##_cpu(const CpuCall&);
 #include "ops/op_list.def"
 
 CpuKernel cpu_kernel(OpKind op) {
   static constexpr std::array<CpuKernel, kNumOps> table{
 #define COLLECTIVE(name) nullptr,
-#define OP(name, folder) &name##_cpu,
+#define OP(name, ...) &name##_cpu,
 #include "ops/op_list.def"
   };
   return table.at(static_cast<size_t>(op));

@@ -9,7 +9,7 @@
 
 #include "exec/cpu/arena.h"
 #include "exec/cpu/thread_pool.h"
-#include "exec/matmul_shape.h"
+#include "exec/device.h"
 
 namespace tessera {
 

@@ -12,8 +12,7 @@
 #include "core/error.h"
 #include "core/testing/few_threads.h"
 #include "exec/cpu/thread_pool.h"
-#include "system/run_parts.h"
-#include "system/start_threads.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

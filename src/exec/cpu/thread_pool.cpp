@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "exec/cpu/simd.h"
-#include "system/start_threads.h"
+#include "system/threads.h"
 
 namespace tessera {
 namespace {

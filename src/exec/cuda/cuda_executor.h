@@ -15,8 +15,7 @@
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/gpu_instruction_times.h"
 #include "exec/cuda/matrix_products.h"
-#include "exec/executor_options.h"
-#include "exec/first_value_maker.h"
+#include "exec/executor.h"
 #include "exec/instruction_runner.h"
 #include "exec/rank_executor.h"
 

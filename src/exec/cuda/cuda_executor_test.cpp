@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/to_doubles.h"
+#include "core/convert_elements.h"
 #include "exec/device.h"
 #include "exec/testing/copy_program.h"
 #include "exec/testing/small_run.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/dtype.h"
-#include "core/fp8.h"
+#include "core/narrow_floats.h"
 #include "exec/cuda/algorithm_file.h"
 #include "exec/cuda/device_memory.h"
 #include "ops/matmul/epilogue_activation.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/convert_elements.h"
 #include "core/random.h"
-#include "core/to_doubles.h"
 
 namespace tessera {
 namespace {

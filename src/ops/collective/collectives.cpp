@@ -2,7 +2,7 @@
 // The ops of the IR that have no kernel: compiler/translate_node makes instructions of them, which
 // exec/instruction_runner runs on every machine.
 #include "ops/collective/collective.h"
-#include "ops/nothing_split.h"
+#include "ops/type_rules.h"
 
 namespace tessera {
 namespace {

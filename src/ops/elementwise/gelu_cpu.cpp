@@ -23,4 +23,12 @@ void gelu_cpu(const CpuCall& call) {
     run_pointwise<Forward<GeluExact>>(call);
 }
 
+// Slope times gradient, by either formula.
+void gelu_grad_cpu(const CpuCall& call) {
+  if (call.attributes.word("approximation") == "tanh")
+    run_pointwise<TimesSlope<GeluTanh>>(call);
+  else
+    run_pointwise<TimesSlope<GeluExact>>(call);
+}
+
 }  // namespace tessera

@@ -23,4 +23,12 @@ void gelu_cuda(const CudaCall& call) {
     run_pointwise<Forward<DeviceGeluExact>, false>(call);
 }
 
+// Slope times gradient, by either formula.
+void gelu_grad_cuda(const CudaCall& call) {
+  if (call.attributes.word("approximation") == "tanh")
+    run_pointwise<DeviceTimesSlope<DeviceGeluTanh>, true>(call);
+  else
+    run_pointwise<DeviceTimesSlope<DeviceGeluExact>, true>(call);
+}
+
 }  // namespace tessera

@@ -34,4 +34,30 @@ const OpDef& relu_def() {
   return def;
 }
 
+// relu_grad(y, dy): dy where relu's result y is positive, else 0.
+namespace {
+
+std::vector<TensorType> infer_grad_types(const OpCall& call) {
+  require_float(call, 0);
+  require_same_type(call, 0, 1);
+  return {call.operand(0)};
+}
+
+Cost grad_cost(const OpCall& call) { return pointwise_cost(call, 1); }
+
+}  // namespace
+
+const OpDef& relu_grad_def() {
+  static const OpDef def{
+      .name = "relu_grad",
+      .summary = "dy where relu's result is positive",
+      .operands = {{"y"}, {"dy"}},
+      .results = {"dx"},
+      .infer_types = infer_grad_types,
+      .cost = grad_cost,
+      .in_place = {{.result = 0, .operand = 1}, {.result = 0, .operand = 0}},
+  };
+  return def;
+}
+
 }  // namespace tessera

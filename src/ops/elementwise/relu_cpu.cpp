@@ -17,4 +17,18 @@ struct Forward {
 
 void relu_cpu(const CpuCall& call) { run_pointwise<Forward>(call); }
 
+// The gradient where the unit was on.
+namespace {
+
+struct Backward {
+  template <typename A>
+  TESSERA_INLINE static A apply(A y, A dy) {
+    return y > 0 ? dy : A{0};
+  }
+};
+
+}  // namespace
+
+void relu_grad_cpu(const CpuCall& call) { run_pointwise<Backward>(call); }
+
 }  // namespace tessera

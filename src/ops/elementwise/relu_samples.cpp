@@ -17,4 +17,21 @@ std::vector<OpSample> relu_samples() {
   };
 }
 
+std::vector<OpSample> relu_grad_samples() {
+  const auto after_relu = [](int64_t i, double u) { return i % 2 == 0 ? 0.0 : u + 0.1; };
+  const TensorType x{DType::Fp64, {{"batch", 3}, {"d", 21}}};
+  const TensorType large{DType::Fp64, {{"seq", 40}, {"d", 1000}}};
+  return {
+      {.name = "half_of_the_units_off",
+       .operands = {{.type = x, .fill = after_relu}, {.type = x}},
+       .flops = 63},
+      {.name = "all_units_off",
+       .operands = {{.type = x, .fill = [](int64_t, double) { return 0.0; }}, {.type = x}},
+       .flops = 63},
+      {.name = "several_pieces",
+       .operands = {{.type = large, .fill = after_relu}, {.type = large}},
+       .flops = 40000},
+  };
+}
+
 }  // namespace tessera

@@ -36,4 +36,40 @@ void swiglu_cpu(const CpuCall& call) {
   });
 }
 
+// With s = sigmoid(gate): d_up = dy * gate * s, d_gate = dy * up * (s + gate * s * (1 - s)).
+namespace {
+
+template <typename T>
+TESSERA_SIMD void swiglu_grad_rows(const T* h, const T* dy, T* dh, int64_t rows, int64_t cols) {
+  using A = Accumulator<T>;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T *gates = h + row * 2 * cols, *ups = gates + cols, *dys = dy + row * cols;
+    T *d_gates = dh + row * 2 * cols, *d_ups = d_gates + cols;
+#pragma GCC ivdep
+    for (int64_t c = 0; c < cols; ++c) {
+      const A gate = load(gates[c]), up = load(ups[c]), d = load(dys[c]);
+      const A s = fast_sigmoid<A>(gate), silu = gate * s;
+      d_gates[c] = store<T>(d * up * (s + silu * (1 - s)));
+      d_ups[c] = store<T>(d * silu);
+    }
+  }
+}
+
+}  // namespace
+
+void swiglu_grad_cpu(const CpuCall& call) {
+  const TensorType& type = *call.operand(1).type;
+  const int64_t cols = type.dims.back().size, rows = type.num_elements() / cols;
+  dispatch_float(type.dtype, [&]<typename T>() {
+    const T *h = call.operand(0).as<T>(), *dy = call.operand(1).as<T>();
+    T* dh = call.result(0).as<T>();
+    run_rows(call.threads, rows, cols, [&](int64_t begin, int64_t end) {
+      const int64_t at = begin * cols;
+      swiglu_grad_rows(h + 2 * at, dy + at, dh + 2 * at, end - begin, cols);
+    });
+    if (const TensorRef largest = call.result(1))
+      *largest.as<float>() = largest_entry(dh, call.result(0).type->num_elements(), call.threads);
+  });
+}
+
 }  // namespace tessera

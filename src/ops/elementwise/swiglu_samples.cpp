@@ -28,4 +28,28 @@ std::vector<OpSample> swiglu_samples() {
   };
 }
 
+std::vector<OpSample> swiglu_grad_samples() {
+  const auto far_out = [](int64_t, double u) { return 60 * (u - 0.5); };
+  return {
+      {.name = "batch_and_seq_outside",
+       .operands = {{.type = {DType::Fp64,
+                              {{"batch", 2}, {"seq", 3}, {"gate_up", 2}, {"mlp", 18}}}},
+                    {.type = {DType::Fp64, {{"batch", 2}, {"seq", 3}, {"mlp", 18}}}}},
+       .flops = 10 * 2 * 3 * 18},
+      {.name = "far_from_zero",
+       .operands = {{.type = {DType::Fp64, {{"gate_up", 2}, {"mlp", 35}}}, .fill = far_out},
+                    {.type = {DType::Fp64, {{"mlp", 35}}}}},
+       .flops = 10 * 35},
+      {.name = "several_pieces",
+       .operands = {{.type = {DType::Fp64, {{"seq", 40}, {"gate_up", 2}, {"mlp", 1000}}}},
+                    {.type = {DType::Fp64, {{"seq", 40}, {"mlp", 1000}}}}},
+       .flops = 10 * 40 * 1000},
+      {.name = "with_the_largest_entry",
+       .operands = {{.type = {DType::Fp64, {{"seq", 40}, {"gate_up", 2}, {"mlp", 999}}}},
+                    {.type = {DType::Fp64, {{"seq", 40}, {"mlp", 999}}}}},
+       .attributes = {{"largest", int64_t{1}}},
+       .flops = 10 * 40 * 999},
+  };
+}
+
 }  // namespace tessera

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "ir/op_list.h"
-#include "ops/testing/run_op.h"
+#include "ops/testing/sample_call.h"
 
 namespace tessera {
 namespace {

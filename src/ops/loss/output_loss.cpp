@@ -4,10 +4,47 @@
 #include "ops/loss/output_loss.h"
 
 #include "ir/op_list.h"
-#include "ops/loss/sharded_vocabulary.h"
 
 namespace tessera {
 namespace {
+
+// With the vocabulary split over ranks: per row only the largest logit and two sums are sent, never
+// logits. The statistics of a row's softmax that every rank needs.
+struct RowStats {
+  ValueId max, sums;
+};
+
+// The table's rows, padded, may be more than the vocabulary.
+Attributes true_vocabulary(const ExpansionBuilder& b) { return {{"vocabulary", b.whole_size()}}; }
+
+RowStats shared_row_stats(ExpansionBuilder& b) {
+  const std::vector<ValueId> own =
+      b.emit(OpKind::output_stats, {b.operand(0), b.operand(1), b.operand(2), b.index()},
+             true_vocabulary(b));
+  const ValueId max = b.all_reduce(own[0], "max");
+  const ValueId sums = b.emit(OpKind::shared_stats, {own[0], own[1], own[2], max}).front();
+  return {max, b.all_reduce(sums, "sum")};
+}
+
+ShardingRule output_loss_sharding(const OpCall& call) {
+  const Dims& table = call.operand(1).dims;
+  return {.whole = {table[1].name}, .expandable = {table[0].name}, .whole_results = {0}};
+}
+
+std::vector<ValueId> expand_output_loss(ExpansionBuilder& b) {
+  const RowStats rows = shared_row_stats(b);
+  return b.emit(OpKind::sharded_loss, {rows.max, rows.sums, b.operand(2), b.operand(3)});
+}
+
+std::vector<ValueId> expand_output_loss_grad(ExpansionBuilder& b) {
+  const RowStats rows = shared_row_stats(b);
+  Attributes attributes = true_vocabulary(b);
+  attributes.set("dtype", b.attributes().word("dtype"));
+  return b.emit(
+      OpKind::sharded_loss_grad,
+      {b.operand(0), b.operand(1), b.operand(2), b.operand(3), b.index(), rows.max, rows.sums},
+      attributes);
+}
 
 std::vector<TensorType> infer_types(const OpCall& call) {
   require_output_loss_operands(call);
@@ -47,6 +84,40 @@ const OpDef& output_loss_def() {
       .accumulates = {0},
       .sharding = output_loss_sharding,
       .expand = expand_output_loss,
+  };
+  return def;
+}
+
+// output_loss_grad(x, table, labels, label_count): the loss and, from the same logits, its
+// gradients dx and dtable.
+namespace {
+
+std::vector<TensorType> infer_grad_types(const OpCall& call) {
+  require_output_loss_operands(call);
+  return {scalar(DType::Fp64), call.operand(0), dtable_type(call)};
+}
+
+// Per logit three products, and four operations: max, exp, sum, scale.
+Cost grad_cost(const OpCall& call) {
+  const OutputLossSizes s(call.operand(0), call.operand(1));
+  return cost_of(call, s.rows * s.vocab * (6 * s.width + 4));
+}
+
+}  // namespace
+
+const OpDef& output_loss_grad_def() {
+  static const OpDef def{
+      .name = "output_loss_grad",
+      .summary = "output_loss and its gradients, in one pass over chunks of rows",
+      .operands = {{"x"}, {"table"}, {"labels"}, {"label_count"}},
+      .results = {"loss", "dx", "dtable"},
+      .attributes = {{"dtype", "same"}},
+      .infer_types = infer_grad_types,
+      .cost = grad_cost,
+      .workspace_bytes = output_loss_workspace_bytes,
+      .accumulates = {0, 2},
+      .sharding = output_loss_sharding,
+      .expand = expand_output_loss_grad,
   };
   return def;
 }

@@ -5,4 +5,10 @@ namespace tessera {
 
 std::vector<OpSample> output_loss_samples() { return output_loss_cases(3, 2); }
 
+std::vector<OpSample> output_loss_grad_samples() {
+  std::vector<OpSample> samples = output_loss_cases(4, 6);
+  samples.back().attributes.set("dtype", "fp64");  // of bf16 the gradient is then fp32
+  return samples;
+}
+
 }  // namespace tessera

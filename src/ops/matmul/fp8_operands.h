@@ -3,7 +3,7 @@
 // in their own dtype, which represents every fp8 number. On GPUs their scales follow.
 #pragma once
 
-#include "core/fp8.h"
+#include "core/narrow_floats.h"
 #include "ir/op_def.h"
 #include "ops/matmul/contraction.h"
 

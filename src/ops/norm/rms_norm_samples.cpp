@@ -22,4 +22,44 @@ std::vector<OpSample> rms_norm_samples() {
   };
 }
 
+std::vector<OpSample> rms_norm_grad_samples() {
+  const TensorType x{DType::Fp64, {{"batch", 2}, {"seq", 5}, {"d", 37}}};
+  const TensorType per_head{DType::Fp64, {{"seq", 3}, {"kv_heads", 2}, {"group", 2}, {"e", 8}}};
+  const TensorType tall{DType::Fp64, {{"seq", 300}, {"d", 40}}};
+  const auto near_one = [](int64_t, double u) { return 0.8 + 0.4 * u; };
+  return {
+      {.name = "over_the_models_width",
+       .operands = {{.type = x},
+                    {.type = {DType::Fp64, {{"d", 37}}}},
+                    {.type = {DType::Fp64, {{"batch", 2}, {"seq", 5}}},
+                     .accumulator = true,
+                     .fill = near_one},
+                    {.type = x}},
+       .flops = 9 * 2 * 5 * 37},
+      {.name = "per_head",
+       .operands = {{.type = per_head},
+                    {.type = {DType::Fp64, {{"e", 8}}}},
+                    {.type = {DType::Fp64, {{"seq", 3}, {"kv_heads", 2}, {"group", 2}}},
+                     .accumulator = true,
+                     .fill = near_one},
+                    {.type = per_head}},
+       .flops = 9 * 3 * 2 * 2 * 8},
+      {.name = "several_chunks_of_rows",
+       .operands = {{.type = tall},
+                    {.type = {DType::Fp64, {{"d", 40}}}},
+                    {.type = {DType::Fp64, {{"seq", 300}}}, .accumulator = true, .fill = near_one},
+                    {.type = tall}},
+       .flops = 9 * 300 * 40},
+      {.name = "added_to_more",
+       .operands = {{.type = x},
+                    {.type = {DType::Fp64, {{"d", 37}}}},
+                    {.type = {DType::Fp64, {{"batch", 2}, {"seq", 5}}},
+                     .accumulator = true,
+                     .fill = near_one},
+                    {.type = x},
+                    {.type = x}},
+       .flops = 10 * 2 * 5 * 37},
+  };
+}
+
 }  // namespace tessera

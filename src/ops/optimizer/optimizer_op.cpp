@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/optimizer/optimizer_op.h"
 
-#include "ops/nothing_split.h"
 #include "ops/type_rules.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "ir/optimizer.h"
-#include "ops/testing/run_op.h"
+#include "ops/testing/sample_call.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 // Where weights are kept in bf16, most updates are smaller than half the distance of two numbers.
 #pragma once
 
-#include "core/philox.h"
+#include "core/random.h"
 
 namespace tessera {
 

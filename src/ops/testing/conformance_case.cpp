@@ -8,13 +8,13 @@
 
 namespace tessera {
 
-#define OP(name, folder) std::vector<OpSample> name##_samples();
+#define OP(name, ...) std::vector<OpSample> name##_samples();
 #define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
 
 std::vector<OpSample> samples_of(OpKind op) {
   static constexpr std::array<std::vector<OpSample> (*)(), kNumOps> table{
-#define OP(name, folder) &name##_samples,
+#define OP(name, ...) &name##_samples,
 #define COLLECTIVE(name) OP(name, collective)
 #include "ops/op_list.def"
   };

@@ -2,7 +2,7 @@
 #include "ops/testing/evaluate_graph.h"
 
 #include "compiler/translate_node.h"
-#include "exec/cpu/run_instruction.h"
+#include "exec/cpu/cpu_executor.h"
 #include "ir/emit.h"
 
 namespace tessera {

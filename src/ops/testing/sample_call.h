@@ -2,6 +2,8 @@
 // Turns a sample of an op into a call in one compute dtype, and runs its kernel between guards.
 #pragma once
 
+#include <string_view>
+
 #include "ir/op_def.h"
 #include "ops/op_sample.h"
 #include "ops/testing/host_tensor.h"
@@ -41,5 +43,13 @@ AddingRun adding_run(OpKind op, const std::vector<HostTensor>& fresh);
 
 // The results. Fails the running test if the kernel writes outside a buffer or into an operand.
 std::vector<HostTensor> run_kernel(const SampleCall& call, KernelRun run = {});
+
+// Runs one kernel on existing tensors, for tests that combine several calls.
+std::vector<HostTensor> run_op(OpKind op, std::vector<HostTensor> operands,
+                               const Attributes& attributes = {});
+
+HostTensor random_tensor(TensorType type, std::string_view purpose);  // normal(0, 1)
+HostTensor scalar_tensor(DType dtype, double value);
+void add_to(HostTensor& sum, const HostTensor& term);  // in double, whatever the dtype
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mesh/plan.h"
+#include "ops/testing/conformance_case.h"
 #include "ops/testing/sample_call.h"
 
 namespace tessera {
@@ -23,5 +24,14 @@ std::string to_string(const ShardedCase& sharded, OpKind op);
 
 // The sample with sizes increased where the plan's axes do not divide them.
 OpSample grown(const OpSample& sample, const Plan& plan);
+
+// Runs a call as the ranks of a mesh would: placed and localized by the compiler's own passes, one
+// thread per rank if ranks communicate, and assembles the results.
+// Each result, from every group of ranks that together hold all of it: pieces joined, pending sums
+// added.
+struct JoinedResult {
+  std::vector<HostTensor> copies;
+};
+std::vector<JoinedResult> run_sharded(const SampleCall& call, const ShardedCase& sharded);
 
 }  // namespace tessera

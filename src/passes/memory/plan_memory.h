@@ -3,7 +3,7 @@
 // first step.
 #pragma once
 
-#include "core/device_profile.h"
+#include "core/device_kind.h"
 #include "passes/pass.h"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
-#include "ir/verify_placements.h"
+#include "ir/verifier.h"
 
 namespace tessera {
 namespace {

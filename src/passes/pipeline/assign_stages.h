@@ -3,7 +3,7 @@
 // that uses it.
 #pragma once
 
-#include "core/device_profile.h"
+#include "core/device_kind.h"
 #include "mesh/plan.h"
 #include "passes/pass.h"
 #include "schedule/schedule.h"

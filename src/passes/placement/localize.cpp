@@ -8,7 +8,7 @@
 #include "ir/emit.h"
 #include "ir/op_list.h"
 #include "ir/rank_index.h"
-#include "ir/verify_placements.h"
+#include "ir/verifier.h"
 #include "passes/placement/node_sharding.h"
 #include "passes/placement/reshard.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/join_choices.h"
+#include "core/choices.h"
 #include "ir/emit.h"
 #include "mesh/axes.h"
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "core/device_profile.h"
+#include "core/device_kind.h"
 #include "mesh/plan.h"
 #include "passes/pass.h"
 
