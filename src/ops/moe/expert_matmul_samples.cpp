@@ -6,14 +6,14 @@ namespace {
 
 OpSample sample(std::string name, int64_t experts, int64_t slots, const Dims& row, const Dims& w) {
   const Dim expert{"expert", experts};
-  OpSample made{.name = std::move(name)};
   TensorType x{DType::Fp64, {expert, {"slot", slots}}}, weights{DType::Fp64, {expert}};
   x.dims.insert(x.dims.end(), row.begin(), row.end());
   weights.dims.insert(weights.dims.end(), w.begin(), w.end());
-  made.flops = 2 * slots * weights.num_elements();
-  made.operands = {
-      {.type = x}, {.type = weights, .parameter = true}, ends_of_full_pool(experts, slots)};
-  return made;
+  return {.name = std::move(name),
+          .operands = {{.type = x},
+                       {.type = weights, .parameter = true},
+                       ends_of_full_pool(experts, slots)},
+          .flops = 2 * slots * weights.num_elements()};
 }
 
 }  // namespace
