@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The four model families in plain PyTorch, from their papers: linear layers of two dims, attention by a full matrix,
 experts in a loop, the whole logits. `loss_sum` adds up the losses of a batch; whoever trains divides by the number of labels. In bf16,
-norms, rotations, the softmax and losses are worked out in fp32, as is usual."""
+norms, rotations, softmaxes, routers and losses are worked out in fp32, as is usual."""
 import math
 
 import torch
@@ -160,12 +160,12 @@ class Mixture(nn.Module):
 
     def forward(self, x):
         gates, chosen = self.route(F.linear(wide(x), wide(self.router.weight)))
-        gates, chosen, tokens = gates.flatten(0, 1), chosen.flatten(0, 1), x.flatten(0, 1)
-        out = torch.zeros_like(wide(tokens))
+        gates, chosen, tokens = gates.to(x.dtype).flatten(0, 1), chosen.flatten(0, 1), x.flatten(0, 1)
+        out = torch.zeros_like(tokens)
         for i, expert in enumerate(self.experts):
             rows, choice = (chosen == i).nonzero(as_tuple=True)
-            out = out.index_add(0, rows, wide(expert(tokens[rows])) * gates[rows, choice, None])
-        out = out.to(x.dtype).view_as(x)
+            out = out.index_add(0, rows, expert(tokens[rows]) * gates[rows, choice, None])
+        out = out.view_as(x)
         return out + self.shared(x) if hasattr(self, "shared") else out
 
 
