@@ -43,11 +43,11 @@ std::vector<int> parse_stages(const std::string& text) {
   return counts;
 }
 
-// "fsdp,cp"
-std::vector<std::string> parse_shard_axes(const std::string& text) {
+// "fsdp,cp" or "ep+tp"
+std::vector<std::string> parse_axes(const std::string& text) {
   std::vector<std::string> axes;
   for (std::string_view rest = text == "auto" ? "" : text; !rest.empty();) {
-    const size_t end = std::min(rest.find(','), rest.size());
+    const size_t end = std::min(rest.find_first_of(",+"), rest.size());
     axes.emplace_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -82,7 +82,8 @@ Recompute resolve_recompute(const PlanConfig& plan) {
 Plan resolve_plan(const Config& config, const ModelConfig& model) {
   const PlanRequest request{.mesh = config.mesh,
                             .zero = resolve_zero(config),
-                            .shard_axes = parse_shard_axes(config.plan.shard_axes),
+                            .shard_axes = parse_axes(config.plan.shard_axes),
+                            .experts = parse_axes(config.plan.experts),
                             .sequence_parallel = config.plan.sequence_parallel,
                             .context = config.plan.context,
                             .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),

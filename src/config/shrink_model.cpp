@@ -26,7 +26,9 @@ ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   }
   const bool grouped = model.heads > model.kv_heads;
   // Ulysses splits heads over cp too.
-  small.kv_heads = tp_kv * (plan.own_dims.empty() ? 1 : cp);
+  bool ulysses = false;
+  if (cp > 1) plan.dims_of(plan.mesh.find("cp"), "attention", ulysses);
+  small.kv_heads = tp_kv * (ulysses ? cp : 1);
   small.heads = small.kv_heads * (grouped ? std::max<int64_t>(2, tp_group) : 1);
   const bool free_head_size = model.head_size != model.width / model.heads;
   small.head_size = 4;

@@ -96,12 +96,12 @@ Reason why_not_ranks(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_zero(const PlanTask&, const Candidate& candidate) {
-  const AxisRow* axis = candidate.axes.state_axis();
-  if (candidate.zero == 0 && axis && axis->shards_states)
+  const AxisRow* axis = candidate.axes.sharding_axis();
+  if (candidate.zero == 0 && axis)
     return fmt::format("{} ({}) shards states, and zero = 0 keeps them whole", axis->name,
                        candidate.axes[axis->axis]);
-  if (candidate.zero > 0 && candidate.axes.ranks() > 1 && !axis)
-    return fmt::format("zero = {} shards states over fsdp or dp, and there is neither",
+  if (candidate.zero > 0 && candidate.axes.ranks() > 1 && candidate.axes.state_shards() == 1)
+    return fmt::format("zero = {} shards states over dp, fsdp or ep, and there is none of them",
                        candidate.zero);
   return {};
 }
@@ -113,7 +113,7 @@ struct Test {
 };
 constexpr auto kTests = std::to_array<Test>({
     {Obstacle::Ranks, why_not_ranks, "ranks", "the axes' product is not the number of ranks"},
-    {Obstacle::Zero, why_not_zero, "zero", "fsdp without zero, or zero with neither fsdp nor dp"},
+    {Obstacle::Zero, why_not_zero, "zero", "fsdp without zero, or zero without fsdp, dp and ep"},
     {Obstacle::Tensor, why_not_tensor, "tp",
      "tp does not divide heads, mlp or vocabulary, or leaves a node"},
     {Obstacle::Context, why_not_context, "cp",

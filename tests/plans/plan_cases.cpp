@@ -60,10 +60,11 @@ ModelConfig model_config(const std::string& name) {
 
 bool is_legal(const PlanCase& c) {
   const bool mlp = c.model == "Mlp";
-  const AxisRow* sharded = c.axes.state_axis();
   const int cp = c.axes[Cp], tp = c.axes[Tp];
-  if (c.zero == 0 && sharded && sharded->shards_states) return false;
-  if (c.zero > 0 && !sharded) return false;                   // nothing to shard over
+  if (c.zero == 0 && c.axes.sharding_axis()) return false;
+  if (c.zero > 0 && c.axes.state_shards() == 1) return false;  // nothing to shard over
+  // Without experts it is one more axis of samples: it takes the place of dp.
+  if (c.axes[Ep] > 1 && c.axes[Dp] > 1) return false;
   if (c.ulysses && cp == 1) return false;                     // no choice to make
   if (c.sequence_parallel && (tp == 1 || mlp)) return false;  // likewise
   if (mlp) return cp == 1 && 24 % tp == 0;
