@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pool: the rows of tokens that were sent to experts, packed in the order of experts, with dims
 // `expert` and `slot`. Which row lies where is known at run time alone, to the rank that has it, so
-// that a pool cannot be split anew or gathered.
+// that a pool cannot be split again or gathered.
 #pragma once
 
 #include "core/tensor_type.h"

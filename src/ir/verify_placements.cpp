@@ -190,9 +190,10 @@ class ClassPlacements {
     }
     if (tokens.kind == Kind::Shard && !reads_pool(node)) pool = shard(kSlotDim);
     if ((tokens.kind == Kind::Shard) != pool.is_shard(kSlotDim) || tokens.kind == Kind::Partial)
-      fail(graph_.value(node.results[0]).name, axis,
-           fmt::format("is moved by {} between tokens and a pool that are not split alike",
-                       def.name));
+      fail(
+          graph_.value(node.results[0]).name, axis,
+          fmt::format("is moved by {} between tokens and a pool that are not split in the same way",
+                      def.name));
     for (size_t i = 0; i < node.operands.size(); ++i)
       require_moved(node, def, i, axis, pooled(node.operands[i]) ? pool : tokens);
     for (const ValueId result : node.results)

@@ -131,7 +131,7 @@ class ClassLocalizer {
     if (!is_pool(graph_.value(id).type) || !(is_of_pool(step.dim) || is_of_pool(step.from))) return;
     throw user_error(
         "%{} holds rows of experts, of which each rank knows its own alone: it cannot be split "
-        "anew over {}",
+        "again over {}",
         name_of(id), plan_.mesh.word(step.axes))
         .help("let the axis list the same of expert and slot for every op, or neither");
   }
