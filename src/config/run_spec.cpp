@@ -43,17 +43,6 @@ std::vector<int> parse_stages(const std::string& text) {
   return counts;
 }
 
-// "fsdp,cp" or "ep+tp"
-std::vector<std::string> parse_axes(const std::string& text) {
-  std::vector<std::string> axes;
-  for (std::string_view rest = text == "auto" ? "" : text; !rest.empty();) {
-    const size_t end = std::min(rest.find_first_of(",+"), rest.size());
-    axes.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return axes;
-}
-
 // A custom schedule says itself how many stages a rank has.
 int resolve_chunks(const PlanConfig& plan) {
   const bool custom = plan.schedule == "custom";
@@ -82,8 +71,10 @@ Recompute resolve_recompute(const PlanConfig& plan) {
 Plan resolve_plan(const Config& config, const ModelConfig& model) {
   const PlanRequest request{.mesh = config.mesh,
                             .zero = resolve_zero(config),
-                            .shard_axes = parse_axes(config.plan.shard_axes),
-                            .experts = parse_axes(config.plan.experts),
+                            .shard_axes = config.plan.shard_axes == "auto"
+                                              ? std::vector<std::string>{}
+                                              : parse_axis_list(config.plan.shard_axes),
+                            .experts = parse_axis_list(config.plan.experts),
                             .sequence_parallel = config.plan.sequence_parallel,
                             .context = config.plan.context,
                             .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
@@ -94,7 +85,8 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
                             .recompute = resolve_recompute(config.plan),
                             .blocks_per_stage = parse_stages(config.plan.stages)};
   PlanSizes sizes;
-  if (model.has_sequence()) sizes = {.kv_heads = model.kv_heads, .heads = model.heads};
+  if (model.has_sequence())
+    sizes = {.kv_heads = model.kv_heads, .heads = model.heads, .experts = model.experts};
   Plan plan = make_plan(request, sizes);
   const int cp = plan.mesh.find("cp");
   if (!model.has_sequence() && cp >= 0 && plan.mesh.size(cp) > 1)

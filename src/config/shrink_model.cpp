@@ -4,8 +4,24 @@
 #include <algorithm>
 
 #include "mesh/axis_sizes.h"
+#include "mesh/expert_axes.h"
 
 namespace tessera {
+namespace {
+
+// Two of them on a rank that shares them with others, so that choices differ and some go nowhere.
+void shrink_experts(ModelConfig& model, const Plan& plan, int64_t tp) {
+  if (!model.has_experts()) return;
+  model.experts = std::max<int64_t>(4, 2 * plan.mesh.size(expert_axes(plan)));
+  model.top_k = std::min<int64_t>(model.top_k, 2);
+  model.expert_mlp_size = 5 * tp;
+  if (model.shared_mlp_size > 0) model.shared_mlp_size = 3 * tp;
+  model.dense_layers = std::min<int64_t>(model.dense_layers, 1);
+  model.expert_groups = std::min<int64_t>(model.expert_groups, 2);
+  model.kept_groups = 1;
+}
+
+}  // namespace
 
 ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   const AxisSizes ranks = sizes_of(plan.mesh.axes());
@@ -38,6 +54,7 @@ ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   small.context = std::max<int64_t>(shrunk.microbatch.seq, 16);
   small.rope_original_context = std::min(model.rope_original_context, small.context);
   small.init_deviation = 0.1;
+  shrink_experts(small, plan, tp_kv * tp_group);
   return shrunk;
 }
 

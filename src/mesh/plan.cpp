@@ -264,6 +264,16 @@ std::string_view without_blanks_around(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> parse_axis_list(std::string_view text) {
+  std::vector<std::string> axes;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(",+"), text.size());
+    axes.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return axes;
+}
+
 std::vector<Axis> parse_mesh(std::string_view text) {
   std::vector<Axis> axes;
   const auto fail = [&] {

@@ -92,6 +92,8 @@ AxisIds usual_shard_axes(const Mesh& mesh);
 // What was asked for, or else 3 where fsdp has several ranks and 0 where it has not.
 int zero_level(const std::optional<int>& asked, const Mesh& mesh);
 
+// "fsdp,cp" or "ep+tp" as names of axes.
+std::vector<std::string> parse_axis_list(std::string_view text);
 // "dp=2,tp=2" as axes.
 std::vector<Axis> parse_mesh(std::string_view text);
 

@@ -126,7 +126,7 @@ AxisPlacement NodeSharding::choose(int axis) const {
 }
 
 // The first listed dim of the pool: an axis that splits experts leaves tokens whole, one that
-// splits what each expert gets splits tokens alike, and any other leaves both whole.
+// splits what each expert gets splits tokens too, and any other leaves both whole.
 AxisPlacement NodeSharding::choose_for_pool(int axis) {
   if (plan_.mesh.size(axis) == 1) return replicate();
   if (pool_is_pending(axis)) return partial();
