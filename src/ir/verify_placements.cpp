@@ -85,11 +85,14 @@ class ClassPlacements {
                          to_string(mesh_, of(id))));
   }
 
+  bool is_rank(ValueId id) const {
+    const GraphInput* input = graph_.input_of(id);
+    return input && input->kind == InputKind::Rank;
+  }
+
   const GraphInput* rank_operand(const Node& node) const {
     for (const ValueId operand : node.operands)
-      if (const GraphInput* input = graph_.input_of(operand);
-          input && input->kind == InputKind::Rank)
-        return input;
+      if (is_rank(operand)) return graph_.input_of(operand);
     return nullptr;
   }
 
@@ -195,7 +198,7 @@ class ClassPlacements {
           fmt::format("is moved by {} between tokens and a pool that are not split in the same way",
                       def.name));
     for (size_t i = 0; i < node.operands.size(); ++i)
-      require_moved(node, def, i, axis, pooled(node.operands[i]) ? pool : tokens);
+      if (!is_rank(node.operands[i])) require_moved(node, def, i, axis, pooled(node.operands[i]) ? pool : tokens);
     for (const ValueId result : node.results)
       at(result) = pooled(result)                 ? in_pool(result, pool)
                    : tokens.kind == Kind::Shard   ? tokens

@@ -45,7 +45,8 @@ const OpDef& dispatch_def() {
       .infer_types = infer_types,
       .gradient = gradient,
       .cost = cost,
-      .sharding = whole_sharding,
+      .sharding = moving_sharding,
+      .reads_own = {2},
   };
   return def;
 }

@@ -62,8 +62,6 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
                                       profile.threads);
 }
 
-ShardingRule sharding(const OpCall& call) { return pool_sharding(call, 0); }
-
 }  // namespace
 
 const OpDef& expert_matmul_def() {
@@ -77,7 +75,7 @@ const OpDef& expert_matmul_def() {
       .gradient = gradient,
       .cost = cost,
       .workspace_bytes = workspace_bytes,
-      .sharding = sharding,
+      .reads_own = {2},
   };
   return def;
 }

@@ -38,8 +38,6 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
                                       profile.threads);
 }
 
-ShardingRule sharding(const OpCall& call) { return pool_sharding(call, 0); }
-
 }  // namespace
 
 const OpDef& expert_matmul_dw_def() {
@@ -53,7 +51,7 @@ const OpDef& expert_matmul_dw_def() {
       .cost = cost,
       .workspace_bytes = workspace_bytes,
       .accumulates = {0},
-      .sharding = sharding,
+      .reads_own = {2},
   };
   return def;
 }

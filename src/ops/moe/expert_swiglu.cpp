@@ -32,6 +32,7 @@ const OpDef& expert_swiglu_def() {
       .gradient = gradient,
       .cost = cost,
       .sharding = expert_swiglu_sharding,
+      .reads_own = {2},
   };
   return def;
 }

@@ -21,10 +21,6 @@ inline TensorType require_expert_swiglu(const OpCall& call) {
 }
 
 // Gate and value must be on one rank.
-inline ShardingRule expert_swiglu_sharding(const OpCall& call) {
-  ShardingRule rule = pool_sharding(call, 0);
-  rule.whole.emplace_back("gate_up");
-  return rule;
-}
+inline ShardingRule expert_swiglu_sharding(const OpCall&) { return {.whole = {"gate_up"}}; }
 
 }  // namespace tessera

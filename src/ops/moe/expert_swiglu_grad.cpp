@@ -31,6 +31,7 @@ const OpDef& expert_swiglu_grad_def() {
       .cost = cost,
       .in_place = {{.result = 0, .operand = 0}},
       .sharding = expert_swiglu_sharding,
+      .reads_own = {3},
   };
   return def;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// order_routes(chosen): where each choice of each token lies in the experts' pool, which is sorted
-// by expert, then by token and choice. `source` is the inverse of `place`: the flat index of the
-// choice in a row of the pool, -1 after the last. A choice of an expert beyond `experts`, or for
+// order_routes(chosen, shard): where each choice of each token lies in the experts' pool, which is
+// sorted by expert, then by token and choice. `source` is the inverse of `place`: the flat index of
+// the choice in a row of the pool, -1 after the last. With `shard`, the pool is that of experts
+// [shard * experts, (shard + 1) * experts). A choice of an expert that is not in the pool, or for
 // which the pool has no row left, has the place -1.
+#include "ir/op_list.h"
 #include "ops/moe/pool.h"
 #include "ops/row_ranges.h"
 
@@ -19,6 +21,7 @@ std::vector<TensorType> infer_types(const OpCall& call) {
                slots);
   call.require(!chosen.has("expert") && !chosen.has("slot"), "chosen {} has a dim of the pool",
                to_string(chosen));
+  if (call.operands.size() > 1) require_type(call, 1, scalar(DType::Int32));
   const Dim expert{"expert", experts}, slot{"slot", slots};
   return {chosen, {DType::Int32, {expert, slot}}, {DType::Int32, {expert}}};
 }
@@ -31,19 +34,31 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile&) {
          static_cast<int64_t>(sizeof(int32_t));
 }
 
+// Experts may be split, once: each rank finds the choices of its own.
+ShardingRule sharding(const OpCall& call) {
+  ShardingRule rule{.free = true};
+  if (call.operands.size() == 1) rule.expandable = {"expert"};
+  return rule;
+}
+
+std::vector<ValueId> expand(ExpansionBuilder& b) {
+  return b.emit(OpKind::order_routes, {b.operand(0), b.index()}, b.attributes());
+}
+
 }  // namespace
 
 const OpDef& order_routes_def() {
   static const OpDef def{
       .name = "order_routes",
       .summary = "sorts the tokens' choices by expert: their rows in the experts' pool",
-      .operands = {{"chosen"}},
+      .operands = {{"chosen"}, {"shard", true}},
       .results = {"place", "source", "ends"},
-      .attributes = {{"experts", int64_t{1}}, {"slots", int64_t{1}}},
+      .attributes = {{"experts", int64_t{1}, "expert"}, {"slots", int64_t{1}, "slot"}},
       .infer_types = infer_types,
       .cost = cost,
       .workspace_bytes = workspace_bytes,
-      .sharding = whole_sharding,
+      .sharding = sharding,
+      .expand = expand,
   };
   return def;
 }

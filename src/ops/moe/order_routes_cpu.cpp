@@ -12,16 +12,17 @@ namespace {
 
 struct Routes {
   const int32_t* chosen;
-  int64_t experts, rows;  // rows: of the pool
+  int64_t first, experts, rows;  // the experts of the pool, and its rows
   int32_t *place, *source;
 
-  bool has(int64_t i) const { return chosen[i] >= 0 && chosen[i] < experts; }
+  int64_t expert(int64_t i) const { return chosen[i] - first; }  // in the pool
+  bool has(int64_t i) const { return expert(i) >= 0 && expert(i) < experts; }
 };
 
 void count(const Routes& r, int64_t begin, int64_t end, int32_t* counts) {
   std::fill_n(counts, r.experts, 0);
   for (int64_t i = begin; i < end; ++i)
-    if (r.has(i)) ++counts[r.chosen[i]];
+    if (r.has(i)) ++counts[r.expert(i)];
 }
 
 // Turns counts into the row at which each chunk's choices of each expert begin.
@@ -36,7 +37,7 @@ void set_ends(const Routes& r, int64_t chunks, int32_t* counts, int32_t* ends) {
 
 void place(const Routes& r, int64_t begin, int64_t end, int32_t* next) {
   for (int64_t i = begin; i < end; ++i) {
-    const int32_t row = r.has(i) ? next[r.chosen[i]]++ : -1;
+    const int32_t row = r.has(i) ? next[r.expert(i)]++ : -1;
     r.place[i] = row < r.rows ? row : -1;
     if (r.place[i] >= 0) r.source[row] = static_cast<int32_t>(i);
   }
@@ -46,8 +47,10 @@ void place(const Routes& r, int64_t begin, int64_t end, int32_t* next) {
 
 void order_routes_cpu(const CpuCall& call) {
   const TensorRef chosen = call.operand(0), ends = call.result(2);
+  const int64_t experts = call.attributes.integer("experts");
   const Routes r{.chosen = chosen.as<int32_t>(),
-                 .experts = call.attributes.integer("experts"),
+                 .first = call.operand(1) ? *call.operand(1).as<int32_t>() * experts : 0,
+                 .experts = experts,
                  .rows = pool_rows(*call.result(1).type),
                  .place = call.result(0).as<int32_t>(),
                  .source = call.result(1).as<int32_t>()};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/moe/pool.h"
 
-#include <algorithm>
-
 namespace tessera {
 
 Dims row_dims(const TensorType& pool) { return {pool.dims.begin() + 2, pool.dims.end()}; }
@@ -26,18 +24,6 @@ void require_routes(const OpCall& call, size_t i) {
                "source must be int32 of experts and slots, is {}", to_string(source));
 }
 
-ShardingRule pool_sharding(const OpCall& call, size_t pool) {
-  return {.whole = {call.operand(pool).dims[0].name, call.operand(pool).dims[1].name}};
-}
-
-ShardingRule whole_sharding(const OpCall& call) {
-  ShardingRule rule;
-  for (const auto& types : {call.operands, call.results})
-    for (const TensorType& type : types)
-      for (const Dim& dim : type.dims)
-        if (std::find(rule.whole.begin(), rule.whole.end(), dim.name) == rule.whole.end())
-          rule.whole.push_back(dim.name);
-  return rule;
-}
+ShardingRule moving_sharding(const OpCall&) { return {.free = true}; }
 
 }  // namespace tessera

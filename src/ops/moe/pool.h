@@ -21,10 +21,7 @@ void require_ends(const OpCall& call, size_t i, size_t pool);
 // Operands i to i + 2 are chosen and place of tokens, and the source of a pool's rows.
 void require_routes(const OpCall& call, size_t i);
 
-// Rows are placed by all of a pool's ends, so that neither experts nor slots can be split by the
-// kernels alone.
-ShardingRule pool_sharding(const OpCall& call, size_t pool);
-// Everything whole.
-ShardingRule whole_sharding(const OpCall& call);
+// Of an op that moves rows between tokens and a pool.
+ShardingRule moving_sharding(const OpCall& call);
 
 }  // namespace tessera

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/pool.h"
+
 namespace tessera {
 namespace {
 
@@ -17,13 +19,16 @@ ShardingRule rule_of(const SampleCall& call) {
   return def.sharding ? def.sharding(call.types()) : ShardingRule{};
 }
 
-// The dims that may be split.
+// The dims that may be split. What lies where in a pool is known at run time, to each rank alone:
+// its pieces are not those of one rank's pool, and only whole plans can be compared.
 std::vector<std::string> factors(const SampleCall& call, const ShardingRule& rule) {
   std::vector<std::string> names;
+  if (rule.free) return names;
   for (const auto* types : {&call.operand_types, &call.result_types})
     for (const TensorType& type : *types)
       for (const Dim& dim : type.dims)
-        if (!contains(names, dim.name) && !contains(rule.whole, dim.name))
+        if (!contains(names, dim.name) && !contains(rule.whole, dim.name) &&
+            dim.name != kExpertDim && dim.name != kSlotDim)
           names.push_back(dim.name);
   return names;
 }
