@@ -198,7 +198,8 @@ class ClassPlacements {
           fmt::format("is moved by {} between tokens and a pool that are not split in the same way",
                       def.name));
     for (size_t i = 0; i < node.operands.size(); ++i)
-      if (!is_rank(node.operands[i])) require_moved(node, def, i, axis, pooled(node.operands[i]) ? pool : tokens);
+      if (!is_rank(node.operands[i]))
+        require_moved(node, def, i, axis, pooled(node.operands[i]) ? pool : tokens);
     for (const ValueId result : node.results)
       at(result) = pooled(result)                 ? in_pool(result, pool)
                    : tokens.kind == Kind::Shard   ? tokens

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of a mixture of experts, broken as other frameworks have been: gradients of experts summed
-// over the wrong ranks, norms that miss them, tokens and gates that go astray. All must be caught.
+// Programs of a mixture of experts, broken as other frameworks have been: gradients of experts
+// summed over the wrong ranks, norms that miss them, tokens and gates that go astray. All must be
+// caught.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,9 +85,8 @@ std::vector<Mutant> broken_moves() {
        everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::AllGather, 1); })},
       {"GatesNotGathered", kExperts,
        everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::AllGather, 2); })},
-      {"ResultsOfOwnExpertsAlone", kExperts, everywhere([](Program& p) {
-         leave_out(p, "layer", Forward, CollectiveOp::ReduceScatter);
-       })},
+      {"ResultsOfOwnExpertsAlone", kExperts,
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::ReduceScatter); })},
       {"GradientsOfResultsNotGathered", kExperts,
        everywhere([](Program& p) { leave_out(p, "layer", Backward, CollectiveOp::AllGather, 0); })},
       {"GradientsOfTokensFromOwnExpertsAlone", kExperts, everywhere([](Program& p) {

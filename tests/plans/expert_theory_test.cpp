@@ -12,8 +12,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLayers = 3, kWidth = 256, kHeads = 8, kKvHeads = 4, kHeadSize = 32,
-                  kExperts = 8, kTopK = 2, kExpertMlp = 128, kBatch = 8, kSeq = 16;
+constexpr int64_t kLayers = 3, kWidth = 256, kHeads = 8, kKvHeads = 4, kHeadSize = 32, kExperts = 8,
+                  kTopK = 2, kExpertMlp = 128, kBatch = 8, kSeq = 16;
 constexpr int64_t kTokens = kBatch * kSeq, kStream = kTokens * kWidth, kChoices = kTokens * kTopK;
 // Parameters of a layer: of its experts, and of all else.
 constexpr int64_t kOfExperts = kExperts * 3 * kWidth * kExpertMlp;
@@ -76,7 +76,8 @@ TEST(ExpertTraffic, StatesOfExpertsAreScatteredOverFsdpAndAllElseOverEpToo) {
                      {"reduce_scatter fsdp", {1, kOfExperts / 4}}}));
 }
 
-// As a dense layer's: rows are computed on in part, and summed once they are back with their tokens.
+// As a dense layer's: rows are computed on in part, and summed once they are back with their
+// tokens.
 TEST(ExpertTraffic, TensorParallelExpertsSumTheStreamAfterTheyAreCombined) {
   const Program program = compiled({.mesh = {{"tp", 4}}});
   EXPECT_EQ(of_layer(program, RoutineKind::Forward),
