@@ -21,6 +21,8 @@ const std::vector<Overrides>& meshes() {
                                           {"mesh=cp=2"},
                                           {"mesh=fsdp=4", "plan.zero=3", "train.microbatches=1"},
                                           {"mesh=fsdp=2,cp=2", "plan.shard_axes=fsdp,cp"},
+                                          {"mesh=ep=2", "plan.zero=1"},
+                                          {"mesh=ep=4", "plan.zero=3", "train.microbatches=1"},
                                           {"mesh=pp=2", "plan.schedule=zb_h1"},
                                           {"mesh=pp=3,tp=2"},
                                           {"mesh=pp=2,fsdp=2", "plan.zero=2"},

@@ -20,7 +20,9 @@ constexpr const char* kFooter =
     "  tessera verify --mesh dp=4 --show-ranks                   losses differ, parameters agree\n"
     "  tessera verify --mesh cp=2 --precision fp32 --json\n"
     "Computed in fp64, unless --precision asks for fp32 or bf16.\n"
-    "Exit code 1 if anything differs by more than rounding allows.";
+    "Exit code 1 if anything differs by more than rounding allows. \"undecided\" in place of "
+    "\"NOT\n"
+    "equal\": a router's scores were so close that rounding chose the expert.";
 
 struct VerifyCommand {
   RunOptions run;
@@ -75,6 +77,11 @@ Json to_json(const VerifyReport& report) {
             {"replica_error", report.replica.error},
             {"replica_worst", report.replica.name},
             {"equal", report.equal()}};
+  if (report.router.known()) {
+    json["router_margin"] = report.router.gap;
+    json["router_margin_at"] = report.router.place;
+    json["undecided"] = report.undecided();
+  }
   for (const VerifiedRank& rank : report.ranks)
     json["ranks"].push_back(
         {{"rank", rank.rank}, {"loss", rank.loss}, {"parameters", rank.digest}});
@@ -87,16 +94,23 @@ void print_worst(std::string_view what, const WorstError& worst) {
   fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
 }
 
+std::string verdict(const VerifyReport& report) {
+  if (report.undecided()) return fmt::format("undecided: tie in {}", report.router.place);
+  return report.equal() ? "equal" : "NOT equal";
+}
+
 void print_report(const RunSpec& spec, int steps, const VerifyReport& report) {
   fmt::print("{} ranks ({}) against one, {} steps in {}: {}\n", spec.plan.mesh.num_ranks(),
-             to_string(spec.plan.mesh), steps, name(spec.precision),
-             report.equal() ? "equal" : "NOT equal");
+             to_string(spec.plan.mesh), steps, name(spec.precision), verdict(report));
   fmt::print("  {:<16} {:>9}  {:>9}\n", "", "error", "allowed");
   print_worst("loss", report.loss);
   print_worst("gradient norm", report.grad_norm);
   print_worst("gradients", report.gradient);
   print_worst("parameters", report.parameter);
   print_worst("replicas", report.replica);
+  if (report.router.known())
+    fmt::print("  {:<16} {:9.2e}             {}\n", "router margin", report.router.gap,
+               report.router.place);
   for (const VerifiedRank& rank : report.ranks)
     fmt::print("  rank {:<3} own share of the loss {}  parameters {}\n", rank.rank,
                rank.loss ? fmt::format("{:.6f}", *rank.loss) : "none    ", rank.digest);

@@ -6,11 +6,14 @@
 
 namespace tessera {
 
+bool reduces_every_microbatch(const BlockClass& block_class, const Bundle& bundle) {
+  return find_flat(block_class, bundle.name, FlatRole::GradientShard) != nullptr;
+}
+
 bool reduces_every_microbatch(const BlockClass& block_class) {
-  return std::any_of(block_class.graph.outputs().begin(), block_class.graph.outputs().end(),
-                     [](const GraphOutput& output) {
-                       return output.kind == OutputKind::Flat && output.accumulates;
-                     });
+  return std::any_of(
+      block_class.bundles.begin(), block_class.bundles.end(),
+      [&](const Bundle& bundle) { return reduces_every_microbatch(block_class, bundle); });
 }
 
 namespace {

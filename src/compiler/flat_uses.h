@@ -32,7 +32,9 @@ class FlatUses {
   std::map<std::pair<int, RoutineKind>, Uses> uses_;  // by block
 };
 
-// Gradients of the class are reduced for every microbatch, not only the last.
+// Gradients of the class, or of one of its bundles, are reduced for every microbatch, not only the
+// last.
 bool reduces_every_microbatch(const BlockClass& block_class);
+bool reduces_every_microbatch(const BlockClass& block_class, const Bundle& bundle);
 
 }  // namespace tessera

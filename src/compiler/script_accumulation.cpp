@@ -23,9 +23,10 @@ class Accumulation {
         call.accumulate.push_back(written);
         written = true;
       }
-    if (call.routine == RoutineKind::Reduce && reduces_every_microbatch(block_class))
-      for (const Bundle& bundle : block_class.bundles)
-        for (const std::string& parameter : bundle.parameters)
+    if (call.routine != RoutineKind::Reduce) return;
+    for (const Bundle& bundle : block_class.bundles)
+      for (const std::string& parameter : bundle.parameters)
+        if (reduces_every_microbatch(block_class, bundle))
           written_.erase(
               "gradient " +
               module_.state_name(module_.blocks[static_cast<size_t>(call.block)], parameter));

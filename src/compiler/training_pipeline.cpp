@@ -15,6 +15,7 @@
 #include "passes/pipeline/assign_stages.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
+#include "passes/placement/size_pools.h"
 #include "passes/precision/use_fp8.h"
 #include "passes/recompute/recompute.h"
 
@@ -26,6 +27,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   // Which rank has which blocks.
   pipeline.add(assign_stages(plan, schedule, profile));  // by cost, or as the user says
   // The maths of a whole step, as if on one device.
+  pipeline.add(size_pools(plan));  // as many rows of experts as could come to one rank
   pipeline.add(build_backward());  // gradients, from each op's own rule
   // Who does what, over the mesh.
   pipeline.add(propagate_placements(plan));  // where every value lives
@@ -50,6 +52,7 @@ PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
                                 const Schedule& schedule) {
   PassPipeline pipeline(Form::Maths);
   pipeline.add(assign_stages(plan, schedule, profile));
+  pipeline.add(size_pools(plan));
   pipeline.add(propagate_placements(plan));
   pipeline.add(localize(plan));
   pipeline.add(use_fp8(plan));

@@ -43,7 +43,7 @@ std::vector<Window> windows_of(const Module& module) {
         const bool weights = role == FlatRole::Weights;
         const bool comes_and_goes =
             weights ? find_flat(block_class, bundle.name, FlatRole::WeightsShard) != nullptr
-                    : reduces_every_microbatch(block_class);
+                    : reduces_every_microbatch(block_class, bundle);
         if (!comes_and_goes) continue;
         const Value& value =
             block_class.graph.value(find_flat(block_class, bundle.name, role)->value);

@@ -257,7 +257,12 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
       {"plan.shard_axes",
        &p.shard_axes,
        {},
-       "axes that states are sharded over, such as fsdp,cp; auto: fsdp, or else dp"},
+       "axes that states are sharded over, such as fsdp,cp; auto: fsdp, or else dp, "
+       "and ep"},
+      {"plan.experts",
+       &p.experts,
+       {},
+       "axes that split the experts of a mixture, of ep, cp and tp, such as ep+tp"},
       {"plan.sequence_parallel",
        &p.sequence_parallel,
        {},

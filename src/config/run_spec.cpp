@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/quantities.h"
 #include "mesh/axis_sizes.h"
+#include "mesh/expert_axes.h"
 #include "models/model_field.h"
 #include "models/model_size.h"
 #include "models/presets.h"
@@ -45,17 +46,6 @@ std::vector<int> parse_stages(const std::string& text) {
   return counts;
 }
 
-// "fsdp,cp"
-std::vector<std::string> parse_shard_axes(const std::string& text) {
-  std::vector<std::string> axes;
-  for (std::string_view rest = text == "auto" ? "" : text; !rest.empty();) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    axes.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return axes;
-}
-
 // A custom schedule says itself how many stages a rank has.
 int resolve_chunks(const PlanConfig& plan) {
   const bool custom = plan.schedule == "custom";
@@ -84,7 +74,10 @@ Recompute resolve_recompute(const PlanConfig& plan) {
 Plan resolve_plan(const Config& config, const ModelConfig& model) {
   const PlanRequest request{.mesh = config.mesh,
                             .zero = resolve_zero(config),
-                            .shard_axes = parse_shard_axes(config.plan.shard_axes),
+                            .shard_axes = config.plan.shard_axes == "auto"
+                                              ? std::vector<std::string>{}
+                                              : parse_axis_list(config.plan.shard_axes),
+                            .experts = parse_axis_list(config.plan.experts),
                             .sequence_parallel = config.plan.sequence_parallel,
                             .context = config.plan.context,
                             .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
@@ -95,7 +88,8 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
                             .recompute = resolve_recompute(config.plan),
                             .blocks_per_stage = parse_stages(config.plan.stages)};
   PlanSizes sizes;
-  if (model.has_sequence()) sizes = {.kv_heads = model.kv_heads, .heads = model.heads};
+  if (model.has_sequence())
+    sizes = {.kv_heads = model.kv_heads, .heads = model.heads, .experts = model.experts};
   Plan plan = make_plan(request, sizes);
   const int cp = plan.mesh.find("cp");
   if (!model.has_sequence() && cp >= 0 && plan.mesh.size(cp) > 1)
@@ -138,6 +132,18 @@ RunSpec resolve_without_shapes(const Config& config) {
   if (!config.plan.memory.empty())
     spec.memory_bytes = parse_byte_size(config.plan.memory, "plan.memory");
   return spec;
+}
+
+// Two of them on a rank that shares them with others, so that choices differ and some go nowhere.
+void shrink_experts(ModelConfig& model, const Plan& plan, int64_t tp) {
+  if (!model.has_experts()) return;
+  model.experts = std::max<int64_t>(4, 2 * plan.mesh.size(expert_axes(plan)));
+  model.top_k = std::min<int64_t>(model.top_k, 2);
+  model.expert_mlp_size = 5 * tp;
+  if (model.shared_mlp_size > 0) model.shared_mlp_size = 3 * tp;
+  model.dense_layers = std::min<int64_t>(model.dense_layers, 1);
+  model.expert_groups = std::min<int64_t>(model.expert_groups, 2);
+  model.kept_groups = 1;
 }
 
 }  // namespace
@@ -225,7 +231,9 @@ ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   }
   const bool grouped = model.heads > model.kv_heads;
   // Ulysses splits heads over cp too.
-  small.kv_heads = tp_kv * (plan.own_dims.empty() ? 1 : cp);
+  bool ulysses = false;
+  if (cp > 1) plan.dims_of(plan.mesh.find("cp"), "attention", ulysses);
+  small.kv_heads = tp_kv * (ulysses ? cp : 1);
   small.heads = small.kv_heads * (grouped ? std::max<int64_t>(2, tp_group) : 1);
   const bool free_head_size = model.head_size != model.width / model.heads;
   small.head_size = 4;
@@ -235,6 +243,7 @@ ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   small.context = std::max<int64_t>(shrunk.microbatch.seq, 16);
   small.rope_original_context = std::min(model.rope_original_context, small.context);
   small.init_deviation = 0.1;
+  shrink_experts(small, plan, tp_kv * tp_group);
   return shrunk;
 }
 

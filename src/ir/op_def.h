@@ -82,7 +82,8 @@ struct OperandSpec {
 
 struct AttributeSpec {
   std::string_view name;
-  Attribute fallback;  // also gives the type
+  Attribute fallback;             // also gives the type
+  std::string_view size_of = {};  // the dim that it is the size of: on a rank, the local one
 };
 
 struct InPlace {
@@ -97,6 +98,9 @@ struct ShardingRule {
   std::vector<std::string> expandable = {};  // dims that are split by `expand` alone
   // Results without an expandable dim that come out whole, not pending.
   std::vector<size_t> whole_results = {};
+  // The op moves rows between tokens and a pool (ir/pool.h): both sides are split freely, each
+  // along its own dims.
+  bool free = false;
 };
 
 // Builds, from local operands, what one rank does when an expandable dim is split.
@@ -152,7 +156,9 @@ struct OpDef {
   ShardingRule (*sharding)(const OpCall&) = nullptr;  // null: every dim may be split
   bool passes_pending = false;  // of sums that are all pending, gives a pending sum
   std::vector<size_t> whole_beside_pending = {};  // operands that may be whole then
-  bool communicates = false;                      // all ranks along attribute `axes` take part
+  // Operands that each rank reads as it has them, though they lie as a pending sum.
+  std::vector<size_t> reads_own = {};
+  bool communicates = false;  // all ranks along attribute `axes` take part
   // The results, in order, where expandable dims are split; null: it has none.
   std::vector<ValueId> (*expand)(ExpansionBuilder&) = nullptr;
 };

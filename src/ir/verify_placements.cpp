@@ -5,6 +5,7 @@
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
+#include "ir/pool.h"
 #include "ir/verifier.h"
 #include "mesh/group.h"
 
@@ -12,6 +13,10 @@ namespace tessera {
 namespace {
 
 using Kind = AxisPlacement::Kind;
+
+bool contains(const std::vector<size_t>& numbers, size_t number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
 
 bool is_checked(Phase phase) { return phase == Phase::Begin || side(phase) != StepSide::Neither; }
 
@@ -57,7 +62,8 @@ class ClassPlacements {
     else if (node.op == OpKind::take_shard)
       follow_cut(node);
     else
-      for (int axis = 0; axis < mesh_.num_axes(); ++axis) follow_axis(node, def, axis);
+      for (int axis = 0; axis < mesh_.num_axes(); ++axis)
+        rule_of(node, def).free ? follow_moved(node, def, axis) : follow_axis(node, def, axis);
     // Masked lookups know their own share: what they give is taken as written, where it is.
     const bool knows_share = rank_operand(node) != nullptr && node.op != OpKind::take_shard;
     for (const ValueId result : node.results)
@@ -78,11 +84,14 @@ class ClassPlacements {
                          to_string(mesh_, of(id))));
   }
 
+  bool is_rank(ValueId id) const {
+    const GraphInput* input = graph_.input_of(id);
+    return input && input->kind == InputKind::Rank;
+  }
+
   const GraphInput* rank_operand(const Node& node) const {
     for (const ValueId operand : node.operands)
-      if (const GraphInput* input = graph_.input_of(operand);
-          input && input->kind == InputKind::Rank)
-        return input;
+      if (is_rank(operand)) return graph_.input_of(operand);
     return nullptr;
   }
 
@@ -137,11 +146,16 @@ class ClassPlacements {
     const auto at = [&](ValueId id) -> AxisPlacement& { return of(id)[static_cast<size_t>(axis)]; };
     std::string dim;
     bool pending = false;
-    for (const ValueId operand : node.operands) {
-      if (at(operand).kind == Kind::Shard) dim = at(operand).dim;
-      pending = pending || at(operand).kind == Kind::Partial;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const AxisPlacement& place = at(node.operands[i]);
+      if (place.kind == Kind::Shard) dim = place.dim;
+      pending = pending || (place.kind == Kind::Partial && !contains(def.reads_own, i));
     }
     if (pending) return follow_pending(node, def, axis);
+    for (const size_t i : def.reads_own)
+      if (dim.empty() && at(node.operands[i]).kind == Kind::Partial)
+        fail(graph_.value(node.operands[i]).name, axis,
+             fmt::format("is read as a rank's own part by {}, which splits nothing", def.name));
     for (const ValueId operand : node.operands)
       if (graph_.value(operand).type.has(dim) && !at(operand).is_shard(dim))
         fail(graph_.value(operand).name, axis,
@@ -162,6 +176,57 @@ class ClassPlacements {
                    : has                                ? shard(dim, minor)
                                                         : partial();
     }
+  }
+
+  // Rows move between tokens and a pool on the rank that has both: what splits the slots of the
+  // pool splits the tokens, and where experts are split, or rows are sums that are pending, so are
+  // the tokens that come out.
+  void follow_moved(const Node& node, const OpDef& def, int axis) {
+    const auto at = [&](ValueId id) -> AxisPlacement& { return of(id)[static_cast<size_t>(axis)]; };
+    const auto pooled = [&](ValueId id) { return is_pool_side(graph_.value(id).type); };
+    AxisPlacement pool, tokens;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const AxisPlacement& place = at(node.operands[i]);
+      if (place.kind == Kind::Replicate || contains(def.reads_own, i)) continue;
+      (pooled(node.operands[i]) ? pool : tokens) = place;
+    }
+    if (tokens.kind == Kind::Shard && !reads_pool(node)) pool = shard(kSlotDim);
+    if ((tokens.kind == Kind::Shard) != pool.is_shard(kSlotDim) || tokens.kind == Kind::Partial)
+      fail(
+          graph_.value(node.results[0]).name, axis,
+          fmt::format("is moved by {} between tokens and a pool that are not split in the same way",
+                      def.name));
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      if (!is_rank(node.operands[i]))
+        require_moved(node, def, i, axis, pooled(node.operands[i]) ? pool : tokens);
+    for (const ValueId result : node.results)
+      at(result) = pooled(result)                 ? in_pool(result, pool)
+                   : tokens.kind == Kind::Shard   ? tokens
+                   : pool.kind == Kind::Replicate ? replicate()
+                                                  : partial();
+  }
+
+  bool reads_pool(const Node& node) const {
+    return std::any_of(node.operands.begin(), node.operands.end(),
+                       [&](ValueId id) { return is_pool_side(graph_.value(id).type); });
+  }
+
+  // What has no slots is each rank's own.
+  AxisPlacement in_pool(ValueId id, const AxisPlacement& pool) const {
+    const bool lacks = pool.kind == Kind::Shard && !graph_.value(id).type.has(pool.dim);
+    return lacks ? partial() : pool;
+  }
+
+  void require_moved(const Node& node, const OpDef& def, size_t i, int axis,
+                     const AxisPlacement& wanted) const {
+    const Value& value = graph_.value(node.operands[i]);
+    const AxisPlacement& place =
+        placements_[static_cast<size_t>(node.operands[i])][static_cast<size_t>(axis)];
+    if (place.kind == Kind::Partial && contains(def.reads_own, i)) return;
+    const bool whole = wanted.kind == Kind::Partial && !is_float(value.type.dtype);
+    if (place.kind != (whole ? Kind::Replicate : wanted.kind) ||
+        (!whole && place.dim != wanted.dim))
+      fail(value.name, axis, fmt::format("is not split as others that {} moves are", def.name));
   }
 
   // Only ops that say so read a sum that is not taken, and then all of what they read is pending,

@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-enum class AxisKind : uint8_t { Pp, Dp, Fsdp, Cp, Tp };
+enum class AxisKind : uint8_t { Pp, Dp, Fsdp, Ep, Cp, Tp };
 
 struct AxisRow {
   AxisKind axis;
@@ -21,12 +21,15 @@ struct AxisRow {
   std::string_view summary;  // what its ranks divide among themselves
   // What it splits where plan.dims says nothing else: each op the first of these that it has.
   // Empty: whole blocks.
-  std::array<std::string_view, 4> default_dims = {};
+  std::array<std::string_view, 6> default_dims = {};
   bool splits_data = false;  // its ranks have samples of their own
-  bool replicates_parameters =
-      false;                   // its ranks hold the same parameters: states can be sharded over it
+  // Its ranks hold the same parameters, but for those that it splits: states can be sharded over
+  // it.
+  bool replicates_parameters = false;
   bool shards_states = false;  // plan.zero is 3 where it is left out, and 0 is refused
-  bool wants_near = false;     // its collectives delay every layer: ranks should share a machine
+  // States that rest in shards over fsdp or dp rest in shards over it too.
+  bool joins_shards = false;
+  bool wants_near = false;  // its collectives delay every layer: ranks should share a machine
 
   std::span<const std::string_view> dims() const {
     size_t count = 0;
@@ -40,25 +43,32 @@ inline constexpr auto kAxes = std::to_array<AxisRow>({
     {.axis = AxisKind::Dp,
      .name = "dp",
      .summary = "the samples (data parallelism)",
-     .default_dims = {"batch"},
+     .default_dims = {"batch", "slot"},
      .splits_data = true,
      .replicates_parameters = true},
     {.axis = AxisKind::Fsdp,
      .name = "fsdp",
      .summary = "the samples, and the states at rest (sharded data parallelism)",
-     .default_dims = {"batch"},
+     .default_dims = {"batch", "slot"},
      .splits_data = true,
      .replicates_parameters = true,
      .shards_states = true},
+    {.axis = AxisKind::Ep,
+     .name = "ep",
+     .summary = "the experts, and the samples of all else (expert parallelism)",
+     .default_dims = {"expert", "batch"},
+     .splits_data = true,
+     .replicates_parameters = true,
+     .joins_shards = true},
     {.axis = AxisKind::Cp,
      .name = "cp",
      .summary = "the tokens of each sample (context parallelism)",
-     .default_dims = {"seq"},
+     .default_dims = {"seq", "slot"},
      .replicates_parameters = true},
     {.axis = AxisKind::Tp,
      .name = "tp",
      .summary = "heads, mlp and vocabulary (tensor parallelism)",
-     .default_dims = {"kv_heads", "group", "mlp", "vocab"},
+     .default_dims = {"kv_heads", "group", "mlp", "vocab", "shared_mlp", "expert_mlp"},
      .wants_near = true},
 });
 inline constexpr size_t kNumAxes = kAxes.size();

@@ -25,19 +25,27 @@ TEST(Axes, PartsOfAnAxisHaveItsRow) {
   EXPECT_EQ(find_axis("xp"), nullptr);
 }
 
-TEST(AxisSizes, StatesAreShardedOverFsdpBeforeDp) {
-  EXPECT_EQ(AxisSizes({{AxisKind::Tp, 2}}).state_axis(), nullptr);
-  EXPECT_EQ(AxisSizes({{AxisKind::Dp, 2}}).state_axis()->axis, AxisKind::Dp);
-  EXPECT_EQ(AxisSizes({{AxisKind::Dp, 2}, {AxisKind::Fsdp, 4}}).state_axis()->axis, AxisKind::Fsdp);
+TEST(AxisSizes, StatesAreShardedOverFsdpBeforeDpAndOverEpToo) {
+  using enum AxisKind;
+  using Kinds = std::vector<AxisKind>;
+  EXPECT_EQ(AxisSizes({{Tp, 2}}).state_axes(), Kinds{});
+  EXPECT_EQ(AxisSizes({{Dp, 2}}).state_axes(), Kinds{Dp});
+  EXPECT_EQ(AxisSizes({{Dp, 2}, {Fsdp, 4}}).state_axes(), Kinds{Fsdp});
+  EXPECT_EQ(AxisSizes({{Ep, 2}}).state_axes(), Kinds{Ep});
+  EXPECT_EQ(AxisSizes({{Dp, 2}, {Ep, 4}}).state_axes(), (Kinds{Dp, Ep}));
+  EXPECT_EQ(AxisSizes({{Dp, 2}, {Fsdp, 3}, {Ep, 4}}).state_axes(), (Kinds{Fsdp, Ep}));
+  EXPECT_EQ(AxisSizes({{Dp, 2}, {Fsdp, 3}, {Ep, 4}}).state_shards(), 12);
+  EXPECT_EQ(AxisSizes({{Dp, 2}, {Ep, 4}}).sharding_axis(), nullptr);
+  EXPECT_EQ(AxisSizes({{Fsdp, 2}, {Ep, 4}}).sharding_axis()->axis, Fsdp);
 }
 
 TEST(AxisSizes, MultiplyPartsAndCountSamples) {
-  const std::vector<Axis> mesh{{"dp", 2}, {"fsdp", 3}, {"tp.group", 2}, {"tp.kv", 4}};
+  const std::vector<Axis> mesh{{"dp", 2}, {"fsdp", 3}, {"ep", 5}, {"tp.group", 2}, {"tp.kv", 4}};
   const AxisSizes sizes = sizes_of(mesh);
   EXPECT_EQ(sizes[AxisKind::Tp], 8);
-  EXPECT_EQ(sizes.data_ranks(), 6);
-  EXPECT_EQ(sizes.ranks(), 48);
-  EXPECT_EQ(sizes.above_one(), (std::vector<Axis>{{"dp", 2}, {"fsdp", 3}, {"tp", 8}}));
+  EXPECT_EQ(sizes.data_ranks(), 30);
+  EXPECT_EQ(sizes.ranks(), 240);
+  EXPECT_EQ(sizes.above_one(), (std::vector<Axis>{{"dp", 2}, {"fsdp", 3}, {"ep", 5}, {"tp", 8}}));
 }
 
 }  // namespace

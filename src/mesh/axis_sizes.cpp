@@ -16,11 +16,26 @@ int AxisSizes::data_ranks() const {
   return ranks;
 }
 
-const AxisRow* AxisSizes::state_axis() const {
-  const AxisRow* found = nullptr;
+const AxisRow* AxisSizes::sharding_axis() const {
   for (const AxisRow& row : kAxes)
-    if (row.splits_data && (*this)[row.axis] > 1 && (!found || row.shards_states)) found = &row;
-  return found;
+    if (row.shards_states && (*this)[row.axis] > 1) return &row;
+  return nullptr;
+}
+
+std::vector<AxisKind> AxisSizes::state_axes() const {
+  const AxisRow* sharding = sharding_axis();
+  std::vector<AxisKind> axes;
+  for (const AxisRow& row : kAxes)
+    if (row.splits_data && (*this)[row.axis] > 1 &&
+        (!sharding || row.shards_states || row.joins_shards))
+      axes.push_back(row.axis);
+  return axes;
+}
+
+int AxisSizes::state_shards() const {
+  int shards = 1;
+  for (const AxisKind axis : state_axes()) shards *= (*this)[axis];
+  return shards;
 }
 
 std::vector<Axis> AxisSizes::all() const {

@@ -24,9 +24,12 @@ class AxisSizes {
   int& operator[](AxisKind axis) { return sizes_[static_cast<size_t>(axis)]; }
   int ranks() const;
   int data_ranks() const;  // of the axes that split data
-  // What states can be sharded over: an axis that shards them anyway, else one that splits data;
-  // null: neither has several ranks.
-  const AxisRow* state_axis() const;
+  // What states can be sharded over, of those with several ranks: an axis that shards them anyway,
+  // else one that splits data, and those that join it.
+  std::vector<AxisKind> state_axes() const;
+  int state_shards() const;  // the product of these
+  // The axis of several ranks that shards states anyway; null: there is none.
+  const AxisRow* sharding_axis() const;
   // In the order of the table: all of them, or those above 1.
   std::vector<Axis> all() const;
   std::vector<Axis> above_one() const;

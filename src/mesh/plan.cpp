@@ -8,6 +8,7 @@
 #include "core/choices.h"
 #include "core/error.h"
 #include "mesh/axis_sizes.h"
+#include "mesh/expert_axes.h"
 
 namespace tessera {
 namespace {
@@ -20,10 +21,7 @@ void require_known_axis(const Axis& axis) {
       .help(fmt::format("use {}", join_choices(axis_names())));
 }
 
-bool shards_states(const Mesh& mesh) {
-  const AxisRow* axis = sizes_of(mesh.axes()).state_axis();
-  return axis && axis->shards_states;
-}
+bool shards_states(const Mesh& mesh) { return sizes_of(mesh.axes()).sharding_axis() != nullptr; }
 
 std::vector<std::string> names_of(bool AxisRow::*which) {
   std::vector<std::string> names;
@@ -80,18 +78,18 @@ AxisIds shard_axes_of(const PlanRequest& request, const Mesh& mesh, int zero) {
 void require_zero_fits(int zero, const Mesh& mesh, const AxisIds& shard_axes) {
   if (zero < 0 || zero > 3)
     throw user_error("plan.zero is {}, but must be auto, 0, 1, 2 or 3", zero).at("plan.zero");
-  if (zero == 0 && shards_states(mesh)) {
-    const Axis& axis = mesh.axes()[static_cast<size_t>(usual_shard_axes(mesh).front())];
-    throw user_error("mesh {} = {} shards states, but plan.zero = 0 keeps them whole", axis.name,
-                     axis.size)
+  if (const AxisRow* axis = sizes_of(mesh.axes()).sharding_axis(); zero == 0 && axis)
+    throw user_error("mesh {} = {} shards states, but plan.zero = 0 keeps them whole", axis->name,
+                     sizes_of(mesh.axes())[axis->axis])
         .at("plan.zero")
         .help("leave plan.zero out, or put the ranks on dp");
-  }
-  if (zero > 0 && mesh.num_ranks() > 1 && shard_axes.empty())
-    throw user_error("plan.zero = {} shards states over fsdp or dp, but the mesh {} has neither",
-                     zero, to_string(mesh))
+  if (zero > 0 && mesh.num_ranks() > 1 && shard_axes.empty()) {
+    const std::string usual = join_choices(names_of(&AxisRow::splits_data));
+    throw user_error("plan.zero = {} shards states over {}, but the mesh {} has none of them", zero,
+                     usual, to_string(mesh))
         .at("plan.zero")
-        .help("leave plan.zero out, or add fsdp or dp to the mesh");
+        .help(fmt::format("leave plan.zero out, or add {} to the mesh", usual));
+  }
 }
 
 bool has_own_dims(const PlanRequest& request, std::string_view axis) {
@@ -178,7 +176,8 @@ std::vector<std::string> default_dims(const AxisRow& row, bool sequence_parallel
 // to the other.
 std::vector<std::string> dims_of_axis(const PlanRequest& request, const std::string& axis) {
   const AxisRow& row = *find_axis(axis);
-  std::vector<std::string> dims = default_dims(row, request.sequence_parallel);
+  std::vector<std::string> dims = with_experts(default_dims(row, request.sequence_parallel),
+                                               std::string(row.name), request.experts);
   for (const auto& [name, own] : request.dims)
     if (name == row.name) {
       dims = own;
@@ -192,8 +191,11 @@ std::vector<std::string> dims_of_axis(const PlanRequest& request, const std::str
 }  // namespace
 
 AxisIds usual_shard_axes(const Mesh& mesh) {
-  const AxisRow* axis = sizes_of(mesh.axes()).state_axis();
-  return axis ? AxisIds{mesh.find(axis->name)} : AxisIds{};
+  AxisIds axes;
+  for (const AxisKind axis : sizes_of(mesh.axes()).state_axes())
+    axes.push_back(mesh.find(kAxes[static_cast<size_t>(axis)].name));
+  std::sort(axes.begin(), axes.end());
+  return axes;
 }
 
 int zero_level(const std::optional<int>& asked, const Mesh& mesh) {
@@ -215,6 +217,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   const Mesh asked(request.mesh);
   const int zero = zero_level(request.zero, asked);
   require_zero_fits(zero, asked, shard_axes_of(request, asked, zero));
+  require_expert_axes(request.experts);
   require_heads_divide(request, sizes);
   require_cp_before_tp(request, asked);
   Plan plan{.mesh = Mesh(split_tensor_axis(request, sizes.kv_heads)),
@@ -245,6 +248,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
     else
       plan.zigzag = plan.mesh.size(cp);
   }
+  if (sizes.experts > 0) gather_tokens_for_experts(plan);
   plan.shard_axes = shard_axes_of(request, plan.mesh, zero);  // make_plan may have split tp
   return plan;
 }
@@ -258,6 +262,16 @@ std::string_view without_blanks_around(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<std::string> parse_axis_list(std::string_view text) {
+  std::vector<std::string> axes;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(",+"), text.size());
+    axes.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return axes;
+}
 
 std::vector<Axis> parse_mesh(std::string_view text) {
   std::vector<Axis> axes;

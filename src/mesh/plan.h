@@ -29,8 +29,9 @@ struct Recompute {
 struct PlanRequest {
   std::vector<Axis> mesh;        // of the axes in mesh/axes.h, in the user's order
   std::optional<int> zero = {};  // nothing: 3 where the mesh has fsdp, else 0
-  // Of dp, fsdp and cp, over which states at rest are sharded; empty: fsdp, or else dp.
+  // Of dp, fsdp, ep and cp, over which states at rest are sharded; empty: fsdp, or else dp, and ep.
   std::vector<std::string> shard_axes = {};
+  std::vector<std::string> experts = {"ep"};  // axes that split experts: of ep, cp and tp
   bool sequence_parallel = false;
   ContextKind context = ContextKind::Ring;
   std::optional<DType> reduce_dtype = {};
@@ -77,19 +78,22 @@ struct Plan {
 // Sizes that the plan must fit; 0: the model has no such dim.
 struct PlanSizes {
   int64_t kv_heads = 0;
-  int64_t heads = 0;  // query heads
+  int64_t heads = 0;    // query heads
+  int64_t experts = 0;  // of a layer
 };
 
 // Checks the request and fills in the usual lists. Where there are fewer key/value heads than
 // tensor-parallel ranks the axis is split in two: kv_heads takes one part, group the other.
 Plan make_plan(const PlanRequest& request, const PlanSizes& sizes);
 
-// What states are sharded over unless a request says otherwise: fsdp, else dp; empty where neither
-// has several ranks.
+// What states are sharded over unless a request says otherwise: fsdp, else dp, and ep; empty where
+// none has several ranks.
 AxisIds usual_shard_axes(const Mesh& mesh);
 // What was asked for, or else 3 where fsdp has several ranks and 0 where it has not.
 int zero_level(const std::optional<int>& asked, const Mesh& mesh);
 
+// "fsdp,cp" or "ep+tp" as names of axes.
+std::vector<std::string> parse_axis_list(std::string_view text);
 // "dp=2,tp=2" as axes.
 std::vector<Axis> parse_mesh(std::string_view text);
 

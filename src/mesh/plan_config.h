@@ -13,6 +13,7 @@ enum class ContextKind : uint8_t { Ring, Ulysses };
 struct PlanConfig {
   std::string zero = "auto";
   std::string shard_axes = "auto";
+  std::string experts = "ep";
   bool sequence_parallel = false;
   ContextKind context = ContextKind::Ring;
   std::string reduce_dtype = "auto";

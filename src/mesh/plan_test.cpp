@@ -12,17 +12,22 @@ using Names = std::vector<std::string>;
 
 TEST(MakePlan, UsualListsOfDimsByAxis) {
   const Plan plan =
-      make_plan({.mesh = {{"dp", 2}, {"fsdp", 2}, {"cp", 2}, {"tp", 4}}, .zero = 1}, {});
+      make_plan({.mesh = {{"dp", 2}, {"fsdp", 2}, {"ep", 2}, {"cp", 2}, {"tp", 4}}, .zero = 1}, {});
   EXPECT_EQ(plan.dims, (std::vector<Names>{
-                           {"batch"}, {"batch"}, {"seq"}, {"kv_heads", "group", "mlp", "vocab"}}));
+                           {"batch", "slot"},
+                           {"batch", "slot"},
+                           {"expert", "batch"},
+                           {"seq", "slot"},
+                           {"kv_heads", "group", "mlp", "vocab", "shared_mlp", "expert_mlp"}}));
   EXPECT_TRUE(plan.own_dims.empty());
   EXPECT_FALSE(plan.single());
 }
 
 TEST(MakePlan, SequenceParallelPutsSeqBehindTheDimsOfTp) {
   const Plan plan = make_plan({.mesh = {{"dp", 2}, {"tp", 2}}, .sequence_parallel = true}, {});
-  EXPECT_EQ(plan.dims[0], Names{"batch"});
-  EXPECT_EQ(plan.dims[1], (Names{"kv_heads", "group", "mlp", "vocab", "seq"}));
+  EXPECT_EQ(plan.dims[0], (Names{"batch", "slot"}));
+  EXPECT_EQ(plan.dims[1],
+            (Names{"kv_heads", "group", "mlp", "vocab", "shared_mlp", "expert_mlp", "seq"}));
 }
 
 TEST(MakePlan, AxesStandInTheUsersOrder) {
@@ -42,8 +47,8 @@ TEST(MakePlan, FewerKeyValueHeadsThanTpSplitTheAxisInTwo) {
   const Plan plan =
       make_plan({.mesh = {{"dp", 2}, {"tp", 8}}, .sequence_parallel = true}, {.kv_heads = 2});
   EXPECT_EQ(plan.mesh.axes(), (std::vector<Axis>{{"dp", 2}, {"tp.group", 4}, {"tp.kv", 2}}));
-  EXPECT_EQ(plan.dims[1], (Names{"group", "mlp", "vocab", "seq"}));
-  EXPECT_EQ(plan.dims[2], (Names{"kv_heads", "mlp", "vocab", "seq"}));
+  EXPECT_EQ(plan.dims[1], (Names{"group", "mlp", "vocab", "shared_mlp", "expert_mlp", "seq"}));
+  EXPECT_EQ(plan.dims[2], (Names{"kv_heads", "mlp", "vocab", "shared_mlp", "expert_mlp", "seq"}));
 }
 
 TEST(MakePlan, KvHeadsTakeTheirLargestCommonDivisorWithTp) {
@@ -53,7 +58,7 @@ TEST(MakePlan, KvHeadsTakeTheirLargestCommonDivisorWithTp) {
             (std::vector<Axis>{{"tp.group", 4}, {"tp.kv", 1}}));
 }
 
-TEST(MakePlan, StatesAreShardedOverFsdpElseOverDp) {
+TEST(MakePlan, StatesAreShardedOverFsdpElseOverDpAndOverEp) {
   const auto shard_axes = [](std::vector<Axis> mesh, int zero,
                              std::vector<std::string> asked = {}) {
     return make_plan({.mesh = std::move(mesh), .zero = zero, .shard_axes = std::move(asked)}, {})
@@ -68,6 +73,10 @@ TEST(MakePlan, StatesAreShardedOverFsdpElseOverDp) {
   EXPECT_EQ(shard_axes({{"fsdp", 2}, {"cp", 2}}, 3, {"cp", "fsdp"}), (AxisIds{0, 1}));
   EXPECT_EQ(shard_axes({{"dp", 2}, {"cp", 1}}, 1, {"dp", "cp"}), AxisIds{0});
   EXPECT_EQ(shard_axes({{"tp", 2}, {"cp", 4}}, 1, {"cp"}), AxisIds{1});
+  EXPECT_EQ(shard_axes({{"ep", 2}}, 1), AxisIds{0});
+  EXPECT_EQ(shard_axes({{"ep", 2}, {"dp", 2}}, 1), (AxisIds{0, 1}));
+  EXPECT_EQ(shard_axes({{"dp", 2}, {"fsdp", 2}, {"ep", 2}}, 3), (AxisIds{1, 2}));
+  EXPECT_EQ(shard_axes({{"dp", 2}, {"ep", 2}}, 1, {"dp"}), AxisIds{0});
 }
 
 std::string refusal(const PlanRequest& request, const PlanSizes& sizes = {}) {
@@ -91,9 +100,9 @@ TEST(MakePlan, ShardsAllWhereTheMeshHasFsdpAndNothingIsAsked) {
 
 TEST(MakePlan, RefusesToShardWhereNoAxisCan) {
   EXPECT_EQ(refusal({.mesh = {{"tp", 2}}, .zero = 3}),
-            "plan.zero = 3 shards states over fsdp or dp, but the mesh tp=2 has neither");
+            "plan.zero = 3 shards states over dp, fsdp or ep, but the mesh tp=2 has none of them");
   EXPECT_EQ(refusal({.mesh = {{"dp", 1}, {"cp", 4}}, .zero = 1}),
-            "plan.zero = 1 shards states over fsdp or dp, but the mesh cp=4 has neither");
+            "plan.zero = 1 shards states over dp, fsdp or ep, but the mesh cp=4 has none of them");
   EXPECT_EQ(refusal({.mesh = {{"dp", 1}}, .zero = 3}), "accepted");
 }
 
@@ -108,7 +117,7 @@ TEST(MakePlan, ARingPermutesTheSequenceAndUlyssesSplitsHeadsInstead) {
   EXPECT_TRUE(own);
   EXPECT_EQ(ulysses.dims_of(0, "attention_grad", own), Names{"kv_heads"});
   EXPECT_TRUE(own);
-  EXPECT_EQ(ulysses.dims_of(0, "matmul", own), Names{"seq"});
+  EXPECT_EQ(ulysses.dims_of(0, "matmul", own), (Names{"seq", "slot"}));
   EXPECT_FALSE(own);
   EXPECT_TRUE(
       make_plan({.mesh = {{"cp", 1}}, .context = ContextKind::Ulysses}, {}).own_dims.empty());
@@ -116,7 +125,7 @@ TEST(MakePlan, ARingPermutesTheSequenceAndUlyssesSplitsHeadsInstead) {
 
 TEST(MakePlan, TheUsersOwnListReplacesTheUsualOne) {
   const Plan plan = make_plan({.mesh = {{"dp", 2}, {"tp", 2}}, .dims = {{"tp", {"mlp"}}}}, {});
-  EXPECT_EQ(plan.dims, (std::vector<Names>{{"batch"}, {"mlp"}}));
+  EXPECT_EQ(plan.dims, (std::vector<Names>{{"batch", "slot"}, {"mlp"}}));
 }
 
 TEST(MakePlan, TheUsersOwnListForTpServesBothOfItsParts) {

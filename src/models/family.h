@@ -22,6 +22,7 @@ struct FamilyRow {
   bool is_gated = false;      // swiglu; else another activation
   bool has_bias = false;      // may have
   bool has_qk_norm = false;   // may have
+  bool has_experts = false;   // may have
 };
 
 inline constexpr auto kFamilies = std::to_array<FamilyRow>({
@@ -40,14 +41,16 @@ inline constexpr auto kFamilies = std::to_array<FamilyRow>({
      .has_sequence = true,
      .has_rope = true,
      .is_gated = true,
-     .has_qk_norm = true},
+     .has_qk_norm = true,
+     .has_experts = true},
     {.family = Family::Qwen,
      .name = "qwen",
      .summary = "Qwen 3: Llama with normalised queries and keys",
      .has_sequence = true,
      .has_rope = true,
      .is_gated = true,
-     .has_qk_norm = true},
+     .has_qk_norm = true,
+     .has_experts = true},
 });
 static_assert([] {
   for (size_t i = 0; i < kFamilies.size(); ++i)

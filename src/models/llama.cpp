@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Llama 3 and Qwen 3: RMSNorm, rotary positions, grouped heads, SwiGLU, no biases. Qwen 3 also
-// normalises each query and key head.
+// normalises each query and key head. With experts (Mixtral, OLMoE, Qwen 3 MoE) a mixture takes the
+// place of the mlp.
 #include "models/activation.h"
+#include "models/mixture.h"
 #include "models/transformer_parts.h"
 
 namespace tessera {
@@ -17,10 +19,11 @@ class LlamaBuilder {
 
   Module build() {
     add_embedding();
-    add_layer_class();
+    if (config_.has_experts() && config_.dense_layers > 0) add_layer_class("dense_layer", false);
+    add_layer_class("layer", config_.has_experts());
     add_layers(module_, config_);
     add_head(module_, request_,
-             [this](BlockBuilder& b, Tensor x) { return norm(b, "norm", x, dims_.d); });
+             [this](BlockBuilder& b, Tensor x) { return norm(b, "norm", x, {dims_.d}); });
     return module_.build();
   }
 
@@ -33,11 +36,13 @@ class LlamaBuilder {
     module_.block("embedding", "embedding");
   }
 
-  void add_layer_class() {
-    BlockBuilder& b = module_.block_class("layer");
+  void add_layer_class(const std::string& name, bool experts) {
+    BlockBuilder& b = module_.block_class(name);
     Tensor x = b.stream("x", dims_.stream());
-    Tensor after_attention = add(x, attention_part(b, norm(b, "attention_norm", x, dims_.d)));
-    b.returns(add(after_attention, mlp_part(b, norm(b, "mlp_norm", after_attention, dims_.d))));
+    Tensor after_attention = add(x, attention_part(b, norm(b, "attention_norm", x, {dims_.d})));
+    Tensor normalised = norm(b, "mlp_norm", after_attention, {dims_.d});
+    b.returns(add(after_attention,
+                  experts ? mixture(b, request_, dims_, normalised) : mlp_part(b, normalised)));
   }
 
   Tensor attention_part(BlockBuilder& b, Tensor x) {
@@ -48,8 +53,9 @@ class LlamaBuilder {
     Tensor k = matmul(x, b.parameter("wk", {d, kv_heads, e}, small));
     Tensor v = matmul(x, b.parameter("wv", {d, kv_heads, e}, small));
     if (config_.qk_norm) {
-      q = norm(b, "q_norm", q, e);
-      k = norm(b, "k_norm", k, e);
+      const bool all = config_.qk_norm_over_heads;
+      q = norm(b, "q_norm", q, all ? Dims{kv_heads, group, e} : Dims{e});
+      k = norm(b, "k_norm", k, all ? Dims{kv_heads, e} : Dims{e});
     }
     Tensor mixed = attention(rotated(q, positions), rotated(k, positions), v, positions,
                              b.batch("document", dims_.words()));
@@ -72,8 +78,8 @@ class LlamaBuilder {
     return matmul(h, b.parameter("down", {dims_.mlp, dims_.d}, residual_init(config_)));
   }
 
-  Tensor norm(BlockBuilder& b, const std::string& name, Tensor x, const Dim& over) {
-    return rms_norm(x, b.parameter(name, {over}, ones()), config_.norm_epsilon);
+  Tensor norm(BlockBuilder& b, const std::string& name, Tensor x, Dims over) {
+    return rms_norm(x, b.parameter(name, std::move(over), ones(), false), config_.norm_epsilon);
   }
 
   const ModelConfig& config_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/model_config.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace tessera {
 namespace {
 
 constexpr std::array<std::string_view, 4> kActivationNames{"relu", "gelu", "gelu_tanh", "swiglu"};
+constexpr std::array<std::string_view, 3> kRouterScoreNames{"softmax", "sigmoid", "topk_softmax"};
+constexpr std::array<std::string_view, 2> kBalanceScopeNames{"sequence", "microbatch"};
 
 std::string divisors(int64_t number) {
   std::vector<std::string> found;
@@ -33,6 +36,9 @@ void derive_sizes(ModelConfig& config) {
   if (config.mlp_size == 0 && !config.has_sequence()) config.mlp_size = config.width;
   if (config.mlp_size == 0)
     config.mlp_size = gated ? (config.width * 8 / 3 + 63) / 64 * 64 : config.width * 4;
+  if (!config.has_experts()) return;
+  if (config.top_k == 0) config.top_k = std::min<int64_t>(2, config.experts);
+  if (config.expert_mlp_size == 0) config.expert_mlp_size = config.mlp_size;
 }
 
 void check_heads(const ModelConfig& config) {
@@ -64,6 +70,30 @@ void check_family(const ModelConfig& config) {
   require(config.qk_norm, "qk_norm", &FamilyRow::has_qk_norm);
   require(config.rope_scaling_factor != 1.0, "rope_scaling_factor", &FamilyRow::has_rope);
   require(config.tied, "tied", &FamilyRow::has_sequence);
+  require(config.has_experts(), "experts", &FamilyRow::has_experts);
+}
+
+void check_experts(const ModelConfig& config) {
+  if (config.experts % config.expert_groups != 0)
+    throw user_error("experts ({}) is not a multiple of expert_groups ({})", config.experts,
+                     config.expert_groups)
+        .at("model.expert_groups")
+        .help(fmt::format("use expert_groups = {}", divisors(config.experts)));
+  if (config.kept_groups > config.expert_groups)
+    throw user_error("kept_groups ({}) is above expert_groups ({})", config.kept_groups,
+                     config.expert_groups)
+        .at("model.kept_groups")
+        .help(fmt::format("use kept_groups = {} or less", config.expert_groups));
+  const int64_t eligible = config.experts / config.expert_groups * config.kept_groups;
+  if (config.top_k > eligible)
+    throw user_error("top_k ({}) is above the {} experts to choose from", config.top_k, eligible)
+        .at("model.top_k")
+        .help(fmt::format("use top_k = {} or less, or more experts", eligible));
+  if (config.dense_layers >= config.layers)
+    throw user_error("dense_layers ({}) leaves none of the {} layers for experts",
+                     config.dense_layers, config.layers)
+        .at("model.dense_layers")
+        .help(fmt::format("use dense_layers = {} or less, or experts = 0", config.layers - 1));
 }
 
 void check_rope(const ModelConfig& config) {
@@ -82,6 +112,12 @@ std::string_view name(Activation activation) {
 
 std::span<const std::string_view> activation_names() { return kActivationNames; }
 
+std::string_view name(RouterScore score) { return kRouterScoreNames[static_cast<size_t>(score)]; }
+std::span<const std::string_view> router_score_names() { return kRouterScoreNames; }
+
+std::string_view name(BalanceScope scope) { return kBalanceScopeNames[static_cast<size_t>(scope)]; }
+std::span<const std::string_view> balance_scope_names() { return kBalanceScopeNames; }
+
 ModelConfig resolved(ModelConfig config) {
   check_field_ranges(config);
   derive_sizes(config);
@@ -89,6 +125,7 @@ ModelConfig resolved(ModelConfig config) {
   if (!config.has_sequence()) return config;
   check_heads(config);
   check_rope(config);
+  if (config.has_experts()) check_experts(config);
   return config;
 }
 

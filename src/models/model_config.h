@@ -15,6 +15,17 @@ enum class Activation : uint8_t { Relu, Gelu, GeluTanh, Swiglu };
 std::string_view name(Activation activation);
 std::span<const std::string_view> activation_names();  // in the order of the enum
 
+// How a router's logits become scores (ops/moe/route).
+enum class RouterScore : uint8_t { Softmax, Sigmoid, TopkSoftmax };
+std::string_view name(RouterScore score);
+std::span<const std::string_view> router_score_names();
+
+// Over which tokens choices are counted for the balance loss: those of each sequence, or those of
+// the microbatch.
+enum class BalanceScope : uint8_t { Sequence, Microbatch };
+std::string_view name(BalanceScope scope);
+std::span<const std::string_view> balance_scope_names();
+
 struct ModelConfig {
   Family family = Family::Gpt;
   int64_t layers = 0;
@@ -34,12 +45,29 @@ struct ModelConfig {
   double rope_low_freq_factor = 1.0;
   double rope_high_freq_factor = 4.0;
   int64_t rope_original_context = 8192;
-  bool tied = false;     // the output head shares the embedding's table
-  bool qk_norm = false;  // each query and key head is normalised before rope
+  bool tied = false;                // the output head shares the embedding's table
+  bool qk_norm = false;             // each query and key head is normalised before rope
+  bool qk_norm_over_heads = false;  // over all heads at once (OLMoE)
   bool bias = false;
   double init_deviation = 0.02;
 
+  // A mixture of experts instead of each layer's mlp; without experts the rest means nothing.
+  int64_t experts = 0;
+  int64_t top_k = 0;            // experts of each token; 0: 2, or all of them if there are fewer
+  int64_t expert_mlp_size = 0;  // of one expert; 0: mlp_size
+  int64_t shared_mlp_size = 0;  // of an expert that sees every token; 0: none
+  int64_t dense_layers = 0;     // the first layers, which have an mlp
+  RouterScore router_score = RouterScore::Softmax;
+  bool normalised_gates = true;  // the gates of a token add up to 1
+  double routed_scale = 1.0;     // times this
+  int64_t expert_groups = 1;     // of which a token's experts are in kept_groups
+  int64_t kept_groups = 1;
+  double balance_loss = 0.0;  // coefficients of losses that are added to the model's
+  BalanceScope balance_scope = BalanceScope::Sequence;
+  double router_z_loss = 0.0;
+
   bool has_sequence() const { return row_of(family).has_sequence; }
+  bool has_experts() const { return experts > 0; }
   bool operator==(const ModelConfig&) const = default;
 };
 

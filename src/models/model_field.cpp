@@ -48,9 +48,35 @@ constexpr std::array kFields{
                WholeField{&C::rope_original_context, 1, kMost}},
     ModelField{"tied", "the output head shares the embedding's table", &C::tied},
     ModelField{"qk_norm", "normalise each query and key head before rope", &C::qk_norm},
+    ModelField{"qk_norm_over_heads", "with qk_norm: over all heads at once",
+               &C::qk_norm_over_heads},
     ModelField{"bias", "biases in linear layers", &C::bias},
     ModelField{"init_deviation", "deviation of the first weights; an mlp has its own",
                RealField{&C::init_deviation, 0, 10}},
+    ModelField{"experts", "experts in each layer, in place of its mlp; 0: no mixture",
+               WholeField{&C::experts, 0, 65'536}},
+    ModelField{"top_k", "experts that each token is sent to; 0: 2, or all of them if fewer",
+               WholeField{&C::top_k, 0, 4'096}},
+    ModelField{"expert_mlp_size", "inner size of one expert; 0: mlp_size",
+               WholeField{&C::expert_mlp_size, 0, 4 * kMostWidth}},
+    ModelField{"shared_mlp_size", "inner size of an expert that sees every token; 0: none",
+               WholeField{&C::shared_mlp_size, 0, 4 * kMostWidth}},
+    ModelField{"dense_layers", "first layers, which have an mlp and no experts",
+               WholeField{&C::dense_layers, 0, 10'000}},
+    ModelField{"router_score", "softmax, sigmoid or topk_softmax (over the chosen experts alone)",
+               &C::router_score},
+    ModelField{"normalised_gates", "the gates of a token add up to 1", &C::normalised_gates},
+    ModelField{"routed_scale", "factor of the gates", RealField{&C::routed_scale, 0, 1e6}},
+    ModelField{"expert_groups", "equal groups of experts, a divisor of experts",
+               WholeField{&C::expert_groups, 1, 65'536}},
+    ModelField{"kept_groups", "groups that a token's experts are chosen from",
+               WholeField{&C::kept_groups, 1, 65'536}},
+    ModelField{"balance_loss", "coefficient of the loss that evens out the experts' loads",
+               RealField{&C::balance_loss, 0, 1e3}},
+    ModelField{"balance_scope", "tokens over which loads are counted: sequence or microbatch",
+               &C::balance_scope},
+    ModelField{"router_z_loss", "coefficient of the loss that keeps the router's logits small",
+               RealField{&C::router_z_loss, 0, 1e3}},
 };
 
 template <typename Number>
@@ -116,6 +142,12 @@ struct Read {
   void operator()(Activation ModelConfig::*member) const {
     read_word(config.*member, field, text, activation_names());
   }
+  void operator()(RouterScore ModelConfig::*member) const {
+    read_word(config.*member, field, text, router_score_names());
+  }
+  void operator()(BalanceScope ModelConfig::*member) const {
+    read_word(config.*member, field, text, balance_scope_names());
+  }
 };
 
 struct Print {
@@ -130,10 +162,8 @@ struct Print {
   std::string operator()(bool ModelConfig::*member) const {
     return config.*member ? "true" : "false";
   }
-  std::string operator()(Family ModelConfig::*member) const {
-    return std::string(name(config.*member));
-  }
-  std::string operator()(Activation ModelConfig::*member) const {
+  template <typename Word>
+  std::string operator()(Word ModelConfig::*member) const {
     return std::string(name(config.*member));
   }
 };

@@ -27,7 +27,7 @@ struct ModelField {
   std::string_view key;
   std::string_view doc;
   std::variant<WholeField, RealField, bool ModelConfig::*, Family ModelConfig::*,
-               Activation ModelConfig::*>
+               Activation ModelConfig::*, RouterScore ModelConfig::*, BalanceScope ModelConfig::*>
       kind;
 };
 

@@ -15,13 +15,23 @@ int64_t own_parameters(const Graph& graph) {
   return count;
 }
 
+int64_t top_k_of(const Graph& graph) {
+  for (const Node& node : graph.nodes())
+    if (node.op == OpKind::route) return node.attributes.integer("top_k");
+  return 0;
+}
+
 int64_t matmul_parameters(const Graph& graph) {
   int64_t count = 0;
   for (const Node& node : graph.nodes()) {
-    if (node.op != OpKind::matmul && node.op != OpKind::output_loss) continue;
+    const bool experts = node.op == OpKind::expert_matmul;
+    if (!experts && node.op != OpKind::matmul && node.op != OpKind::output_loss) continue;
     for (const ValueId operand : node.operands) {
       const GraphInput* input = graph.input_of(operand);
-      if (input && input->state) count += graph.value(operand).type.num_elements();
+      if (!input || !input->state) continue;
+      const TensorType& type = graph.value(operand).type;
+      count +=
+          experts ? type.num_elements() / type.dims[0].size * top_k_of(graph) : type.num_elements();
     }
   }
   return count;

@@ -9,7 +9,7 @@ namespace tessera {
 
 int64_t parameter_count(const Module& module);  // a tied parameter counts once
 // Elements of parameters that are used in matmuls, each use counted: the head's table counts even
-// if it is tied, the embedding's lookup does not.
+// if it is tied, the embedding's lookup does not. Of experts those count that a token is sent to.
 int64_t matmul_parameter_count(const Module& module);
 
 int64_t parameter_count(const ModelConfig& config);

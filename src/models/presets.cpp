@@ -29,6 +29,24 @@ constexpr ModelConfig tiny() {
           .activation = Activation::Swiglu};
 }
 
+// As large a layer as tiny's for each token, eight of them to choose from.
+constexpr ModelConfig tiny_moe() {
+  return {.family = Family::Qwen,
+          .layers = 4,
+          .width = 128,
+          .heads = 4,
+          .kv_heads = 2,
+          .mlp_size = 384,
+          .vocabulary = 256,
+          .context = 256,
+          .activation = Activation::Swiglu,
+          .qk_norm = true,
+          .experts = 8,
+          .top_k = 2,
+          .expert_mlp_size = 128,
+          .balance_loss = 0.01};
+}
+
 constexpr ModelConfig gpt2(int64_t layers, int64_t width, int64_t heads) {
   return {.family = Family::Gpt,
           .layers = layers,
@@ -84,6 +102,58 @@ constexpr ModelConfig qwen3(const QwenSize& size) {
           .qk_norm = true};
 }
 
+struct QwenMoeSize {
+  int64_t layers, width, heads, mlp_size, expert_mlp_size;
+};
+
+constexpr ModelConfig qwen3_moe(const QwenMoeSize& size) {
+  ModelConfig config = qwen3({size.layers, size.width, size.heads, size.mlp_size, false});
+  config.kv_heads = 4;
+  config.experts = 128;
+  config.top_k = 8;
+  config.expert_mlp_size = size.expert_mlp_size;
+  config.balance_loss = 0.001;
+  return config;
+}
+
+struct MixtralSize {
+  int64_t layers, width, heads, mlp_size, context;
+};
+
+constexpr ModelConfig mixtral(const MixtralSize& size) {
+  return {.family = Family::Llama,
+          .layers = size.layers,
+          .width = size.width,
+          .heads = size.heads,
+          .kv_heads = 8,
+          .mlp_size = size.mlp_size,
+          .vocabulary = 32000,
+          .context = size.context,
+          .activation = Activation::Swiglu,
+          .rope_theta = 1e6,
+          .experts = 8,
+          .top_k = 2,
+          .balance_loss = 0.02};
+}
+
+constexpr ModelConfig olmoe() {
+  return {.family = Family::Llama,
+          .layers = 16,
+          .width = 2048,
+          .heads = 16,
+          .mlp_size = 1024,
+          .vocabulary = 50304,
+          .context = 4096,
+          .activation = Activation::Swiglu,
+          .qk_norm = true,
+          .qk_norm_over_heads = true,
+          .experts = 64,
+          .top_k = 8,
+          .normalised_gates = false,
+          .balance_loss = 0.01,
+          .router_z_loss = 0.001};
+}
+
 constexpr std::array<PresetSetting, 4> kMlpTraining{{{"train.batch", "128"},
                                                      {"train.steps", "200"},
                                                      {"train.learning_rate", "1e-3"},
@@ -96,6 +166,7 @@ constexpr std::array<PresetSetting, 3> kLlamaTraining{
 constexpr std::array kPresets{
     Preset{"mlp", "deep mlp with squared loss on made data", mlp(), kMlpTraining},
     Preset{"tiny", "byte model in the style of llama, for the demo", tiny(), {}},
+    Preset{"tiny-moe", "byte model with a mixture of experts, for a laptop", tiny_moe(), {}},
     Preset{"gpt2-124m", "GPT-2 small", gpt2(12, 768, 12), kGptTraining},
     Preset{"gpt2-350m", "GPT-2 medium", gpt2(24, 1024, 16), kGptTraining},
     Preset{"gpt2-774m", "GPT-2 large", gpt2(36, 1280, 20), kGptTraining},
@@ -109,6 +180,12 @@ constexpr std::array kPresets{
     Preset{"qwen3-0.6b", "Qwen 3 0.6B", qwen3({28, 1024, 16, 3072, true}), kLlamaTraining},
     Preset{"qwen3-1.7b", "Qwen 3 1.7B", qwen3({28, 2048, 16, 6144, true}), kLlamaTraining},
     Preset{"qwen3-8b", "Qwen 3 8B", qwen3({36, 4096, 32, 12288, false}), kLlamaTraining},
+    Preset{"olmoe-1b-7b", "OLMoE 1B-7B", olmoe(), kLlamaTraining},
+    Preset{"qwen3-30b-a3b", "Qwen 3 30B-A3B", qwen3_moe({48, 2048, 32, 6144, 768}), kLlamaTraining},
+    Preset{"qwen3-235b-a22b", "Qwen 3 235B-A22B", qwen3_moe({94, 4096, 64, 12288, 1536}),
+           kLlamaTraining},
+    Preset{"mixtral-8x7b", "Mixtral 8x7B", mixtral({32, 4096, 32, 14336, 32768}), kLlamaTraining},
+    Preset{"mixtral-8x22b", "Mixtral 8x22B", mixtral({56, 6144, 48, 16384, 65536}), kLlamaTraining},
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace {
 const std::map<std::string, int64_t, std::less<>> kPublished{
     {"mlp", 4'194'304},
     {"tiny", 853'120},
+    {"tiny-moe", 1'840'512},
     {"gpt2-124m", 124'439'808},
     {"gpt2-350m", 354'823'168},
     {"gpt2-774m", 774'030'080},
@@ -29,6 +30,11 @@ const std::map<std::string, int64_t, std::less<>> kPublished{
     {"qwen3-0.6b", 596'049'920},
     {"qwen3-1.7b", 1'720'574'976},
     {"qwen3-8b", 8'190'735'360},
+    {"olmoe-1b-7b", 6'919'161'856},
+    {"qwen3-30b-a3b", 30'532'122'624},
+    {"qwen3-235b-a22b", 235'093'634'560},
+    {"mixtral-8x7b", 46'702'792'704},
+    {"mixtral-8x22b", 140'620'634'112},
 };
 
 TEST(Presets, HaveThePublishedNumberOfParameters) {
@@ -47,6 +53,12 @@ TEST(Presets, MultiplyByTheHeadButNotByTheEmbedding) {
   // Untied: of the two tables only the head's is used in a matmul.
   EXPECT_EQ(matmul_parameter_count(find_preset("llama3-8b").config),
             8'030'261'248LL - 128256LL * 4096 - 65LL * 4096);
+}
+
+TEST(Presets, MultiplyByTheChosenExpertsAlone) {
+  // 16 layers: attention, router, and 8 of 64 experts; then the head.
+  const int64_t layer = 4LL * 2048 * 2048 + 64LL * 2048 + 8LL * 3 * 2048 * 1024;
+  EXPECT_EQ(matmul_parameter_count(find_preset("olmoe-1b-7b").config), 16 * layer + 50304LL * 2048);
 }
 
 TEST(Presets, CountAttentionOncePerVisibleKey) {

@@ -23,7 +23,9 @@ Init residual_init(const ModelConfig& config) {
 }
 
 void add_layers(ModuleBuilder& module, const ModelConfig& config) {
-  for (int64_t i = 0; i < config.layers; ++i) module.block(fmt::format("layer.{}", i), "layer");
+  const int64_t dense = config.has_experts() ? config.dense_layers : 0;
+  for (int64_t i = 0; i < config.layers; ++i)
+    module.block(fmt::format("layer.{}", i), i < dense ? "dense_layer" : "layer");
 }
 
 void add_head(ModuleBuilder& module, const ModelRequest& request,

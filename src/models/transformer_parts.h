@@ -25,7 +25,8 @@ struct TransformerDims {
 Init weight_init(const ModelConfig& config);
 Init residual_init(const ModelConfig& config);
 
-// Adds `config.layers` blocks of class `layer`.
+// Adds `config.layers` blocks of class `layer`; in a mixture the first may be of class
+// `dense_layer`.
 void add_layers(ModuleBuilder& module, const ModelConfig& config);
 
 // The final norm, then loss or logits from a table that may be the embedding's.

@@ -40,6 +40,54 @@ inline Tensor attention(Tensor q, Tensor k, Tensor v, Tensor positions, Tensor d
   return call_one(OpKind::attention, {q, k, v, positions, document});
 }
 
+// In the accumulator's dtype: fp32 of bf16.
+inline Tensor matmul_accumulated(Tensor x, Tensor w) {
+  const DType dtype = accumulator_of(x.type().dtype);
+  return call_one(OpKind::matmul, {x, w}, {.attributes = {{"dtype", std::string(name(dtype))}}});
+}
+
+// A mixture of experts: where tokens go, and where their rows lie in the experts' pool.
+struct Routes {
+  Tensor gates, chosen, place, source, ends;
+};
+inline Routes route(Tensor logits, Attributes attributes) {
+  BlockBuilder& block = *logits.block;
+  const int64_t experts = logits.dims().back().size;
+  const std::vector<Tensor> routed =
+      block.emit(OpKind::route, {logits}, {.attributes = std::move(attributes)});
+  const int64_t rows = routed[1].type().num_elements();
+  const std::vector<Tensor> ordered =
+      block.emit(OpKind::order_routes, {routed[1]},
+                 {.attributes = {{"experts", experts}, {"slots", (rows + experts - 1) / experts}}});
+  return {routed[0], routed[1], ordered[0], ordered[1], ordered[2]};
+}
+// The rows of tokens in the pool, and their gates.
+inline std::pair<Tensor, Tensor> dispatch(Tensor x, const Routes& routes) {
+  const std::vector<Tensor> results = x.block->emit(
+      OpKind::dispatch, {x, routes.chosen, routes.place, routes.source, routes.gates});
+  return {results[0], results[1]};
+}
+inline Tensor expert_matmul(Tensor rows, Tensor w, const Routes& routes) {
+  return call_one(OpKind::expert_matmul, {rows, w, routes.ends});
+}
+inline Tensor expert_swiglu(Tensor h, Tensor gate_rows, const Routes& routes) {
+  return call_one(OpKind::expert_swiglu, {h, gate_rows, routes.ends});
+}
+inline Tensor combine(Tensor y, const Routes& routes) {
+  return call_one(OpKind::combine, {y, routes.chosen, routes.place, routes.source});
+}
+
+// Losses of a router, added to the step value; label_count is that of the model's loss.
+inline Tensor balance_loss(Tensor logits, Tensor chosen, Attributes count, Attributes loss) {
+  const Tensor counts = call_one(OpKind::count_routes, {chosen}, {.attributes = std::move(count)});
+  return call_one(OpKind::balance_loss, {logits, counts, logits.block->step("label_count")},
+                  {.attributes = std::move(loss)});
+}
+inline Tensor router_z_loss(Tensor logits, double coefficient) {
+  return call_one(OpKind::router_z_loss, {logits, logits.block->step("label_count")},
+                  {.attributes = {{"coefficient", coefficient}}});
+}
+
 // Counts the step's labels before it starts, over all microbatches; the losses divide by it.
 inline Tensor label_count(Tensor labels) {
   labels.block->returns_step("label_count",

@@ -16,6 +16,7 @@ Compiled compile_few_layers(const PlanTask& task, const Candidate& few, int valu
   PlanTask small = task;
   RunSpec& run = small.run;
   run.model.layers = std::min<int64_t>(run.model.layers, std::max(kFewLayers, few.pp()));
+  run.model.dense_layers = std::min(run.model.dense_layers, run.model.layers - 1);
   run.microbatch.batch = few.samples();
   run.microbatches = few.pp();
   RunSpec spec = small.with(few);
@@ -84,18 +85,23 @@ Candidate shape_of(const PlanTask& task, const Candidate& candidate) {
   Candidate few{.axes = {{AxisKind::Pp, !split   ? 1
                                         : shared ? candidate.pp()
                                                  : kFewLayers},
+                         {AxisKind::Ep, task.run.model.has_experts() ? candidate.ep() : 1},
                          {AxisKind::Cp, candidate.cp()},
                          {AxisKind::Tp, candidate.tp()}},
                 .microbatch = candidate.microbatch,
                 .recompute = candidate.recompute,
                 .schedule = split ? "zb_h1" : "1f1b",
-                .context = candidate.context};
+                .context = candidate.context,
+                .experts = candidate.experts};
   if (shared) few.axes[AxisKind::Dp] = task.ranks / few.axes.ranks();
   return few;
 }
 
 Candidate states_of(const PlanTask& task, const Candidate& candidate) {
-  Candidate few{.axes = candidate.axes, .zero = candidate.zero, .context = candidate.context};
+  Candidate few{.axes = candidate.axes,
+                .zero = candidate.zero,
+                .context = candidate.context,
+                .experts = candidate.experts};
   few.axes[AxisKind::Pp] = 1;
   if (task.cluster.device.cores > 0) few.axes[AxisKind::Dp] *= candidate.pp();
   return few;

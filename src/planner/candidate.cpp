@@ -7,6 +7,7 @@
 
 #include "core/choices.h"
 #include "core/error.h"
+#include "mesh/expert_axes.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {
@@ -63,11 +64,14 @@ void set_knob(Candidate& candidate, std::string_view entry) {
     candidate.schedule = schedule_kind(value).name;
   } else if (key == "context") {
     candidate.context = parse_context(value);
+  } else if (key == "experts") {
+    candidate.experts = value;
+    require_expert_axes(parse_axis_list(value));
   } else {
     throw user_error("{} is no knob of a plan", key)
-        .help(fmt::format(
-            "knobs are {}, zero, microbatch, recompute, every, schedule, chunks and context",
-            fmt::join(axis_names(), ", ")));
+        .help(fmt::format("knobs are {}, zero, microbatch, recompute, every, schedule, chunks, "
+                          "context and experts",
+                          fmt::join(axis_names(), ", ")));
   }
 }
 
@@ -122,9 +126,11 @@ std::string_view recompute_name(const Candidate& candidate) {
 
 Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision) {
   PlanSizes sizes;
-  if (model.has_sequence()) sizes = {.kv_heads = model.kv_heads, .heads = model.heads};
+  if (model.has_sequence())
+    sizes = {.kv_heads = model.kv_heads, .heads = model.heads, .experts = model.experts};
   Plan plan = make_plan({.mesh = candidate.axes.above_one(),
                          .zero = candidate.zero,
+                         .experts = parse_axis_list(candidate.experts),
                          .sequence_parallel = candidate.tp() > 1,
                          .context = candidate.context,
                          .schedule = candidate.schedule,
@@ -146,6 +152,7 @@ std::string to_string(const Candidate& candidate) {
   if (candidate.pp() > 1) text += fmt::format(" schedule={}", candidate.schedule);
   if (candidate.chunks > 1) text += fmt::format(" chunks={}", candidate.chunks);
   if (candidate.context == ContextKind::Ulysses) text += " context=ulysses";
+  if (candidate.experts != "ep") text += fmt::format(" experts={}", candidate.experts);
   return text;
 }
 

@@ -45,9 +45,11 @@ struct Candidate {
   std::string schedule = "1f1b";
   int chunks = 1;
   ContextKind context = ContextKind::Ring;
+  std::string experts = "ep";  // axes that split experts, as in plan.experts
 
   int pp() const { return axes[AxisKind::Pp]; }
   int fsdp() const { return axes[AxisKind::Fsdp]; }
+  int ep() const { return axes[AxisKind::Ep]; }
   int cp() const { return axes[AxisKind::Cp]; }
   int tp() const { return axes[AxisKind::Tp]; }
   // Samples of one microbatch, over all ranks.

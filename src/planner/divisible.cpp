@@ -54,6 +54,26 @@ Reason why_not_context(const PlanTask& task, const Candidate& candidate) {
   return {};
 }
 
+Reason why_not_experts(const PlanTask& task, const Candidate& candidate) {
+  const ModelConfig& model = task.run.model;
+  if (!model.has_experts()) return {};
+  int64_t ranks = 1;
+  std::string names;
+  bool tensor = true;  // tp splits each expert
+  for (const std::string& name : parse_axis_list(candidate.experts)) {
+    const AxisKind axis = find_axis(name)->axis;
+    ranks *= candidate.axes[axis];
+    names += fmt::format("{}{}", names.empty() ? "" : " x ", name);
+    if (axis == AxisKind::Tp) tensor = false;
+  }
+  if (model.experts % ranks != 0)
+    return fmt::format("{} ({}) does not divide experts ({})", names, ranks, model.experts);
+  if (tensor && model.expert_mlp_size % candidate.tp() != 0)
+    return fmt::format("tp ({}) does not divide expert_mlp ({})", candidate.tp(),
+                       model.expert_mlp_size);
+  return {};
+}
+
 Reason why_not_pipeline(const PlanTask& task, const Candidate& candidate) {
   const int64_t blocks = task.run.model.layers + 2,
                 stages = int64_t{candidate.pp()} * candidate.chunks;
@@ -98,12 +118,12 @@ Reason why_not_ranks(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_zero(const PlanTask&, const Candidate& candidate) {
-  const AxisRow* axis = candidate.axes.state_axis();
-  if (candidate.zero == 0 && axis && axis->shards_states)
+  const AxisRow* axis = candidate.axes.sharding_axis();
+  if (candidate.zero == 0 && axis)
     return fmt::format("{} ({}) shards states, and zero = 0 keeps them whole", axis->name,
                        candidate.axes[axis->axis]);
-  if (candidate.zero > 0 && candidate.axes.ranks() > 1 && !axis)
-    return fmt::format("zero = {} shards states over fsdp or dp, and there is neither",
+  if (candidate.zero > 0 && candidate.axes.ranks() > 1 && candidate.axes.state_shards() == 1)
+    return fmt::format("zero = {} shards states over dp, fsdp or ep, and there is none of them",
                        candidate.zero);
   return {};
 }
@@ -115,11 +135,12 @@ struct Test {
 };
 constexpr auto kTests = std::to_array<Test>({
     {Obstacle::Ranks, why_not_ranks, "ranks", "the axes' product is not the number of ranks"},
-    {Obstacle::Zero, why_not_zero, "zero", "fsdp without zero, or zero with neither fsdp nor dp"},
+    {Obstacle::Zero, why_not_zero, "zero", "fsdp without zero, or zero without fsdp, dp and ep"},
     {Obstacle::Tensor, why_not_tensor, "tp",
      "tp does not divide heads, mlp or vocabulary, or leaves a node"},
     {Obstacle::Context, why_not_context, "cp",
      "cp does not divide seq or heads, or leaves a rank too few tokens"},
+    {Obstacle::Experts, why_not_experts, "ep", "ep does not divide experts, or tp their mlp"},
     {Obstacle::Batch, why_not_batch, "batch",
      "replicas and microbatch do not divide the batch, or leave too many microbatches"},
     {Obstacle::Pipeline, why_not_pipeline, "pp",
@@ -142,7 +163,8 @@ std::optional<Indivisible> why_not_divisible(const PlanTask& task, const Candida
 
 std::optional<Indivisible> why_not_shape(const PlanTask& task, const Candidate& candidate) {
   for (const Test& test : kTests)
-    if (test.obstacle == Obstacle::Tensor || test.obstacle == Obstacle::Context)
+    if (test.obstacle == Obstacle::Tensor || test.obstacle == Obstacle::Context ||
+        test.obstacle == Obstacle::Experts)
       if (Reason reason = test.why(task, candidate)) return Indivisible{test.obstacle, *reason};
   return {};
 }

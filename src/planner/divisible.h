@@ -10,7 +10,7 @@
 namespace tessera {
 
 // Which knob is to blame.
-enum class Obstacle : uint8_t { Ranks, Zero, Tensor, Context, Batch, Pipeline };
+enum class Obstacle : uint8_t { Ranks, Zero, Tensor, Context, Experts, Batch, Pipeline };
 std::string_view name(Obstacle obstacle);     // "tp", "batch"
 std::string_view summary(Obstacle obstacle);  // "does not divide heads, mlp or vocabulary ..."
 
@@ -20,7 +20,7 @@ struct Indivisible {
 };
 
 std::optional<Indivisible> why_not_divisible(const PlanTask& task, const Candidate& candidate);
-// Tests tp and cp alone: if they fail, no other knob can help.
+// Tests tp, cp and ep alone: if they fail, no other knob can help.
 std::optional<Indivisible> why_not_shape(const PlanTask& task, const Candidate& candidate);
 
 }  // namespace tessera

@@ -69,7 +69,8 @@ struct Enumerator {
   }
 
   void knobs_of_mesh(Candidate candidate) {
-    const int least_zero = candidate.fsdp() > 1 ? 1 : 0, most_zero = candidate.fsdp() > 1 ? 3 : 0;
+    const int least_zero = candidate.fsdp() > 1 ? 1 : 0,
+              most_zero = candidate.fsdp() * candidate.ep() > 1 ? 3 : 0;
     for (const ScheduleChoice& choice : schedules_of(candidate.pp(), task.fixed.schedule)) {
       candidate.schedule = choice.kind;
       candidate.chunks = choice.chunks;
@@ -91,6 +92,20 @@ struct Enumerator {
       return;
     }
     const int replicas = task.ranks / candidate.axes.ranks();
+    for (const int ep : divisors(task.run.model.has_experts() ? replicas : 1)) {
+      candidate.axes[AxisKind::Ep] = ep;
+      replicas_of(candidate, replicas / ep);
+      candidate.experts = "ep+tp";
+      if (task.run.model.has_experts() && candidate.tp() > 1) replicas_of(candidate, replicas / ep);
+      candidate.experts = "ep";
+    }
+  }
+
+  void replicas_of(Candidate candidate, int replicas) {
+    if (const auto why = why_not_shape(task, candidate)) {
+      ++result.dropped[why->obstacle];
+      return;
+    }
     for (const int fsdp : divisors(replicas)) {
       candidate.axes[AxisKind::Fsdp] = fsdp;
       candidate.axes[AxisKind::Dp] = replicas / fsdp;

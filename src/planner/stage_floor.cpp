@@ -165,8 +165,7 @@ class Timing {
 }  // namespace
 
 double rest_bytes(const Candidate& candidate, const BlockProfile& block) {
-  const AxisRow* axis = candidate.axes.state_axis();
-  const double shards = candidate.zero == 0 || !axis ? 1 : candidate.axes[axis->axis];
+  const double shards = candidate.zero == 0 ? 1 : candidate.axes.state_shards();
   const auto at_rest = [&](int64_t bytes, int least_zero) {
     return static_cast<double>(bytes) / (candidate.zero >= least_zero ? shards : 1);
   };

@@ -26,6 +26,10 @@ namespace {
 // maths than a right plan.
 constexpr int kSamples = 8;
 
+// Scores of a router that are closer than this, relative to the largest, may change places by
+// rounding: in fp64, and in units of a narrower dtype.
+constexpr double kTieInFp64 = 1e-9, kTie = 16;
+
 DType narrowest_dtype(const RunSpec& spec) {
   const DType compute = spec.precision.compute, sums = spec.plan.reduce_dtype.value_or(compute);
   return size_bytes(sums) < size_bytes(compute) ? sums : compute;
@@ -81,7 +85,11 @@ class Verification {
         local_losses_(static_cast<size_t>(spec.plan.mesh.num_ranks())),
         judge_(narrowest_dtype(spec), options.learning_rate,
                find_optimizer(spec.optimizer.op)->takes_sign),
-        exact_(one_rank(DType::Fp64)) {
+        exact_(one_rank(DType::Fp64, [this](int, const InstructionEvent& event) {
+          note_margin(event, step_, report_.router);
+        })) {
+    report_.router_rounding =
+        narrowest_dtype(spec) == DType::Fp64 ? kTieInFp64 : kTie * unit_of(narrowest_dtype(spec));
     for (int i = 0; i < kSamples && narrowest_dtype(spec) != DType::Fp64; ++i)
       rounded_.push_back(one_rank(narrowest_dtype(spec)));
     mesh_ = all_ranks();
@@ -103,12 +111,14 @@ class Verification {
   }
 
  private:
-  std::unique_ptr<Executor> one_rank(DType precision) const {
+  std::unique_ptr<Executor> one_rank(DType precision, RankObserver observer = {}) const {
     RunSpec alone = spec_;
     alone.precision = precision;
     alone.plan = {};
     alone.device = DeviceKind::Cpu;
-    return make_executor(alone, compile(alone).programs);
+    ExecutorOptions options;
+    if (spec_.model.has_experts()) options.observer = std::move(observer);
+    return make_executor(alone, compile(alone).programs, std::move(options));
   }
 
   std::unique_ptr<LocalMesh> all_ranks() {
@@ -131,6 +141,7 @@ class Verification {
   }
 
   void compare_step(int step) {
+    step_ = step;
     const StepOutcome exact = step_on(*exact_, step), got = step_on(*mesh_, step);
     std::vector<StepOutcome> rounded;
     for (const auto& sample : rounded_) rounded.push_back(step_on(*sample, step));
@@ -156,6 +167,7 @@ class Verification {
 
   const RunSpec& spec_;
   const VerifyOptions& options_;
+  int step_ = 0;
   std::vector<std::optional<double>> local_losses_;  // none: each rank has the whole loss
   StepJudge judge_;
   std::unique_ptr<Executor> exact_;  // on one rank

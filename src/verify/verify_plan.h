@@ -11,6 +11,7 @@
 #include "config/compile_step.h"
 #include "exec/executor.h"
 #include "program/program.h"
+#include "verify/router_margin.h"
 #include "verify/step_judge.h"
 
 namespace tessera {
@@ -35,9 +36,13 @@ struct VerifiedRank {
 struct VerifyReport : StepErrors {
   WorstError replica;  // copies must agree to the bit
   double first_loss = 0;
+  RouterMargin router;              // of one rank, where the model has routers
+  double router_rounding = 0;       // a margin below it is a tie: rounding decides
   std::vector<VerifiedRank> ranks;  // where asked for
 
   bool equal() const;
+  // Something differs, but a router was so close to a tie that rounding chose the expert.
+  bool undecided() const { return !equal() && router.gap < router_rounding; }
 };
 
 // In the spec's compute dtype. Its ranks run on its device, the one rank beside them on the CPU.

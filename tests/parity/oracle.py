@@ -117,7 +117,7 @@ class Oracle:
             self.round_weights()
         for batch in batches:
             loss = self.used.loss_sum(batch) / labels
-            loss.backward()
+            (loss + self.used.router_losses() / labels).backward()
             if rounds:
                 self.take_gradients()
             total += float(loss)

@@ -92,6 +92,51 @@ std::vector<ParityCase> transformer_cases() {
                      .ignored = 0.2}};
 }
 
+// One field of a mixture after the other differs between them.
+std::vector<ParityCase> mixture_cases() {
+  const ModelConfig small{.family = Family::Qwen,
+                          .layers = 2,
+                          .width = 24,
+                          .heads = 4,
+                          .kv_heads = 2,
+                          .mlp_size = 30,
+                          .vocabulary = 61,
+                          .context = 64,
+                          .activation = Activation::Swiglu,
+                          .qk_norm = true,
+                          .init_deviation = kDeviation,
+                          .experts = 6,
+                          .top_k = 2,
+                          .expert_mlp_size = 22,
+                          .balance_loss = 0.5};
+  ModelConfig olmoe = small, deepseek = small;
+  olmoe.family = deepseek.family = Family::Llama;
+  olmoe.qk_norm_over_heads = true;
+  olmoe.normalised_gates = false;
+  olmoe.top_k = 3;
+  olmoe.balance_scope = BalanceScope::Microbatch;
+  olmoe.router_z_loss = 0.1;
+  deepseek.layers = 3;
+  deepseek.qk_norm = false;
+  deepseek.experts = 12;
+  deepseek.top_k = 3;
+  deepseek.shared_mlp_size = 18;
+  deepseek.dense_layers = 1;
+  deepseek.router_score = RouterScore::Sigmoid;
+  deepseek.routed_scale = 2.5;
+  deepseek.expert_groups = 4;
+  deepseek.kept_groups = 2;
+  const BatchShape shape{.batch = 2, .seq = 23};
+  return {ParityCase{.name = "qwen3_moe",
+                     .model = small,
+                     .shape = shape,
+                     .microbatches = 2,
+                     .documents = 3,
+                     .ignored = 0.2},
+          ParityCase{.name = "olmoe", .model = olmoe, .shape = shape},
+          ParityCase{.name = "deepseek", .model = deepseek, .shape = shape, .microbatches = 3}};
+}
+
 struct Source {
   const ParityCase& parity_case;
   int step, microbatch;
@@ -138,6 +183,7 @@ std::span<const ParityCase> parity_cases() {
   static const std::vector<ParityCase> cases = [] {
     std::vector<ParityCase> all = mlp_cases();
     for (ParityCase& parity_case : transformer_cases()) all.push_back(std::move(parity_case));
+    for (ParityCase& parity_case : mixture_cases()) all.push_back(std::move(parity_case));
     return all;
   }();
   return cases;

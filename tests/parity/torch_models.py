@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The four model families in plain PyTorch, from their papers: linear layers of two dims, attention by a full matrix,
-the whole logits. `loss_sum` adds up the losses of a batch; whoever trains divides by the number of labels. In bf16,
-norms, rotations, the softmax and losses are worked out in fp32, as is usual."""
+experts in a loop, the whole logits. `loss_sum` adds up the losses of a batch; whoever trains divides by the number of labels. In bf16,
+norms, rotations, softmaxes, routers and losses are worked out in fp32, as is usual."""
 import math
 
 import torch
@@ -63,17 +63,21 @@ class Attention(nn.Module):
         self.v = nn.Linear(width, self.kv_heads * self.head_size, bias=bias)
         self.o = nn.Linear(self.heads * self.head_size, width, bias=bias)
         self.frequencies = rope_frequencies(config) if config["family"] in ("llama", "qwen") else None
+        self.norm_over_heads = config["qk_norm_over_heads"]
         if config["qk_norm"]:
-            self.q_norm = RmsNorm(self.head_size, config["norm_epsilon"])
-            self.k_norm = RmsNorm(self.head_size, config["norm_epsilon"])
+            heads = (self.heads, self.kv_heads) if self.norm_over_heads else (1, 1)
+            self.q_norm = RmsNorm(heads[0] * self.head_size, config["norm_epsilon"])
+            self.k_norm = RmsNorm(heads[1] * self.head_size, config["norm_epsilon"])
 
     def split(self, x, heads):
         return x.unflatten(-1, (heads, self.head_size)).transpose(1, 2)
 
     def forward(self, x, positions, document):
-        q = self.split(self.q(x), self.heads)
-        k, v = self.split(self.k(x), self.kv_heads), self.split(self.v(x), self.kv_heads)
-        if hasattr(self, "q_norm"):
+        q, k = self.q(x), self.k(x)
+        if self.norm_over_heads:
+            q, k = self.q_norm(q), self.k_norm(k)
+        q, k, v = self.split(q, self.heads), self.split(k, self.kv_heads), self.split(self.v(x), self.kv_heads)
+        if hasattr(self, "q_norm") and not self.norm_over_heads:
             q, k = self.q_norm(q), self.k_norm(k)
         if self.frequencies is not None:
             q, k = rotate(q, positions, self.frequencies), rotate(k, positions, self.frequencies)
@@ -98,14 +102,77 @@ class GptMlp(nn.Module):
 
 
 class GatedMlp(nn.Module):
-    def __init__(self, config):
+    def __init__(self, config, size="mlp_size"):
         super().__init__()
-        self.gate = nn.Linear(config["width"], config["mlp_size"], bias=False)
-        self.up = nn.Linear(config["width"], config["mlp_size"], bias=False)
-        self.down = nn.Linear(config["mlp_size"], config["width"], bias=False)
+        self.gate = nn.Linear(config["width"], config[size], bias=False)
+        self.up = nn.Linear(config["width"], config[size], bias=False)
+        self.down = nn.Linear(config[size], config["width"], bias=False)
 
     def forward(self, x):
         return self.down(F.silu(self.gate(x)) * self.up(x))
+
+
+class Mixture(nn.Module):
+    """A router and experts, one after the other. `losses` is what the router adds to the sum of the batch's losses."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.router = nn.Linear(config["width"], config["experts"], bias=False)
+        self.experts = nn.ModuleList(GatedMlp(config, "expert_mlp_size") for _ in range(config["experts"]))
+        if config["shared_mlp_size"]:
+            self.shared = GatedMlp(config, "shared_mlp_size")
+
+    def choose(self, scores):
+        """The top_k experts of each token, from the groups whose two best experts score most together."""
+        groups, kept = self.config["expert_groups"], self.config["kept_groups"]
+        if groups > 1:
+            grouped = scores.unflatten(-1, (groups, -1))
+            best = grouped.topk(2, dim=-1).values.sum(-1).topk(kept, dim=-1).indices
+            eligible = torch.zeros_like(grouped[..., 0]).scatter(-1, best, 1.0)[..., None].expand_as(grouped).flatten(-2)
+            scores = scores.masked_fill(eligible == 0, -math.inf)
+        return scores.topk(self.config["top_k"], dim=-1).indices
+
+    def route(self, logits):
+        score = self.config["router_score"]
+        scores = {"softmax": lambda: logits.softmax(-1), "sigmoid": logits.sigmoid, "topk_softmax": lambda: logits}[score]()
+        chosen = self.choose(scores.detach())
+        gates = scores.gather(-1, chosen)
+        if score == "topk_softmax":
+            gates = gates.softmax(-1)
+        elif self.config["normalised_gates"]:
+            gates = gates / gates.sum(-1, keepdim=True)
+        self.losses = self.router_losses(logits, scores, chosen)
+        return gates * self.config["routed_scale"], chosen
+
+    def router_losses(self, logits, scores, chosen):
+        counts = F.one_hot(chosen, self.config["experts"]).sum((1, 2)).to(logits.dtype)
+        if self.config["balance_scope"] == "microbatch":
+            counts = counts.sum(0, keepdim=True)
+        shares = counts / counts.sum(-1, keepdim=True)
+        if self.config["router_score"] == "sigmoid":
+            scores = scores / scores.sum(-1, keepdim=True)
+        else:
+            scores = logits.softmax(-1)
+        balance = self.config["experts"] * (scores * shares[:, None]).sum()
+        z = logits.logsumexp(-1).square().sum()
+        return self.config["balance_loss"] * balance + self.config["router_z_loss"] * z
+
+    def forward(self, x):
+        gates, chosen = self.route(F.linear(wide(x), wide(self.router.weight)))
+        gates, chosen, tokens = gates.to(x.dtype).flatten(0, 1), chosen.flatten(0, 1), x.flatten(0, 1)
+        out = torch.zeros_like(tokens)
+        for i, expert in enumerate(self.experts):
+            rows, choice = (chosen == i).nonzero(as_tuple=True)
+            out = out.index_add(0, rows, expert(tokens[rows]) * gates[rows, choice, None])
+        out = out.view_as(x)
+        return out + self.shared(x) if hasattr(self, "shared") else out
+
+
+def make_mlp(config, layer):
+    if config["family"] == "gpt":
+        return GptMlp(config)
+    return Mixture(config) if config["experts"] and layer >= config["dense_layers"] else GatedMlp(config)
 
 
 def make_norm(config):
@@ -115,11 +182,11 @@ def make_norm(config):
 
 
 class Layer(nn.Module):
-    def __init__(self, config):
+    def __init__(self, config, layer):
         super().__init__()
         self.attention_norm, self.mlp_norm = make_norm(config), make_norm(config)
         self.attention = Attention(config)
-        self.mlp = GptMlp(config) if config["family"] == "gpt" else GatedMlp(config)
+        self.mlp = make_mlp(config, layer)
 
     def forward(self, x, positions, document):
         x = x + self.attention(self.attention_norm(x), positions, document)
@@ -132,7 +199,7 @@ class Transformer(nn.Module):
         self.words = nn.Embedding(config["vocabulary"], config["width"])
         if config["family"] == "gpt":
             self.places = nn.Embedding(config["context"], config["width"])
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config["layers"]))
+        self.layers = nn.ModuleList(Layer(config, layer) for layer in range(config["layers"]))
         self.norm = make_norm(config)
         self.head = nn.Linear(config["width"], config["vocabulary"], bias=False)
         if config["tied"]:
@@ -148,6 +215,10 @@ class Transformer(nn.Module):
         logits = self.head(self.norm(x))
         labels = batch["labels"].long().flatten()
         return F.cross_entropy(wide(logits).flatten(0, 1), labels, ignore_index=-1, reduction="sum")
+
+    def router_losses(self):
+        """Those of the last batch, added up."""
+        return sum(layer.mlp.losses for layer in self.layers if isinstance(layer.mlp, Mixture))
 
     @staticmethod
     def label_count(batch):
@@ -166,6 +237,10 @@ class DeepMlp(nn.Module):
         for layer in self.layers[:-1]:
             x = self.activation(layer(x))
         return F.mse_loss(wide(self.layers[-1](x)), wide(batch["target"]), reduction="sum")
+
+    @staticmethod
+    def router_losses():
+        return 0
 
     @staticmethod
     def label_count(batch):

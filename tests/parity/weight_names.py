@@ -25,6 +25,11 @@ LAYER = {
     "up_bias": (["mlp.up.bias"], 0),
     "down": (["mlp.down.weight"], 1),
     "down_bias": (["mlp.down.bias"], 0),
+    "router": (["mlp.router.weight"], 1),
+    "expert_gate_up": (["mlp.experts.{}.gate.weight", "mlp.experts.{}.up.weight"], 1),
+    "expert_down": (["mlp.experts.{}.down.weight"], 1),
+    "shared_gate_up": (["mlp.shared.gate.weight", "mlp.shared.up.weight"], 1),
+    "shared_down": (["mlp.shared.down.weight"], 1),
     "w": (["weight"], 1),
     "bias": (["bias"], 0),
 }
@@ -47,9 +52,17 @@ def find(name):
     return [f"layers.{layer}.{each}" for each in names], inputs
 
 
-def to_torch(name, array):
-    """[(PyTorch name, tensor)]"""
+def of_expert(name, expert):
+    """Weights of experts have them as their outermost dim; PyTorch has a module for each."""
     names, inputs = find(name)
+    return [each.format(expert) for each in names], inputs
+
+
+def to_torch(name, array, expert=None):
+    """[(PyTorch name, tensor)]"""
+    if ".expert_" in name and expert is None:
+        return [pair for e, part in enumerate(array) for pair in to_torch(name, part, e)]
+    names, inputs = of_expert(name, expert)
     tensor = torch.from_numpy(array)
     if inputs == 0:
         return [(names[0], tensor.flatten())]
@@ -59,9 +72,11 @@ def to_torch(name, array):
     return [(each, part.flatten(0, inputs - 1).flatten(1).T.contiguous()) for each, part in zip(names, parts)]
 
 
-def from_torch(name, shape, parameters):
+def from_torch(name, shape, parameters, expert=None):
     """The array that Tessera would have; `parameters` maps PyTorch names to tensors."""
-    names, inputs = find(name)
+    if ".expert_" in name and expert is None:
+        return numpy.stack([from_torch(name, shape[1:], parameters, e) for e in range(shape[0])])
+    names, inputs = of_expert(name, expert)
     parts = [parameters[each].detach().cpu().numpy() for each in names]
     if not inputs:
         return parts[0].reshape(shape)

@@ -4,13 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <ostream>
-#include <set>
 
 #include "break_program.h"
 #include "ir/op_list.h"
-#include "plan_cases.h"
+#include "mutant.h"
 
 namespace tessera {
 namespace {
@@ -18,22 +15,6 @@ namespace {
 using enum AxisKind;
 
 using enum RoutineKind;
-
-struct Mutant {
-  std::string name;
-  PlanCase plan;
-  std::function<void(int rank, Program&)> change;
-};
-
-// The same on every rank.
-std::function<void(int, Program&)> everywhere(std::function<void(Program&)> change) {
-  return [change = std::move(change)](int, Program& program) { change(program); };
-}
-std::function<void(int, Program&)> on_rank_one(std::function<void(Program&)> change) {
-  return [change = std::move(change)](int rank, Program& program) {
-    if (rank == 1) change(program);
-  };
-}
 
 const PlanCase kTensor{.model = "Llama", .axes = {{Tp, 2}}};
 const PlanCase kData{.model = "Llama", .axes = {{Dp, 2}}};
@@ -364,37 +345,9 @@ std::vector<Mutant> all_mutants() {
 
 class MutantTest : public testing::TestWithParam<std::tuple<Mutant, DType>> {};
 
-// gtest would print bytes.
-void PrintTo(const Mutant& mutant, std::ostream* out) { *out << mutant.plan.name(); }
-
 TEST_P(MutantTest, IsCaught) {
-  static std::set<std::string> equal;  // plans whose unbroken programs are known to be
   const auto& [mutant, precision] = GetParam();
-  RunSpec spec = mutant.plan.spec();
-  spec.precision = precision;
-  VerifyOptions options = poisoned();
-  if (equal.insert(mutant.plan.name() + std::string(name(precision))).second) {
-    ASSERT_TRUE(verify_plan(spec, options).equal());
-  }
-  std::atomic<int> changed = 0;
-  options.change_program = [&, &change = mutant.change](int rank, Program& program) {
-    change(rank, program);
-    ++changed;
-  };
-  bool caught = false;
-  std::string how;
-  try {
-    caught = !verify_plan(spec, options).equal();
-    how = "verify";
-  } catch (const std::exception& error) {
-    caught = true;
-    how = error.what();
-  }
-  if (changed == 0 && precision != DType::Fp64)
-    GTEST_SKIP() << "the program in " << name(precision) << " has nothing to break so: " << how;
-  ASSERT_EQ(changed, mutant.plan.axes.ranks()) << how;
-  EXPECT_TRUE(caught);
-  RecordProperty("caught_by", how);
+  expect_caught(mutant, precision);
 }
 
 INSTANTIATE_TEST_SUITE_P(Broken, MutantTest,

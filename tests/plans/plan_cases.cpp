@@ -14,7 +14,7 @@ namespace {
 using enum AxisKind;
 
 constexpr int kMostRanks = 8;
-constexpr int64_t kHeads = 24, kKvHeads = 2;
+constexpr int64_t kHeads = 24, kKvHeads = 2, kExperts = 8;
 
 // Heads and mlp divide by 2, 3, 4, 6 and 8; vocabularies by nothing; grouped models have fewer
 // key/value heads than tp = 4 and 8.
@@ -49,7 +49,12 @@ ModelConfig model_config(const std::string& name) {
     config.rope_scaling_factor = 4;
     config.rope_original_context = 8;
   }
-  if (name == "Qwen") {
+  if (name == "Moe") {
+    config.experts = kExperts;
+    config.top_k = 2;
+    config.expert_mlp_size = 24;
+  }
+  if (name == "Qwen" || name == "Moe") {
     config.family = Family::Qwen;
     config.head_size = 4;
     config.tied = config.qk_norm = true;
@@ -58,12 +63,23 @@ ModelConfig model_config(const std::string& name) {
   return resolved(config);
 }
 
+// Ranks that share the experts divide them; where no rank would, the axes make no difference.
+bool are_legal_experts(const PlanCase& c) {
+  const int ep = c.axes[Ep], cp = c.axes[Cp], tp = c.axes[Tp];
+  if (c.experts == "ep") return c.model != "Moe" || kExperts % ep == 0;
+  if (c.model != "Moe" || tp == 1) return false;
+  if (c.experts == "ep+tp") return kExperts % (ep * tp) == 0;
+  return cp > 1 && kExperts % (cp * tp) == 0;
+}
+
 bool is_legal(const PlanCase& c) {
   const bool mlp = c.model == "Mlp";
-  const AxisRow* sharded = c.axes.state_axis();
   const int cp = c.axes[Cp], tp = c.axes[Tp];
-  if (c.zero == 0 && sharded && sharded->shards_states) return false;
-  if (c.zero > 0 && !sharded) return false;                   // nothing to shard over
+  if (c.zero == 0 && c.axes.sharding_axis()) return false;
+  if (c.zero > 0 && c.axes.state_shards() == 1) return false;  // nothing to shard over
+  // Without experts it is one more axis of samples: it takes the place of dp.
+  if (c.axes[Ep] > 1 && c.axes[Dp] > 1 && c.model != "Moe") return false;
+  if (!are_legal_experts(c)) return false;
   if (c.ulysses && cp == 1) return false;                     // no choice to make
   if (c.sequence_parallel && (tp == 1 || mlp)) return false;  // likewise
   if (mlp) return cp == 1 && 24 % tp == 0;
@@ -73,7 +89,7 @@ bool is_legal(const PlanCase& c) {
   return !c.ulysses || kv_heads % (shared * cp) == 0;
 }
 
-const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen"};
+const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen", "Moe"};
 const std::vector<std::string> kSchedules = [] {
   std::vector<std::string> names;
   for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);
@@ -82,12 +98,14 @@ const std::vector<std::string> kSchedules = [] {
 const std::vector<std::string> kRecomputes{"none",  "cheap", "attention", "block",
                                            "every", "sqrt",  "fit"};
 
+const std::vector<std::string> kExpertAxes{"ep", "ep+tp", "cp+tp"};
+
 int place_in(const std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 // The choices of a case, by factor, as small numbers.
-constexpr size_t kFactors = 8 + kNumAxes;
+constexpr size_t kFactors = 9 + kNumAxes;
 std::array<int, kFactors> choices(const PlanCase& c) {
   std::array<int, kFactors> chosen{place_in(kModels, c.model),
                                    c.zero,
@@ -96,8 +114,9 @@ std::array<int, kFactors> choices(const PlanCase& c) {
                                    c.microbatches,
                                    c.chunks,
                                    place_in(kSchedules, c.schedule),
-                                   place_in(kRecomputes, c.recompute)};
-  for (size_t i = 0; i < kNumAxes; ++i) chosen[8 + i] = c.axes[kAxes[i].axis];
+                                   place_in(kRecomputes, c.recompute),
+                                   place_in(kExpertAxes, c.experts)};
+  for (size_t i = 0; i < kNumAxes; ++i) chosen[9 + i] = c.axes[kAxes[i].axis];
   return chosen;
 }
 
@@ -146,6 +165,7 @@ PlanCase made_case(uint64_t n) {
   c.chunks = draw(halves);
   c.schedule = draw(kSchedules);
   c.recompute = draw(kRecomputes);
+  c.experts = draw(kExpertAxes);
   return c;
 }
 
@@ -219,6 +239,7 @@ std::string PlanCase::name() const {
                       : ulysses     ? "_ulysses"
                                     : "_ring",
                       sequence_parallel ? "_sp" : "", microbatches);
+  if (experts != "ep") text += experts == "ep+tp" ? "_experts_ep_tp" : "_experts_cp_tp";
   if (pp() > 1) text += fmt::format("_pp{}x{}_{}", pp(), chunks, schedule);
   if (layers > 0) text += fmt::format("_layers{}", layers);
   return recompute == "none" ? text : text + "_" + recompute;
@@ -231,6 +252,7 @@ RunSpec PlanCase::spec() const {
   if (layers > 0) config.layers = layers;
   PlanRequest plan{.mesh = axes.all(),
                    .zero = zero,
+                   .experts = parse_axis_list(experts),
                    .sequence_parallel = sequence_parallel,
                    .context = ulysses ? ContextKind::Ulysses : ContextKind::Ring,
                    .reduce_dtype = {},
@@ -246,7 +268,8 @@ RunSpec PlanCase::spec() const {
                .microbatch = {.batch = axes.data_ranks(), .seq = seq},
                .microbatches = microbatches,
                .optimizer = {.ema_decay = 0.9},
-               .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads})};
+               .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads,
+                                        .experts = config.experts})};
   if (recompute == "fit") {
     spec.memory_bytes = tight_memory(spec);
     spec.plan.recompute = {.kind = RecomputeKind::Fit};
@@ -261,10 +284,12 @@ std::vector<PlanCase> all_plan_cases() {
       for (int zero = 0; zero <= 3; ++zero)
         for (const bool ulysses : {false, true})
           for (const bool sequence_parallel : {false, true})
-            for (const int microbatches : {1, 3}) {
-              const PlanCase c{model, axes, zero, ulysses, sequence_parallel, microbatches};
-              if (is_legal(c)) cases.push_back(c);
-            }
+            for (const int microbatches : {1, 3})
+              for (const std::string& experts : kExpertAxes) {
+                PlanCase c{model, axes, zero, ulysses, sequence_parallel, microbatches};
+                c.experts = experts;
+                if (is_legal(c)) cases.push_back(c);
+              }
   return cases;
 }
 
@@ -290,6 +315,13 @@ std::vector<PlanCase> covering_pipeline_cases() {
                     .chunks = 2,
                     .schedule = "interleaved_1f1b",
                     .recompute = "every"});
+  chosen.push_back({.model = "Moe",
+                    .axes = {{Pp, 2}, {Dp, 2}, {Fsdp, 2}, {Ep, 2}, {Cp, 2}, {Tp, 2}},
+                    .zero = 3,
+                    .sequence_parallel = true,
+                    .microbatches = 3,
+                    .recompute = "block",
+                    .experts = "ep+tp"});
   return chosen;
 }
 

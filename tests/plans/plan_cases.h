@@ -13,7 +13,7 @@
 namespace tessera {
 
 struct PlanCase {
-  std::string model;  // Mlp, Gpt, Llama, Qwen
+  std::string model;  // Mlp, Gpt, Llama, Qwen, Moe
   AxisSizes axes = {};
   int zero = 0;
   bool ulysses = false, sequence_parallel = false;
@@ -21,6 +21,7 @@ struct PlanCase {
   int chunks = 1;
   std::string schedule = "1f1b";
   std::string recompute = "none";  // cheap, attention, block, every (two), sqrt, fit
+  std::string experts = "ep";      // axes that split them: ep, ep+tp, cp+tp
   int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more
 
   int pp() const { return axes[AxisKind::Pp]; }
@@ -33,7 +34,8 @@ inline VerifyOptions poisoned() { return {.poison = true}; }
 
 std::vector<PlanCase> all_plan_cases();
 std::vector<PlanCase> covering_plan_cases();
-// All with a pipeline or recomputation; the last one has pp, dp, fsdp, cp and tp above 1.
+// All with a pipeline or recomputation; the last two have all axes above 1, without experts and
+// with.
 std::vector<PlanCase> covering_pipeline_cases();
 
 }  // namespace tessera

@@ -21,7 +21,7 @@ BLOCKS_PER_CHUNK = 4
 
 def draw_mesh(draw, preset):
     """Sizes by axis, in the order of the mesh."""
-    axes = ["pp", "dp", "fsdp", "tp"] + ([] if preset == "mlp" else ["cp"])
+    axes = ["pp", "dp", "fsdp", "ep", "tp"] + ([] if preset == "mlp" else ["cp"])
     draw.shuffle(axes)
     sizes = {axis: 1 for axis in axes}
     for axis in draw.sample(axes, draw.randint(1, len(axes))):
@@ -58,7 +58,7 @@ def draw_plan(draw, precision):
     sizes = draw_mesh(draw, preset)
     settings, ulysses = draw_model(draw, preset, sizes)
     pp, tp, cp = sizes["pp"], sizes["tp"], sizes.get("cp", 1)
-    replicas = sizes["dp"] * sizes["fsdp"]
+    replicas = sizes["dp"] * sizes["fsdp"] * sizes["ep"]
     schedule = draw.choice(SCHEDULES) if pp > 1 else "1f1b"
     chunks = 2 if schedule == "zb_v" else draw.choice([1, 2]) if schedule in LOOPS else 1
     microbatches = draw.choice([1, 2, 3, 4, 5])

@@ -41,6 +41,10 @@ std::vector<ShardedCase> cases() {
       {{.model = "Qwen", .axes = {{Dp, 2}, {Fsdp, 2}, {Cp, 2}}, .zero = 2}, {"dp", "fsdp", "cp"}});
   all.push_back({{.model = "Mlp", .axes = {{Dp, 2}, {Fsdp, 3}}, .zero = 1}, {"dp", "fsdp"}});
   all.push_back({{.model = "Llama", .axes = {{Dp, 2}, {Cp, 4}}, .zero = 3}, {"cp"}});
+  all.push_back({{.model = "Llama", .axes = {{Dp, 2}, {Ep, 3}}, .zero = 3}, {"dp"}});
+  all.push_back(
+      {{.model = "Qwen", .axes = {{Dp, 2}, {Fsdp, 2}, {Ep, 2}}, .zero = 3}, {"fsdp", "ep"}});
+  all.push_back({{.model = "Gpt", .axes = {{Ep, 2}, {Cp, 2}}, .zero = 2}, {"ep", "cp"}});
   all.push_back({{.model = "Gpt",
                   .axes = {{Fsdp, 2}, {Cp, 2}, {Tp, 2}},
                   .zero = 3,

@@ -118,6 +118,16 @@ TEST(Traffic, HybridShardingSumsOnlyShardsAcrossGroups) {
   EXPECT_EQ(traffic.at("all_reduce dp"), (Moved{kLayers + 2, kAll / 4}));
 }
 
+TEST(Traffic, AnAxisOfExpertsIsOneMoreOfSamplesWhereThereAreNone) {
+  EXPECT_EQ(traffic_of(compiled({.mesh = {{"ep", 4}}})),
+            (Traffic{{"all_reduce ep", {kLayers + 2, kAll}}, {"scalar", {2, 2}}}));
+  const Traffic traffic =
+      traffic_of(compiled({.mesh = {{"dp", 2}, {"fsdp", 2}, {"ep", 2}}, .zero = 3}));
+  EXPECT_EQ(traffic.at("reduce_scatter fsdp+ep"), (Moved{kLayers + 2, kAll}));
+  EXPECT_EQ(traffic.at("all_gather fsdp+ep"), (Moved{2 * kLayers + 2, kAll + kAllLayers}));
+  EXPECT_EQ(traffic.at("all_reduce dp"), (Moved{kLayers + 2, kAll / 4}));
+}
+
 TEST(Traffic, TensorParallelismSumsTheStreamTwicePerLayerAndDirection) {
   const Program program = compiled({.mesh = {{"tp", 4}}});
   EXPECT_EQ(of_layer(program, RoutineKind::Forward),

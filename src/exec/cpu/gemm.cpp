@@ -172,6 +172,101 @@ void gemm(const Gemm<A, B, C>& g, ThreadPool& threads, std::span<std::byte> work
   });
 }
 
+namespace {
+
+template <typename A, typename B, typename C>
+Gemm<A, B, C> group_product(const GroupedGemm<A, B, C>& p, int64_t group) {
+  Gemm<A, B, C> g = p.first;
+  const int64_t begin = group == 0 ? 0 : p.ends[group - 1], count = p.ends[group] - begin;
+  if (p.ragged == Ragged::Rows) {
+    g.m = count;
+    g.a = g.a.at(begin, 0);
+    g.b.data += group * g.k * g.n;
+    g.c += begin * g.c_stride;
+  } else {
+    g.k = count;
+    g.a = g.a.at(0, begin);
+    g.b = g.b.at(begin, 0);
+    g.c += group * g.m * g.n;
+  }
+  return g;
+}
+
+// Fills `table` and gives the number of tasks.
+template <typename A, typename B, typename C>
+int64_t cut_groups(const GroupedGemm<A, B, C>& p, int threads, GroupTiles* table) {
+  using Product = TileProduct<A, B, C>;
+  using S = typename Product::S;
+  const int share = static_cast<int>(num_blocks(threads, p.groups));
+  int64_t tasks = 0;
+  for (int64_t group = 0; group < p.groups; ++group) {
+    const Gemm<A, B, C> g = group_product(p, group);
+    table[group] = {.first_task = tasks, .rows = g.m, .columns = g.n, .row_tiles = 1};
+    if (g.m == 0) continue;
+    const GridProblem problem{.m = g.m,
+                              .n = g.n,
+                              .k = kMaxDepth,
+                              .panel = kPanelColumns<S>,
+                              .max_rows = Product::kKeepsC ? kScratchRows : g.m,
+                              .packs_a = Product::packs_a(g)};
+    const Grid grid = choose_grid(problem, share);
+    table[group] = {tasks, grid.rows, grid.columns, grid.row_tiles};
+    tasks += grid.row_tiles * grid.column_tiles;
+  }
+  return tasks;
+}
+
+// The last group that begins at or before the task; those without tasks begin where the next does.
+int64_t group_of(const GroupTiles* table, int64_t groups, int64_t task) {
+  return std::upper_bound(table, table + groups, task,
+                          [](int64_t t, const GroupTiles& tiles) { return t < tiles.first_task; }) -
+         table - 1;
+}
+
+// The sum over no rows at all.
+template <typename A, typename B, typename C>
+void clear_tile(const Gemm<A, B, C>& g, const Tile& tile) {
+  if (g.accumulate) return;
+  for (int64_t row = tile.first_row; row < tile.last_row; ++row)
+    std::fill(g.c + row * g.c_stride + tile.first_column, g.c + row * g.c_stride + tile.last_column,
+              C{});
+}
+
+}  // namespace
+
+template <typename A, typename B, typename C>
+void grouped_gemm(const GroupedGemm<A, B, C>& p, ThreadPool& threads,
+                  std::span<std::byte> workspace) {
+  using Product = TileProduct<A, B, C>;
+  const GemmScratch sizes =
+      grouped_gemm_scratch(p.first.m, p.first.n, p.first.k, sizeof(typename Product::S));
+  const int64_t table_bytes = group_table_bytes(p.groups);
+  TESSERA_CHECK(
+      static_cast<int64_t>(workspace.size()) >= table_bytes + threads.threads() * sizes.bytes(),
+      "gemm of {} groups has {} bytes of workspace", p.groups, workspace.size());
+  GroupTiles* table = reinterpret_cast<GroupTiles*>(workspace.data());
+  const int64_t tasks = cut_groups(p, threads.threads(), table);
+  threads.run(tasks, [&](int64_t task, int worker) {
+    const int64_t group = group_of(table, p.groups, task);
+    const GroupTiles& tiles = table[group];
+    const Gemm<A, B, C> g = group_product(p, group);
+    const int64_t own = task - tiles.first_task, row = own % tiles.row_tiles * tiles.rows,
+                  column = own / tiles.row_tiles * tiles.columns;
+    const Tile tile{row, std::min(row + tiles.rows, g.m), column,
+                    std::min(column + tiles.columns, g.n)};
+    if (g.k == 0) return clear_tile(g, tile);
+    Product(g, tile, sizes, workspace.data() + table_bytes + worker * sizes.bytes()).run();
+  });
+}
+
+template void grouped_gemm(const GroupedGemm<double, double, double>&, ThreadPool&,
+                           std::span<std::byte>);
+template void grouped_gemm(const GroupedGemm<float, float, float>&, ThreadPool&,
+                           std::span<std::byte>);
+template void grouped_gemm(const GroupedGemm<Bf16, Bf16, float>&, ThreadPool&,
+                           std::span<std::byte>);
+template void grouped_gemm(const GroupedGemm<Bf16, Bf16, Bf16>&, ThreadPool&, std::span<std::byte>);
+
 template void gemm(const Gemm<double, double, double>&, ThreadPool&, std::span<std::byte>);
 template void gemm(const Gemm<float, float, float>&, ThreadPool&, std::span<std::byte>);
 template void gemm(const Gemm<float, float, Bf16>&, ThreadPool&, std::span<std::byte>);

@@ -44,4 +44,23 @@ struct Gemm {
 template <typename A, typename B, typename C>
 void gemm(const Gemm<A, B, C>& product, ThreadPool& threads, std::span<std::byte> workspace);
 
+// Products of groups whose sizes are known when the kernel runs: group i has the rows
+// [ends[i - 1], ends[i]) of a packed matrix. Rows: of A and C; each group has its own B. Depth: of
+// A and B, which are summed over; each group has its own C. Bits are those of a product for each
+// group.
+enum class Ragged : uint8_t { Rows, Depth };
+
+template <typename A, typename B, typename C>
+struct GroupedGemm {
+  Gemm<A, B, C> first;  // of group 0; the ragged size is that of all rows
+  Ragged ragged;
+  int64_t groups;
+  const int32_t* ends;
+};
+
+// `workspace` has grouped_gemm_workspace_bytes() of the sizes in `first`.
+template <typename A, typename B, typename C>
+void grouped_gemm(const GroupedGemm<A, B, C>& product, ThreadPool& threads,
+                  std::span<std::byte> workspace);
+
 }  // namespace tessera

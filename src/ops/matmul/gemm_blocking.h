@@ -55,4 +55,36 @@ inline int64_t gemm_workspace_bytes(int64_t m, int64_t n, int64_t k, int64_t acc
   return gemm_scratch(m, n, k, accumulator_bytes).bytes() * threads;
 }
 
+// Of groups whose depth may be anything up to k: blocks are as wide as those of the greatest depth.
+inline GemmScratch grouped_gemm_scratch(int64_t m, int64_t n, int64_t k,
+                                        int64_t accumulator_bytes) {
+  const int64_t panel = kPanelBytes / accumulator_bytes;
+  const int64_t depth = std::min(kMaxDepth, num_blocks(k, 8) * 8);
+  const int64_t columns = std::min(num_blocks(n, panel), panels_per_block(kMaxDepth)) * panel;
+  const int64_t rows = num_blocks(m, kStripRows) * kStripRows;
+  const auto aligned = [&](int64_t elements) {
+    return num_blocks(elements * accumulator_bytes, 64) * 64;
+  };
+  return {.b = aligned(depth * columns),
+          .a = aligned(depth * std::min(rows, kRowsAtOnce)),
+          .c = aligned(columns * std::min(rows, kScratchRows))};
+}
+
+// How one group is cut into tiles.
+struct GroupTiles {
+  int64_t first_task;
+  int64_t rows, columns;  // of a tile
+  int64_t row_tiles;
+};
+
+inline int64_t group_table_bytes(int64_t groups) {
+  return num_blocks(groups * static_cast<int64_t>(sizeof(GroupTiles)), 64) * 64;
+}
+
+inline int64_t grouped_gemm_workspace_bytes(int64_t groups, int64_t m, int64_t n, int64_t k,
+                                            int64_t accumulator_bytes, int threads) {
+  return group_table_bytes(groups) +
+         grouped_gemm_scratch(m, n, k, accumulator_bytes).bytes() * threads;
+}
+
 }  // namespace tessera

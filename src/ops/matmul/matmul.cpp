@@ -18,9 +18,18 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   return {y};
 }
 
+// The gradient of a result that is wider than the operands is rounded to their dtype.
+ValueId gradient_in_operands_dtype(GradientBuilder& g) {
+  const ValueId dy = g.result_gradient(0);
+  const DType own = g.type(g.operand(0)).dtype;
+  if (g.type(dy).dtype == own) return dy;
+  return g.emit(GradientBuilder::kBoth, OpKind::accumulate, {dy},
+                {{"dtype", std::string(name(own))}})[0];
+}
+
 // dx sums over w's own dims, dw over x's; the order of operands gives the dims of x and w.
 void gradient(GradientBuilder& g) {
-  const ValueId x = g.operand(0), w = g.operand(1), dy = g.result_gradient(0);
+  const ValueId x = g.operand(0), w = g.operand(1), dy = gradient_in_operands_dtype(g);
   const Contraction c = contraction_of(g.type(x), g.type(w));
   const auto give = [&](size_t i, ValueId first, ValueId second) {
     const DType dtype = g.gradient_dtype(i);

@@ -5,6 +5,7 @@
 
 #include "comm/local/run_ranks.h"
 #include "ir/emit.h"
+#include "ir/pool.h"
 #include "ops/testing/evaluate_graph.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/node_sharding.h"
@@ -24,13 +25,16 @@ ShardingRule rule_of(const SampleCall& call) {
   return def.sharding ? def.sharding(call.types()) : ShardingRule{};
 }
 
-// The dims that may be split.
+// The dims that may be split. What lies where in a pool is known at run time, to each rank alone:
+// its pieces are not those of one rank's pool, and only whole plans can be compared.
 std::vector<std::string> factors(const SampleCall& call, const ShardingRule& rule) {
   std::vector<std::string> names;
+  if (rule.free) return names;
   for (const auto* types : {&call.operand_types, &call.result_types})
     for (const TensorType& type : *types)
       for (const Dim& dim : type.dims)
-        if (!contains(names, dim.name) && !contains(rule.whole, dim.name))
+        if (!contains(names, dim.name) && !contains(rule.whole, dim.name) &&
+            dim.name != kExpertDim && dim.name != kSlotDim)
           names.push_back(dim.name);
   return names;
 }

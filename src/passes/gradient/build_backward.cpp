@@ -12,6 +12,10 @@
 namespace tessera {
 namespace {
 
+bool is_trained(std::string_view step) {
+  return step == "loss" || step == "balance_loss" || step == "z_loss";
+}
+
 class ClassGradient {
  public:
   explicit ClassGradient(Graph& graph) : graph_(graph) {}
@@ -52,11 +56,12 @@ class ClassGradient {
     return parts.empty() ? kNone : parts.front();
   }
 
-  // Other step values are only reported: they have no gradient.
+  // The model's loss, and those of its routers. Other step values are only reported: they have no
+  // gradient.
   bool is_returned_as_loss(ValueId value) const {
     return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
                        [&](const GraphOutput& output) {
-                         return output.kind == OutputKind::Step && output.target == "loss" &&
+                         return output.kind == OutputKind::Step && is_trained(output.target) &&
                                 output.value == value;
                        });
   }

@@ -63,16 +63,19 @@ void append(BundlePlan& plan, const Member& member) {
 }
 
 // The axes that its states at rest are sharded over: of the plan's those along which ranks hold the
-// same parameters.
-AxisIds rest_axes(const BundlePlan& bundle, const Plan& plan) {
+// same parameters and, where they are trained, parts of the sum of gradients.
+AxisIds rest_axes(const BundlePlan& bundle, const Plan& plan, bool trained) {
+  const auto contains = [](const AxisIds& axes, int axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
   AxisIds axes = plan.shard_axes;
   std::erase_if(axes, [&](int axis) {
-    return std::find(bundle.split.begin(), bundle.split.end(), axis) != bundle.split.end();
+    return contains(bundle.split, axis) || (trained && !contains(bundle.pending, axis));
   });
   return axes;
 }
 
-std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& plan) {
+std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& plan, bool trained) {
   std::vector<BundlePlan> bundles;
   for (const Member& member : members) {
     auto found = std::find_if(bundles.begin(), bundles.end(), [&](const BundlePlan& b) {
@@ -94,7 +97,7 @@ std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& p
     append(*found, member);
   }
   for (BundlePlan& b : bundles) {
-    b.bundle.rest = rest_axes(b, plan);
+    b.bundle.rest = rest_axes(b, plan, trained);
     b.bundle.shards = plan.mesh.size(b.bundle.rest);
     b.bundle.elements = round_up(b.bundle.elements, kFlatAlignment * b.bundle.shards);
   }
@@ -114,11 +117,11 @@ std::string BundlePlan::gaps() const {
 }
 
 std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const Plan& plan) {
-  return bundle(trained_parameters(block_class.graph), plan);
+  return bundle(trained_parameters(block_class.graph), plan, true);
 }
 
 std::vector<BundlePlan> bundle_weights(const BlockClass& block_class, const Plan& plan) {
-  return bundle(owned_parameters(block_class.graph), plan);
+  return bundle(owned_parameters(block_class.graph), plan, false);
 }
 
 }  // namespace tessera

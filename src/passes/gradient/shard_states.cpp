@@ -22,10 +22,14 @@ class BundleShards {
         sharded_(bundle_.bundle.shards > 1),
         weights_(add_flat(FlatRole::Weights, bundle_.dtype)),
         gradient_(add_flat(FlatRole::Gradient, bundle_.kept)) {
+    if (sharded_) {
+      rank_index(graph_, rest_axes());
+      reduced_ = add_flat(FlatRole::Reduced, bundle_.kept);
+    }
+    // Where other bundles of the block are reduced for every microbatch, all that are summed are.
+    if (plan_.zero >= 2 && (sharded_ || !bundle_.pending.empty()))
+      gradient_shard_ = add_flat(FlatRole::GradientShard, bundle_.kept);
     if (!sharded_) return;
-    rank_index(graph_, rest_axes());
-    reduced_ = add_flat(FlatRole::Reduced, bundle_.kept);
-    if (plan_.zero >= 2) gradient_shard_ = add_flat(FlatRole::GradientShard, bundle_.kept);
     if (plan_.zero == 3) weights_shard_ = add_flat(FlatRole::WeightsShard, bundle_.dtype);
   }
 
@@ -48,7 +52,9 @@ class BundleShards {
       add_sharded_reduction(sum);
     } else if (!bundle_.pending.empty()) {
       return_flat(graph_, gradient_, summed(sum, bundle_.pending, Phase::Reduce, true));
-      return_flat(graph_, gradient_, await(gradient_, kNone));
+      const ValueId there = await(gradient_, kNone);
+      return_flat(graph_, gradient_, there);
+      if (gradient_shard_ != kNone) keep(there);
     }
   }
 
@@ -127,9 +133,12 @@ class BundleShards {
       there = summed(there, rest, Phase::ReduceWait);
       if (!adds_up) return_flat(graph_, reduced_, there);
     }
-    if (adds_up)
-      return_flat(graph_, gradient_shard_,
-                  emit_one(OpKind::accumulate, {there}, {}, Phase::ReduceWait, "kept"), true);
+    if (adds_up) keep(there);
+  }
+
+  void keep(ValueId sum) {
+    return_flat(graph_, gradient_shard_,
+                emit_one(OpKind::accumulate, {sum}, {}, Phase::ReduceWait, "kept"), true);
   }
 
   Graph& graph_;

@@ -7,6 +7,7 @@
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
+#include "ir/pool.h"
 #include "ir/rank_index.h"
 #include "ir/verifier.h"
 #include "passes/placement/node_sharding.h"
@@ -70,16 +71,29 @@ class ClassLocalizer {
 
   const std::string& name_of(ValueId id) const { return graph_.value(id).name; }
 
+  // Sizes that it holds are those of a rank.
+  Attributes local_attributes(const Node& node) const {
+    Attributes attributes = node.attributes;
+    for (const AttributeSpec& spec : op_def(node.op).attributes)
+      for (const ValueId result : node.results)
+        if (const TensorType type = local_type(result); type.has(spec.size_of))
+          attributes.set(std::string(spec.name), type.size_of(spec.size_of));
+    return attributes;
+  }
+
   std::vector<ValueId> emitted(const Node& node, std::vector<ValueId> operands) {
-    return emit(
-        local_, node.op, std::move(operands),
-        {.attributes = node.attributes, .phase = node.phase, .name = name_of(node.results[0])});
+    return emit(local_, node.op, std::move(operands),
+                {.attributes = local_attributes(node),
+                 .phase = node.phase,
+                 .name = name_of(node.results[0])});
   }
 
   std::vector<ValueId> expanded(const Node& node, const NodeSharding& sharding,
                                 std::vector<ValueId> operands) {
     const AxisIds axes = sharding.expanded_axes();
-    ExpansionBuilder builder(local_, node, std::move(operands),
+    Node on_rank = node;
+    on_rank.attributes = local_attributes(node);
+    ExpansionBuilder builder(local_, on_rank, std::move(operands),
                              {sharding.expanded_dim(), sharding.size_of(sharding.expanded_dim())},
                              plan_.mesh.word(axes), plan_.mesh.size(axes), own_index(axes));
     return op_def(node.op).expand(builder);
@@ -104,10 +118,23 @@ class ClassLocalizer {
           name_of(id), to_string(plan_.mesh, graph_.value(id).placement),
           to_string(plan_.mesh, wanted))
           .help("change the lists of dims in the plan so that its readers agree");
+    for (const ReshardStep& step : *steps) require_movable(id, step);
     ValueId value = own;
     for (const ReshardStep& step : *steps) value = take_in_plans_dtype(step, value, phase);
     local_.value(value).placement = wanted;
     return brought_[key] = value;
+  }
+
+  void require_movable(ValueId id, const ReshardStep& step) const {
+    const auto is_of_pool = [](const std::string& dim) {
+      return dim == kExpertDim || dim == kSlotDim;
+    };
+    if (!is_pool(graph_.value(id).type) || !(is_of_pool(step.dim) || is_of_pool(step.from))) return;
+    throw user_error(
+        "%{} holds rows of experts, of which each rank knows its own alone: it cannot be split "
+        "again over {}",
+        name_of(id), plan_.mesh.word(step.axes))
+        .help("let the axis list the same of expert and slot for every op, or neither");
   }
 
   // Sums are sent in the dtype that the plan specifies.

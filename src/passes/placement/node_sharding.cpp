@@ -5,6 +5,7 @@
 
 #include "core/choices.h"
 #include "ir/emit.h"
+#include "ir/pool.h"
 #include "mesh/axes.h"
 
 namespace tessera {
@@ -33,6 +34,8 @@ std::string user_names(const Mesh& mesh, const AxisIds& axes) {
 std::string size_of_user(const std::string& dim) {
   if (dim == "batch") return "train.batch / train.microbatches";
   if (dim == "seq") return "train.seq";
+  if (dim == "expert") return "model.experts";
+  if (dim == "expert_mlp") return "model.expert_mlp_size";
   return dim == "mlp" ? "model.mlp_size" : dim;
 }
 
@@ -57,8 +60,9 @@ NodeSharding::NodeSharding(const Plan& plan, const Graph& graph, const Node& nod
                                 results = types_of(graph, node.results);
   if (def.sharding) rule_ = def.sharding({node.op, node.attributes, operands, results});
   axes_.resize(static_cast<size_t>(plan.mesh.num_axes()));
+  token_dims_.resize(axes_.size());
   for (int axis = 0; axis < plan.mesh.num_axes(); ++axis)
-    axes_[static_cast<size_t>(axis)] = choose(axis);
+    axes_[static_cast<size_t>(axis)] = rule_.free ? choose_for_pool(axis) : choose(axis);
   for (const AxisPlacement& place : axes_) {
     if (place.kind != AxisPlacement::Kind::Shard) continue;
     require_division(place.dim);
@@ -82,13 +86,34 @@ int64_t NodeSharding::size_of(const std::string& dim) const {
   return 0;
 }
 
+bool NodeSharding::is_pending(ValueId id, int axis) const {
+  const Placement& placement = graph_.value(id).placement;
+  return !placement.empty() &&
+         placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Partial;
+}
+
 bool NodeSharding::all_pending(int axis) const {
   return op_def(node_.op).passes_pending &&
-         std::all_of(node_.operands.begin(), node_.operands.end(), [&](ValueId id) {
-           const Placement& placement = graph_.value(id).placement;
-           return !placement.empty() &&
-                  placement[static_cast<size_t>(axis)].kind == AxisPlacement::Kind::Partial;
-         });
+         std::all_of(node_.operands.begin(), node_.operands.end(),
+                     [&](ValueId id) { return is_pending(id, axis); });
+}
+
+// What is moved out of the pool, as sums that are still to be taken.
+bool NodeSharding::pool_is_pending(int axis) const {
+  bool found = false;
+  for (const ValueId id : node_.operands) {
+    const TensorType& type = graph_.value(id).type;
+    if (!is_pool(type) || !is_float(type.dtype)) continue;
+    if (!is_pending(id, axis)) return false;
+    found = true;
+  }
+  return found;
+}
+
+bool NodeSharding::reads_own(size_t operand, int axis) const {
+  const std::vector<size_t>& own = op_def(node_.op).reads_own;
+  return std::find(own.begin(), own.end(), operand) != own.end() &&
+         is_pending(node_.operands[operand], axis);
 }
 
 AxisPlacement NodeSharding::choose(int axis) const {
@@ -97,6 +122,25 @@ AxisPlacement NodeSharding::choose(int axis) const {
   bool own = false;
   for (const std::string& dim : plan_.dims_of(axis, name(node_.op), own))
     if (has_factor(dim) && !contains(rule_.whole, dim)) return shard(dim, own);
+  return replicate();
+}
+
+// The first listed dim of the pool: an axis that splits experts leaves tokens whole, one that
+// splits what each expert gets splits tokens too, and any other leaves both whole.
+AxisPlacement NodeSharding::choose_for_pool(int axis) {
+  if (plan_.mesh.size(axis) == 1) return replicate();
+  if (pool_is_pending(axis)) return partial();
+  bool own = false;
+  std::string tokens;
+  const std::vector<std::string>& dims = plan_.dims_of(axis, name(node_.op), own);
+  for (const std::string& dim : dims)
+    if (tokens.empty() && dim != kExpertDim && dim != kSlotDim && has_factor(dim)) tokens = dim;
+  for (const std::string& dim : dims) {
+    if (dim == kExpertDim) return shard(dim, own);
+    if (dim != kSlotDim || tokens.empty()) continue;
+    token_dims_[static_cast<size_t>(axis)] = tokens;
+    return shard(dim, own);
+  }
   return replicate();
 }
 
@@ -109,8 +153,16 @@ void NodeSharding::require_division(const std::string& dim) const {
 Placement NodeSharding::operand(size_t i) const {
   const TensorType& type = graph_.value(node_.operands[i]).type;
   Placement placement = axes_;
-  for (AxisPlacement& place : placement)
-    if (place.kind == AxisPlacement::Kind::Shard && !type.has(place.dim)) place = replicate();
+  for (size_t axis = 0; axis < placement.size(); ++axis) {
+    AxisPlacement& place = placement[axis];
+    const std::string& tokens = token_dims_[axis];
+    if (place.kind == AxisPlacement::Kind::Partial && rule_.free &&
+        !(is_pool(type) && is_float(type.dtype)))
+      place = replicate();
+    if (place.kind != AxisPlacement::Kind::Shard || type.has(place.dim)) continue;
+    const bool own = reads_own(i, static_cast<int>(axis));
+    place = own ? partial() : !tokens.empty() && type.has(tokens) ? shard(tokens) : replicate();
+  }
   return placement;
 }
 
@@ -119,8 +171,13 @@ Placement NodeSharding::result(size_t i) const {
   const bool comes_whole = std::find(rule_.whole_results.begin(), rule_.whole_results.end(), i) !=
                            rule_.whole_results.end();
   Placement placement = axes_;
-  for (AxisPlacement& place : placement) {
+  for (size_t axis = 0; axis < placement.size(); ++axis) {
+    AxisPlacement& place = placement[axis];
     if (place.kind != AxisPlacement::Kind::Shard || type.has(place.dim)) continue;
+    if (const std::string& tokens = token_dims_[axis]; type.has(tokens)) {
+      place = shard(tokens);
+      continue;
+    }
     place = comes_whole && contains(rule_.expandable, place.dim) ? replicate() : partial();
   }
   return placement;

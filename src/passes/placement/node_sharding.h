@@ -22,15 +22,21 @@ class NodeSharding {
 
  private:
   AxisPlacement choose(int axis) const;
+  AxisPlacement choose_for_pool(int axis);
   bool has_factor(const std::string& dim) const;
+  bool is_pending(ValueId id, int axis) const;
+  bool reads_own(size_t operand, int axis) const;
   bool all_pending(int axis) const;
+  bool pool_is_pending(int axis) const;
   void require_division(const std::string& dim) const;
 
   const Plan& plan_;
   const Graph& graph_;
   const Node& node_;
   ShardingRule rule_;
-  Placement axes_;  // Shard: what the node splits; Partial: a pending sum passes through
+  // Shard: what the node splits, of a free rule in the pool; Partial: a pending sum passes through.
+  Placement axes_;
+  std::vector<std::string> token_dims_;  // of a free rule, by axis: what it splits of tokens, or ""
   std::string expanded_dim_;
 };
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The router's dim is `choice`, the experts' own is `expert`: plans split the experts, and every
+// rank scores all of them.
+#include "models/mixture.h"
+
+namespace tessera {
+namespace {
+
+Attributes routing_of(const ModelConfig& config) {
+  return {{"score", std::string(name(config.router_score))},
+          {"normalise", int64_t{config.normalised_gates}},
+          {"scale", config.routed_scale},
+          {"groups", config.expert_groups},
+          {"kept", config.kept_groups},
+          {"top_k", config.top_k}};
+}
+
+void add_losses(BlockBuilder& b, const ModelConfig& config, Tensor logits, const Routes& routes) {
+  const bool sequence = config.balance_scope == BalanceScope::Sequence;
+  if (config.balance_loss > 0)
+    b.returns_step("balance_loss",
+                   balance_loss(logits, routes.chosen,
+                                {{"experts", config.experts}, {"by", sequence ? "batch" : "all"}},
+                                {{"score", config.router_score == RouterScore::Sigmoid ? "sigmoid"
+                                                                                       : "softmax"},
+                                 {"coefficient", config.balance_loss}}));
+  if (config.router_z_loss > 0)
+    b.returns_step("z_loss", router_z_loss(logits, config.router_z_loss));
+}
+
+}  // namespace
+
+Tensor mixture(BlockBuilder& b, const ModelRequest& request, const TransformerDims& dims,
+               Tensor x) {
+  const ModelConfig& config = request.config;
+  const Dim choice{"choice", config.experts}, expert{"expert", config.experts},
+      mlp{"expert_mlp", config.expert_mlp_size}, shared{"shared_mlp", config.shared_mlp_size};
+  const Init small = weight_init(config), residual = residual_init(config);
+  const Tensor logits = matmul_accumulated(x, b.parameter("router", {dims.d, choice}, small));
+  const Routes routes = route(logits, routing_of(config));
+  if (request.head == HeadKind::Loss) add_losses(b, config, logits, routes);
+  const auto [rows, gate_rows] = dispatch(x, routes);
+  const Tensor gate_up = b.parameter("expert_gate_up", {expert, dims.d, dims.gate_up, mlp}, small),
+               down = b.parameter("expert_down", {expert, mlp, dims.d}, residual);
+  const Tensor h = expert_swiglu(expert_matmul(rows, gate_up, routes), gate_rows, routes);
+  const Tensor out = combine(expert_matmul(h, down, routes), routes);
+  if (shared.size == 0) return out;
+  const Tensor every =
+      swiglu(matmul(x, b.parameter("shared_gate_up", {dims.d, dims.gate_up, shared}, small)));
+  return add(out, matmul(every, b.parameter("shared_down", {shared, dims.d}, residual)));
+}
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/moe/pool_samples.h"
+
+namespace tessera {
+namespace {
+
+OpSample sample(std::string name, int64_t experts, int64_t slots, int64_t mlp) {
+  const Dim expert{"expert", experts}, slot{"slot", slots};
+  return {.name = std::move(name),
+          .operands = {{.type = {DType::Fp64, {expert, slot, {"gate_up", 2}, {"expert_mlp", mlp}}}},
+                       {.type = {DType::Fp64, {expert, slot}}, .accumulator = true},
+                       ends_of_full_pool(experts, slots)},
+          .flops = 5 * experts * slots * mlp};
+}
+
+}  // namespace
+
+std::vector<OpSample> expert_swiglu_samples() {
+  return {
+      sample("several_experts", 4, 5, 18),
+      sample("one_row", 1, 1, 5),
+      sample("several_pieces", 5, 8, 1000),
+  };
+}
+
+}  // namespace tessera

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// One token at a time: its keys, then top_k times the best key that is left. Keys are compared with
+// `>` in order of the index, so that a tie, and a NaN, leaves the lower one.
+#include <limits>
+
+#include "ops/moe/routing_cpu.h"
+
+namespace tessera {
+namespace {
+
+// The key of an expert that is chosen already, or not eligible.
+template <typename S>
+inline constexpr S kOut = -std::numeric_limits<S>::infinity();
+
+template <typename S>
+TESSERA_INLINE int64_t best_of(const S* keys, int64_t count) {
+  int64_t best = -1;
+  for (int64_t e = 0; e < count; ++e)
+    if (keys[e] != kOut<S> && (best < 0 || keys[e] > keys[best])) best = e;
+  return best;
+}
+
+template <typename S>
+TESSERA_INLINE S sum_of_two_best(const S* keys, int64_t count) {
+  S first = keys[0], second = kOut<S>;
+  for (int64_t e = 1; e < count; ++e) {
+    if (keys[e] > first)
+      second = first, first = keys[e];
+    else if (keys[e] > second)
+      second = keys[e];
+  }
+  return count > 1 ? first + second : first;
+}
+
+template <typename S>
+TESSERA_INLINE void keep_best_groups(const Routing& r, S* keys, S* scores) {
+  const int64_t size = r.experts / r.groups;
+  for (int64_t g = 0; g < r.groups; ++g) scores[g] = sum_of_two_best(keys + g * size, size);
+  for (int64_t left = r.groups; left > r.kept; --left) {
+    int64_t worst = -1;  // the last of equals
+    for (int64_t g = 0; g < r.groups; ++g)
+      if (keys[g * size] != kOut<S> && (worst < 0 || scores[g] <= scores[worst])) worst = g;
+    for (int64_t e = worst * size; e < (worst + 1) * size; ++e) keys[e] = kOut<S>;
+  }
+}
+
+// Without bias and groups the logits have the order of the scores, and never tie by rounding.
+template <typename S>
+TESSERA_INLINE void set_keys(const Routing& r, const S* logits, const S* bias, const S* shares,
+                             S* keys) {
+  const bool by_score = bias || r.groups > 1;
+  for (int64_t e = 0; e < r.experts; ++e) {
+    S key = logits[e];
+    if (by_score && r.scores_are_softmax) key = shares[e];
+    if (by_score && r.scores_are_sigmoid) key = fast_sigmoid<S>(logits[e]);
+    if (bias) key += bias[e];
+    keys[e] = key == kOut<S> ? std::numeric_limits<S>::lowest() : key;
+  }
+}
+
+template <typename S>
+TESSERA_SIMD void route_tokens(const Routing& r, int64_t tokens, const S* logits, const S* bias,
+                               S* gates, int32_t* chosen, S* scratch) {
+  S *keys = scratch, *shares = keys + r.experts, *scores = shares + r.experts;
+  for (int64_t t = 0; t < tokens; ++t) {
+    if (r.scores_are_softmax) softmax_row(logits, r.experts, shares);
+    set_keys(r, logits, bias, shares, keys);
+    if (r.groups > 1) keep_best_groups(r, keys, scores);
+    for (int64_t k = 0; k < r.top_k; ++k) {
+      const int64_t best = best_of(keys, r.experts);
+      chosen[k] = static_cast<int32_t>(best);
+      keys[best] = kOut<S>;
+    }
+    chosen_weights(r, logits, chosen, shares, gates);
+    const S divisor = divisor_of(r, gates);
+    for (int64_t k = 0; k < r.top_k; ++k) gates[k] = gates[k] / divisor * static_cast<S>(r.scale);
+    logits += r.experts, gates += r.top_k, chosen += r.top_k;
+  }
+}
+
+}  // namespace
+
+void route_cpu(const CpuCall& call) {
+  const TensorType& type = *call.operand(0).type;
+  const Routing r(call.attributes, type.dims.back().size);
+  dispatch_accumulator(type.dtype, [&]<typename S>() {
+    const S* logits = call.operand(0).as<S>();
+    const S* bias = call.operand(1) ? call.operand(1).as<S>() : nullptr;
+    S *gates = call.result(0).as<S>(), *scratch = reinterpret_cast<S*>(call.workspace.data());
+    int32_t* chosen = call.result(1).as<int32_t>();
+    run_tokens(call.threads, r, type.num_elements(), [&](int64_t begin, int64_t end, int worker) {
+      route_tokens(r, end - begin, logits + begin * r.experts, bias, gates + begin * r.top_k,
+                   chosen + begin * r.top_k, scratch + worker * routing_scratch(r.experts));
+    });
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of a mixture of experts, broken as other frameworks have been: gradients of experts
+// summed over the wrong ranks, norms that miss them, tokens and gates that go astray. All must be
+// caught.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "break_program.h"
+#include "ir/op_list.h"
+#include "mutant.h"
+
+namespace tessera {
+namespace {
+
+using enum AxisKind;
+using enum RoutineKind;
+
+const PlanCase kExperts{.model = "Moe", .axes = {{Ep, 2}}};
+const PlanCase kReplicated{.model = "Moe", .axes = {{Dp, 2}, {Ep, 2}}};
+const PlanCase kSharded{.model = "Moe", .axes = {{Fsdp, 2}, {Ep, 2}}, .zero = 3};
+const PlanCase kData{.model = "Moe", .axes = {{Dp, 2}}};
+const PlanCase kTensor{.model = "Moe", .axes = {{Tp, 2}}};
+const PlanCase kAccumulated{.model = "Moe", .axes = {{Ep, 2}}, .microbatches = 3};
+
+// The reduction of a layer's gradients over a group of that name.
+CollectiveInstruction& find_reduction(Program& p, CollectiveOp op, std::string_view group) {
+  for (int n = 0;; ++n)  // throws where there is none
+    if (CollectiveInstruction& sum = find_collective(p, "layer", Reduce, op, n);
+        p.group_of(sum).name == group)
+      return sum;
+}
+
+std::vector<Mutant> broken_sums() {
+  return {
+      {"GradientsOfExpertsAlsoSummedOverEp", kReplicated, everywhere([](Program& p) {
+         find_reduction(p, CollectiveOp::AllReduce, "dp").group =
+             group_over(p, {p.mesh.find("dp"), p.mesh.find("ep")});
+       })},
+      {"GradientsOfExpertsSummedOverEpInstead", kReplicated, everywhere([](Program& p) {
+         find_reduction(p, CollectiveOp::AllReduce, "dp").group =
+             group_over(p, {p.mesh.find("ep")});
+       })},
+      {"GradientsOfExpertsNotSummedOverDp", kReplicated, everywhere([](Program& p) {
+         find_reduction(p, CollectiveOp::AllReduce, "dp").group = group_over(p, {});
+       })},
+      {"GradientsOfDenseWeightsNotSummedOverEp", kReplicated, everywhere([](Program& p) {
+         find_reduction(p, CollectiveOp::AllReduce, "dp+ep").group =
+             group_over(p, {p.mesh.find("dp")});
+       })},
+      {"DenseWeightsScatteredOverAllAndGatheredOverFsdp", kSharded, everywhere([](Program& p) {
+         for (int n = 0;; ++n)
+           if (CollectiveInstruction& gather =
+                   find_collective(p, "layer", Gather, CollectiveOp::AllGather, n);
+               p.group_of(gather).name == "fsdp+ep") {
+             gather.group = group_over(p, {p.mesh.find("fsdp")});
+             return;
+           }
+       })},
+      {"NormWithoutExperts", kExperts, everywhere([](Program& p) {
+         change_scale(
+             p, "layer", [](double scale) { return scale == 1.0; }, 0.0);
+       })},
+      {"NormOfExpertsCountedTwice", kExperts, everywhere([](Program& p) {
+         change_scale(
+             p, "layer", [](double scale) { return scale == 1.0; }, 2.0);
+       })},
+      {"NormOfExpertsTakenForCopies", kExperts, everywhere([](Program& p) {
+         change_scale(
+             p, "layer", [](double scale) { return scale == 1.0; }, 0.5);
+       })},
+      {"NormOfOneRanksExperts", kExperts, everywhere([](Program& p) {
+         leave_out(p, "norm_total", NormReduce, CollectiveOp::AllReduce);
+       })},
+      {"ExpertsGradientsOfAMicrobatchReplaceThose", kAccumulated,
+       everywhere([](Program& p) { set_flags(p, Backward, 1, false); })},
+  };
+}
+
+std::vector<Mutant> broken_moves() {
+  return {
+      {"TokensNotGathered", kExperts,
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::AllGather, 0); })},
+      {"ChoicesNotGathered", kExperts,
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::AllGather, 1); })},
+      {"GatesNotGathered", kExperts,
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::AllGather, 2); })},
+      {"ResultsOfOwnExpertsAlone", kExperts,
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::ReduceScatter); })},
+      {"GradientsOfResultsNotGathered", kExperts,
+       everywhere([](Program& p) { leave_out(p, "layer", Backward, CollectiveOp::AllGather, 0); })},
+      {"GradientsOfTokensFromOwnExpertsAlone", kExperts, everywhere([](Program& p) {
+         leave_out(p, "layer", Backward, CollectiveOp::ReduceScatter, 0);
+       })},
+      {"GradientsOfGatesFromOwnExpertsAlone", kExperts, everywhere([](Program& p) {
+         leave_out(p, "layer", Backward, CollectiveOp::ReduceScatter, 1);
+       })},
+      {"ExpertsOfTheFirstRankEverywhere", kExperts, everywhere([](Program& p) {
+         find_kernel(p, "layer", Forward, OpKind::order_routes).operands[1] =
+             add_rank_value(p, "layer", {});
+       })},
+      {"ExpertsOfAnotherRank", kReplicated, everywhere([](Program& p) {
+         find_kernel(p, "layer", Forward, OpKind::order_routes).operands[1] =
+             add_rank_value(p, "layer", {p.mesh.find("dp")});
+       })},
+      {"GatesTakenForTheirGradients", kExperts, everywhere([](Program& p) {
+         find_kernel(p, "layer", Backward, OpKind::combine).operands[4] =
+             find_kernel(p, "layer", Backward, OpKind::expert_swiglu_grad).operands[1];
+       })},
+      {"RowsTakenInTheOrderOfTokens", kExperts, everywhere([](Program& p) {
+         KernelInstruction& combine = find_kernel(p, "layer", Forward, OpKind::combine);
+         combine.operands[2] = combine.operands[1];
+       })},
+      // In place: experts are thought to have as many rows as on the rank that has most.
+      {"EndsOfAnotherRank", kData, everywhere([](Program& p) {
+         const int ends = find_kernel(p, "layer", Forward, OpKind::order_routes).results[2];
+         std::vector<Instruction>& forward = routine_of(p, "layer", Forward);
+         const auto reader = std::ranges::find_if(forward, [](const Instruction& i) {
+           const auto* kernel = i.as<KernelInstruction>();
+           return kernel && kernel->op == OpKind::expert_matmul;
+         });
+         const CollectiveInstruction largest{.op = CollectiveOp::AllReduce,
+                                             .group = group_over(p, {p.mesh.find("dp")}),
+                                             .reduction = Reduction::Max,
+                                             .input = ends,
+                                             .output = ends};
+         forward.insert(reader, {.what = largest, .phase = Phase::Forward});
+       })},
+      {"SumOverTheInsideOfExpertsLeftOut", kTensor,
+       everywhere([](Program& p) { leave_out(p, "layer", Forward, CollectiveOp::AllReduce, 1); })},
+  };
+}
+
+std::vector<Mutant> all_mutants() {
+  std::vector<Mutant> all = broken_sums();
+  for (const Mutant& mutant : broken_moves()) all.push_back(mutant);
+  return all;
+}
+
+class ExpertMutantTest : public testing::TestWithParam<Mutant> {};
+
+TEST_P(ExpertMutantTest, IsCaught) { expect_caught(GetParam(), DType::Fp64); }
+
+INSTANTIATE_TEST_SUITE_P(Broken, ExpertMutantTest, testing::ValuesIn(all_mutants()),
+                         [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a mixture of experts moves in a step, and what a rank holds of it, against theory. Sizes are
+// multiples of 256, so that flat buffers have no padding.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/compile.h"
+#include "models/build_model.h"
+#include "traffic.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLayers = 3, kWidth = 256, kHeads = 8, kKvHeads = 4, kHeadSize = 32, kExperts = 8,
+                  kTopK = 2, kExpertMlp = 128, kBatch = 8, kSeq = 16;
+constexpr int64_t kTokens = kBatch * kSeq, kStream = kTokens * kWidth, kChoices = kTokens * kTopK;
+// Parameters of a layer: of its experts, and of all else.
+constexpr int64_t kOfExperts = kExperts * 3 * kWidth * kExpertMlp;
+constexpr int64_t kDense = 2 * kWidth + 2 * kWidth * kHeads * kHeadSize +
+                           2 * kWidth * kKvHeads * kHeadSize + kWidth * kExperts;
+
+Program compiled(PlanRequest request, int microbatches = 1) {
+  const ModelConfig config = resolved({.family = Family::Llama,
+                                       .layers = kLayers,
+                                       .width = kWidth,
+                                       .heads = kHeads,
+                                       .kv_heads = kKvHeads,
+                                       .head_size = kHeadSize,
+                                       .mlp_size = 512,
+                                       .vocabulary = 1024,
+                                       .context = kSeq,
+                                       .activation = Activation::Swiglu,
+                                       .experts = kExperts,
+                                       .top_k = kTopK,
+                                       .expert_mlp_size = kExpertMlp});
+  CompileOptions options;
+  options.plan = make_plan(request, {.kv_heads = kKvHeads, .experts = kExperts});
+  options.microbatches = microbatches;
+  return compile(build_model(config, {.batch = kBatch, .seq = kSeq}, DType::Fp32, HeadKind::Loss),
+                 options)
+      .program();
+}
+
+Traffic of_layer(const Program& program, RoutineKind routine) {
+  return traffic_of(program, "train_step", [&](const ScriptCall& call) {
+    return call.routine == routine && call.microbatch == 0 &&
+           program.blocks[static_cast<size_t>(call.block)].name == "layer.1";
+  });
+}
+
+// Tokens, their choices and gates come to all ranks, results go back; then the gradients.
+TEST(ExpertTraffic, TokensAreGatheredOverEpAndTheirSumsScattered) {
+  for (const int n : {2, 4}) {
+    const Program program = compiled({.mesh = {{"ep", n}}});
+    EXPECT_EQ(of_layer(program, RoutineKind::Forward),
+              (Traffic{{"all_gather ep", {3, kStream + 2 * kChoices}},
+                       {"reduce_scatter ep", {1, kStream}}}));
+    EXPECT_EQ(of_layer(program, RoutineKind::Backward),
+              (Traffic{{"all_gather ep", {2, kStream + kChoices}},
+                       {"reduce_scatter ep", {2, kStream + kChoices}}}));
+  }
+}
+
+TEST(ExpertTraffic, GradientsOfExpertsAreNotSummedOverEp) {
+  EXPECT_EQ(of_layer(compiled({.mesh = {{"ep", 4}}}), RoutineKind::Reduce),
+            (Traffic{{"all_reduce ep", {1, kDense}}}));
+  EXPECT_EQ(of_layer(compiled({.mesh = {{"dp", 2}, {"ep", 4}}}), RoutineKind::Reduce),
+            (Traffic{{"all_reduce dp+ep", {1, kDense}}, {"all_reduce dp", {1, kOfExperts / 4}}}));
+}
+
+TEST(ExpertTraffic, StatesOfExpertsAreScatteredOverFsdpAndAllElseOverEpToo) {
+  const Program program = compiled({.mesh = {{"fsdp", 2}, {"ep", 4}}, .zero = 3});
+  EXPECT_EQ(of_layer(program, RoutineKind::Reduce),
+            (Traffic{{"reduce_scatter fsdp+ep", {1, kDense}},
+                     {"reduce_scatter fsdp", {1, kOfExperts / 4}}}));
+}
+
+// As a dense layer's: rows are computed on in part, and summed once they are back with their
+// tokens.
+TEST(ExpertTraffic, TensorParallelExpertsSumTheStreamAfterTheyAreCombined) {
+  const Program program = compiled({.mesh = {{"tp", 4}}});
+  EXPECT_EQ(of_layer(program, RoutineKind::Forward),
+            (Traffic{{"all_reduce tp", {2, 2 * kStream}}}));
+  EXPECT_EQ(of_layer(program, RoutineKind::Backward),
+            (Traffic{{"all_reduce tp", {3, 2 * kStream + kChoices}}}));
+}
+
+TEST(ExpertTraffic, FoldedExpertsMoveWhatThoseOfEpMove) {
+  const Program program = compiled({.mesh = {{"cp", 2}, {"tp", 2}}, .experts = {"cp", "tp"}});
+  const Traffic reduced = of_layer(program, RoutineKind::Reduce);
+  EXPECT_EQ(reduced.size(), 1u);  // of dense weights alone
+}
+
+// Each rank has room for all rows that could come to its experts, and states of those alone.
+TEST(ExpertMemory, StatesOfExpertsAreDividedByEpAndFsdp) {
+  const auto optimizer = [](PlanRequest request) {
+    return compiled(std::move(request)).bytes(BufferKind::Optimizer);
+  };
+  const int64_t whole = optimizer({}), two = 2 * 4;  // moments of fp32
+  EXPECT_EQ(whole - optimizer({.mesh = {{"ep", 4}}}), two * kLayers * kOfExperts * 3 / 4);
+  EXPECT_EQ(optimizer({.mesh = {{"fsdp", 2}, {"ep", 4}}, .zero = 1}), whole / 8);
+}
+
+}  // namespace
+}  // namespace tessera
