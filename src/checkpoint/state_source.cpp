@@ -48,14 +48,17 @@ void StateSource::add_tensor(const std::string& name, Tensor tensor) {
 }
 
 std::vector<std::byte> StateSource::read_whole(const std::string& name) const {
-  const Tensor& tensor = tensors_.at(name);
-  const int64_t element_bytes = size_bytes(tensor.dtype);
-  std::vector<std::byte> whole(static_cast<size_t>(tensor.elements() * element_bytes));
-  for_each_overlap(name, {{0, tensor.elements()}},
+  return read_part(name, {0, tensors_.at(name).elements()});
+}
+
+std::vector<std::byte> StateSource::read_part(const std::string& name, Stretch part) const {
+  const int64_t element_bytes = size_bytes(tensors_.at(name).dtype);
+  std::vector<std::byte> read(static_cast<size_t>(part.count * element_bytes));
+  for_each_overlap(name, {part},
                    [&](size_t, int64_t skip, int64_t, std::span<const std::byte> bytes) {
-                     std::memcpy(whole.data() + skip * element_bytes, bytes.data(), bytes.size());
+                     std::memcpy(read.data() + skip * element_bytes, bytes.data(), bytes.size());
                    });
-  return whole;
+  return read;
 }
 
 const StateSource::Tensor& StateSource::tensor_for(const StateBuffer& state,

@@ -28,6 +28,7 @@ class StateSource {
   };
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
   std::vector<std::byte> read_whole(const std::string& name) const;
+  std::vector<std::byte> read_part(const std::string& name, Stretch part) const;
 
   // The tensor to take a parameter's weights from: its moving average if requested, else the master
   // weights if there are any.

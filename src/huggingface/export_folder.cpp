@@ -73,11 +73,15 @@ class Exporter {
     const int64_t element_bytes = size_bytes(entry.dtype);
     bytes_.resize(static_cast<size_t>(size_bytes(entry)));
     for (const Patch* patch : patches_.at(entry.name)) {
-      const StateSource::Tensor& tensor = stored(*patch);
-      const std::vector<std::byte> whole = from_.read_whole(origin(*patch));
-      converted_.resize(static_cast<size_t>(tensor.elements() * element_bytes));
-      convert_elements(tensor.dtype, whole, entry.dtype, converted_);
-      copy_to_theirs(*patch, element_bytes, converted_, bytes_);
+      // One expert of many need not be read with the others.
+      const int64_t count = (patch->rows - 1) * patch->our_row + patch->columns;
+      const std::vector<std::byte> part =
+          from_.read_part(origin(*patch), {patch->our_begin, count});
+      converted_.resize(static_cast<size_t>(count * element_bytes));
+      convert_elements(stored(*patch).dtype, part, entry.dtype, converted_);
+      Patch own = *patch;
+      own.our_begin = 0;
+      copy_to_theirs(own, element_bytes, converted_, bytes_);
     }
     return bytes_;
   }

@@ -44,7 +44,9 @@ ModelConfig read_model(const std::filesystem::path& folder) {
 
 bool is_word(const ModelField& field) {
   return std::holds_alternative<Family ModelConfig::*>(field.kind) ||
-         std::holds_alternative<Activation ModelConfig::*>(field.kind);
+         std::holds_alternative<Activation ModelConfig::*>(field.kind) ||
+         std::holds_alternative<RouterScore ModelConfig::*>(field.kind) ||
+         std::holds_alternative<BalanceScope ModelConfig::*>(field.kind);
 }
 
 // The config that a Tessera run of this model would have.
@@ -78,7 +80,8 @@ bool is_huggingface_folder(const std::filesystem::path& path) {
 
 HuggingFaceFolder::HuggingFaceFolder(std::filesystem::path where)
     : StateSource(std::move(where)), model_(read_model(path())), files_(path()) {
-  TensorMap map = tensor_map(model_);
+  const bool merged = find(merged_experts_name(model_)) != nullptr;
+  TensorMap map = tensor_map(model_, merged ? ExpertLayout::Merged : ExpertLayout::PerExpert);
   check_tensors(map);
   check_nothing_else(map);
   for (const Patch& patch : map.patches) {
@@ -108,8 +111,10 @@ const SafetensorsTensor* HuggingFaceFolder::find(const std::string& theirs) cons
 std::span<const std::byte> HuggingFaceFolder::bytes_of(const std::string& theirs) const {
   const SafetensorsTensor* tensor = find(theirs);
   if (!tensor->half) return tensor->bytes;
+  if (widened_name_ == theirs) return widened_;
   widened_.resize(2 * tensor->bytes.size());
   widen_halves(tensor->bytes, widened_);
+  widened_name_ = theirs;
   return widened_;
 }
 

@@ -36,7 +36,7 @@ class HuggingFaceFolder : public StateSource {
   bool half_ = false;
   std::map<std::string, std::vector<Patch>> patches_;  // by our name
   // The tensor that was read last: all ranks of a process read it in turn.
-  mutable std::string prepared_name_;
+  mutable std::string prepared_name_, widened_name_;
   mutable std::vector<std::byte> prepared_, widened_;
 };
 

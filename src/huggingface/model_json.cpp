@@ -167,18 +167,70 @@ ModelConfig read_qwen3(const Fields& json) {
   return model;
 }
 
+// The first layers may be dense; a mixture in every second one, say, is not supported.
+void read_dense_layers(const Fields& json, ModelConfig& model) {
+  json.only("decoder_sparse_step", 1);
+  const Json* dense = json.find("mlp_only_layers");
+  if (!dense) return;
+  for (const Json& layer : dense->items())
+    if (layer.integer() != model.dense_layers++)
+      json.refuse("such models cannot be imported",
+                  "mlp_only_layers is {}, but only the first layers can be dense", dense->dump());
+}
+
+ModelConfig read_qwen3_moe(const Fields& json) {
+  ModelConfig model = read_qwen3(json);
+  model.experts = json.whole("num_experts");
+  model.top_k = json.whole("num_experts_per_tok");
+  model.router_z_loss = json.real("router_z_loss_coef", 0.0);
+  model.expert_mlp_size = json.whole("moe_intermediate_size");
+  model.normalised_gates = json.flag("norm_topk_prob", false);
+  model.balance_loss = json.real("router_aux_loss_coef", 0.001);
+  read_dense_layers(json, model);
+  return model;
+}
+
+ModelConfig read_olmoe(const Fields& json) {
+  json.only("clip_qkv", Json());
+  ModelConfig model = read_llama(json);
+  model.qk_norm = model.qk_norm_over_heads = true;
+  model.experts = json.whole("num_experts");
+  model.top_k = json.whole("num_experts_per_tok");
+  model.router_z_loss = json.real("router_z_loss_coef", 0.0);
+  model.normalised_gates = json.flag("norm_topk_prob", false);
+  model.balance_loss = json.real("router_aux_loss_coef", 0.01);
+  return model;
+}
+
+ModelConfig read_mixtral(const Fields& json) {
+  json.only("sliding_window", Json());
+  ModelConfig model = read_llama(json);
+  model.experts = json.whole("num_local_experts");
+  model.top_k = json.whole("num_experts_per_tok");
+  model.router_z_loss = json.real("router_z_loss_coef", 0.0);
+  model.balance_loss = json.real("router_aux_loss_coef", 0.001);
+  return model;
+}
+
 struct Kind {
   const char* model_type;
   const char* architecture;
   Family family;
   ModelConfig (*read)(const Fields&);
 };
-constexpr std::array<Kind, 3> kKinds{{{"gpt2", "GPT2LMHeadModel", Family::Gpt, read_gpt2},
-                                      {"llama", "LlamaForCausalLM", Family::Llama, read_llama},
-                                      {"qwen3", "Qwen3ForCausalLM", Family::Qwen, read_qwen3}}};
+constexpr std::array<Kind, 6> kKinds{
+    {{"gpt2", "GPT2LMHeadModel", Family::Gpt, read_gpt2},
+     {"llama", "LlamaForCausalLM", Family::Llama, read_llama},
+     {"qwen3", "Qwen3ForCausalLM", Family::Qwen, read_qwen3},
+     {"mixtral", "MixtralForCausalLM", Family::Llama, read_mixtral},
+     {"qwen3_moe", "Qwen3MoeForCausalLM", Family::Qwen, read_qwen3_moe},
+     {"olmoe", "OlmoeForCausalLM", Family::Llama, read_olmoe}}};
 
 const Kind& kind_of(const ModelConfig& model) {
-  return kKinds[model.family == Family::Gpt ? 0 : model.qk_norm ? 2 : 1];
+  if (model.family == Family::Gpt) return kKinds[0];
+  if (!model.has_experts()) return kKinds[model.qk_norm ? 2 : 1];
+  if (!model.qk_norm) return kKinds[3];
+  return kKinds[model.qk_norm_over_heads ? 5 : 4];
 }
 
 Json gpt2_json(const ModelConfig& model) {
@@ -220,6 +272,22 @@ Json llama_json(const ModelConfig& model) {
   return json;
 }
 
+// Fields that their configs do not know are ignored there.
+void add_experts(const ModelConfig& model, Json& json) {
+  std::vector<int64_t> dense;
+  for (int64_t i = 0; i < model.dense_layers; ++i) dense.push_back(i);
+  const bool qwen = model.qk_norm && !model.qk_norm_over_heads;
+  json[model.qk_norm ? "num_experts" : "num_local_experts"] = model.experts;
+  json["num_experts_per_tok"] = model.top_k;
+  json["router_aux_loss_coef"] = model.balance_loss;
+  if (model.router_z_loss > 0) json["router_z_loss_coef"] = model.router_z_loss;
+  json[qwen ? "moe_intermediate_size" : "intermediate_size"] = model.expert_mlp_size;
+  if (model.qk_norm) json["norm_topk_prob"] = model.normalised_gates;
+  if (!qwen) return;
+  json["decoder_sparse_step"] = 1;
+  json["mlp_only_layers"] = dense;
+}
+
 }  // namespace
 
 ModelConfig parse_model_json(std::string_view text, const std::filesystem::path& path) {
@@ -251,11 +319,26 @@ ModelConfig parse_model_json(std::string_view text, const std::filesystem::path&
 void check_exportable(const ModelConfig& model) {
   const auto refuse = [&](std::string_view what) {
     throw user_error("Hugging Face has no model for {}", what)
-        .help("models like GPT-2 (gpt with biases), Llama 3 and Qwen 3 can be exported");
+        .help(
+            "models like GPT-2 (gpt with biases), Llama 3, Qwen 3, Mixtral, Qwen 3 MoE and OLMoE "
+            "can be exported");
   };
   if (std::none_of(kKinds.begin(), kKinds.end(),
                    [&](const Kind& kind) { return kind.family == model.family; }))
     refuse(fmt::format("family {}", name(model.family)));
+  if (model.has_experts()) {
+    const bool qwen = model.qk_norm && !model.qk_norm_over_heads;
+    if (model.router_score != RouterScore::Softmax)
+      refuse(fmt::format("a router with router_score = {}", name(model.router_score)));
+    if (model.shared_mlp_size > 0) refuse("a shared expert");
+    if (model.routed_scale != 1.0) refuse("a routed_scale");
+    if (model.expert_groups > 1) refuse("groups of experts");
+    if (model.dense_layers > 0 && !qwen) refuse("dense layers without qk_norm of each head");
+    if (!model.normalised_gates && !model.qk_norm)
+      refuse("gates that are not normalised without qk_norm");
+  } else if (model.qk_norm_over_heads) {
+    refuse("qk_norm_over_heads without experts");
+  }
   if (model.family != Family::Gpt) return;
   if (!model.bias) refuse("gpt without biases");
   if (model.kv_heads != model.heads) refuse("gpt with fewer kv_heads than heads");
@@ -275,7 +358,8 @@ std::string model_json(const ModelConfig& model, DType weights) {
             {"initializer_range", model.init_deviation},
             {"bos_token_id", nullptr},
             {"eos_token_id", nullptr}};
-  const Json own = model.family == Family::Gpt ? gpt2_json(model) : llama_json(model);
+  Json own = model.family == Family::Gpt ? gpt2_json(model) : llama_json(model);
+  if (model.has_experts()) add_experts(model, own);
   for (const auto& [name, value] : own.members()) json[name] = value;
   return json.dump(2) + "\n";
 }

@@ -53,6 +53,30 @@ TEST(ModelJson, OfAPublishedModelIsItsPreset) {
   EXPECT_EQ(parse(gpt2), resolved(find_preset("gpt2-124m").config));
 }
 
+TEST(ModelJson, OfAPublishedMixtureIsItsPreset) {
+  const Json qwen = Json::parse(R"({"model_type": "qwen3_moe", "attention_bias": false,
+    "decoder_sparse_step": 1, "head_dim": 128, "hidden_act": "silu", "hidden_size": 2048,
+    "intermediate_size": 6144, "max_position_embeddings": 40960, "mlp_only_layers": [],
+    "moe_intermediate_size": 768, "norm_topk_prob": true, "num_attention_heads": 32,
+    "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48,
+    "num_key_value_heads": 4, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000.0,
+    "router_aux_loss_coef": 0.001, "tie_word_embeddings": false, "use_sliding_window": false,
+    "vocab_size": 151936})");
+  EXPECT_EQ(parse(qwen), resolved(find_preset("qwen3-30b-a3b").config));
+  const Json mixtral = Json::parse(R"({"model_type": "mixtral", "hidden_act": "silu",
+    "hidden_size": 4096, "intermediate_size": 14336, "max_position_embeddings": 32768,
+    "num_attention_heads": 32, "num_experts_per_tok": 2, "num_hidden_layers": 32,
+    "num_key_value_heads": 8, "num_local_experts": 8, "rms_norm_eps": 1e-05,
+    "rope_theta": 1000000.0, "router_aux_loss_coef": 0.02, "sliding_window": null,
+    "tie_word_embeddings": false, "vocab_size": 32000})");
+  EXPECT_EQ(parse(mixtral), resolved(find_preset("mixtral-8x7b").config));
+  EXPECT_EQ(parse(with(qwen, "mlp_only_layers", {0, 1})).dense_layers, 2);
+  EXPECT_EQ(refusal(with(qwen, "mlp_only_layers", {3})),
+            "config.json: mlp_only_layers is [3], but only the first layers can be dense");
+  EXPECT_EQ(refusal(with(mixtral, "sliding_window", 4096)),
+            "config.json: sliding_window is 4096, but only null is supported");
+}
+
 TEST(ModelJson, ReadsRotationsInEitherStyle) {
   Json newer = without(without(llama(), "rope_theta"), "rope_scaling");
   newer["rope_parameters"] = llama()["rope_scaling"];
@@ -116,6 +140,11 @@ TEST(ModelJson, RefusesModelsThatTransformersHasNot) {
             "Hugging Face has no model for gpt without biases");
   EXPECT_EQ(user_error_of([] { check_exportable(resolved(find_preset("mlp").config)); }),
             "Hugging Face has no model for family mlp");
+  ModelConfig mixture = resolved(find_preset("tiny-moe").config);
+  check_exportable(mixture);
+  mixture.shared_mlp_size = 64;
+  EXPECT_EQ(user_error_of([&] { check_exportable(mixture); }),
+            "Hugging Face has no model for a shared expert");
 }
 
 }  // namespace

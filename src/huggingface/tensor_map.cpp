@@ -10,8 +10,9 @@ namespace {
 
 class MapBuilder {
  public:
-  explicit MapBuilder(const ModelConfig& model)
+  MapBuilder(const ModelConfig& model, ExpertLayout layout)
       : model_(model),
+        merged_(layout == ExpertLayout::Merged),
         prefix_(tensor_prefix(model)),
         d_(model.width),
         kv_heads_(model.kv_heads),
@@ -33,7 +34,7 @@ class MapBuilder {
   TensorMap llama() {
     same("embedding.table", "embed_tokens.weight", {model_.vocabulary, d_});
     for (int64_t i = 0; i < model_.layers; ++i)
-      llama_layer(fmt::format("layer.{}.", i), fmt::format("layers.{}.", i));
+      llama_layer(i, fmt::format("layer.{}.", i), fmt::format("layers.{}.", i));
     same("head.norm", "norm.weight", {d_});
     head();
     return std::move(map_);
@@ -66,7 +67,7 @@ class MapBuilder {
 
   // Their weights are [out, in]. Query head kv_head * group + g reads key head kv_head, and rope
   // turns element i with i + e / 2, on both sides.
-  void llama_layer(const std::string& ours, const std::string& theirs) {
+  void llama_layer(int64_t layer, const std::string& ours, const std::string& theirs) {
     const int64_t heads = kv_heads_ * group_;
     const auto projection = [&](const char* name) {
       return fmt::format("{}self_attn.{}.weight", theirs, name);
@@ -76,14 +77,62 @@ class MapBuilder {
     transposed(ours + "wk", {d_, kv_heads_, e_}, projection("k_proj"), {kv_heads_ * e_, d_});
     transposed(ours + "wv", {d_, kv_heads_, e_}, projection("v_proj"), {kv_heads_ * e_, d_});
     transposed(ours + "wo", {kv_heads_, group_, e_, d_}, projection("o_proj"), {d_, heads * e_});
-    if (model_.qk_norm) {
+    if (model_.qk_norm && model_.qk_norm_over_heads) {
+      reshaped(ours + "q_norm", {kv_heads_, group_, e_}, projection("q_norm"), {heads * e_});
+      reshaped(ours + "k_norm", {kv_heads_, e_}, projection("k_norm"), {kv_heads_ * e_});
+    } else if (model_.qk_norm) {
       same(ours + "q_norm", projection("q_norm"), {e_});
       same(ours + "k_norm", projection("k_norm"), {e_});
     }
     same(ours + "mlp_norm", theirs + "post_attention_layernorm.weight", {d_});
+    if (model_.has_experts() && layer >= model_.dense_layers) return experts(ours, theirs);
     gate_up(ours + "gate_up", 0, theirs + "mlp.gate_proj.weight");
     gate_up(ours + "gate_up", 1, theirs + "mlp.up_proj.weight");
     transposed(ours + "down", {mlp_, d_}, theirs + "mlp.down_proj.weight", {d_, mlp_});
+  }
+
+  // Mixtral has names of its own for experts that are not merged.
+  void experts(const std::string& ours, const std::string& theirs) {
+    const bool mixtral = !model_.qk_norm && !merged_;
+    const std::string block = theirs + (mixtral ? "block_sparse_moe." : "mlp.");
+    transposed(ours + "router", {d_, model_.experts}, block + "gate.weight", {model_.experts, d_});
+    for (int64_t e = 0; e < model_.experts; ++e) {
+      const auto named = [&](const char* name, const char* of_mixtral, const char* of_all) {
+        if (merged_) return fmt::format("{}experts.{}", block, of_all);
+        return fmt::format("{}experts.{}.{}.weight", block, e, mixtral ? of_mixtral : name);
+      };
+      expert_gate_up(ours + "expert_gate_up", e, 0, named("gate_proj", "w1", "gate_up_proj"));
+      expert_gate_up(ours + "expert_gate_up", e, 1, named("up_proj", "w3", "gate_up_proj"));
+      expert_down(ours + "expert_down", e, named("down_proj", "w2", "down_proj"));
+    }
+  }
+
+  void expert_gate_up(const std::string& ours, int64_t e, int64_t half, const std::string& theirs) {
+    const int64_t inner = model_.expert_mlp_size;
+    add({.ours = ours,
+         .theirs = theirs,
+         .rows = d_,
+         .columns = inner,
+         .our_begin = (e * d_ * 2 + half) * inner,
+         .our_row = 2 * inner,
+         .their_begin = merged_ ? (2 * e + half) * inner * d_ : 0,
+         .their_row = 1,
+         .their_column = d_},
+        {model_.experts, d_, 2, inner},
+        merged_ ? Shape{model_.experts, 2 * inner, d_} : Shape{inner, d_});
+  }
+  void expert_down(const std::string& ours, int64_t e, const std::string& theirs) {
+    const int64_t inner = model_.expert_mlp_size;
+    add({.ours = ours,
+         .theirs = theirs,
+         .rows = inner,
+         .columns = d_,
+         .our_begin = e * inner * d_,
+         .our_row = d_,
+         .their_begin = merged_ ? e * inner * d_ : 0,
+         .their_row = 1,
+         .their_column = inner},
+        {model_.experts, inner, d_}, merged_ ? Shape{model_.experts, d_, inner} : Shape{d_, inner});
   }
 
   void head() {
@@ -145,6 +194,7 @@ class MapBuilder {
   }
 
   const ModelConfig& model_;
+  bool merged_;
   std::string prefix_;
   int64_t d_, kv_heads_, group_, e_, mlp_;
   TensorMap map_;
@@ -156,8 +206,13 @@ std::string tensor_prefix(const ModelConfig& model) {
   return model.family == Family::Gpt ? "transformer." : "model.";
 }
 
-TensorMap tensor_map(const ModelConfig& model) {
-  return model.family == Family::Gpt ? MapBuilder(model).gpt2() : MapBuilder(model).llama();
+TensorMap tensor_map(const ModelConfig& model, ExpertLayout layout) {
+  MapBuilder builder(model, layout);
+  return model.family == Family::Gpt ? builder.gpt2() : builder.llama();
+}
+
+std::string merged_experts_name(const ModelConfig& model) {
+  return fmt::format("model.layers.{}.mlp.experts.gate_up_proj", model.dense_layers);
 }
 
 }  // namespace tessera

@@ -26,9 +26,16 @@ struct TensorMap {
   std::vector<Patch> patches;
 };
 
-// Maps a gpt to GPT-2, a model with norms of queries and keys to Qwen 3, others to Llama 3. The
-// config must be resolved, and one that `model_json` supports.
-TensorMap tensor_map(const ModelConfig& model);
+// A tensor for each expert, as models are published, or one for all, as transformers 5 holds them.
+enum class ExpertLayout : uint8_t { PerExpert, Merged };
+
+// Maps a gpt to GPT-2, a model with norms of queries and keys to Qwen 3, others to Llama 3; those
+// with experts to OLMoE, Qwen 3 MoE or Mixtral. The config must be resolved, and one that
+// `model_json` supports.
+TensorMap tensor_map(const ModelConfig& model, ExpertLayout layout = ExpertLayout::PerExpert);
+
+// A tensor that only a folder with merged experts has.
+std::string merged_experts_name(const ModelConfig& model);
 
 // The prefix of all their tensor names except the head's: "transformer." or "model."; files of a
 // model saved without its head lack it.

@@ -31,11 +31,41 @@ ModelConfig small(Family family, bool tied) {
                    .bias = gpt});
 }
 
+ModelConfig with_experts(ModelConfig model, int64_t dense_layers) {
+  model.experts = 5;
+  model.top_k = 2;
+  model.expert_mlp_size = 9;
+  model.dense_layers = dense_layers;
+  return resolved(model);
+}
+
+ModelConfig olmoe() {
+  ModelConfig model = with_experts(small(Family::Llama, false), 0);
+  model.qk_norm = model.qk_norm_over_heads = true;
+  return model;
+}
+
 const std::vector<ModelConfig>& models() {
-  static const std::vector<ModelConfig> kModels{
-      small(Family::Gpt, true), small(Family::Gpt, false), small(Family::Llama, true),
-      small(Family::Llama, false), small(Family::Qwen, true)};
+  static const std::vector<ModelConfig> kModels{small(Family::Gpt, true),
+                                                small(Family::Gpt, false),
+                                                small(Family::Llama, true),
+                                                small(Family::Llama, false),
+                                                small(Family::Qwen, true),
+                                                with_experts(small(Family::Llama, false), 0),
+                                                with_experts(small(Family::Qwen, false), 1),
+                                                olmoe()};
   return kModels;
+}
+
+const std::vector<TensorMap>& maps() {
+  static const std::vector<TensorMap> kMaps = [] {
+    std::vector<TensorMap> maps;
+    for (const ModelConfig& model : models())
+      for (const ExpertLayout layout : {ExpertLayout::PerExpert, ExpertLayout::Merged})
+        maps.push_back(tensor_map(model, layout));
+    return maps;
+  }();
+  return kMaps;
 }
 
 std::map<std::string, std::vector<int64_t>> parameters_of(const ModelConfig& model) {
@@ -58,9 +88,23 @@ TEST(TensorMap, HasEveryParameterOfTheModelInItsShape) {
     EXPECT_EQ(tensor_map(model).ours, parameters_of(model)) << name(model.family);
 }
 
+TEST(TensorMap, HasTheNamesOfPublishedMixtures) {
+  const auto has = [](const ModelConfig& model, ExpertLayout layout, const std::string& name) {
+    return tensor_map(model, layout).theirs.contains("model.layers.1." + name);
+  };
+  constexpr auto kEach = ExpertLayout::PerExpert, kAll = ExpertLayout::Merged;
+  const ModelConfig mixtral = models()[5], qwen = models()[6];
+  EXPECT_TRUE(has(mixtral, kEach, "block_sparse_moe.gate.weight"));
+  EXPECT_TRUE(has(mixtral, kEach, "block_sparse_moe.experts.4.w3.weight"));
+  EXPECT_TRUE(has(mixtral, kAll, "mlp.experts.gate_up_proj"));
+  EXPECT_TRUE(has(qwen, kEach, "mlp.gate.weight"));
+  EXPECT_TRUE(has(qwen, kEach, "mlp.experts.4.down_proj.weight"));
+  EXPECT_TRUE(has(qwen, kAll, "mlp.experts.down_proj"));
+  EXPECT_TRUE(tensor_map(qwen).theirs.contains("model.layers.0.mlp.up_proj.weight"));
+}
+
 TEST(TensorMap, TakesEveryElementOfEitherSideOnce) {
-  for (const ModelConfig& model : models()) {
-    const TensorMap map = tensor_map(model);
+  for (const TensorMap& map : maps()) {
     std::map<std::string, std::vector<int>> ours, theirs;
     for (const auto& [name, shape] : map.ours)
       ours[name].resize(static_cast<size_t>(elements_of(shape)));

@@ -136,6 +136,7 @@ constexpr ModelConfig mixtral(const MixtralSize& size) {
           .balance_loss = 0.02};
 }
 
+// The paper's 0.01 and 0.001 are of means over layers, ours of sums.
 constexpr ModelConfig olmoe() {
   return {.family = Family::Llama,
           .layers = 16,
@@ -150,8 +151,8 @@ constexpr ModelConfig olmoe() {
           .experts = 64,
           .top_k = 8,
           .normalised_gates = false,
-          .balance_loss = 0.01,
-          .router_z_loss = 0.001};
+          .balance_loss = 0.01 / 16,
+          .router_z_loss = 0.001 / 16};
 }
 
 constexpr std::array<PresetSetting, 4> kMlpTraining{{{"train.batch", "128"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One small model of each family, for tests that need every op at work: biases, gelu, tied and
-// untied heads, grouped heads, head size apart from width / heads, normalised heads.
+// untied heads, grouped heads, head size apart from width / heads, normalised heads; and a mixture
+// of experts whose pool has rows to spare.
 #pragma once
 
 #include <string>

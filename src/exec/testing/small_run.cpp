@@ -100,6 +100,13 @@ double SmallRun::evaluate(int step) {
   return executor_->read_step("loss");
 }
 
+double SmallRun::objective() const {
+  double sum = 0;
+  for (const char* loss : {"loss", "balance_loss", "z_loss"})
+    if (program().find_step_value(loss)) sum += executor_->read_step(loss);
+  return sum;
+}
+
 std::vector<double> SmallRun::losses(int steps) {
   std::vector<double> losses;
   for (int step = 1; step <= steps; ++step) losses.push_back(train_step(step));

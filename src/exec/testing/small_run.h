@@ -35,6 +35,7 @@ class SmallRun {
   void write_inputs(int step);  // of the step's batches and step values; steps count from 1
   double train_step(int step);  // the loss
   double evaluate(int step);    // the loss on that step's batches, with the weights as they are
+  double objective() const;     // of the last of them: the loss and those of routers
   std::vector<double> losses(int steps);  // of steps 1, 2, ...
 
   CpuExecutor& executor() { return *executor_; }
