@@ -7,6 +7,32 @@ Module SmallModel::build(Precision precision, int64_t batch, HeadKind head) cons
   return build_model(config, {.batch = batch, .seq = seq}, precision, head);
 }
 
+namespace {
+
+SmallModel small_mixture() {
+  return {.name = "Moe",
+          .config = {.family = Family::Qwen,
+                     .layers = 2,
+                     .width = 16,
+                     .heads = 4,
+                     .kv_heads = 2,
+                     .mlp_size = 20,
+                     .vocabulary = 30,
+                     .context = 8,
+                     .activation = Activation::Swiglu,
+                     .qk_norm = true,
+                     .init_deviation = 0.1,
+                     .experts = 5,
+                     .top_k = 2,
+                     .expert_mlp_size = 12,
+                     .shared_mlp_size = 8,
+                     .balance_loss = 0.1,
+                     .router_z_loss = 0.01},
+          .seq = 7};
+}
+
+}  // namespace
+
 std::vector<SmallModel> small_models() {
   return {{.name = "Mlp",
            .config = {.family = Family::Mlp,
@@ -56,25 +82,7 @@ std::vector<SmallModel> small_models() {
                       .qk_norm = true,
                       .init_deviation = 0.1},
            .seq = 8},
-          {.name = "Moe",
-           .config = {.family = Family::Qwen,
-                      .layers = 2,
-                      .width = 16,
-                      .heads = 4,
-                      .kv_heads = 2,
-                      .mlp_size = 20,
-                      .vocabulary = 30,
-                      .context = 8,
-                      .activation = Activation::Swiglu,
-                      .qk_norm = true,
-                      .init_deviation = 0.1,
-                      .experts = 5,
-                      .top_k = 2,
-                      .expert_mlp_size = 12,
-                      .shared_mlp_size = 8,
-                      .balance_loss = 0.1,
-                      .router_z_loss = 0.01},
-           .seq = 7}};
+          small_mixture()};
 }
 
 SmallModel small_model(const std::string& name) {
