@@ -79,14 +79,27 @@ struct BoxPlace {
         y(kLies == Lies::TermsTogether ? vector : term) {}
 };
 
+// Into the L2 cache, by one warp: what a weight gradient is added to is wanted when its tile is
+// done.
+template <typename R>
+__device__ void fetch_earlier_sums(const GroupedSizes& sizes, const GroupedTile& tile, const R* c) {
+  const auto bytes = static_cast<uint32_t>(min(kTileColumns, sizes.n - tile.column) * sizeof(R));
+  const int64_t first = static_cast<int64_t>(tile.expert) * sizes.m + tile.row;
+  for (int row = static_cast<int>(threadIdx.x % 32); row < min(kTileRows, tile.rows_left);
+       row += 32)
+    fetch_to_cache(c + (first + row) * sizes.n + tile.column, bytes);
+}
+
 // By one warp; its first lane copies.
 template <typename C>
 __device__ void copy_tiles(const CUtensorMap& a, const CUtensorMap& b, const GroupedSizes& sizes,
-                           const Shared& shared, const uint16_t* order) {
+                           const Shared& shared, const uint16_t* order,
+                           const typename C::Result* c) {
   typename C::Walk walk(sizes, order);
   GroupedTile tile;
   RingPlace place;
   for (int turn = 0; walk.find(tile_of_turn<C>(turn), tile); ++turn) {
+    if (C::kByTerms && sizes.accumulate) fetch_earlier_sums(sizes, tile, c);
     for (int term = 0; term < tile.terms; term += kChunk, place.advance()) {
       const uint32_t full = shared.full + 8 * place.stage;
       wait_for_phase(shared.empty + 8 * place.stage, place.parity ^ 1);
@@ -200,8 +213,12 @@ __device__ void multiply_and_write(const GroupedSizes& sizes, const Shared& shar
     if (!active) continue;
     const int64_t row =
         (C::kByTerms ? static_cast<int64_t>(tile.expert) * sizes.m : 0) + tile.row + first;
-    write_sums(sums, c + row * sizes.n + tile.column, sizes.n, tile.rows_left - first,
-               sizes.n - tile.column, sizes.accumulate, buffer);
+    const int rows = tile.rows_left - first, columns = sizes.n - tile.column;
+    typename C::Result* to = c + row * sizes.n + tile.column;
+    if (C::kByTerms && sizes.accumulate)
+      write_sums<true>(sums, to, sizes.n, rows, columns, buffer);
+    else
+      write_sums<false>(sums, to, sizes.n, rows, columns, buffer);
   }
 }
 
@@ -226,10 +243,10 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   __syncthreads();
   const uint16_t* order = sorted ? shared.order : nullptr;
   if (threadIdx.x < kGroupThreads) {
-    give_registers<40>();
-    if (threadIdx.x < 32) copy_tiles<C>(a, b, sizes, shared, order);
+    give_registers<56>();
+    if (threadIdx.x < 32) copy_tiles<C>(a, b, sizes, shared, order, c);
   } else {
-    take_registers<232>();
+    take_registers<224>();
     multiply_and_write<C>(sizes, shared, order, c);
   }
 }

@@ -57,6 +57,11 @@ __device__ inline void copy_box(uint32_t to, const CUtensorMap& map, int x, int 
       "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z)
       : "memory");
 }
+// A multiple of 16 bytes, into the L2 cache.
+__device__ inline void fetch_to_cache(const void* from, uint32_t bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+
 template <int kRegisters>
 __device__ inline void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
