@@ -2,6 +2,7 @@
 #include "exec/cuda/testing/gpu_samples.h"
 
 #include "ir/op_list.h"
+#include "ops/moe/pool_samples.h"
 
 namespace tessera {
 namespace {
@@ -94,6 +95,41 @@ void add_products(std::vector<ConformanceCase>& all) {
                   .operands = {tensor({few, many}), tensor({few, wide}), tensor({many, wide})}}});
 }
 
+// Sizes for tensor cores: several tiles and stages, with ragged edges, and an expert without rows.
+void add_experts(std::vector<ConformanceCase>& all) {
+  const Dim expert{"expert", 5}, slot{"slot", 150}, d{"d", 200}, mlp{"expert_mlp", 328};
+  const SampleOperand x = tensor({expert, slot, d}), y = tensor({expert, slot, mlp});
+  const SampleOperand ends = ends_of_full_pool(expert.size, slot.size);
+  all.push_back(
+      {OpKind::expert_matmul, {.name = "tiles", .operands = {x, tensor({expert, d, mlp}), ends}}});
+  all.push_back(
+      {OpKind::expert_matmul,
+       {.name = "tiles_of_turned_weights", .operands = {x, tensor({expert, mlp, d}), ends}}});
+  all.push_back({OpKind::expert_matmul_dw, {.name = "tiles", .operands = {x, y, ends}}});
+  all.push_back(
+      {OpKind::expert_matmul_dw,
+       {.name = "tiles_in_fp32", .operands = {x, y, ends}, .attributes = {{"dtype", "fp64"}}}});
+}
+
+// More experts than a warp has lanes, and more choices than a block counts.
+void add_routing(std::vector<ConformanceCase>& all) {
+  const Dim seq{"seq", 700}, choice{"choice", 70}, top_k{"top_k", 8};
+  const SampleOperand logits{.type = {DType::Fp64, {seq, choice}}, .accumulator = true};
+  const SampleOperand chosen{.type = {DType::Int32, {seq, top_k}},
+                             .fill = [](int64_t, double u) { return 70 * u * u; }};
+  all.push_back({OpKind::route,
+                 {.name = "many_experts",
+                  .operands = {logits},
+                  .attributes = {{"normalise", int64_t{1}}, {"top_k", int64_t{8}}}}});
+  all.push_back({OpKind::order_routes,
+                 {.name = "several_blocks",
+                  .operands = {chosen},
+                  .attributes = {{"experts", int64_t{70}}, {"slots", int64_t{80}}}}});
+  all.push_back(
+      {OpKind::count_routes,
+       {.name = "several_blocks", .operands = {chosen}, .attributes = {{"experts", int64_t{70}}}}});
+}
+
 }  // namespace
 
 std::vector<ConformanceCase> gpu_samples() {
@@ -102,6 +138,8 @@ std::vector<ConformanceCase> gpu_samples() {
   add_norms(all);
   add_embeddings(all);
   add_elementwise(all);
+  add_experts(all);
+  add_routing(all);
   return all;
 }
 
