@@ -3,6 +3,8 @@
 // copied into a ring of stages; two warpgroups multiply them, 64 rows each, and write the sums. The
 // next tile is on its way while sums are written. A tile has one block and one order of terms, so
 // bits do not depend on the launch.
+#include <algorithm>
+
 #include "exec/cuda/cuda_error.h"
 #include "exec/cuda/grouped_product.h"
 #include "exec/cuda/grouped_result.h"
@@ -307,9 +309,9 @@ void launch_grouped(const GroupedProduct& p, cudaStream_t stream) {
   const CUtensorMap a = map_of(p.a, 1, p.rows, is_input_gradient ? p.n : p.k);
   const CUtensorMap b =
       C::kByTerms ? map_of(p.b, 1, p.rows, p.n) : map_of(p.b, p.experts, p.k, p.n);
-  static const cudaError_t allowed = cudaFuncSetAttribute(
-      grouped_kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
-  check_cuda(allowed, "allow shared memory");
+  check_cuda(cudaFuncSetAttribute(grouped_kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  kSharedBytes),
+             "allow shared memory");
   grouped_kernel<C><<<attribute_of_device(cudaDevAttrMultiProcessorCount), kBlockThreads,
                       kSharedBytes, stream>>>(a, b, sizes, static_cast<typename C::Result*>(p.c));
   check_cuda(cudaGetLastError(), "launch a grouped product");
@@ -319,9 +321,11 @@ void launch_grouped(const GroupedProduct& p, cudaStream_t stream) {
 
 bool can_group(const GroupedProduct& p) {
   constexpr int64_t kMultiple = 8, kMost = int64_t{1} << 30;  // 16 bytes; indices are 32 bits wide
-  return is_hopper() && p.k % kMultiple == 0 && p.n % kMultiple == 0 && p.k > 0 && p.n > 0 &&
-         p.rows < kMost && p.experts * ((p.k / kTileRows + 1) * (p.n / kTileColumns + 1)) < kMost &&
-         (p.form == GroupedForm::WeightGradient || !(p.full_result || p.accumulate));
+  const int64_t columns = std::max(p.k, p.n) / kTileColumns + 1;
+  const int64_t tiles = (p.rows / kTileRows + p.experts * (p.k / kTileRows + 2)) * columns;
+  const bool has_form = p.form == GroupedForm::WeightGradient || !(p.full_result || p.accumulate);
+  return has_form && is_hopper() && p.k > 0 && p.k % kMultiple == 0 && p.n > 0 &&
+         p.n % kMultiple == 0 && p.rows < kMost && tiles < kMost;
 }
 
 void enqueue_grouped(const GroupedProduct& p, cudaStream_t stream) {
