@@ -83,7 +83,9 @@ TEST_P(GpuExperts, WeightGradientsSumTheirOwnRowsAlone) {
   for (int64_t i = 0; i < dw.size(); ++i) {
     const bool third = i / (kWidth * kInner) == 2;
     ASSERT_EQ(third, !std::isfinite(spoilt.at(i))) << i;
-    if (!third) ASSERT_EQ(spoilt.at(i), dw.at(i)) << i;
+    if (!third) {
+      ASSERT_EQ(spoilt.at(i), dw.at(i)) << i;
+    }
   }
 }
 
