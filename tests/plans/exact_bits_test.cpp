@@ -52,26 +52,43 @@ TEST_P(ReduceDtype, IsWhatGradientsAreRoundedToWhenTheyAreSummed) {
   EXPECT_EQ(gradients_that_need_more_than(sums, *trained(spec, compute, 1)), 0);
 }
 
-TEST_P(ReduceDtype, IsThatOfEverySumOverRanks) {
-  const auto [compute, sums, zero] = GetParam();
-  RunSpec spec = PlanCase{.model = "Mlp", .axes = {{Dp, 2}, {Tp, 2}}, .zero = zero}.spec();
-  spec.precision = compute;
-  spec.plan.reduce_dtype = sums;
+// How many of the step's collectives of that kind there are; all must be in the dtype.
+int64_t expect_dtype(CollectiveOp op, DType dtype, const RunSpec& spec) {
   int64_t found = 0;
   for (const Program& program : compile(spec).programs)
     for (const ProgramClass& each : program.classes)
       for (const std::vector<Instruction>& routine : each.routines)
         for (const Instruction& instruction : routine) {
           const auto* collective = instruction.as<CollectiveInstruction>();
-          if (!collective || (collective->op != CollectiveOp::AllReduce &&
-                              collective->op != CollectiveOp::ReduceScatter))
-            continue;
+          if (!collective || collective->op != op) continue;
           const Buffer& buffer = each.buffers[static_cast<size_t>(collective->input)];
           if (buffer.type.dims.empty()) continue;  // a count, a loss or a norm
-          EXPECT_EQ(buffer.type.dtype, sums) << buffer.name;
+          EXPECT_EQ(buffer.type.dtype, dtype) << buffer.name;
           ++found;
         }
-  EXPECT_GT(found, 0);
+  return found;
+}
+
+TEST_P(ReduceDtype, IsThatOfEverySumOverRanks) {
+  const auto [compute, sums, zero] = GetParam();
+  RunSpec spec = PlanCase{.model = "Mlp", .axes = {{Dp, 2}, {Tp, 2}}, .zero = zero}.spec();
+  spec.precision = compute;
+  spec.plan.reduce_dtype = sums;
+  EXPECT_GT(expect_dtype(CollectiveOp::AllReduce, sums, spec) +
+                expect_dtype(CollectiveOp::ReduceScatter, sums, spec),
+            0);
+}
+
+// Between ops as well: there a stream that is split over the sequence is scattered.
+TEST_P(ReduceDtype, IsThatOfASumWhoseSequenceIsSplit) {
+  const auto [compute, sums, zero] = GetParam();
+  RunSpec spec =
+      PlanCase{
+          .model = "Llama", .axes = {{Dp, 2}, {Tp, 2}}, .zero = zero, .sequence_parallel = true}
+          .spec();
+  spec.precision = compute;
+  spec.plan.reduce_dtype = sums;
+  EXPECT_GT(expect_dtype(CollectiveOp::ReduceScatter, sums, spec), 0);
 }
 
 std::string name_of(const testing::TestParamInfo<ReduceDtype::ParamType>& instance) {
