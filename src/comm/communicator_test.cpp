@@ -238,7 +238,7 @@ TEST_P(Communicators, BarrierHoldsEveryoneUntilTheLastComes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Communicators,
-                         testing::Combine(testing::ValuesIn(backends()),
+                         testing::Combine(testing::ValuesIn(backends_with_cut_messages()),
                                           testing::ValuesIn(rank_counts())),
                          [](const auto& instance) {
                            return std::get<0>(instance.param).name +

@@ -8,9 +8,6 @@
 namespace tessera {
 namespace {
 
-// MPI counts in int.
-constexpr int64_t kLargestMessageBytes = int64_t{1} << 30;
-
 bool is_one_run(const PartLayout& layout, Share elements) {
   return elements.begin == elements.end ||
          layout.run_at(elements.begin).count >= elements.end - elements.begin;
@@ -21,7 +18,7 @@ bool is_one_run(const PartLayout& layout, Share elements) {
 void MpiOperation::send_bytes(const std::byte* data, int64_t bytes, int member, int tag) {
   const int rank = group_.ranks[static_cast<size_t>(member)];
   do {
-    const int64_t now = std::min(bytes, kLargestMessageBytes);
+    const int64_t now = std::min(bytes, group_.largest_message_bytes);
     requests_.push_back(MPI_REQUEST_NULL);
     request_members_.push_back(member);
     request_receives_.push_back(false);
@@ -36,7 +33,7 @@ void MpiOperation::send_bytes(const std::byte* data, int64_t bytes, int member, 
 void MpiOperation::receive_bytes(std::byte* data, int64_t bytes, int member, int tag) {
   const int rank = group_.ranks[static_cast<size_t>(member)];
   do {
-    const int64_t now = std::min(bytes, kLargestMessageBytes);
+    const int64_t now = std::min(bytes, group_.largest_message_bytes);
     requests_.push_back(MPI_REQUEST_NULL);
     request_members_.push_back(member);
     request_receives_.push_back(true);

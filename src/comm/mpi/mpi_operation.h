@@ -30,6 +30,7 @@ struct MpiGroup {
   std::vector<int> channels;  // per member: this is the how-manieth group of the pair
   int member = -1;
   int world_rank = 0, world_size = 1;
+  int64_t largest_message_bytes = 0;
   mutable std::vector<CollectiveHeader> last_seen;  // per member; number -1 before the first
 
   int size() const { return static_cast<int>(ranks.size()); }

@@ -2,6 +2,7 @@
 // How a process takes part in an MPI job.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 
@@ -15,6 +16,8 @@ struct MpiOptions {
   std::filesystem::path run_folder = {};
   // Whether somebody outside has told this process to end, so that it may be killed soon.
   std::function<bool()> told_to_end = {};
+  // Longer messages are cut: MPI counts in int. At least that of a first message, which is whole.
+  int64_t largest_message_bytes = int64_t{1} << 30;
 };
 
 }  // namespace tessera

@@ -48,7 +48,7 @@ void MpiProcess::run(const std::function<void(RankWorld&)>& body, const MpiOptio
   std::exception_ptr error;
   std::optional<MpiFailure> failure;
   try {
-    MpiWorld world(*engine_, reporter);
+    MpiWorld world(*engine_, reporter, options.largest_message_bytes);
     body(world);
     failure = engine_->failure();
   } catch (const std::exception& thrown) {

@@ -20,6 +20,7 @@ std::unique_ptr<Communicator> MpiWorld::group(const std::vector<int>& ranks, std
   group->ranks = ranks;
   group->world_rank = rank();
   group->world_size = size();
+  group->largest_message_bytes = largest_message_bytes_;
   CollectiveHeader nothing;
   nothing.number = -1;
   group->last_seen.assign(ranks.size(), nothing);

@@ -39,8 +39,11 @@ class MpiCommunicator : public Communicator {
 
 class MpiWorld : public RankWorld {
  public:
-  MpiWorld(MpiEngine& engine, MpiReporter& reporter)
-      : engine_(engine), reporter_(reporter), groups_with_(static_cast<size_t>(engine.size())) {}
+  MpiWorld(MpiEngine& engine, MpiReporter& reporter, int64_t largest_message_bytes)
+      : engine_(engine),
+        reporter_(reporter),
+        largest_message_bytes_(largest_message_bytes),
+        groups_with_(static_cast<size_t>(engine.size())) {}
 
   int rank() const override { return engine_.rank(); }
   int size() const override { return engine_.size(); }
@@ -54,6 +57,7 @@ class MpiWorld : public RankWorld {
  private:
   MpiEngine& engine_;
   MpiReporter& reporter_;
+  int64_t largest_message_bytes_;
   std::vector<int> groups_with_;  // per rank: groups made so far that it is in as well
 };
 

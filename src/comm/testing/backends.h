@@ -27,6 +27,8 @@ struct Backend {
 };
 
 std::vector<Backend> backends();
+// And those that cut what they send into small messages.
+std::vector<Backend> backends_with_cut_messages();
 std::vector<int> rank_counts();
 
 }  // namespace tessera

@@ -80,6 +80,9 @@ std::vector<Backend> backends() {
       {"Threads", as_threads}, {"Processes", as_processes}, {"ProcessesApart", as_processes_apart}};
 }
 
+// Within a machine nothing is cut.
+std::vector<Backend> backends_with_cut_messages() { return backends(); }
+
 std::vector<int> rank_counts() { return {1, 2, 3, 4, 7, 8}; }
 
 }  // namespace tessera

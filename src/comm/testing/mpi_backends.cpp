@@ -19,20 +19,31 @@ MpiProcess*& process() {
   return current;
 }
 
-void as_mpi_rank(int /*ranks*/, double deadline_seconds,
-                 const std::function<void(RankWorld&, const Allocate&)>& body) {
+using Body = std::function<void(RankWorld&, const Allocate&)>;
+
+void run_as_mpi_rank(const MpiOptions& options, const Body& body) {
   std::vector<std::unique_ptr<std::byte[]>> blocks;
   const Allocate allocate = [&](int64_t bytes) {
     blocks.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
     return blocks.back().get();
   };
-  process()->run([&](RankWorld& world) { body(world, allocate); },
-                 {.deadline_seconds = deadline_seconds});
+  process()->run([&](RankWorld& world) { body(world, allocate); }, options);
+}
+
+void as_mpi_rank(int /*ranks*/, double deadline_seconds, const Body& body) {
+  run_as_mpi_rank({.deadline_seconds = deadline_seconds}, body);
+}
+
+void as_mpi_rank_with_cut_messages(int /*ranks*/, double deadline_seconds, const Body& body) {
+  run_as_mpi_rank({.deadline_seconds = deadline_seconds, .largest_message_bytes = 5000}, body);
 }
 
 }  // namespace
 
 std::vector<Backend> backends() { return {{"Mpi", as_mpi_rank}}; }
+std::vector<Backend> backends_with_cut_messages() {
+  return {{"Mpi", as_mpi_rank}, {"MpiCut", as_mpi_rank_with_cut_messages}};
+}
 std::vector<int> rank_counts() { return {process()->size()}; }
 
 }  // namespace tessera
