@@ -93,6 +93,14 @@ TEST(ModelJson, ReadsRotationsInEitherStyle) {
   EXPECT_EQ(plain.rope_scaling_factor, 1.0);
 }
 
+// As transformers does.
+TEST(ModelJson, OfBothStylesOfRotationsIsReadByTheOlderOne) {
+  Json both = llama();
+  both["rope_parameters"] = llama()["rope_scaling"];
+  both["rope_parameters"]["factor"] = 4.0;
+  EXPECT_EQ(parse(both), parse(llama()));
+}
+
 TEST(ModelJson, ThatIsWrittenReadsBackTheSame) {
   for (const Preset& preset : presets()) {
     if (preset.config.family == Family::Mlp) continue;
