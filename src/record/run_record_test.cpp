@@ -54,6 +54,16 @@ TEST(RunRecord, LeavesOutALineThatWasCutShort) {
   EXPECT_FALSE(record.facts || record.config);
 }
 
+// As where a run that was killed has repeated steps, and its old lines could not be dropped.
+TEST(RunRecord, OfAStepThatWasWrittenTwiceTheLastLineCounts) {
+  const TemporaryFolder folder;
+  folder.write("metrics.jsonl",
+               "{\"step\":1,\"loss\":4}\n{\"step\":2,\"loss\":9}\n{\"step\":2,\"loss\":3}\n");
+  const RunRecord record = read_run(folder.path());
+  ASSERT_EQ(record.steps.size(), 2u);
+  EXPECT_EQ(record.steps[1].loss, 3);
+}
+
 TEST(RunRecord, ANumberThatIsNullIsAbsent) {
   const TemporaryFolder folder;
   folder.write("metrics.jsonl", "{\"step\":1,\"loss\":null}\n");
