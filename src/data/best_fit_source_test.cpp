@@ -59,6 +59,13 @@ TEST(BestFit, PutsEachDocumentIntoTheFullestWindowThatHasRoom) {
   EXPECT_EQ(all.opens, (std::vector<uint8_t>{1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1}));
 }
 
+TEST(BestFit, LeavesTheLargestRoomWhereASmallerOneIsEnough) {
+  // 6 of 8, then 5 of 8, then 2 with the 6: the room for 3 stays.
+  const BestFitSource source(std::make_unique<Documents>(std::vector<int64_t>{5, 2, 6}), 8);
+  EXPECT_EQ(read_all(source).tokens,
+            (std::vector<int32_t>{8, 9, 10, 11, 12, 13, 6, 7, 1, 2, 3, 4, 5, 0, 0, 0, 0}));
+}
+
 TEST(BestFit, CutsWhatIsLongerThanAWindowAndFillsRoomWithTokensThatHaveNoLabel) {
   const BestFitSource source(std::make_unique<Documents>(std::vector<int64_t>{6}), 4);
   const TokenSampler sampler(source, {.seq = 4, .document_mask = true});
