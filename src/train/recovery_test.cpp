@@ -110,6 +110,17 @@ TEST_F(NonFinite, RewindsAndLeavesOutTheData) {
   EXPECT_EQ(last.facts().position.next_sample, 4 * 6 + 8);
 }
 
+TEST_F(NonFinite, RewindsAsOftenAsEachCheckpointIsFollowedByAnother) {
+  std::string faults;
+  for (const int step : {3, 5, 7, 9})
+    faults += fmt::format("{}rank=1,phase=backward,step={},nth=1,action=nan",
+                          faults.empty() ? "" : ";", step);
+  const TrainSummary summary =
+      train("often", "rewind", faults, {"checkpoint.every=2", "train.steps=10"});
+  EXPECT_EQ(summary.steps, 10);
+  EXPECT_EQ(metrics("often").size(), 10u);
+}
+
 TEST_F(NonFinite, GivesUpWhenRewindingDoesNotHelp) {
   try {
     // Without a rank both come by in turn, so that the fault strikes each time.
