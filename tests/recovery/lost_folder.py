@@ -5,6 +5,7 @@ nothing, and it never takes what it cannot see for not there."""
 import errno
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -141,6 +142,21 @@ def a_restart_before_the_first_save_begins_again_without_replacing_anything(bina
         run.end()
 
 
+def a_restart_is_not_asked_to_replace_what_the_first_start_was(binary, folder):
+    def given(run):
+        return pathlib.Path(f"/proc/{run.ranks()[0]}/cmdline").read_text(encoding="utf-8").split("\0")
+
+    out = folder / "replaced"
+    run = Supervised(binary, out, more=["--overwrite"])
+    try:
+        assert "--overwrite" in given(run) and "--resume" not in given(run), given(run)
+        run.kill_a_rank()
+        assert wait_until(lambda: len(events(out, "start")) == 2 and run.ranks(), 60) is not None, run.text()
+        assert "--overwrite" not in given(run) and "--resume" in given(run), given(run)
+    finally:
+        run.end()
+
+
 def a_folder_that_was_adopted_is_gone_on_from_again(binary, folder):
     out, first = folder / "adopted", folder / "first"
     train(binary, first)  # to step 8
@@ -165,6 +181,7 @@ CHECKS = [a_listing_that_fails_in_the_supervisor_is_waited_for, a_listing_that_f
           a_folder_that_vanishes_is_waited_for_and_nothing_is_written_in_its_place,
           a_run_whose_checkpoints_are_gone_is_not_begun_anew,
           a_restart_before_the_first_save_begins_again_without_replacing_anything,
+          a_restart_is_not_asked_to_replace_what_the_first_start_was,
           a_folder_that_was_adopted_is_gone_on_from_again]
 
 

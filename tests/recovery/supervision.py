@@ -192,8 +192,11 @@ def data_that_cannot_be_read_for_a_while_is_waited_for(binary, folder):
 
 def fewer_ranks_take_over(binary, folder):
     out = folder / "fewer"
-    more = ["--supervise", "--least-ranks", "2", "--patience", "0", "--set", "plan.zero=1"]
-    run = Run(words(binary, out, LONG, 50000, more), folder / "fewer.log")
+    more = ["--supervise", "--least-ranks", "2", "--patience", "0", "--zero", "1"]
+    command = words(binary, out, LONG, 50000, more)
+    at = command.index("--mesh")
+    command[at:at + 2] = [f"--mesh={command[at + 1]}"]  # both it and --zero 1 must go, as one word or as two
+    run = Run(command, folder / "fewer.log")
     try:
         deadline = time.monotonic() + 40
         while "mesh pp=2, plan.zero = 0: there is no axis left to shard" not in run.text():
