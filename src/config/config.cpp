@@ -69,7 +69,14 @@ bool apply_plan_dims(const ConfigValue& value, Config& config) {
     dims.emplace_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  config.plan_dims.emplace_back(value.key.substr(kPrefix.size()), std::move(dims));
+  const std::string axis = value.key.substr(kPrefix.size());
+  auto& all = config.plan_dims;
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == axis; });
+  if (known == all.end())
+    all.emplace_back(axis, std::move(dims));
+  else
+    known->second = std::move(dims);
   return true;
 }
 

@@ -293,6 +293,14 @@ TEST(Config, RefusesKeysOfVeryManyParts) {
             " help: write sections as [train] and values as steps = 100, texts in quotes\n");
 }
 
+TEST(Config, AListOfDimsThatIsSetAgainReplacesTheOneBefore) {
+  const Config config = parse("[plan.dims]\ntp = 'mlp'\n", {"plan.dims.tp=kv_heads,mlp"});
+  const std::vector<std::string> wanted{"kv_heads", "mlp"};
+  ASSERT_EQ(config.plan_dims.size(), 1u);
+  EXPECT_EQ(config.plan_dims[0].second, wanted);
+  EXPECT_EQ(parse(to_toml(config)).plan_dims, config.plan_dims);
+}
+
 TEST(Config, MixesSourcesByWeightInTheOrderGiven) {
   const std::vector<std::pair<std::string, double>> wanted{{"web/*.bin", 0.7}, {"a \"b\"", 2}};
   const Config config =
