@@ -2,12 +2,15 @@
 // Truncated and corrupt files: every change is detected, and an older checkpoint is used.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/testing/small_machine.h"
 #include "core/random.h"
 #include "core/testing/temporary_folder.h"
+#include "core/testing/user_error_of.h"
+#include "files/atomic_file.h"
 #include "files/storage_error.h"
 
 namespace tessera {
@@ -127,6 +130,25 @@ TEST_F(CheckpointDamage, OfAllOfThemLeavesNone) {
   std::vector<std::string> skipped;
   EXPECT_EQ(found_step(&skipped), -1);
   EXPECT_EQ(skipped.size(), 2u);
+}
+
+// No writer makes such a manifest: the parts are whole and have all of the tensor's elements, but
+// two of them are the same ones.
+TEST(OverlappingParts, AreNotTakenForAWholeTensor) {
+  const TemporaryFolder folder;
+  SmallMachine machine({"mesh=tp=2", "model.layers=1", "model.width=8", "model.heads=2",
+                        "model.kv_heads=2", "model.vocabulary=16"});
+  machine.train_step(1);
+  ASSERT_TRUE(save(machine, {.folder = folder.path()}, 1).saved);
+  const std::filesystem::path step = step_folder(folder.path(), 1), file = step / kManifestName;
+  Manifest manifest = parse_manifest(read_text(file), file);
+  const auto part_of = [&](size_t rank) {
+    return std::ranges::find(manifest.files.at(rank).pieces, "layer.0.down", &StoredPiece::name);
+  };
+  part_of(1)->piece.first = part_of(0)->piece.first;
+  write_file_atomically(file, to_text(manifest));
+  EXPECT_EQ(user_error_of([&] { Checkpoint(step).load_states(machine.executor()); }),
+            fmt::format("{}: the parts of layer.0.down do not cover all of it", step.string()));
 }
 
 }  // namespace
