@@ -124,6 +124,15 @@ TEST(Simulate, AKernelBesideATransferIsSlowedByItsShare) {
   EXPECT_DOUBLE_EQ(simulation.times.exposed_communication_seconds, 1.2);
 }
 
+TEST(Simulate, AKernelIsSlowedNoLongerThanTheTransferLasts) {
+  // The sum takes 0.4 s of the second kernel's 1.2 s.
+  Cluster cluster = toy_cluster();
+  cluster.levels.front().bandwidth.value = 2000;
+  cluster.levels.front().latency_seconds.value = 0.1;
+  cluster.device.overlap_slowdown.value = 0.5;
+  EXPECT_DOUBLE_EQ(simulate(overlapping(), cluster).step_seconds, 2.4 + 0.5 * 0.4);
+}
+
 TEST(Simulate, BytesThatRanksMoveThemselvesAreNeverHidden) {
   Cluster cluster = toy_cluster();
   cluster.moves_in_wait = true;
