@@ -92,6 +92,14 @@ TEST(Tokenizer, FindsTheLongestAddedTokenBeforeItSplits) {
   EXPECT_EQ(tokenizer.decode(std::vector<int32_t>{901, 902}), "<|end|>>Cat");
 }
 
+TEST(Tokenizer, FindsNothingWithinAnAddedTokenThatDoesNotStandAlone) {
+  const Tokenizer tokenizer = made({.added = R"([
+      {"id":900,"content":"Cat","normalized":true,"single_word":true},
+      {"id":901,"content":"at","normalized":true}])"});
+  EXPECT_EQ(Encoder(tokenizer).encode("Cats at"),
+            (std::vector<int32_t>{'C', 'a', 't', 's', ' ', 901}));
+}
+
 TEST(Tokenizer, LetsAnAddedTokenSwallowTheSpaceBesideIt) {
   const Tokenizer tokenizer = made({.added = R"([
       {"id":900,"content":"[L]","lstrip":true}, {"id":901,"content":"[R]","rstrip":true}])"});
