@@ -66,6 +66,22 @@ TEST(Search, RebuildsJustEnoughWhereNothingRebuiltDoesNotFit) {
   EXPECT_TRUE(std::any_of(found.ranked.begin(), found.ranked.end(), fits));
 }
 
+TEST(Search, KeepsFewerCheckpointsWhereOnePerBlockDoesNotFit) {
+  PlanTask task = small_task(1, 1, 1e12);
+  task.run.model.layers = 400;
+  const auto peak_bytes = [&](int every) {
+    return try_candidate(task, {{.recompute = RecomputeKind::Blocks, .every = every}})
+        .simulation.peak_bytes;
+  };
+  const int64_t each = peak_bytes(1), fewer = peak_bytes(0);
+  ASSERT_LT(fewer, each);
+  task.cluster.device.memory_bytes.value = static_cast<double>(fewer + each) / 2;
+  const SearchResult found = search(task, {.most_trials = 1 << 20, .use_floors = false});
+  EXPECT_TRUE(std::any_of(found.ranked.begin(), found.ranked.end(), [](const Trial& trial) {
+    return trial.candidate.recompute == RecomputeKind::Blocks && trial.candidate.every == 0;
+  }));
+}
+
 TEST(Search, IsNeverWorseThanTheRuleOfThumb) {
   const SearchResult found = search(small_task(8, 16, 1e9), {.most_trials = 4});
   ASSERT_TRUE(found.recipe);
