@@ -31,15 +31,14 @@ class GpuAttention : public testing::Test {
     std::vector<TensorRef> operands;
     for (const TensorType& type : call.operand_types) operands.push_back({&type, nullptr});
     MatrixProducts products;
-    return attention_path({.op = call.op,
-                           .attributes = call.attributes,
-                           .operands = operands,
-                           .results = {},
-                           .workspace = {},
-                           .stream = nullptr,
-                           .products = products,
-                           .attention = attention_,
-                           .plain_causal = is_plain_causal(call)});
+    const CudaCall asked{{.operands = operands, .results = {}},
+                         call.op,
+                         call.attributes,
+                         nullptr,
+                         products,
+                         attention_,
+                         is_plain_causal(call)};
+    return attention_path(asked);
   }
   CausalAttention attention_;
 };
