@@ -50,7 +50,7 @@ endif()
 # Most of a file's time goes into the headers that its neighbours read too, so those of one folder are compiled together.
 # They share one scope: what a file keeps to itself needs a name that is its own within the folder. Op definitions stay
 # apart, since each has a `cost`; so do kernels: what is inlined there, and with it the last bit of a sum, must not depend on
-# neighbours.
+# neighbours; and the file that holds a library's code, whose header its neighbours read without it.
 function(tessera_compile_together target)
   if(NOT TESSERA_UNITY)
     return()
@@ -58,7 +58,7 @@ function(tessera_compile_together target)
   set(most_together 10)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "/src/[a-z/_0-9]+\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "/src/ops/[a-z]+/")
+  list(FILTER sources EXCLUDE REGEX "/src/ops/[a-z]+/|/toml_library\\.cpp$")
   foreach(source IN LISTS sources)
     string(REGEX MATCH "/src/([a-z]+)/" folder ${source})
     list(APPEND folders ${CMAKE_MATCH_1})

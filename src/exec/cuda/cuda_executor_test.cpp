@@ -129,7 +129,7 @@ TEST(GpuKernels, EveryOpOfASmallModelHasOne) {
 }
 
 TEST(GpuHostMemory, WhatIsCopiedThereComesBack) {
-  if (const std::string why = missing_gpu(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
   CudaExecutor executor(CopyProgram().program, {});
   for (const float first : {1.0F, 2.0F, 3.0F}) {  // from the second run on it is a graph
     std::vector<float> input(15, first), output(15);
