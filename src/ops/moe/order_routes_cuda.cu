@@ -20,14 +20,15 @@ struct ChoiceChunks {
 };
 
 struct Routes {
-  const int32_t* chosen;
+  const int32_t *chosen, *shard;     // shard: null where the pool has all experts
   int64_t choices, per_chunk, rows;  // rows: of the pool
   int chunks, experts;
   int32_t *counts, *place, *source, *ends;  // counts: [chunk, expert]
 
+  // In the pool; -1: in none, or in another rank's.
   __device__ int expert(int64_t i) const {
-    const int e = i < choices ? chosen[i] : -1;
-    return e < experts ? e : -1;
+    const int e = i < choices ? chosen[i] - (shard ? *shard * experts : 0) : -1;
+    return e >= 0 && e < experts ? e : -1;
   }
 };
 
@@ -107,9 +108,10 @@ __global__ void __launch_bounds__(kThreads) place_choices_kernel(Routes r) {
 }  // namespace
 
 void order_routes_cuda(const CudaCall& call) {
-  const TensorRef chosen = call.operand(0);
+  const TensorRef chosen = call.operand(0), shard = call.operand(1);
   const ChoiceChunks chunks(chosen.type->num_elements());
   const Routes r{.chosen = chosen.as<int32_t>(),
+                 .shard = shard ? shard.as<int32_t>() : nullptr,
                  .choices = chunks.choices,
                  .per_chunk = chunks.per_chunk,
                  .rows = pool_rows(*call.result(1).type),
