@@ -13,8 +13,13 @@ StepResults run_train_step(Executor& executor, const StepInputs& inputs) {
 }
 
 StepResults read_step_results(const Executor& executor) {
-  return {.loss = executor.read_step("loss"),
-          .grad_norm = std::sqrt(executor.read_step("norm_squares"))};
+  StepResults results{.loss = executor.read_step("loss"),
+                      .grad_norm = std::sqrt(executor.read_step("norm_squares"))};
+  const HostView& program = executor.program();
+  if (program.find_step_value("balance_loss"))
+    results.balance_loss = executor.read_step("balance_loss");
+  if (program.find_step_value("z_loss")) results.z_loss = executor.read_step("z_loss");
+  return results;
 }
 
 }  // namespace tessera

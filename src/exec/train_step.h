@@ -3,6 +3,8 @@
 // batch is in place already.
 #pragma once
 
+#include <limits>
+
 #include "exec/executor.h"
 
 namespace tessera {
@@ -15,6 +17,8 @@ struct StepInputs {
 struct StepResults {
   double loss = 0;
   double grad_norm = 0;  // before clipping
+  // Of routers, added up over layers; NaN where the model has none.
+  double balance_loss = std::numeric_limits<double>::quiet_NaN(), z_loss = balance_loss;
 };
 
 // Of a job: all processes call it at the same point.

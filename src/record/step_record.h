@@ -20,7 +20,8 @@ namespace tessera {
 struct StepRecord {
   int64_t step = 0;  // steps done, this one included
   double loss = kUnknown, grad_norm = kUnknown, lr = kUnknown;
-  double tokens = kUnknown;  // trained on so far
+  double balance_loss = kUnknown, z_loss = kUnknown;  // of routers
+  double tokens = kUnknown;                           // trained on so far
   double tokens_per_second = kUnknown, mfu = kUnknown, hfu = kUnknown;
   double step_seconds = kUnknown;
   StepTimes times = kUnknownTimes;    // within step_seconds
@@ -53,6 +54,8 @@ struct StepField {
 inline constexpr StepField kFieldsBeforeTimes[] = {
     {"loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::loss},
     {"grad_norm", nullptr, Unit::None, OverSteps::Last, &StepRecord::grad_norm},
+    {"balance_loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::balance_loss, false},
+    {"z_loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::z_loss, false},
     {"lr", nullptr, Unit::None, OverSteps::Last, &StepRecord::lr},
     {"tokens", nullptr, Unit::Count, OverSteps::Last, &StepRecord::tokens},
     {"tokens_per_second", "tokens per second", Unit::PerSecond, OverSteps::ByTime,

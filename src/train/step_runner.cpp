@@ -56,6 +56,8 @@ StepRecord StepRunner::run(CheckpointPosition& position) {
                     .loss = results.loss,
                     .grad_norm = results.grad_norm,
                     .lr = rate,
+                    .balance_loss = results.balance_loss,
+                    .z_loss = results.z_loss,
                     .tokens = static_cast<double>(position.tokens),
                     .step_seconds = seconds_since(begin),
                     .times = mean_times(times),

@@ -15,7 +15,8 @@ namespace tessera {
 ByteMover memory_mover();
 
 // Runs one instruction on the CPU: a kernel here, anything else by the runner. A collective without
-// a wait of its own is waited for at once. `channel` is that of the script call; kNone: it has none.
+// a wait of its own is waited for at once. `channel` is that of the script call; kNone: it has
+// none.
 void run_instruction(const Instruction& instruction, int channel, const BoundCall& bound,
                      InstructionRunner& runner, ThreadPool& threads);
 
