@@ -53,6 +53,8 @@ ModelConfig model_config(const std::string& name) {
     config.experts = kExperts;
     config.top_k = 2;
     config.expert_mlp_size = 24;
+    config.balance_loss = 0.1;
+    config.router_z_loss = 0.01;
   }
   if (name == "Qwen" || name == "Moe") {
     config.family = Family::Qwen;

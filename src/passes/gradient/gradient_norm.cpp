@@ -10,6 +10,7 @@
 #include "mesh/group.h"
 #include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"
+#include "passes/gradient/label_counts.h"
 #include "passes/gradient/step_totals.h"
 
 namespace tessera {
@@ -91,7 +92,8 @@ void add_squares(const TrainedBundle& bundle, const Mesh& mesh, const AxisIds& a
 PassCounts run(Module& module, const Plan& plan) {
   require_owners_gradients(module);
   // The last stage has the loss; every stage has a share of the norm.
-  StepTotals totals = totals_of_forward(module, plan);
+  const bool counts_everywhere = layers_read_label_count(module);
+  StepTotals totals = totals_of_forward(module, plan, counts_everywhere ? kLabelCount : "");
   StepTotals norm_total(plan, "norm_total", kEveryStage);
   std::vector<TrainedBundle> bundles;
   std::set<int> axes;
@@ -107,6 +109,7 @@ PassCounts run(Module& module, const Plan& plan) {
   norm_total.add("norm_squares", {axes.begin(), axes.end()}, Phase::NormReduce);
   totals.append_to(module);
   norm_total.append_to(module);
+  if (counts_everywhere) count_labels_on_every_stage(module, plan);
   return {{"bundles", std::ssize(bundles)}};
 }
 

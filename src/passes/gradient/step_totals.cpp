@@ -29,18 +29,24 @@ std::set<std::string> step_outputs(const Module& module) {
 
 }  // namespace
 
-void StepTotals::add(const std::string& step, const AxisIds& axes, Phase phase) {
+void add_total(Graph& graph, const Plan& plan, const std::string& step, const AxisIds& axes,
+               Phase phase) {
   if (axes.empty()) return;
-  const ValueId value = graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}},
-                                         step, scalar(DType::Fp64));
-  const ValueId total = emit(graph_, OpKind::all_reduce, {value},
-                             {.attributes = {{"axes", plan_.mesh.word(axes)},
-                                             {"ranks", int64_t{plan_.mesh.size(axes)}}},
-                              .phase = phase,
-                              .name = step + ".total"})
-                            .front();
-  graph_.add_output(
+  const ValueId value = graph.add_input({.kind = InputKind::Step, .value = kNone, .state = {}},
+                                        step, scalar(DType::Fp64));
+  const ValueId total =
+      emit(
+          graph, OpKind::all_reduce, {value},
+          {.attributes = {{"axes", plan.mesh.word(axes)}, {"ranks", int64_t{plan.mesh.size(axes)}}},
+           .phase = phase,
+           .name = step + ".total"})
+          .front();
+  graph.add_output(
       {.kind = OutputKind::Step, .value = total, .target = step, .accumulates = false});
+}
+
+void StepTotals::add(const std::string& step, const AxisIds& axes, Phase phase) {
+  add_total(graph_, plan_, step, axes, phase);
 }
 
 void StepTotals::append_to(Module& module) {
@@ -52,11 +58,12 @@ void StepTotals::append_to(Module& module) {
                            .stage = stage_});
 }
 
-StepTotals totals_of_forward(const Module& module, const Plan& plan) {
+StepTotals totals_of_forward(const Module& module, const Plan& plan, std::string_view except) {
   StepTotals totals(plan, "totals", module.stages - 1);
   for (const std::string& step : step_outputs(module))
-    totals.add(step, pending_of_step(module, step),
-               step == "label_count" ? Phase::CountReduce : Phase::MetricReduce);
+    if (step != except)
+      totals.add(step, pending_of_step(module, step),
+                 step == "label_count" ? Phase::CountReduce : Phase::MetricReduce);
   return totals;
 }
 

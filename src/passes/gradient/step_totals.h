@@ -8,6 +8,10 @@
 
 namespace tessera {
 
+// A step value of the graph as its sum over ranks.
+void add_total(Graph& graph, const Plan& plan, const std::string& step, const AxisIds& axes,
+               Phase phase);
+
 class StepTotals {
  public:
   // `plan` must outlive it.
@@ -24,7 +28,8 @@ class StepTotals {
   Graph graph_;
 };
 
-// Sums the results of the forward: the loss and the number of labels, which the last stage has.
-StepTotals totals_of_forward(const Module& module, const Plan& plan);
+// Sums the results of the forward: the loss and the number of labels, which the last stage has;
+// not `except`.
+StepTotals totals_of_forward(const Module& module, const Plan& plan, std::string_view except = "");
 
 }  // namespace tessera
