@@ -58,6 +58,28 @@ TEST(MakePlan, KvHeadsTakeTheirLargestCommonDivisorWithTp) {
             (std::vector<Axis>{{"tp.group", 4}, {"tp.kv", 1}}));
 }
 
+TEST(MakePlan, ExpertsAreSplitOverEpUnlessThePlanNamesOtherAxes) {
+  const auto dims = [](Names experts) {
+    return make_plan({.mesh = {{"ep", 2}, {"cp", 2}, {"tp", 2}}, .experts = std::move(experts)}, {})
+        .dims;
+  };
+  const Names inside{"kv_heads", "group", "mlp", "vocab", "shared_mlp", "expert_mlp"},
+      folded{"expert", "kv_heads", "group", "mlp", "vocab", "shared_mlp"};
+  EXPECT_EQ(dims({"ep"}), (std::vector<Names>{{"expert", "batch"}, {"seq", "slot"}, inside}));
+  EXPECT_EQ(dims({"ep", "tp"}), (std::vector<Names>{{"expert", "batch"}, {"seq", "slot"}, folded}));
+  EXPECT_EQ(dims({"cp", "tp"}), (std::vector<Names>{{"batch", "slot"}, {"expert", "seq"}, folded}));
+}
+
+TEST(MakePlan, OpsThatMoveRowsSplitNothingButExpertsWhereThoseAreSplit) {
+  const Plan plan = make_plan({.mesh = {{"dp", 2}, {"ep", 2}}}, {.experts = 4});
+  bool own = false;
+  EXPECT_EQ(plan.dims_of(1, "dispatch", own), Names{"expert"});
+  EXPECT_TRUE(own);
+  EXPECT_EQ(plan.dims_of(0, "dispatch", own), (Names{"batch", "slot"}));
+  EXPECT_FALSE(own);
+  EXPECT_EQ(plan.dims_of(1, "matmul", own), (Names{"expert", "batch"}));
+}
+
 TEST(MakePlan, StatesAreShardedOverFsdpElseOverDpAndOverEp) {
   const auto shard_axes = [](std::vector<Axis> mesh, int zero,
                              std::vector<std::string> asked = {}) {
@@ -147,6 +169,12 @@ TEST(MakePlan, RefusesWhatCannotBe) {
             "plan.shard_axes names tp, along which ranks do not hold the same parameters");
   EXPECT_EQ(refusal({.mesh = {{"fsdp", 2}}, .shard_axes = {"fsdp", "fsdp"}}),
             "plan.shard_axes names an axis twice");
+  EXPECT_EQ(refusal({.mesh = {{"ep", 2}}, .experts = {"ep", "fsdp"}}),
+            "plan.experts names fsdp, which cannot split experts");
+  EXPECT_EQ(refusal({.mesh = {{"ep", 2}, {"dp", 2}}}, {.experts = 4}),
+            "mesh ep=2,dp=2 has ep before dp, and tokens are gathered for experts over ep");
+  EXPECT_EQ(refusal({.mesh = {{"ep", 2}, {"dp", 2}}}), "accepted");
+  EXPECT_EQ(refusal({.mesh = {{"ep", 2}, {"cp", 2}}}, {.experts = 4}), "accepted");
   EXPECT_EQ(refusal({.mesh = {{"fsdp", 2}, {"cp", 2}}, .shard_axes = {"cp"}}),
             "mesh fsdp = 2 shards states, but plan.shard_axes leaves it out");
   EXPECT_EQ(refusal({.mesh = {{"cp", 2}}, .shard_axes = {"cp"}}),

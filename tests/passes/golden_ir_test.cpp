@@ -22,6 +22,7 @@
 #include "passes/overlap/overlap.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
+#include "passes/placement/size_pools.h"
 #include "passes/precision/use_fp8.h"
 #include "passes/recompute/recompute.h"
 
@@ -41,7 +42,7 @@ std::vector<std::string> listed(const std::string& text) {
 
 // The usual plan for the mesh that the module names, changed by a line `# plan: <word>...` with
 // words such as sequence_parallel, ulysses, zero=1, shard_axes=fsdp+cp, kv_heads=2,
-// recompute=attention and dims.tp=mlp+seq.
+// experts=ep+tp, expert_count=4, recompute=attention and dims.tp=mlp+seq.
 void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes) {
   const size_t equals = std::min(word.find('='), word.size());
   const std::string key = word.substr(0, equals),
@@ -56,6 +57,10 @@ void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes
     request.recompute.kind = value == "attention" ? RecomputeKind::Attention : RecomputeKind::Cheap;
   else if (key == "kv_heads")
     sizes.kv_heads = std::stoi(value);
+  else if (key == "experts")
+    request.experts = listed(value);
+  else if (key == "expert_count")
+    sizes.experts = std::stoi(value);
   else if (key == "shard_axes")
     request.shard_axes = listed(value);
   else if (key.starts_with("dims."))
@@ -112,7 +117,8 @@ Pass states_at_rest(const Plan& plan) {
 std::vector<Pass> known_passes(const Plan& plan) {
   Plan with_fp8 = plan;
   with_fp8.fp8 = true;
-  return {build_backward(),
+  return {size_pools(plan),
+          build_backward(),
           propagate_placements(plan),
           localize(plan),
           recompute(plan, {.threads = 1}),

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// order_routes(chosen, shard): where each choice of each token lies in the experts' pool, which is
-// sorted by expert, then by token and choice. `source` is the inverse of `place`: the flat index of
-// the choice in a row of the pool, -1 after the last. With `shard`, the pool is that of experts
-// [shard * experts, (shard + 1) * experts). A choice of an expert that is not in the pool, or for
-// which the pool has no row left, has the place -1.
+// order_routes(chosen, shard): each choice's row (`place`) in the experts' pool, which is sorted by
+// expert, token and choice, -1 without a row; `source` is the inverse. With `shard`, the pool is
+// that of experts [shard * experts, (shard + 1) * experts).
 #include "ir/op_list.h"
 #include "ops/moe/pool.h"
 #include "ops/row_ranges.h"

@@ -134,7 +134,9 @@ class ClassLocalizer {
         "%{} holds rows of experts, of which each rank knows its own alone: it cannot be split "
         "again over {}",
         name_of(id), plan_.mesh.word(step.axes))
-        .help("let the axis list the same of expert and slot for every op, or neither");
+        .help(
+            "list slot after a dim of tokens that the axis splits, such as batch,slot, or not at "
+            "all");
   }
 
   // Sums are sent in the dtype that the plan specifies.
