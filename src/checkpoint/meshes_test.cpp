@@ -31,11 +31,27 @@ const std::vector<Overrides>& meshes() {
   return all;
 }
 
-std::string name_of(const Overrides& mesh) { return mesh.empty() ? "1" : mesh.front(); }
+// Of a mixture: experts rest over other axes than all else.
+const std::vector<Overrides>& meshes_of_experts() {
+  static const std::vector<Overrides> all = [] {
+    std::vector<Overrides> meshes{{},
+                                  {"mesh=ep=2", "plan.zero=1"},
+                                  {"mesh=ep=4", "plan.zero=3", "train.microbatches=1"},
+                                  {"mesh=fsdp=2,ep=2", "plan.zero=3", "train.microbatches=1"},
+                                  {"mesh=ep=2,tp=2", "plan.experts=ep+tp"}};
+    for (Overrides& mesh : meshes) mesh.emplace_back("model.preset=tiny-moe");
+    return meshes;
+  }();
+  return all;
+}
+
+std::string name_of(const Overrides& mesh) {
+  return mesh.empty() || !mesh.front().starts_with("mesh=") ? "1" : mesh.front();
+}
 
 // Over all ranks, how often each element of a state is owned.
-TEST(CheckpointMeshes, EveryElementIsWrittenByExactlyOneRank) {
-  for (const Overrides& mesh : meshes()) {
+void expect_one_owner_of_every_element(const std::vector<Overrides>& meshes) {
+  for (const Overrides& mesh : meshes) {
     SmallMachine machine(mesh);
     std::map<std::string, std::vector<int>> owners;
     for (const RankStates* rank : machine.executor().rank_states())
@@ -52,10 +68,15 @@ TEST(CheckpointMeshes, EveryElementIsWrittenByExactlyOneRank) {
   }
 }
 
-TEST(CheckpointMeshes, EachLoadsWhatEachSavedBitForBitAndGoesOn) {
+TEST(CheckpointMeshes, EveryElementIsWrittenByExactlyOneRank) {
+  expect_one_owner_of_every_element(meshes());
+  expect_one_owner_of_every_element(meshes_of_experts());
+}
+
+void expect_each_loads_what_each_saved(const std::vector<Overrides>& meshes) {
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<SmallMachine>> machines;
-  for (const Overrides& mesh : meshes()) machines.push_back(std::make_unique<SmallMachine>(mesh));
+  for (const Overrides& mesh : meshes) machines.push_back(std::make_unique<SmallMachine>(mesh));
   for (size_t from = 0; from < machines.size(); ++from) {
     SmallMachine& saver = *machines[from];
     for (int step = 1; step <= 2; ++step) saver.train_step(step);
@@ -69,12 +90,20 @@ TEST(CheckpointMeshes, EachLoadsWhatEachSavedBitForBitAndGoesOn) {
     for (size_t to = 0; to < machines.size(); ++to) {
       SmallMachine& loader = *machines[to];
       checkpoint.load_states(loader.executor());
-      ASSERT_EQ(loader.states(), saved) << name_of(meshes()[from]) << " " << name_of(meshes()[to]);
+      ASSERT_EQ(loader.states(), saved) << name_of(meshes[from]) << " " << name_of(meshes[to]);
       for (size_t i = 0; i < next.size(); ++i)
         EXPECT_NEAR(loader.train_step(3 + static_cast<int64_t>(i)), next[i], 1e-5 * next[i])
-            << name_of(meshes()[from]) << " " << name_of(meshes()[to]) << " loss " << i;
+            << name_of(meshes[from]) << " " << name_of(meshes[to]) << " loss " << i;
     }
   }
+}
+
+TEST(CheckpointMeshes, EachLoadsWhatEachSavedBitForBitAndGoesOn) {
+  expect_each_loads_what_each_saved(meshes());
+}
+
+TEST(CheckpointMeshes, ExpertsAreLoadedOnAnyNumberOfRanksThatShareThem) {
+  expect_each_loads_what_each_saved(meshes_of_experts());
 }
 
 TEST(CheckpointMeshes, ReplicasOfATiedTableAreLoadedOnEveryStage) {

@@ -174,5 +174,18 @@ TEST(ExpertMatmul, OfOneExpertHasTheBitsOfMatmul) {
   EXPECT_TRUE(std::ranges::equal(grouped[0].bytes(), plain[0].bytes()));
 }
 
+TEST(OrderRoutes, ShardsHaveThePoolsOfTheirOwnExperts) {
+  const HostTensor chosen = integers({{"seq", 3}, {"top_k", 2}}, {0, 3, 2, 1, 3, 0});
+  const Attributes two{{"experts", int64_t{2}}, {"slots", int64_t{3}}};
+  const auto first = run_op(OpKind::order_routes, {chosen, integers({}, {0})}, two);
+  EXPECT_EQ(values_of(first[0]), (Values{0, -1, -1, 2, -1, 1}));
+  EXPECT_EQ(values_of(first[1]), (Values{0, 5, 3, -1, -1, -1}));
+  EXPECT_EQ(values_of(first[2]), (Values{2, 3}));
+  const auto second = run_op(OpKind::order_routes, {chosen, integers({}, {1})}, two);
+  EXPECT_EQ(values_of(second[0]), (Values{-1, 1, 0, -1, 2, -1}));
+  EXPECT_EQ(values_of(second[1]), (Values{2, 1, 4, -1, -1, -1}));
+  EXPECT_EQ(values_of(second[2]), (Values{1, 3}));
+}
+
 }  // namespace
 }  // namespace tessera
