@@ -6,6 +6,7 @@
 
 #include "ops/matmul/contraction.h"
 #include "program/buffer_types.h"
+#include "program/mean_types.h"
 
 namespace tessera {
 namespace {
@@ -40,8 +41,8 @@ class WorkCount {
            double count) {
     const auto* kernel = instruction.as<KernelInstruction>();
     if (!kernel || !op_def(kernel->op).cost) return;
-    const std::vector<TensorType> operands = types_of(program_class, kernel->operands);
-    const std::vector<TensorType> results = types_of(program_class, kernel->results);
+    const std::vector<TensorType> operands = mean_types_of(program_class, kernel->operands);
+    const std::vector<TensorType> results = mean_types_of(program_class, kernel->results);
     const Cost cost = op_def(kernel->op).cost({kernel->op, kernel->attributes, operands, results});
     const double flops = count * static_cast<double>(cost.flops);
     work_.flops += flops;
@@ -59,8 +60,8 @@ class WorkCount {
 
 Cost cost_of(const Program& program, const ProgramClass& program_class,
              const Instruction& instruction) {
-  const std::vector<TensorType> operands = types_of(program_class, reads(instruction));
-  const std::vector<TensorType> results = types_of(program_class, writes(instruction));
+  const std::vector<TensorType> operands = mean_types_of(program_class, reads(instruction));
+  const std::vector<TensorType> results = mean_types_of(program_class, writes(instruction));
   Cost cost{.bytes = bytes_of(operands) + bytes_of(results)};
   if (const auto* kernel = instruction.as<KernelInstruction>(); kernel && op_def(kernel->op).cost)
     return op_def(kernel->op).cost({kernel->op, kernel->attributes, operands, results});

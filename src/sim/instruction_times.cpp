@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "ir/op_list.h"
 #include "program/buffer_types.h"
+#include "program/mean_types.h"
 #include "sim/rank_walk.h"
 
 namespace tessera {
@@ -35,8 +36,8 @@ TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
   if (instruction.as<WaitInstruction>())
     return {.kind = Kind::Wait, .bytes = bytes_of(program_class, writes(instruction))};
   if (has_peers(instruction, program_)) return timed_transfer(program_class, instruction);
-  const std::vector<TensorType> operands = types_of(program_class, reads(instruction));
-  const std::vector<TensorType> results = types_of(program_class, writes(instruction));
+  const std::vector<TensorType> operands = mean_types_of(program_class, reads(instruction));
+  const std::vector<TensorType> results = mean_types_of(program_class, writes(instruction));
   TimedInstruction timed{.kind = Kind::Kernel, .bytes = bytes_of(operands) + bytes_of(results)};
   static const Attributes kNoAttributes;
   if (const auto* kernel = instruction.as<KernelInstruction>())

@@ -7,6 +7,7 @@
 
 #include "compiler/compile.h"
 #include "models/build_model.h"
+#include "program/program_work.h"
 #include "traffic.h"
 
 namespace tessera {
@@ -90,6 +91,18 @@ TEST(ExpertTraffic, FoldedExpertsMoveWhatThoseOfEpMove) {
   const Program program = compiled({.mesh = {{"cp", 2}, {"tp", 2}}, .experts = {"cp", "tp"}});
   const Traffic reduced = of_layer(program, RoutineKind::Reduce);
   EXPECT_EQ(reduced.size(), 1u);  // of dense weights alone
+}
+
+// Work is counted by the rows that come, not by those that there is room for. Updates of copies are a
+// little more.
+TEST(ExpertWork, OfAllRanksIsThatOfOne) {
+  const auto flops = [](PlanRequest request) {
+    const Program program = compiled(std::move(request));
+    return work_of(std::span(&program, 1), "train_step").flops;
+  };
+  const double one = flops({});
+  EXPECT_NEAR(flops({.mesh = {{"ep", 4}}}), one, 0.1 * one);
+  EXPECT_NEAR(flops({.mesh = {{"dp", 2}, {"ep", 2}}}), one, 0.1 * one);
 }
 
 // Each rank has room for all rows that could come to its experts, and states of those alone.

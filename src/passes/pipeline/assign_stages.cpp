@@ -85,26 +85,6 @@ int replicate_ties(Module& module, const Plan& plan, const std::vector<int>& ran
   return static_cast<int>(copies.size());
 }
 
-// The head counts the labels, on the last stage: other stages do not know their number.
-void require_label_counts(const Module& module) {
-  for (const Block& block : module.blocks) {
-    const Graph& graph = module.class_of(block).graph;
-    const bool counts =
-        std::any_of(graph.outputs().begin(), graph.outputs().end(), [](const GraphOutput& output) {
-          return output.kind == OutputKind::Step && output.target == "label_count";
-        });
-    if (counts || block.stage + 1 == module.stages ||
-        !graph.find_input(InputKind::Step, "label_count"))
-      continue;
-    throw user_error(
-        "{} is on stage {} of {} and has a router's loss, which needs the number of "
-        "labels: only the last stage knows it",
-        block.name, block.stage, module.stages)
-        .at("mesh.pp")
-        .help("set model.balance_loss = 0 and model.router_z_loss = 0, or use pp = 1");
-  }
-}
-
 PassCounts run(Module& module, const Plan& plan, const Schedule& schedule,
                const DeviceProfile& profile) {
   const int stages = std::max(1, static_cast<int>(schedule.rank_of_stage.size()));
@@ -115,7 +95,6 @@ PassCounts run(Module& module, const Plan& plan, const Schedule& schedule,
   for (int stage = 0; stage < stages; ++stage)
     for (int i = 0; i < counts[static_cast<size_t>(stage)]; ++i)
       module.blocks[block++].stage = stage;
-  require_label_counts(module);
   const int copies = stages > 1 ? replicate_ties(module, plan, schedule.rank_of_stage) : 0;
   return {{"stages", stages}, {"copied parameters", copies}};
 }
