@@ -40,10 +40,12 @@ struct AdamwRule {
     const A m2 = beta2 * moments[1] + (1 - beta2) * gradient * gradient;
     moments[0] = m1;
     moments[1] = m2;
+    // Which product joins the difference is said here, so that no compiler chooses it element by
+    // element.
     if constexpr (kQuick)
-      return decayed_weight - step_size * quick_step(m1, m2, inv_root_bias2, epsilon);
+      return fma(-step_size, quick_step(m1, m2, inv_root_bias2, epsilon), decayed_weight);
     else
-      return decayed_weight - step_size * (m1 / (sqrt(m2) * inv_root_bias2 + epsilon));
+      return fma(-step_size, m1 / (sqrt(m2) * inv_root_bias2 + epsilon), decayed_weight);
   }
 };
 

@@ -27,7 +27,7 @@ struct LionRule {
     const A wanted = beta1 * mean[0] + (1 - beta1) * gradient;
     const A sign = (wanted > 0 ? A{1} : A{0}) - (wanted < 0 ? A{1} : A{0});
     mean[0] = beta2 * mean[0] + (1 - beta2) * gradient;
-    return decayed_weight - learning_rate * sign;
+    return fma(-learning_rate, sign, decayed_weight);
   }
 };
 

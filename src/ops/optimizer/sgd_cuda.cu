@@ -22,7 +22,7 @@ struct SgdRule {
   template <bool>
   __device__ A apply(A decayed_weight, A gradient, A (&sums)[kSlots]) const {
     sums[0] = momentum * sums[0] + gradient;
-    return decayed_weight - learning_rate * sums[0];
+    return fma(-learning_rate, sums[0], decayed_weight);
   }
 };
 
