@@ -42,10 +42,27 @@ def qwen3(tied):
     return transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**SIZES, head_dim=32, tie_word_embeddings=tied))
 
 
+def qwen3_moe(tied):
+    return transformers.Qwen3MoeForCausalLM(transformers.Qwen3MoeConfig(
+        **SIZES, head_dim=32, tie_word_embeddings=tied, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=48,
+        norm_topk_prob=True))
+
+
+def mixtral(tied):
+    return transformers.MixtralForCausalLM(transformers.MixtralConfig(
+        **SIZES, tie_word_embeddings=tied, num_local_experts=4, num_experts_per_tok=2))
+
+
+def olmoe(tied):
+    return transformers.OlmoeForCausalLM(transformers.OlmoeConfig(
+        **SIZES, tie_word_embeddings=tied, num_experts=8, num_experts_per_tok=3))
+
+
 # maker, tied, dtype, largest file
 CASES = [(gpt2, True, torch.float32, "1GB"), (gpt2, False, torch.float32, "100KB"), (llama, False, torch.float32, "200KB"),
          (llama, True, torch.float32, "1GB"), (llama, True, torch.bfloat16, "1GB"), (qwen3, True, torch.float32, "1GB"),
-         (qwen3, False, torch.bfloat16, "200KB")]
+         (qwen3, False, torch.bfloat16, "200KB"), (qwen3_moe, False, torch.float32, "1GB"),
+         (qwen3_moe, True, torch.float32, "200KB"), (mixtral, False, torch.float32, "1GB"), (olmoe, False, torch.float32, "1GB")]
 
 
 def tessera(binary, folder, *words):
@@ -84,7 +101,7 @@ def check(binary, folder, case):
     after = transformers.AutoModelForCausalLM.from_pretrained(folder / "back", dtype=case[2]).state_dict()
     same = before.keys() == after.keys() and all(torch.equal(before[key], after[key]) for key in before)
     good = same and all(abs(loss - theirs) <= TOLERANCE * theirs for loss in losses.values())
-    print(f"{'ok ' if good else 'BAD'} {case[0].__name__:6} tied {case[1]!s:5} {str(case[2])[6:]:9} loss {theirs:.7f}, "
+    print(f"{'ok ' if good else 'BAD'} {case[0].__name__:9} tied {case[1]!s:5} {str(case[2])[6:]:9} loss {theirs:.7f}, "
           f"imported {losses['run']:.7f}, bits {'equal' if same else 'DIFFER'}")
     return good
 
