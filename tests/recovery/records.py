@@ -56,7 +56,7 @@ def a_full_disk_costs_records_and_no_steps(binary, folder):
             run.process.send_signal(signal.SIGTERM)
             assert run.wait() == 0, run.text()
             text = run.text()
-            assert text.count("metrics.jsonl: no space left on device; the run goes on") == 1, text
+            assert text.count("metrics.jsonl: no space left on device; the run continues") == 1, text
             assert "restart" not in text, text
             lost = int(re.search(r"(\d+) records? of \S*metrics.jsonl could not be written", text).group(1))
             steps = steps_in(out)
