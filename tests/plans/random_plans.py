@@ -15,6 +15,7 @@ import time
 LOOPS = ("interleaved_1f1b", "looped_bfs")
 SCHEDULES = ("gpipe", "1f1b", "zb_h1", "zb_h2", "zb_v") + LOOPS
 PRESETS = ("mlp", "gpt2-124m", "llama3-8b", "qwen3-0.6b", "tiny")
+MIXTURE = "tiny-moe"  # in fp64 alone: below it, rounding may choose another expert
 MOST_RANKS = 16
 BLOCKS_PER_CHUNK = 4
 
@@ -53,8 +54,18 @@ def draw_model(draw, preset, sizes):
     return settings, ulysses
 
 
+def draw_experts(draw, sizes):
+    """Their number is a multiple of the ranks that share them."""
+    axes = draw.choice(["ep", "ep", "ep+tp", "cp+tp", "tp"])
+    ranks = math.prod(sizes[axis] for axis in axes.split("+"))
+    settings = {"plan.experts": axes, "model.experts": ranks * draw.choice([1, 2, 3]) if ranks > 1 else 6,
+                "model.expert_mlp_size": sizes["tp"] * draw.choice([4, 5]), "model.balance_loss": draw.choice([0, 0.1])}
+    settings["model.top_k"] = draw.randint(1, min(3, settings["model.experts"]))
+    return settings
+
+
 def draw_plan(draw, precision):
-    preset = draw.choice(PRESETS)
+    preset = draw.choice(PRESETS + ((MIXTURE, MIXTURE) if precision == "fp64" else ()))
     sizes = draw_mesh(draw, preset)
     settings, ulysses = draw_model(draw, preset, sizes)
     pp, tp, cp = sizes["pp"], sizes["tp"], sizes.get("cp", 1)
@@ -75,6 +86,10 @@ def draw_plan(draw, precision):
     if cp > 1:
         settings["plan.context"] = "ulysses" if ulysses else "ring"
     axes = list(sizes)
+    if preset == MIXTURE:
+        settings |= draw_experts(draw, sizes)
+        axes.sort(key=lambda axis: axis == "ep")  # tokens are gathered over it while they stay split over the others
+        axes.sort(key=lambda axis: axis == "tp")
     if tp > 1 and preset != "mlp":
         settings["plan.sequence_parallel"] = draw.choice(["true", "false"])
         if settings["plan.sequence_parallel"] == "true" and axes.index("tp") < axes.index("cp"):
