@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/error.h"
 #include "core/choices.h"
+#include "core/error.h"
 #include "mesh/axes.h"
 #include "mesh/plan.h"
 

@@ -93,8 +93,8 @@ TEST(ExpertTraffic, FoldedExpertsMoveWhatThoseOfEpMove) {
   EXPECT_EQ(reduced.size(), 1u);  // of dense weights alone
 }
 
-// Work is counted by the rows that come, not by those that there is room for. Updates of copies are a
-// little more.
+// Work is counted by the rows that come, not by those that there is room for. Updates of copies are
+// a little more.
 TEST(ExpertWork, OfAllRanksIsThatOfOne) {
   const auto flops = [](PlanRequest request) {
     const Program program = compiled(std::move(request));
