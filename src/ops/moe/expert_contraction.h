@@ -22,7 +22,4 @@ inline ExpertContraction expert_contraction_of(const TensorType& x, const Tensor
           .w_outermost = x.has(w.dims[1].name)};
 }
 
-// Result dtype of products: that of operand 0, or its accumulator's.
-DType require_product_dtype(const OpCall& call);
-
 }  // namespace tessera

@@ -50,4 +50,85 @@ void expert_swiglu_cuda(const CudaCall& call) {
   });
 }
 
+// As swiglu_grad, with dy = da * weight. A block has a row, so that it sums the gradient of the
+// row's weight; blocks of rows after the last end have nothing to do.
+namespace {
+
+template <typename T>
+struct SwigluRows {
+  const T *h, *da;
+  const Accumulator<T>* weights;
+  const int32_t* last_end;
+  T* dh;  // may overlap h
+  Accumulator<T>* d_weights;
+  T* again;  // or null
+  int64_t cols;
+};
+
+// A piece of a row; gives its part of the weight's gradient.
+template <int N, typename T>
+__device__ inline Accumulator<T> piece_gradient(const SwigluRows<T>& r, int64_t row, int64_t c,
+                                                Accumulator<T> weight) {
+  using A = Accumulator<T>;
+  const int64_t at_gates = 2 * row * r.cols + c, at_ups = at_gates + r.cols;
+  const Elements<T, N> gates = load_elements<N>(r.h + at_gates),
+                       ups = load_elements<N>(r.h + at_ups);
+  const Elements<T, N> gradients = load_elements<N>(r.da + row * r.cols + c);
+  A d_gates[N], d_ups[N], values[N], sum = 0;
+  for (int j = 0; j < N; ++j) {
+    const A gate = widen(gates.values[j]), up = widen(ups.values[j]);
+    const A da = widen(gradients.values[j]), d = da * weight;
+    const A s = device_sigmoid(gate), silu = gate * s;
+    d_gates[j] = d * up * (s + silu * (1 - s));
+    d_ups[j] = d * silu;
+    values[j] = silu * up * weight;
+    sum += da * (silu * up);
+  }
+  store_elements(r.dh + at_gates, narrow_all<T>(d_gates));
+  store_elements(r.dh + at_ups, narrow_all<T>(d_ups));
+  if (r.again) store_elements(r.again + row * r.cols + c, narrow_all<T>(values));
+  return sum;
+}
+
+template <int N, typename T>
+__global__ void __launch_bounds__(kThreads) expert_swiglu_grad_kernel(SwigluRows<T> r) {
+  const int64_t row = blockIdx.x;
+  if (row >= *r.last_end) return;
+  const Accumulator<T> weight = r.weights[row];
+  Accumulator<T> sum = 0;
+  for (int64_t c = static_cast<int64_t>(threadIdx.x) * N; c < r.cols; c += blockDim.x * N)
+    sum += piece_gradient<N>(r, row, c, weight);
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) r.d_weights[row] = sum;
+}
+
+template <int N, typename T>
+void run_expert_swiglu_grad(const CudaCall& call, const SwigluRows<T>& rows, int64_t count) {
+  Grid grid = row_piece_grid(count, rows.cols, N);
+  grid.blocks.y = 1;
+  launch(call, grid, expert_swiglu_grad_kernel<N, T>, rows);
+}
+
+}  // namespace
+
+void expert_swiglu_grad_cuda(const CudaCall& call) {
+  const TensorType& type = *call.operand(2).type;
+  dispatch_float(type.dtype, [&]<typename T>() {
+    using A = Accumulator<T>;
+    const TensorRef again = call.result(2);
+    const SwigluRows<T> rows{.h = call.operand(0).as<T>(),
+                             .da = call.operand(2).as<T>(),
+                             .weights = call.operand(1).as<A>(),
+                             .last_end = call.operand(3).as<int32_t>() + type.dims[0].size - 1,
+                             .dh = call.result(0).as<T>(),
+                             .d_weights = call.result(1).as<A>(),
+                             .again = again ? again.as<T>() : nullptr,
+                             .cols = row_size(type)};
+    if (rows.cols % kElements<T> == 0)
+      run_expert_swiglu_grad<kElements<T>>(call, rows, pool_rows(type));
+    else
+      run_expert_swiglu_grad<1>(call, rows, pool_rows(type));
+  });
+}
+
 }  // namespace tessera

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes of route and route_grad, as the compiler checks them and kernels read them.
+// The attributes of route and route_grad, as compiler and kernels read them.
 #pragma once
 
 #include "ops/type_rules.h"
@@ -32,18 +32,7 @@ struct Routing {
   }
 };
 
-inline std::vector<AttributeSpec> routing_attributes() {
-  return {{"score", "softmax"},   {"normalise", int64_t{0}}, {"scale", 1.0},
-          {"groups", int64_t{1}}, {"kept", int64_t{1}},      {"top_k", int64_t{1}}};
-}
-
-// Checks logits (operand 0) and the attributes; gives the dims of gates.
-Dims require_routing(const OpCall& call);
-
 // Scratch of one worker, in elements: keys, shares and the scores of groups.
 inline int64_t routing_scratch(int64_t experts) { return 3 * experts; }
-int64_t routing_workspace_bytes(const OpCall& call, const DeviceProfile& profile);
-
-ShardingRule routing_sharding(const OpCall& call);
 
 }  // namespace tessera
