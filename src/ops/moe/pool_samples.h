@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operand `ends` of a full pool: uneven counts, and now and then an expert without rows. Pools
-// with rows to spare are in expert_matmul_test.cpp.
+// with rows to spare are in routes_test.cpp.
 #pragma once
 
 #include "ops/op_sample.h"
