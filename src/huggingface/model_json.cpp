@@ -178,11 +178,16 @@ void read_dense_layers(const Fields& json, ModelConfig& model) {
                   "mlp_only_layers is {}, but only the first layers can be dense", dense->dump());
 }
 
-ModelConfig read_qwen3_moe(const Fields& json) {
-  ModelConfig model = read_qwen3(json);
-  model.experts = json.whole("num_experts");
+// transformers 5 writes num_local_experts for every kind.
+void read_experts(const Fields& json, ModelConfig& model) {
+  model.experts = json.whole(json.find("num_experts") ? "num_experts" : "num_local_experts");
   model.top_k = json.whole("num_experts_per_tok");
   model.router_z_loss = json.real("router_z_loss_coef", 0.0);
+}
+
+ModelConfig read_qwen3_moe(const Fields& json) {
+  ModelConfig model = read_qwen3(json);
+  read_experts(json, model);
   model.expert_mlp_size = json.whole("moe_intermediate_size");
   model.normalised_gates = json.flag("norm_topk_prob", false);
   model.balance_loss = json.real("router_aux_loss_coef", 0.001);
@@ -194,9 +199,7 @@ ModelConfig read_olmoe(const Fields& json) {
   json.only("clip_qkv", Json());
   ModelConfig model = read_llama(json);
   model.qk_norm = model.qk_norm_over_heads = true;
-  model.experts = json.whole("num_experts");
-  model.top_k = json.whole("num_experts_per_tok");
-  model.router_z_loss = json.real("router_z_loss_coef", 0.0);
+  read_experts(json, model);
   model.normalised_gates = json.flag("norm_topk_prob", false);
   model.balance_loss = json.real("router_aux_loss_coef", 0.01);
   return model;
@@ -205,9 +208,7 @@ ModelConfig read_olmoe(const Fields& json) {
 ModelConfig read_mixtral(const Fields& json) {
   json.only("sliding_window", Json());
   ModelConfig model = read_llama(json);
-  model.experts = json.whole("num_local_experts");
-  model.top_k = json.whole("num_experts_per_tok");
-  model.router_z_loss = json.real("router_z_loss_coef", 0.0);
+  read_experts(json, model);
   model.balance_loss = json.real("router_aux_loss_coef", 0.001);
   return model;
 }

@@ -70,6 +70,7 @@ TEST(ModelJson, OfAPublishedMixtureIsItsPreset) {
     "rope_theta": 1000000.0, "router_aux_loss_coef": 0.02, "sliding_window": null,
     "tie_word_embeddings": false, "vocab_size": 32000})");
   EXPECT_EQ(parse(mixtral), resolved(find_preset("mixtral-8x7b").config));
+  EXPECT_EQ(parse(with(without(qwen, "num_experts"), "num_local_experts", 128)), parse(qwen));
   EXPECT_EQ(parse(with(qwen, "mlp_only_layers", {0, 1})).dense_layers, 2);
   EXPECT_EQ(refusal(with(qwen, "mlp_only_layers", {3})),
             "config.json: mlp_only_layers is [3], but only the first layers can be dense");
