@@ -122,11 +122,15 @@ Json& Json::operator=(const Json& other) = default;
 Json& Json::operator=(Json&& other) noexcept = default;
 Json::~Json() = default;
 
+Json Json::array() { return array(std::vector<Json>{}); }
+
 Json Json::array(std::vector<Json> items) {
   Json json;
   json.value_ = std::move(items);
   return json;
 }
+
+Json Json::object() { return object(std::vector<JsonMember>{}); }
 
 Json Json::object(std::vector<JsonMember> members) {
   Json json;

@@ -39,8 +39,10 @@ class Json {
   template <typename T>
   Json(const std::map<std::string, T>& members);
 
-  static Json array(std::vector<Json> items = {});
-  static Json object(std::vector<JsonMember> members = {});
+  static Json array();  // empty
+  static Json array(std::vector<Json> items);
+  static Json object();
+  static Json object(std::vector<JsonMember> members);
 
   Json(const Json& other);
   Json(Json&& other) noexcept;
