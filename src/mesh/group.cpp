@@ -8,7 +8,8 @@
 namespace tessera {
 
 Group make_group(const Mesh& mesh, AxisIds axes, std::vector<int> coordinates) {
-  Group group{.name = mesh.word(axes), .axes = std::move(axes)};
+  Group group{.name = mesh.word(axes)};
+  group.axes = std::move(axes);
   group.size = coordinates.empty() ? mesh.size(group.axes) : static_cast<int>(coordinates.size());
   for (const int coordinate : coordinates) {
     TESSERA_CHECK(coordinate >= 0 && coordinate < mesh.size(group.axes), "place {} along {}",

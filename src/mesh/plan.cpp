@@ -64,7 +64,7 @@ void require_sharding_axes_are_sharded(const std::vector<std::string>& asked, co
 
 AxisIds shard_axes_of(const PlanRequest& request, const Mesh& mesh, int zero) {
   if (request.shard_axes.empty()) return zero > 0 ? usual_shard_axes(mesh) : AxisIds{};
-  const AxisIds axes = asked_shard_axes(request.shard_axes, mesh);
+  AxisIds axes = asked_shard_axes(request.shard_axes, mesh);
   require_sharding_axes_are_sharded(request.shard_axes, mesh);
   if (zero == 0 && !axes.empty())
     throw user_error("plan.shard_axes shards states over {}, but plan.zero = 0 keeps them whole",
