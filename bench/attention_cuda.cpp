@@ -139,7 +139,7 @@ void report(const Shape& s, double matmul_rate) {
 
 int main() {
   using namespace tessera;
-  if (const std::string why = missing_gpu(); !why.empty()) {
+  if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) {
     fmt::print(stderr, "error: {}\n", why);
     return 1;
   }
