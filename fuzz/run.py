@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,13 +15,15 @@ HERE = Path(__file__).resolve().parent
 LIMITS = ["-malloc_limit_mb=64", "-rss_limit_mb=768", "-timeout=10", "-max_len=8192", "-print_final_stats=1"]
 
 
-def fuzz(target, build, seconds, seed):
+def fuzz(target, given):
     name = target.name.removeprefix("fuzz_")
-    learnt = build / "corpus" / name
-    learnt.mkdir(parents=True, exist_ok=True)
-    command = [target, *LIMITS, f"-max_total_time={seconds}", f"-seed={seed}", f"-artifact_prefix={build}/{name}-", learnt,
-               HERE / "corpus" / name]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    with tempfile.TemporaryDirectory() as fresh:
+        learnt = Path(fresh) if given.runs else given.build / "corpus" / name
+        learnt.mkdir(parents=True, exist_ok=True)
+        length = f"-runs={given.runs}" if given.runs else f"-max_total_time={given.seconds}"
+        command = [target, *LIMITS, length, f"-seed={given.seed}", f"-artifact_prefix={given.build}/{name}-", learnt,
+                   HERE / "corpus" / name]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return name, done.returncode, done.stdout.decode(errors="replace")
 
 
@@ -28,6 +31,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="folder with the binaries")
     parser.add_argument("--seconds", type=int, default=30, help="for each target")
+    parser.add_argument("--runs", type=int, default=0,
+                        help="inputs for each target instead of seconds, from the seeds alone: with --seed the same on every machine")
     parser.add_argument("--seed", type=int, default=0, help="of the mutations; 0: another one each time")
     parser.add_argument("targets", nargs="*", help="such as config; all when none is given")
     given = parser.parse_args()
@@ -38,7 +43,7 @@ def main():
         sys.exit(f"no fuzz target in {given.build}: make fuzz builds them")
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, code, text in pool.map(lambda target: fuzz(target, given.build, given.seconds, given.seed), targets):
+        for name, code, text in pool.map(lambda target: fuzz(target, given), targets):
             stats = dict(line.removeprefix("stat::").split(":", 1) for line in text.splitlines() if line.startswith("stat::"))
             runs = int(stats.get("number_of_executed_units", 0))
             if code != 0 or runs == 0:

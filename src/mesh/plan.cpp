@@ -289,7 +289,9 @@ std::vector<Axis> parse_mesh(std::string_view text) {
     const std::string_view number = without_blanks_around(entry.substr(equals + 1));
     const auto [last, error] =
         std::from_chars(number.data(), number.data() + number.size(), axis.size);
-    if (error != std::errc() || last != number.data() + number.size()) fail();
+    if (axis.name.empty() || error != std::errc() || last != number.data() + number.size()) fail();
+    if (std::ranges::find(axes, axis.name, &Axis::name) != axes.end())
+      throw user_error("mesh axis {} is given twice", axis.name);
     axes.push_back(std::move(axis));
   }
   return axes;

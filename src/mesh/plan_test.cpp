@@ -216,7 +216,7 @@ TEST(ParseMesh, ReadsAxesInOrder) {
 
 TEST(ParseMesh, RefusesWhatIsNoListOfSizes) {
   for (const char* text : {"dp", "dp=", "dp=two", "dp=2x", "dp=2,,tp=2", "dp:2", "=", "2",
-                           "dp=99999999999", "dp=2 tp=2"})
+                           "dp=99999999999", "dp=2 tp=2", "=2", "dp=2,tp=2,dp=2"})
     EXPECT_THROW(parse_mesh(text), UserError) << text;
 }
 
