@@ -29,12 +29,14 @@ constexpr const char* kFooter =
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --precision fp8 --mesh fsdp=8 \\\n"
     "    --batch 8 --seq 8192 --trace step.json\n"
     "  tessera simulate --cluster my-cluster.toml --model llama3-70b --mesh dp=8,tp=8 --batch 8\n"
+    "  tessera simulate --cluster dgx-h100 --model qwen3-30b-a3b --mesh fsdp=2,ep=8 --batch 16 \\\n"
+    "    --load lognormal:0.5\n"
     "  tessera simulate --cluster laptop --mesh pp=2,dp=2 --microbatches 4 --out out/simulated\n"
     "  tessera simulate --unit-cost 1,1,1 --microbatches 4        the cost of a schedule alone";
 
 struct SimulateCommand {
   RunOptions run;
-  std::string cluster, unit_cost, trace, out;
+  std::string cluster, unit_cost, trace, out, load = "uniform";
 };
 
 std::optional<UnitCost> unit_cost_of(const std::string& text) {
@@ -160,10 +162,12 @@ void run(SimulateCommand& command) {
                                 .model_flops = flops_per_token(spec.model, spec.seq()).causal *
                                                static_cast<double>(spec.tokens_per_step()),
                                 .precision = spec.precision,
-                                .keep_slices = !command.trace.empty()};
+                                .keep_slices = !command.trace.empty(),
+                                .load = parse_load_model(command.load)};
   if (!options.unit_cost) {
     print_warnings(unlikely_figures(cluster));
     print_warnings(near_axes_across_nodes(cluster, Mesh(config.mesh)));
+    if (spec.model.experts > 0) print_warnings(experts_across_nodes(cluster, spec.plan));
   }
   const Compiled compiled = compile(spec);
   const Simulation simulation = simulate(compiled.programs, cluster, options);
@@ -192,6 +196,10 @@ void add_simulate_command(Command app) {
                                            "seconds of a microbatch's forward, input gradient and "
                                            "weight gradient on a rank; everything else is free")
                                .type_name("F,B,W");
+  simulate
+      .add_option("--load", command->load,
+                  "how unevenly tokens choose experts: uniform, lognormal:S or worst")
+      .type_name("LOAD");
   simulate.add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
       .type_name("FILE");
   simulate

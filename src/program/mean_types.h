@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools of experts have room for more rows than come. What a kernel costs is a matter of those that
-// come, of which the mean is known: every expert has its share of the tokens' choices.
+// come, of which the mean is known: every expert has its share of the tokens' choices. How much
+// more the fullest rank gets is a matter of the load.
 #pragma once
 
 #include <span>
@@ -10,8 +11,15 @@
 
 namespace tessera {
 
-// The types of buffers, with pools as large as what comes into them on average.
+// The experts of a class, and how many of them are a rank's own; both 0 where it has none.
+struct ExpertShare {
+  int64_t experts = 0, own = 0;
+  int64_t ranks() const { return own == 0 ? 1 : experts / own; }
+};
+ExpertShare expert_share_of(const ProgramClass& program_class);
+
+// The types of buffers, with pools as large as what comes into them: `load` times the mean.
 std::vector<TensorType> mean_types_of(const ProgramClass& program_class,
-                                      std::span<const int> buffers);
+                                      std::span<const int> buffers, double load = 1);
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mesh/mesh.h"
+#include "mesh/plan.h"
 #include "sim/cluster.h"
 
 namespace tessera {
@@ -15,5 +16,8 @@ std::vector<std::string> unlikely_figures(const Cluster& cluster);
 
 // Tensor parallelism whose sums leave the innermost level: one warning each.
 std::vector<std::string> near_axes_across_nodes(const Cluster& cluster, const Mesh& mesh);
+
+// Experts that are split over ranks beyond the innermost level, whose rows of tokens leave it.
+std::vector<std::string> experts_across_nodes(const Cluster& cluster, const Plan& plan);
 
 }  // namespace tessera

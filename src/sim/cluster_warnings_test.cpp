@@ -48,5 +48,21 @@ TEST(ClusterWarnings, TensorParallelismBeyondANodeIsToldOf) {
   EXPECT_EQ(near_axes_across_nodes(load_cluster("laptop"), Mesh({{"tp", 4}})), Warnings{});
 }
 
+TEST(ClusterWarnings, ExpertParallelismBeyondANodeIsToldOf) {
+  const Cluster cluster = load_cluster("dgx-h100");
+  const auto warnings = [&](std::vector<Axis> axes, std::vector<std::string> experts) {
+    return experts_across_nodes(cluster,
+                                make_plan({.mesh = std::move(axes), .experts = std::move(experts)},
+                                          {.kv_heads = 8, .heads = 8, .experts = 64}));
+  };
+  EXPECT_EQ(warnings({{"dp", 2}, {"ep", 16}}, {"ep"}),
+            Warnings{"ep=16 spans more than the node of 8 ranks: the rows of tokens, four times in "
+                     "every layer, cross the unit at 50 GB/s per rank instead of 450; put ep after "
+                     "the data axes, or keep it within 8 ranks"});
+  EXPECT_EQ(warnings({{"ep", 2}, {"cp", 8}}, {"cp"}), Warnings{});
+  EXPECT_EQ(warnings({{"dp", 16}, {"ep", 8}}, {"ep"}), Warnings{});
+  EXPECT_EQ(warnings({{"ep", 4}, {"tp", 4}}, {"ep", "tp"}).size(), 1U);
+}
+
 }  // namespace
 }  // namespace tessera

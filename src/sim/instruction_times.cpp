@@ -15,6 +15,7 @@ InstructionTimes::InstructionTimes(const Program& program, const Cluster& cluste
                                    const SimulateOptions& options)
     : program_(program),
       cluster_(cluster),
+      load_(options.load),
       kernels_(cluster, {.threads = program.threads, .ranks = program.mesh.num_ranks()}),
       times_(program.classes.size()) {
   if (options.unit_cost) use_unit_cost(program.script(options.script), *options.unit_cost);
@@ -30,14 +31,23 @@ const std::vector<TimedInstruction>& InstructionTimes::of(int class_index, Routi
   return times;
 }
 
+double InstructionTimes::load_of(const ProgramClass& program_class) {
+  if (load_.kind == LoadModel::Kind::Uniform) return 1;
+  const ExpertShare share = expert_share_of(program_class);
+  const auto [found, fresh] = loads_.try_emplace({share.experts, share.ranks()}, 1.0);
+  if (fresh) found->second = fullest_rank(load_, share.experts, share.ranks());
+  return found->second;
+}
+
 TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
                                          const Instruction& instruction) {
   using Kind = TimedInstruction::Kind;
   if (instruction.as<WaitInstruction>())
     return {.kind = Kind::Wait, .bytes = bytes_of(program_class, writes(instruction))};
   if (has_peers(instruction, program_)) return timed_transfer(program_class, instruction);
-  const std::vector<TensorType> operands = mean_types_of(program_class, reads(instruction));
-  const std::vector<TensorType> results = mean_types_of(program_class, writes(instruction));
+  const double load = load_of(program_class);
+  const std::vector<TensorType> operands = mean_types_of(program_class, reads(instruction), load);
+  const std::vector<TensorType> results = mean_types_of(program_class, writes(instruction), load);
   TimedInstruction timed{.kind = Kind::Kernel, .bytes = bytes_of(operands) + bytes_of(results)};
   static const Attributes kNoAttributes;
   if (const auto* kernel = instruction.as<KernelInstruction>())

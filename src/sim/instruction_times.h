@@ -32,6 +32,8 @@ class InstructionTimes {
   const std::vector<TimedInstruction>& of(int class_index, RoutineKind routine);
 
  private:
+  // The rows of the fullest rank's experts in a class, relative to the mean.
+  double load_of(const ProgramClass& program_class);
   TimedInstruction timed(const ProgramClass& program_class, const Instruction& instruction);
   TimedInstruction timed_transfer(const ProgramClass& program_class,
                                   const Instruction& instruction);
@@ -39,7 +41,9 @@ class InstructionTimes {
 
   const Program& program_;
   const Cluster& cluster_;
+  const LoadModel load_;
   KernelCost kernels_;
+  std::map<std::pair<int64_t, int64_t>, double> loads_;  // by experts and ranks that share them
   std::map<AxisIds, std::vector<GroupShape>> shapes_;
   std::vector<std::array<std::vector<TimedInstruction>, kNumRoutineKinds>> times_;
 };

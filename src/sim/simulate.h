@@ -11,6 +11,7 @@
 #include "program/step_times.h"
 #include "program/trace_writer.h"
 #include "sim/cluster.h"
+#include "sim/load_model.h"
 
 namespace tessera {
 
@@ -25,6 +26,7 @@ struct SimulateOptions {
   double model_flops = 0;    // of the script over all ranks; 0: no mfu
   Precision precision = {};  // mfu is relative to its peak
   bool keep_slices = false;
+  LoadModel load = {};  // of experts
 };
 
 // One of the ranks that run a program. The parts of its program add up to the step.
