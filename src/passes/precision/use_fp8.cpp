@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and weights become e4m3; gradients, whose sizes differ more, e5m2.
+// Values and weights become e4m3; gradients, whose sizes differ more, e5m2. A router's products, of
+// its logits and of their gradients, are left as they are: a rounded score chooses another expert.
 #include "passes/precision/use_fp8.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
@@ -29,10 +31,13 @@ class Fp8Layer {
   explicit Fp8Layer(Graph& graph) : graph_(graph) {}
 
   int64_t run() {
+    for (const Node& node : graph_.nodes())
+      if (node.op == OpKind::route)
+        choices_.insert(graph_.value(node.operands[0]).type.dims.back().name);
     const std::vector<Node> nodes = graph_.nodes();
     for (const Node& node : nodes) {
       if (node.phase == Phase::Recompute) note_original(node, nodes);
-      Node kept = node.op == OpKind::matmul ? in_fp8(node) : node;
+      Node kept = node.op == OpKind::matmul && !is_of_router(node) ? in_fp8(node) : node;
       for (const ValueId result : kept.results) maker_[result] = order_.size();
       order_.push_back(std::move(kept));
     }
@@ -45,6 +50,16 @@ class Fp8Layer {
     ValueId largest;
     Phase phase;
   };
+
+  // One of its tensors has the dim of the router's scores.
+  bool is_of_router(const Node& node) const {
+    const auto has_choice = [&](ValueId id) {
+      return std::any_of(choices_.begin(), choices_.end(),
+                         [&](const std::string& dim) { return graph_.value(id).type.has(dim); });
+    };
+    return std::any_of(node.operands.begin(), node.operands.end(), has_choice) ||
+           std::any_of(node.results.begin(), node.results.end(), has_choice);
+  }
 
   ValueId original(ValueId value) const {
     const auto found = originals_.find(value);
@@ -111,6 +126,7 @@ class Fp8Layer {
   }
 
   Graph& graph_;
+  std::set<std::string> choices_;         // dims of routers' scores
   std::map<ValueId, ValueId> originals_;  // of values that the backward recomputes
   std::map<ValueId, size_t> maker_;       // of values: the node in order_
   // The largest entry of a value, from the node that computes it or from the first matmul that
