@@ -19,6 +19,7 @@ constexpr const char* kFooter =
     "  tessera verify --model llama3-8b --shrink --mesh dp=2,fsdp=4,tp=8\n"
     "  tessera verify --mesh dp=4 --show-ranks                   losses differ, parameters agree\n"
     "  tessera verify --mesh cp=2 --precision fp32 --json\n"
+    "  tessera verify --model tiny-moe --mesh ep=2 --precision bf16 --routing forced\n"
     "Computed in fp64, unless --precision asks for fp32 or bf16.\n"
     "Exit code 1 if anything differs by more than rounding allows. \"undecided\" in place of "
     "\"NOT\n"
@@ -27,6 +28,7 @@ constexpr const char* kFooter =
 struct VerifyCommand {
   RunOptions run;
   int steps = 2;
+  std::string routing = "chosen";
   bool shrink = false, show_ranks = false;
 };
 
@@ -82,6 +84,10 @@ Json to_json(const VerifyReport& report) {
     json["router_margin_at"] = report.router.place;
     json["undecided"] = report.undecided();
   }
+  if (report.routes.routes > 0) {
+    json["routes"] = report.routes.routes;
+    json["routes_off"] = report.routes.off;
+  }
   for (const VerifiedRank& rank : report.ranks)
     json["ranks"].push_back(
         {{"rank", rank.rank}, {"loss", rank.loss}, {"parameters", rank.digest}});
@@ -99,18 +105,27 @@ std::string verdict(const VerifyReport& report) {
   return report.equal() ? "equal" : "NOT equal";
 }
 
-void print_report(const RunSpec& spec, int steps, const VerifyReport& report) {
-  fmt::print("{} ranks ({}) against one, {} steps in {}: {}\n", spec.plan.mesh.num_ranks(),
-             to_string(spec.plan.mesh), steps, name(spec.precision), verdict(report));
+void print_routes(const VerifyReport& report) {
+  if (report.router.known())
+    fmt::print("  {:<16} {:9.2e}             {}\n", "router margin", report.router.gap,
+               report.router.place);
+  if (const RouteErrors& routes = report.routes; routes.routes > 0)
+    fmt::print("  {:<16} {:9}  {:>9}  {} routes, counted by layer and expert{}{}\n",
+               "counts of routes", routes.off, report.tied() ? "any" : "0", routes.routes,
+               routes.off > 0 ? ": differ in " : "", routes.place);
+}
+
+void print_report(const RunSpec& spec, const VerifyCommand& command, const VerifyReport& report) {
+  fmt::print("{} ranks ({}) against one, {} steps in {}{}: {}\n", spec.plan.mesh.num_ranks(),
+             to_string(spec.plan.mesh), command.steps, name(spec.precision),
+             command.routing == "forced" ? ", routes forced" : "", verdict(report));
   fmt::print("  {:<16} {:>9}  {:>9}\n", "", "error", "allowed");
   print_worst("loss", report.loss);
   print_worst("gradient norm", report.grad_norm);
   print_worst("gradients", report.gradient);
   print_worst("parameters", report.parameter);
   print_worst("replicas", report.replica);
-  if (report.router.known())
-    fmt::print("  {:<16} {:9.2e}             {}\n", "router margin", report.router.gap,
-               report.router.place);
+  print_routes(report);
   for (const VerifiedRank& rank : report.ranks)
     fmt::print("  rank {:<3} own share of the loss {}  parameters {}\n", rank.rank,
                rank.loss ? fmt::format("{:.6f}", *rank.loss) : "none    ", rank.digest);
@@ -127,11 +142,12 @@ void run(const VerifyCommand& command) {
   require_device(spec.device);
   const VerifyReport report = verify_plan(spec, {.steps = command.steps,
                                                  .seed = static_cast<uint64_t>(config.train.seed),
-                                                 .show_ranks = command.show_ranks});
+                                                 .show_ranks = command.show_ranks,
+                                                 .force_routes = command.routing == "forced"});
   if (command.run.json)
     print_json(to_json(report));
   else
-    print_report(spec, command.steps, report);
+    print_report(spec, command, report);
   if (!report.equal()) throw ExitStatus(1);
 }
 
@@ -149,6 +165,11 @@ void add_verify_command(Command app) {
   verify.add_flag(
       "--shrink", command->shrink,
       "use a small model of the same family, to which the plan applies in the same way");
+  verify
+      .add_option("--routing", command->routing,
+                  "who sends tokens to experts: chosen, by their routers, or forced, by a hash of "
+                  "layer, token and k, where rounding has no part")
+      .choices({"chosen", "forced"});
   verify.add_flag("--show-ranks", command->show_ranks,
                   "show each rank's own loss and the digest of its parameters");
   verify.on_run([command] { run(*command); });

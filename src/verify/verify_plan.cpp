@@ -17,6 +17,7 @@
 #include "exec/train_step.h"
 #include "files/digest.h"
 #include "program/pieces.h"
+#include "verify/route_watch.h"
 #include "verify/step_outcome.h"
 
 namespace tessera {
@@ -77,6 +78,20 @@ std::string digest_of(const RankExecutor& rank) {
   return digest.text();
 }
 
+void compare_routes(int step, const RouteCounts& got, const RouteCounts& exact,
+                    RouteErrors& errors) {
+  for (const auto& [layer, wanted] : exact) {
+    const auto found = got.find(layer);
+    int64_t off = 0;
+    for (size_t e = 0; e < wanted.size(); ++e) {
+      errors.routes += wanted[e];
+      off += std::abs(wanted[e] - (found == got.end() ? 0 : found->second[e]));
+    }
+    errors.off += off;
+    if (off > 0 && errors.place.empty()) errors.place = fmt::format("{}, step {}", layer, step);
+  }
+}
+
 class Verification {
  public:
   Verification(const RunSpec& spec, const VerifyOptions& options)
@@ -84,14 +99,12 @@ class Verification {
         options_(options),
         local_losses_(static_cast<size_t>(spec.plan.mesh.num_ranks())),
         judge_(narrowest_dtype(spec), options.learning_rate,
-               find_optimizer(spec.optimizer.op)->takes_sign),
-        exact_(one_rank(DType::Fp64, [this](int, const InstructionEvent& event) {
-          note_margin(event, step_, report_.router);
-        })) {
+               find_optimizer(spec.optimizer.op)->takes_sign) {
+    exact_ = one_rank(DType::Fp64, exact_routes_);
     report_.router_rounding =
         narrowest_dtype(spec) == DType::Fp64 ? kTieInFp64 : kTie * unit_of(narrowest_dtype(spec));
     for (int i = 0; i < kSamples && narrowest_dtype(spec) != DType::Fp64; ++i)
-      rounded_.push_back(one_rank(narrowest_dtype(spec)));
+      rounded_.push_back(one_rank(narrowest_dtype(spec), rounded_routes_.emplace_back()));
     mesh_ = all_ranks();
   }
 
@@ -111,14 +124,22 @@ class Verification {
   }
 
  private:
-  std::unique_ptr<Executor> one_rank(DType precision, RankObserver observer = {}) const {
+  std::unique_ptr<Executor> one_rank(DType precision, std::unique_ptr<RouteWatch>& routes) {
     RunSpec alone = spec_;
     alone.precision = precision;
     alone.plan = {};
     alone.device = DeviceKind::Cpu;
+    const Compiled compiled = compile(alone);
     ExecutorOptions options;
-    if (spec_.model.has_experts()) options.observer = std::move(observer);
-    return make_executor(alone, compile(alone).programs, std::move(options));
+    if (spec_.model.has_experts()) {
+      routes = std::make_unique<RouteWatch>(compiled.module, spec_.microbatch, forces_routes());
+      options.observer = [this, watch = routes.get()](int rank, const InstructionEvent& event) {
+        watch->see(rank, event);
+        if (watch == exact_routes_.get() && !forces_routes())
+          note_margin(event, step_, report_.router);
+      };
+    }
+    return make_executor(alone, compiled.programs, std::move(options));
   }
 
   std::unique_ptr<LocalMesh> all_ranks() {
@@ -126,12 +147,18 @@ class Verification {
                   "programs are changed on the CPU alone");
     ExecutorOptions options{.threads = spec_.threads_per_rank(), .poison = options_.poison};
     options.change_program = options_.change_program;
+    const Compiled compiled = compile(spec_);
+    if (is_host(spec_.device) && spec_.model.has_experts())
+      routes_ = std::make_unique<RouteWatch>(compiled.module, spec_.microbatch, forces_routes());
     if (is_host(spec_.device))  // elsewhere a step that is watched is no graph
       options.observer = [this](int rank, const InstructionEvent& event) {
         watch_loss(rank, event);
+        if (routes_) routes_->see(rank, event);
       };
-    return require_device(spec_.device).make_mesh(compile(spec_).programs, std::move(options));
+    return require_device(spec_.device).make_mesh(compiled.programs, std::move(options));
   }
+
+  bool forces_routes() const { return options_.force_routes; }
 
   StepOutcome step_on(Executor& executor, int step) const {
     write_verification_batch(executor, step,
@@ -147,6 +174,8 @@ class Verification {
     for (const auto& sample : rounded_) rounded.push_back(step_on(*sample, step));
     if (step == 1) report_.first_loss = exact.loss;
     judge_.judge(step, got, exact, rounded, report_);
+    if (routes_)
+      compare_routes(step, routes_->take_counts(), exact_routes_->take_counts(), report_.routes);
     compare_replicas(*mesh_, report_.replica);
   }
 
@@ -170,6 +199,9 @@ class Verification {
   int step_ = 0;
   std::vector<std::optional<double>> local_losses_;  // none: each rank has the whole loss
   StepJudge judge_;
+  // Of the executors below, where the model has routers.
+  std::unique_ptr<RouteWatch> exact_routes_, routes_;
+  std::vector<std::unique_ptr<RouteWatch>> rounded_routes_;
   std::unique_ptr<Executor> exact_;  // on one rank
   std::vector<std::unique_ptr<Executor>> rounded_;
   std::unique_ptr<LocalMesh> mesh_;
@@ -180,10 +212,16 @@ class Verification {
 
 bool VerifyReport::equal() const {
   return loss.is_allowed() && grad_norm.is_allowed() && gradient.is_allowed() &&
-         parameter.is_allowed() && replica.is_allowed();
+         parameter.is_allowed() && replica.is_allowed() && (routes.off == 0 || tied());
 }
 
 VerifyReport verify_plan(const RunSpec& spec, const VerifyOptions& options) {
+  if (options.force_routes && !spec.model.has_experts())
+    throw user_error("the model has no routers whose choices could be forced")
+        .help("use a model with experts, or leave out --routing");
+  if (options.force_routes && !is_host(spec.device))
+    throw user_error("routes are forced on the CPU alone")
+        .help("leave out --device, or leave the choice to the routers");
   return Verification(spec, options).run();
 }
 

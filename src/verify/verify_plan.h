@@ -21,7 +21,8 @@ struct VerifyOptions {
   uint64_t seed = 1;
   double learning_rate = 1e-3;
   bool show_ranks = false;
-  bool poison = false;  // dead memory of the plan's ranks is filled with NaNs
+  bool force_routes = false;  // experts are chosen by a hash (route_watch.h): no ties, no flips
+  bool poison = false;        // dead memory of the plan's ranks is filled with NaNs
   // Tests break programs with it; once per rank.
   std::function<void(int rank, Program&)> change_program = {};
 };
@@ -33,16 +34,25 @@ struct VerifiedRank {
   std::string digest;  // of the parameters it holds at the end
 };
 
+// How many routes went to which expert of which layer, on the plan's ranks and on one.
+struct RouteErrors {
+  int64_t routes = 0;  // of all steps; 0: none were counted
+  int64_t off = 0;     // by how much counts differ, added up
+  std::string place;   // where they differ first: "layer.3, step 2"
+};
+
 struct VerifyReport : StepErrors {
   WorstError replica;  // copies must agree to the bit
   double first_loss = 0;
   RouterMargin router;              // of one rank, where the model has routers
   double router_rounding = 0;       // a margin below it is a tie: rounding decides
+  RouteErrors routes;               // not known of ranks on a GPU
   std::vector<VerifiedRank> ranks;  // where asked for
 
-  bool equal() const;
+  bool tied() const { return router.gap < router_rounding; }
+  bool equal() const;  // counts of routes may differ where there is a tie
   // Something differs, but a router was so close to a tie that rounding chose the expert.
-  bool undecided() const { return !equal() && router.gap < router_rounding; }
+  bool undecided() const { return !equal() && tied(); }
 };
 
 // In the spec's compute dtype. Its ranks run on its device, the one rank beside them on the CPU.
