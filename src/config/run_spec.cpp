@@ -137,7 +137,8 @@ RunSpec resolve_without_shapes(const Config& config) {
 // Two of them on a rank that shares them with others, so that choices differ and some go nowhere.
 void shrink_experts(ModelConfig& model, const Plan& plan, int64_t tp) {
   if (!model.has_experts()) return;
-  model.experts = std::max<int64_t>(4, 2 * plan.mesh.size(expert_axes(plan)));
+  const int64_t fewest = model.expert_groups > 1 ? 8 : 4;  // several in a group, to choose from
+  model.experts = std::max<int64_t>(fewest, 2 * plan.mesh.size(expert_axes(plan)));
   model.top_k = std::min<int64_t>(model.top_k, 2);
   model.expert_mlp_size = 5 * tp;
   if (model.shared_mlp_size > 0) model.shared_mlp_size = 3 * tp;

@@ -40,13 +40,16 @@ Tensor mixture(BlockBuilder& b, const ModelRequest& request, const TransformerDi
   const Routes routes = route(logits, routing_of(config));
   if (request.head == HeadKind::Loss) add_losses(b, config, logits, routes);
   const auto [rows, gate_rows] = dispatch(x, routes);
+  // What every token goes through stands where rows of tokens are under way: its first half between
+  // dispatch and the rows' first reader, its second between combine and the sum.
+  Tensor every;
+  if (shared.size > 0)
+    every = swiglu(matmul(x, b.parameter("shared_gate_up", {dims.d, dims.gate_up, shared}, small)));
   const Tensor gate_up = b.parameter("expert_gate_up", {expert, dims.d, dims.gate_up, mlp}, small),
                down = b.parameter("expert_down", {expert, mlp, dims.d}, residual);
   const Tensor h = expert_swiglu(expert_matmul(rows, gate_up, routes), gate_rows, routes);
   const Tensor out = combine(expert_matmul(h, down, routes), routes);
   if (shared.size == 0) return out;
-  const Tensor every =
-      swiglu(matmul(x, b.parameter("shared_gate_up", {dims.d, dims.gate_up, shared}, small)));
   return add(out, matmul(every, b.parameter("shared_down", {shared, dims.d}, residual)));
 }
 

@@ -126,6 +126,11 @@ ModelConfig resolved(ModelConfig config) {
   check_heads(config);
   check_rope(config);
   if (config.has_experts()) check_experts(config);
+  if (!config.has_experts() && config.shared_mlp_size > 0)
+    throw user_error("shared_mlp_size ({}) is of a mixture, but the model has no experts",
+                     config.shared_mlp_size)
+        .at("model.shared_mlp_size")
+        .help("set model.experts, or leave it out: model.mlp_size is that of a dense layer");
   return config;
 }
 

@@ -21,7 +21,7 @@ Reason why_not_tensor(const PlanTask& task, const Candidate& candidate) {
   if (tp > node)
     return fmt::format("tp ({}) leaves the {} of {} ranks", tp, task.cluster.levels.front().name,
                        node);
-  if (model.mlp_size % tp != 0)
+  if ((!model.has_experts() || model.dense_layers > 0) && model.mlp_size % tp != 0)
     return fmt::format("tp ({}) does not divide mlp ({})", tp, model.mlp_size);
   if (!model.has_sequence()) return {};
   const int64_t shared = std::gcd<int64_t>(tp, model.kv_heads);
@@ -71,6 +71,9 @@ Reason why_not_experts(const PlanTask& task, const Candidate& candidate) {
   if (tensor && model.expert_mlp_size % candidate.tp() != 0)
     return fmt::format("tp ({}) does not divide expert_mlp ({})", candidate.tp(),
                        model.expert_mlp_size);
+  if (model.shared_mlp_size % candidate.tp() != 0)
+    return fmt::format("tp ({}) does not divide shared_mlp ({})", candidate.tp(),
+                       model.shared_mlp_size);
   return {};
 }
 

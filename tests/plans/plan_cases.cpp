@@ -16,6 +16,8 @@ using enum AxisKind;
 constexpr int kMostRanks = 8;
 constexpr int64_t kHeads = 24, kKvHeads = 2, kExperts = 8;
 
+bool is_mixture(const std::string& model) { return model == "Moe" || model == "DeepSeek"; }
+
 // Heads and mlp divide by 2, 3, 4, 6 and 8; vocabularies by nothing; grouped models have fewer
 // key/value heads than tp = 4 and 8.
 ModelConfig model_config(const std::string& name) {
@@ -49,7 +51,17 @@ ModelConfig model_config(const std::string& name) {
     config.rope_scaling_factor = 4;
     config.rope_original_context = 8;
   }
-  if (name == "Moe") {
+  if (name == "DeepSeek") {
+    config.family = Family::Llama;
+    config.layers = 3;
+    config.dense_layers = 1;
+    config.shared_mlp_size = 48;
+    config.router_score = RouterScore::Sigmoid;
+    config.routed_scale = 2.5;
+    config.expert_groups = 4;
+    config.kept_groups = 2;
+  }
+  if (is_mixture(name)) {
     config.experts = kExperts;
     config.top_k = 2;
     config.expert_mlp_size = 24;
@@ -68,8 +80,8 @@ ModelConfig model_config(const std::string& name) {
 // Ranks that share the experts divide them; where no rank would, the axes make no difference.
 bool are_legal_experts(const PlanCase& c) {
   const int ep = c.axes[Ep], cp = c.axes[Cp], tp = c.axes[Tp];
-  if (c.experts == "ep") return c.model != "Moe" || kExperts % ep == 0;
-  if (c.model != "Moe" || tp == 1) return false;
+  if (c.experts == "ep") return !is_mixture(c.model) || kExperts % ep == 0;
+  if (!is_mixture(c.model) || tp == 1) return false;
   if (c.experts == "ep+tp") return kExperts % (ep * tp) == 0;
   return cp > 1 && kExperts % (cp * tp) == 0;
 }
@@ -80,7 +92,7 @@ bool is_legal(const PlanCase& c) {
   if (c.zero == 0 && c.axes.sharding_axis()) return false;
   if (c.zero > 0 && c.axes.state_shards() == 1) return false;  // nothing to shard over
   // Without experts it is one more axis of samples: it takes the place of dp.
-  if (c.axes[Ep] > 1 && c.axes[Dp] > 1 && c.model != "Moe") return false;
+  if (c.axes[Ep] > 1 && c.axes[Dp] > 1 && !is_mixture(c.model)) return false;
   if (!are_legal_experts(c)) return false;
   if (c.ulysses && cp == 1) return false;                     // no choice to make
   if (c.sequence_parallel && (tp == 1 || mlp)) return false;  // likewise
@@ -91,7 +103,7 @@ bool is_legal(const PlanCase& c) {
   return !c.ulysses || kv_heads % (shared * cp) == 0;
 }
 
-const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen", "Moe"};
+const std::vector<std::string> kModels{"Mlp", "Gpt", "Llama", "Qwen", "Moe", "DeepSeek"};
 const std::vector<std::string> kSchedules = [] {
   std::vector<std::string> names;
   for (const ScheduleKind& kind : schedule_kinds()) names.emplace_back(kind.name);

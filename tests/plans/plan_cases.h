@@ -13,7 +13,7 @@
 namespace tessera {
 
 struct PlanCase {
-  std::string model;  // Mlp, Gpt, Llama, Qwen, Moe
+  std::string model;  // Mlp, Gpt, Llama, Qwen, Moe, DeepSeek
   AxisSizes axes = {};
   int zero = 0;
   bool ulysses = false, sequence_parallel = false;

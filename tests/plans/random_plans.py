@@ -61,6 +61,11 @@ def draw_experts(draw, sizes):
     settings = {"plan.experts": axes, "model.experts": ranks * draw.choice([1, 2, 3]) if ranks > 1 else 6,
                 "model.expert_mlp_size": sizes["tp"] * draw.choice([4, 5]), "model.balance_loss": draw.choice([0, 0.1])}
     settings["model.top_k"] = draw.randint(1, min(3, settings["model.experts"]))
+    if draw.random() < 0.5:  # DeepSeek-V3's kind
+        groups = 2 if settings["model.experts"] % 2 == 0 else 1
+        settings |= {"model.shared_mlp_size": sizes["tp"] * draw.choice([3, 8]), "model.dense_layers": draw.choice([0, 1, 2]),
+                     "model.router_score": "sigmoid", "model.routed_scale": 2.5, "model.expert_groups": groups}
+        settings["model.top_k"] = min(settings["model.top_k"], settings["model.experts"] // groups)
     return settings
 
 

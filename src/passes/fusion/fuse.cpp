@@ -128,7 +128,13 @@ class ClassFusion {
                        [&](const GraphOutput& o) { return o.value == value && o.accumulates; });
   }
 
-  // Sums that are pending over ranks are not fused.
+  bool comes_from_other_ranks(ValueId value) {
+    const int index = kept_.maker_of(value);
+    return index != kNone && op_def(kept_[index].op).communicates;
+  }
+
+  // Sums that are pending over ranks are not fused. Nor is one with what other ranks send: the
+  // matmul runs while that is under way.
   bool try_add(const Node& node) {
     if (node.op != OpKind::add || node.operands[0] == node.operands[1] || adds_up(node.results[0]))
       return false;
@@ -136,7 +142,8 @@ class ClassFusion {
       const ValueId own = node.operands[i];
       const Node* product = biased_matmul(own, node.phase);
       if (!product) product = plain_matmul(own, node.phase);
-      if (!product || !kept_.read_once(own) || !partial_axes(graph_.value(own).placement).empty())
+      if (!product || !kept_.read_once(own) || !partial_axes(graph_.value(own).placement).empty() ||
+          comes_from_other_ranks(node.operands[1 - i]))
         continue;
       move_to(node, own, node.operands[1 - i]);
       return true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Within one routine. Weight gradients have no use there, so they are delayed until a collective is
-// in flight. A collective on data from another routine is not moved up: it would only take memory.
+// in flight; a matmul of the forward that needs nothing in flight goes before a wait that would
+// else be idle, as that of an expert which sees every token. A collective on data from another
+// routine is not moved up: it would only take memory.
 #include "passes/overlap/overlap.h"
 
 #include <algorithm>
@@ -12,6 +14,10 @@
 
 namespace tessera {
 namespace {
+
+bool is_matmul(OpKind op) {
+  return op == OpKind::matmul || op == OpKind::matmul_epilogue || op == OpKind::matmul_fp8;
+}
 
 class ClassOverlap {
  public:
@@ -87,12 +93,34 @@ class ClassOverlap {
   void place(size_t i) {
     const Node& node = (*todo_)[i];
     emitted_[i] = true;
-    for (const ValueId operand : node.operands) wait(operand);
+    for (const ValueId operand : node.operands) {
+      if (is_idle(operand)) place_ready_matmul(i + 1);
+      wait(operand);
+    }
     if (op_def(node.op).communicates) return start(node);
     done_.push_back(node);
     for (Flying& flying : flying_) flying.worked = true;
     ready_.insert(node.results.begin(), node.results.end());
     start_what_is_ready();
+  }
+
+  // In flight, and no kernel has run since.
+  bool is_idle(ValueId value) const {
+    return std::any_of(flying_.begin(), flying_.end(), [&](const Flying& flying) {
+      return flying.waited == value && !flying.worked;
+    });
+  }
+
+  void place_ready_matmul(size_t from) {
+    for (size_t i = from; i < todo_->size(); ++i) {
+      const Node& node = (*todo_)[i];
+      if (emitted_[i] || !is_matmul(node.op) || node.phase != Phase::Forward) continue;
+      const bool ready =
+          std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId operand) {
+            return ready_.contains(operand) || !made_here_.contains(operand);
+          });
+      if (ready) return place(i);
+    }
   }
 
   // Collectives on data that this routine has just computed.

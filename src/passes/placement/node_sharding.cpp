@@ -36,6 +36,7 @@ std::string size_of_user(const std::string& dim) {
   if (dim == "seq") return "train.seq";
   if (dim == "expert") return "model.experts";
   if (dim == "expert_mlp") return "model.expert_mlp_size";
+  if (dim == "shared_mlp") return "model.shared_mlp_size";
   return dim == "mlp" ? "model.mlp_size" : dim;
 }
 
