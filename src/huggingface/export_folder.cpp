@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "huggingface/export_folder.h"
 
+#include <algorithm>
+
 #include "core/convert_elements.h"
 #include "core/error.h"
 #include "files/folder.h"
@@ -21,6 +23,8 @@ class Exporter {
     for (const Patch& patch : map_.patches) patches_[patch.theirs].push_back(&patch);
     for (const auto& [name, patches] : patches_)
       entries_.push_back({name, dtype_of(*patches.front()), map_.theirs.at(name)});
+    for (const auto& [name, shape] : map_.zeros)
+      entries_.push_back({name, entries_.front().dtype, shape});
   }
 
   // Distributes tensors over files, each within the limit.
@@ -72,6 +76,10 @@ class Exporter {
   std::span<const std::byte> bytes_of(const SafetensorsEntry& entry) {
     const int64_t element_bytes = size_bytes(entry.dtype);
     bytes_.resize(static_cast<size_t>(size_bytes(entry)));
+    if (map_.zeros.contains(entry.name)) {
+      std::fill(bytes_.begin(), bytes_.end(), std::byte{0});
+      return bytes_;
+    }
     for (const Patch* patch : patches_.at(entry.name)) {
       // One expert of many need not be read with the others.
       const int64_t count = (patch->rows - 1) * patch->our_row + patch->columns;

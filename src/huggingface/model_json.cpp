@@ -6,79 +6,13 @@
 
 #include "core/choices.h"
 #include "core/error.h"
-#include "files/json.h"
+#include "huggingface/json_fields.h"
+#include "huggingface/tensor_map.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kModelDepth = 16;
-
-// One object of the file; `path` names it in errors. A null counts as missing.
-class Fields {
- public:
-  Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
-
-  const Json* find(const char* key) const {
-    const Json* found = json_.find(key);
-    return found && !found->is_null() ? found : nullptr;
-  }
-
-  template <typename... Args>
-  [[noreturn]] void refuse(std::string help, fmt::format_string<Args...> format,
-                           Args&&... args) const {
-    throw user_error("{}: {}", path_, fmt::format(format, std::forward<Args>(args)...))
-        .help(std::move(help));
-  }
-
-  int64_t whole(const char* key) const {
-    const Json* value = find(key);
-    if (!value) refuse("is it the config of another kind of model?", "it has no {}", key);
-    const int64_t number = value->integer().value_or(-1);
-    if (number < 0) refuse("it must be an integer", "{} is {}", key, value->dump());
-    return number;
-  }
-  int64_t whole(const char* key, int64_t otherwise) const {
-    return find(key) ? whole(key) : otherwise;
-  }
-  double real(const char* key, double otherwise) const {
-    const Json* value = find(key);
-    if (!value) return otherwise;
-    if (!value->number()) refuse("it must be a number", "{} is {}", key, value->dump());
-    return *value->number();
-  }
-  bool flag(const char* key, bool otherwise) const {
-    const Json* value = find(key);
-    if (!value) return otherwise;
-    if (!value->flag()) refuse("it must be true or false", "{} is {}", key, value->dump());
-    return *value->flag();
-  }
-  std::string text(const char* key, const char* otherwise) const {
-    const Json* value = find(key);
-    if (!value) return otherwise;
-    if (!value->text()) refuse("it must be a string", "{} is {}", key, value->dump());
-    return *value->text();
-  }
-  // An object, or an empty one.
-  Fields object(const char* key) const {
-    static const Json kEmpty = Json::object();
-    const Json* value = find(key);
-    if (value && !value->is_object())
-      refuse("it must be an object", "{} is {}", key, value->dump());
-    return {value ? *value : kEmpty, path_};
-  }
-  // Settings for which only one value is supported.
-  void only(const char* key, const Json& known) const {
-    const Json* value = find(key);
-    if (value && *value != known)
-      refuse("such models cannot be imported", "{} is {}, but only {} is supported", key,
-             value->dump(), known.dump());
-  }
-  bool empty() const { return json_.members().empty(); }
-
- private:
-  const Json& json_;
-  std::string path_;
-};
 
 struct ActivationName {
   std::string_view theirs;
@@ -213,23 +147,54 @@ ModelConfig read_mixtral(const Fields& json) {
   return model;
 }
 
+// DeepSeek-V3's mixture with Qwen 3's attention. Layers from max_window_layers on have a window.
+ModelConfig read_dots1(const Fields& json) {
+  ModelConfig model = read_qwen3(json);
+  if (!json.find("layer_types") && json.find("sliding_window") &&
+      model.layers > json.whole("max_window_layers", 62))
+    json.refuse("such models cannot be imported", "its last layers have a sliding_window");
+  json.only("moe_layer_freq", 1);
+  model.head_size = json.whole("head_dim", 0);
+  model.experts = json.whole("n_routed_experts");
+  model.top_k = json.whole("num_experts_per_tok");
+  model.expert_mlp_size = json.whole("moe_intermediate_size");
+  model.shared_mlp_size = json.whole("n_shared_experts") * model.expert_mlp_size;
+  model.dense_layers = json.whole("first_k_dense_replace", 0);
+  model.router_score = RouterScore::Sigmoid;
+  model.normalised_gates = json.flag("norm_topk_prob", false);
+  model.routed_scale = json.real("routed_scaling_factor", 1.0);
+  model.expert_groups = json.whole("n_group", 1);
+  model.kept_groups = json.whole("topk_group", 1);
+  model.balance_loss = json.real("router_aux_loss_coef", 0.0);
+  model.router_z_loss = json.real("router_z_loss_coef", 0.0);
+  return model;
+}
+
+void refuse_latent_attention(const Fields& json, std::string_view type) {
+  if (type == "deepseek_v2" || type == "deepseek_v3" || type == "kimi_k2")
+    json.refuse("of models with DeepSeek-V3's mixture, dots1 can be imported",
+                "model_type is {}: latent attention is not supported yet", type);
+}
+
 struct Kind {
   const char* model_type;
   const char* architecture;
   Family family;
   ModelConfig (*read)(const Fields&);
 };
-constexpr std::array<Kind, 6> kKinds{
+constexpr std::array<Kind, 7> kKinds{
     {{"gpt2", "GPT2LMHeadModel", Family::Gpt, read_gpt2},
      {"llama", "LlamaForCausalLM", Family::Llama, read_llama},
      {"qwen3", "Qwen3ForCausalLM", Family::Qwen, read_qwen3},
      {"mixtral", "MixtralForCausalLM", Family::Llama, read_mixtral},
      {"qwen3_moe", "Qwen3MoeForCausalLM", Family::Qwen, read_qwen3_moe},
-     {"olmoe", "OlmoeForCausalLM", Family::Llama, read_olmoe}}};
+     {"olmoe", "OlmoeForCausalLM", Family::Llama, read_olmoe},
+     {"dots1", "Dots1ForCausalLM", Family::Qwen, read_dots1}}};
 
 const Kind& kind_of(const ModelConfig& model) {
   if (model.family == Family::Gpt) return kKinds[0];
   if (!model.has_experts()) return kKinds[model.qk_norm ? 2 : 1];
+  if (has_deepseek_mixture(model)) return kKinds[6];
   if (!model.qk_norm) return kKinds[3];
   return kKinds[model.qk_norm_over_heads ? 5 : 4];
 }
@@ -273,6 +238,21 @@ Json llama_json(const ModelConfig& model) {
   return json;
 }
 
+void add_deepseek_mixture(const ModelConfig& model, Json& json) {
+  json["n_routed_experts"] = model.experts;
+  json["num_experts_per_tok"] = model.top_k;
+  json["moe_intermediate_size"] = model.expert_mlp_size;
+  json["n_shared_experts"] = model.shared_mlp_size / model.expert_mlp_size;
+  json["first_k_dense_replace"] = model.dense_layers;
+  json["norm_topk_prob"] = model.normalised_gates;
+  json["routed_scaling_factor"] = model.routed_scale;
+  json["n_group"] = model.expert_groups;
+  json["topk_group"] = model.kept_groups;
+  json["sliding_window"] = nullptr;
+  if (model.balance_loss > 0) json["router_aux_loss_coef"] = model.balance_loss;
+  if (model.router_z_loss > 0) json["router_z_loss_coef"] = model.router_z_loss;
+}
+
 // Fields that their configs do not know are ignored there.
 void add_experts(const ModelConfig& model, Json& json) {
   std::vector<int64_t> dense;
@@ -313,6 +293,7 @@ ModelConfig parse_model_json(std::string_view text, const std::filesystem::path&
       throw UserError(error).at(path.string());
     }
   }
+  refuse_latent_attention(fields, type);
   fields.refuse(fmt::format("use {}", join_choices(types)),
                 "model_type is {}, which is not supported", type.empty() ? "not given" : type);
 }
@@ -321,19 +302,27 @@ void check_exportable(const ModelConfig& model) {
   const auto refuse = [&](std::string_view what) {
     throw user_error("Hugging Face has no model for {}", what)
         .help(
-            "models like GPT-2 (gpt with biases), Llama 3, Qwen 3, Mixtral, Qwen 3 MoE and OLMoE "
-            "can be exported");
+            "models like GPT-2 (gpt with biases), Llama 3, Qwen 3, Mixtral, Qwen 3 MoE, OLMoE and "
+            "dots.llm1 can be exported");
   };
   if (std::none_of(kKinds.begin(), kKinds.end(),
                    [&](const Kind& kind) { return kind.family == model.family; }))
     refuse(fmt::format("family {}", name(model.family)));
   if (model.has_experts()) {
     const bool qwen = model.qk_norm && !model.qk_norm_over_heads;
-    if (model.router_score != RouterScore::Softmax)
+    if (model.router_score == RouterScore::TopkSoftmax)
       refuse(fmt::format("a router with router_score = {}", name(model.router_score)));
-    if (model.shared_mlp_size > 0) refuse("a shared expert");
-    if (model.routed_scale != 1.0) refuse("a routed_scale");
-    if (model.expert_groups > 1) refuse("groups of experts");
+    if (has_deepseek_mixture(model)) {
+      if (!qwen) refuse("a router with router_score = sigmoid without qk_norm of each head");
+      if (model.shared_mlp_size == 0 || model.shared_mlp_size % model.expert_mlp_size != 0)
+        refuse(
+            "a router with router_score = sigmoid where shared_mlp_size is no multiple of "
+            "expert_mlp_size");
+    } else {
+      if (model.shared_mlp_size > 0) refuse("a shared expert of a router with softmax");
+      if (model.routed_scale != 1.0) refuse("a routed_scale of a router with softmax");
+      if (model.expert_groups > 1) refuse("groups of experts of a router with softmax");
+    }
     if (model.dense_layers > 0 && !qwen) refuse("dense layers without qk_norm of each head");
     if (!model.normalised_gates && !model.qk_norm)
       refuse("gates that are not normalised without qk_norm");
@@ -360,7 +349,10 @@ std::string model_json(const ModelConfig& model, DType weights) {
             {"bos_token_id", nullptr},
             {"eos_token_id", nullptr}};
   Json own = model.family == Family::Gpt ? gpt2_json(model) : llama_json(model);
-  if (model.has_experts()) add_experts(model, own);
+  if (has_deepseek_mixture(model))
+    add_deepseek_mixture(model, own);
+  else if (model.has_experts())
+    add_experts(model, own);
   for (const auto& [name, value] : own.members()) json[name] = value;
   return json.dump(2) + "\n";
 }

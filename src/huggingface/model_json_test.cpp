@@ -71,6 +71,20 @@ TEST(ModelJson, OfAPublishedMixtureIsItsPreset) {
     "tie_word_embeddings": false, "vocab_size": 32000})");
   EXPECT_EQ(parse(mixtral), resolved(find_preset("mixtral-8x7b").config));
   EXPECT_EQ(parse(with(without(qwen, "num_experts"), "num_local_experts", 128)), parse(qwen));
+  const Json dots = Json::parse(R"({"model_type": "dots1", "attention_bias": false,
+    "first_k_dense_replace": 1, "hidden_act": "silu", "hidden_size": 4096,
+    "intermediate_size": 10944, "max_position_embeddings": 32768, "moe_intermediate_size": 1408,
+    "n_routed_experts": 128, "n_shared_experts": 2, "norm_topk_prob": true,
+    "num_attention_heads": 32, "num_experts_per_tok": 6, "num_hidden_layers": 62,
+    "num_key_value_heads": 32, "rms_norm_eps": 1e-05, "rope_theta": 10000000,
+    "routed_scaling_factor": 2.5, "scoring_func": "sigmoid", "tie_word_embeddings": false,
+    "vocab_size": 152064})");
+  EXPECT_EQ(parse(dots), resolved(find_preset("dots-llm1").config));
+  EXPECT_EQ(parse(with(with(dots, "n_group", 8), "topk_group", 4)).kept_groups, 4);
+  Json windows = with(dots, "sliding_window", 4096);
+  EXPECT_EQ(parse(windows), parse(dots));
+  EXPECT_EQ(refusal(with(windows, "max_window_layers", 61)),
+            "config.json: its last layers have a sliding_window");
   EXPECT_EQ(parse(with(qwen, "mlp_only_layers", {0, 1})).dense_layers, 2);
   EXPECT_EQ(refusal(with(qwen, "mlp_only_layers", {3})),
             "config.json: mlp_only_layers is [3], but only the first layers can be dense");
@@ -104,7 +118,7 @@ TEST(ModelJson, OfBothStylesOfRotationsIsReadByTheOlderOne) {
 
 TEST(ModelJson, ThatIsWrittenReadsBackTheSame) {
   for (const Preset& preset : presets()) {
-    if (preset.config.family == Family::Mlp) continue;
+    if (preset.config.family == Family::Mlp || preset.name == "deepseek-v3-gqa") continue;
     const ModelConfig model = resolved(preset.config);
     const std::string text = model_json(model, DType::Bf16);
     EXPECT_EQ(parse_model_json(text, "config.json"), model) << preset.name;
@@ -118,6 +132,8 @@ TEST(ModelJson, ThatIsWrittenReadsBackTheSame) {
 TEST(ModelJson, RefusesMathsThatWeHaveNot) {
   EXPECT_EQ(refusal(with(llama(), "model_type", "mamba")),
             "config.json: model_type is mamba, which is not supported");
+  EXPECT_EQ(refusal(with(llama(), "model_type", "deepseek_v3")),
+            "config.json: model_type is deepseek_v3: latent attention is not supported yet");
   EXPECT_EQ(refusal(with(llama(), "attention_bias", true)),
             "config.json: attention_bias is true, but only false is supported");
   EXPECT_EQ(refusal(with(llama(), "hidden_act", "gelu")),
@@ -153,7 +169,12 @@ TEST(ModelJson, RefusesModelsThatTransformersHasNot) {
   check_exportable(mixture);
   mixture.shared_mlp_size = 64;
   EXPECT_EQ(user_error_of([&] { check_exportable(mixture); }),
-            "Hugging Face has no model for a shared expert");
+            "Hugging Face has no model for a shared expert of a router with softmax");
+  EXPECT_EQ(
+      user_error_of([] { check_exportable(resolved(find_preset("deepseek-v3-gqa").config)); }),
+      "Hugging Face has no model for a router with router_score = sigmoid without qk_norm of each "
+      "head");
+  check_exportable(resolved(find_preset("dots-llm1").config));
 }
 
 }  // namespace

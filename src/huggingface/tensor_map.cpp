@@ -86,9 +86,13 @@ class MapBuilder {
     }
     same(ours + "mlp_norm", theirs + "post_attention_layernorm.weight", {d_});
     if (model_.has_experts() && layer >= model_.dense_layers) return experts(ours, theirs);
-    gate_up(ours + "gate_up", 0, theirs + "mlp.gate_proj.weight");
-    gate_up(ours + "gate_up", 1, theirs + "mlp.up_proj.weight");
-    transposed(ours + "down", {mlp_, d_}, theirs + "mlp.down_proj.weight", {d_, mlp_});
+    gated_mlp(ours, theirs + "mlp.", mlp_);
+  }
+
+  void gated_mlp(const std::string& ours, const std::string& theirs, int64_t inner) {
+    gate_up(ours + "gate_up", 0, theirs + "gate_proj.weight", inner);
+    gate_up(ours + "gate_up", 1, theirs + "up_proj.weight", inner);
+    transposed(ours + "down", {inner, d_}, theirs + "down_proj.weight", {d_, inner});
   }
 
   // Mixtral has names of its own for experts that are not merged.
@@ -96,6 +100,10 @@ class MapBuilder {
     const bool mixtral = !model_.qk_norm && !merged_;
     const std::string block = theirs + (mixtral ? "block_sparse_moe." : "mlp.");
     transposed(ours + "router", {d_, model_.experts}, block + "gate.weight", {model_.experts, d_});
+    if (has_deepseek_mixture(model_)) {
+      map_.zeros[prefix_ + block + "gate.e_score_correction_bias"] = {model_.experts};
+      gated_mlp(ours + "shared_", block + "shared_experts.", model_.shared_mlp_size);
+    }
     for (int64_t e = 0; e < model_.experts; ++e) {
       const auto named = [&](const char* name, const char* of_mixtral, const char* of_all) {
         if (merged_) return fmt::format("{}experts.{}", block, of_all);
@@ -181,16 +189,16 @@ class MapBuilder {
          .their_row = 3 * d_},
         shape, rows == 1 ? Shape{3 * d_} : Shape{rows, 3 * d_});
   }
-  void gate_up(const std::string& ours, int64_t half, const std::string& theirs) {
+  void gate_up(const std::string& ours, int64_t half, const std::string& theirs, int64_t inner) {
     add({.ours = ours,
          .theirs = theirs,
          .rows = d_,
-         .columns = mlp_,
-         .our_begin = half * mlp_,
-         .our_row = 2 * mlp_,
+         .columns = inner,
+         .our_begin = half * inner,
+         .our_row = 2 * inner,
          .their_row = 1,
          .their_column = d_},
-        {d_, 2, mlp_}, {mlp_, d_});
+        {d_, 2, inner}, {inner, d_});
   }
 
   const ModelConfig& model_;
@@ -201,6 +209,10 @@ class MapBuilder {
 };
 
 }  // namespace
+
+bool has_deepseek_mixture(const ModelConfig& model) {
+  return model.has_experts() && model.router_score == RouterScore::Sigmoid;
+}
 
 std::string tensor_prefix(const ModelConfig& model) {
   return model.family == Family::Gpt ? "transformer." : "model.";

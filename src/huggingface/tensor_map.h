@@ -24,14 +24,19 @@ struct Patch {
 struct TensorMap {
   std::map<std::string, std::vector<int64_t>> ours, theirs;  // shapes by name
   std::vector<Patch> patches;
+  // Theirs alone, and zero: biases that routers choose with, which ours do not have.
+  std::map<std::string, std::vector<int64_t>> zeros;
 };
 
 // A tensor for each expert, as models are published, or one for all, as transformers 5 holds them.
 enum class ExpertLayout : uint8_t { PerExpert, Merged };
 
+// A sigmoid router, and an expert that sees every token.
+bool has_deepseek_mixture(const ModelConfig& model);
+
 // Maps a gpt to GPT-2, a model with norms of queries and keys to Qwen 3, others to Llama 3; those
-// with experts to OLMoE, Qwen 3 MoE or Mixtral. The config must be resolved, and one that
-// `model_json` supports.
+// with experts to OLMoE, Qwen 3 MoE, dots.llm1 or Mixtral. The config must be resolved, and one
+// that `model_json` supports.
 TensorMap tensor_map(const ModelConfig& model, ExpertLayout layout = ExpertLayout::PerExpert);
 
 // A tensor that only a folder with merged experts has.

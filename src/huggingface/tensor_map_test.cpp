@@ -45,6 +45,13 @@ ModelConfig olmoe() {
   return model;
 }
 
+ModelConfig dots1() {
+  ModelConfig model = with_experts(small(Family::Qwen, false), 1);
+  model.router_score = RouterScore::Sigmoid;
+  model.shared_mlp_size = 18;
+  return model;
+}
+
 const std::vector<ModelConfig>& models() {
   static const std::vector<ModelConfig> kModels{small(Family::Gpt, true),
                                                 small(Family::Gpt, false),
@@ -53,7 +60,8 @@ const std::vector<ModelConfig>& models() {
                                                 small(Family::Qwen, true),
                                                 with_experts(small(Family::Llama, false), 0),
                                                 with_experts(small(Family::Qwen, false), 1),
-                                                olmoe()};
+                                                olmoe(),
+                                                dots1()};
   return kModels;
 }
 
@@ -101,6 +109,11 @@ TEST(TensorMap, HasTheNamesOfPublishedMixtures) {
   EXPECT_TRUE(has(qwen, kEach, "mlp.experts.4.down_proj.weight"));
   EXPECT_TRUE(has(qwen, kAll, "mlp.experts.down_proj"));
   EXPECT_TRUE(tensor_map(qwen).theirs.contains("model.layers.0.mlp.up_proj.weight"));
+  EXPECT_TRUE(has(dots1(), kEach, "mlp.gate.weight"));
+  EXPECT_TRUE(has(dots1(), kEach, "mlp.experts.4.gate_proj.weight"));
+  EXPECT_TRUE(has(dots1(), kEach, "mlp.shared_experts.down_proj.weight"));
+  EXPECT_TRUE(
+      tensor_map(dots1()).zeros.contains("model.layers.1.mlp.gate.e_score_correction_bias"));
 }
 
 TEST(TensorMap, TakesEveryElementOfEitherSideOnce) {

@@ -155,6 +155,54 @@ constexpr ModelConfig olmoe() {
           .router_z_loss = 0.001 / 16};
 }
 
+// Grouped heads take the place of latent attention: as many heads, and as many weights within 0.1
+// %. The context is that of pretraining.
+constexpr ModelConfig deepseek_v3() {
+  return {.family = Family::Llama,
+          .layers = 61,
+          .width = 7168,
+          .heads = 128,
+          .kv_heads = 8,
+          .head_size = 96,
+          .mlp_size = 18432,
+          .vocabulary = 129280,
+          .context = 4096,
+          .activation = Activation::Swiglu,
+          .norm_epsilon = 1e-6,
+          .init_deviation = 0.006,
+          .experts = 256,
+          .top_k = 8,
+          .expert_mlp_size = 2048,
+          .shared_mlp_size = 2048,
+          .dense_layers = 3,
+          .router_score = RouterScore::Sigmoid,
+          .routed_scale = 2.5,
+          .expert_groups = 8,
+          .kept_groups = 4,
+          .balance_loss = 0.0001};
+}
+
+// DeepSeek-V3's mixture with Qwen's attention.
+constexpr ModelConfig dots_llm1() {
+  return {.family = Family::Qwen,
+          .layers = 62,
+          .width = 4096,
+          .heads = 32,
+          .mlp_size = 10944,
+          .vocabulary = 152064,
+          .context = 32768,
+          .activation = Activation::Swiglu,
+          .rope_theta = 1e7,
+          .qk_norm = true,
+          .experts = 128,
+          .top_k = 6,
+          .expert_mlp_size = 1408,
+          .shared_mlp_size = 2 * 1408,
+          .dense_layers = 1,
+          .router_score = RouterScore::Sigmoid,
+          .routed_scale = 2.5};
+}
+
 constexpr std::array<PresetSetting, 4> kMlpTraining{{{"train.batch", "128"},
                                                      {"train.steps", "200"},
                                                      {"train.learning_rate", "1e-3"},
@@ -187,6 +235,12 @@ constexpr std::array kPresets{
            kLlamaTraining},
     Preset{"mixtral-8x7b", "Mixtral 8x7B", mixtral({32, 4096, 32, 14336, 32768}), kLlamaTraining},
     Preset{"mixtral-8x22b", "Mixtral 8x22B", mixtral({56, 6144, 48, 16384, 65536}), kLlamaTraining},
+    Preset{"dots-llm1", "dots.llm1 142B-A14B", dots_llm1(), kLlamaTraining},
+    Preset{
+        "deepseek-v3-gqa",
+        "DeepSeek-V3 671B-A37B, with grouped heads in place of its latent attention, which is not "
+        "supported yet",
+        deepseek_v3(), kLlamaTraining},
 };
 
 }  // namespace

@@ -35,6 +35,10 @@ const std::map<std::string, int64_t, std::less<>> kPublished{
     {"qwen3-235b-a22b", 235'093'634'560},
     {"mixtral-8x7b", 46'702'792'704},
     {"mixtral-8x22b", 140'620'634'112},
+    // Without the routers' biases: 61 x 128 of them are published, and 58 x 256.
+    {"dots-llm1", 142'774'381'696 - 61 * 128},
+    // Attention has 63'488 weights a layer more than the latent one.
+    {"deepseek-v3-gqa", 671'026'419'200 - 58 * 256 + 61 * 63'488},
 };
 
 TEST(Presets, HaveThePublishedNumberOfParameters) {
@@ -59,6 +63,13 @@ TEST(Presets, MultiplyByTheChosenExpertsAlone) {
   // 16 layers: attention, router, and 8 of 64 experts; then the head.
   const int64_t layer = 4LL * 2048 * 2048 + 64LL * 2048 + 8LL * 3 * 2048 * 1024;
   EXPECT_EQ(matmul_parameter_count(find_preset("olmoe-1b-7b").config), 16 * layer + 50304LL * 2048);
+}
+
+TEST(Presets, MultiplyByTheSharedExpertAndTheMlpOfDenseLayers) {
+  const int64_t attention = 2LL * 7168 * 96 * (128 + 8), dense = 3LL * 7168 * 18432;
+  const int64_t mixture = 256LL * 7168 + (8 + 1) * 3LL * 7168 * 2048;
+  EXPECT_EQ(matmul_parameter_count(find_preset("deepseek-v3-gqa").config),
+            61 * attention + 3 * dense + 58 * mixture + 129280LL * 7168);
 }
 
 TEST(Presets, CountAttentionOncePerVisibleKey) {

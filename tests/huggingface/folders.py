@@ -23,6 +23,14 @@ QWEN3 = {
     "max_position_embeddings": 64, "hidden_act": "silu", "rms_norm_eps": 1e-06, "attention_bias": False,
     "use_sliding_window": False, "sliding_window": None, "max_window_layers": 28,
 }
+DOTS1 = {
+    "architectures": ["Dots1ForCausalLM"], "model_type": "dots1", "num_hidden_layers": 3, "hidden_size": 24,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6, "intermediate_size": 36, "vocab_size": 59,
+    "max_position_embeddings": 64, "hidden_act": "silu", "rms_norm_eps": 1e-05, "attention_bias": False, "rope_theta": 1e7,
+    "tie_word_embeddings": False, "sliding_window": None, "first_k_dense_replace": 1, "n_routed_experts": 12,
+    "num_experts_per_tok": 3, "moe_intermediate_size": 10, "n_shared_experts": 2, "norm_topk_prob": True,
+    "routed_scaling_factor": 2.5, "n_group": 4, "topk_group": 2,
+}
 
 # name -> (config, dtype, files, prefix of the tensors is left out)
 MODELS = {
@@ -38,11 +46,16 @@ MODELS = {
     "qwen3": (dict(QWEN3, rope_theta=1000000.0, tie_word_embeddings=True, rope_scaling=None), "F32", 1, False),
     "qwen3_newer_style": (dict(QWEN3, tie_word_embeddings=False, layer_types=["full_attention"] * 2,
                                rope_parameters={"rope_type": "default", "rope_theta": 1000000.0}), "BF16", 2, False),
+    "qwen_with_deepseek_mixture": (DOTS1, "F32", 2, False),
 }
 
 
 def tied(config):
     return config.get("tie_word_embeddings", config["model_type"] == "gpt2")
+
+
+def has_qk_norm(config):
+    return config["model_type"] in ("qwen3", "dots1")
 
 
 def head_dim(config):
@@ -61,17 +74,32 @@ def gpt2_shapes(config):
     return {f"transformer.{name}": shape for name, shape in shapes.items()}
 
 
+def gated_mlp(name, d, inner):
+    return {f"{name}.gate_proj.weight": [inner, d], f"{name}.up_proj.weight": [inner, d], f"{name}.down_proj.weight": [d, inner]}
+
+
+def mlp_shapes(config, layer):
+    """A mixture from layer first_k_dense_replace on."""
+    d = config["hidden_size"]
+    if config["model_type"] != "dots1" or layer < config["first_k_dense_replace"]:
+        return gated_mlp("mlp", d, config["intermediate_size"])
+    experts, inner = config["n_routed_experts"], config["moe_intermediate_size"]
+    shapes = {"mlp.gate.weight": [experts, d], "mlp.gate.e_score_correction_bias": [experts]}
+    for e in range(experts):
+        shapes.update(gated_mlp(f"mlp.experts.{e}", d, inner))
+    return shapes | gated_mlp("mlp.shared_experts", d, inner * config["n_shared_experts"])
+
+
 def llama_shapes(config):
-    d, e, inner = config["hidden_size"], head_dim(config), config["intermediate_size"]
+    d, e = config["hidden_size"], head_dim(config)
     q, kv = config["num_attention_heads"] * e, config["num_key_value_heads"] * e
     layer = {"input_layernorm.weight": [d], "self_attn.q_proj.weight": [q, d], "self_attn.k_proj.weight": [kv, d],
-             "self_attn.v_proj.weight": [kv, d], "self_attn.o_proj.weight": [d, q], "post_attention_layernorm.weight": [d],
-             "mlp.gate_proj.weight": [inner, d], "mlp.up_proj.weight": [inner, d], "mlp.down_proj.weight": [d, inner]}
-    if config["model_type"] == "qwen3":
+             "self_attn.v_proj.weight": [kv, d], "self_attn.o_proj.weight": [d, q], "post_attention_layernorm.weight": [d]}
+    if has_qk_norm(config):
         layer.update({"self_attn.q_norm.weight": [e], "self_attn.k_norm.weight": [e]})
     shapes = {"embed_tokens.weight": [config["vocab_size"], d], "norm.weight": [d]}
     for i in range(config["num_hidden_layers"]):
-        shapes.update({f"layers.{i}.{name}": shape for name, shape in layer.items()})
+        shapes.update({f"layers.{i}.{name}": shape for name, shape in (layer | mlp_shapes(config, i)).items()})
     return {f"model.{name}": shape for name, shape in shapes.items()}
 
 
@@ -83,7 +111,9 @@ def shapes_of(config):
 
 
 def values(name, count):
-    """Norms around one, all else around zero, large enough for attention to be far from even."""
+    """Norms around one, all else around zero, large enough for attention to be far from even; no bias of routers."""
+    if name.endswith("e_score_correction_bias"):
+        return [0.0] * count
     generator = random.Random(name)
     centre = 1.0 if "norm.weight" in name or "ln_" in name and name.endswith("weight") else 0.0
     return [centre + generator.uniform(-0.4, 0.4) for _ in range(count)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPT-2, Llama and Qwen 3 in plain PyTorch, in double, straight from tensors with Hugging Face's names: what its models
+"""GPT-2, Llama, Qwen 3 and dots.llm1 in plain PyTorch, in double, straight from tensors with Hugging Face's names: what its models
 compute, written from the papers. `loss` is the mean over labels that are not negative."""
 import math
 
@@ -79,6 +79,27 @@ def rotate(x, frequencies):
     return x * angles.cos() + torch.cat([-second, first], dim=-1) * angles.sin()
 
 
+def gated_mlp(w, name, x):
+    gate, up, down = (w[f"{name}.{part}_proj.weight"].T for part in ("gate", "up", "down"))
+    return (F.silu(x @ gate) * (x @ up)) @ down
+
+
+def mixture(config, w, name, x):
+    """DeepSeek-V3's, one token after the other: sigmoids, the groups whose two best add up to most, then their best experts."""
+    tokens, groups, out = x.flatten(0, -2), config["n_group"], []
+    for token in tokens:
+        scores = (w[f"{name}.gate.weight"] @ token).sigmoid()
+        choice = (scores + w[f"{name}.gate.e_score_correction_bias"]).reshape(groups, -1)
+        kept = choice.sort(descending=True).values[:, :2].sum(-1).sort(descending=True).indices[:config["topk_group"]]
+        eligible = [int(g) * choice.shape[1] + i for g in kept for i in range(choice.shape[1])]
+        chosen = sorted(eligible, key=lambda e: -choice.flatten()[e])[:config["num_experts_per_tok"]]
+        total = sum(scores[e] for e in chosen) if config["norm_topk_prob"] else 1
+        mixed = sum(scores[e] / total * config["routed_scaling_factor"] * gated_mlp(w, f"{name}.experts.{e}", token)
+                    for e in chosen)
+        out.append(mixed + gated_mlp(w, f"{name}.shared_experts", token))
+    return torch.stack(out).view_as(x)
+
+
 def llama_logits(config, w, tokens):
     epsilon, size = config["rms_norm_eps"], folders.head_dim(config)
     group = config["num_attention_heads"] // config["num_key_value_heads"]
@@ -95,14 +116,14 @@ def llama_logits(config, w, tokens):
         layer = f"layers.{i}"
         y = norm(x, f"{layer}.input_layernorm")
         q, k, v = (heads_of(linear(y, f"{layer}.self_attn.{part}_proj"), size) for part in "qkv")
-        if config["model_type"] == "qwen3":
+        if folders.has_qk_norm(config):
             q, k = norm(q, f"{layer}.self_attn.q_norm"), norm(k, f"{layer}.self_attn.k_norm")
         q, k = rotate(q, frequencies), rotate(k, frequencies)
         k, v = (part.repeat_interleave(group, dim=1) for part in (k, v))
         x = x + linear(attend(q, k, v), f"{layer}.self_attn.o_proj")
         y = norm(x, f"{layer}.post_attention_layernorm")
-        x = x + linear(F.silu(linear(y, f"{layer}.mlp.gate_proj")) * linear(y, f"{layer}.mlp.up_proj"),
-                       f"{layer}.mlp.down_proj")
+        x = x + (mixture(config, w, f"model.{layer}.mlp", y) if f"model.{layer}.mlp.gate.weight" in w
+                 else gated_mlp(w, f"model.{layer}.mlp", y))
     x = norm(x, "norm")
     return x @ (w["model.embed_tokens.weight"] if folders.tied(config) else w["lm_head.weight"]).T
 

@@ -58,11 +58,19 @@ def olmoe(tied):
         **SIZES, tie_word_embeddings=tied, num_experts=8, num_experts_per_tok=3))
 
 
+def dots1(tied):
+    return transformers.Dots1ForCausalLM(transformers.Dots1Config(
+        **SIZES, tie_word_embeddings=tied, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=48,
+        n_shared_experts=2, first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, n_group=4,
+        topk_group=2))
+
+
 # maker, tied, dtype, largest file
 CASES = [(gpt2, True, torch.float32, "1GB"), (gpt2, False, torch.float32, "100KB"), (llama, False, torch.float32, "200KB"),
          (llama, True, torch.float32, "1GB"), (llama, True, torch.bfloat16, "1GB"), (qwen3, True, torch.float32, "1GB"),
          (qwen3, False, torch.bfloat16, "200KB"), (qwen3_moe, False, torch.float32, "1GB"),
-         (qwen3_moe, True, torch.float32, "200KB"), (mixtral, False, torch.float32, "1GB"), (olmoe, False, torch.float32, "1GB")]
+         (qwen3_moe, True, torch.float32, "200KB"), (mixtral, False, torch.float32, "1GB"), (olmoe, False, torch.float32, "1GB"),
+         (dots1, False, torch.float32, "1GB")]
 
 
 def tessera(binary, folder, *words):
