@@ -21,6 +21,7 @@ const PlanCase kReplicated{.model = "Moe", .axes = {{Dp, 2}, {Ep, 2}}};
 const PlanCase kSharded{.model = "Moe", .axes = {{Fsdp, 2}, {Ep, 2}}, .zero = 3};
 const PlanCase kData{.model = "Moe", .axes = {{Dp, 2}}};
 const PlanCase kTensor{.model = "Moe", .axes = {{Tp, 2}}};
+const PlanCase kDeepSeek{.model = "DeepSeek", .axes = {{Ep, 2}}};
 const PlanCase kAccumulated{.model = "Moe", .axes = {{Ep, 2}}, .microbatches = 3};
 
 // The reduction of a layer's gradients over a group of that name.
@@ -131,8 +132,30 @@ std::vector<Mutant> broken_moves() {
   };
 }
 
+std::vector<Mutant> broken_layers_of_deepseek() {
+  return {
+      {"GroupsIgnoredByOneRank", kDeepSeek, on_rank_one([](Program& p) {
+         find_kernel(p, "layer", Forward, OpKind::route).attributes.set("groups", int64_t{1});
+       })},
+      {"GatesOfOneRankNotScaled", kDeepSeek, on_rank_one([](Program& p) {
+         find_kernel(p, "layer", Forward, OpKind::route).attributes.set("scale", 1.0);
+       })},
+      {"GradientsOfGatesNotScaled", kDeepSeek, everywhere([](Program& p) {
+         find_kernel(p, "layer", Backward, OpKind::route_grad).attributes.set("scale", 1.0);
+       })},
+      {"SharedExpertReadsItsOwnResult", kDeepSeek, everywhere([](Program& p) {
+         KernelInstruction& sum = find_kernel(p, "layer", Forward, OpKind::add);
+         sum.operands[1] = sum.operands[0];
+       })},
+      {"GradientsOfTheDenseLayerNotSummed", kDeepSeek, everywhere([](Program& p) {
+         leave_out(p, "dense_layer", Reduce, CollectiveOp::AllReduce);
+       })},
+  };
+}
+
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> all = broken_sums();
+  for (const Mutant& mutant : broken_layers_of_deepseek()) all.push_back(mutant);
   for (const Mutant& mutant : broken_moves()) all.push_back(mutant);
   return all;
 }

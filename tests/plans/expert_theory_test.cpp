@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "compiler/compile.h"
 #include "models/build_model.h"
@@ -21,7 +22,7 @@ constexpr int64_t kOfExperts = kExperts * 3 * kWidth * kExpertMlp;
 constexpr int64_t kDense = 2 * kWidth + 2 * kWidth * kHeads * kHeadSize +
                            2 * kWidth * kKvHeads * kHeadSize + kWidth * kExperts;
 
-Program compiled(PlanRequest request, int microbatches = 1) {
+Program compiled(PlanRequest request, int microbatches = 1, int64_t shared_mlp = 0) {
   const ModelConfig config = resolved({.family = Family::Llama,
                                        .layers = kLayers,
                                        .width = kWidth,
@@ -34,7 +35,8 @@ Program compiled(PlanRequest request, int microbatches = 1) {
                                        .activation = Activation::Swiglu,
                                        .experts = kExperts,
                                        .top_k = kTopK,
-                                       .expert_mlp_size = kExpertMlp});
+                                       .expert_mlp_size = kExpertMlp,
+                                       .shared_mlp_size = shared_mlp});
   CompileOptions options;
   options.plan = make_plan(request, {.kv_heads = kKvHeads, .experts = kExperts});
   options.microbatches = microbatches;
@@ -61,6 +63,29 @@ TEST(ExpertTraffic, TokensAreGatheredOverEpAndTheirSumsScattered) {
               (Traffic{{"all_gather ep", {2, kStream + kChoices}},
                        {"reduce_scatter ep", {2, kStream + kChoices}}}));
   }
+}
+
+// Collectives of a layer's forward during which a matmul runs.
+int64_t count_overlapped(const Program& program) {
+  std::map<int, bool> flying;  // by buffer: whether one has
+  int64_t count = 0;
+  const auto layer = std::ranges::find(program.classes, "layer", &ProgramClass::name);
+  for (const Instruction& instruction : layer->routine(RoutineKind::Forward)) {
+    if (is_started(instruction)) flying[awaited_buffer(instruction)] = false;
+    if (name(instruction) == "matmul")
+      for (auto& [buffer, worked] : flying) worked = true;
+    if (const auto* wait = instruction.as<WaitInstruction>()) {
+      count += flying.at(wait->held.front());
+      flying.erase(wait->held.front());
+    }
+  }
+  return count;
+}
+
+// Three gathers and the results' sum; without it the router's product hides one.
+TEST(ExpertTraffic, IsUnderWayWhileTheSharedExpertIsComputed) {
+  EXPECT_EQ(count_overlapped(compiled({.mesh = {{"ep", 2}}}, 1, 256)), 4);
+  EXPECT_EQ(count_overlapped(compiled({.mesh = {{"ep", 2}}})), 1);
 }
 
 TEST(ExpertTraffic, GradientsOfExpertsAreNotSummedOverEp) {
