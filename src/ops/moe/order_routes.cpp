@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // order_routes(chosen, shard): each choice's row (`place`) in the experts' pool, which is sorted by
 // expert, token and choice, -1 without a row; `source` is the inverse. With `shard`, the pool is
-// that of experts [shard * experts, (shard + 1) * experts).
+// that of experts [shard * experts, (shard + 1) * experts). A pool that is too small takes the
+// first rows; `needed`, if asked for, are the ends that a large enough one would have.
 #include "ir/op_list.h"
 #include "ops/moe/pool.h"
 #include "ops/row_ranges.h"
@@ -21,7 +22,9 @@ std::vector<TensorType> infer_types(const OpCall& call) {
                to_string(chosen));
   if (call.operands.size() > 1) require_type(call, 1, scalar(DType::Int32));
   const Dim expert{"expert", experts}, slot{"slot", slots};
-  return {chosen, {DType::Int32, {expert, slot}}, {DType::Int32, {expert}}};
+  std::vector<TensorType> results{chosen, {DType::Int32, {expert, slot}}, {DType::Int32, {expert}}};
+  if (call.attributes.integer("needed") != 0) results.push_back(results.back());
+  return results;
 }
 
 Cost cost(const OpCall& call) { return cost_of(call, 2 * call.operand(0).num_elements()); }
@@ -50,8 +53,10 @@ const OpDef& order_routes_def() {
       .name = "order_routes",
       .summary = "sorts the tokens' choices by expert: their rows in the experts' pool",
       .operands = {{"chosen"}, {"shard", true}},
-      .results = {"place", "source", "ends"},
-      .attributes = {{"experts", int64_t{1}, "expert"}, {"slots", int64_t{1}, "slot"}},
+      .results = {"place", "source", "ends", "needed"},
+      .attributes = {{"experts", int64_t{1}, "expert"},
+                     {"slots", int64_t{1}, "slot"},
+                     {"needed", int64_t{0}}},
       .infer_types = infer_types,
       .cost = cost,
       .workspace_bytes = workspace_bytes,

@@ -25,13 +25,15 @@ void count(const Routes& r, int64_t begin, int64_t end, int32_t* counts) {
     if (r.has(i)) ++counts[r.expert(i)];
 }
 
-// Turns counts into the row at which each chunk's choices of each expert begin.
-void set_ends(const Routes& r, int64_t chunks, int32_t* counts, int32_t* ends) {
+// Turns counts into the row at which each chunk's choices of each expert begin. `needed`: null
+// where nobody asks.
+void set_ends(const Routes& r, int64_t chunks, int32_t* counts, int32_t* ends, int32_t* needed) {
   int32_t next = 0;
   for (int64_t e = 0; e < r.experts; ++e) {
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       next += std::exchange(counts[chunk * r.experts + e], next);
     ends[e] = static_cast<int32_t>(std::min<int64_t>(next, r.rows));
+    if (needed) needed[e] = next;
   }
 }
 
@@ -46,7 +48,7 @@ void place(const Routes& r, int64_t begin, int64_t end, int32_t* next) {
 }  // namespace
 
 void order_routes_cpu(const CpuCall& call) {
-  const TensorRef chosen = call.operand(0), ends = call.result(2);
+  const TensorRef chosen = call.operand(0), ends = call.result(2), needed = call.result(3);
   const int64_t experts = call.attributes.integer("experts");
   const Routes r{.chosen = chosen.as<int32_t>(),
                  .first = call.operand(1) ? *call.operand(1).as<int32_t>() * experts : 0,
@@ -59,7 +61,7 @@ void order_routes_cpu(const CpuCall& call) {
   call.threads.run(chunks.count(), [&](int64_t chunk, int) {
     count(r, chunks.begin(chunk), chunks.end(chunk), counts + chunk * r.experts);
   });
-  set_ends(r, chunks.count(), counts, ends.as<int32_t>());
+  set_ends(r, chunks.count(), counts, ends.as<int32_t>(), needed ? needed.as<int32_t>() : nullptr);
   call.threads.run(chunks.count(), [&](int64_t chunk, int) {
     place(r, chunks.begin(chunk), chunks.end(chunk), counts + chunk * r.experts);
   });

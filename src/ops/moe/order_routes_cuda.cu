@@ -24,6 +24,7 @@ struct Routes {
   int64_t choices, per_chunk, rows;  // rows: of the pool
   int chunks, experts;
   int32_t *counts, *place, *source, *ends;  // counts: [chunk, expert]
+  int32_t* needed;                          // null where nobody asks
 
   // In the pool; -1: in none, or in another rank's.
   __device__ int expert(int64_t i) const {
@@ -72,6 +73,7 @@ __device__ int64_t set_first_rows(const Routes& r, int32_t* next, int32_t* total
     if (threadIdx.x < 32 && e < r.experts) {
       next[e] += used + until - own;
       if (chunk == 0) r.ends[e] = static_cast<int32_t>(min(int64_t{used} + until, r.rows));
+      if (chunk == 0 && r.needed) r.needed[e] = used + until;
     }
     used += __shfl_sync(~0u, until, 31);
   }
@@ -108,7 +110,7 @@ __global__ void __launch_bounds__(kThreads) place_choices_kernel(Routes r) {
 }  // namespace
 
 void order_routes_cuda(const CudaCall& call) {
-  const TensorRef chosen = call.operand(0), shard = call.operand(1);
+  const TensorRef chosen = call.operand(0), shard = call.operand(1), needed = call.result(3);
   const ChoiceChunks chunks(chosen.type->num_elements());
   const Routes r{.chosen = chosen.as<int32_t>(),
                  .shard = shard ? shard.as<int32_t>() : nullptr,
@@ -120,7 +122,8 @@ void order_routes_cuda(const CudaCall& call) {
                  .counts = reinterpret_cast<int32_t*>(call.workspace.data()),
                  .place = call.result(0).as<int32_t>(),
                  .source = call.result(1).as<int32_t>(),
-                 .ends = call.result(2).as<int32_t>()};
+                 .ends = call.result(2).as<int32_t>(),
+                 .needed = needed ? needed.as<int32_t>() : nullptr};
   const size_t bytes = static_cast<size_t>(r.experts) * sizeof(int32_t);
   TESSERA_CHECK(2 * bytes <= 48 * 1024, "{} experts", r.experts);
   const auto blocks = static_cast<unsigned>(r.chunks);

@@ -33,6 +33,10 @@ std::vector<OpSample> order_routes_samples() {
        .operands = {chosen({{"seq", 16}, {"top_k", 1}}, 3)},
        .attributes = pool(8, 2),
        .flops = 2 * 16},
+      {.name = "a_full_pool_that_tells_what_is_needed",
+       .operands = {chosen({{"seq", 400}, {"top_k", 3}}, 8)},
+       .attributes = {{"experts", int64_t{8}}, {"slots", int64_t{150}}, {"needed", int64_t{1}}},
+       .flops = 2 * 1200},
   };
 }
 

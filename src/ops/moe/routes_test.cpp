@@ -79,6 +79,17 @@ TEST(OrderRoutes, LeavesOutWhatThePoolHasNoRowFor) {
   EXPECT_EQ(values_of(results[2]), (Values{1, 2}));
 }
 
+// Of 9 choices 8 are of these experts, twice as many as there are rows.
+TEST(OrderRoutes, TellsWhatASmallPoolWouldNeedAndWritesNothingBeyondIt) {
+  const HostTensor chosen = integers({{"seq", 9}, {"top_k", 1}}, {1, 0, 7, 1, 1, 0, 0, 1, 1});
+  const Attributes small{{"experts", int64_t{2}}, {"slots", int64_t{2}}, {"needed", int64_t{1}}};
+  const auto results = run_op(OpKind::order_routes, {chosen}, small);
+  EXPECT_EQ(values_of(results[0]), (Values{3, 0, -1, -1, -1, 1, 2, -1, -1}));
+  EXPECT_EQ(values_of(results[1]), (Values{1, 5, 6, 0}));
+  EXPECT_EQ(values_of(results[2]), (Values{3, 4}));
+  EXPECT_EQ(values_of(results[3]), (Values{3, 8}));
+}
+
 // A pool of 4 experts and 3 slots for 5 tokens with 2 choices: 10 rows, 2 to spare; expert 2 is not
 // chosen.
 struct SparePool {
