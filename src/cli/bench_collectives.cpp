@@ -49,7 +49,8 @@ std::vector<CollectiveKind> chosen_kinds(const BenchCollectives& command) {
   std::vector<CollectiveKind> kinds;
   for (int i = 0; i < kNumCollectiveKinds; ++i) {
     const auto kind = static_cast<CollectiveKind>(i);
-    if (kind == CollectiveKind::Recv || kind == CollectiveKind::Barrier) continue;
+    if (kind == CollectiveKind::Recv || kind == CollectiveKind::Barrier || moves_rows(kind))
+      continue;
     const bool named =
         std::find(command.kinds.begin(), command.kinds.end(), name(kind)) != command.kinds.end();
     if (command.kinds.empty() || named) kinds.push_back(kind);

@@ -8,8 +8,8 @@ namespace tessera {
 namespace {
 
 constexpr std::array<std::string_view, kNumCollectiveKinds> kKinds{
-    "broadcast",  "scatter",    "gather", "reduce", "all_gather", "reduce_scatter",
-    "all_reduce", "all_to_all", "send",   "recv",   "barrier"};
+    "broadcast",  "scatter", "gather", "reduce",  "all_gather", "reduce_scatter", "all_reduce",
+    "all_to_all", "send",    "recv",   "barrier", "put_rows",   "take_rows"};
 
 bool point_to_point(CollectiveKind kind) {
   return kind == CollectiveKind::Send || kind == CollectiveKind::Recv;
@@ -94,6 +94,11 @@ void check_collective(const Collective& collective, int rank, int size) {
   const int64_t written = collective.output_parts.elements();
   TESSERA_CHECK(!in || !out || read == written, "{} {}: {} elements per part in, {} out", kind,
                 collective.name, read, written);
+  TESSERA_CHECK(!moves_rows(collective.kind) ||
+                    (collective.table.ends && collective.table.rows > 0 &&
+                     collective.table.experts % size == 0 && read % collective.table.rows == 0),
+                "{} {}: {} elements in {} rows of {} experts", kind, collective.name, read,
+                collective.table.rows, collective.table.experts);
   TESSERA_CHECK(!in || read == 0 || collective.input, "{} {}: no input", kind, collective.name);
   TESSERA_CHECK(!out || written == 0 || collective.output, "{} {}: no output", kind,
                 collective.name);

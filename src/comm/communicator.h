@@ -29,9 +29,15 @@ enum class CollectiveKind : uint8_t {
   AllToAll,
   Send,
   Recv,
-  Barrier
+  Barrier,
+  PutRows,
+  TakeRows
 };
-inline constexpr int kNumCollectiveKinds = 11;
+inline constexpr int kNumCollectiveKinds = 13;
+// Rows of experts: as many as there are at run time, within buffers of known size.
+inline bool moves_rows(CollectiveKind kind) {
+  return kind == CollectiveKind::PutRows || kind == CollectiveKind::TakeRows;
+}
 
 std::string_view name(CollectiveKind kind);  // "all_reduce"
 
@@ -57,6 +63,14 @@ inline Parts contiguous_parts(int64_t elements) {
           .inner = elements};
 }
 
+// Of put_rows and take_rows, the same on every member and read until the wait: each member has
+// sorted rows of its own by expert, and has the pool of an equal share of the experts.
+struct RowTable {
+  const int32_t* ends = nullptr;  // [member, expert]: where the expert's end among those rows
+  int64_t experts = 0;            // of all members
+  int64_t rows = 0;               // of either side: its room
+};
+
 // Where a side has a single part (AllGather's input, ReduceScatter's output, both of AllReduce,
 // Broadcast, Send, ...), part 0 is it. Elements of one part are the same on every member and side.
 // In place are allowed: AllReduce, Reduce and Broadcast with input == output; AllGather's and
@@ -72,6 +86,7 @@ struct Collective {
   Parts output_parts{};
   int root =
       0;  // of broadcast, scatter, gather, reduce; the peer of send and recv; both in the group
+  RowTable table{};
   std::string_view name{};  // what it is for; appears in messages and traces
 };
 

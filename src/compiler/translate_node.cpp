@@ -23,6 +23,12 @@ std::optional<CollectiveOp> collective_of(OpKind op) {
       return CollectiveOp::AllToAll;
     case OpKind::shift:
       return CollectiveOp::Shift;
+    case OpKind::gather_ends:
+      return CollectiveOp::AllGather;
+    case OpKind::put_rows:
+      return CollectiveOp::PutRows;
+    case OpKind::take_rows:
+      return CollectiveOp::TakeRows;
     default:
       return std::nullopt;
   }
@@ -55,7 +61,7 @@ CollectiveInstruction translate_collective(const Node& node, CollectiveOp op,
                                    .output = node.results[0]};
   switch (op) {
     case CollectiveOp::AllGather:
-      collective.join = dim("dim");
+      collective.join = node.op == OpKind::gather_ends ? 0 : dim("dim");
       break;
     case CollectiveOp::ReduceScatter:
       collective.split = dim("dim");
@@ -68,6 +74,10 @@ CollectiveInstruction translate_collective(const Node& node, CollectiveOp op,
       collective.join = dim("join");
       break;
     case CollectiveOp::Shift:
+      break;
+    case CollectiveOp::PutRows:
+    case CollectiveOp::TakeRows:
+      collective.with_ends = {node.operands[0], node.operands[1]};
       break;
   }
   return collective;

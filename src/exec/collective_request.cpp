@@ -61,8 +61,9 @@ Collective receive_request(const TensorRef& buffer, int from, std::string_view t
 }
 
 CollectiveRequest::CollectiveRequest(const CollectiveInstruction& instruction, int rank, int ranks,
-                                     const TensorRef& input, const TensorRef& output,
+                                     std::span<const TensorRef> inputs, const TensorRef& output,
                                      std::string_view title) {
+  const TensorRef& input = inputs[0];
   const auto split = static_cast<size_t>(instruction.split);
   const auto join = static_cast<size_t>(instruction.join);
   Collective& only = requests_[0];
@@ -89,6 +90,15 @@ CollectiveRequest::CollectiveRequest(const CollectiveInstruction& instruction, i
       requests_ = {receive_request(output, (rank + ranks - 1) % ranks, title),
                    send_request(input, (rank + 1) % ranks, title)};
       count_ = 2;
+      break;
+    case CollectiveOp::PutRows:
+    case CollectiveOp::TakeRows:
+      only = request_of(instruction.op == CollectiveOp::PutRows ? CollectiveKind::PutRows
+                                                                : CollectiveKind::TakeRows,
+                        input, output, title);
+      only.table = {.ends = inputs[1].as<int32_t>(),
+                    .experts = inputs[1].type->dims[1].size,
+                    .rows = input.type->dims[0].size * input.type->dims[1].size};
       break;
   }
   if (instruction.op != CollectiveOp::Shift) only.reduction = instruction.reduction;

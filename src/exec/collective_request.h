@@ -18,7 +18,8 @@ class CollectiveRequest {
 
   // `rank` is this one's in the group of `ranks`; `title` is for messages.
   CollectiveRequest(const CollectiveInstruction& instruction, int rank, int ranks,
-                    const TensorRef& input, const TensorRef& output, std::string_view title);
+                    std::span<const TensorRef> inputs, const TensorRef& output,
+                    std::string_view title);
 
   std::span<const Collective> all() const { return {requests_.data(), count_}; }
 

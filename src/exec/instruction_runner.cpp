@@ -18,7 +18,7 @@ const std::byte* InstructionRunner::run(const Instruction& instruction, int chan
                                         std::span<const TensorRef> operands,
                                         std::span<const TensorRef> results) {
   if (const auto* collective = instruction.as<CollectiveInstruction>()) {
-    start(*collective, operands[0], results[0]);
+    start(*collective, operands, results[0]);
     return collective->async ? nullptr : results[0].data;
   }
   if (instruction.as<WaitInstruction>()) {
@@ -46,11 +46,11 @@ void InstructionRunner::copy(const TensorRef& from, const TensorRef& to) const {
   if (from.data != to.data) mover_.copy(to.data, from.data, to.type->bytes());
 }
 
-void InstructionRunner::start(const CollectiveInstruction& collective, const TensorRef& input,
-                              const TensorRef& output) {
+void InstructionRunner::start(const CollectiveInstruction& collective,
+                              std::span<const TensorRef> inputs, const TensorRef& output) {
   Communicator* group = groups_.at(collective.group);
-  if (!group) return copy(input, output);
-  const CollectiveRequest request(collective, group->rank(), group->size(), input, output,
+  if (!group) return copy(inputs[0], output);
+  const CollectiveRequest request(collective, group->rank(), group->size(), inputs, output,
                                   title_or(name(collective.op)));
   start(request.all(), *group, output.data);
 }

@@ -69,7 +69,7 @@ class InstructionRunner {
     const std::byte* data;
   };
 
-  void start(const CollectiveInstruction& collective, const TensorRef& input,
+  void start(const CollectiveInstruction& collective, std::span<const TensorRef> inputs,
              const TensorRef& output);
   void start(std::span<const Collective> requests, Communicator& group, const std::byte* buffer);
   void send(int channel, const TensorRef& buffer);

@@ -2,6 +2,7 @@
 #include "exec/trace_recorder.h"
 
 #include "program/buffer_types.h"
+#include "program/mean_types.h"
 
 namespace tessera {
 namespace {

@@ -131,6 +131,19 @@ class ClassPlacements {
             fail(value, axis, "is exchanged along a dim that is not split");
           place = shard(node.attributes.word("split"), true);
           break;
+        case OpKind::gather_ends:
+          if (place.kind != Kind::Partial)
+            fail(value, axis, "is gathered from ranks that have no rows of their own");
+          place = replicate();
+          break;
+        case OpKind::put_rows:
+        case OpKind::take_rows: {
+          const bool puts = node.op == OpKind::put_rows;
+          if (!place.is_shard(puts ? kSlotDim : kExpertDim))
+            fail(value, axis, "is exchanged along a dim that is not split");
+          place = shard(puts ? kExpertDim : kSlotDim, true);
+          break;
+        }
         default:
           break;  // a shift leaves it as it is
       }

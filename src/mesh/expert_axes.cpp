@@ -84,4 +84,20 @@ void gather_tokens_for_experts(Plan& plan) {
       plan.own_dims.push_back({.op = op, .axis = axis, .dims = {"expert"}});
 }
 
+void exchange_rows_of_experts(Plan& plan) {
+  for (const int axis : expert_axes(plan)) {
+    const std::string tokens = token_dim(plan, axis);
+    const std::string& name = plan.mesh.axes()[static_cast<size_t>(axis)].name;
+    if (tokens.empty())
+      throw user_error("plan.dispatch = exchange, but {} splits experts and no tokens",
+                       user_name(name))
+          .at("plan.dispatch")
+          .help(user_name(name) == "tp"
+                    ? "set plan.sequence_parallel = true, or plan.dispatch = gather"
+                    : "use plan.dispatch = gather");
+    for (const char* op : kMovingOps)
+      plan.own_dims.push_back({.op = op, .axis = axis, .dims = {tokens, "slot"}});
+  }
+}
+
 }  // namespace tessera

@@ -32,4 +32,9 @@ AxisIds expert_axes(const Plan& plan);
 // that stays split comes after one that is gathered.
 void gather_tokens_for_experts(Plan& plan);
 
+// Tokens stay split over these axes, and their rows go to the ranks that have their experts: there
+// the ops that move rows split tokens and what they sort of them. Throws a UserError where such an
+// axis does not split tokens.
+void exchange_rows_of_experts(Plan& plan);
+
 }  // namespace tessera

@@ -32,6 +32,7 @@ struct PlanRequest {
   // Of dp, fsdp, ep and cp, over which states at rest are sharded; empty: fsdp, or else dp, and ep.
   std::vector<std::string> shard_axes = {};
   std::vector<std::string> experts = {"ep"};  // axes that split experts: of ep, cp and tp
+  DispatchKind dispatch = DispatchKind::Gather;
   bool sequence_parallel = false;
   ContextKind context = ContextKind::Ring;
   std::optional<DType> reduce_dtype = {};

@@ -9,11 +9,15 @@
 namespace tessera {
 
 enum class ContextKind : uint8_t { Ring, Ulysses };
+// How tokens come to experts on other ranks: all of them to every rank, or each to those that it
+// chose.
+enum class DispatchKind : uint8_t { Gather, Exchange };
 
 struct PlanConfig {
   std::string zero = "auto";
   std::string shard_axes = "auto";
   std::string experts = "ep";
+  DispatchKind dispatch = DispatchKind::Gather;
   bool sequence_parallel = false;
   ContextKind context = ContextKind::Ring;
   std::string reduce_dtype = "auto";

@@ -23,12 +23,6 @@ inline int64_t bytes_of(const ProgramClass& program_class, std::span<const int> 
   return bytes;
 }
 
-// What a rank puts into a collective, sends or receives.
-inline int64_t given_bytes(const ProgramClass& program_class, const Instruction& instruction) {
-  const std::span<const int> read = reads(instruction);
-  return bytes_of(program_class, read.empty() ? writes(instruction) : read);
-}
-
 // "4x256x768 768x3072": the sizes of their dims.
 inline std::string shape_text(std::span<const TensorType> types) {
   std::string text;

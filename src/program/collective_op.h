@@ -10,9 +10,22 @@
 
 namespace tessera {
 
-enum class CollectiveOp : uint8_t { AllGather, ReduceScatter, AllReduce, AllToAll, Shift };
-inline constexpr std::array<std::string_view, 5> kCollectiveOpNames{
-    "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "shift"};
+enum class CollectiveOp : uint8_t {
+  AllGather,
+  ReduceScatter,
+  AllReduce,
+  AllToAll,
+  Shift,
+  PutRows,
+  TakeRows
+};
+inline constexpr std::array<std::string_view, 7> kCollectiveOpNames{
+    "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "shift", "put_rows", "take_rows"};
+
+// Rows of experts, as many as there are at run time.
+inline bool moves_rows(CollectiveOp op) {
+  return op == CollectiveOp::PutRows || op == CollectiveOp::TakeRows;
+}
 
 inline std::string_view name(CollectiveOp op) {
   return kCollectiveOpNames.at(static_cast<size_t>(op));

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "program/buffer_types.h"
+#include "program/mean_types.h"
 
 namespace tessera {
 namespace {

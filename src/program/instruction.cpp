@@ -10,6 +10,9 @@ std::span<const int> one(const int& buffer) { return {&buffer, 1}; }
 
 struct Reads {
   std::span<const int> operator()(const KernelInstruction& k) const { return k.operands; }
+  std::span<const int> operator()(const CollectiveInstruction& c) const {
+    return c.with_ends.empty() ? one(c.input) : c.with_ends;
+  }
   std::span<const int> operator()(const SendInstruction& s) const { return one(s.buffer); }
   std::span<const int> operator()(const ReceiveInstruction&) const { return {}; }
   std::span<const int> operator()(const WaitInstruction& w) const { return w.held; }

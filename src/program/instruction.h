@@ -33,6 +33,8 @@ struct CollectiveInstruction {
       join = kNone;  // the dim of the input that is split, and the one that is concatenated
   bool async = false;
   int input = kNone, output = kNone;
+  // Of put_rows and take_rows: the input, and where each rank's rows of each expert end.
+  std::vector<int> with_ends = {};
 };
 
 // To and from another stage, over the channel that the script call names. They run until a wait for

@@ -22,4 +22,7 @@ ExpertShare expert_share_of(const ProgramClass& program_class);
 std::vector<TensorType> mean_types_of(const ProgramClass& program_class,
                                       std::span<const int> buffers, double load = 1);
 
+// What a rank puts into a collective, sends or receives; of rows of experts, the mean.
+int64_t given_bytes(const ProgramClass& program_class, const Instruction& instruction);
+
 }  // namespace tessera

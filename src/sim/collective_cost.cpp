@@ -122,7 +122,8 @@ std::vector<GroupShape> group_shapes(const Cluster& cluster, const Mesh& mesh,
 
 double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, CollectiveOp op,
                           const GroupShape& shape, double bytes) {
-  if (op == CollectiveOp::AllToAll) return all_to_all_seconds(cluster, shape, bytes);
+  if (op == CollectiveOp::AllToAll || moves_rows(op))
+    return all_to_all_seconds(cluster, shape, bytes);
   if (op == CollectiveOp::Shift) return shift_seconds(cluster, shape, bytes);
   const double passes = op == CollectiveOp::AllReduce ? 2 : 1;
   switch (algorithm) {
@@ -146,6 +147,8 @@ double collective_seconds(const Cluster& cluster, CollectiveOp op, const GroupSh
                           double bytes) {
   const int ranks = shape.back();
   if (ranks <= 1) return 0;
+  // Rows of experts, spread evenly, are an exchange of parts.
+  if (moves_rows(op)) op = CollectiveOp::AllToAll;
   // All ranks share one memory: the time is proportional to their number.
   if (const CollectiveTable* table = nearest_table(cluster, op, ranks))
     return read_table(*table, bytes) * ranks / table->ranks;

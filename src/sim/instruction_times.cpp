@@ -69,8 +69,13 @@ TimedInstruction InstructionTimes::timed_transfer(const ProgramClass& program_cl
   const CollectiveOp op = collective ? collective->op : CollectiveOp::Shift;
   const auto [found, fresh] = shapes_.try_emplace(axes);
   if (fresh) found->second = group_shapes(cluster_, program_.mesh, axes);
-  const int64_t largest_bytes = std::max(bytes_of(program_class, reads(instruction)),
-                                         bytes_of(program_class, writes(instruction)));
+  // Of rows of experts, what the fullest rank has.
+  const bool rows = collective && moves_rows(op);
+  const auto bytes = [&](std::span<const int> buffers) {
+    return rows ? bytes_of(mean_types_of(program_class, buffers.first(1), load_of(program_class)))
+                : bytes_of(program_class, buffers);
+  };
+  const int64_t largest_bytes = std::max(bytes(reads(instruction)), bytes(writes(instruction)));
   TimedInstruction timed{.kind = TimedInstruction::Kind::Collective,
                          .async = is_started(instruction),
                          .crosses = crosses_stages(instruction, program_),

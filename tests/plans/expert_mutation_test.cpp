@@ -153,9 +153,67 @@ std::vector<Mutant> broken_layers_of_deepseek() {
   };
 }
 
+const PlanCase kExchanged{.model = "Moe", .axes = {{Ep, 2}}, .exchange = true};
+const PlanCase kExchangedBeside{.model = "Moe", .axes = {{Dp, 2}, {Ep, 2}}, .exchange = true};
+const PlanCase kExchangedAfter{
+    .model = "Moe", .axes = {{Ep, 2}}, .recompute = "block", .exchange = true};
+
+// The wait for the n-th exchange of a routine goes; what fills its rows is still on its way.
+void drop_wait(Program& p, RoutineKind routine, CollectiveOp op, int n) {
+  const int filled = find_collective(p, "layer", routine, op, n).output;
+  std::vector<Instruction>& all = routine_of(p, "layer", routine);
+  const auto found = std::ranges::find_if(all, [&](const Instruction& i) {
+    const auto* wait = i.as<WaitInstruction>();
+    return wait && wait->held.front() == filled;
+  });
+  if (found == all.end()) throw NothingToBreak("no wait");
+  const int read = found->as<WaitInstruction>()->output;
+  *found = {.what = CopyInstruction{.input = filled, .output = read}, .phase = found->phase};
+}
+
+std::vector<Mutant> broken_exchanges() {
+  const auto leaves_out = [](RoutineKind routine, CollectiveOp op, int n) {
+    return everywhere([=](Program& p) { leave_out(p, "layer", routine, op, n); });
+  };
+  const auto goes = [](RoutineKind routine, CollectiveOp op, int n, CollectiveOp instead) {
+    return everywhere(
+        [=](Program& p) { find_collective(p, "layer", routine, op, n).op = instead; });
+  };
+  using enum CollectiveOp;
+  return {
+      {"RowsStayWithTheirTokens", kExchanged, leaves_out(Forward, PutRows, 0)},
+      {"GatesStayWithTheirTokens", kExchanged, leaves_out(Forward, PutRows, 1)},
+      {"ResultsStayWithTheirExperts", kExchanged, leaves_out(Forward, TakeRows, 0)},
+      {"GradientsOfResultsStayWithTheirTokens", kExchanged, leaves_out(Backward, PutRows, 0)},
+      {"GradientsOfTokensStayWithTheirExperts", kExchanged, leaves_out(Backward, TakeRows, 0)},
+      {"GradientsOfGatesStayWithTheirExperts", kExchanged, leaves_out(Backward, TakeRows, 1)},
+      {"RowsRebuiltWithoutAnExchange", kExchangedAfter, leaves_out(Backward, PutRows, 0)},
+      {"RowsGoTheWayBack", kExchanged, goes(Forward, PutRows, 0, TakeRows)},
+      {"ResultsGoTheWayThere", kExchanged, goes(Forward, TakeRows, 0, PutRows)},
+      {"RowsOfAnotherGroup", kExchangedBeside, everywhere([](Program& p) {
+         find_collective(p, "layer", Forward, PutRows).group = group_over(p, {p.mesh.find("dp")});
+       })},
+      {"EndsOfTheFirstRanksExperts", kExchanged, everywhere([](Program& p) {
+         find_kernel(p, "layer", Forward, OpKind::pool_ends).operands[1] =
+             add_rank_value(p, "layer", {});
+       })},
+      {"EndsOfOwnRowsAlone", kExchanged, everywhere([](Program& p) {
+         KernelInstruction& matmul = find_kernel(p, "layer", Forward, OpKind::expert_matmul);
+         matmul.operands[2] = find_kernel(p, "layer", Forward, OpKind::order_routes).results[2];
+       })},
+      {"RowsReadBeforeTheyAreThere", kExchanged,
+       everywhere([](Program& p) { drop_wait(p, Forward, PutRows, 0); })},
+      {"ResultsReadBeforeTheyAreThere", kExchanged,
+       everywhere([](Program& p) { drop_wait(p, Forward, TakeRows, 0); })},
+      {"AnExchangeOnOneRankAlone", kExchanged,
+       on_rank_one([](Program& p) { leave_out(p, "layer", Forward, PutRows, 0); })},
+  };
+}
+
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> all = broken_sums();
   for (const Mutant& mutant : broken_layers_of_deepseek()) all.push_back(mutant);
+  for (const Mutant& mutant : broken_exchanges()) all.push_back(mutant);
   for (const Mutant& mutant : broken_moves()) all.push_back(mutant);
   return all;
 }

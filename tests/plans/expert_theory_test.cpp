@@ -8,6 +8,7 @@
 
 #include "compiler/compile.h"
 #include "models/build_model.h"
+#include "program/collective_table.h"
 #include "program/program_work.h"
 #include "traffic.h"
 
@@ -118,6 +119,53 @@ TEST(ExpertTraffic, FoldedExpertsMoveWhatThoseOfEpMove) {
   EXPECT_EQ(reduced.size(), 1u);  // of dense weights alone
 }
 
+// "put_rows ep": calls, and the bytes that a rank puts in, of which (n-1)/n go to others. All
+// layers.
+using Exchanged = std::map<std::string, std::pair<int64_t, int64_t>>;
+Exchanged exchanged_in(const Program& program, RoutineKind routine) {
+  Exchanged found;
+  for (const CollectiveRow& row : collective_table(program, program.script("train_step")))
+    if (row.routine == routine && row.bytes > 0 && row.op != "all_reduce")
+      found[row.op + " " + row.axes] = {row.calls, row.bytes};
+  return found;
+}
+
+// Of t tokens of a rank, t k rows go to their experts and come back, with gates; so do gradients.
+// Where rows are is told once.
+TEST(ExpertTraffic, RowsAreExchangedFourTimesAndTheirGatesTwice) {
+  for (const int n : {2, 4, 8})
+    for (const int microbatches : {1, 2}) {
+      const Program program =
+          compiled({.mesh = {{"ep", n}}, .dispatch = DispatchKind::Exchange}, microbatches);
+      const int64_t calls = kLayers * microbatches, gates = calls * 4 * kChoices / n,
+                    rows = gates * kWidth;
+      EXPECT_EQ(exchanged_in(program, RoutineKind::Forward),
+                (Exchanged{{"all_gather ep", {calls, calls * 4 * kExperts}},
+                           {"put_rows ep", {2 * calls, rows + gates}},
+                           {"take_rows ep", {calls, rows}}}));
+      EXPECT_EQ(
+          exchanged_in(program, RoutineKind::Backward),
+          (Exchanged{{"put_rows ep", {calls, rows}}, {"take_rows ep", {2 * calls, rows + gates}}}));
+    }
+}
+
+TEST(ExpertTraffic, FoldedExpertsExchangeRowsOverAllOfTheirAxes) {
+  const Program program = compiled({.mesh = {{"ep", 2}, {"tp", 2}},
+                                    .experts = {"ep", "tp"},
+                                    .dispatch = DispatchKind::Exchange,
+                                    .sequence_parallel = true});
+  const int64_t gates = kLayers * 4 * kChoices / 4;
+  EXPECT_EQ(exchanged_in(program, RoutineKind::Forward)["put_rows ep+tp"],
+            (std::pair{2 * kLayers, gates * (kWidth + 1)}));
+}
+
+TEST(ExpertTraffic, GradientsOfExpertsAreNotSummedOverEpWhereRowsAreExchanged) {
+  const Program program =
+      compiled({.mesh = {{"dp", 2}, {"ep", 4}}, .dispatch = DispatchKind::Exchange});
+  EXPECT_EQ(of_layer(program, RoutineKind::Reduce),
+            (Traffic{{"all_reduce dp+ep", {1, kDense}}, {"all_reduce dp", {1, kOfExperts / 4}}}));
+}
+
 // Work is counted by the rows that come, not by those that there is room for. Updates of copies are
 // a little more.
 TEST(ExpertWork, OfAllRanksIsThatOfOne) {
@@ -128,6 +176,7 @@ TEST(ExpertWork, OfAllRanksIsThatOfOne) {
   const double one = flops({});
   EXPECT_NEAR(flops({.mesh = {{"ep", 4}}}), one, 0.1 * one);
   EXPECT_NEAR(flops({.mesh = {{"dp", 2}, {"ep", 2}}}), one, 0.1 * one);
+  EXPECT_NEAR(flops({.mesh = {{"ep", 4}}, .dispatch = DispatchKind::Exchange}), one, 0.1 * one);
 }
 
 // Each rank has room for all rows that could come to its experts, and states of those alone.

@@ -77,9 +77,17 @@ ModelConfig model_config(const std::string& name) {
   return resolved(config);
 }
 
+// Rows are exchanged between ranks that have other tokens and other experts.
+bool may_exchange(const PlanCase& c) {
+  const bool folds_tp = c.experts != "ep", folds_cp = c.experts == "cp+tp";
+  const int sharers = (folds_cp ? c.axes[Cp] : c.axes[Ep]) * (folds_tp ? c.axes[Tp] : 1);
+  return is_mixture(c.model) && sharers > 1 && (!folds_tp || c.sequence_parallel);
+}
+
 // Ranks that share the experts divide them; where no rank would, the axes make no difference.
 bool are_legal_experts(const PlanCase& c) {
   const int ep = c.axes[Ep], cp = c.axes[Cp], tp = c.axes[Tp];
+  if (c.exchange && !may_exchange(c)) return false;
   if (c.experts == "ep") return !is_mixture(c.model) || kExperts % ep == 0;
   if (!is_mixture(c.model) || tp == 1) return false;
   if (c.experts == "ep+tp") return kExperts % (ep * tp) == 0;
@@ -119,7 +127,7 @@ int place_in(const std::vector<std::string>& names, const std::string& name) {
 }
 
 // The choices of a case, by factor, as small numbers.
-constexpr size_t kFactors = 9 + kNumAxes;
+constexpr size_t kFactors = 10 + kNumAxes;
 std::array<int, kFactors> choices(const PlanCase& c) {
   std::array<int, kFactors> chosen{place_in(kModels, c.model),
                                    c.zero,
@@ -129,8 +137,9 @@ std::array<int, kFactors> choices(const PlanCase& c) {
                                    c.chunks,
                                    place_in(kSchedules, c.schedule),
                                    place_in(kRecomputes, c.recompute),
-                                   place_in(kExpertAxes, c.experts)};
-  for (size_t i = 0; i < kNumAxes; ++i) chosen[9 + i] = c.axes[kAxes[i].axis];
+                                   place_in(kExpertAxes, c.experts),
+                                   c.exchange};
+  for (size_t i = 0; i < kNumAxes; ++i) chosen[10 + i] = c.axes[kAxes[i].axis];
   return chosen;
 }
 
@@ -180,6 +189,7 @@ PlanCase made_case(uint64_t n) {
   c.schedule = draw(kSchedules);
   c.recompute = draw(kRecomputes);
   c.experts = draw(kExpertAxes);
+  c.exchange = draw(halves) == 2;
   return c;
 }
 
@@ -254,6 +264,7 @@ std::string PlanCase::name() const {
                                     : "_ring",
                       sequence_parallel ? "_sp" : "", microbatches);
   if (experts != "ep") text += experts == "ep+tp" ? "_experts_ep_tp" : "_experts_cp_tp";
+  if (exchange) text += "_exchange";
   if (pp() > 1) text += fmt::format("_pp{}x{}_{}", pp(), chunks, schedule);
   if (layers > 0) text += fmt::format("_layers{}", layers);
   return recompute == "none" ? text : text + "_" + recompute;
@@ -267,6 +278,7 @@ RunSpec PlanCase::spec() const {
   PlanRequest plan{.mesh = axes.all(),
                    .zero = zero,
                    .experts = parse_axis_list(experts),
+                   .dispatch = exchange ? DispatchKind::Exchange : DispatchKind::Gather,
                    .sequence_parallel = sequence_parallel,
                    .context = ulysses ? ContextKind::Ulysses : ContextKind::Ring,
                    .reduce_dtype = {},
@@ -299,11 +311,13 @@ std::vector<PlanCase> all_plan_cases() {
         for (const bool ulysses : {false, true})
           for (const bool sequence_parallel : {false, true})
             for (const int microbatches : {1, 3})
-              for (const std::string& experts : kExpertAxes) {
-                PlanCase c{model, axes, zero, ulysses, sequence_parallel, microbatches};
-                c.experts = experts;
-                if (is_legal(c)) cases.push_back(c);
-              }
+              for (const std::string& experts : kExpertAxes)
+                for (const bool exchange : {false, true}) {
+                  PlanCase c{model, axes, zero, ulysses, sequence_parallel, microbatches};
+                  c.experts = experts;
+                  c.exchange = exchange;
+                  if (is_legal(c)) cases.push_back(c);
+                }
   return cases;
 }
 
@@ -336,6 +350,9 @@ std::vector<PlanCase> covering_pipeline_cases() {
                     .microbatches = 3,
                     .recompute = "block",
                     .experts = "ep+tp"});
+  PlanCase exchanged = chosen.back();
+  exchanged.exchange = true;
+  chosen.push_back(exchanged);
   return chosen;
 }
 

@@ -22,6 +22,7 @@ struct PlanCase {
   std::string schedule = "1f1b";
   std::string recompute = "none";  // cheap, attention, block, every (two), sqrt, fit
   std::string experts = "ep";      // axes that split them: ep, ep+tp, cp+tp
+  bool exchange = false;           // rows of experts, instead of gathering tokens
   int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more
 
   int pp() const { return axes[AxisKind::Pp]; }

@@ -94,6 +94,7 @@ Mailbox& LocalCommunicator::claim_mailbox(const LocalOperation& op) {
 
 void LocalCommunicator::publish(LocalOperation& op, Collective collective) {
   if (!op.inlined) op.staged = world_.staging().stage(collective, size());
+  op.table = collective.table;
   op.record = world_.record().start(op.header, name_);
   Mailbox& mailbox = claim_mailbox(op);
   op.own_mailbox = &mailbox;

@@ -16,7 +16,8 @@ struct LocalOperation {
   const std::string* group = nullptr;  // its name
   bool inlined = false;                // inputs are in the mailboxes
   Staged staged = {};
-  int64_t record = 0;  // its entry
+  RowTable table = {};  // of rows of experts
+  int64_t record = 0;   // its entry
 
   Mailbox* own_mailbox = nullptr;
 

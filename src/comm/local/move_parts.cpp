@@ -2,6 +2,7 @@
 #include "comm/local/move_parts.h"
 
 #include "comm/reduce_parts.h"
+#include "comm/row_runs.h"
 
 namespace tessera {
 namespace {
@@ -52,6 +53,18 @@ void move_reduced(const LocalOperation& op, MoveScratch& scratch) {
   }
 }
 
+// Every member takes what is for it: into its pool, or for the rows that it sorted.
+void move_rows(const LocalOperation& op) {
+  const int me = op.member, size = op.channel->size;
+  const bool puts = op.header.kind == CollectiveKind::PutRows;
+  const int64_t row_bytes = op.header.elements / op.table.rows * size_bytes(op.header.dtype);
+  for (int i = 0; i < size; ++i) {
+    const int member = (me + i) % size;
+    copy_rows(op.table, op.header.kind, size, puts ? member : me, puts ? me : member, row_bytes,
+              input_of(op, member, 0).data, output_of(op, me, 0).data);
+  }
+}
+
 }  // namespace
 
 void move_parts(const LocalOperation& op, MoveScratch& scratch) {
@@ -79,6 +92,9 @@ void move_parts(const LocalOperation& op, MoveScratch& scratch) {
     case CollectiveKind::ReduceScatter:
     case CollectiveKind::AllReduce:
       return move_reduced(op, scratch);
+    case CollectiveKind::PutRows:
+    case CollectiveKind::TakeRows:
+      return move_rows(op);
     case CollectiveKind::Send:
     case CollectiveKind::Recv:
     case CollectiveKind::Barrier:

@@ -182,6 +182,11 @@ void MpiOperation::finish_inlined() {
       for (int member = 0; member < group_.size(); ++member)
         copy_part(source(member), own_output(member), bytes, 0, count);
       return;
+    case CollectiveKind::PutRows:
+    case CollectiveKind::TakeRows:
+      for (int member = 0; member < group_.size(); ++member)
+        copy_rows_from(member, source(member).data);
+      return;
     case CollectiveKind::Reduce:
     case CollectiveKind::ReduceScatter:
     case CollectiveKind::AllReduce: {
@@ -194,6 +199,7 @@ void MpiOperation::finish_inlined() {
 }
 
 void MpiOperation::begin_exchange() {
+  if (moves_rows(header_.kind)) return begin_rows();
   const int me = group_.member, root = collective_.root;
   const CollectiveKind kind = header_.kind;
   const Share all{0, header_.elements};
@@ -245,6 +251,9 @@ void MpiOperation::finish_exchange() {
       const Target target = own_output(0);
       return reduce_parts(header_.dtype, header_.reduction, sources_, {&target, 1}, 0, count);
     }
+    case CollectiveKind::PutRows:
+    case CollectiveKind::TakeRows:
+      return finish_rows();
     default:
       return;
   }

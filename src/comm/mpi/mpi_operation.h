@@ -13,6 +13,7 @@
 #include "comm/collective_header.h"
 #include "comm/communicator.h"
 #include "comm/part_layout.h"
+#include "comm/row_runs.h"
 
 namespace tessera {
 
@@ -79,6 +80,11 @@ class MpiOperation {
   void finish_inlined();
   void begin_exchange();
   void finish_exchange();
+  void begin_rows();
+  void finish_rows();
+  // Of rows that go between a member and this one.
+  RowSide row_side(int member, bool of_input) const;
+  void copy_rows_from(int member, const std::byte* input);
   void begin_spread();
   void finish_spread();
   void reduce_share();
@@ -111,7 +117,8 @@ class MpiOperation {
   std::vector<std::vector<std::byte>> staging_;  // kept from use to use
   size_t staged_ = 0;
   std::vector<Unpack> unpacks_;
-  std::vector<Source> sources_;  // per member, of the exchange
+  std::vector<std::pair<int, const std::byte*>> rows_from_;  // per member, as they arrive
+  std::vector<Source> sources_;                              // per member, of the exchange
 };
 
 }  // namespace tessera

@@ -40,6 +40,26 @@ std::vector<OpSample> shift_samples() {
           sample("of_a_scalar", {}, scalar(DType::Fp64))};
 }
 
+// Of one rank: what it sorted is its pool.
+std::vector<OpSample> gather_ends_samples() {
+  const auto ends = [](int64_t e, double) { return static_cast<double>(3 * e + 1); };
+  return {{.name = "of_one_rank",
+           .operands = {{.type = {DType::Int32, {{"expert", 4}}}, .fill = ends}}}};
+}
+
+std::vector<OpSample> put_rows_samples() {
+  const Dim expert{"expert", 4}, slot{"slot", 3};
+  const auto ends = [](int64_t e, double) { return static_cast<double>(3 * e + 3); };
+  const SampleOperand all_ends{.type = {DType::Int32, {{"sorter", 1}, expert}}, .fill = ends};
+  return {{.name = "rows",
+           .operands = {{.type = {DType::Fp64, {expert, slot, {"d", 5}}}}, all_ends},
+           .flops = 0},
+          {.name = "gates",
+           .operands = {{.type = {DType::Fp64, {expert, slot}}}, all_ends},
+           .flops = 0}};
+}
+std::vector<OpSample> take_rows_samples() { return put_rows_samples(); }
+
 // Nothing is in flight: y is there already.
 std::vector<OpSample> wait_samples() {
   const TensorType x{DType::Fp64, {{"batch", 3}, {"d", 5}}};

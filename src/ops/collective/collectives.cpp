@@ -55,6 +55,31 @@ std::vector<TensorType> infer_shift(const OpCall& call) {
   return {call.operand(0)};
 }
 
+std::vector<TensorType> infer_gather_ends(const OpCall& call) {
+  const TensorType& ends = call.operand(0);
+  call.require(ends.dtype == DType::Int32 && ends.dims.size() == 1,
+               "ends must be int32 of experts, is {}", to_string(ends));
+  return {{DType::Int32, {{"sorter", ranks_of(call)}, ends.dims[0]}}};
+}
+
+// A pool that ranks share in another way: `split` is divided among them, `join` put together.
+std::vector<TensorType> infer_moved_pool(const OpCall& call, size_t split, size_t join,
+                                         bool splits_experts) {
+  TensorType type = call.operand(0);
+  call.require(type.dims.size() >= 2, "x {} has no dims of experts and slots", to_string(type));
+  const int64_t ranks = ranks_of(call), experts = type.dims[0].size * (splits_experts ? 1 : ranks);
+  require_type(call, 1, {DType::Int32, {{"sorter", ranks}, {type.dims[0].name, experts}}});
+  divide_dim(call, type, split);
+  type.dims[join].size *= ranks;
+  return {type};
+}
+std::vector<TensorType> infer_put_rows(const OpCall& call) {
+  return infer_moved_pool(call, 0, 1, true);
+}
+std::vector<TensorType> infer_take_rows(const OpCall& call) {
+  return infer_moved_pool(call, 1, 0, false);
+}
+
 std::vector<TensorType> infer_clear_gaps(const OpCall& call) {
   require_float(call, 0);
   return {call.operand(0)};
@@ -139,13 +164,59 @@ const OpDef& shift_def() {
   return def;
 }
 
-// y, once the collective that fills it is done. It is the same buffer; x, which the collective
-// reads, stays alive until then.
+// Where each rank's rows of each expert end, for all ranks along `axes` that sorted some.
+const OpDef& gather_ends_def() {
+  static const OpDef def{
+      .name = "gather_ends",
+      .summary = "how many rows each rank has for each expert",
+      .operands = {{"ends"}},
+      .results = {"all_ends"},
+      .attributes = collective_attributes(),
+      .infer_types = infer_gather_ends,
+      .cost = moving_cost,
+      .communicates = true,
+  };
+  return def;
+}
+
+// From rows that each rank sorted by expert to the pools of the ranks that have these experts: by
+// expert, then in the order of the ranks, then as sorted.
+const OpDef& put_rows_def() {
+  static const OpDef def{
+      .name = "put_rows",
+      .summary = "sorted rows to the pools of the ranks that have their experts",
+      .operands = {{"x"}, {"all_ends"}},
+      .results = {"y"},
+      .attributes = collective_attributes(),
+      .infer_types = infer_put_rows,
+      .cost = moving_cost,
+      .communicates = true,
+  };
+  return def;
+}
+
+// The way back of put_rows: each rank gets what the pools have for the rows that it sorted.
+const OpDef& take_rows_def() {
+  static const OpDef def{
+      .name = "take_rows",
+      .summary = "rows of the experts' pools back to the ranks that sorted them",
+      .operands = {{"x"}, {"all_ends"}},
+      .results = {"y"},
+      .attributes = collective_attributes(),
+      .infer_types = infer_take_rows,
+      .cost = moving_cost,
+      .communicates = true,
+  };
+  return def;
+}
+
+// y, once the collective that fills it is done. It is the same buffer; x and all_ends, which the
+// collective reads, stay alive until then.
 const OpDef& wait_def() {
   static const OpDef def{
       .name = "wait",
       .summary = "what a started collective fills, once it is done",
-      .operands = {{"y"}, {.name = "x", .optional = true}},
+      .operands = {{"y"}, {.name = "x", .optional = true}, {.name = "all_ends", .optional = true}},
       .results = {"y"},
       .infer_types = same_type,
       .cost = moving_cost,

@@ -46,7 +46,7 @@ class ClassOverlap {
  private:
   struct Flying {
     ValueId started, waited;  // what the collective fills, before and after the wait
-    ValueId source;
+    std::vector<ValueId> sources;
     Phase phase;
     bool worked;  // a kernel ran meanwhile
   };
@@ -151,7 +151,7 @@ class ClassOverlap {
     done_.push_back(graph_.nodes().back());
     flying_.push_back({.started = started,
                        .waited = node.results[0],
-                       .source = node.operands[0],
+                       .sources = node.operands,
                        .phase = node.phase,
                        .worked = false});
   }
@@ -165,10 +165,11 @@ class ClassOverlap {
     if (flying.worked) ++overlapped_;
     Node node{.op = OpKind::wait,
               .attributes = {},
-              .operands = {flying.started, flying.source},
+              .operands = {flying.started},
               .results = {flying.waited},
               .phase = flying.phase,
               .workspace = {}};
+    node.operands.insert(node.operands.end(), flying.sources.begin(), flying.sources.end());
     done_.push_back(std::move(node));
     ready_.insert(flying.waited);
     start_what_is_ready();

@@ -11,6 +11,7 @@
 #include "ir/rank_index.h"
 #include "ir/verifier.h"
 #include "passes/placement/node_sharding.h"
+#include "passes/placement/pool_exchange.h"
 #include "passes/placement/reshard.h"
 
 namespace tessera {
@@ -109,6 +110,11 @@ class ClassLocalizer {
   ValueId brought(ValueId id, const Placement& wanted, Phase phase) {
     const ValueId own = locals_[static_cast<size_t>(id)];
     if (same_place(graph_.value(id).placement, wanted)) return own;
+    if (const auto exchange = pool_exchange(graph_, id, wanted)) {
+      const ValueId value = exchanged(id, *exchange, phase);
+      local_.value(value).placement = wanted;
+      return value;
+    }
     const auto key = std::make_tuple(id, routine_of(phase, false), to_string(plan_.mesh, wanted));
     if (const auto known = brought_.find(key); known != brought_.end()) return known->second;
     const auto steps = reshard_steps(graph_.value(id).placement, wanted);
@@ -123,6 +129,54 @@ class ClassLocalizer {
     for (const ReshardStep& step : *steps) value = take_in_plans_dtype(step, value, phase);
     local_.value(value).placement = wanted;
     return brought_[key] = value;
+  }
+
+  // Once for all routines: what came from other ranks is kept, as the experts' own results are.
+  ValueId exchanged(ValueId id, const PoolExchange& exchange, Phase phase) {
+    const std::string axes = plan_.mesh.word(exchange.axes);
+    ValueId& known = exchanged_.try_emplace({id, axes}, kNone).first->second;
+    if (known != kNone) return known;
+    ++reshards_;
+    const auto emit_move = [&](OpKind op, std::vector<ValueId> operands, Attributes attributes) {
+      return emit(local_, op, std::move(operands),
+                  {.attributes = std::move(attributes),
+                   .phase = phase,
+                   .name = fmt::format("{}.{}", name_of(id), name(op))})
+          .front();
+    };
+    const int64_t ranks = plan_.mesh.size(exchange.axes);
+    const ValueId own = locals_[static_cast<size_t>(id)],
+                  all_ends = gathered_ends(id, exchange, phase);
+    if (exchange.kind == PoolExchange::Kind::Ends)
+      return known = emit_move(OpKind::pool_ends, {all_ends, own_index(exchange.axes)},
+                               {{"slots", slots_of(id) * ranks}});
+    return known = emit_move(
+               exchange.kind == PoolExchange::Kind::Put ? OpKind::put_rows : OpKind::take_rows,
+               {own, all_ends}, {{"axes", axes}, {"ranks", ranks}});
+  }
+
+  // Of all ranks that sorted rows for the pool, once.
+  ValueId gathered_ends(ValueId pool, const PoolExchange& exchange, Phase phase) {
+    const ValueId ends = ends_of_pool(graph_, pool);
+    const std::string axes = plan_.mesh.word(exchange.axes);
+    ValueId& known = all_ends_.try_emplace({ends, axes}, kNone).first->second;
+    if (known != kNone) return known;
+    known =
+        emit(local_, OpKind::gather_ends, {locals_[static_cast<size_t>(ends)]},
+             {.attributes = {{"axes", axes}, {"ranks", int64_t{plan_.mesh.size(exchange.axes)}}},
+              .phase = phase,
+              .name = fmt::format("{}.all", name_of(ends))})
+            .front();
+    Placement placement = graph_.value(ends).placement;
+    for (const int axis : exchange.axes) placement[static_cast<size_t>(axis)] = replicate();
+    local_.value(known).placement = placement;
+    return known;
+  }
+
+  // Of one expert, among the rows that a rank sorts.
+  int64_t slots_of(ValueId ends) const {
+    const Node& sort = graph_.node(graph_.value(ends).producer);
+    return local_attributes(sort).integer("slots");
   }
 
   void require_movable(ValueId id, const ReshardStep& step) const {
@@ -233,6 +287,8 @@ class ClassLocalizer {
   Graph local_;
   std::vector<ValueId> locals_;  // by value: its own placement, on a rank
   std::map<std::tuple<ValueId, RoutineKind, std::string>, ValueId> brought_;
+  // By value and axes: pools that were exchanged, and the ends that all ranks know of.
+  std::map<std::pair<ValueId, std::string>, ValueId> exchanged_, all_ends_;
   int64_t reshards_ = 0;
 };
 

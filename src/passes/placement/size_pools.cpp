@@ -12,13 +12,15 @@
 namespace tessera {
 namespace {
 
+constexpr std::string_view kOfExperts = "expert_matmul";  // splits what experts work on
+
 const AttributeSpec* find_size(const OpDef& def, std::string_view dim) {
   for (const AttributeSpec& spec : def.attributes)
     if (spec.size_of == dim) return &spec;
   return nullptr;
 }
 
-// The ranks among which a pool's dim is split, by the lists of an op that moves rows.
+// The ranks among which a pool's dim is split, by the lists of an op.
 int64_t ranks_on(const Plan& plan, std::string_view op, std::string_view dim) {
   int64_t ranks = 1;
   for (int axis = 0; axis < plan.mesh.num_axes(); ++axis) {
@@ -34,11 +36,14 @@ int64_t ranks_on(const Plan& plan, std::string_view op, std::string_view dim) {
 
 // Of each expert, over all ranks that split them.
 int64_t slots_of(const Plan& plan, const OpDef& def, const TensorType& chosen, int64_t experts) {
-  const int64_t pools = ranks_on(plan, def.name, kSlotDim),
-                own = std::max<int64_t>(1, experts / ranks_on(plan, def.name, kExpertDim));
+  // Where rows are exchanged, the ranks that share experts each sort some of their slots.
+  const int64_t pools = ranks_on(plan, kOfExperts, kSlotDim),
+                sorted = ranks_on(plan, def.name, kSlotDim),
+                own = std::max<int64_t>(1, experts / ranks_on(plan, kOfExperts, kExpertDim));
   const int64_t top_k = chosen.dims.back().size, tokens = chosen.num_elements() / top_k / pools;
   const int64_t rows = tokens * std::min(top_k, own);
-  return pools * ((rows + own - 1) / own);
+  const int64_t slots = pools * ((rows + own - 1) / own);
+  return (slots + sorted - 1) / sorted * sorted;
 }
 
 void infer_again(Graph& graph, const Node& node) {
