@@ -109,6 +109,9 @@ def draw_plan(draw, precision):
         settings["plan.reduce_dtype"] = draw.choice(["bf16", "fp32"])
     if draw.random() < 0.3:
         settings["train.ema_decay"] = 0.9
+    if preset == MIXTURE:  # tp splits tokens with sequence parallelism alone
+        splits_tokens = tp == 1 or "tp" not in settings["plan.experts"] or settings["plan.sequence_parallel"] == "true"
+        settings["plan.dispatch"] = draw.choice(["gather", "exchange"]) if splits_tokens else "gather"
     mesh = ",".join(f"{axis}={sizes[axis]}" for axis in axes if sizes[axis] > 1)
     command = ["--mesh", mesh, "--precision", precision]
     for key in sorted(settings):
