@@ -38,8 +38,12 @@ const std::vector<Overrides>& meshes_of_experts() {
                                   {"mesh=ep=2", "plan.zero=1"},
                                   {"mesh=ep=4", "plan.zero=3", "train.microbatches=1"},
                                   {"mesh=fsdp=2,ep=2", "plan.zero=3", "train.microbatches=1"},
-                                  {"mesh=ep=2,tp=2", "plan.experts=ep+tp"}};
-    for (Overrides& mesh : meshes) mesh.emplace_back("model.preset=tiny-moe");
+                                  {"mesh=ep=2,tp=2", "plan.experts=ep+tp"},
+                                  {"mesh=pp=2,tp=2"}};
+    for (Overrides& mesh : meshes)
+      for (const char* setting :
+           {"model.preset=tiny-moe", "model.shared_mlp_size=64", "model.dense_layers=1"})
+        mesh.emplace_back(setting);
     return meshes;
   }();
   return all;

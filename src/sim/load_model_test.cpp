@@ -54,9 +54,12 @@ TEST(LoadModel, OfMeasuredCountsIsTheMeanOverLayers) {
 
 TEST(LoadModel, SlowsTheStepOfASharedMixtureAlone) {
   const auto seconds = [](const std::string& mesh, const std::string& load) {
-    const std::vector<std::string> sets{
-        "model.preset=\"qwen3-30b-a3b\"", "model.layers=2",       "train.batch=16", "train.seq=1024",
-        "train.precision=\"bf16\"",     "mesh=\"" + mesh + "\""};
+    const std::vector<std::string> sets{"model.preset=\"qwen3-30b-a3b\"",
+                                        "model.layers=2",
+                                        "train.batch=16",
+                                        "train.seq=1024",
+                                        "train.precision=\"bf16\"",
+                                        "mesh=\"" + mesh + "\""};
     const Compiled compiled = compile(resolve(parse_config("", "test", sets)));
     return simulate(compiled.programs, load_cluster("dgx-h100"), {.load = parse_load_model(load)})
         .step_seconds;
