@@ -16,6 +16,7 @@
 #include "measure/largest_model.h"
 #include "models/model_size.h"
 #include "program/collective_table.h"
+#include "program/pool_room.h"
 
 namespace tessera {
 namespace {
@@ -159,6 +160,8 @@ void print_report(const Compiled& compiled, int64_t parameters, int64_t snapshot
                 program.bytes_by_kind[static_cast<size_t>(kind)], parameters);
   if (snapshot > 0) print_bytes("snapshot", snapshot, parameters);
   print_bytes("all", program.peak_bytes() + snapshot, parameters);
+  if (const PoolRoom room = pool_room_of(compiled.programs); room.rows > 0)
+    fmt::print("{}\n", to_string(room));
   print_collectives(program);
 }
 
@@ -181,6 +184,10 @@ void print_fits(const std::vector<FamilyMember>& members, const Mesh& mesh, int6
   fmt::print("the largest that fits: {}\n", largest ? largest->preset : "none");
 }
 
+Json to_json(const PoolRoom& room) {
+  return {{"rows", room.rows}, {"mean_rows", room.mean_rows}, {"kept_bytes", room.kept_bytes}};
+}
+
 Json to_json(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
   Json passes = Json::array();
   for (const PassReport& pass : compiled.passes) {
@@ -196,6 +203,8 @@ Json to_json(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
     json["peak_bytes"] = program.peak_bytes() + snapshot;
     json["ranks"] = program.mesh.num_ranks();
     json["collectives"] = collectives_json(program);
+    if (const PoolRoom room = pool_room_of(compiled.programs); room.rows > 0)
+      json["expert_pools"] = to_json(room);
     json["bytes_per_parameter"] =
         static_cast<double>(program.peak_bytes() + snapshot) / static_cast<double>(parameters);
   }

@@ -12,6 +12,7 @@
 #include "files/atomic_file.h"
 #include "files/json.h"
 #include "models/model_size.h"
+#include "program/pool_room.h"
 #include "report/record_simulation.h"
 #include "sim/cluster_warnings.h"
 #include "sim/simulate.h"
@@ -179,6 +180,8 @@ void run(SimulateCommand& command) {
     print_json(to_json(config, cluster, facts, simulation));
   else
     print_result(command, config, cluster, facts, simulation);
+  const PoolRoom room = pool_room_of(compiled.programs);
+  if (!command.run.json && room.rows > 0) fmt::print("\n{}\n", to_string(room));
 }
 
 }  // namespace

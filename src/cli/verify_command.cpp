@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera verify: checks that a plan computes the same as one rank.
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
@@ -62,6 +63,7 @@ RunSpec spec_to_verify(const VerifyCommand& command, const Config& config) {
   spec.memory_bytes *= std::max<int64_t>(1, wider);
   spec.precision = precision;
   spec.plan.fp8 = false;
+  spec.plan.expert_room = std::numeric_limits<double>::infinity();  // nobody repeats a step
   return spec;
 }
 

@@ -8,6 +8,7 @@
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/build_forward.h"
 #include "passes/gradient/gradient_norm.h"
+#include "passes/gradient/hold_updates.h"
 #include "passes/gradient/shard_states.h"
 #include "passes/gradient/update_parameters.h"
 #include "passes/memory/plan_memory.h"
@@ -41,6 +42,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   // States at rest.
   pipeline.add(shard_states(plan));                  // gathers of weights, sums of gradients
   pipeline.add(gradient_norm(plan));                 // by which the update clips
+  pipeline.add(hold_updates(plan));                  // where experts had too little room
   pipeline.add(update_parameters(optimizer, plan));  // the optimizer and its slots
   pipeline.add(overlap());                           // collectives start early, are waited for late
   // Which bytes, where.
@@ -52,7 +54,9 @@ PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
                                 const Schedule& schedule) {
   PassPipeline pipeline(Form::Maths);
   pipeline.add(assign_stages(plan, schedule, profile));
-  pipeline.add(size_pools(plan));
+  Plan worst = plan;  // nobody repeats a forward
+  worst.expert_room = std::numeric_limits<double>::infinity();
+  pipeline.add(size_pools(std::move(worst)));
   pipeline.add(propagate_placements(plan));
   pipeline.add(localize(plan));
   pipeline.add(use_fp8(plan));

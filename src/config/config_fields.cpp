@@ -265,6 +265,11 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        "axes that split the experts of a mixture, of ep, cp and tp, such as ep+tp"},
       {"plan.dispatch", byte_of(p.dispatch), choices(kDispatches),
        "how tokens come to experts of other ranks: all are gathered, or each is sent to its own"},
+      {"plan.expert_room",
+       &p.expert_room,
+       {},
+       "rows of a rank's pool of experts, as a factor of the mean; a step that needs more is "
+       "repeated with a larger pool; auto: 1.5 at first; worst: as many as could come"},
       {"plan.sequence_parallel",
        &p.sequence_parallel,
        {},

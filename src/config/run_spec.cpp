@@ -98,6 +98,7 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
                      name(model.family))
         .help("use dp, fsdp or tp");
   plan.fp8 = resolve_precision(config).fp8;
+  plan.expert_room = parse_expert_room(config.plan.expert_room);
   plan.keys = config.plan;
   return plan;
 }

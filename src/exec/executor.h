@@ -47,6 +47,10 @@ class Executor {
   // Of the ranks that run in this process, in their order.
   virtual std::vector<RankStates*> rank_states() = 0;
 
+  // From now on runs these, by place along the pipeline, which differ in memory alone: states stay
+  // as they are, and all else has to be written again. All processes of a job call it together.
+  virtual void replace_programs(std::vector<Program> programs) = 0;
+
   virtual void run(std::string_view script) = 0;
   // Detaches the observer.
   virtual void stop_observing() {}

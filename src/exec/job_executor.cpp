@@ -12,8 +12,17 @@ namespace tessera {
 JobExecutor::JobExecutor(std::span<const Program> programs, std::unique_ptr<RankExecutor> own,
                          RankWorld& world)
     : view_(view_of(programs)), own_(std::move(own)), everyone_(world.everyone("states")) {
-  std::vector<int64_t> planned(static_cast<size_t>(world.size()), 0);
-  planned[static_cast<size_t>(world.rank())] = own_->planned_bytes();
+  add_up_planned_bytes();
+}
+
+void JobExecutor::replace_programs(std::vector<Program> programs) {
+  own_->replace_programs(std::move(programs));
+  add_up_planned_bytes();
+}
+
+void JobExecutor::add_up_planned_bytes() {
+  std::vector<int64_t> planned(static_cast<size_t>(everyone_->size()), 0);
+  planned[static_cast<size_t>(own_->rank())] = own_->planned_bytes();
   put_together(std::as_writable_bytes(std::span(planned)));
   planned_bytes_ = std::accumulate(planned.begin(), planned.end(), int64_t{0});
 }

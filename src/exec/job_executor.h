@@ -29,6 +29,7 @@ class JobExecutor : public Executor {
   double read_step(std::string_view name) const override;
   void read_output(std::span<std::byte> bytes) const override { own_->read_output(bytes); }
   std::vector<RankStates*> rank_states() override { return {own_.get()}; }
+  void replace_programs(std::vector<Program> programs) override;
   void run(std::string_view script) override { own_->run(script); }
   void stop_observing() override { own_->stop_observing(); }
   std::vector<RankTimes> rank_times() const override;
@@ -36,6 +37,7 @@ class JobExecutor : public Executor {
  private:
   // Each element comes from one rank: the first of those that hold it.
   bool gives(const StateBuffer& state, bool gradient) const;
+  void add_up_planned_bytes();
   void put_together(std::span<std::byte> bytes) const;
 
   HostView view_;

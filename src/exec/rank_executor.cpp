@@ -2,6 +2,7 @@
 #include "exec/rank_executor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "program/pieces.h"
 
@@ -25,6 +26,24 @@ std::span<Byte> stretch(std::span<Byte> bytes, const TensorType& type, int64_t e
 }  // namespace
 
 RankExecutor::RankExecutor(Program program, int rank) : program_(std::move(program)), rank_(rank) {
+  make_bindings();
+}
+
+void RankExecutor::take_program(Program program) {
+  TESSERA_CHECK(program.persistent_bytes == program_.persistent_bytes &&
+                    program.groups.size() == program_.groups.size() &&
+                    program.channels.size() == program_.channels.size() &&
+                    std::ranges::equal(program.states, program_.states,
+                                       [](const StateBuffer& a, const StateBuffer& b) {
+                                         return a.name == b.name && a.type == b.type &&
+                                                a.place.offset == b.place.offset;
+                                       }),
+                "another program than {}", program_.name);
+  replaced_.push_back(std::exchange(program_, std::move(program)));
+  make_bindings();
+}
+
+void RankExecutor::make_bindings() {
   size_t most = 0;
   for (const ProgramClass& program_class : program_.classes)
     for (const auto& routine : program_class.routines)

@@ -41,6 +41,10 @@ class RankExecutor : public Executor, public RankStates {
   std::vector<RankStates*> rank_states() override { return {this}; }
   void read_states(int64_t offset, std::span<std::byte> bytes) const override;
   void write_states(int64_t offset, std::span<const std::byte> bytes) override;
+  void replace_programs(std::vector<Program> programs) override {
+    replace_program(at_place(programs, rank_));
+  }
+  virtual void replace_program(Program program) = 0;
 
   virtual std::span<std::byte> arena(Lifetime lifetime) const = 0;  // in the device's own memory
   virtual std::span<std::byte> host_arena() const = 0;
@@ -53,6 +57,8 @@ class RankExecutor : public Executor, public RankStates {
   // Of batches and step values: it is enough that they are there when the next script begins.
   virtual void copy_input(std::byte* to, std::span<const std::byte> bytes) = 0;
 
+  // In place of the one that it has; both must keep the same states in the same places.
+  void take_program(Program program);
   void write_rank_values();
   // Valid until the next call. `accumulator` counts the routine's accumulator writes so far.
   const BoundCall& bind(const ScriptCall& call, const ProgramBlock& block,
@@ -72,7 +78,10 @@ class RankExecutor : public Executor, public RankStates {
   void read_pieces(const TensorType& type, const Placement& placement, const FlatPlace& place,
                    std::span<std::byte> bytes) const;
 
+  void make_bindings();
+
   int rank_;
+  std::vector<Program> replaced_;              // traces name calls of these
   std::vector<TensorRef> operands_, results_;  // reused by every instruction
   BoundCall bound_;
 };

@@ -12,6 +12,10 @@ StepResults run_train_step(Executor& executor, const StepInputs& inputs) {
   return read_step_results(executor);
 }
 
+double read_expert_need(const Executor& executor) {
+  return executor.program().find_step_value("expert_need") ? executor.read_step("expert_need") : 0;
+}
+
 StepResults read_step_results(const Executor& executor) {
   StepResults results{.loss = executor.read_step("loss"),
                       .grad_norm = std::sqrt(executor.read_step("norm_squares"))};

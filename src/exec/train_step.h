@@ -23,6 +23,9 @@ struct StepResults {
 
 // Of a job: all processes call it at the same point.
 StepResults run_train_step(Executor& executor, const StepInputs& inputs);
+// What experts needed of the room of their pools, in the script that ran last; above 1 nothing was
+// updated, and no other value means anything. 0 where there is room for all that could come.
+double read_expert_need(const Executor& executor);
 // Of the step that ran last.
 StepResults read_step_results(const Executor& executor);
 

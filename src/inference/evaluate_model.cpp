@@ -49,13 +49,16 @@ void fill_rows(const SampleSource& source, int64_t first, int64_t end, Batch& ba
 
 SampleLosses sample_losses(Executor& executor, BatchFeeder& feeder, const SampleSource& source,
                            int64_t samples, int64_t batch_samples,
-                           const std::function<void(int64_t)>& progress) {
+                           const std::function<void(int64_t)>& progress,
+                           const std::function<bool()>& repeats) {
   Batch batch(source.fields(), batch_samples);
   double sum = 0, labels = 0;
   for (int64_t first = 0; first < samples; first += batch_samples) {
     fill_rows(source, first, samples, batch);
-    feeder.feed(batch);
-    executor.run("evaluate");
+    do {
+      feeder.feed(batch);
+      executor.run("evaluate");
+    } while (repeats && repeats());
     const double count = executor.read_step("label_count");
     sum += executor.read_step("loss") * count;
     labels += count;

@@ -31,9 +31,10 @@ struct SampleLosses {
 };
 
 // On the first `samples` of the source; `progress` receives the number of samples done after every
-// batch.
+// batch. `repeats` says after each whether it has to be run again.
 SampleLosses sample_losses(Executor& executor, BatchFeeder& feeder, const SampleSource& source,
                            int64_t samples, int64_t batch_samples,
-                           const std::function<void(int64_t)>& progress = {});
+                           const std::function<void(int64_t)>& progress = {},
+                           const std::function<bool()>& repeats = {});
 
 }  // namespace tessera

@@ -151,8 +151,9 @@ struct OpDef {
   Cost (*cost)(const OpCall&) = nullptr;
   int64_t (*workspace_bytes)(const OpCall&, const DeviceProfile&) = nullptr;  // null: none
   std::vector<InPlace> in_place = {};
-  bool aliases = false;                               // result 0 is operand 0's buffer, always
-  std::vector<size_t> accumulates = {};               // results that the kernel can add into
+  bool aliases = false;                  // result 0 is operand 0's buffer, always
+  std::vector<size_t> accumulates = {};  // results that the kernel can add into
+  bool accumulates_largest = false;      // it keeps the larger of both there instead of their sum
   ShardingRule (*sharding)(const OpCall&) = nullptr;  // null: every dim may be split
   bool passes_pending = false;  // of sums that are all pending, gives a pending sum
   std::vector<size_t> whole_beside_pending = {};  // operands that may be whole then

@@ -166,7 +166,7 @@ class ClassPlacements {
     }
     if (pending) return follow_pending(node, def, axis);
     for (const size_t i : def.reads_own)
-      if (dim.empty() && at(node.operands[i]).kind == Kind::Partial)
+      if (dim.empty() && i < node.operands.size() && at(node.operands[i]).kind == Kind::Partial)
         fail(graph_.value(node.operands[i]).name, axis,
              fmt::format("is read as a rank's own part by {}, which splits nothing", def.name));
     for (const ValueId operand : node.operands)

@@ -2,6 +2,8 @@
 #include "mesh/expert_axes.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "core/choices.h"
 #include "core/error.h"
@@ -52,6 +54,20 @@ void require_expert_axes(const std::vector<std::string>& names) {
       throw user_error("plan.experts names {}, which cannot split experts", name)
           .at("plan.experts")
           .help(fmt::format("use one or more of {}, such as ep+tp", join_choices(kMayHoldExperts)));
+}
+
+double parse_expert_room(const std::string& text) {
+  if (text == "worst") return std::numeric_limits<double>::infinity();
+  if (text == "auto") return kFirstExpertRoom;
+  double room = 0;
+  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), room);
+  if (error != std::errc() || last != text.data() + text.size() || !(room >= 1) ||
+      !std::isfinite(room))
+    throw user_error("plan.expert_room is {}, but must be worst, auto or a number of at least 1",
+                     text)
+        .at("plan.expert_room")
+        .help("a pool of experts with room 1 has as many rows as a rank gets on average");
+  return room;
 }
 
 std::vector<std::string> with_experts(std::vector<std::string> dims, const std::string& axis,

@@ -19,6 +19,11 @@ inline constexpr const char* kMovingOps[] = {"order_routes", "dispatch", "combin
 // Throws a UserError where plan.experts names an axis that cannot split experts.
 void require_expert_axes(const std::vector<std::string>& names);
 
+// plan.expert_room as a factor of the mean: infinity for "worst", kFirstExpertRoom for "auto".
+// Throws a UserError where it is neither of these nor a number of at least 1.
+double parse_expert_room(const std::string& text);
+inline constexpr double kFirstExpertRoom = 1.5;
+
 // The usual list of an axis, by the user's name, with `expert` where it is one of these, and
 // without it where it is not.
 std::vector<std::string> with_experts(std::vector<std::string> dims, const std::string& axis,

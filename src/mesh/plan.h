@@ -3,6 +3,7 @@
 // each axis, the first dim of the axis's list that it has.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,8 @@ struct Plan {
   int chunks = 0;
   Recompute recompute = {};
   std::vector<int> blocks_per_stage = {};
+  // Rows of a rank's pool of experts, as a factor of the mean; infinity: as many as could come.
+  double expert_room = std::numeric_limits<double>::infinity();
   bool fp8 = false;      // matmuls of layers round their operands to fp8
   PlanConfig keys = {};  // as they were given, for passes that take one as it is
 

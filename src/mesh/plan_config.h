@@ -18,6 +18,7 @@ struct PlanConfig {
   std::string shard_axes = "auto";
   std::string experts = "ep";
   DispatchKind dispatch = DispatchKind::Gather;
+  std::string expert_room = "worst";
   bool sequence_parallel = false;
   ContextKind context = ContextKind::Ring;
   std::string reduce_dtype = "auto";

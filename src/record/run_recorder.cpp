@@ -34,6 +34,16 @@ void RunRecorder::spent(const char* what, int64_t step, double seconds, int64_t 
   events_.write(json.dump());
 }
 
+void RunRecorder::grew_room(int64_t step, double need, double room, double seconds) {
+  events_.write(Json{
+      {"event", "expert_room"},
+      {"step", step},
+      {"need", need},
+      {"room", room},
+      {"seconds",
+       seconds}}.dump());
+}
+
 void RunRecorder::saved(const SaveOutcome& outcome) {
   Json json{{"event", outcome.saved ? "saved" : "save_failed"},
             {"step", outcome.step},

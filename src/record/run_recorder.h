@@ -44,6 +44,8 @@ class RunRecorder {
   void peak(double flops_per_second, std::string_view arithmetic, bool measured);
   // "evaluation", "checkpoint", "sample": after a step.
   void spent(const char* what, int64_t step, double seconds, int64_t bytes = 0);
+  // Experts needed `need` times the rows of a pool: the step is repeated with more room.
+  void grew_room(int64_t step, double need, double room, double seconds);
   void saved(const SaveOutcome& outcome);
   void failed(int64_t step, const std::string& text);
   void ended(int64_t step, const std::string& stopped_by);

@@ -68,6 +68,10 @@ void RunOutputs::record_spent(const char* what, int64_t step, double seconds, in
   if (recorder_) recorder_->spent(what, step, seconds, bytes);
 }
 
+void RunOutputs::record_room(int64_t step, double need, double room, double seconds) {
+  if (recorder_) recorder_->grew_room(step, need, room, seconds);
+}
+
 void RunOutputs::record_step(const StepRecord& record) {
   if (recorder_) recorder_->step(record);
   if (tensorboard_) tensorboard_->write(record.step, scalars_of(record));

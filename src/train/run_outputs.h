@@ -43,6 +43,7 @@ class RunOutputs {
   void record_peak(double flops_per_second, std::string_view arithmetic, bool measured);
   // "evaluation", "checkpoint", "sample": after a step.
   void record_spent(const char* what, int64_t step, double seconds, int64_t bytes = 0);
+  void record_room(int64_t step, double need, double room, double seconds);
   void record_step(const StepRecord& record);
   void record_failure(int64_t step, const std::string& error);
   void record_end(int64_t step);

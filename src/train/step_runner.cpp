@@ -22,9 +22,10 @@ void add_spread(StepRecord& record, const std::vector<RankTimes>& ranks) {
 
 }  // namespace
 
-StepRunner::StepRunner(const StepParts& parts, MfuPeak peak)
+StepRunner::StepRunner(const StepParts& parts, MfuPeak peak, ExpertRoom& room)
     : parts_(parts),
       peak_(std::move(peak)),
+      room_(room),
       feeder_(parts.executor, parts.data.train->fields(), parts.config.train.batch) {
   TrainSummary& summary = parts_.outputs.summary();
   summary.parameters = parameter_count(parts_.model);
@@ -40,12 +41,15 @@ void StepRunner::load_from(int64_t sample) {
 StepRecord StepRunner::run(CheckpointPosition& position) {
   Executor& executor = parts_.executor;
   const TrainConfig& train = parts_.config.train;
-  const auto begin = std::chrono::steady_clock::now();
+  auto begin = std::chrono::steady_clock::now();
   const BatchLoader::Loaded loaded = loader_->next();
-  feeder_.feed(loaded.batch);
   const double rate = learning_rate_at(train, position.step);
-  const StepResults results =
-      run_train_step(executor, {.learning_rate = rate, .step = position.step + 1});
+  StepResults results;
+  for (bool first = true; first || room_.grow(position.step + 1); first = false) {
+    if (!first) begin = std::chrono::steady_clock::now();
+    feeder_.feed(loaded.batch);
+    results = run_train_step(executor, {.learning_rate = rate, .step = position.step + 1});
+  }
 
   const int64_t tokens = parts_.facts.tokens_per_step;
   ++position.step;
@@ -84,10 +88,11 @@ void StepRunner::add_utilisation(StepRecord& record) {
                                           summary.peak_flops_per_second);
 }
 
-double StepRunner::held_out_loss() {
+double StepRunner::held_out_loss(int64_t step) {
   const TrainConfig& train = parts_.config.train;
   return sample_losses(parts_.executor, feeder_, *parts_.data.held_out,
-                       train.eval_batches * train.batch, train.batch)
+                       train.eval_batches * train.batch, train.batch, {},
+                       [&] { return room_.grow(step); })
       .loss;
 }
 

@@ -9,6 +9,7 @@
 #include "data/batch_feeder.h"
 #include "data/batch_loader.h"
 #include "data/training_data.h"
+#include "train/expert_room.h"
 #include "train/mfu_peak.h"
 #include "train/run_outputs.h"
 
@@ -26,13 +27,14 @@ struct StepParts {
 
 class StepRunner {
  public:
-  StepRunner(const StepParts& parts, MfuPeak peak);
+  // `room` must outlive it.
+  StepRunner(const StepParts& parts, MfuPeak peak, ExpertRoom& room);
 
   // The next batch begins with this sample.
   void load_from(int64_t sample);
   // Runs the step after `position` and moves the position there.
   StepRecord run(CheckpointPosition& position);
-  double held_out_loss();
+  double held_out_loss(int64_t step);  // after that step
   // After the last step: for later runs, where a step of this one beat the measured peak.
   void raise_peak();
 
@@ -41,6 +43,7 @@ class StepRunner {
 
   StepParts parts_;
   MfuPeak peak_;
+  ExpertRoom& room_;
   BatchFeeder feeder_;
   std::unique_ptr<BatchLoader> loader_;
   double fastest_ = 0;  // flops per second of the model's maths, in the fastest step

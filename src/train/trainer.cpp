@@ -43,8 +43,9 @@ Trainer::Trainer(Config config, TrainerOptions options)
                         .data = data_,
                         .executor = *executor_,
                         .outputs = outputs_};
+  room_ = std::make_unique<ExpertRoom>(config_, facts_, *executor_, *saver_, outputs_);
   runner_ = std::make_unique<StepRunner>(
-      parts, MfuPeak(config_, facts_, options_.world, resolve_threads(config_)));
+      parts, MfuPeak(config_, facts_, options_.world, resolve_threads(config_)), *room_);
   recovery_ = std::make_unique<Recovery>(parts, *runner_, *saver_, position_, options_.faults);
   if (options_.resume)
     recovery_->resume(options_.accepted_changes);
@@ -166,7 +167,7 @@ void Trainer::after_step(StepRecord& record) {
   }
   if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {
     const auto begin = std::chrono::steady_clock::now();
-    record.held_out_loss = runner_->held_out_loss();
+    record.held_out_loss = runner_->held_out_loss(position_.step);
     summary.held_out_loss = record.held_out_loss;
     outputs_.record_spent("evaluation", position_.step, seconds_since(begin));
     outputs_.note(

@@ -59,6 +59,7 @@ class Trainer {
   std::unique_ptr<Communicator> job_;  // all of its processes; null: this one runs all ranks
   RunFacts facts_;
   std::unique_ptr<RunSaver> saver_;
+  std::unique_ptr<ExpertRoom> room_;
   std::unique_ptr<StepRunner> runner_;
   std::unique_ptr<Recovery> recovery_;
   bool continues_record_ = false;  // of an earlier start, instead of beginning one

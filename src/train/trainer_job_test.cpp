@@ -156,5 +156,28 @@ TEST(TrainerJob, AsProcessesHasTheBitsOfThreads) {
   }
 }
 
+// All of them see the same need, and repeat the same steps.
+TEST(TrainerJob, RepeatsStepsWhoseExpertsNeedMoreRoom) {
+  const TemporaryFolder folder;
+  const auto with_room = [&](const char* run, const char* room) {
+    return small_config(
+        folder.path() / run,
+        {"model.preset=tiny-moe", "model.layers=2", "model.width=32", "model.heads=2",
+         "model.kv_heads=1", "model.expert_mlp_size=24", "train.seq=24", "data.story_bytes=100000",
+         "mesh=dp=2,ep=2", std::string("plan.expert_room=") + room});
+  };
+  const TrainSummary worst = Trainer(with_room("worst", "worst"), {.quiet = true}).run();
+  EXPECT_EQ(train_as_job(with_room("job", "1"), 4).losses, worst.losses);
+  EXPECT_NE(read_text(folder.path() / "job" / "events.jsonl").find("expert_room"),
+            std::string::npos);
+  LocalHub hub({.ranks = 4, .arena_bytes = int64_t{256} << 20, .processes = true});
+  run_ranks(hub, [&](RankWorld& world) {
+    Trainer(with_room("processes", "1"), {.quiet = true, .world = &world}).run();
+  });
+  const std::string metrics = read_text(folder.path() / "processes" / "metrics.jsonl");
+  for (const double loss : worst.losses)
+    EXPECT_NE(metrics.find(fmt::format("\"loss\":{}", loss)), std::string::npos) << metrics;
+}
+
 }  // namespace
 }  // namespace tessera

@@ -39,13 +39,29 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
       threads_(options_.threads) {
   TESSERA_CHECK(options_.threads <= program_.threads, "{} threads, but workspaces for {}",
                 options_.threads, program_.threads);
-  if (options_.poison)
-    for (const Lifetime lifetime : {Lifetime::Window, Lifetime::Slot, Lifetime::Scratch})
-      poison(arena(lifetime));
+  poison_arenas();
   const int ranks = options_.world ? options_.world->size() : 1;
   TESSERA_CHECK(ranks == program_.mesh.num_ranks(), "{} ranks for a mesh of {}", ranks,
                 program_.mesh.num_ranks());
   write_rank_values();
+}
+
+// What is given back first need not be there beside what is taken.
+void CpuExecutor::replace_program(Program program) {
+  take_program(std::move(program));
+  for (Arena* arena : {&window_, &slots_, &scratch_, &host_}) *arena = Arena();
+  window_ = arena_for(options_.world, program_.window_bytes);
+  slots_ = arena_for(options_.world, program_.slot_bytes);
+  scratch_ = arena_for(options_.world, program_.scratch_bytes);
+  host_ = Arena(program_.host_bytes);
+  poison_arenas();
+  write_rank_values();
+}
+
+void CpuExecutor::poison_arenas() {
+  if (options_.poison)
+    for (const Lifetime lifetime : {Lifetime::Window, Lifetime::Slot, Lifetime::Scratch})
+      poison(arena(lifetime));
 }
 
 std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {

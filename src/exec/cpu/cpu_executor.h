@@ -32,6 +32,7 @@ class CpuExecutor : public RankExecutor {
   CpuExecutor(Program program, CpuExecutorOptions options);
 
   int64_t planned_bytes() const override { return program_.peak_bytes(); }
+  void replace_program(Program program) override;
   void run(std::string_view script) override;
   std::vector<RankTimes> rank_times() const override { return {times_}; }
 
@@ -45,6 +46,7 @@ class CpuExecutor : public RankExecutor {
   void copy_input(std::byte* to, std::span<const std::byte> bytes) override { copy_in(to, bytes); }
   void poison(std::span<std::byte> bytes) override;
 
+  void poison_arenas();
   void run(const Script& script);
   void run(const ScriptCall& call);
   void run_timed(const ScriptCall& call, const Instruction& instruction, const BoundCall& bound);

@@ -91,10 +91,30 @@ CudaExecutor::CudaExecutor(Program program, ExecutorOptions options, CudaPeers p
   const int ranks = peers.world ? peers.world->size() : 1;
   TESSERA_CHECK(ranks == program_.mesh.num_ranks(), "{} ranks for a mesh of {}", ranks,
                 program_.mesh.num_ranks());
+  poison_arenas();
+  write_rank_values();
+}
+
+// States wait on the host while a new allocation takes the place of the old one.
+void CudaExecutor::replace_program(Program program) {
+  await();
+  const Layout next(program, attention_);
+  require_free_memory(std::max<int64_t>(0, next.bytes - layout_.bytes));
+  std::vector<std::byte> states(static_cast<size_t>(program_.persistent_bytes));
+  read_states(0, states);
+  take_program(std::move(program));
+  graphs_.forget();
+  layout_ = next;
+  memory_.replace(layout_.bytes);
+  write_states(0, states);
+  poison_arenas();
+  write_rank_values();
+}
+
+void CudaExecutor::poison_arenas() {
   if (options_.poison)
     for (const Lifetime lifetime : {Lifetime::Window, Lifetime::Slot, Lifetime::Scratch})
       poison(arena(lifetime));
-  write_rank_values();
 }
 
 std::span<std::byte> CudaExecutor::arena(Lifetime lifetime) const {

@@ -42,6 +42,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
                         uint64_t seed) override;
   void write_batch(const HostBuffer& input, int microbatch,
                    std::span<const std::byte> bytes) override;
+  void replace_program(Program program) override;
   void run(std::string_view script) override;
   void stop_observing() override { options_.observer = {}; }
   // By the GPU's clock, from the first kernel's begin to the last one's end.
@@ -76,6 +77,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
     Layout(const Program& program, CausalAttention& attention);
   };
 
+  void poison_arenas();
   void copy_in(std::byte* to, std::span<const std::byte> bytes) override;
   void copy_out(std::span<std::byte> bytes, const std::byte* from) const override;
   void copy_input(std::byte* to, std::span<const std::byte> bytes) override;

@@ -37,6 +37,11 @@ void CudaMesh::walk(std::string_view script) {
   behind_all(first_stream());
 }
 
+void CudaMesh::replace_programs(std::vector<Program> programs) {
+  graphs_.forget();
+  for (const auto& rank : ranks_) rank->replace_program(at_place(programs, rank->rank()));
+}
+
 void CudaMesh::run(std::string_view script) {
   for (const auto& rank : ranks_) rank->close_inputs();
   behind_all(first_stream());

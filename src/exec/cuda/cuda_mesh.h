@@ -15,6 +15,7 @@ class CudaMesh : public LocalMesh {
   // By place along the pipeline; one where there is none.
   CudaMesh(const std::vector<Program>& programs, ExecutorOptions options);
 
+  void replace_programs(std::vector<Program> programs) override;
   void run(std::string_view script) override;
   void stop_observing() override;
   // The whole script's time, the same for each rank: their kernels are interleaved.

@@ -58,6 +58,7 @@ class ScriptGraphs {
     if (!recorded.graph.recorded()) recorded.graph.record(stream, enqueue);
     recorded.graph.launch(stream);
   }
+  void forget() { recorded_.clear(); }
 
  private:
   struct Recorded {

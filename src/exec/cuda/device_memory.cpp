@@ -14,7 +14,11 @@ void require_free_memory(int64_t bytes) {
                             static_cast<int64_t>(all_bytes));
 }
 
-DeviceMemory::DeviceMemory(int64_t bytes) : bytes_(bytes) {
+DeviceMemory::DeviceMemory(int64_t bytes) { replace(bytes); }
+
+void DeviceMemory::replace(int64_t bytes) {
+  check_cuda(cudaFree(std::exchange(data_, nullptr)), "free GPU memory");
+  bytes_ = bytes;
   if (bytes == 0) return;
   check_cuda(cudaMalloc(&data_, static_cast<size_t>(bytes)), "allocate GPU memory");
   check_cuda(cudaMemset(data_, 0, static_cast<size_t>(bytes)), "clear GPU memory");

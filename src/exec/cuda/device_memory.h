@@ -24,6 +24,8 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
+  // Gives back what it has before it takes as many bytes, zero again.
+  void replace(int64_t bytes);
   void fill(std::span<const std::byte> bytes) const;  // from its begin
 
   std::byte* data() const { return static_cast<std::byte*>(data_); }
@@ -31,7 +33,7 @@ class DeviceMemory {
 
  private:
   void* data_ = nullptr;
-  int64_t bytes_;
+  int64_t bytes_ = 0;
 };
 
 class PinnedMemory {

@@ -90,6 +90,23 @@ TEST(OrderRoutes, TellsWhatASmallPoolWouldNeedAndWritesNothingBeyondIt) {
   EXPECT_EQ(values_of(results[3]), (Values{3, 8}));
 }
 
+TEST(ExpertNeed, KeepsTheLargest) {
+  const HostTensor needed = integers({{"expert", 2}}, {3, 6}),
+                   source = integers({{"expert", 2}, {"slot", 2}}, {0, 1, 2, 3});
+  const SampleCall call{.op = OpKind::expert_need,
+                        .attributes = {},
+                        .operands = {needed, source},
+                        .operand_types = {needed.type(), source.type()},
+                        .result_types = {scalar(DType::Fp64)}};
+  EXPECT_EQ(run_kernel(call)[0].at(0), 1.5);
+  const auto kept_of = [&](double before) {
+    return run_kernel(call, {.added_to = {scalar_tensor(DType::Fp64, before)}, .accumulate = 1})[0]
+        .at(0);
+  };
+  EXPECT_EQ(kept_of(1.25), 1.5);
+  EXPECT_EQ(kept_of(1.75), 1.75);
+}
+
 // A pool of 4 experts and 3 slots for 5 tokens with 2 choices: 10 rows, 2 to spare; expert 2 is not
 // chosen.
 struct SparePool {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
+#include "ir/op_list.h"
 #include "ir/optimizer.h"
 #include "ops/testing/sample_call.h"
 
@@ -92,6 +94,32 @@ TEST(Optimizers, HaveDefaultsOfTheirOwn) {
     for (const OptimizerSetting& setting : optimizer.settings)
       EXPECT_EQ(defaults.at(std::string(setting.name)), setting.fallback) << setting.name;
   }
+}
+
+// A step whose experts had too little room, or whose gradient is not finite, changes nothing.
+TEST(Optimizers, ChangeNothingWhereTheUpdateIsHeld) {
+  const auto held = [](double norm_squares, double need) {
+    return run_op(OpKind::hold_update,
+                  {scalar_tensor(DType::Fp64, norm_squares), scalar_tensor(DType::Fp64, need)})[0];
+  };
+  EXPECT_EQ(held(9, 1).at(0), 9);
+  EXPECT_EQ(held(9, 1.0625).at(0), INFINITY);
+  EXPECT_EQ(held(9, NAN).at(0), INFINITY);
+  for (const OptimizerDef& optimizer : optimizers()) {
+    const std::vector<HostTensor> all = states(optimizer, DType::Fp32);
+    std::vector<HostTensor> operands = all;
+    for (const double value : {1e-3, 7.0}) operands.push_back(scalar_tensor(DType::Fp64, value));
+    operands.push_back(held(9, 2));
+    const auto after = run_op(optimizer.op, std::move(operands), {{"weight_decay", 0.1}});
+    EXPECT_TRUE(after[0].same_bits(all[0])) << name(optimizer.op);
+    for (size_t slot = 0; slot < optimizer.slots.size(); ++slot)
+      EXPECT_TRUE(after[1 + slot].same_bits(all[2 + slot])) << name(optimizer.op);
+  }
+  const HostTensor average = random_tensor(flat(DType::Fp32, 100), "average"),
+                   weights = random_tensor(flat(DType::Fp32, 100), "weights");
+  EXPECT_TRUE(run_op(OpKind::moving_average, {average, weights, held(9, 2)})[0].same_bits(average));
+  EXPECT_FALSE(
+      run_op(OpKind::moving_average, {average, weights, held(9, 1)})[0].same_bits(average));
 }
 
 }  // namespace

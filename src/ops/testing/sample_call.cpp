@@ -129,7 +129,9 @@ AddingRun adding_run(OpKind op, const std::vector<HostTensor>& fresh) {
     HostTensor& expected = adding.expected.emplace_back(converted(fresh[i], DType::Fp64));
     if ((run.accumulate >> i) & 1u)
       for (int64_t at = 0; at < expected.size(); ++at)
-        expected.set(at, run.added_to[i].at(at) + fresh[i].at(at));
+        expected.set(at, op_def(op).accumulates_largest
+                             ? std::max(run.added_to[i].at(at), fresh[i].at(at))
+                             : run.added_to[i].at(at) + fresh[i].at(at));
   }
   return adding;
 }

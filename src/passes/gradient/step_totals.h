@@ -12,6 +12,9 @@ namespace tessera {
 void add_total(Graph& graph, const Plan& plan, const std::string& step, const AxisIds& axes,
                Phase phase);
 
+// How much of the room of experts' pools was needed; no sum, but the largest over all ranks.
+inline constexpr const char* kExpertNeed = "expert_need";
+
 class StepTotals {
  public:
   // `plan` must outlive it.

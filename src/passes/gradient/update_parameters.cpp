@@ -104,7 +104,8 @@ class BundleUpdate {
   void add_average(ValueId weights) {
     const ValueId average = add_flat(FlatRole::Average, kAverage);
     return_flat(graph_, average,
-                emit_for_bundle(graph_, bundle_.bundle, OpKind::moving_average, {average, weights},
+                emit_for_bundle(graph_, bundle_.bundle, OpKind::moving_average,
+                                {average, weights, step_value("norm_squares")},
                                 {{"decay", options_.ema_decay}}, Phase::Update, "average_new"));
   }
 
