@@ -31,6 +31,7 @@ test: ## install what is missing, build and run every test (ARGS goes to ctest: 
 test-all: test ## every test, every legal plan of up to eight ranks and random ones of up to sixteen against one rank, every rank killed in every phase, hosts, Slurm, random faults
 	@$(BUILD)/tessera_plan_tests --all --gtest_brief=1
 	@python3 tests/plans/random_plans.py --binary $(BUILD)/tessera --plans 1000 --seed 2
+	@python3 tests/balance/run.py --binary $(BUILD)/tessera --all
 	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
 	@tools/setup.sh mpi hosts
 	@python3 tests/recovery/over_hosts.py --binary $(BUILD)/tessera

@@ -41,8 +41,8 @@ const std::vector<Overrides>& meshes_of_experts() {
                                   {"mesh=ep=2,tp=2", "plan.experts=ep+tp"},
                                   {"mesh=pp=2,tp=2"}};
     for (Overrides& mesh : meshes)
-      for (const char* setting :
-           {"model.preset=tiny-moe", "model.shared_mlp_size=64", "model.dense_layers=1"})
+      for (const char* setting : {"model.preset=tiny-moe", "model.shared_mlp_size=64",
+                                  "model.dense_layers=1", "model.balance_rate=0.01"})
         mesh.emplace_back(setting);
     return meshes;
   }();

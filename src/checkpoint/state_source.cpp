@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "checkpoint/owned_pieces.h"
@@ -96,8 +97,18 @@ void StateSource::load(RankStates& rank, const StateBuffer& state, const std::st
     throw user_error("{}: the parts of {} do not cover all of it", path_.string(), name);
 }
 
+// A router's bias, which no optimizer moves, beside weights that have averages.
+bool StateSource::is_unaveraged(const std::string& parameter) const {
+  const auto next = tensors_.upper_bound(parameter);
+  const bool has_companions = next != tensors_.end() && next->first.starts_with(parameter + ".");
+  return !has_companions && std::ranges::any_of(tensors_, [](const auto& tensor) {
+    return tensor.first.ends_with(fmt::format(".{}", kAverage.name));
+  });
+}
+
 std::string StateSource::origin_of(const std::string& parameter, bool averaged) const {
   const std::string average = companion(parameter, kAverage);
+  if (averaged && is_unaveraged(parameter)) return parameter;
   if (averaged && !tensors_.contains(average))
     throw user_error("{} has no {}", path_.string(), average)
         .help("train with train.ema_decay, or leave out --averaged");

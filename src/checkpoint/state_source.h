@@ -55,6 +55,8 @@ class StateSource {
   void load(RankStates& rank, const StateBuffer& state, const std::string& name) const;
 
  private:
+  bool is_unaveraged(const std::string& parameter) const;
+
   std::filesystem::path path_;
   std::map<std::string, Tensor> tensors_;
 };

@@ -16,7 +16,7 @@ namespace {
 // Of a flat buffer: whole weights that are gathered for each use come and go; what rests stays.
 Lifetime flat_lifetime(const BlockClass& block_class, const FlatSpec& flat) {
   if (flat.role == FlatRole::Gradient || flat.role == FlatRole::GradientShard ||
-      flat.role == FlatRole::Reduced)
+      flat.role == FlatRole::Reduced || flat.role == FlatRole::Load)
     return Lifetime::Window;
   if (flat.role == FlatRole::Weights && find_flat(block_class, flat.bundle, FlatRole::WeightsShard))
     return Lifetime::Window;

@@ -16,6 +16,7 @@ BufferKind kind_of(FlatRole role) {
     case FlatRole::Gradient:
     case FlatRole::Reduced:
     case FlatRole::GradientShard:
+    case FlatRole::Load:
       return BufferKind::Gradient;
     default:
       return BufferKind::Optimizer;
@@ -97,6 +98,10 @@ void StateLayout::lay_out_bundle(int block, const Bundle& bundle) {
         in_window ? Lifetime::Window : Lifetime::Persistent,
         take(in_window ? program_.window_bytes : program_.persistent_bytes, value.type.bytes())};
     count(program_, kind, align_up(value.type.bytes()));
+    if (input.flat->role == FlatRole::Load)
+      program_.loads.push_back({.name = module_.blocks[static_cast<size_t>(block)].name,
+                                .type = value.type,
+                                .offset = place.offset});
   }
   for (size_t i = 0; i < bundle.parameters.size(); ++i) add_states(block, bundle, i);
 }

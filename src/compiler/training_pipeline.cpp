@@ -7,6 +7,7 @@
 #include "passes/fusion/join_norm_gradients.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/build_forward.h"
+#include "passes/gradient/count_loads.h"
 #include "passes/gradient/gradient_norm.h"
 #include "passes/gradient/hold_updates.h"
 #include "passes/gradient/shard_states.h"
@@ -33,6 +34,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   // Who does what, over the mesh.
   pipeline.add(propagate_placements(plan));  // where every value lives
   pipeline.add(localize(plan));              // local sizes, collectives, hops
+  pipeline.add(count_loads(plan));           // tokens of each expert, over microbatches and ranks
   // What is kept from forward to backward, and what is rebuilt.
   pipeline.add(recompute(plan, profile));
   pipeline.add(use_fp8(plan));  // 8-bit operands, if asked for

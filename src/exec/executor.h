@@ -42,6 +42,8 @@ class Executor {
                            std::span<const std::byte> bytes) = 0;
   virtual void write_step(std::string_view name, double value) = 0;
   virtual double read_step(std::string_view name) const = 0;
+  // Of the last step, one after the other in the order of program().loads.
+  virtual std::vector<int32_t> read_loads() const = 0;
   virtual void read_output(std::span<std::byte> bytes) const = 0;
 
   // Of the ranks that run in this process, in their order.

@@ -65,6 +65,18 @@ void JobExecutor::read_gradient(const StateBuffer& parameter, std::span<std::byt
   put_together(bytes);
 }
 
+std::vector<int32_t> JobExecutor::read_loads() const {
+  std::vector<int32_t> loads(static_cast<size_t>(num_loads(view_)), 0);
+  const Program& program = own_->program();
+  bool first = true;
+  for (int axis = 0; axis < program.mesh.num_axes(); ++axis)
+    first = first &&
+            (axis == program.pipeline_axis || program.mesh.coordinate(own_->rank(), axis) == 0);
+  if (first) own_->read_loads(view_, loads);
+  put_together(std::as_writable_bytes(std::span(loads)));
+  return loads;
+}
+
 double JobExecutor::read_step(std::string_view name) const {
   if (own_->program().pipeline_axis < 0) return own_->read_step(name);
   std::vector<double> values(static_cast<size_t>(everyone_->size()), 0);

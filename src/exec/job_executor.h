@@ -27,6 +27,7 @@ class JobExecutor : public Executor {
   }
   void write_step(std::string_view name, double value) override { own_->write_step(name, value); }
   double read_step(std::string_view name) const override;
+  std::vector<int32_t> read_loads() const override;
   void read_output(std::span<std::byte> bytes) const override { own_->read_output(bytes); }
   std::vector<RankStates*> rank_states() override { return {own_.get()}; }
   void replace_programs(std::vector<Program> programs) override;

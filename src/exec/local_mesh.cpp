@@ -37,6 +37,12 @@ double LocalMesh::read_step(std::string_view name) const {
   return rank(0).read_step(name);
 }
 
+std::vector<int32_t> LocalMesh::read_loads() const {
+  std::vector<int32_t> loads(static_cast<size_t>(num_loads(view_)));
+  for (int r = 0; r < num_ranks(); ++r) rank(r).read_loads(view_, loads);
+  return loads;
+}
+
 std::vector<RankStates*> LocalMesh::rank_states() {
   std::vector<RankStates*> states;
   for (int r = 0; r < num_ranks(); ++r) states.push_back(&rank(r));

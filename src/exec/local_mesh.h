@@ -18,6 +18,7 @@ class LocalMesh : public Executor {
                    std::span<const std::byte> bytes) override;
   void write_step(std::string_view name, double value) override;
   double read_step(std::string_view name) const override;
+  std::vector<int32_t> read_loads() const override;
   void read_output(std::span<std::byte> bytes) const override;
   std::vector<RankStates*> rank_states() override;
 

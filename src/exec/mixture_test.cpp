@@ -2,7 +2,10 @@
 // Mixtures that are dense models in disguise, and what microbatches and threads must not change.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "exec/testing/small_run.h"
+#include "exec/train_step.h"
 
 namespace tessera {
 namespace {
@@ -105,6 +108,67 @@ TEST(Mixture, TrainsTheSameBitsOnAnyNumberOfThreads) {
     EXPECT_EQ(one.losses(3), three.losses(3));
     EXPECT_EQ(one.states(), three.states());
   }
+}
+
+SmallModel with_bias() {
+  SmallModel model = with_losses();
+  model.config.balance_rate = 0.25;
+  return model;
+}
+
+std::vector<double> values_of(const States& states, const std::string& name) {
+  const std::vector<std::byte>& bytes = states.at(name);
+  const auto* values = reinterpret_cast<const double*>(bytes.data());
+  return {values, values + bytes.size() / sizeof(double)};
+}
+
+TEST(RouterBias, MovesByTheRateAgainstTheLoadsOfTheStep) {
+  SmallRun run(with_bias(), {.batch = 4, .microbatches = 3, .poison = true});
+  ASSERT_FALSE(run.states().contains("layer.0.router_bias")) << "a dense layer";
+  const std::vector<double> before = values_of(run.states(), "layer.1.router_bias");
+  EXPECT_EQ(before, std::vector<double>(5, 0.0));
+  run.train_step(1);
+  const std::vector<ExpertLoad> loads = read_expert_loads(run.executor());
+  ASSERT_EQ(loads.size(), 2U);
+  for (const ExpertLoad& layer : loads) {
+    const std::vector<double> bias = values_of(run.states(), layer.block + ".router_bias");
+    for (size_t e = 0; e < bias.size(); ++e) {
+      const double less = layer.mean() - layer.counts[e];
+      EXPECT_EQ(bias[e], less > 0 ? 0.25 : less < 0 ? -0.25 : 0) << layer.block << " " << e;
+    }
+    EXPECT_EQ(layer.mean() * 5, 2.0 * 3 * 4 * static_cast<double>(with_bias().seq))
+        << "two experts of each token";
+  }
+}
+
+TEST(RouterBias, IsNotMovedByAnEvaluation) {
+  SmallRun run(with_bias(), {});
+  run.train_step(1);
+  const States before = run.states();
+  run.evaluate(1);
+  EXPECT_EQ(run.states(), before);
+}
+
+TEST(RouterBias, ChoosesAndDoesNotWeigh) {
+  // Equal biases choose what no bias chooses; in the gates they would make a difference.
+  SmallRun plain(with_bias(), {}), raised(with_bias(), {});
+  States states = raised.states();
+  for (auto& [name, bytes] : states)
+    if (name.ends_with(".router_bias"))
+      std::fill_n(reinterpret_cast<double*>(bytes.data()), bytes.size() / sizeof(double), 3.0);
+  raised.write_states(states);
+  EXPECT_EQ(raised.train_step(1), plain.train_step(1));
+}
+
+TEST(RouterBias, StaysWhereNothingIsLearnt) {
+  SmallRun run(with_bias(), {});
+  States states = run.states();
+  const States first = states;
+  std::fill_n(reinterpret_cast<double*>(states.at("head.norm").data()), 1, INFINITY);
+  run.write_states(states);
+  run.train_step(1);
+  EXPECT_EQ(values_of(run.states(), "layer.1.router_bias"),
+            values_of(first, "layer.1.router_bias"));
 }
 
 }  // namespace

@@ -93,6 +93,23 @@ void RankExecutor::read_gradient(const StateBuffer& parameter, std::span<std::by
     read_pieces(own->gradient_type, own->placement, own->gradient, bytes);
 }
 
+void RankExecutor::read_loads(const HostView& view, std::span<int32_t> loads) const {
+  size_t at = 0;
+  for (const HostBuffer& load : view.loads) {
+    const auto count = static_cast<size_t>(load.type.num_elements());
+    if (const HostBuffer* own = program_.find_load(load.name))
+      copy_out(std::as_writable_bytes(loads.subspan(at, count)),
+               arena(Lifetime::Window).data() + own->offset);
+    at += count;
+  }
+}
+
+std::vector<int32_t> RankExecutor::read_loads() const {
+  std::vector<int32_t> loads(static_cast<size_t>(num_loads(program_)));
+  read_loads(program_, loads);
+  return loads;
+}
+
 void RankExecutor::read_states(int64_t offset, std::span<std::byte> bytes) const {
   copy_out(bytes, arena(Lifetime::Persistent).data() + offset);
 }

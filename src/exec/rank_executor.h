@@ -37,6 +37,9 @@ class RankExecutor : public Executor, public RankStates {
                    std::span<const std::byte> bytes) override;
   void write_step(std::string_view name, double value) override;
   double read_step(std::string_view name) const override;
+  std::vector<int32_t> read_loads() const override;
+  // Those of its own blocks, at their places in a list for all stages: `loads` as in `view`.
+  void read_loads(const HostView& view, std::span<int32_t> loads) const;
   void read_output(std::span<std::byte> bytes) const override;
   std::vector<RankStates*> rank_states() override { return {this}; }
   void read_states(int64_t offset, std::span<std::byte> bytes) const override;

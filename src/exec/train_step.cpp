@@ -23,7 +23,21 @@ StepResults read_step_results(const Executor& executor) {
   if (program.find_step_value("balance_loss"))
     results.balance_loss = executor.read_step("balance_loss");
   if (program.find_step_value("z_loss")) results.z_loss = executor.read_step("z_loss");
+  results.loads = read_expert_loads(executor);
   return results;
+}
+
+std::vector<ExpertLoad> read_expert_loads(const Executor& executor) {
+  std::vector<ExpertLoad> layers;
+  if (executor.program().loads.empty()) return layers;
+  const std::vector<int32_t> all = executor.read_loads();
+  auto at = all.begin();
+  for (const HostBuffer& load : executor.program().loads) {
+    const auto end = at + load.type.num_elements();
+    layers.push_back({.block = load.name, .counts = {at, end}});
+    at = end;
+  }
+  return layers;
 }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "exec/executor.h"
+#include "program/expert_load.h"
 
 namespace tessera {
 
@@ -19,6 +20,7 @@ struct StepResults {
   double grad_norm = 0;  // before clipping
   // Of routers, added up over layers; NaN where the model has none.
   double balance_loss = std::numeric_limits<double>::quiet_NaN(), z_loss = balance_loss;
+  std::vector<ExpertLoad> loads = {};  // by layer
 };
 
 // Of a job: all processes call it at the same point.
@@ -28,5 +30,6 @@ StepResults run_train_step(Executor& executor, const StepInputs& inputs);
 double read_expert_need(const Executor& executor);
 // Of the step that ran last.
 StepResults read_step_results(const Executor& executor);
+std::vector<ExpertLoad> read_expert_loads(const Executor& executor);
 
 }  // namespace tessera

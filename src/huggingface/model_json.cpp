@@ -312,6 +312,7 @@ void check_exportable(const ModelConfig& model) {
     const bool qwen = model.qk_norm && !model.qk_norm_over_heads;
     if (model.router_score == RouterScore::TopkSoftmax)
       refuse(fmt::format("a router with router_score = {}", name(model.router_score)));
+    if (model.balance_rate > 0) refuse("a router with a bias (balance_rate)");
     if (has_deepseek_mixture(model)) {
       if (!qwen) refuse("a router with router_score = sigmoid without qk_norm of each head");
       if (model.shared_mlp_size == 0 || model.shared_mlp_size % model.expert_mlp_size != 0)

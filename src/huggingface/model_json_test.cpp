@@ -167,6 +167,10 @@ TEST(ModelJson, RefusesModelsThatTransformersHasNot) {
             "Hugging Face has no model for family mlp");
   ModelConfig mixture = resolved(find_preset("tiny-moe").config);
   check_exportable(mixture);
+  mixture.balance_rate = 0.001;
+  EXPECT_NE(user_error_of([&] { check_exportable(mixture); }).find("a router with a bias"),
+            std::string::npos);
+  mixture.balance_rate = 0;
   mixture.shared_mlp_size = 64;
   EXPECT_EQ(user_error_of([&] { check_exportable(mixture); }),
             "Hugging Face has no model for a shared expert of a router with softmax");

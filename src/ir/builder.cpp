@@ -37,6 +37,13 @@ Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init, bool deca
                            std::move(name), {compute_, std::move(dims)})};
 }
 
+Tensor BlockBuilder::balanced_bias(std::string name, Dims dims, double rate) {
+  const Tensor bias = parameter(std::move(name), std::move(dims), zeros(), false);
+  graph_.inputs().back().state->balance_rate = rate;
+  graph_.value(bias.id).type.dtype = accumulator_of(compute_);
+  return bias;
+}
+
 std::vector<Tensor> BlockBuilder::emit(OpKind op, std::vector<Tensor> operands,
                                        EmitOptions options) {
   std::vector<ValueId> ids;

@@ -41,6 +41,9 @@ class BlockBuilder {
   Tensor parameter(std::string name, Dims dims, Init init);
   Tensor parameter(std::string name, Dims dims, Init init, bool decay);
 
+  // Of a router, in the dtype of its logits; begins as zeros.
+  Tensor balanced_bias(std::string name, Dims dims, double rate);
+
   std::vector<Tensor> emit(OpKind op, std::vector<Tensor> operands, EmitOptions options = {});
 
   void returns(Tensor stream);                        // to the next block

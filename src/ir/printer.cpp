@@ -47,6 +47,7 @@ std::string print(const StateSpec& state) {
   if (!state.joined.empty()) text += fmt::format(" joined {}", state.joined);
   if (state.replica) text += " replica";
   if (state.pure) text += " pure";
+  if (state.balance_rate > 0) text += fmt::format(" balanced {}", state.balance_rate);
   return text;
 }
 

@@ -37,8 +37,11 @@ struct StateSpec {
   // The group of ranks whose stages hold copies of it ("pp-0-3"), by which its gradients are
   // joined; empty: one stage has it.
   std::string joined = {};
-  bool replica = false;   // the copy of another block's parameter
-  bool pure = false;      // its gradient and slots are kept in its own dtype
+  bool replica = false;  // the copy of another block's parameter
+  bool pure = false;     // its gradient and slots are kept in its own dtype
+  // Above 0: a router's bias. It has no gradient; each step moves it by this much towards experts
+  // that are chosen too seldom.
+  double balance_rate = 0;
   std::string parameter;  // for other roles: the parameter it belongs to
   bool operator==(const StateSpec&) const = default;
 };
@@ -60,7 +63,8 @@ enum class FlatRole : uint8_t {
   GradientShard,
   Master,
   Slot,
-  Average
+  Average,
+  Load  // how often each expert of a router was chosen in the step
 };
 
 struct FlatSpec {

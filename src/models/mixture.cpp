@@ -37,7 +37,10 @@ Tensor mixture(BlockBuilder& b, const ModelRequest& request, const TransformerDi
       mlp{"expert_mlp", config.expert_mlp_size}, shared{"shared_mlp", config.shared_mlp_size};
   const Init small = weight_init(config), residual = residual_init(config);
   const Tensor logits = matmul_accumulated(x, b.parameter("router", {dims.d, choice}, small));
-  const Routes routes = route(logits, routing_of(config));
+  const Tensor bias = config.balance_rate > 0
+                          ? b.balanced_bias("router_bias", {choice}, config.balance_rate)
+                          : Tensor{};
+  const Routes routes = route(logits, routing_of(config), bias);
   if (request.head == HeadKind::Loss) add_losses(b, config, logits, routes);
   const auto [rows, gate_rows] = dispatch(x, routes);
   // What every token goes through stands where rows of tokens are under way: its first half between

@@ -65,6 +65,7 @@ struct ModelConfig {
   double balance_loss = 0.0;  // coefficients of losses that are added to the model's
   BalanceScope balance_scope = BalanceScope::Sequence;
   double router_z_loss = 0.0;
+  double balance_rate = 0.0;  // by which a step moves the biases that routers choose with; 0: none
 
   bool has_sequence() const { return row_of(family).has_sequence; }
   bool has_experts() const { return experts > 0; }

@@ -77,6 +77,11 @@ constexpr std::array kFields{
                &C::balance_scope},
     ModelField{"router_z_loss", "coefficient of the loss that keeps the router's logits small",
                RealField{&C::router_z_loss, 0, 1e3}},
+    ModelField{
+        "balance_rate",
+        "loss-free balancing: how far each step moves the router's bias of an expert that is "
+        "chosen too seldom or too often; 0: no bias",
+        RealField{&C::balance_rate, 0, 1}},
 };
 
 template <typename Number>

@@ -50,11 +50,14 @@ inline Tensor matmul_accumulated(Tensor x, Tensor w) {
 struct Routes {
   Tensor gates, chosen, place, source, ends;
 };
-inline Routes route(Tensor logits, Attributes attributes) {
+// A bias takes part in the choice alone; without a block there is none.
+inline Routes route(Tensor logits, Attributes attributes, Tensor bias = {}) {
   BlockBuilder& block = *logits.block;
   const int64_t experts = logits.dims().back().size;
+  std::vector<Tensor> operands{logits};
+  if (bias.block) operands.push_back(bias);
   const std::vector<Tensor> routed =
-      block.emit(OpKind::route, {logits}, {.attributes = std::move(attributes)});
+      block.emit(OpKind::route, std::move(operands), {.attributes = std::move(attributes)});
   const int64_t rows = routed[1].type().num_elements();
   const std::vector<Tensor> ordered =
       block.emit(OpKind::order_routes, {routed[1]},

@@ -54,7 +54,7 @@ void add_bytes(const BlockClass& block_class, BlockProfile& profile) {
     const FlatRole role = input.flat->role;
     if (role == FlatRole::Weights)
       profile.weight_bytes += bytes;
-    else if (role == FlatRole::Gradient)
+    else if (role == FlatRole::Gradient || role == FlatRole::Load)
       profile.gradient_bytes += bytes;
     else if (role != FlatRole::Reduced)
       profile.optimizer_bytes += bytes;

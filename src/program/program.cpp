@@ -46,6 +46,16 @@ const HostBuffer* HostView::find_step_value(std::string_view value_name) const {
   return find(step_values, value_name);
 }
 
+const HostBuffer* HostView::find_load(std::string_view block_name) const {
+  return find(loads, block_name);
+}
+
+int64_t num_loads(const HostView& program) {
+  int64_t experts = 0;
+  for (const HostBuffer& load : program.loads) experts += load.type.num_elements();
+  return experts;
+}
+
 const Program& at_place(std::span<const Program> programs, int rank) {
   const Program& first = programs.front();
   const int place = first.pipeline_axis < 0 ? 0 : first.mesh.coordinate(rank, first.pipeline_axis);
@@ -62,6 +72,7 @@ HostView view_of(std::span<const Program> programs) {
     merge(view.states, program.states);
     merge(view.batch_inputs, program.batch_inputs);
     merge(view.step_values, program.step_values);
+    merge(view.loads, program.loads);
   }
   view.output = programs.back().output;
   return view;

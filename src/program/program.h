@@ -149,12 +149,17 @@ struct HostView {
   int zigzag = 1;  // over 1: the sequence of batch inputs is permuted for a ring of this many ranks
   std::vector<StateBuffer> states;
   std::vector<HostBuffer> batch_inputs, step_values;
+  std::vector<HostBuffer> loads;  // how often each expert of a block was chosen, by block name
   HostBuffer output;  // the stream that the last block returns (slot arena); empty name: none
 
   const StateBuffer* find_state(std::string_view state_name) const;
   const HostBuffer* find_batch_input(std::string_view input_name) const;
   const HostBuffer* find_step_value(std::string_view value_name) const;
+  const HostBuffer* find_load(std::string_view block_name) const;
 };
+
+// Experts of all routers together.
+int64_t num_loads(const HostView& program);
 
 struct Program : HostView {
   int threads = 1;  // of a rank, at most: workspaces have room for them

@@ -87,6 +87,19 @@ TEST(Metrics, AreCombinedAsTheirRowsSay) {
   EXPECT_FALSE(known(both.held_out_loss));
 }
 
+TEST(Metrics, HoldLoadsOfExpertsByLayer) {
+  StepRecord record = record_of(2);
+  record.loads = {{"layer.0", {3, 5, 0}}, {"layer.2", {4, 2, 2}}};
+  record.load_violation = largest_violation(record.loads);
+  record.starving_experts = static_cast<double>(starving_experts(record.loads));
+  EXPECT_NEAR(record.load_violation, 5 * 3 / 8.0 - 1, 1e-15);
+  EXPECT_EQ(record.starving_experts, 1);
+  const std::string line = to_json_line(record);
+  EXPECT_TRUE(line.ends_with(R"("expert_loads":{"layer.0":[3,5,0],"layer.2":[4,2,2]}})")) << line;
+  EXPECT_EQ(parse_step(line)->loads, record.loads);
+  EXPECT_EQ(parse_step(line)->load_violation, record.load_violation);
+}
+
 TEST(Metrics, GoToTensorboardUnderTheirKeys) {
   std::map<std::string, double> scalars;
   for (const Scalar& scalar : scalars_of(record_of(2))) scalars[scalar.tag] = scalar.value;

@@ -47,6 +47,23 @@ double combined(const StepField& field, std::span<const StepRecord> steps) {
   return kUnknown;
 }
 
+Json loads_json(const std::vector<ExpertLoad>& layers) {
+  Json json = Json::object();
+  for (const ExpertLoad& layer : layers) json[layer.block] = layer.counts;
+  return json;
+}
+
+std::vector<ExpertLoad> parse_loads(const Json& json) {
+  std::vector<ExpertLoad> layers;
+  for (const JsonMember& member : json.members()) {
+    ExpertLoad layer{.block = member.name, .counts = {}};
+    for (const Json& count : member.value.items())
+      layer.counts.push_back(static_cast<int32_t>(count.integer().value_or(0)));
+    if (!layer.counts.empty()) layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
 }  // namespace
 
 std::span<const StepField> step_fields() {
@@ -65,6 +82,7 @@ std::string to_json_line(const StepRecord& record) {
     else
       json[field.key] = value;  // NaN becomes null, as JSON has no word for it
   }
+  if (!record.loads.empty()) json["expert_loads"] = loads_json(record.loads);
   return json.dump();
 }
 
@@ -76,6 +94,7 @@ std::optional<StepRecord> parse_step(std::string_view line) {
   for (const StepField& field : step_fields())
     if (const Json* found = json.find(field.key))
       field.of(record) = found->number().value_or(kUnknown);
+  if (const Json* loads = json.find("expert_loads")) record.loads = parse_loads(*loads);
   return record;
 }
 
@@ -91,6 +110,8 @@ StepRecord combine(std::span<const StepRecord> steps) {
   StepRecord all;
   if (!steps.empty()) all.step = steps.back().step;
   for (const StepField& field : step_fields()) field.of(all) = combined(field, steps);
+  for (const StepRecord& step : steps)
+    if (!step.loads.empty()) all.loads = step.loads;
   return all;
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "program/expert_load.h"
 #include "program/step_times.h"
 #include "record/tensorboard_file.h"
 
@@ -21,7 +22,10 @@ struct StepRecord {
   int64_t step = 0;  // steps done, this one included
   double loss = kUnknown, grad_norm = kUnknown, lr = kUnknown;
   double balance_loss = kUnknown, z_loss = kUnknown;  // of routers
-  double tokens = kUnknown;                           // trained on so far
+  // Of the layer with the most uneven experts: the largest load over the mean, less 1; of all
+  // layers: experts with less than a tenth of the mean.
+  double load_violation = kUnknown, starving_experts = kUnknown;
+  double tokens = kUnknown;  // trained on so far
   double tokens_per_second = kUnknown, mfu = kUnknown, hfu = kUnknown;
   double step_seconds = kUnknown;
   StepTimes times = kUnknownTimes;    // within step_seconds
@@ -32,6 +36,7 @@ struct StepRecord {
   double skipped = kUnknown;  // 1: its gradient was not finite, and nothing was learnt
   double held_out_loss = kUnknown;
   double checkpoint_stall_seconds = kUnknown;  // after the step, where one was saved
+  std::vector<ExpertLoad> loads = {};          // of the steps that are logged, where there are any
 };
 
 enum class Unit : uint8_t { None, Count, Bytes, Seconds, Share, PerSecond };
@@ -56,6 +61,9 @@ inline constexpr StepField kFieldsBeforeTimes[] = {
     {"grad_norm", nullptr, Unit::None, OverSteps::Last, &StepRecord::grad_norm},
     {"balance_loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::balance_loss, false},
     {"z_loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::z_loss, false},
+    {"load_violation", nullptr, Unit::None, OverSteps::Last, &StepRecord::load_violation, false},
+    {"starving_experts", nullptr, Unit::Count, OverSteps::Last, &StepRecord::starving_experts,
+     false},
     {"lr", nullptr, Unit::None, OverSteps::Last, &StepRecord::lr},
     {"tokens", nullptr, Unit::Count, OverSteps::Last, &StepRecord::tokens},
     {"tokens_per_second", "tokens per second", Unit::PerSecond, OverSteps::ByTime,

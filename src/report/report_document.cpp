@@ -188,6 +188,41 @@ DocumentTable memory_table(const Report& report) {
               : std::vector<std::string>{"of a device", bytes_text(facts.device_memory_bytes)}}};
 }
 
+// One digit for each expert: its load in tenths of twice the mean.
+std::string load_digits(const ExpertLoad& layer) {
+  constexpr size_t kMost = 64;
+  std::string digits;
+  for (size_t i = 0; i < std::min(kMost, layer.counts.size()); ++i)
+    digits += static_cast<char>('0' + std::min(9.0, 5 * layer.counts[i] / layer.mean()));
+  return digits + (layer.counts.size() > kMost ? "..." : "");
+}
+
+DocumentTable experts_table(const Report& report) {
+  DocumentTable table{
+      .heading = "Loads of experts",
+      .columns = {"layer", "largest / mean", "smallest / mean", "starving", "experts"},
+      .rows = {}};
+  int64_t step = 0;
+  std::vector<ExpertLoad> layers;
+  for (const StepRecord& each : report.record.steps)
+    if (!each.loads.empty()) {
+      step = each.step;
+      layers = each.loads;
+    }
+  for (const ExpertLoad& layer : layers) {
+    if (layer.mean() <= 0) continue;
+    const auto [least, most] = std::minmax_element(layer.counts.begin(), layer.counts.end());
+    table.rows.push_back({layer.block, fmt::format("{:.2f}", *most / layer.mean()),
+                          fmt::format("{:.2f}", *least / layer.mean()),
+                          fmt::format("{}", layer.starving()), load_digits(layer)});
+  }
+  table.note = fmt::format(
+      "Of step {}. Experts: a digit for each, 5 is the mean, 9 at least 1.8 times the mean, 0 less "
+      "than 0.2 of it. Starving: with less than a tenth of the mean.",
+      step);
+  return table;
+}
+
 DocumentTable incidents_table(const Report& report) {
   constexpr size_t kShown = 5;
   DocumentTable table{.heading = "Stalls and failures",
@@ -232,6 +267,8 @@ Document document_of(const Report& report) {
   for (const auto& table :
        {setup_table, speed_table, split_table, between_table, memory_table, incidents_table})
     document.tables.push_back(table(report));
+  if (DocumentTable experts = experts_table(report); !experts.rows.empty())
+    document.tables.insert(document.tables.end() - 1, std::move(experts));
   return document;
 }
 

@@ -86,6 +86,15 @@ Json stalls_json(const Report& report) {
   return stalls;
 }
 
+Json experts_json(const StepRecord& step) {
+  Json layers = Json::object();
+  for (const ExpertLoad& layer : step.loads) layers[layer.block] = layer.counts;
+  return {{"step", step.step},
+          {"load_violation", or_null(known(step.load_violation))},
+          {"starving_experts", or_null(known(step.starving_experts))},
+          {"loads", layers}};
+}
+
 }  // namespace
 
 std::string to_json_text(const Report& report) {
@@ -116,6 +125,8 @@ std::string to_json_text(const Report& report) {
             {"stalls", stalls_json(report)},
             {"failures", report.failures},
             {"results", results_json(report)}};
+  for (const StepRecord& step : report.record.steps)
+    if (!step.loads.empty()) json["experts"] = experts_json(step);
   for (const StepField& field : step_fields())
     if (field.label) json[field.key] = or_null(known(field.of(f.mean)));
   return json.dump();

@@ -143,6 +143,10 @@ std::vector<Plot> plots_of(const Report& report) {
       plots.push_back(share_plot(record));
     }
   }
+  if (const auto violation = values_of(record, &StepRecord::load_violation); any(violation))
+    plots.push_back(thinned(over_steps(record, "Balance of experts", "largest load / mean - 1",
+                                       {{"most uneven layer", violation}}),
+                            kMostPoints));
   if (record.simulated()) plots.push_back(rank_times_plot(*record.facts));
   if (record.facts && !record.facts->rank_classes.empty())
     plots.push_back(memory_plot(*record.facts, report.figures.peak_bytes));

@@ -51,6 +51,24 @@ TEST(Report, SaysEverythingAWriteUpRecords) {
     EXPECT_NE(text.find(row), std::string::npos) << row << "\n" << text;
 }
 
+TEST(Report, ShowsTheLoadsOfExpertsOfTheLastLoggedStep) {
+  RunRecord run = made_run();
+  EXPECT_EQ(to_markdown(document_of(report_of(run))).find("Loads of experts"), std::string::npos);
+  for (StepRecord& step : run.steps) step.load_violation = 0.5;
+  run.steps[3].loads = {{"layer.0", {8, 0, 8, 8}}};
+  run.steps[7].loads = {{"layer.0", {4, 4, 4, 4}}, {"layer.1", {1, 12, 3, 0}}};
+  run.steps[7].starving_experts = 1;
+  const Report report = report_of(run);
+  const std::string text = to_markdown(document_of(report));
+  for (const char* row : {"## Loads of experts", "| layer.0 | 1.00 | 1.00 | 0 | 5555 |",
+                          "| layer.1 | 3.00 | 0.00 | 1 | 1930 |", "Of step 8."})
+    EXPECT_NE(text.find(row), std::string::npos) << row << "\n" << text;
+  EXPECT_NE(to_html(document_of(report)).find(">Balance of experts<"), std::string::npos);
+  const auto json = nlohmann::json::parse(to_json_text(report));
+  EXPECT_EQ(json["experts"]["step"], 8);
+  EXPECT_EQ(json["experts"]["loads"]["layer.1"][1], 12);
+}
+
 TEST(Report, NeverInventsWhatWasNotRecorded) {
   RunRecord run{.folder = "old"};
   run.steps.push_back({.step = 1, .loss = 3.0});

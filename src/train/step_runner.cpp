@@ -67,6 +67,12 @@ StepRecord StepRunner::run(CheckpointPosition& position) {
                     .times = mean_times(times),
                     .elapsed_seconds = parts_.outputs.elapsed_seconds(),
                     .peak_bytes = static_cast<double>(parts_.outputs.summary().planned_bytes)};
+  if (!results.loads.empty()) {
+    record.load_violation = largest_violation(results.loads);
+    record.starving_experts = static_cast<double>(starving_experts(results.loads));
+    if (position.step % train.log_every == 0 || position.step == train.steps)
+      record.loads = results.loads;
+  }
   record.times.data_seconds = loaded.waited_seconds;
   record.tokens_per_second = static_cast<double>(tokens) / record.step_seconds;
   if (times.size() > 1) add_spread(record, times);

@@ -19,6 +19,8 @@ constexpr double kLossMargin = 2;
 constexpr double kLeastUnits = 2;
 // Losses and norms are summed in fp32 at least.
 constexpr double kSumUnits = 16;
+// That rounding may send to another expert, at least.
+constexpr double kFewTokens = 4;
 // The first steps of an optimizer turn by less than this many times what their gradients do.
 constexpr double kStepsTurn = 4;
 
@@ -83,19 +85,33 @@ double unit_of(DType dtype) {
 
 void StepJudge::judge(int step, const StepOutcome& got, const StepOutcome& exact,
                       std::span<const StepOutcome> rounded, StepErrors& errors) {
-  judge_loss(step, got.loss, exact.loss, rounded, errors.loss);
+  const auto loss = [](const StepOutcome& outcome) { return outcome.loss; };
+  judge_loss(fmt::format("step {}", step), got, exact, rounded, loss, errors.loss);
+  for (const auto& [name, value] : exact.router_losses)
+    judge_loss(
+        fmt::format("{} of step {}", name, step), got, exact, rounded,
+        [&name](const StepOutcome& outcome) {
+          const auto found = outcome.router_losses.find(name);
+          return found == outcome.router_losses.end() ? NAN : found->second;
+        },
+        errors.loss);
   judge_norm(step, got, rounded.empty(), errors.grad_norm);
   judge_gradients(got, exact, rounded, errors.gradient);
+  judge_loads(got, exact, rounded, errors.gradient);
   judge_parameters(step, got.parameters, exact.parameters, errors.parameter);
 }
 
-void StepJudge::judge_loss(int step, double got, double exact, std::span<const StepOutcome> rounded,
-                           WorstError& worst) {
-  const auto error = [&](double loss) { return ratio(std::abs(loss - exact), std::abs(exact)); };
+void StepJudge::judge_loss(const std::string& name, const StepOutcome& got,
+                           const StepOutcome& exact, std::span<const StepOutcome> rounded,
+                           const LossOf& loss_of, WorstError& worst) {
+  const double wanted = loss_of(exact);
+  const auto error = [&](const StepOutcome& outcome) {
+    return ratio(std::abs(loss_of(outcome) - wanted), std::abs(wanted));
+  };
   double allowed = allowed_sum(rounded.empty());
   for (const StepOutcome& sample : rounded)
-    allowed = std::max(allowed, kLossMargin * error(sample.loss));
-  note(worst, error(got), allowed, "step " + std::to_string(step));
+    allowed = std::max(allowed, kLossMargin * error(sample));
+  note(worst, error(got), allowed, name);
 }
 
 // Against the gradients that it is of, which are judged by themselves: so that it is known well in
@@ -142,6 +158,22 @@ void StepJudge::judge_gradients(const StepOutcome& got, const StepOutcome& exact
   }
 }
 
+// Counts are exact in fp64. Below it rounding may send a few tokens to other experts.
+void StepJudge::judge_loads(const StepOutcome& got, const StepOutcome& exact,
+                            std::span<const StepOutcome> rounded, WorstError& worst) const {
+  for (const auto& [name, wanted] : exact.loads) {
+    const OutcomeTensor* own = find(got.loads, name, wanted.values.size(), worst);
+    if (!own) continue;
+    const double size = std::max(1.0, largest(wanted.values));
+    double allowed = rounded.empty() ? kFp64Allowed : kFewTokens / size;
+    for (const StepOutcome& sample : rounded)
+      allowed = std::max(
+          allowed,
+          kMargin * largest_difference(sample.loads.at(name).values, wanted.values) / size);
+    note(worst, largest_difference(own->values, wanted.values) / size, allowed, name);
+  }
+}
+
 void StepJudge::judge_parameters(int step, const OutcomeTensors& got, const OutcomeTensors& exact,
                                  WorstError& worst) const {
   const double most = largest(exact);
@@ -156,10 +188,14 @@ void StepJudge::judge_parameters(int step, const OutcomeTensors& got, const Outc
     const double size = std::max(largest(wanted.values), 0.01 * most);
     // Kept in a narrow dtype, it is rounded when it is made, when it decays and when it moves.
     const double kept = std::max(kFp64Allowed, (2 * step + 1) * unit_of(own.dtype));
-    const std::vector<double>& doubts = doubts_.at(own.parameter).elements;
+    const auto doubt = doubts_.find(own.parameter);
+    // A load at the mean moves a bias up, down or not at all.
+    const double turned = narrowest_ == DType::Fp64 ? 0 : 2 * own.balance_rate * step;
     for (size_t i = 0; i < wanted.values.size(); ++i) {
       const double off = std::abs(own.values[i] - wanted.values[i]);
-      const double allowed = kept + ratio(kStepsTurn * learning_rate_ * doubts[i], size);
+      const double moved =
+          doubt == doubts_.end() ? turned : kStepsTurn * learning_rate_ * doubt->second.elements[i];
+      const double allowed = kept + ratio(moved, size);
       note(worst, ratio(off, size), allowed, name);
     }
   }

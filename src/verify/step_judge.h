@@ -5,6 +5,7 @@
 // so that one that is zero but for rounding makes a whole step in either direction.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -42,11 +43,15 @@ class StepJudge {
              std::span<const StepOutcome> rounded, StepErrors& errors);
 
  private:
-  static void judge_loss(int step, double got, double exact, std::span<const StepOutcome> rounded,
+  using LossOf = std::function<double(const StepOutcome&)>;
+  static void judge_loss(const std::string& name, const StepOutcome& got, const StepOutcome& exact,
+                         std::span<const StepOutcome> rounded, const LossOf& loss_of,
                          WorstError& worst);
   static void judge_norm(int step, const StepOutcome& got, bool in_fp64, WorstError& worst);
   void judge_gradients(const StepOutcome& got, const StepOutcome& exact,
                        std::span<const StepOutcome> rounded, WorstError& worst);
+  void judge_loads(const StepOutcome& got, const StepOutcome& exact,
+                   std::span<const StepOutcome> rounded, WorstError& worst) const;
   void judge_parameters(int step, const OutcomeTensors& got, const OutcomeTensors& exact,
                         WorstError& worst) const;
 

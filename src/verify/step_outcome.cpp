@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/step_outcome.h"
 
+#include <cmath>
+
 #include "core/convert_elements.h"
 #include "exec/train_step.h"
 #include "ir/optimizer.h"
@@ -35,8 +37,17 @@ OutcomeTensors parameters_of(const Executor& executor) {
     executor.read_state(state, bytes);
     tensors[state.name] = {.values = to_doubles(state.type, bytes),
                            .dtype = state.type.dtype,
-                           .parameter = parameter ? state.name : state.spec.parameter};
+                           .parameter = parameter ? state.name : state.spec.parameter,
+                           .balance_rate = state.spec.balance_rate};
   }
+  return tensors;
+}
+
+OutcomeTensors loads_of(const std::vector<ExpertLoad>& layers) {
+  OutcomeTensors tensors;
+  for (const ExpertLoad& layer : layers)
+    tensors[layer.block + ".load"] = {.values = {layer.counts.begin(), layer.counts.end()},
+                                      .parameter = layer.block};
   return tensors;
 }
 
@@ -48,10 +59,15 @@ std::vector<std::byte> unknown_bytes(const TensorType& type) {
 
 StepOutcome outcome_of(const Executor& executor) {
   const StepResults results = read_step_results(executor);
+  std::map<std::string, double> router_losses;
+  if (!std::isnan(results.balance_loss)) router_losses["balance loss"] = results.balance_loss;
+  if (!std::isnan(results.z_loss)) router_losses["z loss"] = results.z_loss;
   return {.loss = results.loss,
           .grad_norm = results.grad_norm,
+          .router_losses = std::move(router_losses),
           .gradients = gradients_of(executor),
-          .parameters = parameters_of(executor)};
+          .parameters = parameters_of(executor),
+          .loads = loads_of(results.loads)};
 }
 
 }  // namespace tessera

@@ -17,13 +17,16 @@ struct OutcomeTensor {
   std::vector<double> values;
   DType dtype = DType::Fp64;  // that it is kept in
   std::string parameter;      // whose gradient moves it
+  double balance_rate = 0;    // above 0: the loads of experts move it, by this much
 };
 using OutcomeTensors = std::map<std::string, OutcomeTensor>;
 
 struct StepOutcome {
   double loss = 0, grad_norm = 0;
+  std::map<std::string, double> router_losses;  // by name; none without routers
   OutcomeTensors gradients;
   OutcomeTensors parameters;  // master copies where there are any, and moving averages
+  OutcomeTensors loads;       // of the experts, by block
 };
 
 // To read a tensor into: NaNs in every float dtype, so that a piece that no rank holds shows.

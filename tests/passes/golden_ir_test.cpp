@@ -15,6 +15,7 @@
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/join_norm_gradients.h"
 #include "passes/gradient/build_backward.h"
+#include "passes/gradient/count_loads.h"
 #include "passes/gradient/gradient_norm.h"
 #include "passes/gradient/shard_states.h"
 #include "passes/gradient/update_parameters.h"
@@ -121,6 +122,7 @@ std::vector<Pass> known_passes(const Plan& plan) {
           build_backward(),
           propagate_placements(plan),
           localize(plan),
+          count_loads(plan),
           recompute(plan, {.threads = 1}),
           use_fp8(with_fp8),
           fuse(),

@@ -210,10 +210,69 @@ std::vector<Mutant> broken_exchanges() {
   };
 }
 
+// Before the first kernel of an op.
+void insert_before(std::vector<Instruction>& routine, OpKind op, const Instruction& added) {
+  const auto found = std::ranges::find_if(routine, [&](const Instruction& i) {
+    const auto* kernel = i.as<KernelInstruction>();
+    return kernel && kernel->op == op;
+  });
+  if (found == routine.end()) throw NothingToBreak(std::string(name(op)));
+  routine.insert(found, added);
+}
+
+std::vector<Mutant> broken_balance() {
+  const PlanCase recomputed{
+      .model = "Moe", .axes = {{Ep, 2}}, .microbatches = 3, .recompute = "block"};
+  const PlanCase staged{.model = "Moe", .axes = {{Pp, 2}}, .microbatches = 2};
+  return {
+      {"BiasInTheGates", kData, everywhere([](Program& p) {
+         const KernelInstruction route = find_kernel(p, "layer", Forward, OpKind::route);
+         insert_before(
+             routine_of(p, "layer", Forward), OpKind::route,
+             {.what = KernelInstruction{.op = OpKind::bias_add,
+                                        .operands = {route.operands[0], route.operands[1]},
+                                        .results = {route.operands[0]}},
+              .phase = Phase::Forward});
+       })},
+      {"LoadsOfOneRankAlone", kData,
+       everywhere([](Program& p) { leave_out(p, "layer", ReduceTied, CollectiveOp::AllReduce); })},
+      {"LoadsOfOneDataAxisAlone", kReplicated, everywhere([](Program& p) {
+         find_collective(p, "layer", ReduceTied, CollectiveOp::AllReduce).group =
+             group_over(p, {p.mesh.find("ep")});
+       })},
+      // The forward that runs again would count again.
+      {"LoadsCountedTwiceWhereTheForwardIsRecomputed", recomputed, everywhere([](Program& p) {
+         std::vector<Instruction>& backward = routine_of(p, "layer", Backward);
+         for (Instruction& i : backward)
+           if (auto* kernel = i.as<KernelInstruction>();
+               kernel && kernel->op == OpKind::count_routes && !i.accumulators.empty()) {
+             const Instruction again = i;
+             backward.push_back(again);
+             for (ScriptCall& call : calls_of(p))
+               if (call.routine == Backward &&
+                   &p.class_of(p.blocks[static_cast<size_t>(call.block)]).routine(Backward) ==
+                       &backward)
+                 call.accumulate.push_back(true);
+             return;
+           }
+         throw NothingToBreak("counts");
+       })},
+      {"BiasOfOneLayerStays", staged,
+       on_rank_one([](Program& p) { remove(p, "layer", Update, "balance_bias"); })},
+      {"BiasFollowsTheLoads", kExperts, everywhere([](Program& p) {
+         find_kernel(p, "layer", Update, OpKind::balance_bias).attributes.set("rate", -0.05);
+       })},
+      {"BalanceLossOfTheLastStageAlone", staged, everywhere([](Program& p) {
+         leave_out(p, "stage_totals", MetricReduce, CollectiveOp::AllReduce);
+       })},
+  };
+}
+
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> all = broken_sums();
   for (const Mutant& mutant : broken_layers_of_deepseek()) all.push_back(mutant);
   for (const Mutant& mutant : broken_exchanges()) all.push_back(mutant);
+  for (const Mutant& mutant : broken_balance()) all.push_back(mutant);
   for (const Mutant& mutant : broken_moves()) all.push_back(mutant);
   return all;
 }

@@ -67,6 +67,7 @@ ModelConfig model_config(const std::string& name) {
     config.expert_mlp_size = 24;
     config.balance_loss = 0.1;
     config.router_z_loss = 0.01;
+    config.balance_rate = 0.05;
   }
   if (name == "Qwen" || name == "Moe") {
     config.family = Family::Qwen;

@@ -94,6 +94,7 @@ PassCounts run(Module& module, const Plan& plan) {
   // The last stage has the loss; every stage has a share of the norm.
   const bool counts_everywhere = layers_read_label_count(module);
   StepTotals totals = totals_of_forward(module, plan, counts_everywhere ? kLabelCount : "");
+  StepTotals stage_totals = totals_of_stages(module, plan);
   StepTotals norm_total(plan, "norm_total", kEveryStage);
   std::vector<TrainedBundle> bundles;
   std::set<int> axes;
@@ -108,6 +109,7 @@ PassCounts run(Module& module, const Plan& plan) {
   if (plan.pipeline_axis >= 0) axes.insert(plan.pipeline_axis);
   norm_total.add("norm_squares", {axes.begin(), axes.end()}, Phase::NormReduce);
   totals.append_to(module);
+  stage_totals.append_to(module);
   norm_total.append_to(module);
   if (counts_everywhere) count_labels_on_every_stage(module, plan);
   return {{"bundles", std::ssize(bundles)}};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/gradient/step_totals.h"
 
+#include <algorithm>
 #include <set>
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
+#include "passes/gradient/label_counts.h"
 
 namespace tessera {
 namespace {
@@ -27,13 +29,29 @@ std::set<std::string> step_outputs(const Module& module) {
   return names;
 }
 
+// Does a block before the last stage add to it?
+bool is_of_several_stages(const Module& module, std::string_view step) {
+  return std::ranges::any_of(module.blocks, [&](const Block& block) {
+    return block.stage != module.stages - 1 &&
+           std::ranges::any_of(module.class_of(block).graph.outputs(),
+                               [&](const GraphOutput& output) {
+                                 return output.kind == OutputKind::Step && output.target == step;
+                               });
+  });
+}
+
+ValueId step_input(Graph& graph, const std::string& step) {
+  if (const GraphInput* known = graph.find_input(InputKind::Step, step)) return known->value;
+  return graph.add_input({.kind = InputKind::Step, .value = kNone, .state = {}}, step,
+                         scalar(DType::Fp64));
+}
+
 }  // namespace
 
 void add_total(Graph& graph, const Plan& plan, const std::string& step, const AxisIds& axes,
                Phase phase) {
   if (axes.empty()) return;
-  const ValueId value = graph.add_input({.kind = InputKind::Step, .value = kNone, .state = {}},
-                                        step, scalar(DType::Fp64));
+  const ValueId value = step_input(graph, step);
   const ValueId total =
       emit(
           graph, OpKind::all_reduce, {value},
@@ -49,6 +67,16 @@ void StepTotals::add(const std::string& step, const AxisIds& axes, Phase phase) 
   add_total(graph_, plan_, step, axes, phase);
 }
 
+// Nothing of the number of labels, which every stage knows.
+void StepTotals::begin_with_zero(const std::string& step) {
+  const ValueId nothing =
+      emit(graph_, OpKind::sum_of_squares, {step_input(graph_, kLabelCount)},
+           {.attributes = {{"scale", 0.0}}, .phase = Phase::CountReduce, .name = step + ".begin"})
+          .front();
+  graph_.add_output(
+      {.kind = OutputKind::Step, .value = nothing, .target = step, .accumulates = true});
+}
+
 void StepTotals::append_to(Module& module) {
   if (graph_.num_nodes() == 0) return;
   module.classes.push_back({.name = name_, .graph = std::move(graph_)});
@@ -61,9 +89,22 @@ void StepTotals::append_to(Module& module) {
 StepTotals totals_of_forward(const Module& module, const Plan& plan, std::string_view except) {
   StepTotals totals(plan, "totals", module.stages - 1);
   for (const std::string& step : step_outputs(module))
-    if (step != except)
+    if (step != except && !is_of_several_stages(module, step))
       totals.add(step, pending_of_step(module, step),
                  step == "label_count" ? Phase::CountReduce : Phase::MetricReduce);
+  return totals;
+}
+
+StepTotals totals_of_stages(const Module& module, const Plan& plan) {
+  StepTotals totals(plan, "stage_totals", kEveryStage);
+  for (const std::string& step : step_outputs(module)) {
+    if (!is_of_several_stages(module, step)) continue;
+    AxisIds axes = pending_of_step(module, step);
+    axes.push_back(plan.pipeline_axis);
+    std::ranges::sort(axes);
+    totals.begin_with_zero(step);
+    totals.add(step, axes, Phase::MetricReduce);
+  }
   return totals;
 }
 

@@ -22,6 +22,8 @@ class StepTotals {
       : plan_(plan), name_(std::move(name)), stage_(stage) {}
 
   void add(const std::string& step, const AxisIds& axes, Phase phase);
+  // On stages where nothing else adds to it the step value is zero.
+  void begin_with_zero(const std::string& step);
   void append_to(Module& module);
 
  private:
@@ -32,7 +34,9 @@ class StepTotals {
 };
 
 // Sums the results of the forward: the loss and the number of labels, which the last stage has;
-// not `except`.
+// not `except`, and not what other stages have too.
 StepTotals totals_of_forward(const Module& module, const Plan& plan, std::string_view except = "");
+// Sums what layers on several stages add to, such as the losses of routers, over all stages.
+StepTotals totals_of_stages(const Module& module, const Plan& plan);
 
 }  // namespace tessera

@@ -9,9 +9,16 @@
 #include "ir/rank_index.h"
 #include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"
+#include "passes/gradient/count_loads.h"
 
 namespace tessera {
 namespace {
+
+ValueId step_value(Graph& graph, const std::string& name) {
+  if (const GraphInput* known = graph.find_input(InputKind::Step, name)) return known->value;
+  return graph.add_input({.kind = InputKind::Step, .value = kNone, .state = {}}, name,
+                         scalar(DType::Fp64));
+}
 
 class BundleUpdate {
  public:
@@ -50,17 +57,11 @@ class BundleUpdate {
     return tessera::add_flat(graph_, std::move(flat), bundle_.bundle, state.dtype(bundle_.kept));
   }
 
-  ValueId step_value(const std::string& name) {
-    if (const GraphInput* known = graph_.find_input(InputKind::Step, name)) return known->value;
-    return graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}}, name,
-                            scalar(DType::Fp64));
-  }
-
   std::vector<ValueId> operands(ValueId weights, const std::vector<ValueId>& slots) {
     std::vector<ValueId> all{weights, gradient_at_rest(block_class_, bundle_.bundle)};
     all.insert(all.end(), slots.begin(), slots.end());
     for (const char* name : {"learning_rate", "step", "norm_squares"})
-      all.push_back(step_value(name));
+      all.push_back(step_value(graph_, name));
     if (sharded()) all.push_back(shard_index());
     return all;
   }
@@ -118,13 +119,37 @@ class BundleUpdate {
   bool has_master_;
 };
 
+// Routers' biases follow the loads of their experts, and no gradient.
+int64_t balance_routers(BlockClass& block_class) {
+  Graph& graph = block_class.graph;
+  int64_t updates = 0;
+  const std::vector<GraphInput> inputs = graph.inputs();
+  for (const GraphInput& input : inputs) {
+    if (!input.state || input.state->balance_rate == 0) continue;
+    const std::string bias = graph.value(input.value).name;
+    const ValueId load = find_load(block_class, bias);
+    TESSERA_CHECK(load != kNone, "class {}: no router reads {}", block_class.name, bias);
+    const ValueId moved =
+        emit(graph, OpKind::balance_bias, {input.value, load, step_value(graph, "norm_squares")},
+             {.attributes = {{"rate", input.state->balance_rate}},
+              .phase = Phase::Update,
+              .name = bias + ".new"})
+            .front();
+    graph.add_output({.kind = OutputKind::State, .value = moved, .target = bias});
+    ++updates;
+  }
+  return updates;
+}
+
 PassCounts run(Module& module, const OptimizerOptions& options, const Plan& plan) {
   int64_t updates = 0;
-  for (BlockClass& block_class : module.classes)
+  for (BlockClass& block_class : module.classes) {
     for (const BundlePlan& bundle : bundle_parameters(block_class, plan)) {
       BundleUpdate(block_class, options, plan, bundle).add();
       ++updates;
     }
+    updates += balance_routers(block_class);
+  }
   return {{"updates", updates}};
 }
 
