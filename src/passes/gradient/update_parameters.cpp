@@ -106,7 +106,7 @@ class BundleUpdate {
     const ValueId average = add_flat(FlatRole::Average, kAverage);
     return_flat(graph_, average,
                 emit_for_bundle(graph_, bundle_.bundle, OpKind::moving_average,
-                                {average, weights, step_value("norm_squares")},
+                                {average, weights, step_value(graph_, "norm_squares")},
                                 {{"decay", options_.ema_decay}}, Phase::Update, "average_new"));
   }
 
