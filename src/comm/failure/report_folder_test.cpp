@@ -71,6 +71,15 @@ TEST(RankReport, InACircleTheOneThatMostRanksWaitForIsToBlame) {
   EXPECT_EQ(first_to_blame(ranks, /*silent=*/1, /*asking=*/0), 3);
 }
 
+TEST(RankReport, AHaltedRankIsToBlameAndNotTheOneThatItWaitedFor) {
+  // Rank 2 was killed while it waited for rank 3, which is only slow.
+  std::vector<RankReport> ranks(4);
+  ranks[1].waits = {{2, "all_reduce", 2.0}};
+  ranks[2] = {.life = "was killed by signal 9", .halted = true, .waits = {{3, "recv", 2.5}}};
+  EXPECT_EQ(first_to_blame(ranks, /*silent=*/1, /*asking=*/0), 2);
+  EXPECT_EQ(first_to_blame(ranks, /*silent=*/2, /*asking=*/0), 2);
+}
+
 TEST_F(ReportFolder, AreMergedOnceAndALaterOneIsLeftOut) {
   write_report(run_, waiting(2, 1));
   merge_reports(run_);
