@@ -238,6 +238,25 @@ TEST(ArenaLayout, AStageThatIsRebuiltKeepsTheStreamsThatEnterItsBlocksAlone) {
     EXPECT_EQ(kept_per_microbatch(blocks, RecomputeKind::Blocks), blocks * stream) << blocks;
 }
 
+TEST(ArenaLayout, ABlockThatIsRebuiltHasNoSecondPlaceForTheStreamThatItReturns) {
+  SmallModel model = small_model("Gpt");
+  model.config.layers = 4;
+  const Recompute recompute{.kind = RecomputeKind::Blocks, .every = 1};
+  const Compiled compiled =
+      compile(model.build(DType::Fp32, 1),
+              {.plan = make_plan({.mesh = {}, .recompute = recompute}, {}), .microbatches = 3});
+  int64_t streams = 0, most_kept = 0;
+  for (const Block& block : compiled.module.blocks) {
+    const BlockClass& block_class = compiled.module.class_of(block);
+    const Graph& graph = block_class.graph;
+    const GraphOutput* stream = graph.find_output(OutputKind::Stream);
+    const int64_t returned = stream ? align_up(graph.value(stream->value).type.bytes()) : 0;
+    streams += returned;
+    most_kept = std::max(most_kept, block_class.slot_bytes - returned);
+  }
+  EXPECT_EQ(compiled.program().slot_bytes, streams + most_kept);
+}
+
 TEST(ArenaLayout, AStageKeepsNoStreamThatOnlyTheNextOneReads) {
   const int64_t stream = stream_bytes(middle_stage(1, RecomputeKind::None, 6)),
                 block = kept_per_microbatch(2, RecomputeKind::None) -
