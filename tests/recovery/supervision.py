@@ -205,7 +205,8 @@ def fewer_ranks_take_over(binary, folder):
                 os.kill(process, signal.SIGKILL)
             time.sleep(0.05)
         assert wait_until(lambda: "restart 3" in run.text(), 10) is not None, run.text()
-        assert wait_until(lambda: steps_done(out) >= 3, 20) is not None, run.text()
+        two_ranks = lambda: any(len(children(leader)) == 2 for leader in children(run.process.pid))
+        assert wait_until(lambda: two_ranks() and steps_done(out) >= 3, 20) is not None, run.text()
     finally:
         run.end()
 
