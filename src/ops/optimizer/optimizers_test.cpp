@@ -63,6 +63,18 @@ TEST(Optimizers, UpdateShardsAsTheyUpdateTheWholeToTheBit) {
       }
 }
 
+TEST(Optimizers, LeaveWeightsThatNeverHadAGradientButForTheirDecay) {
+  for (const OptimizerDef& optimizer : optimizers())
+    for (const DType dtype : {DType::Fp32, DType::Bf16}) {
+      std::vector<HostTensor> all = states(optimizer, dtype);
+      for (size_t state = 1; state < all.size(); ++state)
+        for (int64_t i = 0; i < kElements; ++i) all[state].set(i, 0);
+      const HostTensor weights = all.front(), now = updated(optimizer, all, -1).front();
+      for (int64_t i = kDecayed; i < kElements; ++i)
+        ASSERT_EQ(now.at(i), weights.at(i)) << name(optimizer.op) << " of " << name(dtype);
+    }
+}
+
 TEST(Optimizers, ChangeNothingWhereTheNormIsNotFinite) {
   for (const OptimizerDef& optimizer : optimizers()) {
     std::vector<HostTensor> operands = states(optimizer, DType::Fp32);
