@@ -9,9 +9,12 @@
 #include <cstring>
 #include <map>
 
+#include "break_program.h"
 #include "data/synthetic_batch.h"
 #include "exec/mesh_executor.h"
 #include "exec/train_step.h"
+#include "ir/op_list.h"
+#include "mutant.h"
 #include "plan_cases.h"
 #include "train/expert_room.h"
 
@@ -217,6 +220,72 @@ std::vector<LoadCase> load_cases() {
 INSTANTIATE_TEST_SUITE_P(, ExpertLoad, testing::ValuesIn(load_cases()),
                          [](const testing::TestParamInfo<LoadCase>& instance) {
                            return instance.param.load.name + "_" + instance.param.plan.name();
+                         });
+
+// The first microbatch needs twice the mean on rank 0; the others have room.
+Load hot_at_first(int64_t rows) {
+  return {"HotAtFirst", [rows](int64_t, int64_t row, uint64_t r) {
+            return static_cast<int64_t>(row < rows ? r % 3 : r % kClasses);
+          }};
+}
+
+struct RoomMutant {
+  std::string name;
+  std::function<void(int rank, Program&)> change;
+};
+
+// Whether a step without room tells so on every rank, and changes nothing on any.
+bool holds(const std::function<void(int, Program&)>& change) {
+  RunSpec spec = PlanCase{.model = "Moe", .axes = {{Ep, 2}}, .microbatches = 2}.spec();
+  spec.plan.expert_room = 1.5;
+  MeshExecutor mesh(compile(spec).programs, {.change_program = change});
+  initialise_states(mesh, 1);
+  write_routing_weights(mesh);
+  const auto states = [&] { return std::pair(states_of(mesh.rank(0)), states_of(mesh.rank(1))); };
+  const auto before = states();
+  write_batch(mesh, hot_at_first(spec.microbatch.batch), 1);
+  run_train_step(mesh, {.learning_rate = 1e-2, .step = 1});
+  return read_expert_need(mesh.rank(0)) > 1 && read_expert_need(mesh.rank(1)) > 1 &&
+         states() == before;
+}
+
+class ExpertRoomMutant : public testing::TestWithParam<RoomMutant> {};
+
+TEST_P(ExpertRoomMutant, IsCaught) {
+  EXPECT_TRUE(holds({}));
+  bool caught = false;
+  try {
+    caught = !holds(GetParam().change);
+  } catch (const NothingToBreak&) {
+    throw;
+  } catch (const std::exception&) {
+    caught = true;  // a check refuses the program
+  }
+  EXPECT_TRUE(caught);
+}
+
+std::vector<RoomMutant> room_mutants() {
+  using enum RoutineKind;
+  return {
+      {"NeedIsNotTold", everywhere([](Program& p) { remove(p, "layer", Forward, "expert_need"); })},
+      {"NeedIsToldToOneRank", everywhere([](Program& p) {
+         leave_out(p, "expert_room", MetricReduce, CollectiveOp::AllReduce);
+       })},
+      {"NeedOfTheLastMicrobatch", everywhere([](Program& p) { set_flags(p, Forward, 1, false); })},
+      {"RowsAreDroppedSilently", everywhere([](Program& p) {
+         find_kernel(p, "layer", Forward, OpKind::expert_need).operands[0] =
+             find_kernel(p, "layer", Forward, OpKind::order_routes).results[2];
+       })},
+      {"UpdateIsNotHeld",
+       everywhere([](Program& p) { remove(p, "expert_room", NormReduce, "hold_update"); })},
+      {"UpdateIsHeldOnOneRank",
+       on_rank_one([](Program& p) { remove(p, "expert_room", NormReduce, "hold_update"); })},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(, ExpertRoomMutant, testing::ValuesIn(room_mutants()),
+                         [](const testing::TestParamInfo<RoomMutant>& instance) {
+                           return instance.param.name;
                          });
 
 }  // namespace
