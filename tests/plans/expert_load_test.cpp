@@ -203,6 +203,7 @@ std::vector<LoadCase> load_cases() {
       {.model = "Moe", .axes = {{Ep, 2}}, .microbatches = 2},
       {.model = "Moe", .axes = {{Fsdp, 2}, {Ep, 2}}, .zero = 3, .recompute = "block"},
       {.model = "Moe", .axes = {{Pp, 2}, {Ep, 2}}, .microbatches = 2},
+      {.model = "Moe", .axes = {{Dp, 2}, {Ep, 2}}, .microbatches = 2, .exchange = true},
   };
   std::vector<LoadCase> cases;
   for (const Load& load : loads())
@@ -214,6 +215,14 @@ std::vector<LoadCase> load_cases() {
                                .sequence_parallel = true,
                                .experts = "ep+tp"}})
     cases.push_back({loads()[1], plan});
+  for (const PlanCase& plan :
+       {PlanCase{.model = "Moe", .axes = {{Ep, 4}}, .recompute = "block", .exchange = true},
+        PlanCase{.model = "Moe",
+                 .axes = {{Ep, 2}, {Tp, 2}},
+                 .sequence_parallel = true,
+                 .experts = "ep+tp",
+                 .exchange = true}})
+    cases.push_back({loads()[4], plan});
   return cases;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // expert_need(needed, source): the rows that tokens need of a pool, as a share of those that it
-// has; 0 without a pool. Of `source` the type is read alone. Where it accumulates it keeps the
+// has; 0 without a pool. Of `source` the type is read alone, and of that the number of rows. Where it accumulates it keeps the
 // largest, of layers and microbatches.
 #include "ops/moe/pool.h"
 
@@ -11,7 +11,8 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   if (!call.operands.empty()) {
     call.require(call.operands.size() == 2 && call.operand(1).dims.size() == 2,
                  "needed has no source of experts and slots beside it");
-    require_ends(call, 0, 1);
+    call.require(call.operand(0).dtype == DType::Int32 && call.operand(0).dims.size() == 1,
+                 "needed must be int32 of experts, is {}", to_string(call.operand(0)));
   }
   return {scalar(DType::Fp64)};
 }

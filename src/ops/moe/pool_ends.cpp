@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // pool_ends(all_ends, shard): the ends of a pool that put_rows fills. Each rank along all_ends'
 // first dim has sorted rows of its own by expert; the pool has those of experts [shard * own,
-// (shard + 1) * own), and room for `slots` of each in the mean.
+// (shard + 1) * own), and room for `slots` of each in the mean. `needed`, if asked for, are
+// the ends that a large enough pool would have.
 #include "ir/op_list.h"
 #include "ops/moe/pool.h"
 
@@ -17,7 +18,9 @@ std::vector<TensorType> infer_types(const OpCall& call) {
   call.require(experts % ranks == 0, "{} experts do not divide by {} ranks", experts, ranks);
   call.require(call.attributes.integer("slots") >= 1, "slots = {} must be positive",
                call.attributes.integer("slots"));
-  return {{DType::Int32, {{all.dims[1].name, experts / ranks}}}};
+  const TensorType ends{DType::Int32, {{all.dims[1].name, experts / ranks}}};
+  if (call.attributes.integer("needed") != 0) return {ends, ends};
+  return {ends};
 }
 
 // A sum of differences.
@@ -32,8 +35,8 @@ const OpDef& pool_ends_def() {
       .name = "pool_ends",
       .summary = "the ends of a pool whose rows come from several ranks",
       .operands = {{"all_ends"}, {"shard"}},
-      .results = {"ends"},
-      .attributes = {{"slots", int64_t{1}}},
+      .results = {"ends", "needed"},
+      .attributes = {{"slots", int64_t{1}}, {"needed", int64_t{0}}},
       .infer_types = infer_types,
       .cost = cost,
       .sharding = moving_sharding,

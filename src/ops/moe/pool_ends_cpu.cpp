@@ -12,7 +12,8 @@ void pool_ends_cpu(const CpuCall& call) {
                 rows = own * call.attributes.integer("slots"),
                 first = *call.operand(1).as<int32_t>() * own;
   const int32_t* all_ends = call.operand(0).as<int32_t>();
-  int32_t* ends = call.result(0).as<int32_t>();
+  int32_t *ends = call.result(0).as<int32_t>(),
+          *needed = call.result(1) ? call.result(1).as<int32_t>() : nullptr;
   int64_t next = 0;
   for (int64_t e = 0; e < own; ++e) {
     for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -20,6 +21,7 @@ void pool_ends_cpu(const CpuCall& call) {
       next += of_rank[first + e] - (first + e > 0 ? of_rank[first + e - 1] : 0);
     }
     ends[e] = static_cast<int32_t>(std::min(next, rows));
+    if (needed) needed[e] = static_cast<int32_t>(next);
   }
 }
 

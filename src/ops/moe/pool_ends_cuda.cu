@@ -6,8 +6,8 @@ namespace tessera {
 namespace {
 
 __global__ void __launch_bounds__(kThreads)
-    pool_ends_kernel(const int32_t* all_ends, const int32_t* shard, int32_t* ends, int64_t ranks,
-                     int64_t experts, int64_t rows) {
+    pool_ends_kernel(const int32_t* all_ends, const int32_t* shard, int32_t* ends, int32_t* needed,
+                     int64_t ranks, int64_t experts, int64_t rows) {
   const int64_t own = experts / ranks, first = *shard * own;
   for (int64_t e = threadIdx.x; e < own; e += kThreads) {
     int64_t end = 0;
@@ -16,6 +16,7 @@ __global__ void __launch_bounds__(kThreads)
       end += of_rank[first + e] - (first > 0 ? of_rank[first - 1] : 0);
     }
     ends[e] = static_cast<int32_t>(end < rows ? end : rows);
+    if (needed) needed[e] = static_cast<int32_t>(end);
   }
 }
 
@@ -27,7 +28,7 @@ void pool_ends_cuda(const CudaCall& call) {
   launch(call, {.blocks = 1, .threads = kThreads}, pool_ends_kernel,
          static_cast<const int32_t*>(call.operand(0).as<int32_t>()),
          static_cast<const int32_t*>(call.operand(1).as<int32_t>()), call.result(0).as<int32_t>(),
-         ranks, experts, experts / ranks * call.attributes.integer("slots"));
+         call.result(1) ? call.result(1).as<int32_t>() : static_cast<int32_t*>(nullptr), ranks, experts, experts / ranks * call.attributes.integer("slots"));
 }
 
 }  // namespace tessera

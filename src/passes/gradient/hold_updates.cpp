@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each sort that fills a pool adds to a step value. A block that every rank has takes the largest
+// Each sort that fills a pool, or that others fill by exchange, adds to a step value. A block that every rank has takes the largest
 // of all ranks before the update, and makes the gradient norm infinite where it is above 1.
 #include "passes/gradient/hold_updates.h"
 
@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kSource = 1, kNeeded = 3;  // results of order_routes
+constexpr size_t kSource = 1, kNeeded = 3, kNeededOfAll = 1;  // of order_routes, and of pool_ends
 
 ValueId scalar_input(Graph& graph, const std::string& name) {
   return graph.add_input({.kind = InputKind::Step, .value = kNone, .state = {}}, name,
@@ -24,10 +24,24 @@ void return_step(Graph& graph, const std::string& name, ValueId value, bool accu
       {.kind = OutputKind::Step, .value = value, .target = name, .accumulates = accumulates});
 }
 
-void tell_need(Graph& graph, std::vector<Node>& nodes, const Node& sort) {
-  const ValueId need = emit(graph, OpKind::expert_need,
-                            {sort.results[kNeeded], sort.results[kSource]}, {.name = kExpertNeed})
-                           .front();
+// What a node says of rows that are needed, and the source of a pool of that size.
+struct Needed {
+  ValueId rows = kNone, source = kNone;
+};
+
+Needed needed_by(const Graph& graph, const Node& node) {
+  if (node.op == OpKind::order_routes && node.results.size() > kNeeded)
+    return {node.results[kNeeded], node.results[kSource]};
+  if (node.op != OpKind::pool_ends || node.results.size() <= kNeededOfAll) return {};
+  // Rows that a rank sorts have as much room as its pool.
+  const Node& gather = graph.node(graph.value(node.operands[0]).producer);
+  const Node& sort = graph.node(graph.value(gather.operands[0]).producer);
+  return {node.results[kNeededOfAll], sort.results[kSource]};
+}
+
+void tell_need(Graph& graph, std::vector<Node>& nodes, const Needed& needed) {
+  const ValueId need =
+      emit(graph, OpKind::expert_need, {needed.rows, needed.source}, {.name = kExpertNeed}).front();
   return_step(graph, kExpertNeed, need, true);
   nodes.push_back(graph.nodes().back());
 }
@@ -39,10 +53,9 @@ int64_t tell_needs(Graph& graph) {
   const std::vector<Node> all = graph.nodes();
   for (const Node& node : all) {
     nodes.push_back(node);
-    if (node.op != OpKind::order_routes || node.phase != Phase::Forward ||
-        node.results.size() <= kNeeded)
-      continue;
-    tell_need(graph, nodes, node);
+    const Needed needed = needed_by(graph, node);
+    if (needed.rows == kNone || node.phase != Phase::Forward) continue;
+    tell_need(graph, nodes, needed);
     ++told;
   }
   if (told > 0) graph.rebuild(std::move(nodes));

@@ -149,7 +149,7 @@ class ClassLocalizer {
                   all_ends = gathered_ends(id, exchange, phase);
     if (exchange.kind == PoolExchange::Kind::Ends)
       return known = emit_move(OpKind::pool_ends, {all_ends, own_index(exchange.axes)},
-                               {{"slots", slots_of(id) * ranks}});
+                               pool_attributes(id, ranks));
     return known = emit_move(
                exchange.kind == PoolExchange::Kind::Put ? OpKind::put_rows : OpKind::take_rows,
                {own, all_ends}, {{"axes", axes}, {"ranks", ranks}});
@@ -173,10 +173,10 @@ class ClassLocalizer {
     return known;
   }
 
-  // Of one expert, among the rows that a rank sorts.
-  int64_t slots_of(ValueId ends) const {
-    const Node& sort = graph_.node(graph_.value(ends).producer);
-    return local_attributes(sort).integer("slots");
+  // Of a pool that several ranks sort rows for: the room of each of them, and what one is asked.
+  Attributes pool_attributes(ValueId ends, int64_t ranks) const {
+    const Attributes sort = local_attributes(graph_.node(graph_.value(ends).producer));
+    return {{"slots", sort.integer("slots") * ranks}, {"needed", sort.integer("needed")}};
   }
 
   void require_movable(ValueId id, const ReshardStep& step) const {
