@@ -2,7 +2,7 @@
 #include "verify/route_watch.h"
 
 #include <algorithm>
-#include <span>
+#include <utility>
 
 #include "core/random.h"
 #include "ir/op_list.h"
