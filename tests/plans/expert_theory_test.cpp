@@ -83,10 +83,14 @@ int64_t count_overlapped(const Program& program) {
   return count;
 }
 
-// Three gathers and the results' sum; without it the router's product hides one.
+// Three gathers and the results' sum; without it the router's product hides one. Rows, their gates
+// and results, but not their counts.
 TEST(ExpertTraffic, IsUnderWayWhileTheSharedExpertIsComputed) {
   EXPECT_EQ(count_overlapped(compiled({.mesh = {{"ep", 2}}}, 1, 256)), 4);
   EXPECT_EQ(count_overlapped(compiled({.mesh = {{"ep", 2}}})), 1);
+  const PlanRequest exchange{.mesh = {{"ep", 2}}, .dispatch = DispatchKind::Exchange};
+  EXPECT_EQ(count_overlapped(compiled(exchange, 1, 256)), 3);
+  EXPECT_EQ(count_overlapped(compiled(exchange)), 0);
 }
 
 TEST(ExpertTraffic, GradientsOfExpertsAreNotSummedOverEp) {

@@ -130,7 +130,10 @@ class ClassFusion {
 
   bool comes_from_other_ranks(ValueId value) {
     const int index = kept_.maker_of(value);
-    return index != kNone && op_def(kept_[index].op).communicates;
+    if (index == kNone) return false;
+    const Node& node = kept_[index];
+    return op_def(node.op).communicates ||
+           (node.op == OpKind::combine && comes_from_other_ranks(node.operands[0]));
   }
 
   // Sums that are pending over ranks are not fused. Nor is one with what other ranks send: the

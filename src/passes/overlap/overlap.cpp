@@ -93,6 +93,7 @@ class ClassOverlap {
   void place(size_t i) {
     const Node& node = (*todo_)[i];
     emitted_[i] = true;
+    if (is_matmul(node.op) && node.phase == Phase::Forward) start_what_follows();
     for (const ValueId operand : node.operands) {
       if (is_idle(operand)) place_ready_matmul(i + 1);
       wait(operand);
@@ -109,6 +110,25 @@ class ClassOverlap {
     return std::any_of(flying_.begin(), flying_.end(), [&](const Flying& flying) {
       return flying.waited == value && !flying.worked;
     });
+  }
+
+  // In flight, and a kernel has run since.
+  bool has_flown(ValueId value) const {
+    return std::any_of(flying_.begin(), flying_.end(), [&](const Flying& flying) {
+      return flying.waited == value && flying.worked;
+    });
+  }
+
+  // Collectives that wait for nothing but others that were started some time ago, as rows do for
+  // their counts: so that what comes next runs while they are under way.
+  void start_what_follows() {
+    for (size_t i = 0; i < todo_->size(); ++i) {
+      const Node& node = (*todo_)[i];
+      if (emitted_[i] || !op_def(node.op).communicates || node.phase == Phase::WeightGrad) continue;
+      if (std::all_of(node.operands.begin(), node.operands.end(),
+                      [&](ValueId id) { return ready_.contains(id) || has_flown(id); }))
+        for (const ValueId operand : node.operands) wait(operand);  // which starts it
+    }
   }
 
   void place_ready_matmul(size_t from) {
