@@ -23,10 +23,10 @@ using OutcomeTensors = std::map<std::string, OutcomeTensor>;
 
 struct StepOutcome {
   double loss = 0, grad_norm = 0;
-  std::map<std::string, double> router_losses;  // by name; none without routers
+  std::map<std::string, double> router_losses = {};  // by name; none without routers
   OutcomeTensors gradients;
   OutcomeTensors parameters;  // master copies where there are any, and moving averages
-  OutcomeTensors loads;       // of the experts, by block
+  OutcomeTensors loads = {};  // of the experts, by block
 };
 
 // To read a tensor into: NaNs in every float dtype, so that a piece that no rank holds shows.
