@@ -162,6 +162,7 @@ TEST(PureLayout, KeepsNothingWiderThanTheWeights) {
   for (const SmallModel& model : small_models()) {
     const Compiled compiled = compile(model.build({DType::Bf16, true}, 2), {.microbatches = 2});
     for (const StateBuffer& state : compiled.programs.front().states) {
+      if (state.spec.balance_rate > 0) continue;  // as wide as the logits that it is added to
       EXPECT_EQ(state.type.dtype, DType::Bf16) << state.name;
       EXPECT_NE(state.spec.role, StateRole::Master) << state.name;
       if (state.spec.role == StateRole::Parameter) {
