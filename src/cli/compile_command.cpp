@@ -184,10 +184,6 @@ void print_fits(const std::vector<FamilyMember>& members, const Mesh& mesh, int6
   fmt::print("the largest that fits: {}\n", largest ? largest->preset : "none");
 }
 
-Json to_json(const PoolRoom& room) {
-  return {{"rows", room.rows}, {"mean_rows", room.mean_rows}, {"kept_bytes", room.kept_bytes}};
-}
-
 Json to_json(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
   Json passes = Json::array();
   for (const PassReport& pass : compiled.passes) {

@@ -176,12 +176,15 @@ void run(SimulateCommand& command) {
   if (!command.trace.empty())
     write_file_atomically(command.trace, to_trace_json(compiled.programs, simulation));
   if (!command.out.empty()) record_simulation(command.out, config, facts, cluster, simulation);
-  if (command.run.json)
-    print_json(to_json(config, cluster, facts, simulation));
-  else
-    print_result(command, config, cluster, facts, simulation);
   const PoolRoom room = pool_room_of(compiled.programs);
-  if (!command.run.json && room.rows > 0) fmt::print("\n{}\n", to_string(room));
+  if (command.run.json) {
+    Json json = to_json(config, cluster, facts, simulation);
+    if (room.rows > 0) json["expert_pools"] = to_json(room);
+    print_json(json);
+    return;
+  }
+  print_result(command, config, cluster, facts, simulation);
+  if (room.rows > 0) fmt::print("\n{}\n", to_string(room));
 }
 
 }  // namespace

@@ -54,4 +54,8 @@ std::string to_string(const PoolRoom& room) {
       short_bytes(room.kept_bytes), room.rows, room.factor());
 }
 
+Json to_json(const PoolRoom& room) {
+  return {{"rows", room.rows}, {"mean_rows", room.mean_rows}, {"kept_bytes", room.kept_bytes}};
+}
+
 }  // namespace tessera

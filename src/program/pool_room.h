@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "files/json.h"
 #include "program/program.h"
 
 namespace tessera {
@@ -20,5 +21,6 @@ struct PoolRoom {
 PoolRoom pool_room_of(std::span<const Program> programs);
 // "pools of experts keep 3.15 MB of each microbatch in flight, in 512 rows of a layer: 2 times ..."
 std::string to_string(const PoolRoom& room);
+Json to_json(const PoolRoom& room);
 
 }  // namespace tessera

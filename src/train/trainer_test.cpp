@@ -11,7 +11,6 @@
 #include <fstream>
 #include <thread>
 
-#include "core/testing/temporary_folder.h"
 #include "data/testing/megatron_bytes.h"
 
 namespace tessera {
@@ -355,45 +354,6 @@ TEST_F(TrainerTest, RecordsStartsCheckpointsEndsAndFailures) {
   for (std::string line; std::getline(lost, line);) last = line;
   EXPECT_EQ(nlohmann::json::parse(last)["event"], "failure");
   EXPECT_NE(last.find("the loss is"), std::string::npos) << last;
-}
-
-// Pools of the mean are too small in the first step; evaluations, checkpoints and averages are to
-// notice nothing.
-TEST_F(TrainerTest, RepeatsStepsWhoseExpertsNeedMoreRoom) {
-  const auto with_room = [&](const std::string& run, const std::string& room) {
-    return config(
-        run, {"model.preset=tiny-moe", "model.expert_mlp_size=24", "mesh=pp=2,ep=2",
-              "train.microbatches=2", "train.ema_decay=0.9", "checkpoint.every=2",
-              "run.trace=" + (folder_ / (run + ".json")).string(), "plan.expert_room=" + room});
-  };
-  const TrainSummary worst = train(with_room("worst", "worst")),
-                     mean = train(with_room("mean", "1"));
-  EXPECT_EQ(mean.losses, worst.losses);
-  EXPECT_EQ(mean.held_out_loss, worst.held_out_loss);
-  EXPECT_LT(mean.planned_bytes, worst.planned_bytes);
-  auto wanted = numbers("worst"), got = numbers("mean");
-  for (auto* lines : {&wanted, &got})
-    for (nlohmann::json& line : *lines)
-      for (const char* key : {"peak_bytes", "slowest_rank"}) line.erase(key);
-  EXPECT_EQ(got, wanted);
-  for (int rank = 0; rank < 4; ++rank) {
-    const auto shard = [&](const char* run) {
-      return read_text(checkpoint_of(run, 8) / fmt::format("rank-{:05}.safetensors", rank));
-    };
-    EXPECT_EQ(shard("mean"), shard("worst")) << rank;
-  }
-  int repeats = 0;
-  double room = 1;
-  std::ifstream file(folder_ / "mean" / "events.jsonl");
-  for (std::string line; std::getline(file, line);) {
-    const auto json = nlohmann::json::parse(line);
-    if (json["event"] != "expert_room") continue;
-    ++repeats;
-    EXPECT_GT(json["need"].get<double>(), 1);
-    EXPECT_EQ(json["room"].get<double>(), room_for_need(room, json["need"].get<double>()));
-    room = json["room"].get<double>();
-  }
-  EXPECT_GT(repeats, 0);
 }
 
 TEST_F(TrainerTest, WritesATraceOfTheFirstSteps) {

@@ -168,9 +168,9 @@ struct LoadCase {
   PlanCase plan;
 };
 
-class ExpertLoad : public testing::TestWithParam<LoadCase> {};
+class ExpertsUnderLoad : public testing::TestWithParam<LoadCase> {};
 
-TEST_P(ExpertLoad, WithRoomForTheWorstIsThatOfOneRank) {
+TEST_P(ExpertsUnderLoad, WithRoomForTheWorstIsThatOfOneRank) {
   const auto& [load, plan] = GetParam();
   const Trained one = trained(on_one_rank(plan), load, kWorst),
                 many = trained(plan.spec(), load, kWorst);
@@ -181,7 +181,7 @@ TEST_P(ExpertLoad, WithRoomForTheWorstIsThatOfOneRank) {
   EXPECT_LE(relative_difference(one.states, many.states), 1e-7);
 }
 
-TEST_P(ExpertLoad, WithTheRoomOfTheMeanIsRepeatedAndHasTheSameBits) {
+TEST_P(ExpertsUnderLoad, WithTheRoomOfTheMeanIsRepeatedAndHasTheSameBits) {
   const auto& [load, plan] = GetParam();
   const Trained worst = trained(plan.spec(), load, kWorst), mean = trained(plan.spec(), load, 1);
   EXPECT_EQ(mean.losses, worst.losses);
@@ -190,7 +190,7 @@ TEST_P(ExpertLoad, WithTheRoomOfTheMeanIsRepeatedAndHasTheSameBits) {
   EXPECT_GE(mean.repeats, load.overflows ? 1 : 0);
 }
 
-TEST_P(ExpertLoad, DoesNotReadWhatIsAfterTheLastRow) {
+TEST_P(ExpertsUnderLoad, DoesNotReadWhatIsAfterTheLastRow) {
   const auto& [load, plan] = GetParam();
   const Trained poisoned = trained(plan.spec(), load, kWorst),
                 clean = trained(plan.spec(), load, kWorst, /*poison=*/false);
@@ -226,10 +226,33 @@ std::vector<LoadCase> load_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(, ExpertLoad, testing::ValuesIn(load_cases()),
+INSTANTIATE_TEST_SUITE_P(, ExpertsUnderLoad, testing::ValuesIn(load_cases()),
                          [](const testing::TestParamInfo<LoadCase>& instance) {
                            return instance.param.load.name + "_" + instance.param.plan.name();
                          });
+
+// What the tests above would see if a kernel took rows after the last one.
+TEST(ExpertLoad, RowsAfterTheLastOneSpoilTheStepWhereTheyAreRead) {
+  const auto norm_of = [](bool broken) {
+    const RunSpec spec = PlanCase{.model = "Moe", .axes = {{Ep, 2}}}.spec();
+    ExecutorOptions options{.poison = true};
+    if (broken)
+      options.observer = [](int, const InstructionEvent& event) {
+        const auto* kernel = event.instruction.as<KernelInstruction>();
+        if (!kernel || kernel->op != OpKind::order_routes || !event.finished) return;
+        const TensorRef source = event.bound.result(1), ends = event.bound.result(2);
+        ends.as<int32_t>()[ends.type->num_elements() - 1] =
+            static_cast<int32_t>(source.type->num_elements());
+      };
+    MeshExecutor mesh(compile(spec).programs, std::move(options));
+    initialise_states(mesh, 1);
+    write_routing_weights(mesh);
+    write_batch(mesh, loads().front(), 1);
+    return run_train_step(mesh, {.learning_rate = 1e-2, .step = 1}).grad_norm;
+  };
+  EXPECT_TRUE(std::isfinite(norm_of(false)));
+  EXPECT_FALSE(std::isfinite(norm_of(true)));
+}
 
 // The first microbatch needs twice the mean on rank 0; the others have room.
 Load hot_at_first(int64_t rows) {
