@@ -119,6 +119,7 @@ TEST_P(Layout, InputsStepValuesAndGradientsLieApartInTheWindow) {
     for (int microbatch = 0; microbatch < program_.microbatches; ++microbatch)
       places.emplace_back(input.offset + microbatch * program_.batch_input_stride,
                           input.type.bytes());
+  for (const HostBuffer& load : program_.loads) places.emplace_back(load.offset, load.type.bytes());
   for (const StateBuffer& state : program_.states)
     if (state.has_gradient())
       places.emplace_back(

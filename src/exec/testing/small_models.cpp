@@ -27,8 +27,7 @@ SmallModel small_mixture() {
                      .expert_mlp_size = 12,
                      .shared_mlp_size = 8,
                      .balance_loss = 0.1,
-                     .router_z_loss = 0.01,
-                     .balance_rate = 0.05},
+                     .router_z_loss = 0.01},
           .seq = 7};
 }
 
