@@ -218,10 +218,10 @@ std::vector<LoadCase> load_cases() {
   for (const PlanCase& plan :
        {PlanCase{.model = "Moe", .axes = {{Ep, 4}}, .recompute = "block", .exchange = true},
         PlanCase{.model = "Moe",
-                 .axes = {{Ep, 2}, {Tp, 2}},
-                 .sequence_parallel = true,
-                 .experts = "ep+tp",
-                 .exchange = true}})
+        .axes = {{Ep, 2}, {Tp, 2}},
+        .sequence_parallel = true,
+        .experts = "ep+tp",
+        .exchange = true}})
     cases.push_back({loads()[4], plan});
   return cases;
 }

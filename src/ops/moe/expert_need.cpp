@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expert_need(needed, source): the rows that tokens need of a pool, as a share of those that it
-// has; 0 without a pool. Of `source` the type is read alone, and of that the number of rows. Where it accumulates it keeps the
-// largest, of layers and microbatches.
+// has; 0 without a pool. Of `source` the type is read alone, and of that the number of rows. Where
+// it accumulates it keeps the largest, of layers and microbatches.
 #include "ops/moe/pool.h"
 
 namespace tessera {

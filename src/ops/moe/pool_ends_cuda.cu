@@ -28,7 +28,8 @@ void pool_ends_cuda(const CudaCall& call) {
   launch(call, {.blocks = 1, .threads = kThreads}, pool_ends_kernel,
          static_cast<const int32_t*>(call.operand(0).as<int32_t>()),
          static_cast<const int32_t*>(call.operand(1).as<int32_t>()), call.result(0).as<int32_t>(),
-         call.result(1) ? call.result(1).as<int32_t>() : static_cast<int32_t*>(nullptr), ranks, experts, experts / ranks * call.attributes.integer("slots"));
+         call.result(1) ? call.result(1).as<int32_t>() : static_cast<int32_t*>(nullptr), ranks,
+         experts, experts / ranks * call.attributes.integer("slots"));
 }
 
 }  // namespace tessera

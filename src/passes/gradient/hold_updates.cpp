@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each sort that fills a pool, or that others fill by exchange, adds to a step value. A block that every rank has takes the largest
-// of all ranks before the update, and makes the gradient norm infinite where it is above 1.
+// Each sort that fills a pool, or that others fill by exchange, adds to a step value. A block that
+// every rank has takes the largest of all ranks before the update, and makes the gradient norm
+// infinite where it is above 1.
 #include "passes/gradient/hold_updates.h"
 
 #include <numeric>
