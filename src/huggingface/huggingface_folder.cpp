@@ -70,13 +70,6 @@ bool is_constant(const std::string& name) {
   return false;
 }
 
-void require_zeros(const std::string& name, const SafetensorsTensor& tensor) {
-  if (std::any_of(tensor.bytes.begin(), tensor.bytes.end(),
-                  [](std::byte byte) { return byte != std::byte{0}; }))
-    throw user_error("{} is not zero: routers with a bias of their own are not imported yet", name)
-        .help("a model that was trained without loss-free balancing can be imported");
-}
-
 }  // namespace
 
 bool is_huggingface_folder(const std::filesystem::path& path) {
@@ -145,10 +138,6 @@ void HuggingFaceFolder::check_nothing_else(const TensorMap& map) const {
   const std::string prefix = tensor_prefix(model_);
   for (const auto& [name, tensor] : files_.tensors()) {
     const bool known = map.theirs.contains(name) || map.theirs.contains(prefix + name);
-    if (map.zeros.contains(name) || map.zeros.contains(prefix + name)) {
-      require_zeros(name, *tensor);
-      continue;
-    }
     const bool copy_of_tied = model_.tied && name == "lm_head.weight";
     if (!known && !copy_of_tied && !is_constant(name))
       throw user_error("{} holds {}, which its config.json does not need", path().string(), name)

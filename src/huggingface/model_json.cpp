@@ -167,6 +167,7 @@ ModelConfig read_dots1(const Fields& json) {
   model.kept_groups = json.whole("topk_group", 1);
   model.balance_loss = json.real("router_aux_loss_coef", 0.0);
   model.router_z_loss = json.real("router_z_loss_coef", 0.0);
+  model.balance_rate = 0.001;  // DeepSeek-V3's: folders have the biases, but not their rate
   return model;
 }
 
@@ -312,7 +313,6 @@ void check_exportable(const ModelConfig& model) {
     const bool qwen = model.qk_norm && !model.qk_norm_over_heads;
     if (model.router_score == RouterScore::TopkSoftmax)
       refuse(fmt::format("a router with router_score = {}", name(model.router_score)));
-    if (model.balance_rate > 0) refuse("a router with a bias (balance_rate)");
     if (has_deepseek_mixture(model)) {
       if (!qwen) refuse("a router with router_score = sigmoid without qk_norm of each head");
       if (model.shared_mlp_size == 0 || model.shared_mlp_size % model.expert_mlp_size != 0)
@@ -320,6 +320,7 @@ void check_exportable(const ModelConfig& model) {
             "a router with router_score = sigmoid where shared_mlp_size is no multiple of "
             "expert_mlp_size");
     } else {
+      if (model.balance_rate > 0) refuse("a bias (balance_rate) of a router with softmax");
       if (model.shared_mlp_size > 0) refuse("a shared expert of a router with softmax");
       if (model.routed_scale != 1.0) refuse("a routed_scale of a router with softmax");
       if (model.expert_groups > 1) refuse("groups of experts of a router with softmax");

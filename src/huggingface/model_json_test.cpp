@@ -168,8 +168,9 @@ TEST(ModelJson, RefusesModelsThatTransformersHasNot) {
   ModelConfig mixture = resolved(find_preset("tiny-moe").config);
   check_exportable(mixture);
   mixture.balance_rate = 0.001;
-  EXPECT_NE(user_error_of([&] { check_exportable(mixture); }).find("a router with a bias"),
-            std::string::npos);
+  EXPECT_NE(
+      user_error_of([&] { check_exportable(mixture); }).find("a bias (balance_rate) of a router"),
+      std::string::npos);
   mixture.balance_rate = 0;
   mixture.shared_mlp_size = 64;
   EXPECT_EQ(user_error_of([&] { check_exportable(mixture); }),

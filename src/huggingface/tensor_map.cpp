@@ -101,7 +101,10 @@ class MapBuilder {
     const std::string block = theirs + (mixtral ? "block_sparse_moe." : "mlp.");
     transposed(ours + "router", {d_, model_.experts}, block + "gate.weight", {model_.experts, d_});
     if (has_deepseek_mixture(model_)) {
-      map_.zeros[prefix_ + block + "gate.e_score_correction_bias"] = {model_.experts};
+      if (const std::string bias = block + "gate.e_score_correction_bias"; model_.balance_rate > 0)
+        same(ours + "router_bias", bias, {model_.experts});
+      else
+        map_.zeros[prefix_ + bias] = {model_.experts};
       gated_mlp(ours + "shared_", block + "shared_experts.", model_.shared_mlp_size);
     }
     for (int64_t e = 0; e < model_.experts; ++e) {

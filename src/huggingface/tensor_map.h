@@ -24,7 +24,7 @@ struct Patch {
 struct TensorMap {
   std::map<std::string, std::vector<int64_t>> ours, theirs;  // shapes by name
   std::vector<Patch> patches;
-  // Theirs alone, and zero: biases that routers choose with, which ours do not have.
+  // Theirs alone, and zero: biases that routers choose with, where ours do not have them.
   std::map<std::string, std::vector<int64_t>> zeros;
 };
 

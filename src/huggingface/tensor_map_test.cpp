@@ -49,6 +49,7 @@ ModelConfig dots1() {
   ModelConfig model = with_experts(small(Family::Qwen, false), 1);
   model.router_score = RouterScore::Sigmoid;
   model.shared_mlp_size = 18;
+  model.balance_rate = 0.001;
   return model;
 }
 
@@ -112,8 +113,12 @@ TEST(TensorMap, HasTheNamesOfPublishedMixtures) {
   EXPECT_TRUE(has(dots1(), kEach, "mlp.gate.weight"));
   EXPECT_TRUE(has(dots1(), kEach, "mlp.experts.4.gate_proj.weight"));
   EXPECT_TRUE(has(dots1(), kEach, "mlp.shared_experts.down_proj.weight"));
-  EXPECT_TRUE(
-      tensor_map(dots1()).zeros.contains("model.layers.1.mlp.gate.e_score_correction_bias"));
+  const std::string bias = "model.layers.1.mlp.gate.e_score_correction_bias";
+  EXPECT_TRUE(has(dots1(), kEach, "mlp.gate.e_score_correction_bias"));
+  ModelConfig without_bias = dots1();
+  without_bias.balance_rate = 0;
+  EXPECT_TRUE(tensor_map(without_bias).zeros.contains(bias));
+  EXPECT_FALSE(tensor_map(without_bias).theirs.contains(bias));
 }
 
 TEST(TensorMap, TakesEveryElementOfEitherSideOnce) {

@@ -179,7 +179,8 @@ constexpr ModelConfig deepseek_v3() {
           .routed_scale = 2.5,
           .expert_groups = 8,
           .kept_groups = 4,
-          .balance_loss = 0.0001};
+          .balance_loss = 0.0001,
+          .balance_rate = 0.001};
 }
 
 // DeepSeek-V3's mixture with Qwen's attention.
@@ -200,7 +201,8 @@ constexpr ModelConfig dots_llm1() {
           .shared_mlp_size = 2 * 1408,
           .dense_layers = 1,
           .router_score = RouterScore::Sigmoid,
-          .routed_scale = 2.5};
+          .routed_scale = 2.5,
+          .balance_rate = 0.001};
 }
 
 constexpr std::array<PresetSetting, 4> kMlpTraining{{{"train.batch", "128"},

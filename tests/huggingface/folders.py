@@ -111,9 +111,7 @@ def shapes_of(config):
 
 
 def values(name, count):
-    """Norms around one, all else around zero, large enough for attention to be far from even; no bias of routers."""
-    if name.endswith("e_score_correction_bias"):
-        return [0.0] * count
+    """Norms around one, all else around zero, large enough for attention to be far from even."""
     generator = random.Random(name)
     centre = 1.0 if "norm.weight" in name or "ln_" in name and name.endswith("weight") else 0.0
     return [centre + generator.uniform(-0.4, 0.4) for _ in range(count)]
