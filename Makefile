@@ -7,7 +7,7 @@ BUILD = build/$(PRESET)
 NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera cuda build demo test test-all fuzz soak bench format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda build demo demo-experts test test-all fuzz soak bench format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -22,6 +22,10 @@ cuda: ## build build/cuda/tessera, which runs on GPUs too, and its tests (needs 
 demo: ## install what is missing, build, train a small model and show what it writes
 	@$(MAKE) --no-print-directory tessera PRESET=release
 	@tools/demo.sh
+
+demo-experts: ## a mixture of experts on four ranks, in a minute: loads even out, rows are exchanged
+	@$(MAKE) --no-print-directory tessera PRESET=release
+	@tools/demo_experts.sh
 
 test: ## install what is missing, build and run every test (ARGS goes to ctest: ARGS='-R Matmul')
 	@tools/setup.sh build test

@@ -8,9 +8,9 @@ tessera=build/release/tessera
 
 echo "A mixture of 8 experts in 4 layers on four ranks, two experts of each layer on each (ep=4), as threads."
 echo "No loss asks for even loads: a bias of each expert that only selects is moved by what was chosen (model.balance_rate)."
-"$tessera" train --model tiny-moe --mesh ep=4 --steps 60 --batch 8 --seq 128 --out "$out" --overwrite \
-  --set model.balance_loss=0 --set model.balance_rate=0.02 --set plan.dispatch=exchange \
-  --set train.log_every=10 --set train.eval_every=0 --trace "$out/trace.json"
+"$tessera" train --model tiny-moe --mesh ep=4 --steps 300 --batch 8 --seq 128 --out "$out" --overwrite \
+  --set model.balance_loss=0 --set model.balance_rate=0.005 --set plan.dispatch=exchange \
+  --set train.log_every=20 --set train.eval_every=0 --trace "$out/trace.json"
 
 echo
 python3 tools/show_loads.py "$out"
@@ -26,6 +26,7 @@ Outputs of this run:
   $out/trace.json      what each rank did in its first steps: open it in https://ui.perfetto.dev
 Go on:
   $tessera report $out
-  $tessera simulate --cluster dgx-h100 --model qwen3-30b-a3b --mesh fsdp=2,ep=8 --batch 16 --load measured:$out/metrics.jsonl
+  $tessera simulate --cluster dgx-h100 --model mixtral-8x7b --mesh ep=8 --batch 8 \\
+    --load measured:$out
 And read docs/parallelism/expert.md: what moves, when, and how many bytes.
 TEXT

@@ -13,6 +13,7 @@
 #include "files/json.h"
 #include "models/model_size.h"
 #include "program/pool_room.h"
+#include "record/run_record.h"
 #include "report/record_simulation.h"
 #include "sim/cluster_warnings.h"
 #include "sim/simulate.h"
@@ -56,6 +57,27 @@ std::optional<UnitCost> unit_cost_of(const std::string& text) {
         .at("--unit-cost " + text)
         .help("give forward, input gradient and weight gradient, such as 1,1,1");
   return UnitCost{costs[0], costs[1], costs[2]};
+}
+
+// Of the last step of a run whose experts were counted.
+LoadModel measured_load(const std::string& folder) {
+  const RunRecord run = read_run(folder);
+  for (auto step = run.steps.rbegin(); step != run.steps.rend(); ++step) {
+    if (step->loads.empty()) continue;
+    LoadModel load{.kind = LoadModel::Kind::Measured};
+    for (const ExpertLoad& layer : step->loads)
+      load.counts.emplace_back(layer.counts.begin(), layer.counts.end());
+    return load;
+  }
+  throw user_error("{} has no loads of experts", folder)
+      .at("--load measured:" + folder)
+      .help("give the folder of a run that trained a mixture of experts");
+}
+
+LoadModel load_of(const std::string& text) {
+  constexpr std::string_view kMeasured = "measured:";
+  return text.starts_with(kMeasured) ? measured_load(text.substr(kMeasured.size()))
+                                     : parse_load_model(text);
 }
 
 // The cluster gives the memory for `fit`, unless the config specifies it.
@@ -164,7 +186,7 @@ void run(SimulateCommand& command) {
                                                static_cast<double>(spec.tokens_per_step()),
                                 .precision = spec.precision,
                                 .keep_slices = !command.trace.empty(),
-                                .load = parse_load_model(command.load)};
+                                .load = load_of(command.load)};
   if (!options.unit_cost) {
     print_warnings(unlikely_figures(cluster));
     print_warnings(near_axes_across_nodes(cluster, Mesh(config.mesh)));
@@ -204,7 +226,8 @@ void add_simulate_command(Command app) {
                                .type_name("F,B,W");
   simulate
       .add_option("--load", command->load,
-                  "how unevenly tokens choose experts: uniform, lognormal:S or worst")
+                  "how unevenly tokens choose experts: uniform, worst, lognormal:S, or "
+                  "measured:FOLDER of a run")
       .type_name("LOAD");
   simulate.add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
       .type_name("FILE");

@@ -72,7 +72,7 @@ LoadModel parse_load_model(const std::string& text) {
   }
   throw user_error("{} is no load of experts", text)
       .at("--load " + text)
-      .help("give uniform, lognormal:S with S from 0 to 5, measured:metrics.jsonl or worst");
+      .help("give uniform, worst, lognormal:S with S from 0 to 5, or measured:FOLDER of a run");
 }
 
 double fullest_rank(const LoadModel& load, int64_t experts, int64_t ranks) {

@@ -84,6 +84,8 @@ def main():
     given = options.parse_args()
     live = live_losses()
     if given.update:
+        if not live:
+            sys.exit("PyTorch is not installed: it computes the losses (tools/setup.sh oracle)")
         GOLDEN.write_text(json.dumps(live, indent=2) + "\n")
         return 0
     golden = json.loads(GOLDEN.read_text())
