@@ -44,9 +44,9 @@ std::array<double, 3> kernel_size(const OpCall& call) {
     return {static_cast<double>(c.m), static_cast<double>(c.n), static_cast<double>(c.k)};
   }
   const Cost cost = cost_of_call(call);
-  const Dims& dims = call.operand(0).dims;
+  const bool scalar = call.operands.empty() || call.operand(0).dims.empty();
   return {static_cast<double>(cost.flops), static_cast<double>(cost.bytes),
-          dims.empty() ? 1 : static_cast<double>(dims.back().size)};
+          scalar ? 1 : static_cast<double>(call.operand(0).dims.back().size)};
 }
 
 double interpolate(const std::vector<EfficiencyPoint>& points, const std::array<double, 3>& size) {

@@ -52,6 +52,14 @@ TEST(LoadModel, OfMeasuredCountsIsTheMeanOverLayers) {
   EXPECT_THROW(fullest_rank(load, 8, 2), UserError);
 }
 
+// Stages without experts tell of no need, by an op without operands.
+TEST(LoadModel, IsSimulatedOnAPipelineWithLittleRoom) {
+  const std::vector<std::string> sets{"model.preset=\"tiny-moe\"", "mesh=\"pp=2,ep=2\"",
+                                      "train.microbatches=4", "plan.expert_room=\"1.5\""};
+  const Compiled compiled = compile(resolve(parse_config("", "test", sets)));
+  EXPECT_GT(simulate(compiled.programs, load_cluster("dgx-h100"), {}).step_seconds, 0);
+}
+
 TEST(LoadModel, SlowsTheStepOfASharedMixtureAlone) {
   const auto seconds = [](const std::string& mesh, const std::string& load) {
     const std::vector<std::string> sets{"model.preset=\"qwen3-30b-a3b\"",
