@@ -42,21 +42,29 @@ std::vector<OpSample> shift_samples() {
 
 // Of one rank: what it sorted is its pool.
 std::vector<OpSample> gather_ends_samples() {
-  const auto ends = [](int64_t e, double) { return static_cast<double>(3 * e + 1); };
-  return {{.name = "of_one_rank",
-           .operands = {{.type = {DType::Int32, {{"expert", 4}}}, .fill = ends}}}};
+  const auto sample_of = [](const char* name, int64_t experts, int64_t rows) -> OpSample {
+    const auto ends = [=](int64_t e, double) { return static_cast<double>(rows * (e + 1)); };
+    return {.name = name,
+            .operands = {{.type = {DType::Int32, {{"expert", experts}}}, .fill = ends}}};
+  };
+  return {sample_of("of_one_rank", 4, 3), sample_of("of_one_expert", 1, 5),
+          sample_of("of_experts_without_rows", 6, 0)};
 }
 
+// Pools that are full.
 std::vector<OpSample> put_rows_samples() {
-  const Dim expert{"expert", 4}, slot{"slot", 3};
-  const auto ends = [](int64_t e, double) { return static_cast<double>(3 * e + 3); };
-  const SampleOperand all_ends{.type = {DType::Int32, {{"sorter", 1}, expert}}, .fill = ends};
-  return {{.name = "rows",
-           .operands = {{.type = {DType::Fp64, {expert, slot, {"d", 5}}}}, all_ends},
-           .flops = 0},
-          {.name = "gates",
-           .operands = {{.type = {DType::Fp64, {expert, slot}}}, all_ends},
-           .flops = 0}};
+  const auto sample_of = [](const char* name, int64_t experts, Dims row) -> OpSample {
+    const Dim expert{"expert", experts};
+    const auto ends = [](int64_t e, double) { return static_cast<double>(3 * e + 3); };
+    Dims dims{expert, {"slot", 3}};
+    dims.insert(dims.end(), row.begin(), row.end());
+    return {.name = name,
+            .operands = {{.type = {DType::Fp64, dims}},
+                         {.type = {DType::Int32, {{"sorter", 1}, expert}}, .fill = ends}},
+            .flops = 0};
+  };
+  return {sample_of("rows", 4, {{"d", 5}}), sample_of("gates", 4, {}),
+          sample_of("of_one_expert", 1, {{"gate_up", 2}, {"d", 3}})};
 }
 std::vector<OpSample> take_rows_samples() { return put_rows_samples(); }
 
