@@ -240,10 +240,7 @@ TEST_P(Communicators, BarrierHoldsEveryoneUntilTheLastComes) {
 INSTANTIATE_TEST_SUITE_P(, Communicators,
                          testing::Combine(testing::ValuesIn(backends_with_cut_messages()),
                                           testing::ValuesIn(rank_counts())),
-                         [](const auto& instance) {
-                           return std::get<0>(instance.param).name +
-                                  std::to_string(std::get<1>(instance.param));
-                         });
+                         [](const auto& instance) { return backend_and_ranks(instance); });
 
 }  // namespace
 }  // namespace tessera

@@ -302,10 +302,7 @@ TEST_P(CollectivesInFlight, MessagesSentOneByOneReachTheReceivesThatTheyAreMeant
 INSTANTIATE_TEST_SUITE_P(, CollectivesInFlight,
                          testing::Combine(testing::ValuesIn(backends()),
                                           testing::ValuesIn(rank_counts())),
-                         [](const auto& instance) {
-                           return std::get<0>(instance.param).name +
-                                  std::to_string(std::get<1>(instance.param));
-                         });
+                         [](const auto& instance) { return backend_and_ranks(instance); });
 
 }  // namespace
 }  // namespace tessera

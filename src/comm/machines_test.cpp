@@ -39,11 +39,10 @@ TEST_P(Machines, AreToldApartByTheirNamesOnEveryRank) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , Machines, testing::Combine(testing::ValuesIn(backends()), testing::ValuesIn(rank_counts())),
-    [](const auto& instance) {
-      return std::get<0>(instance.param).name + std::to_string(std::get<1>(instance.param));
-    });
+INSTANTIATE_TEST_SUITE_P(, Machines,
+                         testing::Combine(testing::ValuesIn(backends()),
+                                          testing::ValuesIn(rank_counts())),
+                         [](const auto& instance) { return backend_and_ranks(instance); });
 
 }  // namespace
 }  // namespace tessera

@@ -164,10 +164,7 @@ TEST_P(Rows, BeyondTheRoomOfAPoolAreLeftOut) {
 INSTANTIATE_TEST_SUITE_P(, Rows,
                          testing::Combine(testing::ValuesIn(backends_with_cut_messages()),
                                           testing::ValuesIn(rank_counts())),
-                         [](const auto& instance) {
-                           return std::get<0>(instance.param).name +
-                                  std::to_string(std::get<1>(instance.param));
-                         });
+                         [](const auto& instance) { return backend_and_ranks(instance); });
 
 }  // namespace
 }  // namespace tessera

@@ -25,11 +25,10 @@ TEST_P(Texts, AreGatheredOnTheFirstRankAndSharedFromIt) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , Texts, testing::Combine(testing::ValuesIn(backends()), testing::ValuesIn(rank_counts())),
-    [](const auto& instance) {
-      return std::get<0>(instance.param).name + std::to_string(std::get<1>(instance.param));
-    });
+INSTANTIATE_TEST_SUITE_P(, Texts,
+                         testing::Combine(testing::ValuesIn(backends()),
+                                          testing::ValuesIn(rank_counts())),
+                         [](const auto& instance) { return backend_and_ranks(instance); });
 
 }  // namespace
 }  // namespace tessera

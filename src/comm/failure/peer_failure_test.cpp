@@ -200,10 +200,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PeerFailure);
 INSTANTIATE_TEST_SUITE_P(, PeerFailure,
                          testing::Combine(testing::ValuesIn(backends()),
                                           testing::ValuesIn(two_or_four())),
-                         [](const auto& instance) {
-                           return std::get<0>(instance.param).name +
-                                  std::to_string(std::get<1>(instance.param));
-                         });
+                         [](const auto& instance) { return backend_and_ranks(instance); });
 
 }  // namespace
 }  // namespace tessera

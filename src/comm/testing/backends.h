@@ -6,6 +6,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -30,5 +31,11 @@ std::vector<Backend> backends();
 // And those that cut what they send into small messages.
 std::vector<Backend> backends_with_cut_messages();
 std::vector<int> rank_counts();
+
+// "Threads4": the suffix of a test that is repeated over backends and numbers of ranks.
+template <typename Instance>
+std::string backend_and_ranks(const Instance& instance) {
+  return std::get<0>(instance.param).name + std::to_string(std::get<1>(instance.param));
+}
 
 }  // namespace tessera
