@@ -90,8 +90,8 @@ void StepJudge::judge(int step, const StepOutcome& got, const StepOutcome& exact
   for (const auto& [name, value] : exact.router_losses)
     judge_loss(
         fmt::format("{} of step {}", name, step), got, exact, rounded,
-        [&name](const StepOutcome& outcome) {
-          const auto found = outcome.router_losses.find(name);
+        [&own = name](const StepOutcome& outcome) {
+          const auto found = outcome.router_losses.find(own);
           return found == outcome.router_losses.end() ? NAN : found->second;
         },
         errors.loss);
