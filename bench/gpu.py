@@ -22,7 +22,10 @@ RUNS = {
     "8b-fp8": ("llama3-8b", 2, 4096, "pure_fp8", "cheap"),
     "1b-fp8": ("llama3-1b", 8, 4096, "fp8", "none"),
     "1.5b": ("gpt2-1.5b", 16, 1024, "bf16", "none"),
+    "olmoe": ("olmoe-1b-7b", 8, 4096, "pure_bf16", "none"),
+    "qwen3-moe": ("qwen3-30b-a3b", 4, 4096, "pure_bf16", "none"),
 }
+LAYERS = {"qwen3-moe": 8}  # instead of the preset's
 PEER_PRECISIONS = ("bf16", "pure_bf16")
 COLUMNS = ["run", "tokens/s", "MFU %", "step s", "first step s", "planned GB", "on GPU GB", "over plan %",
            "peer tokens/s", "peer GB", "peer on GPU GB", "peer start s", "ours / peer"]
@@ -71,6 +74,8 @@ def library_bytes(arguments):
 def ours(arguments, run):
     model, batch, seq, precision, rebuilt = RUNS[run]
     sets = [f"run.peak_gflops={arguments.peak * 1000}", f"plan.recompute={rebuilt}", *arguments.set]
+    if run in LAYERS:
+        sets.append(f"model.layers={LAYERS[run]}")
     options = [part for key in sets for part in ("--set", key)]
     return run_json([arguments.binary, "bench", "step", "--device", "cuda", "--model", model, "--batch", batch, "--seq",
                      seq, "--precision", precision, "--steps", arguments.steps, *options, "--json"], arguments.seconds)
@@ -80,8 +85,9 @@ def peer(arguments, run):
     model, batch, seq, precision, _ = RUNS[run]
     if arguments.no_peer or precision not in PEER_PRECISIONS:
         return None
+    layers = ["--layers", LAYERS[run]] if run in LAYERS else []
     return run_json([arguments.peer_python, PEER, "--model", model, "--batch", batch, "--seq", seq, "--precision",
-                     precision, "--steps", arguments.steps], arguments.seconds)
+                     precision, "--steps", arguments.steps, *layers], arguments.seconds)
 
 
 def median_of(results, key):

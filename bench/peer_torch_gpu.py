@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The peer on a GPU: a training step of GPT-2 or Llama 3 in PyTorch with torch.compile, scaled-dot-product attention,
-fused AdamW and clipping, the same maths as `tessera bench step --device cuda`. bf16: autocast over fp32 weights;
+"""The peer on a GPU: a training step of GPT-2, Llama 3 or a mixture of experts in PyTorch with torch.compile,
+scaled-dot-product attention, grouped products of experts, fused AdamW and clipping, the same maths as `tessera bench step
+--device cuda`. bf16: autocast over fp32 weights;
 pure_bf16: weights, gradients and moments in bf16. Prints one JSON object, with the seconds before the first steady
 step, the peak of what tensors took and what the driver says is in use at the end."""
 import argparse
@@ -18,6 +19,7 @@ from torch.nn import functional as F  # noqa: E402
 
 GPT2 = {"family": "gpt", "kv_heads": 0, "mlp": 0, "vocabulary": 50257, "context": 1024, "tied": True}
 LLAMA = {"family": "llama", "kv_heads": 8, "vocabulary": 128256, "context": 131072}
+MIXTURE = {"family": "llama", "tied": False}
 PRESETS = {
     "gpt2-124m": {**GPT2, "layers": 12, "width": 768, "heads": 12},
     "gpt2-350m": {**GPT2, "layers": 24, "width": 1024, "heads": 16},
@@ -25,6 +27,12 @@ PRESETS = {
     "llama3-1b": {**LLAMA, "layers": 16, "width": 2048, "heads": 32, "mlp": 8192, "tied": True},
     "llama3-3b": {**LLAMA, "layers": 28, "width": 3072, "heads": 24, "mlp": 8192, "tied": True},
     "llama3-8b": {**LLAMA, "layers": 32, "width": 4096, "heads": 32, "mlp": 14336, "tied": False},
+    "olmoe-1b-7b": {**MIXTURE, "layers": 16, "width": 2048, "heads": 16, "kv_heads": 16, "vocabulary": 50304, "qk_norm": "width",
+                    "experts": 64, "top_k": 8, "mlp": 1024, "normalised": False,
+                    "balance_loss": 0.01 / 16, "z_loss": 0.001 / 16},
+    "qwen3-30b-a3b": {**MIXTURE, "layers": 48, "width": 2048, "heads": 32, "kv_heads": 4, "head_size": 128,
+                      "vocabulary": 151936, "qk_norm": "head", "experts": 128, "top_k": 8, "mlp": 768, "normalised": True,
+                      "balance_loss": 0.001, "z_loss": 0.0},
 }
 
 
@@ -58,7 +66,7 @@ class GptBlock(nn.Module):
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(y.transpose(1, 2).reshape(batch, seq, width))
-        return x + self.down(F.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
+        return x + self.down(F.gelu(self.up(self.mlp_norm(x)), approximate="tanh")), 0.0
 
 
 def rotated(x, turns):
@@ -67,31 +75,85 @@ def rotated(x, turns):
     return torch.cat((a * cosine - b * sine, b * cosine + a * sine), -1).to(x.dtype)
 
 
+class Mlp(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.gate = nn.Linear(config["width"], config["mlp"], bias=False)
+        self.up = nn.Linear(config["width"], config["mlp"], bias=False)
+        self.down = nn.Linear(config["mlp"], config["width"], bias=False)
+
+    def forward(self, x):
+        return self.down(F.silu(self.gate(x)) * self.up(x)), 0.0
+
+
+class Mixture(nn.Module):
+    """Rows sorted by expert, grouped products, and each token's rows fetched back and added."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.experts, self.top_k, self.normalised = config["experts"], config["top_k"], config["normalised"]
+        self.balance_loss, self.z_loss = config["balance_loss"], config["z_loss"]
+        self.router = nn.Linear(config["width"], self.experts, bias=False)
+        self.gate_up = nn.Parameter(torch.empty(self.experts, config["width"], 2 * config["mlp"]))
+        self.down = nn.Parameter(torch.empty(self.experts, config["mlp"], config["width"]))
+
+    def forward(self, x):
+        tokens = x.flatten(0, 1)
+        logits = self.router(tokens).float()
+        scores = logits.softmax(-1)
+        gates, chosen = scores.topk(self.top_k, -1)
+        if self.normalised:
+            gates = gates / gates.sum(-1, keepdim=True)
+        order = chosen.flatten().argsort(stable=True)
+        counts = torch.histc(chosen.flatten().float(), self.experts, 0, self.experts)
+        ends = counts.cumsum(0).to(torch.int32)
+        gate, up = torch._grouped_mm(tokens[order // self.top_k], self.gate_up, offs=ends).chunk(2, -1)
+        y = torch._grouped_mm(F.silu(gate) * up, self.down, offs=ends)
+        place = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
+        out = (y[place].view(-1, self.top_k, y.shape[-1]) * gates[:, :, None]).sum(1).to(x.dtype)
+        loss = self.balance_loss * self.experts / (self.top_k * len(tokens)) * (counts * scores.mean(0)).sum()
+        if self.z_loss > 0:
+            loss = loss + self.z_loss * logits.logsumexp(-1).square().mean()
+        return out.view_as(x), loss
+
+
 class LlamaBlock(nn.Module):
     def __init__(self, config):
         super().__init__()
         width, self.heads, self.kv_heads = config["width"], config["heads"], config["kv_heads"]
-        size = width // self.heads
+        size = config.get("head_size", width // self.heads)
         self.attention_norm = nn.RMSNorm(width, eps=1e-5)
-        self.q = nn.Linear(width, width, bias=False)
+        self.q = nn.Linear(width, self.heads * size, bias=False)
         self.k = nn.Linear(width, self.kv_heads * size, bias=False)
         self.v = nn.Linear(width, self.kv_heads * size, bias=False)
-        self.out = nn.Linear(width, width, bias=False)
+        self.out = nn.Linear(self.heads * size, width, bias=False)
+        self.qk_norm = config.get("qk_norm")
+        if self.qk_norm:
+            per_head = self.qk_norm == "head"
+            self.q_norm = nn.RMSNorm(size if per_head else self.heads * size, eps=1e-5)
+            self.k_norm = nn.RMSNorm(size if per_head else self.kv_heads * size, eps=1e-5)
         self.mlp_norm = nn.RMSNorm(width, eps=1e-5)
-        self.gate = nn.Linear(width, config["mlp"], bias=False)
-        self.up = nn.Linear(width, config["mlp"], bias=False)
-        self.down = nn.Linear(config["mlp"], width, bias=False)
+        self.mlp = Mixture(config) if "experts" in config else Mlp(config)
+
+    def heads_of(self, x, heads, norm):
+        batch, seq, _ = x.shape
+        if self.qk_norm == "width" and norm:
+            x = norm(x)
+        x = x.view(batch, seq, heads, -1)
+        if self.qk_norm == "head" and norm:
+            x = norm(x)
+        return x.transpose(1, 2)
 
     def forward(self, x, turns):
-        batch, seq, width = x.shape
+        batch, seq, _ = x.shape
         n = self.attention_norm(x)
-        q = self.q(n).view(batch, seq, self.heads, -1).transpose(1, 2)
-        k = self.k(n).view(batch, seq, self.kv_heads, -1).transpose(1, 2)
-        v = self.v(n).view(batch, seq, self.kv_heads, -1).transpose(1, 2)
+        q = self.heads_of(self.q(n), self.heads, self.q_norm if self.qk_norm else None)
+        k = self.heads_of(self.k(n), self.kv_heads, self.k_norm if self.qk_norm else None)
+        v = self.heads_of(self.v(n), self.kv_heads, None)
         y = F.scaled_dot_product_attention(rotated(q, turns), rotated(k, turns), v, is_causal=True, enable_gqa=True)
-        x = x + self.out(y.transpose(1, 2).reshape(batch, seq, width))
-        n = self.mlp_norm(x)
-        return x + self.down(F.silu(self.gate(n)) * self.up(n))
+        x = x + self.out(y.transpose(1, 2).reshape(batch, seq, -1))
+        y, loss = self.mlp(self.mlp_norm(x))
+        return x + y, loss
 
 
 class Transformer(nn.Module):
@@ -107,7 +169,7 @@ class Transformer(nn.Module):
         self.head = nn.Linear(width, config["vocabulary"], bias=False)
         if config["tied"]:
             self.head.weight = self.table.weight
-        half = width // config["heads"] // 2
+        half = config.get("head_size", width // config["heads"]) // 2
         angles = torch.arange(seq)[:, None] * 500000.0 ** (-torch.arange(half) / half)[None]
         self.register_buffer("cosine", angles.cos(), persistent=False)
         self.register_buffer("sine", angles.sin(), persistent=False)
@@ -119,10 +181,12 @@ class Transformer(nn.Module):
         x = self.table(tokens)
         if self.is_gpt:
             x = x + self.positions.weight[:tokens.shape[1]]
+        loss = 0.0
         for block in self.blocks:
-            x = block(x, (self.cosine, self.sine))
+            x, added = block(x, (self.cosine, self.sine))
+            loss = loss + added
         logits = self.head(self.norm(x))
-        return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+        return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten()) + loss
 
 
 class Trainer:

@@ -53,12 +53,12 @@ def model_config(metadata):
 class Oracle:
     """One training run in PyTorch. In bf16 it keeps fp32 weights, sums gradients in fp32 and computes with rounded copies."""
 
-    def __init__(self, tensors, metadata, device, dtype):
+    def __init__(self, tensors, metadata, device, dtype, build=torch_models.build):
         self.device = device
         kept = torch.float64 if dtype == "fp64" else torch.float32
         self.tensors, self.settings = tensors, {k: json.loads(v) for k, v in metadata.items() if self.is_number(v)}
         self.shapes = {name[7:]: array.shape for name, array in tensors.items() if name.startswith("weight.")}
-        self.model = torch_models.build(model_config(metadata)).to(device, kept)
+        self.model = build(model_config(metadata)).to(device, kept)
         self.load()
         self.used = copy.deepcopy(self.model).to(torch.bfloat16) if dtype == "bf16" else self.model
         decays = [p for p in self.model.parameters() if p.dim() >= 2]
@@ -184,13 +184,12 @@ def noise_of(tensors, metadata, device, oracle):
     return {kind: NOISES_APART * error for kind, (error, _) in noise.items()}
 
 
-def compare(tensors, metadata, device):
-    oracle = Oracle(tensors, metadata, device, metadata["dtype"])
+def judge(tensors, metadata, oracle, tolerances):
     final = oracle.run()
     rows = distances(tensors["loss"], tensors["gradient_norm"], named(tensors, "gradient."), oracle,
                      metadata["dtype"])
     rows["weights"] = worst_tensor(named(tensors, "final."), final)
-    tolerances = TOLERANCES[metadata["dtype"]] or noise_of(tensors, metadata, device, oracle)
+    tolerances = tolerances or noise_of(tensors, metadata, oracle.device, oracle)
     fine = True
     for kind, (error, where) in rows.items():
         tolerance = tolerances.get(kind)
@@ -200,6 +199,11 @@ def compare(tensors, metadata, device):
         verdict = "" if passed else "FAILED "
         print(f"{metadata['case']:9} {metadata['dtype']} {kind:9} {error:.2e} {limit:14} {verdict}{where}")
     return fine
+
+
+def compare(tensors, metadata, device):
+    oracle = Oracle(tensors, metadata, device, metadata["dtype"])
+    return judge(tensors, metadata, oracle, TOLERANCES[metadata["dtype"]])
 
 
 def golden_of(tensors, metadata):

@@ -109,7 +109,10 @@ std::vector<ParityCase> mixture_cases() {
                           .top_k = 2,
                           .expert_mlp_size = 22,
                           .balance_loss = 0.5};
-  ModelConfig olmoe = small, deepseek = small;
+  ModelConfig mixtral = small, olmoe = small, deepseek = small;
+  mixtral.family = Family::Llama;
+  mixtral.qk_norm = false;
+  mixtral.router_score = RouterScore::TopkSoftmax;
   olmoe.family = deepseek.family = Family::Llama;
   olmoe.qk_norm_over_heads = true;
   olmoe.normalised_gates = false;
@@ -133,6 +136,7 @@ std::vector<ParityCase> mixture_cases() {
                      .microbatches = 2,
                      .documents = 3,
                      .ignored = 0.2},
+          ParityCase{.name = "mixtral", .model = mixtral, .shape = shape, .ignored = 0.1},
           ParityCase{.name = "olmoe", .model = olmoe, .shape = shape},
           ParityCase{.name = "deepseek", .model = deepseek, .shape = shape, .microbatches = 3}};
 }
