@@ -69,7 +69,7 @@ def qwen3_moe(config):
 
 def olmoe(config):
     return transformers.OlmoeForCausalLM(transformers.OlmoeConfig(
-        **common_settings(config), intermediate_size=config["expert_mlp_size"], num_experts=config["experts"],
+        **common_settings(config), pad_token_id=None, intermediate_size=config["expert_mlp_size"], num_experts=config["experts"],
         num_experts_per_tok=config["top_k"], norm_topk_prob=config["normalised_gates"]))
 
 
