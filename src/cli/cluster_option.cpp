@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "core/choices.h"
-#include "core/error.h"
+#include "studio/run_on_cluster.h"
 
 namespace tessera {
 
@@ -20,24 +20,8 @@ void add_cluster_option(Command command, std::string& cluster) {
       .type_name("NAME|FILE");
 }
 
-Cluster chosen_cluster(const std::string& named, int ranks) {
-  if (!named.empty()) return load_cluster(named);
-  if (ranks <= resolve_threads({})) return load_cluster("laptop");
-  throw user_error("{} ranks are more than this machine has cores, and no cluster is named", ranks)
-      .at("--cluster")
-      .help(fmt::format("use {}, or the path of a cluster file", join_choices(cluster_names())));
-}
-
 void default_to_precision_of(const Cluster& cluster, RunOptions& run) {
-  if (cluster.device.cores == 0) run.defaults.emplace_back("train.precision", "bf16");
-}
-
-RunSpec resolve_on(const Cluster& cluster, const Config& config) {
-  RunSpec spec = resolve(config);
-  const int cores = cluster.device.cores;
-  spec.device = cores > 0 ? DeviceKind::Cpu : DeviceKind::Cuda;
-  if (config.train.threads == 0) spec.threads = cores;
-  return spec;
+  for (auto& setting : defaults_on(cluster)) run.defaults.push_back(std::move(setting));
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {

@@ -31,6 +31,7 @@ void add_tokenize_command(Command app);
 void add_tokenizer_command(Command app);
 void add_tokenizer_train(Command tokenizer);
 void add_topology_command(Command app);
+void add_studio_command(Command app);
 void add_launch_command(Command app);
 void add_docs_command(Command app);
 

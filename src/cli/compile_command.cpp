@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera compile: compiles a model without running it and shows passes, IR, Program and memory
 // plan.
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -17,6 +16,7 @@
 #include "models/model_size.h"
 #include "program/collective_table.h"
 #include "program/pool_room.h"
+#include "studio/compiled_step.h"
 
 namespace tessera {
 namespace {
@@ -65,13 +65,6 @@ void check_dump_name(const CompileCommand& command, const PassPipeline& pipeline
       .help("see tessera compile --print-pipeline");
 }
 
-Json bytes_json(const Program& program) {
-  Json json;
-  for (int kind = 0; kind < kNumBufferKinds; ++kind)
-    json[name(static_cast<BufferKind>(kind))] = program.bytes_by_kind[static_cast<size_t>(kind)];
-  return json;
-}
-
 void print_collectives(const Program& program) {
   const auto rows = collective_table(program, program.script("train_step"));
   if (rows.empty()) return;
@@ -84,53 +77,14 @@ void print_collectives(const Program& program) {
                row.calls, short_bytes(row.bytes), row.hidden);
 }
 
-Json collectives_json(const Program& program) {
-  Json json = Json::array();
-  for (const CollectiveRow& row : collective_table(program, program.script("train_step")))
-    json.push_back({{"routine", name(row.routine)},
-                    {"op", row.op},
-                    {"axes", row.axes},
-                    {"calls", row.calls},
-                    {"bytes", row.bytes},
-                    {"hidden", row.hidden}});
-  return json;
-}
-
-// The pipeline rank that needs the most memory.
-const Program& largest_of(const Compiled& compiled) {
-  return *std::max_element(
-      compiled.programs.begin(), compiled.programs.end(),
-      [](const Program& a, const Program& b) { return a.peak_bytes() < b.peak_bytes(); });
-}
-
-std::string blocks_of(const Program& program) {
-  std::string text;
-  int stage = kNone;
-  const ProgramBlock* last = nullptr;
-  const auto close = [&] {
-    if (last && !text.ends_with(last->name)) text += ".." + last->name;
-  };
-  for (const ProgramBlock& block : program.blocks) {
-    if (block.stage == kNone || block.name == "totals") continue;
-    if (block.stage != stage) {
-      close();
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", block.stage, block.name);
-      stage = block.stage;
-    }
-    last = &block;
-  }
-  close();
-  return text;
-}
-
 void print_stages(const Compiled& compiled) {
   fmt::print("\nschedule {}: {} stages, {} microbatches\n", compiled.schedule.kind,
              compiled.schedule.num_stages(), compiled.schedule.microbatches);
   for (size_t place = 0; place < compiled.programs.size(); ++place)
     fmt::print("  pp={:<3} {:>10}  stage {}\n", place,
                short_bytes(compiled.programs[place].peak_bytes()),
-               blocks_of(compiled.programs[place]));
-  const std::string gathers = gathers_text(largest_of(compiled));
+               blocks_text(compiled.programs[place]));
+  const std::string gathers = gathers_text(largest_program(compiled.programs));
   if (!gathers.empty()) fmt::print("  {}\n", gathers);
 }
 
@@ -152,7 +106,7 @@ void print_report(const Compiled& compiled, int64_t parameters, int64_t snapshot
   }
   if (compiled.programs.empty()) return;
   if (compiled.programs.size() > 1) print_stages(compiled);
-  const Program& program = largest_of(compiled);
+  const Program& program = largest_program(compiled.programs);
   fmt::print("\n{} parameters; planned bytes{} at most:\n", parameters,
              program.mesh.num_ranks() > 1 ? " of each rank" : "");
   for (int kind = 0; kind < kNumBufferKinds; ++kind)
@@ -184,42 +138,10 @@ void print_fits(const std::vector<FamilyMember>& members, const Mesh& mesh, int6
   fmt::print("the largest that fits: {}\n", largest ? largest->preset : "none");
 }
 
-Json to_json(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
-  Json passes = Json::array();
-  for (const PassReport& pass : compiled.passes) {
-    Json counts = Json::object();
-    for (const auto& [what, count] : pass.counts) counts[what] = count;
-    passes.push_back({{"name", pass.name}, {"seconds", pass.seconds}, {"counts", counts}});
-  }
-  Json json{{"passes", passes}, {"parameters", parameters}};
-  if (!compiled.programs.empty()) {
-    const Program& program = largest_of(compiled);
-    json["bytes"] = bytes_json(program);
-    json["bytes"]["snapshot"] = snapshot;
-    json["peak_bytes"] = program.peak_bytes() + snapshot;
-    json["ranks"] = program.mesh.num_ranks();
-    json["collectives"] = collectives_json(program);
-    if (const PoolRoom room = pool_room_of(compiled.programs); room.rows > 0)
-      json["expert_pools"] = to_json(room);
-    json["bytes_per_parameter"] =
-        static_cast<double>(program.peak_bytes() + snapshot) / static_cast<double>(parameters);
-  }
-  if (compiled.programs.size() > 1)
-    for (const Program& program : compiled.programs)
-      json["stages"].push_back({{"peak_bytes", program.peak_bytes()},
-                                {"blocks", blocks_of(program)},
-                                {"gathers_per_step", gathers_per_step(program)},
-                                {"gathers", gathers_text(program)}});
-  return json;
-}
-
 void print_pipeline(const PassPipeline& pipeline, bool as_json) {
-  Json passes = Json::array();
-  for (const Pass& pass : pipeline.passes()) {
-    if (!as_json) fmt::print("{:<{}} {}\n", pass.name, kPassWidth, pass.summary);
-    passes.push_back({{"name", pass.name}, {"summary", pass.summary}});
-  }
-  if (as_json) print_json({{"passes", passes}});
+  if (as_json) return print_json({{"passes", pipeline_json(pipeline)}});
+  for (const Pass& pass : pipeline.passes())
+    fmt::print("{:<{}} {}\n", pass.name, kPassWidth, pass.summary);
 }
 
 void run(const CompileCommand& command) {

@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
   tessera::add_tokenize_command(app);
   tessera::add_tokenizer_command(app);
   tessera::add_topology_command(app);
+  tessera::add_studio_command(app);
   tessera::add_docs_command(app);
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);

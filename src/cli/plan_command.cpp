@@ -17,6 +17,7 @@
 #include "planner/why_not.h"
 #include "record/progress.h"
 #include "sim/cluster_warnings.h"
+#include "studio/run_on_cluster.h"
 
 namespace tessera {
 namespace {

@@ -6,17 +6,14 @@
 #include "cli/cluster_option.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "config/compile_step.h"
-#include "config/run_spec.h"
 #include "core/quantities.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
-#include "models/model_size.h"
 #include "program/pool_room.h"
 #include "record/run_record.h"
 #include "report/record_simulation.h"
-#include "sim/cluster_warnings.h"
-#include "sim/simulate.h"
+#include "studio/run_on_cluster.h"
+#include "studio/simulated_step.h"
 
 namespace tessera {
 namespace {
@@ -80,76 +77,17 @@ LoadModel load_of(const std::string& text) {
                                      : parse_load_model(text);
 }
 
-// The cluster gives the memory for `fit`, unless the config specifies it.
-int64_t memory_to_fit(const RunSpec& spec, const Cluster& cluster) {
-  if (spec.plan.recompute.kind != RecomputeKind::Fit || spec.memory_bytes > 0)
-    return spec.memory_bytes;
-  return static_cast<int64_t>(cluster.device.memory_bytes.value) /
-         (cluster.device.cores > 0 ? spec.plan.mesh.num_ranks() : 1);
-}
-
-bool fits(const Cluster& cluster, const Simulation& simulation, int ranks) {
-  const double devices = cluster.device.cores > 0 ? ranks : 1;
-  return static_cast<double>(simulation.peak_bytes) * devices <= cluster.device.memory_bytes.value;
-}
-
-// Shares of the peak: full attention counted, and all that the programs run.
-struct OtherUtilisation {
-  double mfu_full = 0, hfu = 0;
-};
-
-OtherUtilisation other_utilisation(const RunFacts& facts, const Simulation& simulation) {
-  const double model_flops =
-      facts.flops_per_token.causal * static_cast<double>(facts.tokens_per_step);
-  return {.mfu_full = simulation.mfu * facts.flops_per_token.full / facts.flops_per_token.causal,
-          .hfu = simulation.mfu * facts.hardware_flops / model_flops};
-}
-
-Json to_json(const Config& config, const Cluster& cluster, const RunFacts& facts,
-             const Simulation& simulation) {
-  const OtherUtilisation other = other_utilisation(facts, simulation);
-  Json json{
-      {"model", preset_name(config)},
-      {"cluster", cluster.name},
-      {"calibrated", cluster.calibrated},
-      {"mesh", facts.mesh},
-      {"ranks", facts.ranks},
-      {"threads_per_rank", facts.threads_per_rank},
-      {"step_seconds", simulation.step_seconds},
-      {"tokens_per_second", static_cast<double>(facts.tokens_per_step) / simulation.step_seconds},
-      {"mfu", simulation.mfu},
-      {"mfu_full_attention", other.mfu_full},
-      {"hfu", other.hfu},
-      {"exposed_communication_seconds", simulation.times.exposed_communication_seconds},
-      {"bubble_seconds", simulation.times.bubble_seconds},
-      {"peak_bytes", simulation.peak_bytes},
-      {"fits", fits(cluster, simulation, facts.ranks)}};
-  for (const SimulatedRank& rank : simulation.ranks) {
-    Json result{{"rank", rank.rank},
-                {"alike", rank.alike},
-                {"communication_seconds", rank.communication_seconds},
-                {"peak_bytes", rank.peak_bytes}};
-    for (const TimePart& part : kTimeParts)
-      if (part.scope == TimeScope::Program) result[part.key] = rank.times.*part.seconds;
-    json["results"].push_back(std::move(result));
-  }
-  return json;
-}
-
-void print_result(const SimulateCommand& command, const Config& config, const Cluster& cluster,
-                  const RunFacts& facts, const Simulation& simulation) {
-  const int ranks = facts.ranks;
-  fmt::print("{}, batch {} x {}, {}, mesh {}: {} rank{} on {}\n", model_title(config),
-             config.train.batch, config.train.seq, config.train.precision, facts.mesh, ranks,
-             ranks == 1 ? "" : "s", cluster.name);
+void print_result(const SimulateCommand& command, const SimulatedStep& step) {
+  const Simulation& simulation = step.simulation;
+  fmt::print("{}\n", title_of(step));
   if (!command.unit_cost.empty())
     fmt::print("unit cost {}: seconds below are time units; everything else is free\n",
                command.unit_cost);
-  else if (!cluster.calibrated)
+  else if (!step.cluster.calibrated)
     fmt::print("cluster {} was never calibrated: its figures are published or assumed\n",
-               cluster.name);
+               step.cluster.name);
   fmt::print("step_seconds                   {:.6g}\n", simulation.step_seconds);
-  const OtherUtilisation other = other_utilisation(facts, simulation);
+  const OtherUtilisation other = other_utilisation(step);
   if (command.unit_cost.empty())
     fmt::print(
         "mfu                            {} ({} with full attention counted)\n"
@@ -159,8 +97,8 @@ void print_result(const SimulateCommand& command, const Config& config, const Cl
              simulation.times.exposed_communication_seconds);
   fmt::print("bubble_seconds                 {:.6g}\n", simulation.times.bubble_seconds);
   fmt::print("peak_bytes                     {} ({}), {} {}\n", simulation.peak_bytes,
-             short_bytes(simulation.peak_bytes),
-             fits(cluster, simulation, ranks) ? "fits" : "does not fit", cluster.device.name);
+             short_bytes(simulation.peak_bytes), step.fits() ? "fits" : "does not fit",
+             step.cluster.device.name);
   fmt::print("\n{:>6} {:>6} {:>12} {:>12} {:>12} {:>14} {:>12}\n", "rank", "ranks", "compute s",
              "exposed s", "bubble s", "all transfers", "peak bytes");
   for (const SimulatedRank& rank : simulation.ranks)
@@ -179,34 +117,25 @@ void run(SimulateCommand& command) {
   const Cluster cluster = cluster_of(command);
   default_to_precision_of(cluster, command.run);
   const Config config = command.run.load_with_notes();
-  RunSpec spec = resolve_on(cluster, config);
-  spec.memory_bytes = memory_to_fit(spec, cluster);
-  const SimulateOptions options{.unit_cost = unit_cost_of(command.unit_cost),
-                                .model_flops = flops_per_token(spec.model, spec.seq()).causal *
-                                               static_cast<double>(spec.tokens_per_step()),
-                                .precision = spec.precision,
-                                .keep_slices = !command.trace.empty(),
-                                .load = load_of(command.load)};
-  if (!options.unit_cost) {
-    print_warnings(unlikely_figures(cluster));
-    print_warnings(near_axes_across_nodes(cluster, Mesh(config.mesh)));
-    if (spec.model.experts > 0) print_warnings(experts_across_nodes(cluster, spec.plan));
-  }
-  const Compiled compiled = compile(spec);
-  const Simulation simulation = simulate(compiled.programs, cluster, options);
-  const RunFacts facts = simulated_facts(config, spec, compiled, cluster, simulation);
+  const RunSpec spec = spec_to_simulate(cluster, config);
+  const StepOptions options{.keep_slices = !command.trace.empty(),
+                            .unit_cost = unit_cost_of(command.unit_cost),
+                            .load = load_of(command.load)};
+  if (!options.unit_cost) print_warnings(warnings_on(cluster, spec, config));
+  const SimulatedStep step = simulate_step(config, cluster, spec, options);
   if (!command.trace.empty())
-    write_file_atomically(command.trace, to_trace_json(compiled.programs, simulation));
-  if (!command.out.empty()) record_simulation(command.out, config, facts, cluster, simulation);
-  const PoolRoom room = pool_room_of(compiled.programs);
+    write_file_atomically(command.trace, to_trace_json(step.compiled.programs, step.simulation));
+  if (!command.out.empty())
+    record_simulation(command.out, config,
+                      simulated_facts(config, spec, step.compiled, cluster, step.simulation),
+                      cluster, step.simulation);
   if (command.run.json) {
-    Json json = to_json(config, cluster, facts, simulation);
-    if (room.rows > 0) json["expert_pools"] = to_json(room);
-    print_json(json);
+    print_json(to_json(step));
     return;
   }
-  print_result(command, config, cluster, facts, simulation);
-  if (room.rows > 0) fmt::print("\n{}\n", to_string(room));
+  print_result(command, step);
+  if (const PoolRoom room = pool_room_of(step.compiled.programs); room.rows > 0)
+    fmt::print("\n{}\n", to_string(room));
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What answers each kind of question, one file per kind; the table of answers.cpp names them.
+#pragma once
+
+#include "studio/answers.h"
+
+namespace tessera {
+
+Answer answer_keys(const Question& question);
+Answer answer_presets(const Question& question);
+Answer answer_clusters(const Question& question);
+Answer answer_try(const Question& question);
+
+}  // namespace tessera

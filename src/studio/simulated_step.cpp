@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studio/simulated_step.h"
+
+#include "config/compile_step.h"
+#include "program/pool_room.h"
+#include "program/program_work.h"
+#include "studio/run_on_cluster.h"
+
+namespace tessera {
+
+bool SimulatedStep::fits() const {
+  const double devices = cluster.device.cores > 0 ? ranks() : 1;
+  return static_cast<double>(simulation.peak_bytes) * devices <= cluster.device.memory_bytes.value;
+}
+
+RunSpec spec_to_simulate(const Cluster& cluster, const Config& config) {
+  RunSpec spec = resolve_on(cluster, config);
+  if (spec.plan.recompute.kind == RecomputeKind::Fit && spec.memory_bytes == 0)
+    spec.memory_bytes = static_cast<int64_t>(cluster.device.memory_bytes.value) /
+                        (cluster.device.cores > 0 ? spec.plan.mesh.num_ranks() : 1);
+  return spec;
+}
+
+SimulatedStep simulate_step(const Config& config, const Cluster& cluster, const RunSpec& spec,
+                            const StepOptions& options) {
+  SimulatedStep step{.config = config,
+                     .cluster = cluster,
+                     .spec = spec,
+                     .compiled = compile(spec, {.check = options.check}),
+                     .options = {.unit_cost = options.unit_cost,
+                                 .model_flops = flops_per_token(spec.model, spec.seq()).causal *
+                                                static_cast<double>(spec.tokens_per_step()),
+                                 .precision = spec.precision,
+                                 .keep_slices = options.keep_slices,
+                                 .load = options.load},
+                     .simulation = {}};
+  step.simulation = simulate(step.compiled.programs, cluster, step.options);
+  return step;
+}
+
+OtherUtilisation other_utilisation(const SimulatedStep& step) {
+  const FlopsPerToken flops = flops_per_token(step.spec.model, step.spec.seq());
+  const double model_flops = flops.causal * static_cast<double>(step.spec.tokens_per_step());
+  const double mfu = step.simulation.mfu;
+  return {.mfu_full = mfu * flops.full / flops.causal,
+          .hfu = mfu * work_of(step.compiled.programs, "train_step").flops / model_flops};
+}
+
+std::string title_of(const SimulatedStep& step) {
+  const Config& config = step.config;
+  return fmt::format("{}, batch {} x {}, {}, mesh {}: {} rank{} on {}", model_title(config),
+                     config.train.batch, config.train.seq, config.train.precision,
+                     to_string(step.spec.plan.mesh), step.ranks(), step.ranks() == 1 ? "" : "s",
+                     step.cluster.name);
+}
+
+Json to_json(const SimulatedStep& step) {
+  const Simulation& simulation = step.simulation;
+  const Program& program = step.compiled.programs.front();
+  const OtherUtilisation other = other_utilisation(step);
+  Json json{{"model", preset_name(step.config)},
+            {"cluster", step.cluster.name},
+            {"calibrated", step.cluster.calibrated},
+            {"mesh", to_string(program.mesh)},
+            {"ranks", step.ranks()},
+            {"threads_per_rank", program.threads},
+            {"step_seconds", simulation.step_seconds},
+            {"tokens_per_second",
+             static_cast<double>(step.spec.tokens_per_step()) / simulation.step_seconds},
+            {"mfu", simulation.mfu},
+            {"mfu_full_attention", other.mfu_full},
+            {"hfu", other.hfu},
+            {"exposed_communication_seconds", simulation.times.exposed_communication_seconds},
+            {"bubble_seconds", simulation.times.bubble_seconds},
+            {"peak_bytes", simulation.peak_bytes},
+            {"fits", step.fits()}};
+  for (const SimulatedRank& rank : simulation.ranks) {
+    Json result{{"rank", rank.rank},
+                {"alike", rank.alike},
+                {"communication_seconds", rank.communication_seconds},
+                {"peak_bytes", rank.peak_bytes}};
+    for (const TimePart& part : kTimeParts)
+      if (part.scope == TimeScope::Program) result[part.key] = rank.times.*part.seconds;
+    json["results"].push_back(std::move(result));
+  }
+  if (const PoolRoom room = pool_room_of(step.compiled.programs); room.rows > 0)
+    json["expert_pools"] = to_json(room);
+  return json;
+}
+
+}  // namespace tessera
