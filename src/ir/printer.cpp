@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/printer.h"
 
+#include <array>
+
 #include "ir/op_def.h"
 
 namespace tessera {
@@ -73,11 +75,11 @@ std::string print_node(const Graph& graph, const Node& node, const Mesh& mesh) {
   if (node.phase != Phase::Forward) text += fmt::format(" @{}", name(node.phase));
   if (node.workspace.lifetime != Lifetime::None)
     text += fmt::format(" workspace{}", print(node.workspace));
-  return text + "\n";
+  return text;
 }
 
 std::string print_output(const Graph& graph, const GraphOutput& output) {
-  return fmt::format("  return {}{}{} %{}{}\n", name(output.kind), output.target.empty() ? "" : " ",
+  return fmt::format("  return {}{}{} %{}{}", name(output.kind), output.target.empty() ? "" : " ",
                      output.target, graph.value(output.value).name,
                      output.accumulates ? " accumulate" : "");
 }
@@ -89,7 +91,7 @@ std::string print_input(const Graph& graph, const GraphInput& input, const Mesh&
     text += " whole " + to_string(input.whole);
   if (input.state) text += print(*input.state);
   if (input.flat) text += fmt::format(" {} of {}", role_name(*input.flat), input.flat->bundle);
-  return text + "\n";
+  return text;
 }
 
 std::string print(const Bundle& bundle, const Mesh& mesh) {
@@ -98,44 +100,81 @@ std::string print(const Bundle& bundle, const Mesh& mesh) {
   if (!bundle.rest.empty()) text += fmt::format(" over={}", mesh.word(bundle.rest));
   for (size_t i = 0; i < bundle.parameters.size(); ++i)
     text += fmt::format(" {}@{}", bundle.parameters[i], bundle.begins[i]);
-  return text + "\n";
+  return text;
+}
+
+std::vector<PrintedLine> print_class(const BlockClass& block_class, const Mesh& mesh, int index) {
+  using Kind = PrintedLine::Kind;
+  const Graph& graph = block_class.graph;
+  std::vector<PrintedLine> lines;
+  const auto add = [&](Kind kind, std::string text, std::vector<ValueId> values = {}) {
+    lines.push_back({kind, std::move(text), index, std::move(values)});
+  };
+  add(Kind::Heading,
+      fmt::format("class {}{} {{", block_class.name,
+                  block_class.slot_bytes ? fmt::format(" slot={}", block_class.slot_bytes) : ""));
+  for (const GraphInput& input : graph.inputs())
+    add(Kind::Input, print_input(graph, input, mesh), {input.value});
+  for (const Bundle& bundle : block_class.bundles) add(Kind::Bundle, print(bundle, mesh));
+  for (const Node& node : graph.nodes())
+    add(Kind::Node, print_node(graph, node, mesh), node.results);
+  for (const GraphOutput& output : graph.outputs())
+    add(Kind::Output, print_output(graph, output), {output.value});
+  add(Kind::Heading, "}");
+  return lines;
+}
+
+std::string print_block(const Module& module, const Block& block) {
+  std::string text = fmt::format("block {} = {}", block.name, module.class_of(block).name);
+  for (const auto& [parameter, state] : block.ties) text += fmt::format(" {}={}", parameter, state);
+  if (module.stages > 1)
+    text += block.stage == kEveryStage ? " @every" : fmt::format(" @{}", block.stage);
+  return text;
+}
+
+std::string join_lines(const std::vector<PrintedLine>& lines) {
+  std::string text;
+  for (const PrintedLine& line : lines) text += line.text + "\n";
+  return text;
 }
 
 }  // namespace
 
-std::string print(const BlockClass& block_class, const Mesh& mesh) {
-  const Graph& graph = block_class.graph;
-  std::string text =
-      fmt::format("class {}{} {{\n", block_class.name,
-                  block_class.slot_bytes ? fmt::format(" slot={}", block_class.slot_bytes) : "");
-  for (const GraphInput& input : graph.inputs()) text += print_input(graph, input, mesh);
-  for (const Bundle& bundle : block_class.bundles) text += print(bundle, mesh);
-  for (const Node& node : graph.nodes()) text += print_node(graph, node, mesh);
-  for (const GraphOutput& output : graph.outputs()) text += print_output(graph, output);
-  return text + "}\n";
+std::string_view name(PrintedLine::Kind kind) {
+  constexpr std::array<std::string_view, 6> kNames{"heading", "input",  "bundle",
+                                                   "node",    "output", "block"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
-std::string print(const Module& module) {
-  std::string text =
-      fmt::format("module {} {}{}\n", module.name, name(module.form),
-                  module.scratch_bytes ? fmt::format(" scratch={}", module.scratch_bytes) : "");
-  if (module.stages > 1)
-    text += fmt::format("stages {}{}\n", module.stages, module.split_backward ? " split" : "");
-  if (module.mesh.num_axes() > 0) {
-    text += "mesh";
-    for (const Axis& axis : module.mesh.axes()) text += fmt::format(" {}={}", axis.name, axis.size);
-    text += "\n";
-  }
-  for (const BlockClass& block_class : module.classes) text += print(block_class, module.mesh);
-  for (const Block& block : module.blocks) {
-    text += fmt::format("block {} = {}", block.name, module.class_of(block).name);
-    for (const auto& [parameter, state] : block.ties)
-      text += fmt::format(" {}={}", parameter, state);
-    if (module.stages > 1)
-      text += block.stage == kEveryStage ? " @every" : fmt::format(" @{}", block.stage);
-    text += "\n";
-  }
-  return text;
+std::string print(const BlockClass& block_class, const Mesh& mesh) {
+  return join_lines(print_class(block_class, mesh, 0));
 }
+
+std::vector<PrintedLine> print_lines(const Module& module) {
+  std::vector<PrintedLine> lines;
+  const auto heading = [&](std::string text) {
+    lines.push_back({.kind = PrintedLine::Kind::Heading, .text = std::move(text)});
+  };
+  heading(
+      fmt::format("module {} {}{}", module.name, name(module.form),
+                  module.scratch_bytes ? fmt::format(" scratch={}", module.scratch_bytes) : ""));
+  if (module.stages > 1)
+    heading(fmt::format("stages {}{}", module.stages, module.split_backward ? " split" : ""));
+  if (module.mesh.num_axes() > 0) {
+    std::string mesh = "mesh";
+    for (const Axis& axis : module.mesh.axes()) mesh += fmt::format(" {}={}", axis.name, axis.size);
+    heading(std::move(mesh));
+  }
+  for (size_t i = 0; i < module.classes.size(); ++i)
+    for (PrintedLine& line : print_class(module.classes[i], module.mesh, static_cast<int>(i)))
+      lines.push_back(std::move(line));
+  for (const Block& block : module.blocks)
+    lines.push_back({.kind = PrintedLine::Kind::Block,
+                     .text = print_block(module, block),
+                     .class_index = block.class_index});
+  return lines;
+}
+
+std::string print(const Module& module) { return join_lines(print_lines(module)); }
 
 }  // namespace tessera

@@ -20,6 +20,8 @@ constexpr auto kKinds = std::to_array<QuestionKind>({
     {"clusters", "clusters by name: device, levels, and each figure with its source",
      answer_clusters},
     {"try", "a run compiled and simulated: time, memory by stage and kind, traffic", answer_try},
+    {"slices", "every kernel and transfer of the simulated step, as columns", answer_slices},
+    {"ir", "the IR after a pass, by line, with the pass that made each line", answer_ir},
 });
 
 }  // namespace

@@ -10,5 +10,7 @@ Answer answer_keys(const Question& question);
 Answer answer_presets(const Question& question);
 Answer answer_clusters(const Question& question);
 Answer answer_try(const Question& question);
+Answer answer_slices(const Question& question);
+Answer answer_ir(const Question& question);
 
 }  // namespace tessera

@@ -21,20 +21,29 @@ RunSpec spec_to_simulate(const Cluster& cluster, const Config& config) {
   return spec;
 }
 
+SimulatedStep compile_to_simulate(const Config& config, const Cluster& cluster, const RunSpec& spec,
+                                  const StepOptions& options) {
+  return {.config = config,
+          .cluster = cluster,
+          .spec = spec,
+          .compiled = compile(spec, {.check = options.check}),
+          .options = {.unit_cost = options.unit_cost,
+                      .model_flops = flops_per_token(spec.model, spec.seq()).causal *
+                                     static_cast<double>(spec.tokens_per_step()),
+                      .precision = spec.precision,
+                      .keep_slices = options.keep_slices,
+                      .load = options.load},
+          .simulation = {}};
+}
+
+void simulate_compiled(SimulatedStep& step) {
+  step.simulation = simulate(step.compiled.programs, step.cluster, step.options);
+}
+
 SimulatedStep simulate_step(const Config& config, const Cluster& cluster, const RunSpec& spec,
                             const StepOptions& options) {
-  SimulatedStep step{.config = config,
-                     .cluster = cluster,
-                     .spec = spec,
-                     .compiled = compile(spec, {.check = options.check}),
-                     .options = {.unit_cost = options.unit_cost,
-                                 .model_flops = flops_per_token(spec.model, spec.seq()).causal *
-                                                static_cast<double>(spec.tokens_per_step()),
-                                 .precision = spec.precision,
-                                 .keep_slices = options.keep_slices,
-                                 .load = options.load},
-                     .simulation = {}};
-  step.simulation = simulate(step.compiled.programs, cluster, step.options);
+  SimulatedStep step = compile_to_simulate(config, cluster, spec, options);
+  simulate_compiled(step);
   return step;
 }
 

@@ -35,6 +35,10 @@ struct StepOptions {
 // The run of a config on a cluster, which gives the memory for plan.recompute = fit where the
 // config does not.
 RunSpec spec_to_simulate(const Cluster& cluster, const Config& config);
+// Compiled, and not yet simulated.
+SimulatedStep compile_to_simulate(const Config& config, const Cluster& cluster, const RunSpec& spec,
+                                  const StepOptions& options);
+void simulate_compiled(SimulatedStep& step);
 SimulatedStep simulate_step(const Config& config, const Cluster& cluster, const RunSpec& spec,
                             const StepOptions& options);
 
