@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, hosts, bench, fuzz); does nothing when all are there.
-# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [hosts] [bench] [fuzz]
+# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, hosts, bench, fuzz, browser); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [hosts] [bench] [fuzz] [browser]
 set -euo pipefail
 
 packages_for() {
   case "$1" in
     build) echo g++ cmake ninja-build ccache libfmt-dev libcli11-dev \
-      libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev ;;
+      libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libmicrohttpd-dev ;;
     test) echo libgtest-dev libbenchmark-dev libopenblas0-pthread python3 ;;
     lint) echo clang-format clang-tidy python3 ;;
     oracle) echo python3 python3-numpy python3-torch ;;
     mpi) echo openmpi-bin libopenmpi-dev ;;
     hosts) echo iproute2 util-linux slurm-wlm munge python3 ;;
     bench) echo libgloo-dev ;;
+    browser) echo chromium node-typescript python3 ;;
     fuzz) echo clang libclang-rt-dev python3 ;;
     *)
       echo "error: no such purpose: $1" >&2
-      echo " help: use any of build, test, lint, oracle, mpi, hosts, bench, fuzz" >&2
+      echo " help: use any of build, test, lint, oracle, mpi, hosts, bench, fuzz, browser" >&2
       exit 2
       ;;
   esac

@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera studio: the compiler, the simulator and runs for a page in the browser; --ask answers one
 // question on standard output.
+#include <csignal>
+#include <cstdio>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "cli/studio_service.h"
 #include "files/json.h"
+#include "serve/access_token.h"
+#include "serve/http_server.h"
+#include "serve/opened_browser.h"
 #include "studio/answers.h"
+#include "system/blocked_signals.h"
 
 namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
+    "The page is served to this machine alone, and answers whoever has the token in the address\n"
+    "that is printed. From another machine: ssh -L 8642:127.0.0.1:8642 HOST, and --port 8642 "
+    "there.\n"
     "Examples:\n"
+    "  tessera studio                                       open the page in a browser\n"
+    "  tessera studio --no-browser --port 8642              print its address only\n"
     "  echo '{\"run\": {\"model\": \"tiny\"}}' | tessera studio --ask try\n"
     "  tessera studio --ask keys < /dev/null                every key of a config, as JSON";
 
 struct StudioCommand {
-  std::string ask;
+  std::string ask, assets;
+  int port = 0;
+  bool no_browser = false;
 };
 
 // Parts of a stream and the answer, each on one line; an error is an answer, too.
@@ -42,18 +57,46 @@ void answer_on_output(const std::string& kind) {
   }
 }
 
+void serve_page(const StudioCommand& command) {
+  const BlockedSignals stops({SIGINT, SIGTERM, SIGHUP});  // before any thread starts
+  const std::string token = make_access_token();
+  const HttpServer server(studio_service(command.assets), static_cast<uint16_t>(command.port),
+                          token);
+  const std::string address = fmt::format("http://127.0.0.1:{}/#token={}", server.port(), token);
+  fmt::print("Tessera Studio: {}\nOnly this machine can open it; Ctrl-C ends it.\n", address);
+  std::fflush(stdout);
+  std::optional<OpenedBrowser> browser;
+  if (!command.no_browser && has_display()) browser.emplace(address);
+  stops.next();
+  stops.restore();  // a second signal does not wait for what is being answered
+}
+
 }  // namespace
 
 void add_studio_command(Command app) {
   auto command = std::make_shared<StudioCommand>();
   const Command studio =
-      app.add_subcommand("studio", "answer the questions of a page about plans and runs");
+      app.add_subcommand("studio", "show plans and runs in a browser: a page of this machine");
   studio.footer(kFooter);
   studio
       .add_option("--ask", command->ask,
                   "read a question (JSON) on standard input and print the answer")
       .type_name("KIND");
-  studio.on_run([command] { answer_on_output(command->ask); });
+  studio.add_option("--port", command->port, "port of 127.0.0.1; 0 takes a free one")
+      .type_name("N")
+      .range(0, 65535)
+      .show_default();
+  studio.add_flag("--no-browser", command->no_browser, "print the address, open nothing");
+  studio
+      .add_option("--assets", command->assets,
+                  "take the page from a folder, not from the binary: for those who write it")
+      .type_name("FOLDER");
+  studio.on_run([command] {
+    if (command->ask.empty())
+      serve_page(*command);
+    else
+      answer_on_output(command->ask);
+  });
 }
 
 }  // namespace tessera

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/studio_service.h"
+
+#include "serve/page_files.h"
+#include "studio/answers.h"
+
+namespace tessera {
+namespace {
+
+// UserErrors are answers; other exceptions are the server's.
+PageReply reply_to(const QuestionKind& kind, std::string_view body, const TellPage& tell) {
+  try {
+    Question question = parse_question(body);
+    question.tell = [&](const Json& part) { return tell(kind.streams ? part.dump() : ""); };
+    Answer answer = kind.answer(question);
+    if (!answer.columns.empty())
+      return {.type = "application/octet-stream", .body = packed(answer)};
+    if (kind.streams) answer.json["done"] = true;
+    return {.body = answer.json.dump()};
+  } catch (const UserError& error) {
+    Json json = error_json(error);
+    if (kind.streams) json["done"] = true;
+    return {.status = 400, .body = json.dump()};
+  }
+}
+
+}  // namespace
+
+PageService studio_service(const std::string& page_folder) {
+  return {.file = page_folder.empty() ? find_embedded_file : files_of_folder(page_folder),
+          .question = [](std::string_view name) -> std::optional<PageQuestion> {
+            for (const QuestionKind& kind : question_kinds())
+              if (kind.name == name)
+                return PageQuestion{
+                    .answer = [&kind](std::string_view body,
+                                      const TellPage& tell) { return reply_to(kind, body, tell); },
+                    .streams = kind.streams,
+                    .alone = kind.name == "search"};
+            return {};
+          }};
+}
+
+}  // namespace tessera
