@@ -88,7 +88,7 @@ class TileProduct {
     const int64_t depth = block_depth(g_.k);
     for (int64_t first = 0; first == 0 || first < g_.k; first += depth) {
       const int64_t k = std::min(depth, g_.k - first);
-      pack_panels(g_.b.at(first, tile_.first_column), k, columns, b_);
+      if (!reads_b_in_place()) pack_panels(g_.b.at(first, tile_.first_column), k, columns, b_);
       for (int64_t row = tile_.first_row; row < tile_.last_row; row += kRowsAtOnce) {
         const int64_t last_row = std::min(row + kRowsAtOnce, tile_.last_row);
         multiply_rows(row, last_row, first, k);
@@ -113,6 +113,11 @@ class TileProduct {
                      .c = c_at(i),
                      .c_row = c_stride(),
                      .add = first > 0 || (!kKeepsC && g_.accumulate)};
+      if constexpr (std::is_same_v<B, S>)
+        if (reads_b_in_place()) {
+          strip.panels = g_.b.at(first, tile_.first_column).data;
+          strip.panel_size = kPanelColumns<S>, strip.b_row = g_.b.stride;
+        }
       if constexpr (std::is_same_v<A, S>)
         if (!packed) {
           strip.a = g_.a.at(i, first).data, strip.a_row = g_.a.stride, strip.a_k = 1;
@@ -120,6 +125,13 @@ class TileProduct {
         }
       multiply_strip(strip);
     }
+  }
+
+  // Few rows do not repay packing.
+  bool reads_b_in_place() const {
+    if constexpr (!std::is_same_v<B, S>) return false;
+    return !g_.b.transposed && tile_.last_row - tile_.first_row <= kRowsInPlace &&
+           (tile_.last_column - tile_.first_column) % kPanelColumns<S> == 0;
   }
 
   S* c_at(int64_t row) const {

@@ -88,7 +88,7 @@ TESSERA_INLINE void multiply_pass(const Strip<S>& strip, const S* panel, S* c, i
       for (int j = 0; j < vectors; ++j) sum[i][j] += x * b[j];
     }
     a += a_k;
-    panel += kPanelColumns<S>;
+    panel += strip.b_row;
   };
   for (int64_t left = strip.k; left > 0;) {
     if (looks_ahead) {

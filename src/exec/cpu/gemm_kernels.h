@@ -27,6 +27,8 @@ struct Strip {
   S* c;
   int64_t c_row;
   bool add;
+  int64_t b_row = kPanelColumns<S>;  // from one step of k to the next in a panel; B's own stride
+                                     // where it is not packed
   const S* next_a = nullptr;  // the strip of A after this one, fetched meanwhile; a_k is then 1
 };
 void multiply_strip(const Strip<float>& strip);

@@ -153,11 +153,34 @@ TEST(Combine, GivesZerosToATokenWithoutRows) {
   EXPECT_EQ(values_of(run_op(OpKind::combine, {y, none, none, source})[0]), (Values{0, 0, 0}));
 }
 
-// Fresh memory is NaN: a row that is read spoils results, a row that is written is one no longer.
+// Fresh memory is NaN: a row that is written is one no longer.
 void expect_rows_to_spare_untouched(const HostTensor& pool) {
   const int64_t width = pool.size() / SparePool::kRows;
   for (int64_t i = 0; i < pool.size(); ++i)
     EXPECT_EQ(std::isnan(pool.at(i)), i >= SparePool::kUsed * width) << "element " << i;
+}
+
+// So that a kernel that reads on writes numbers.
+HostTensor with_rows_to_spare_of_ones(HostTensor pool) {
+  const int64_t width = pool.size() / SparePool::kRows;
+  for (int64_t i = SparePool::kUsed * width; i < pool.size(); ++i) pool.set(i, 1);
+  return pool;
+}
+
+TEST(ExpertPool, RowsAfterTheLastEndAreNotWrittenWhateverTheyHold) {
+  const SparePool pool;
+  auto rows = pool.dispatched();
+  for (HostTensor& each : rows) each = with_rows_to_spare_of_ones(each);
+  const HostTensor up =
+      random_tensor({DType::Fp64, {pool.expert, pool.d, {"gate_up", 2}, pool.mlp}}, "up");
+  const auto h = run_op(OpKind::expert_matmul, {rows[0], up, pool.ends()});
+  const HostTensor full = with_rows_to_spare_of_ones(h[0]);
+  const auto a = run_op(OpKind::expert_swiglu, {full, rows[1], pool.ends()});
+  const HostTensor da = with_rows_to_spare_of_ones(a[0]);
+  const auto back =
+      run_op(OpKind::expert_swiglu_grad, {full, rows[1], da, pool.ends()}, {{"again", int64_t{1}}});
+  for (const auto& tensors : {h, a, back})
+    for (const HostTensor& tensor : tensors) expect_rows_to_spare_untouched(tensor);
 }
 
 TEST(ExpertPool, RowsAfterTheLastEndAreNeitherReadNorWritten) {
