@@ -7,16 +7,15 @@
 
 #include "cli/cluster_option.h"
 #include "cli/commands.h"
-#include "cli/planned_run.h"
 #include "cli/run_options.h"
 #include "config/run_spec.h"
 #include "core/quantities.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
-#include "planner/search.h"
-#include "planner/why_not.h"
 #include "record/progress.h"
 #include "sim/cluster_warnings.h"
+#include "studio/plan_search.h"
+#include "studio/planned_run.h"
 #include "studio/run_on_cluster.h"
 
 namespace tessera {
@@ -50,37 +49,6 @@ Cluster cluster_of(PlanCommand& command) {
   return chosen_cluster(command.cluster, command.ranks);
 }
 
-// Knobs on the command line are fixed; those of a config file are ignored, because the search
-// chooses them.
-FixedKnobs fixed_knobs(const RunOptions& run, const Config& config, const Plan& plan) {
-  FixedKnobs fixed;
-  if (run.names("plan.zero") && config.plan.zero != "auto") fixed.zero = resolve_zero(config);
-  if (run.names("train.microbatches")) fixed.microbatches = config.train.microbatches;
-  if (run.names("plan.recompute")) fixed.recompute = plan.recompute;
-  if (!run.names("plan.schedule")) return fixed;
-  if (config.plan.schedule == "custom")
-    throw user_error(
-        "plan.schedule is custom: a search needs a schedule that works for any number of stages")
-        .at("--schedule custom")
-        .help("use one of those that `tessera schedule --help` lists");
-  fixed.schedule = config.plan.schedule;
-  return fixed;
-}
-
-PlanTask task_of(const PlanCommand& command, const Config& config, const Cluster& cluster) {
-  // A mesh in the config counts the ranks; how they are used is what the search is for.
-  PlanTask task{.run = resolve_on(cluster, with_mesh(config, {})),
-                .ranks = command.ranks,
-                .cluster = cluster};
-  task.fixed = fixed_knobs(command.run, config, task.run.plan);
-  if (task.ranks > task.cluster.levels.back().ranks)
-    throw user_error("the plan has {} ranks, but cluster {} has {}", task.ranks, task.cluster.name,
-                     task.cluster.levels.back().ranks)
-        .at("--ranks")
-        .help("use fewer ranks, or a larger cluster");
-  return task;
-}
-
 SearchResult search_with_progress(const PlanTask& task, size_t trials) {
   using Clock = std::chrono::steady_clock;
   const bool live = is_terminal(stderr);
@@ -88,99 +56,18 @@ SearchResult search_with_progress(const PlanTask& task, size_t trials) {
   auto shown = Clock::now();
   bool any = false;
   const auto show = [&](const SearchProgress& at) {
-    if (Clock::now() - shown < between) return;
+    if (Clock::now() - shown < between) return true;
     shown = Clock::now();
     any = true;
     const std::string best =
         at.best_mfu > 0 ? fmt::format(", best mfu {}", share_text(at.best_mfu)) : "";
     fmt::print(stderr, "{}{} plans considered, {} simulated{}{}", live ? "\r" : "", at.considered,
                at.simulated, best, live ? " " : "\n");
+    return true;
   };
   SearchResult found = search(task, {.most_trials = trials, .progress = show});
   if (live && any) fmt::print(stderr, "\n");
   return found;
-}
-
-UserError no_plan(const PlanTask& task, const SearchResult& found) {
-  const Trial* nearest = nullptr;
-  for (const Trial& trial : found.dropped)
-    if (trial.refused.empty() &&
-        (nearest == nullptr || trial.simulation.peak_bytes < nearest->simulation.peak_bytes))
-      nearest = &trial;
-  if (nearest != nullptr)
-    return user_error("no plan for {} ranks fits: {} needs {} per rank, {} too much", task.ranks,
-                      to_string(nearest->candidate), short_bytes(nearest->simulation.peak_bytes),
-                      short_bytes(nearest->excess_bytes(task)))
-        .help("use more ranks, or a smaller model");
-  int64_t indivisible = 0;
-  for (const auto& [obstacle, count] : found.indivisible) indivisible += count;
-  return user_error(
-             "no plan for {} rank{}: {} have sizes that do not divide, {} cannot fit in the {} of "
-             "a rank",
-             task.ranks, task.ranks == 1 ? "" : "s", indivisible, found.too_large,
-             short_bytes(static_cast<int64_t>(task.rank_memory_bytes())))
-      .help("use other numbers of ranks and samples, preferably powers of two, or a smaller model");
-}
-
-struct Dropped {
-  std::string_view key, reason;
-  int64_t plans;
-};
-
-std::vector<Dropped> dropped_by_reason(const SearchResult& found) {
-  std::vector<Dropped> rows;
-  for (const auto& [obstacle, plans] : found.indivisible)
-    rows.push_back({name(obstacle), summary(obstacle), plans});
-  const auto refused = std::count_if(found.dropped.begin(), found.dropped.end(),
-                                     [](const Trial& trial) { return !trial.refused.empty(); });
-  const auto tried = static_cast<int64_t>(found.dropped.size()) - refused;
-  rows.push_back({"memory", "do not fit, by a lower bound of their memory", found.too_large});
-  rows.push_back({"planned_memory", "do not fit, by the compiled memory plan", tried});
-  rows.push_back({"refused", "refused by the compiler", refused});
-  rows.push_back({"slower", "slower, by a lower bound of their time", found.too_slow});
-  return rows;
-}
-
-Json to_json(const PlanTask& task, const Trial& trial) {
-  const Candidate& candidate = trial.candidate;
-  const Simulation& simulation = trial.simulation;
-  return {{"plan", to_string(candidate)},
-          {"mesh", to_string(Mesh(candidate.axes.above_one()))},
-          {"zero", candidate.zero},
-          {"microbatch", candidate.microbatch},
-          {"microbatches", candidate.microbatches(task.run.batch())},
-          {"recompute", recompute_name(candidate)},
-          {"recompute_every", candidate.every},
-          {"schedule", candidate.schedule},
-          {"chunks", candidate.chunks},
-          {"context", name(candidate.context)},
-          {"step_seconds", simulation.step_seconds},
-          {"mfu", simulation.mfu},
-          {"tokens_per_second", tokens_per_second(task, trial)},
-          {"days_per_trillion_tokens", days_per_trillion_tokens(task, trial)},
-          {"peak_bytes", simulation.peak_bytes},
-          {"exposed_communication_seconds", simulation.times.exposed_communication_seconds},
-          {"bubble_seconds", simulation.times.bubble_seconds}};
-}
-
-Json to_json(const Config& config, const PlanTask& task, const SearchResult& found) {
-  Json json{{"model", preset_name(config)},
-            {"cluster", task.cluster.name},
-            {"calibrated", task.cluster.calibrated},
-            {"ranks", task.ranks},
-            {"batch", task.run.batch()},
-            {"seq", task.run.seq()},
-            {"precision", config.train.precision},
-            {"simulated", found.ranked.size()},
-            {"complete", !found.floor_left_seconds},
-            {"dropped", Json::object()},
-            {"recipe", found.recipe ? to_json(task, *found.recipe) : Json()},
-            {"results", Json::array()},
-            {"why_not", Json::array()}};
-  for (const Dropped& row : dropped_by_reason(found)) json["dropped"][row.key] = row.plans;
-  for (size_t i = 0; i < std::min(kRankedPlans, found.ranked.size()); ++i)
-    json["results"].push_back(to_json(task, found.ranked[i]));
-  return json;
 }
 
 void print_row(const std::string& place, const Trial& trial) {
@@ -211,7 +98,7 @@ void print_recipe(const SearchResult& found) {
 
 void print_counts(const SearchResult& found) {
   fmt::print("{} plans simulated; dropped:\n", found.ranked.size());
-  for (const Dropped& row : dropped_by_reason(found))
+  for (const DroppedPlans& row : dropped_by_reason(found))
     if (row.plans > 0) fmt::print("{:>9}  {}\n", row.plans, row.reason);
   if (found.floor_left_seconds)
     fmt::print("ended by --trials: plans that were not simulated take {:.4g} s or more\n",
@@ -250,7 +137,8 @@ void run(PlanCommand& command) {
   const Cluster cluster = cluster_of(command);
   default_to_precision_of(cluster, command.run);
   const Config config = command.run.load();
-  const PlanTask task = task_of(command, config, cluster);
+  const PlanTask task = make_plan_task(
+      config, cluster, command.ranks, [&](std::string_view key) { return command.run.names(key); });
   check_questions(command.why_not);
   print_warnings(unlikely_figures(task.cluster));
   const SearchResult found = search_with_progress(task, command.trials);
@@ -264,8 +152,7 @@ void run(PlanCommand& command) {
     write_file_atomically(command.out, to_toml(planned_config(config, task, found.ranked.front())));
   if (command.run.json) {
     Json json = to_json(config, task, found);
-    for (const WhyNot& why : reasons)
-      json["why_not"].push_back({{"plan", to_string(why.candidate)}, {"reason", why.reason}});
+    for (const WhyNot& why : reasons) json["why_not"].push_back(to_json(why));
     print_json(json);
     return;
   }

@@ -3,7 +3,6 @@
 // activations, one or several together.
 #include <sys/ioctl.h>
 
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +19,7 @@
 #include "schedule/schedule_drawing.h"
 #include "schedule/schedule_kinds.h"
 #include "schedule/schedule_timing.h"
+#include "studio/schedule_json.h"
 
 namespace tessera {
 namespace {
@@ -50,7 +50,7 @@ struct ScheduleCommand {
 // number.
 int chunks_for(const ScheduleKind& kind, const ScheduleCommand& command) {
   const bool fixed = kind.least_chunks == kind.most_chunks;
-  if (!command.chunks) return fixed ? kind.most_chunks : 2;
+  if (!command.chunks) return default_chunks(kind.name);
   // A user who says one chunk usually means no chunks; zb_v still has two.
   if (fixed && (command.kinds.size() > 1 || command.chunks == 1)) return kind.most_chunks;
   return *command.chunks;
@@ -61,21 +61,6 @@ Schedule read_custom(const ScheduleCommand& command) {
     throw user_error("--kind custom reads a schedule from a file, but none is given")
         .help("use --actions FILE.csv; --csv FILE writes one to start from");
   return read_schedule_csv(command.actions_path);
-}
-
-StageCosts costs_of(const ScheduleCommand& command) {
-  bool valid = command.costs.size() == 3;
-  double sum = 0;
-  for (const double cost : command.costs) {
-    valid = valid && std::isfinite(cost) && cost >= 0;
-    sum += cost;
-  }
-  if (!valid || !(sum > 0))
-    throw user_error("--costs is {}", fmt::join(command.costs, ","))
-        .help(
-            "give three numbers of at least 0: forward, input gradient, weight gradient, as in "
-            "1,1,1");
-  return {command.costs[0], command.costs[1], command.costs[2]};
 }
 
 // "all" is every kind that has a name.
@@ -90,7 +75,7 @@ std::vector<std::string> expand_all(const std::vector<std::string>& asked) {
 }
 
 std::vector<TimedSchedule> make_all(const ScheduleCommand& command) {
-  const StageCosts costs = costs_of(command);
+  const StageCosts costs = stage_costs(command.costs);
   std::vector<TimedSchedule> all;
   for (const std::string& kind : command.kinds) {
     Schedule schedule = kind == "custom" ? read_custom(command)
@@ -102,24 +87,6 @@ std::vector<TimedSchedule> make_all(const ScheduleCommand& command) {
     all.push_back({std::move(schedule), std::move(timing)});
   }
   return all;
-}
-
-Json to_json(const ScheduleCommand& command, const TimedSchedule& timed) {
-  Json json{{"kind", timed.schedule.kind},
-            {"stages", timed.schedule.ranks},
-            {"chunks", timed.schedule.chunks},
-            {"microbatches", timed.schedule.microbatches},
-            {"costs", command.costs},
-            {"makespan", timed.timing.makespan},
-            {"bubble_of_total", timed.timing.bubble_of_total},
-            {"bubble_of_ideal", timed.timing.bubble_of_ideal}};
-  for (const RankTiming& rank : timed.timing.ranks)
-    json["ranks"].push_back({{"idle", rank.idle},
-                             {"span", rank.span},
-                             {"peak_activations", rank.peak_activations},
-                             {"begin", rank.begin},
-                             {"end", rank.end}});
-  return json;
 }
 
 int terminal_columns() {
@@ -178,7 +145,7 @@ void run(const ScheduleCommand& command) {
   write_files(command, all);
   if (command.json) {
     Json schedules = Json::array();
-    for (const TimedSchedule& timed : all) schedules.push_back(to_json(command, timed));
+    for (const TimedSchedule& timed : all) schedules.push_back(to_json(timed, command.costs));
     print_json(all.size() == 1 ? schedules.items()[0] : Json{{"schedules", schedules}});
     return;
   }

@@ -2,8 +2,10 @@
 #include "planner/search.h"
 
 #include <algorithm>
+#include <atomic>
 #include <queue>
 #include <set>
+#include <thread>
 
 #include "planner/recipe.h"
 
@@ -40,13 +42,16 @@ class Search {
   Search(const PlanTask& task, const SearchOptions& options)
       : task_(task), options_(options), floors_(task) {}
 
+  bool cancelled() const { return stopped_; }
+
   // The rule of thumb first: the answer is never worse.
   void follow_recipe() {
     const Recipe recipe = make_recipe(task_, floors_.parameters());
     if (recipe.candidates.empty()) result_.recipe_problem = recipe.indivisible;
     for (const Candidate& candidate : recipe.candidates) {
       if (!is_asked_for(task_, candidate) || !fits(floors_.scheduled(candidate))) continue;
-      const Trial trial = try_candidate(task_, {candidate});
+      const Trial trial = try_candidate(task_, {candidate}, watch());
+      if (stopped_) return;
       add(trial);
       if (!trial.fits) continue;
       result_.recipe = trial;
@@ -58,6 +63,7 @@ class Search {
     Enumeration all = enumerate(task_);
     result_.indivisible = std::move(all.dropped);
     for (const Candidate& candidate : all.possible) {
+      if (stopped_) return;
       consider(candidate);
       report();
     }
@@ -65,7 +71,9 @@ class Search {
 
   void run() {
     for (std::vector<Attempt> next = take_next(); !next.empty(); next = take_next()) {
-      for (const Trial& trial : try_candidates(task_, next, options_.threads)) add(trial);
+      const auto trials = try_candidates(task_, next, options_.threads, watch());
+      if (stopped_) return;
+      for (const Trial& trial : trials) add(trial);
       report();
     }
     if (!queue_.empty() && is_open(queue_.top().floor.seconds))
@@ -73,7 +81,10 @@ class Search {
     result_.too_slow = static_cast<int64_t>(queue_.size());
   }
 
-  SearchResult take() { return std::move(result_); }
+  SearchResult take() {
+    result_.cancelled = stopped_;
+    return std::move(result_);
+  }
 
  private:
   size_t trials() const { return result_.ranked.size() + result_.dropped.size(); }
@@ -102,8 +113,8 @@ class Search {
   // Those to simulate now. A floor that comes up for the first time is made tighter.
   std::vector<Attempt> take_next() {
     std::vector<Attempt> next;
-    while (!queue_.empty() && next.size() < kTogether && is_open(queue_.top().floor.seconds) &&
-           trials() + next.size() < options_.most_trials) {
+    while (!stopped_ && !queue_.empty() && next.size() < kTogether &&
+           is_open(queue_.top().floor.seconds) && trials() + next.size() < options_.most_trials) {
       const Waiting waiting = queue_.top();
       queue_.pop();
       report();
@@ -135,13 +146,22 @@ class Search {
     ranked.insert(std::upper_bound(ranked.begin(), ranked.end(), trial, order), trial);
   }
 
-  void report() const {
-    if (!options_.progress) return;
+  // Before each compilation; the thread that searches tells how far it is.
+  Cancelled watch() {
+    return [this] {
+      if (std::this_thread::get_id() == thread_) report();
+      return stopped_.load();
+    };
+  }
+
+  void report() {
+    if (!options_.progress || stopped_) return;
     const std::vector<Trial>& ranked = result_.ranked;
-    options_.progress({.considered = considered_,
-                       .simulated = trials(),
-                       .best_mfu = ranked.empty() ? 0 : ranked.front().simulation.mfu,
-                       .floor_seconds = queue_.empty() ? 0 : queue_.top().floor.seconds});
+    stopped_ =
+        !options_.progress({.considered = considered_,
+                            .simulated = trials(),
+                            .best_mfu = ranked.empty() ? 0 : ranked.front().simulation.mfu,
+                            .floor_seconds = queue_.empty() ? 0 : queue_.top().floor.seconds});
   }
 
   const PlanTask& task_;
@@ -150,6 +170,8 @@ class Search {
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> queue_;
   std::set<Candidate> tried_;
   size_t considered_ = 0;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::atomic<bool> stopped_ = false;
   SearchResult result_;
 };
 
@@ -159,8 +181,8 @@ SearchResult search(const PlanTask& task, const SearchOptions& options) {
   check_precision(task.cluster, task.run.precision);
   Search search(task, options);
   search.follow_recipe();
-  search.enumerate_all();
-  search.run();
+  if (!search.cancelled()) search.enumerate_all();
+  if (!search.cancelled()) search.run();
   return search.take();
 }
 

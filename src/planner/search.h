@@ -22,7 +22,9 @@ struct SearchOptions {
   size_t most_trials = 2000;  // then the search ends
   bool use_floors = true;     // else everything is simulated
   int threads = 2;
-  std::function<void(const SearchProgress&)> progress = {};  // now and then
+  // Called now and then, on the thread that searches. False: nobody waits for the result any more,
+  // and the search ends with what it has.
+  std::function<bool(const SearchProgress&)> progress = {};
 };
 
 struct SearchResult {
@@ -35,6 +37,7 @@ struct SearchResult {
   int64_t too_slow = 0;   // by their floor of seconds
   // Where most_trials ended the search: the lowest floor that is left.
   std::optional<double> floor_left_seconds;
+  bool cancelled = false;  // by the progress
 };
 
 inline constexpr size_t kRankedPlans = 10;

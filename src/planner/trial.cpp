@@ -12,8 +12,10 @@ namespace {
 struct Compiler {
   const PlanTask& task;
   const Attempt& attempt;
+  const Cancelled& cancelled;
 
   Compiled with(Recompute recompute) const {
+    if (cancelled && cancelled()) throw UserError("cancelled");
     RunSpec spec = task.with(attempt.candidate);
     spec.plan.recompute = recompute;
     check_batch_shape(spec.model, spec.microbatch);
@@ -49,10 +51,10 @@ struct Compiler {
 
 }  // namespace
 
-Trial try_candidate(const PlanTask& task, const Attempt& attempt) {
+Trial try_candidate(const PlanTask& task, const Attempt& attempt, const Cancelled& cancelled) {
   Trial trial{.candidate = attempt.candidate};
   try {
-    const Compiled compiled = Compiler{task, attempt}.run();
+    const Compiled compiled = Compiler{task, attempt, cancelled}.run();
     trial.simulation.peak_bytes = most_bytes(compiled.programs);
     trial.fits = trial.excess_bytes(task) <= 0;
     if (!trial.fits) return trial;
@@ -67,10 +69,10 @@ Trial try_candidate(const PlanTask& task, const Attempt& attempt) {
 }
 
 std::vector<Trial> try_candidates(const PlanTask& task, std::span<const Attempt> attempts,
-                                  int threads) {
+                                  int threads, const Cancelled& cancelled) {
   std::vector<Trial> trials(attempts.size());
   run_parts(attempts.size(), threads,
-            [&](size_t i, size_t) { trials[i] = try_candidate(task, attempts[i]); });
+            [&](size_t i, size_t) { trials[i] = try_candidate(task, attempts[i], cancelled); });
   return trials;
 }
 

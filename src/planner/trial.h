@@ -3,6 +3,8 @@
 // is not simulated.
 #pragma once
 
+#include <functional>
+
 #include "planner/candidate.h"
 #include "sim/simulate.h"
 
@@ -25,9 +27,13 @@ struct Attempt {
       0;  // to recompute, where the plan recomputes just enough to fit: with fewer it cannot fit
 };
 
-Trial try_candidate(const PlanTask& task, const Attempt& attempt);
+// Whether nobody waits for the trials any more; called before each compilation, from any thread.
+using Cancelled = std::function<bool()>;
+
+// Refused, without a reason to show, where it was cancelled.
+Trial try_candidate(const PlanTask& task, const Attempt& attempt, const Cancelled& cancelled = {});
 // In the order given, whatever the threads.
 std::vector<Trial> try_candidates(const PlanTask& task, std::span<const Attempt> attempts,
-                                  int threads);
+                                  int threads, const Cancelled& cancelled = {});
 
 }  // namespace tessera

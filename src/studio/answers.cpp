@@ -21,6 +21,12 @@ constexpr auto kKinds = std::to_array<QuestionKind>({
      answer_clusters},
     {"try", "a run compiled and simulated: time, memory by stage and kind, traffic", answer_try},
     {"slices", "every kernel and transfer of the simulated step, as columns", answer_slices},
+    {"schedule", "pipeline schedules: bubble, activations, and each action with its time",
+     answer_schedule},
+    {"neighbours", "the price of moving a factor of the ranks between two axes", answer_neighbours},
+    {"search", "the fastest plans on a cluster, with how many were dropped and why", answer_search,
+     true},
+    {"why_not", "why a plan lost against the best one", answer_why_not, true},
     {"ir", "the IR after a pass, by line, with the pass that made each line", answer_ir},
 });
 

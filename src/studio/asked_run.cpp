@@ -98,10 +98,19 @@ bool AskedRun::names(std::string_view key) const {
   return std::ranges::any_of(settings, [&](const auto& setting) { return setting.first == key; });
 }
 
-AskedRun AskedRun::with(std::string_view key, std::string value) const {
+AskedRun AskedRun::without(const std::function<bool(std::string_view)>& left_out) const {
   AskedRun other = *this;
-  std::erase_if(other.settings, [&](const auto& setting) { return setting.first == key; });
-  other.settings.emplace_back(key, std::move(value));
+  std::erase_if(other.settings, [&](const auto& setting) { return left_out(setting.first); });
+  other.config = load_settings(other);
+  return other;
+}
+
+AskedRun AskedRun::with_mesh_text(const std::string& mesh) const {
+  AskedRun other = *this;
+  std::erase_if(other.settings, [](const auto& setting) {
+    return setting.first == "mesh" || setting.first.starts_with("mesh.");
+  });
+  other.settings.emplace_back("mesh", mesh);
   other.config = load_settings(other);
   return other;
 }

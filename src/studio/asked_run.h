@@ -19,8 +19,9 @@ struct AskedRun {
   std::vector<std::pair<std::string, std::string>> settings;  // as asked, in order
 
   bool names(std::string_view key) const;
-  // The same run with another value for one key.
-  AskedRun with(std::string_view key, std::string value) const;
+  // The same run without some settings, or with another mesh.
+  AskedRun without(const std::function<bool(std::string_view)>& left_out) const;
+  AskedRun with_mesh_text(const std::string& mesh) const;
 };
 
 AskedRun asked_run(const Question& question);

@@ -11,6 +11,10 @@ Answer answer_presets(const Question& question);
 Answer answer_clusters(const Question& question);
 Answer answer_try(const Question& question);
 Answer answer_slices(const Question& question);
+Answer answer_schedule(const Question& question);
+Answer answer_neighbours(const Question& question);
+Answer answer_search(const Question& question);
+Answer answer_why_not(const Question& question);
 Answer answer_ir(const Question& question);
 
 }  // namespace tessera

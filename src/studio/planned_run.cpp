@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/planned_run.h"
+#include "studio/planned_run.h"
 
 #include <fmt/format.h>
 
