@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera verify: checks that a plan computes the same as one rank.
-#include <algorithm>
-#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
@@ -9,7 +7,7 @@
 #include "comm/mpi/mpi_process.h"
 #include "exec/device.h"
 #include "files/json.h"
-#include "verify/verify_plan.h"
+#include "studio/verify_json.h"
 
 namespace tessera {
 namespace {
@@ -54,57 +52,10 @@ void tell_precision(const VerifyCommand& command, const Config& config) {
              config.train.precision, *command.run.file);
 }
 
-// Verified is the maths, in a precision of its own; the plan's memory is for the one that it trains
-// in.
-RunSpec spec_to_verify(const VerifyCommand& command, const Config& config) {
-  RunSpec spec = command.shrink ? resolve_shrunk(config) : resolve(config);
-  const DType precision = precision_to_prove(command, config);
-  const int64_t wider = size_bytes(precision) / size_bytes(spec.precision.compute);
-  spec.memory_bytes *= std::max<int64_t>(1, wider);
-  spec.precision = precision;
-  spec.plan.fp8 = false;
-  spec.plan.expert_room = std::numeric_limits<double>::infinity();  // nobody repeats a step
-  return spec;
-}
-
-Json to_json(const VerifyReport& report) {
-  Json json{{"loss_error", report.loss.error},
-            {"loss_allowed", report.loss.allowed},
-            {"grad_norm_error", report.grad_norm.error},
-            {"grad_norm_allowed", report.grad_norm.allowed},
-            {"gradient_error", report.gradient.error},
-            {"gradient_allowed", report.gradient.allowed},
-            {"gradient_worst", report.gradient.name},
-            {"parameter_error", report.parameter.error},
-            {"parameter_allowed", report.parameter.allowed},
-            {"parameter_worst", report.parameter.name},
-            {"replica_error", report.replica.error},
-            {"replica_worst", report.replica.name},
-            {"equal", report.equal()}};
-  if (report.router.known()) {
-    json["router_margin"] = report.router.gap;
-    json["router_margin_at"] = report.router.place;
-    json["undecided"] = report.undecided();
-  }
-  if (report.routes.routes > 0) {
-    json["routes"] = report.routes.routes;
-    json["routes_off"] = report.routes.off;
-  }
-  for (const VerifiedRank& rank : report.ranks)
-    json["ranks"].push_back(
-        {{"rank", rank.rank}, {"loss", rank.loss}, {"parameters", rank.digest}});
-  return json;
-}
-
 void print_worst(std::string_view what, const WorstError& worst) {
   const std::string line =
       fmt::format("  {:<16} {:9.2e}  {:9.2e}  {}", what, worst.error, worst.allowed, worst.name);
   fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
-}
-
-std::string verdict(const VerifyReport& report) {
-  if (report.undecided()) return fmt::format("undecided: tie in {}", report.router.place);
-  return report.equal() ? "equal" : "NOT equal";
 }
 
 void print_routes(const VerifyReport& report) {
@@ -120,7 +71,7 @@ void print_routes(const VerifyReport& report) {
 void print_report(const RunSpec& spec, const VerifyCommand& command, const VerifyReport& report) {
   fmt::print("{} ranks ({}) against one, {} steps in {}{}: {}\n", spec.plan.mesh.num_ranks(),
              to_string(spec.plan.mesh), command.steps, name(spec.precision),
-             command.routing == "forced" ? ", routes forced" : "", verdict(report));
+             command.routing == "forced" ? ", routes forced" : "", verdict_of(report));
   fmt::print("  {:<16} {:>9}  {:>9}\n", "", "error", "allowed");
   print_worst("loss", report.loss);
   print_worst("gradient norm", report.grad_norm);
@@ -139,7 +90,7 @@ void run(const VerifyCommand& command) {
         "verify runs all ranks as threads of one process, but mpirun or srun started it")
         .help("start it without a launcher: tessera verify --mesh dp=2,tp=2");
   const Config config = command.run.load_with_notes();
-  const RunSpec spec = spec_to_verify(command, config);
+  const RunSpec spec = spec_to_verify(config, precision_to_prove(command, config), command.shrink);
   tell_precision(command, config);
   require_device(spec.device);
   const VerifyReport report = verify_plan(spec, {.steps = command.steps,

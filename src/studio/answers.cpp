@@ -28,6 +28,12 @@ constexpr auto kKinds = std::to_array<QuestionKind>({
      true},
     {"why_not", "why a plan lost against the best one", answer_why_not, true},
     {"ir", "the IR after a pass, by line, with the pass that made each line", answer_ir},
+    {"program", "what one class of ranks runs: buffers, routines, calls", answer_program},
+    {"placements", "what every rank holds of a tensor, in use and at rest", answer_placements},
+    {"memory_at", "what lies in a rank's memory at a time, by kind and buffer", answer_memory_at},
+    {"verify", "the plan, run on a small model and compared with one rank", answer_verify, false,
+     true},
+    {"collectives", "what each collective does to a small tensor", answer_collectives, false, true},
 });
 
 }  // namespace

@@ -16,5 +16,10 @@ Answer answer_neighbours(const Question& question);
 Answer answer_search(const Question& question);
 Answer answer_why_not(const Question& question);
 Answer answer_ir(const Question& question);
+Answer answer_program(const Question& question);
+Answer answer_placements(const Question& question);
+Answer answer_memory_at(const Question& question);
+Answer answer_verify(const Question& question);
+Answer answer_collectives(const Question& question);
 
 }  // namespace tessera

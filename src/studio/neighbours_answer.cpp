@@ -3,6 +3,7 @@
 // axis of the mesh to another.
 #include <algorithm>
 
+#include "mesh/axes.h"
 #include "studio/asked_run.h"
 #include "studio/kinds.h"
 #include "studio/question_fields.h"
