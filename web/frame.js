@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame of every screen: the line that is the whole state, the verdict beside it, what can be done with the plan,
+// the screens and their keys.
+
+import { app, on, set_line, show_screen } from "./app.js";
+import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
+import { announce, by_id, element, fill, save_file } from "./dom.js";
+import { percent, seconds_text, significant, whole } from "./format.js";
+import { open_palette } from "./palette.js";
+import { print_toml, SCREENS } from "./state.js";
+import { build_theme_switch } from "./theme.js";
+
+const TITLES = /** @type {Record<string, string>} */ ({ plan: "Plan", map: "Map", time: "Time", run: "Run", learn: "Learn" });
+
+/** @param {number} bytes */
+const giga = (bytes) => significant(bytes / 1e9);
+
+/** The verdict in a few words, for screen readers and tests. */
+export function verdict_text() {
+  const told = app.verdict;
+  if (app.error) return app.error.what;
+  if (!told) return "";
+  const fits = told.fits ? "fits" : "does not fit";
+  return `${fits}, ${giga(told.peak_bytes)} of ${giga(told.device_memory_bytes)} GB, ${seconds_text(told.step_seconds)}, MFU ${percent(told.mfu)}`;
+}
+
+function show_verdict() {
+  const told = app.verdict;
+  const output = by_id("verdict");
+  output.classList.toggle("is_stale", app.error !== null);
+  if (!told) return fill(output);
+  const fits = told.fits
+    ? element("span", { class: "fits" }, "fits")
+    : element("span", { class: "fits is_bad" }, "does not fit");
+  fill(output,
+    element("span", {}, fits, element("b", {}, giga(told.peak_bytes)), ` of ${giga(told.device_memory_bytes)} GB`),
+    element("span", { title: "seconds of one step" }, element("b", {}, seconds_text(told.step_seconds))),
+    element("span", { title: "share of the devices' peak that the model's own flops use" }, "MFU ", element("b", {}, percent(told.mfu))));
+  announce(verdict_text());
+}
+
+function show_note() {
+  const note = by_id("note");
+  note.classList.toggle("is_error", app.error !== null);
+  note.removeAttribute("role");
+  if (app.error) {
+    note.setAttribute("role", "alert");
+    const { what, where, help } = app.error;
+    fill(note, element("strong", {}, what), where && element("code", {}, where), help && element("span", {}, help));
+  } else if (app.verdict) {
+    const { sources, warnings, ranks, cluster } = app.verdict;
+    const figures = sources ? `${sources.measured} figures measured, ${sources.published} published, ${sources.assumed} assumed` : "";
+    fill(note, element("span", {}, `${whole(ranks)} ${ranks === 1 ? "rank" : "ranks"} on ${cluster}`),
+      figures && element("span", {}, figures),
+      ...(warnings ?? []).map((/** @type {string} */ text) => element("span", { class: "warning" }, text)));
+  }
+}
+
+function show_state() {
+  const input = /** @type {HTMLInputElement} */ (by_id("line"));
+  if (document.activeElement !== input || input.dataset.typing !== "yes") input.value = app.line;
+  document.title = `${app.line.split(" ")[0]} \u00b7 Tessera Studio`;
+}
+
+function build_line() {
+  const input = /** @type {HTMLInputElement} */ (by_id("line"));
+  let timer = 0;
+  input.addEventListener("input", () => {
+    input.dataset.typing = "yes";
+    clearTimeout(timer);
+    timer = window.setTimeout(() => set_line(input.value), 250);
+  });
+  const take = () => {
+    clearTimeout(timer);
+    if (input.dataset.typing !== "yes") return;
+    input.dataset.typing = "no";
+    set_line(input.value);
+    if (!app.error) input.value = app.line;
+  };
+  input.addEventListener("blur", take);
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") take();
+    if (event.key === "Escape") input.blur();
+  });
+}
+
+/**
+ * Copies and says so on the button for a moment.
+ * @param {HTMLButtonElement} button @param {string} text
+ */
+async function copy(button, text) {
+  const label = button.textContent ?? "";
+  button.style.minWidth = `${button.offsetWidth}px`;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "copied";
+    announce("copied");
+  } catch {
+    button.textContent = "not allowed";
+  }
+  button.dataset.copied = text;
+  setTimeout(() => (button.textContent = label), 1200);
+}
+
+/** @param {HTMLElement} box @param {import("./ask.js").Json} told */
+function show_proof(box, told) {
+  const rows = [["loss", told.loss_error, told.loss_allowed, ""],
+    ["gradients", told.gradient_error, told.gradient_allowed, told.gradient_worst],
+    ["parameters", told.parameter_error, told.parameter_allowed, told.parameter_worst]];
+  const table = element("table", { class: "figures" },
+    element("thead", {}, element("tr", {}, ...["", "error", "allowed", "worst at"].map((text) => element("th", { scope: "col" }, text)))),
+    element("tbody", {}, ...rows.map(([name, error, allowed, worst]) => element("tr", {}, element("th", { scope: "row" }, name),
+      element("td", {}, Number(error).toExponential(2)), element("td", {}, Number(allowed).toExponential(2)), element("td", {}, worst)))));
+  const title = told.equal ? "Equal: this plan computes what one rank computes" : "Not equal: this plan computes something else than one rank";
+  fill(box, element("h2", { class: told.equal ? "is_good" : "is_bad" }, title),
+    element("p", { class: "muted" }, told.title ?? "A small model of the same family ran on this mesh in fp64, and on one rank; loss, gradients and weights were compared."), table);
+}
+
+/** Runs `verify` and shows its verdict. */
+async function prove() {
+  const box = element("div", {}, element("h2", {}, "Proving\u2026"), element("p", { class: "muted" }, "Every rank of the mesh runs in fp64 on a small model of the same family."));
+  const close = element("button", { class: "plain" }, "Close");
+  const dialog = element("dialog", { class: "sheet", "aria-label": "Proof" }, box, element("div", { class: "sheet_end" }, close));
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => { newest("verify"); dialog.remove(); });
+  document.body.append(dialog);
+  dialog.showModal();
+  try {
+    show_proof(box, await ask("verify", { run: app.run, shrink: true }, newest("verify")));
+  } catch (error) {
+    if (is_cancelled(error)) return;
+    const { what, where, help } = sentence_of(error);
+    fill(box, element("h2", { class: "is_bad" }, what), where && element("p", {}, element("code", {}, where)), help && element("p", {}, help));
+  }
+}
+
+/** The command that gives the same figures. */
+export function command_text() {
+  return app.verdict?.command ?? `tessera simulate --cluster ${app.run.cluster} --model ${app.run.model} ${Object.entries(app.run.set).map(([key, value]) => `--set ${key}=${value}`).join(" ")}`;
+}
+
+function build_actions() {
+  /** @param {string} label @param {string} title @param {(button: HTMLButtonElement) => void} act @param {string} id */
+  const action = (label, title, act, id) => {
+    const button = element("button", { id, title, class: "plain" }, label);
+    button.addEventListener("click", () => act(button));
+    return button;
+  };
+  by_id("actions").append(
+    action("Copy command", "the command that gives the same figures", (button) => copy(button, command_text()), "copy_command"),
+    action("Copy link", "a link to this screen of this plan", (button) => copy(button, location.href), "copy_link"),
+    action("Save .toml", "the plan as a config file", () => save_file(`${app.run.model || "plan"}.toml`, "application/toml", print_toml(app.run)), "save_toml"),
+    action("Prove", "run this mesh in fp64 and compare it with one rank", () => prove(), "prove"),
+    build_theme_switch());
+  by_id("prove").classList.add("is_accent");
+}
+
+/** @param {string[]} screens */
+function build_screens(screens) {
+  const buttons = SCREENS.filter((name) => screens.includes(name)).map((name) => {
+    const key = String(SCREENS.indexOf(name) + 1);
+    return element("button", { id: `screen_${name}`, "aria-keyshortcuts": key, title: `key ${key}`, onclick: () => show_screen(name) }, TITLES[name]);
+  });
+  by_id("screens").append(...buttons);
+  const mark = () => {
+    for (const name of screens) by_id(`screen_${name}`).setAttribute("aria-current", name === app.screen ? "page" : "false");
+  };
+  on("screen", mark);
+  mark();
+}
+
+/** @param {KeyboardEvent} event */
+function is_typing(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  return target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName);
+}
+
+/** @param {string[]} screens */
+export function build_frame(screens) {
+  build_screens(screens);
+  build_actions();
+  build_line();
+  on("run", show_state);
+  on("verdict", show_verdict);
+  on("verdict", show_note);
+  show_state();
+  by_id("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    by_id("screen").focus();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (is_typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const screen = SCREENS[Number(event.key) - 1];
+    if (screen && screens.includes(screen)) show_screen(screen);
+    if (event.key === "/") {
+      event.preventDefault();
+      open_palette();
+    }
+  });
+}
