@@ -103,7 +103,7 @@ const COLUMN_TYPES = {
 const COLUMN_BYTES = /** @type {Record<string, number>} */ ({ f32: 4, f64: 8, u32: 4, u16: 2, u8: 1 });
 
 /**
- * A binary answer: the length of a JSON head, the head, the columns that it lists, one after the other.
+ * A binary answer: the length of a JSON head, the head, the columns that it lists with their offsets.
  * A column that does not start at a multiple of its type's size is copied.
  * @param {ArrayBuffer} buffer
  * @returns {Table}
@@ -115,14 +115,14 @@ export function decode_columns(buffer) {
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, head_bytes)));
   /** @type {Record<string, Column>} */
   const columns = {};
-  let at = 4 + head_bytes;
-  for (const { name, type, count } of head.columns) {
+  const start = 4 + head_bytes;
+  for (const { name, type, count, offset } of head.columns) {
     const size = COLUMN_BYTES[type];
+    const at = start + offset;
     if (!size) throw new Error(`column ${name} has the unknown type ${type}`);
     if (at + size * count > buffer.byteLength) throw new Error(`column ${name} is truncated`);
     columns[name] = at % size === 0 ? COLUMN_TYPES[type](buffer, at, count)
       : COLUMN_TYPES[type](buffer.slice(at, at + size * count), 0, count);
-    at += size * count;
   }
   return { head, columns, bytes: buffer.byteLength };
 }

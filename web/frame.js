@@ -48,10 +48,10 @@ function show_note() {
     const { what, where, help } = app.error;
     fill(note, element("strong", {}, what), where && element("code", {}, where), help && element("span", {}, help));
   } else if (app.verdict) {
-    const { sources, warnings, ranks, cluster } = app.verdict;
+    const { sources, warnings, ranks, cluster, calibrated } = app.verdict;
     const figures = sources ? `${sources.measured} figures measured, ${sources.published} published, ${sources.assumed} assumed` : "";
     fill(note, element("span", {}, `${whole(ranks)} ${ranks === 1 ? "rank" : "ranks"} on ${cluster}`),
-      figures && element("span", {}, figures),
+      figures && element("span", {}, figures), calibrated === false && element("span", {}, "never calibrated"),
       ...(warnings ?? []).map((/** @type {string} */ text) => element("span", { class: "warning" }, text)));
   }
 }

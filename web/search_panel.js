@@ -2,45 +2,37 @@
 // The plan search, which streams: how many plans were considered and simulated, then the ten best, the rule of thumb,
 // what was dropped and why, and why the plan as it is lost.
 
-import { app, change, on } from "./app.js";
+import { app, change, on, value_of } from "./app.js";
 import { ask, cancel, is_cancelled, newest, sentence_of, stream } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
-import { parse_mesh, ranks_of } from "./factors.js";
+import { parse_mesh, print_mesh, ranks_of, size_of } from "./factors.js";
 import { bytes_text, percent, seconds_text, whole } from "./format.js";
 
 /** @typedef {import("./ask.js").Json} Json */
 
-const DROPPED = /** @type {Record<string, string>} */ ({
-  tp: "tp does not divide heads, mlp or vocabulary, or leaves a node",
-  cp: "cp does not divide seq or heads, or leaves a rank too few tokens",
-  ep: "ep does not divide experts",
-  batch: "replicas and microbatch do not divide the batch",
-  pp: "more stages than blocks, or too few microbatches",
-  memory: "do not fit, by a lower bound",
-  planned_memory: "do not fit, by the compiled plan",
-  slower: "slower, by a lower bound",
-  refused: "refused by the compiler",
-});
+/**
+ * The plan as the planner writes it, to ask why it lost.
+ */
+function plan_text() {
+  const set = app.run.set;
+  const mesh = parse_mesh(set.mesh ?? "");
+  const replicas = ["dp", "fsdp", "ep"].reduce((product, axis) => product * size_of(mesh, axis), 1);
+  const microbatch = Number(value_of("train.batch")) / replicas / Number(value_of("train.microbatches"));
+  const words = [print_mesh(mesh) || "dp=1", `recompute=${value_of("plan.recompute")}`];
+  if (Number.isInteger(microbatch)) words.push(`microbatch=${microbatch}`);
+  if (value_of("plan.zero") !== "auto") words.push(`zero=${value_of("plan.zero")}`);
+  if (size_of(mesh, "pp") > 1) words.push(`schedule=${value_of("plan.schedule")}`);
+  if (Number(value_of("plan.chunks")) > 1) words.push(`chunks=${value_of("plan.chunks")}`);
+  return words.join(" ");
+}
 
 /**
  * The keys that a found plan sets; those of another plan go.
  * @param {Json} plan @returns {Record<string, string>}
  */
 function settings_of(plan) {
-  const mesh = parse_mesh(plan.mesh);
-  const has = (/** @type {string} */ axis) => mesh.some((one) => one.axis === axis && one.size > 1);
-  return {
-    mesh: plan.mesh,
-    "plan.zero": String(plan.zero),
-    "train.microbatches": String(plan.microbatches),
-    "plan.recompute": plan.recompute === "none" ? "" : plan.recompute,
-    "plan.recompute_every": plan.recompute === "every" ? String(plan.recompute_every) : "",
-    "plan.schedule": has("pp") ? plan.schedule : "",
-    "plan.chunks": has("pp") && plan.chunks > 1 ? String(plan.chunks) : "",
-    "plan.context": has("cp") && plan.context !== "ring" ? plan.context : "",
-    "plan.dispatch": has("ep") && plan.dispatch && plan.dispatch !== "gather" ? plan.dispatch : "",
-    "plan.memory": plan.recompute === "fit" ? `${app.verdict?.device_memory_bytes ?? 0}B` : "",
-  };
+  const old = Object.keys(app.run.set).filter((key) => key.startsWith("plan."));
+  return { ...Object.fromEntries(old.map((key) => [key, ""])), ...plan.set };
 }
 
 /** @param {Json} plan @param {string} rank */
@@ -58,7 +50,7 @@ function funnel(told) {
   /** @param {string} text @param {number} count @param {boolean} kept */
   const row = (text, count, kept) => element("li", { class: kept ? "is_kept" : "" }, element("b", {}, whole(count)),
     element("span", { class: "funnel_bar" }, element("i", { style: { width: `${Math.max(0.5, (count / most) * 100)}%` } })), element("span", {}, text));
-  return element("ul", { class: "funnel" }, row("simulated", told.simulated, true), ...rows.map(([reason, count]) => row(DROPPED[reason] ?? reason, Number(count), false)));
+  return element("ul", { class: "funnel" }, row("simulated", told.simulated, true), ...rows.map(([reason, count]) => row(told.reasons?.[reason] ?? reason, Number(count), false)));
 }
 
 /** @param {HTMLElement} box @param {Json} told */
@@ -76,9 +68,9 @@ function show_results(box, told) {
  */
 async function show_why_not(box, told) {
   try {
-    const answer = await ask("why_not", { run: app.run }, newest("why_not"));
-    const row = answer.why_not?.[0] ?? answer;
-    fill(box, element("b", {}, "Why not this plan? "), row.reason ?? "It is the best.");
+    const plans = told.results.map((/** @type {Json} */ row) => row.plan);
+    const answer = await ask("why_not", { run: app.run, plan: plan_text(), results: plans }, newest("why_not"));
+    fill(box, element("b", {}, "Why not this plan? "), answer.reason);
     const best = told.results[0];
     const load = element("button", { class: "plain" }, "Load the best");
     load.addEventListener("click", () => change(settings_of(best)));

@@ -1,3 +1,249 @@
 // SPDX-License-Identifier: Apache-2.0
+// Time: the kernels and transfers of a step for every class of ranks, what each bar is, and memory over time.
+
+import { app, on, select, tell } from "./app.js";
+import { ask_columns, is_cancelled, newest, sentence_of } from "./ask.js";
+import { announce, element, fill } from "./dom.js";
+import { seconds_text, whole } from "./format.js";
+import { build_inspector } from "./inspector.js";
+import { add_source, go_to_instruction } from "./palette.js";
+import { GUTTER, TimelineCanvas } from "./timeline_canvas.js";
+import { make_timeline, slice_at } from "./timeline_data.js";
+import { export_svg, export_trace, open_in_perfetto } from "./timeline_export.js";
+import { MEANINGS } from "./timeline_views.js";
+
+/** @typedef {import("./timeline_data.js").Timeline} Timeline */
+
+/** @type {TimelineCanvas | null} */
+let picture = null;
+let drawn_line = "";
+let visible = false;
+let frame = 0;
+
+const canvas = element("canvas", { "aria-hidden": true });
+const layer = element("div", { class: "timeline_layer", tabindex: 0, role: "application", id: "timeline",
+  "aria-label": "Timeline. Left and right: next bar. Up and down: next lane. Plus and minus: zoom. A and D: move. F: whole step." });
+const status = element("p", { class: "muted small", role: "status" });
+const legend = element("ul", { class: "legend" });
+const inspector = build_inspector({ zoom_to, select_slice });
+
+/** The timeline as it is shown, for the inspector and for tests. */
+export function timeline_picture() {
+  return picture;
+}
+
+function redraw() {
+  cancelAnimationFrame(frame);
+  frame = requestAnimationFrame(() => picture?.draw());
+}
+
+/** @param {number} slice */
+function zoom_to(slice) {
+  if (!picture) return;
+  const { begin, length } = picture.timeline;
+  const margin = Math.max(length[slice] * 4, picture.timeline.seconds / 1e5);
+  picture.set_window(begin[slice] - margin, begin[slice] + length[slice] + margin);
+  redraw();
+}
+
+/** @param {number} slice */
+function select_slice(slice) {
+  if (!picture) return;
+  const { timeline } = picture;
+  picture.cursor = slice;
+  picture.selected = slice < 0 ? -1 : timeline.instruction[slice];
+  if (slice >= 0) {
+    const end = timeline.begin[slice] + timeline.length[slice];
+    if (end < picture.start || timeline.begin[slice] > picture.stop) {
+      const span = picture.stop - picture.start;
+      picture.set_window(timeline.begin[slice] - span / 2, timeline.begin[slice] + span / 2);
+    }
+    const lane = timeline.lanes[timeline.lane[slice]];
+    select({ rank: timeline.ranks[lane.rank].rank, instruction: picture.selected, microbatch: timeline.microbatch[slice], time: timeline.begin[slice] });
+    const { op, routine } = timeline.instructions[picture.selected];
+    announce(`${op}, ${routine} of microbatch ${timeline.microbatch[slice]}, ${seconds_text(timeline.length[slice])}`);
+  } else {
+    select({ instruction: -1, microbatch: -1, time: -1 });
+  }
+  inspector.show(picture, slice);
+  redraw();
+}
+
+/**
+ * The slice after or before the cursor in its lane.
+ * @param {number} way
+ */
+function step_bar(way) {
+  if (!picture) return;
+  const { timeline } = picture;
+  if (picture.cursor < 0) return select_slice(timeline.order[0] ?? -1);
+  const lane = timeline.lane[picture.cursor];
+  let place = timeline.order.indexOf(picture.cursor, timeline.lane_start[lane]) + way;
+  while (place >= timeline.lane_start[lane] && place < timeline.lane_start[lane + 1] && timeline.length[timeline.order[place]] === 0) place += way;
+  if (place >= timeline.lane_start[lane] && place < timeline.lane_start[lane + 1]) select_slice(timeline.order[place]);
+}
+
+/**
+ * The slice of the next lane at about the same time.
+ * @param {number} way
+ */
+function step_lane(way) {
+  if (!picture) return;
+  const { timeline, rows } = picture;
+  if (picture.cursor < 0) return step_bar(0);
+  let row = rows.findIndex((one) => one.lane === timeline.lane[/** @type {TimelineCanvas} */ (picture).cursor]) + way;
+  const time = timeline.begin[picture.cursor];
+  for (; row >= 0 && row < rows.length; row += way) {
+    const lane = rows[row].lane;
+    const found = slice_at(timeline, lane, time);
+    const nearest = found >= 0 ? found : timeline.order[timeline.lane_start[lane]];
+    if (timeline.lane_start[lane] < timeline.lane_start[lane + 1]) return select_slice(nearest);
+  }
+}
+
+/** @param {KeyboardEvent} event */
+function on_key(event) {
+  if (!picture || event.ctrlKey || event.metaKey) return;
+  const span = picture.stop - picture.start;
+  const middle = (picture.start + picture.stop) / 2;
+  const around = picture.cursor >= 0 ? Math.min(picture.stop, Math.max(picture.start, picture.timeline.begin[picture.cursor])) : middle;
+  /** @type {Record<string, () => void>} */
+  const acts = {
+    ArrowRight: () => step_bar(1), ArrowLeft: () => step_bar(-1), ArrowDown: () => step_lane(1), ArrowUp: () => step_lane(-1),
+    "+": () => picture?.zoom(0.5, around), "=": () => picture?.zoom(0.5, around), w: () => picture?.zoom(0.5, around),
+    "-": () => picture?.zoom(2, around), s: () => picture?.zoom(2, around),
+    a: () => picture?.set_window(picture.start - span / 4, picture.stop - span / 4),
+    d: () => picture?.set_window(picture.start + span / 4, picture.stop + span / 4),
+    f: () => picture?.set_window(0, picture.timeline.seconds), Escape: () => select_slice(-1),
+    Enter: () => { if (picture && picture.cursor >= 0) zoom_to(picture.cursor); },
+  };
+  const act = acts[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+  redraw();
+}
+
+function listen() {
+  let dragging = false;
+  let moved = 0;
+  layer.addEventListener("pointerdown", (event) => {
+    dragging = true;
+    moved = 0;
+    layer.setPointerCapture(event.pointerId);
+  });
+  layer.addEventListener("pointermove", (event) => {
+    if (!dragging || !picture) return;
+    moved += Math.abs(event.movementX);
+    const shift = (-event.movementX / picture.width) * (picture.stop - picture.start);
+    picture.set_window(picture.start + shift, picture.stop + shift);
+    redraw();
+  });
+  layer.addEventListener("pointerup", (event) => {
+    dragging = false;
+    if (!picture || moved > 3 || event.offsetX < GUTTER) return;
+    const lane = picture.lane_at(event.offsetY);
+    select_slice(lane < 0 ? -1 : slice_at(picture.timeline, lane, picture.time_at(event.offsetX)));
+  });
+  layer.addEventListener("dblclick", () => { if (picture && picture.cursor >= 0) zoom_to(picture.cursor); });
+  layer.addEventListener("wheel", (event) => {
+    if (!picture) return;
+    const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+    if (event.ctrlKey || event.metaKey) picture.zoom(Math.exp(event.deltaY * 0.004), picture.time_at(event.offsetX));
+    else if (Math.abs(sideways) > 0) picture.set_window(picture.start + (sideways / picture.width) * (picture.stop - picture.start), picture.stop + (sideways / picture.width) * (picture.stop - picture.start));
+    else return;
+    event.preventDefault();
+    redraw();
+  }, { passive: false });
+  layer.addEventListener("keydown", on_key);
+  new ResizeObserver(redraw).observe(layer);
+}
+
+/** @param {string} name */
+function show_legend(name) {
+  fill(legend, ...MEANINGS[name].map(({ letter, name: text, colour }) => element("li", {}, element("i", { class: `data_${colour}` }), letter ? element("b", {}, `${letter} `) : "", text)));
+}
+
+/** From near to far. */
+function level_names() {
+  const cluster = app.lists.clusters.find((one) => one.name === app.run.cluster);
+  return (cluster?.levels ?? []).map((/** @type {any} */ level) => level.name);
+}
+
+/** @param {Timeline} timeline */
+function take_timeline(timeline) {
+  const view = picture?.view_name ?? (timeline.ranks.length > 1 ? "pipeline" : "kind");
+  picture = new TimelineCanvas(canvas, timeline, ["kernels", ...level_names()]);
+  choose_view(view);
+  layer.style.height = canvas.style.height = `${picture.height}px`;
+  inspector.show(picture, -1);
+  fill(status, `${whole(timeline.begin.length)} slices of ${whole(timeline.ranks.length)} ${timeline.ranks.length === 1 ? "class" : "classes"} of ranks`);
+  redraw();
+}
+
+async function ask_slices() {
+  if (!visible || drawn_line === app.line) return;
+  const line = app.line;
+  fill(status, "compiling and simulating");
+  try {
+    const table = await ask_columns("slices", { run: app.run, blocks: true }, newest("slices"));
+    drawn_line = line;
+    take_timeline(make_timeline(table));
+  } catch (error) {
+    if (!is_cancelled(error)) fill(status, sentence_of(error).what);
+  }
+}
+
+/** @param {string} name */
+function choose_view(name) {
+  picture?.set_view(name);
+  for (const one of Object.keys(MEANINGS)) document.getElementById(`view_${one}`)?.setAttribute("aria-pressed", String(one === name));
+  show_legend(name);
+  redraw();
+}
+
+function build_bar() {
+  const views = Object.keys(MEANINGS).map((name) => element("button", { id: `view_${name}`, onclick: () => choose_view(name) }, name));
+  /** @param {string} text @param {string} title @param {(picture: TimelineCanvas) => void} act */
+  const button = (text, title, act) => element("button", { class: "plain", title, "aria-label": title, onclick: () => { if (picture) act(picture); redraw(); } }, text);
+  const middle = (/** @type {TimelineCanvas} */ shown) => (shown.start + shown.stop) / 2;
+  return element("div", { class: "time_bar" },
+    element("div", { class: "segments", role: "group", "aria-label": "Colours by" }, ...views),
+    element("div", { class: "actions", role: "group", "aria-label": "Zoom" },
+      button("\u2212", "zoom out", (shown) => shown.zoom(2, middle(shown))), button("+", "zoom in", (shown) => shown.zoom(0.5, middle(shown))),
+      button("Whole step", "show the whole step", (shown) => shown.set_window(0, shown.timeline.seconds))),
+    status,
+    element("div", { class: "actions is_end", role: "group", "aria-label": "Export" },
+      button("SVG", "save what is shown as a picture", export_svg), button("Trace", "save the step as a trace for Perfetto", (shown) => export_trace(shown.timeline)),
+      button("Perfetto", "open the step in ui.perfetto.dev, which needs the internet", (shown) => open_in_perfetto(shown.timeline))));
+}
+
 /** @type {import("./main.js").Screen} */
-export const time_screen = { build() {} };
+export const time_screen = {
+  build(root) {
+    layer.append(canvas);
+    root.append(build_bar(), legend, element("div", { class: "time_body" }, element("div", { class: "timeline_frame" }, layer), inspector.box));
+    listen();
+    choose_view("pipeline");
+    on("run", ask_slices);
+    on("theme", () => {
+      picture?.take_theme();
+      redraw();
+    });
+    add_source("instructions", () => (picture?.timeline.instructions ?? []).map((one, index) => ({
+      title: `${one.op} ${one.name}`, detail: `${one.class}, ${one.routine}`, act: () => {
+        go_to_instruction(index);
+        const slice = picture?.timeline.order.find((each) => picture?.timeline.instruction[each] === index);
+        if (slice !== undefined) select_slice(slice);
+      } })));
+  },
+  show() {
+    visible = true;
+    ask_slices();
+    redraw();
+    tell("selection");
+  },
+  hide() {
+    visible = false;
+  },
+};

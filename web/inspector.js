@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bar of the timeline is: its instruction, its figures, its line of the IR and who made it. With no bar chosen:
+// the instructions that take the most seconds.
+
+import { app } from "./app.js";
+import { ask, is_cancelled, newest } from "./ask.js";
+import { element, fill } from "./dom.js";
+import { bytes_text, percent, scaled, seconds_text, whole } from "./format.js";
+import { seconds_by_instruction } from "./timeline_data.js";
+
+/** @typedef {import("./timeline_canvas.js").TimelineCanvas} TimelineCanvas */
+/** @typedef {import("./ask.js").Json} Json */
+/** @typedef {{zoom_to: (slice: number) => void, select_slice: (slice: number) => void}} Acts */
+
+const AROUND = 3;
+
+/**
+ * The IR of a line of the page, asked once.
+ * @type {{line: string, lines: Json[]}}
+ */
+let ir = { line: "", lines: [] };
+
+async function ask_ir() {
+  if (ir.line === app.line) return ir.lines;
+  const line = app.line;
+  const told = await ask("ir", { run: app.run }, newest("ir"));
+  ir = { line, lines: told.ir[0].lines };
+  return ir.lines;
+}
+
+/** @param {[string, string | null][]} rows */
+function facts(rows) {
+  return element("dl", { class: "facts" }, ...rows.filter(([, text]) => text !== null && text !== "").flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
+}
+
+/** @param {TimelineCanvas} picture @param {number} slice @param {Acts} acts */
+function slice_view(picture, slice, acts) {
+  const { timeline } = picture;
+  const number = timeline.instruction[slice];
+  const one = timeline.instructions[number];
+  const lane = timeline.lanes[timeline.lane[slice]];
+  const rank = timeline.ranks[lane.rank];
+  const length = timeline.length[slice];
+  const all = [...timeline.order].filter((each) => timeline.instruction[each] === number && timeline.lanes[timeline.lane[each]].rank === lane.rank);
+  const total = all.reduce((sum, each) => sum + timeline.length[each], 0);
+  const at = all.indexOf(slice);
+  /** @param {string} text @param {number} way */
+  const go = (text, way) => element("button", { class: "plain", "aria-disabled": !all[at + way], onclick: () => { if (all[at + way] !== undefined) acts.select_slice(all[at + way]); } }, text);
+  const block = timeline.block ? timeline.blocks[timeline.block[slice]] : one.class;
+  const ir_box = element("div", { class: "ir" });
+  show_ir(ir_box, one.line, (line) => {
+    const other = timeline.instructions.findIndex((each) => each.line === line);
+    const found = [...timeline.order].find((each) => timeline.instruction[each] === other && timeline.lanes[timeline.lane[each]].rank === lane.rank);
+    if (found !== undefined) acts.select_slice(found);
+  });
+  return [
+    element("h2", {}, one.op), element("p", { class: "muted" }, `${one.routine} of ${block}, microbatch ${timeline.microbatch[slice]}`),
+    facts([["result", one.name], ["takes", seconds_text(length)], ["begins", seconds_text(timeline.begin[slice])],
+      ["rank", `${whole(rank.rank)}${rank.alike > 1 ? ` and ${whole(rank.alike - 1)} identical` : ""}`],
+      ["flops", one.flops > 0 ? `${scaled(one.flops)}flop, ${scaled(one.flops / length)}flop/s` : null],
+      ["bytes", one.bytes > 0 ? `${bytes_text(one.bytes)}${length > 0 ? `, ${bytes_text(one.bytes / length)}/s` : ""}` : null],
+      ["axes", one.axes ?? null], ["link", one.level ?? null],
+      ["in the step", `${whole(all.length)} times, ${seconds_text(total)}, ${percent(total / timeline.seconds)}`]]),
+    element("div", { class: "actions" }, go("Previous", -1), go("Next", 1), element("button", { class: "plain", onclick: () => acts.zoom_to(slice) }, "Zoom")),
+    element("h3", {}, "IR"), ir_box,
+  ];
+}
+
+/**
+ * The lines around one.
+ * @param {HTMLElement} box @param {number} line @param {(line: number) => void} choose
+ */
+async function show_ir(box, line, choose) {
+  try {
+    const lines = await ask_ir();
+    const from = Math.max(0, line - AROUND);
+    const near = lines.slice(from, line + AROUND + 1);
+    fill(box, ...near.map((one, index) => element("button", { class: from + index === line ? "is_here" : "", title: one.made_by ? `made by ${one.made_by}` : one.kind, onclick: () => choose(from + index) },
+      element("i", {}, from + index + 1), element("code", {}, one.text.trim()))),
+      lines[line]?.made_by && element("p", { class: "muted small" }, lines[line].made_by === "model" ? "Written in the model." : `Made by the pass ${lines[line].made_by}.`));
+  } catch (error) {
+    if (!is_cancelled(error)) fill(box, element("p", { class: "muted small" }, "The IR of this plan is not known."));
+  }
+}
+
+/** @param {TimelineCanvas} picture @param {Acts} acts */
+function summary_view(picture, acts) {
+  const { timeline } = picture;
+  const place = Math.max(0, timeline.ranks.findIndex((one) => one.rank === app.selection.rank));
+  const rows = seconds_by_instruction(timeline, place).filter((row) => row.seconds > 0);
+  /** @param {string} kind @param {string} title @param {string} hint @param {number} most */
+  const part = (kind, title, hint, most) => {
+    const own = rows.filter((row) => timeline.instructions[row.instruction].kind === kind);
+    if (own.length === 0) return null;
+    const total = own.reduce((sum, row) => sum + row.seconds, 0);
+    return element("section", {}, element("h3", { title: hint }, title, element("span", { class: "muted" }, ` ${seconds_text(total)}`)),
+      element("table", { class: "figures" }, element("tbody", {}, ...own.slice(0, most).map((row) => instruction_row(timeline, row, place, acts)))));
+  };
+  return [
+    element("h2", {}, "Where the time goes"),
+    element("p", { class: "muted small" }, `Rank ${whole(timeline.ranks[place]?.rank ?? 0)}. Choose a bar to see its instruction.`),
+    part("kernel", "Kernels", "the rank computes", 8), part("wait", "Waits", "the rank stalls until a transfer ends", 4),
+    part("transfer", "Transfers", "from their start to their end, most of it beside kernels", 6),
+  ];
+}
+
+/** @param {import("./timeline_data.js").Timeline} timeline @param {{instruction: number, seconds: number}} row @param {number} place @param {Acts} acts */
+function instruction_row(timeline, row, place, acts) {
+  const one = timeline.instructions[row.instruction];
+  const choose = () => acts.select_slice([...timeline.order].find((slice) => timeline.instruction[slice] === row.instruction && timeline.lanes[timeline.lane[slice]].rank === place) ?? -1);
+  return element("tr", {}, element("td", { class: "is_text" }, element("button", { class: "link", onclick: choose }, one.op),
+    element("em", { class: "muted small" }, `${one.class} ${one.routine}, ${one.axes ?? one.name}`)),
+  element("td", {}, seconds_text(row.seconds)), element("td", { class: "muted" }, percent(row.seconds / timeline.seconds)));
+}
+
+/** @param {Acts} acts */
+export function build_inspector(acts) {
+  const box = element("aside", { class: "inspector", "aria-label": "What is selected" });
+  return {
+    box,
+    /** @param {TimelineCanvas} picture @param {number} slice */
+    show(picture, slice) {
+      fill(box, ...(slice < 0 ? summary_view(picture, acts) : slice_view(picture, slice, acts)));
+    },
+  };
+}
