@@ -36,6 +36,8 @@ test-all: test ## every test, every legal plan of up to eight ranks and random o
 	@$(BUILD)/tessera_plan_tests --all --gtest_brief=1
 	@python3 tests/plans/random_plans.py --binary $(BUILD)/tessera --plans 1000 --seed 2
 	@python3 tests/balance/run.py --binary $(BUILD)/tessera --all
+	@tools/setup.sh browser
+	@python3 tests/studio/browser.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
 	@tools/setup.sh mpi hosts
 	@python3 tests/recovery/over_hosts.py --binary $(BUILD)/tessera

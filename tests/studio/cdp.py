@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives Chromium over its debugging pipe: no port, no library. A page records what it requests and what goes wrong in it."""
+import atexit
 import base64
 import collections
 import contextlib
@@ -27,11 +28,36 @@ def find_chromium():
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-class Browser:
-    def __init__(self, process, to_browser, from_browser):
-        self.process, self.to_browser, self.from_browser = process, to_browser, from_browser
-        self.count, self.unread, self.replies = 0, b"", {}
-        self.pages = {}
+class Chromium:
+    """A browser with a profile of its own, until `end`."""
+
+    def __init__(self, flags=()):
+        to_child, self.to_browser = os.pipe()
+        self.from_browser, from_child = os.pipe()
+
+        def take_pipes():  # the browser reads from 3 and writes to 4; neither may be overwritten before it is copied
+            ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_child, from_child)]
+            os.dup2(ends[0], 3)
+            os.dup2(ends[1], 4)
+
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        words = [find_chromium(), *FLAGS, f"--user-data-dir={self.profile.name}", *(["--no-sandbox"] if os.geteuid() == 0 else []), *flags, "about:blank"]
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(3, 4),
+                                        preexec_fn=take_pipes, start_new_session=True)
+        os.close(to_child)
+        os.close(from_child)
+        self.count, self.unread, self.replies, self.pages = 0, b"", {}, {}
+
+    def end(self):
+        with contextlib.suppress(Exception):
+            self.send("Browser.close")
+            self.process.wait(10)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, 9)
+        self.process.wait()
+        os.close(self.to_browser)
+        os.close(self.from_browser)
+        self.profile.cleanup()
 
     def send(self, method, parameters=None, session=None):
         self.count += 1
@@ -67,11 +93,19 @@ class Browser:
             self.pages[message["sessionId"]].note(message["method"], message["params"])
         return True
 
+
+class Browser:
+    """Tabs that share cookies and storage with each other, and with no others."""
+
+    def __init__(self, chromium):
+        self.chromium = chromium
+        self.context = chromium.call("Target.createBrowserContext")["browserContextId"]
+
     def open(self, address="about:blank", width=1280, height=800):
-        """A new tab; each has a storage of its own."""
-        target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
-        session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        page = self.pages[session] = Page(self, session, target)
+        """A new tab."""
+        target = self.chromium.call("Target.createTarget", {"url": "about:blank", "browserContextId": self.context})["targetId"]
+        session = self.chromium.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        page = self.chromium.pages[session] = Page(self.chromium, session, target)
         for domain in ("Page", "Runtime", "Network", "Log"):
             page.call(f"{domain}.enable")
         page.resize(width, height)
@@ -79,22 +113,29 @@ class Browser:
             page.go(address)
         return page
 
+    def end(self):
+        self.chromium.call("Target.disposeBrowserContext", {"browserContextId": self.context})
+
 
 class Page:
-    def __init__(self, browser, session, target):
-        self.browser, self.session, self.target = browser, session, target
+    def __init__(self, chromium, session, target):
+        self.chromium, self.session, self.target = chromium, session, target
         self.requests, self.problems, self.events = [], [], collections.Counter()
         self.replies = {}  # by address: (status, bytes over the wire)
-        self.addresses = {}
+        self.addresses, self.open_requests = {}, set()
 
     def note(self, method, parameters):
         self.events[method] += 1
         if method == "Network.requestWillBeSent":
             self.requests.append(parameters["request"]["url"])
             self.addresses[parameters["requestId"]] = parameters["request"]["url"]
+            self.open_requests.add(parameters["requestId"])
         elif method == "Network.responseReceived":
             self.replies[parameters["response"]["url"]] = [parameters["response"]["status"], 0]
+        elif method == "Network.loadingFailed":
+            self.open_requests.discard(parameters["requestId"])
         elif method == "Network.loadingFinished":
+            self.open_requests.discard(parameters["requestId"])
             reply = self.replies.get(self.addresses.get(parameters["requestId"]))
             if reply:
                 reply[1] += int(parameters["encodedDataLength"])
@@ -107,7 +148,7 @@ class Page:
             self.problems.append(f"{parameters['entry']['text']} ({parameters['entry'].get('url', '')})")
 
     def call(self, method, parameters=None):
-        return self.browser.call(method, parameters, self.session)
+        return self.chromium.call(method, parameters, self.session)
 
     def go(self, address):
         """Opens an address and waits until it has loaded."""
@@ -125,8 +166,18 @@ class Page:
             value = self.evaluate(condition) if isinstance(condition, str) else condition()
             if value:
                 return value
-            self.browser.read(0.02)
+            self.chromium.read(0.02)
         raise TimeoutError(f"waited for {what}; problems: {self.problems}; text: {self.text()[:2000]}")
+
+    def settle(self, quiet=0.3):
+        """Waits until no request has been open for a while."""
+        begin = last = time.monotonic()
+        while time.monotonic() - last < quiet:
+            self.chromium.read(0.05)
+            if self.open_requests:
+                last = time.monotonic()
+            if last - begin > SECONDS:
+                raise TimeoutError(f"open: {[self.addresses[request] for request in self.open_requests]}")
 
     def evaluate(self, script):
         """The value of an expression; a promise is waited for."""
@@ -190,35 +241,20 @@ class Page:
         return self.call("Accessibility.getFullAXTree")["nodes"]
 
     def close(self):
-        self.browser.call("Target.closeTarget", {"targetId": self.target})
+        self.chromium.call("Target.closeTarget", {"targetId": self.target})
+
+
+RUNNING = []  # one Chromium for all checks of a process: starting it takes most of a second
 
 
 @contextlib.contextmanager
-def browser(*flags):
-    """A Chromium with a profile of its own that ends with the block."""
-    to_child, to_browser = os.pipe()
-    from_browser, from_child = os.pipe()
-
-    def take_pipes():  # the browser reads from 3 and writes to 4; neither may be overwritten before it is copied
-        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_child, from_child)]
-        os.dup2(ends[0], 3)
-        os.dup2(ends[1], 4)
-
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        words = [find_chromium(), *FLAGS, f"--user-data-dir={profile}", *(["--no-sandbox"] if os.geteuid() == 0 else []), *flags, "about:blank"]
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(3, 4),
-                                   preexec_fn=take_pipes, start_new_session=True)
-        os.close(to_child)
-        os.close(from_child)
-        driven = Browser(process, to_browser, from_browser)
-        try:
-            yield driven
-        finally:
-            with contextlib.suppress(Exception):
-                driven.send("Browser.close")
-                process.wait(10)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, 9)
-            process.wait()
-            os.close(to_browser)
-            os.close(from_browser)
+def browser():
+    """A browser that knows nothing of those before it."""
+    if not RUNNING:
+        RUNNING.append(Chromium())
+        atexit.register(RUNNING[0].end)
+    own = Browser(RUNNING[0])
+    try:
+        yield own
+    finally:
+        own.end()
