@@ -26,7 +26,7 @@ def the_page_loads_and_asks_its_server_alone(binary, _):
     with studio(binary) as server, browser() as chromium:
         page = chromium.open(server.address)
         page.wait(VERDICT, "a verdict")
-        page.settle()
+        page.settle(1)
         foreign = [address for address in page.requests if not address.startswith(server.page) and not address.startswith("data:")]
         assert not foreign, foreign
         assert not page.problems, page.problems
