@@ -208,6 +208,7 @@ def questions_that_are_none_get_errors(binary, _):
         bodies = [b"[]", b"3", b"null", b'"x"', b"{", b"}", b"\x00", b"\xff\xfe", b"{" * 100000, b"[" * 100000, b'{"a":' * 1000 + b"1" + b"}" * 1000,
                   b'{"run": 3}', b'{"run": {"model": 3}}', b'{"run": {"set": []}}', b'{"run": {"set": {"train.batch": "7e999"}}}',
                   b'{"run": {"set": {"mesh": "tp=99999999999999999999"}}}', b'{"run": {"model": "../../etc/passwd"}}', b'{"unknown": 1}',
+                  b'{"run": {"set": {"mesh": "pp=2", "plan.schedule": "custom", "plan.actions": "/etc/passwd"}}}', b'{"run": {"cluster": "clusters/laptop.toml"}}',
                   b'{"run": {"cluster": "/etc/passwd"}}', b'{"run": {"cluster": "../../../etc/passwd"}}', b'{"run":{},"run":{}}', b"{} {}", b"NaN"]
         for body in bodies:
             reply = server.request("POST", "/ask/try", {}, body)

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Questions over HTTP: streams come line by line, closing the connection or asking again cancels, one search runs at a time, and
+answers are those of --ask. --only chooses some."""
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "recovery"))
+from checks import run_checks  # noqa: E402
+from studio_server import SECONDS, studio, why_not  # noqa: E402
+
+# Long enough to be cancelled in the middle on any machine.
+SEARCH = {"run": {"model": "llama3-405b", "cluster": "llama3-h100", "set": {"train.batch": "2048", "train.seq": "8192", "mesh": "fsdp=16384"}}}
+QUICK = {"run": {"model": "llama3-8b", "cluster": "llama3-h100", "set": {"train.batch": "512", "train.seq": "8192", "mesh": "fsdp=32,tp=2"}}}
+
+
+@contextlib.contextmanager
+def streaming(server, kind, fields, headers=()):
+    """A file of the reply's lines, after its head; closed with the block."""
+    body = json.dumps(fields).encode()
+    lines = {**server.own_headers(), "Content-Length": str(len(body)), **dict(headers)}
+    with server.connect() as connection, connection.makefile("rb") as stream:
+        connection.sendall(f"POST /ask/{kind} HTTP/1.1\r\n".encode() + "".join(f"{k}: {v}\r\n" for k, v in lines.items()).encode() + b"\r\n" + body)
+        status = int(stream.readline().split()[1])
+        while stream.readline().strip():
+            pass
+        assert status == 200, status
+        yield stream
+
+
+def next_object(stream):
+    """The next line that is an object; sizes of chunks are left out."""
+    while line := stream.readline():
+        if line.strip().startswith(b"{"):
+            return json.loads(line)
+    return None
+
+
+def cpu_seconds(server):
+    words = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_idle_within(server, seconds):
+    """Whether the server stops to compute in that time; looks for a fifth of a second at a time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        before = cpu_seconds(server)
+        time.sleep(0.2)
+        if cpu_seconds(server) - before < 0.04:
+            return True
+    return False
+
+
+def answers_are_those_of_the_command_line(binary, _):
+    with studio(binary) as server:
+        for kind, fields in (("presets", {}), ("keys", {}), ("clusters", {}), ("try", QUICK), ("try", {"run": {"model": "nothing"}})):
+            asked = subprocess.run([binary, "studio", "--ask", kind], input=json.dumps(fields), capture_output=True, text=True)
+            reply = server.ask(kind, fields)
+            assert reply.json() == json.loads(asked.stdout), kind
+            assert (reply.status == 200) == (asked.returncode == 0), kind
+
+
+def columns_come_as_bytes(binary, _):
+    with studio(binary) as server:
+        asked = subprocess.run([binary, "studio", "--ask", "slices"], input=json.dumps(QUICK).encode(), capture_output=True, check=True)
+        reply = server.ask("slices", QUICK)
+        assert reply.headers["content-type"] == "application/octet-stream" and reply.body == asked.stdout
+        head = json.loads(reply.body[4:4 + int.from_bytes(reply.body[:4], "little")])
+        assert head["columns"], head
+
+
+def a_search_streams_and_ends_with_done(binary, _):
+    with studio(binary) as server, streaming(server, "search", {"run": {"model": "tiny", "set": {"mesh": "dp=2"}}}) as stream:
+        lines = []
+        while (line := next_object(stream)) is not None:
+            lines.append(line)
+        assert lines and lines[-1]["done"] is True and not any(line.get("done") for line in lines[:-1]), lines
+
+
+def an_error_of_a_stream_is_a_reply(binary, _):
+    with studio(binary) as server:
+        reply = server.ask("search", {"run": {"model": "nothing"}})
+        assert reply.status == 400 and "nothing" in reply.json()["error"]["what"], reply
+
+
+def closing_the_connection_cancels_a_search(binary, _):
+    with studio(binary) as server:
+        with streaming(server, "search", SEARCH) as stream:
+            assert next_object(stream) is not None and next_object(stream) is not None
+            assert not is_idle_within(server, 0.3)  # it is at work
+        assert is_idle_within(server, 2), "it goes on without a listener"
+        assert server.is_well()
+
+
+def one_search_runs_at_a_time(binary, _):
+    with studio(binary) as server, streaming(server, "search", SEARCH, {"X-Tessera-Tab": "one"}) as first:
+        assert next_object(first) is not None
+        begin = time.monotonic()
+        reply = server.ask("search", SEARCH, {"X-Tessera-Tab": "two"})
+        assert reply.status == 409 and "running" in reply.json()["error"]["what"], reply
+        assert time.monotonic() - begin < 10
+        assert next_object(first) is not None  # which is not disturbed
+        assert server.ask("try", QUICK).status == 200  # other questions are answered meanwhile
+
+
+def a_newer_question_of_the_tab_cancels_the_older(binary, _):
+    with studio(binary) as server:
+        with streaming(server, "search", SEARCH, {"X-Tessera-Tab": "one"}) as first:
+            assert next_object(first) is not None
+            with streaming(server, "search", SEARCH, {"X-Tessera-Tab": "one"}) as second:
+                assert next_object(second) is not None
+                while (line := next_object(first)) is not None:
+                    assert not line.get("done"), line
+        assert is_idle_within(server, 2)
+
+
+def ten_fast_questions_of_a_tab_leave_the_last_answer(binary, _):
+    with studio(binary) as server, concurrent.futures.ThreadPoolExecutor(10) as pool:
+        asked = []
+        for number in range(10):
+            fields = {"run": {**QUICK["run"], "set": {**QUICK["run"]["set"], "train.batch": str(64 * (number + 1))}}}
+            asked.append(pool.submit(server.ask, "try", fields, {"X-Tessera-Tab": "one"}))
+            time.sleep(0.002)
+        replies = [one.result() for one in asked]
+        assert replies[-1].status == 200, replies[-1]
+        assert all(reply.status in (200, 409) for reply in replies), replies
+        assert "640" in replies[-1].json()["title"], replies[-1].json()["title"]
+
+
+def a_stream_that_is_not_read_waits_and_ends_with_its_client(binary, _):
+    with studio(binary) as server:
+        with streaming(server, "search", SEARCH):
+            time.sleep(1)
+        assert is_idle_within(server, 2)
+        assert server.is_well()
+
+
+def ctrl_c_ends_a_search(binary, _):
+    with studio(binary) as server, streaming(server, "search", SEARCH) as stream:
+        assert next_object(stream) is not None
+        status, seconds = server.stop()
+        assert status == 0 and seconds < 5, (status, seconds)
+
+
+CHECKS = [
+    answers_are_those_of_the_command_line,
+    columns_come_as_bytes,
+    a_search_streams_and_ends_with_done,
+    an_error_of_a_stream_is_a_reply,
+    closing_the_connection_cancels_a_search,
+    one_search_runs_at_a_time,
+    a_newer_question_of_the_tab_cancels_the_older,
+    ten_fast_questions_of_a_tab_leave_the_last_answer,
+    a_stream_that_is_not_read_waits_and_ends_with_its_client,
+    ctrl_c_ends_a_search,
+]
+
+if __name__ == "__main__":
+    run_checks(__doc__, CHECKS, why_not(sys.argv))
