@@ -69,6 +69,12 @@ struct RowTable {
   const int32_t* ends = nullptr;  // [member, expert]: where the expert's end among those rows
   int64_t experts = 0;            // of all members
   int64_t rows = 0;               // of either side: its room
+  int64_t most = 0;               // that one member can have for another; 0: `rows`
+
+  // Where the expert's begin among those that a member sorted; of `experts`: where they end.
+  constexpr int64_t begin(int member, int64_t expert) const {
+    return expert > 0 ? ends[member * experts + expert - 1] : 0;
+  }
 };
 
 // Where a side has a single part (AllGather's input, ReduceScatter's output, both of AllReduce,

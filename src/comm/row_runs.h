@@ -1,77 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rows put_rows and take_rows copy. Members have sorted rows of their own by expert; a pool
 // has those of its owner's experts, by expert and then in the order of members. So what one member
-// has for one expert is a run of rows on both sides.
+// has for one expert is a run of rows on both sides. GPUs find runs with the same functions.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 
+#include "comm/collective_header.h"
 #include "comm/communicator.h"
 
 namespace tessera {
 
+// The first row on each side, and among the rows that the one member has for the other; how many.
 struct RowRun {
-  int64_t sorted, pool, rows;  // the first row on each side, and how many
+  int64_t sorted = 0, pool = 0, packed = 0, rows = 0;
 };
 
-// Calls visit(RowRun) for what `sorter` has for the experts of `owner`, in the order of experts.
-template <typename Visit>
-void for_each_run(const RowTable& table, int members, int sorter, int owner, Visit&& visit) {
-  const int64_t own = table.experts / members, first = owner * own;
-  int64_t next = 0;
-  for (int64_t expert = first; expert < first + own; ++expert)
-    for (int member = 0; member < members; ++member) {
-      const int32_t* ends = table.ends + member * table.experts;
-      const int64_t begin = expert > 0 ? ends[expert - 1] : 0;
-      const int64_t rows = ends[expert] - begin;
-      // What a pool has no room for is left out.
-      const int64_t kept = std::clamp<int64_t>(table.rows - next, 0, rows);
-      if (member == sorter && kept > 0) visit(RowRun{begin, next, kept});
-      next += rows;
-    }
+// What a member sorted for one expert. What a pool has no room for is left out; that is the end of
+// what the member has for the pool's owner.
+constexpr RowRun row_run(const RowTable& table, int members, int sorter, int64_t expert) {
+  const int64_t own = table.experts / members, first = expert / own * own;
+  int64_t pool = 0;
+  for (int member = 0; member < members; ++member)
+    pool += table.begin(member, expert + (member < sorter ? 1 : 0)) - table.begin(member, first);
+  const int64_t sorted = table.begin(sorter, expert),
+                rows = table.begin(sorter, expert + 1) - sorted, room = table.rows - pool;
+  return {.sorted = sorted,
+          .pool = pool,
+          .packed = sorted - table.begin(sorter, first),
+          .rows = room < rows ? (room > 0 ? room : 0) : rows};
 }
 
-inline int64_t rows_between(const RowTable& table, int members, int sorter, int owner) {
-  int64_t all = 0;
-  for_each_run(table, members, sorter, owner, [&](const RowRun& run) { all += run.rows; });
-  return all;
-}
-
-// One member's side of the rows between two.
-struct RowSide {
-  const RowTable& table;
-  int members, sorter, owner;
-  bool in_pool;  // else among those that the sorter sorted
+// The rows that one member has for another. With put_rows they come from what it sorted and go into
+// a pool, with take_rows the other way.
+struct MovedRows {
+  RowTable table;
+  CollectiveKind kind;
+  int members, from, to;
   int64_t row_bytes;
 
-  int64_t row(const RowRun& run) const { return in_pool ? run.pool : run.sorted; }
-  // To and from a buffer that holds these rows alone.
-  void pack(const std::byte* from, std::byte* packed) const {
-    for_each_run(table, members, sorter, owner, [&](const RowRun& run) {
-      const auto bytes = static_cast<size_t>(run.rows * row_bytes);
-      std::memcpy(packed, from + row(run) * row_bytes, bytes);
-      packed += bytes;
-    });
+  constexpr bool puts() const { return kind == CollectiveKind::PutRows; }
+  constexpr int64_t num_runs() const { return table.experts / members; }  // one for each expert
+  constexpr RowRun run(int64_t index) const {
+    return row_run(table, members, puts() ? from : to, (puts() ? to : from) * num_runs() + index);
   }
-  void unpack(const std::byte* packed, std::byte* to) const {
-    for_each_run(table, members, sorter, owner, [&](const RowRun& run) {
-      const auto bytes = static_cast<size_t>(run.rows * row_bytes);
-      std::memcpy(to + row(run) * row_bytes, packed, bytes);
-      packed += bytes;
-    });
+  constexpr int64_t input_row(const RowRun& run) const { return puts() ? run.sorted : run.pool; }
+  constexpr int64_t output_row(const RowRun& run) const { return puts() ? run.pool : run.sorted; }
+
+  int64_t bytes() const {
+    int64_t rows = 0;
+    for_each_run([&](const RowRun& run) { rows += run.rows; });
+    return rows * row_bytes;
+  }
+  void copy(const std::byte* input, std::byte* output) const {
+    for_each_run(
+        [&](const RowRun& run) { copy_run(run, input, input_row(run), output, output_row(run)); });
+  }
+  // To and from a buffer that holds these rows alone.
+  void pack(const std::byte* input, std::byte* packed) const {
+    for_each_run(
+        [&](const RowRun& run) { copy_run(run, input, input_row(run), packed, run.packed); });
+  }
+  void unpack(const std::byte* packed, std::byte* output) const {
+    for_each_run(
+        [&](const RowRun& run) { copy_run(run, packed, run.packed, output, output_row(run)); });
+  }
+
+ private:
+  template <typename Visit>
+  void for_each_run(Visit&& visit) const {
+    for (int64_t i = 0; i < num_runs(); ++i)
+      if (const RowRun found = run(i); found.rows > 0) visit(found);
+  }
+  void copy_run(const RowRun& run, const std::byte* from_rows, int64_t from_row, std::byte* to_rows,
+                int64_t to_row) const {
+    std::memcpy(to_rows + to_row * row_bytes, from_rows + from_row * row_bytes,
+                static_cast<size_t>(run.rows * row_bytes));
   }
 };
 
-// Between buffers that can both be reached.
-inline void copy_rows(const RowTable& table, CollectiveKind kind, int members, int sorter,
-                      int owner, int64_t row_bytes, const std::byte* from, std::byte* to) {
-  const bool puts = kind == CollectiveKind::PutRows;
-  for_each_run(table, members, sorter, owner, [&](const RowRun& run) {
-    std::memcpy(to + (puts ? run.pool : run.sorted) * row_bytes,
-                from + (puts ? run.sorted : run.pool) * row_bytes,
-                static_cast<size_t>(run.rows * row_bytes));
-  });
+inline MovedRows moved_rows(const CollectiveHeader& header, const RowTable& table, int members,
+                            int from, int to) {
+  return {.table = table,
+          .kind = header.kind,
+          .members = members,
+          .from = from,
+          .to = to,
+          .row_bytes = header.elements / table.rows * size_bytes(header.dtype)};
 }
 
 }  // namespace tessera

@@ -7,62 +7,24 @@
 
 #include "comm/communicator.h"
 #include "comm/testing/backends.h"
-#include "core/random.h"
+#include "comm/testing/row_loads.h"
 
 namespace tessera {
 namespace {
-
-struct RowCase {
-  std::string name;
-  int64_t experts_per_rank, columns, most;  // rows of one rank for one expert
-  int64_t room = 0;                         // of a pool; 0: enough
-  bool first_has_all = false;               // its experts get `most` rows each, others none
-};
-
-// How many rows each rank has for each expert.
-class Loads {
- public:
-  Loads(const RowCase& c, int ranks) : ranks_(ranks), experts_(c.experts_per_rank * ranks) {
-    const RandomStream random(5, c.name);
-    for (int64_t i = 0; i < ranks_ * experts_; ++i) {
-      const auto drawn = static_cast<int64_t>(
-          random.below(static_cast<uint64_t>(i), static_cast<uint64_t>(c.most + 1)));
-      const int64_t hot = i % experts_ < c.experts_per_rank ? c.most : 0;
-      counts_.push_back(c.first_has_all ? hot : drawn);
-    }
-  }
-  int64_t experts() const { return experts_; }
-  int64_t at(int rank, int64_t expert) const {
-    return counts_[static_cast<size_t>(rank * experts_ + expert)];
-  }
-  std::vector<int32_t> ends() const {
-    std::vector<int32_t> ends;
-    for (int rank = 0; rank < ranks_; ++rank)
-      for (int64_t expert = 0, end = 0; expert < experts_; ++expert)
-        ends.push_back(static_cast<int32_t>(end += at(rank, expert)));
-    return ends;
-  }
-  int64_t all() const { return std::accumulate(counts_.begin(), counts_.end(), int64_t{0}); }
-
- private:
-  int ranks_;
-  int64_t experts_;
-  std::vector<int64_t> counts_;
-};
 
 // A row's name: who sorted it, for which expert, the how-manieth.
 double row_value(int rank, int64_t expert, int64_t number) {
   return 1e6 * rank + 1e3 * static_cast<double>(expert) + static_cast<double>(number);
 }
 
-std::vector<double> sorted_rows(const Loads& loads, int rank) {
+std::vector<double> sorted_rows(const RowLoads& loads, int rank) {
   std::vector<double> rows;
   for (int64_t expert = 0; expert < loads.experts(); ++expert)
     for (int64_t i = 0; i < loads.at(rank, expert); ++i) rows.push_back(row_value(rank, expert, i));
   return rows;
 }
 
-std::vector<double> pool_rows(const Loads& loads, int owner, int ranks) {
+std::vector<double> pool_rows(const RowLoads& loads, int owner, int ranks) {
   std::vector<double> rows;
   const int64_t own = loads.experts() / ranks;
   for (int64_t expert = owner * own; expert < (owner + 1) * own; ++expert)
@@ -78,7 +40,7 @@ class RowRanks {
  public:
   RowRanks(const RowCase& c, RankWorld& world, int ranks, const Allocate& allocate)
       : columns_(c.columns), loads_(c, ranks), ends_(loads_.ends()) {
-    rows_ = c.room > 0 ? c.room : std::max<int64_t>(1, loads_.all());
+    rows_ = loads_.room();
     std::vector<int> all(static_cast<size_t>(ranks));
     std::iota(all.begin(), all.end(), 0);
     group_ = world.group(all, "ep");
@@ -87,7 +49,7 @@ class RowRanks {
     output_ = reinterpret_cast<double*>(allocate(bytes));
   }
 
-  const Loads& loads() const { return loads_; }
+  const RowLoads& loads() const { return loads_; }
 
   // The rows that come out, by their first element; all elements must be right.
   std::vector<double> moved(CollectiveKind kind, const std::vector<double>& rows) {
@@ -122,15 +84,11 @@ class RowRanks {
 
  private:
   int64_t columns_, rows_ = 0;
-  Loads loads_;
+  RowLoads loads_;
   std::vector<int32_t> ends_;
   std::unique_ptr<Communicator> group_;
   double *input_ = nullptr, *output_ = nullptr;
 };
-
-std::vector<RowCase> row_cases() {
-  return {{"few", 1, 1, 2}, {"uneven", 3, 5, 9}, {"wide", 2, 300, 40}, {"none", 2, 4, 0}};
-}
 
 class Rows : public testing::TestWithParam<std::tuple<Backend, int>> {
  protected:
@@ -152,7 +110,7 @@ TEST_P(Rows, ArePutByExpertThenRankAndTakenBackAsTheyWere) {
 
 // As many as there is room for come, in the same order, and nothing is written beyond.
 TEST_P(Rows, BeyondTheRoomOfAPoolAreLeftOut) {
-  const RowCase c{"hot", 3, 5, 4, 12 + 3 * (ranks() - 1), true};
+  const RowCase c = hot_rows(ranks());
   backend().each_rank(ranks(), 60, [&](RankWorld& world, const Allocate& allocate) {
     RowRanks run(c, world, ranks(), allocate);
     const int me = world.rank();

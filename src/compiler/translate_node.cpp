@@ -78,6 +78,7 @@ CollectiveInstruction translate_collective(const Node& node, CollectiveOp op,
     case CollectiveOp::PutRows:
     case CollectiveOp::TakeRows:
       collective.with_ends = {node.operands[0], node.operands[1]};
+      collective.most_rows = node.attributes.integer("most");
       break;
   }
   return collective;

@@ -121,15 +121,6 @@ BatchShape resolve_microbatch(const TrainConfig& train, const ModelConfig& model
   return shape;
 }
 
-void require_exchange_on(DeviceKind device, const Plan& plan) {
-  if (plan.keys.dispatch != DispatchKind::Exchange || device == DeviceKind::Cpu) return;
-  if (expert_axes(plan).empty()) return;
-  throw user_error(
-      "plan.dispatch = exchange, but ranks on GPUs cannot exchange rows of experts yet")
-      .at("plan.dispatch")
-      .help("use plan.dispatch = gather, or run.device = cpu");
-}
-
 // All but the shapes: the config's sequence need not fit the plan.
 RunSpec resolve_without_shapes(const Config& config) {
   RunSpec spec{.model = resolve_model(config),
@@ -140,7 +131,6 @@ RunSpec resolve_without_shapes(const Config& config) {
                .threads = resolve_threads(config),
                .snapshots = config.checkpoint.every > 0 && config.run.device == DeviceKind::Cpu};
   spec.plan = resolve_plan(config, spec.model);
-  if (spec.model.has_experts()) require_exchange_on(spec.device, spec.plan);
   if (!config.plan.memory.empty())
     spec.memory_bytes = parse_byte_size(config.plan.memory, "plan.memory");
   return spec;

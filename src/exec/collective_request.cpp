@@ -98,7 +98,8 @@ CollectiveRequest::CollectiveRequest(const CollectiveInstruction& instruction, i
                         input, output, title);
       only.table = {.ends = inputs[1].as<int32_t>(),
                     .experts = inputs[1].type->dims[1].size,
-                    .rows = input.type->dims[0].size * input.type->dims[1].size};
+                    .rows = input.type->dims[0].size * input.type->dims[1].size,
+                    .most = instruction.most_rows};
       break;
   }
   if (instruction.op != CollectiveOp::Shift) only.reduction = instruction.reduction;

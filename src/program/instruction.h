@@ -35,6 +35,7 @@ struct CollectiveInstruction {
   int input = kNone, output = kNone;
   // Of put_rows and take_rows: the input, and where each rank's rows of each expert end.
   std::vector<int> with_ends = {};
+  int64_t most_rows = 0;  // of these, that one rank can have for another; 0: not known
 };
 
 // To and from another stage, over the channel that the script call names. They run until a wait for

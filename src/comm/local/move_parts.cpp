@@ -56,12 +56,10 @@ void move_reduced(const LocalOperation& op, MoveScratch& scratch) {
 // Every member takes what is for it: into its pool, or for the rows that it sorted.
 void move_rows(const LocalOperation& op) {
   const int me = op.member, size = op.channel->size;
-  const bool puts = op.header.kind == CollectiveKind::PutRows;
-  const int64_t row_bytes = op.header.elements / op.table.rows * size_bytes(op.header.dtype);
   for (int i = 0; i < size; ++i) {
     const int member = (me + i) % size;
-    copy_rows(op.table, op.header.kind, size, puts ? member : me, puts ? me : member, row_bytes,
-              input_of(op, member, 0).data, output_of(op, me, 0).data);
+    moved_rows(op.header, op.table, size, member, me)
+        .copy(input_of(op, member, 0).data, output_of(op, me, 0).data);
   }
 }
 

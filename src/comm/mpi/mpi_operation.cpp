@@ -185,7 +185,7 @@ void MpiOperation::finish_inlined() {
     case CollectiveKind::PutRows:
     case CollectiveKind::TakeRows:
       for (int member = 0; member < group_.size(); ++member)
-        copy_rows_from(member, source(member).data);
+        rows_from(member).copy(source(member).data, collective_.output);
       return;
     case CollectiveKind::Reduce:
     case CollectiveKind::ReduceScatter:

@@ -82,9 +82,7 @@ class MpiOperation {
   void finish_exchange();
   void begin_rows();
   void finish_rows();
-  // Of rows that go between a member and this one.
-  RowSide row_side(int member, bool of_input) const;
-  void copy_rows_from(int member, const std::byte* input);
+  MovedRows rows_from(int member) const;  // that come to this one
   void begin_spread();
   void finish_spread();
   void reduce_share();

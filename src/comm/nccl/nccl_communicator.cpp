@@ -9,6 +9,7 @@
 #include "comm/nccl/nccl_failure.h"
 #include "comm/nccl/nccl_parts.h"
 #include "comm/nccl/poll.h"
+#include "comm/row_moves.h"
 #include "core/error.h"
 
 namespace tessera {
@@ -234,7 +235,22 @@ void NcclCommunicator::wait(Ticket ticket) {
 void NcclCommunicator::enqueue(std::span<const Collective> collectives) {
   const std::string what = title(collectives.front());
   progress_.begin(stream_, what);
+  if (moves_rows(collectives.front().kind)) {
+    TESSERA_CHECK(collectives.size() == 1, "{} together with others", what);
+    enqueue_rows(collectives.front(), what);
+    return progress_.end(stream_);
+  }
   const std::vector<Staged> staged = stage(collectives);
+  call_together(staged, what);
+  for (const Staged& each : staged)
+    if (each.to != each.collective->output)
+      unpack_parts(each.to, each.collective->output, each.collective->output_parts,
+                   parts_written(*each.collective, size()), size_bytes(each.collective->dtype),
+                   stream_);
+  progress_.end(stream_);
+}
+
+void NcclCommunicator::call_together(std::span<const Staged> staged, const std::string& what) {
   check(nccl_.GroupStart(), what);
   ncclResult_t refused = ncclSuccess;
   for (const Staged& each : staged)
@@ -243,12 +259,42 @@ void NcclCommunicator::enqueue(std::span<const Collective> collectives) {
   check(refused, what);
   check(ended, what);
   settle(what);
-  for (const Staged& each : staged)
-    if (each.to != each.collective->output)
-      unpack_parts(each.to, each.collective->output, each.collective->output_parts,
-                   parts_written(*each.collective, size()), size_bytes(each.collective->dtype),
-                   stream_);
-  progress_.end(stream_);
+}
+
+// NCCL is told sizes when a step is recorded, and how many rows there are is known to the GPU when
+// it runs: each message has room for the most that could be. One member after the other, at a
+// distance that is the same for all, so that room for two messages is enough; this one itself is
+// the first.
+void NcclCommunicator::enqueue_rows(const Collective& rows, const std::string& what) {
+  const CollectiveHeader header = header_of(rows, 0);
+  const int64_t most = rows.table.most > 0 ? rows.table.most : rows.table.rows;
+  const Parts parts = contiguous_parts(most * (header.elements / rows.table.rows));
+  const size_t bytes = aligned(parts.elements() * size_bytes(rows.dtype));
+  std::byte *sent = room(2 * bytes), *received = sent + bytes;
+  const auto with = [&](int from, int to) {
+    return moved_rows(header, rows.table, size(), from, to);
+  };
+  for (int distance = 0; distance < size(); ++distance) {
+    const int to = (rank() + distance) % size(), from = (rank() + size() - distance) % size();
+    enqueue_row_packing(with(rank(), to), rows.input, sent, most, stream_);
+    check_runtime(cudaGetLastError(), "pack rows of experts");
+    const Collective send{.kind = CollectiveKind::Send,
+                          .dtype = rows.dtype,
+                          .input = sent,
+                          .input_parts = parts,
+                          .root = to,
+                          .name = rows.name};
+    const Collective receive{.kind = CollectiveKind::Recv,
+                             .dtype = rows.dtype,
+                             .output = received,
+                             .output_parts = parts,
+                             .root = from,
+                             .name = rows.name};
+    const Staged both[] = {{&send, sent, nullptr}, {&receive, nullptr, received}};
+    call_together(both, what);
+    enqueue_row_unpacking(with(from, rank()), received, rows.output, most, stream_);
+    check_runtime(cudaGetLastError(), "unpack rows of experts");
+  }
 }
 
 std::vector<NcclCommunicator::Staged> NcclCommunicator::stage(

@@ -53,6 +53,8 @@ class NcclCommunicator : public Communicator {
   void release();
   void connect();  // every pair of members
   void enqueue(std::span<const Collective> collectives);
+  void call_together(std::span<const Staged> staged, const std::string& what);
+  void enqueue_rows(const Collective& rows, const std::string& what);
   std::vector<Staged> stage(std::span<const Collective> collectives);
   ncclResult_t call(const Staged& staged) const;
   void check(ncclResult_t result, const std::string& what) const;

@@ -129,6 +129,50 @@ TEST_F(GpuNccl, EveryCollectiveOfOneRankGivesTheBitsOfTheCpu) {
   });
 }
 
+// Where rows of experts end: of one rank, its pool is what it sorted, as far as there is room.
+TEST_F(GpuNccl, RowsOfOneRankAreThoseOfTheCpu) {
+  constexpr int64_t kRows = 9, kColumns = 6, kNumbers = kRows * kColumns;
+  const std::vector<std::vector<int32_t>> tables{
+      {2, 2, 5, 9}, {0, 0, 0, 0}, {0, 9, 9, 9}, {4, 8, 8, 12}};
+  run_ranks(1, [&](RankWorld& hosts) {
+    const DeviceStream stream;
+    const auto world = make_nccl_world(hosts, stream.get());
+    const auto group = world->everyone("ep"), on_cpu = hosts.everyone("cpu");
+    const auto rows = [&](Kind kind, const int32_t* ends, std::byte* buffers) {
+      return Collective{.kind = kind,
+                        .dtype = DType::Fp32,
+                        .input = buffers,
+                        .input_parts = contiguous_parts(kNumbers),
+                        .output = buffers + kNumbers * sizeof(float),
+                        .output_parts = contiguous_parts(kNumbers),
+                        .table = {.ends = ends, .experts = 4, .rows = kRows},
+                        .name = "rows"};
+    };
+    for (const Kind kind : {Kind::PutRows, Kind::TakeRows}) {
+      std::vector<std::byte> made = made_buffers(DType::Fp32);
+      made.resize(static_cast<size_t>(2 * kNumbers) * sizeof(float));
+      const DeviceMemory memory(static_cast<int64_t>(made.size())), ends(4 * sizeof(int32_t));
+      DeviceGraph graph;
+      for (const std::vector<int32_t>& table : tables) {
+        SCOPED_TRACE(fmt::format("{} {}", name(kind), fmt::join(table, " ")));
+        std::vector<std::byte> expected = made;
+        on_cpu->run(rows(kind, table.data(), expected.data()));
+        memory.fill(made);
+        ends.fill(std::as_bytes(std::span(table)));
+        const Collective moved =
+            rows(kind, reinterpret_cast<const int32_t*>(ends.data()), memory.data());
+        if (&table == &tables.front())
+          group->run(moved);
+        else if (!graph.recorded())
+          graph.record(stream, [&] { group->run(moved); });
+        if (graph.recorded()) graph.launch(stream);
+        EXPECT_EQ(world->await(stream.get()), cudaSuccess);
+        EXPECT_TRUE(bytes_of(memory) == expected);
+      }
+    }
+  });
+}
+
 std::string message_of(const std::function<void()>& body) {
   try {
     body();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "comm/collective_header.h"
+#include "comm/row_moves.h"
 #include "exec/cuda/part_moves.h"
 
 namespace tessera {
@@ -101,6 +102,10 @@ void enqueue_moves(const DeviceFlight& flight, const DeviceStream& stream) {
     case CollectiveKind::Send:
       copies = {{input_of(flight, 0, 0), output_of(flight, 1, 0)}};
       return enqueue_copies(first.dtype, copies, stream);
+    case CollectiveKind::PutRows:
+    case CollectiveKind::TakeRows:
+      enqueue_row_moves(flight.posted, stream.get());
+      return check_cuda(cudaGetLastError(), "move rows between ranks");
     default:  // no op is one of the others
       check_failed("a collective of an op", __FILE__, __LINE__, std::string(name(first.kind)));
   }

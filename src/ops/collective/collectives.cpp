@@ -180,14 +180,15 @@ const OpDef& gather_ends_def() {
 }
 
 // From rows that each rank sorted by expert to the pools of the ranks that have these experts: by
-// expert, then in the order of the ranks, then as sorted.
+// expert, then in the order of the ranks, then as sorted. No rank has more than `most` for another;
+// 0: not known.
 const OpDef& put_rows_def() {
   static const OpDef def{
       .name = "put_rows",
       .summary = "sorted rows to the pools of the ranks that have their experts",
       .operands = {{"x"}, {"all_ends"}},
       .results = {"y"},
-      .attributes = collective_attributes(),
+      .attributes = collective_attributes({{"most", int64_t{0}}}),
       .infer_types = infer_put_rows,
       .cost = moving_cost,
       .communicates = true,
@@ -202,7 +203,7 @@ const OpDef& take_rows_def() {
       .summary = "rows of the experts' pools back to the ranks that sorted them",
       .operands = {{"x"}, {"all_ends"}},
       .results = {"y"},
-      .attributes = collective_attributes(),
+      .attributes = collective_attributes({{"most", int64_t{0}}}),
       .infer_types = infer_take_rows,
       .cost = moving_cost,
       .communicates = true,

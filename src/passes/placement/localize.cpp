@@ -152,7 +152,18 @@ class ClassLocalizer {
                                pool_attributes(id, ranks));
     return known = emit_move(
                exchange.kind == PoolExchange::Kind::Put ? OpKind::put_rows : OpKind::take_rows,
-               {own, all_ends}, {{"axes", axes}, {"ranks", ranks}});
+               {own, all_ends},
+               {{"axes", axes}, {"ranks", ranks}, {"most", most_rows_between(id, ranks)}});
+  }
+
+  // No token chooses an expert twice.
+  int64_t most_rows_between(ValueId pool, int64_t ranks) const {
+    const ValueId ends = locals_[static_cast<size_t>(ends_of_pool(graph_, pool))];
+    const Node& sort = local_.node(local_.value(ends).producer);
+    const TensorType& chosen = local_.value(sort.operands[0]).type;
+    const int64_t top_k = chosen.dims.back().size;
+    return chosen.num_elements() / top_k *
+           std::min(top_k, sort.attributes.integer("experts") / ranks);
   }
 
   // Of all ranks that sorted rows for the pool, once.
