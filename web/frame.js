@@ -126,7 +126,7 @@ async function prove() {
   document.body.append(dialog);
   dialog.showModal();
   try {
-    show_proof(box, await ask("verify", { run: app.run, shrink: true }, newest("verify")));
+    show_proof(box, await ask("verify", { run: app.run }, newest("verify")));
   } catch (error) {
     if (is_cancelled(error)) return;
     const { what, where, help } = sentence_of(error);

@@ -6,6 +6,7 @@ import { ask_columns, is_cancelled, newest, sentence_of } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 import { seconds_text, whole } from "./format.js";
 import { build_inspector } from "./inspector.js";
+import { MemoryLane } from "./memory_lane.js";
 import { add_source, go_to_instruction } from "./palette.js";
 import { GUTTER, TimelineCanvas } from "./timeline_canvas.js";
 import { make_timeline, slice_at } from "./timeline_data.js";
@@ -25,6 +26,7 @@ const layer = element("div", { class: "timeline_layer", tabindex: 0, role: "appl
   "aria-label": "Timeline. Left and right: next bar. Up and down: next lane. Plus and minus: zoom. A and D: move. F: whole step." });
 const status = element("p", { class: "muted small", role: "status" });
 const legend = element("ul", { class: "legend" });
+const memory = new MemoryLane();
 const inspector = build_inspector({ zoom_to, select_slice });
 
 /** The timeline as it is shown, for the inspector and for tests. */
@@ -34,7 +36,31 @@ export function timeline_picture() {
 
 function redraw() {
   cancelAnimationFrame(frame);
-  frame = requestAnimationFrame(() => picture?.draw());
+  frame = requestAnimationFrame(() => {
+    if (!picture) return;
+    picture.draw();
+    memory.draw(picture);
+  });
+}
+
+/**
+ * The memory of the class of ranks that is selected; of the fullest where none is.
+ * @param {number} place
+ */
+async function show_memory(place) {
+  await memory.load(place < 0 ? -1 : picture?.timeline.ranks[place]?.pp ?? -1);
+  redraw();
+}
+
+/** Moves the window to where the memory is fullest and lists what lies in it. */
+async function jump_to_peak() {
+  await show_memory(-1);
+  const told = await memory.show_at(inspector.box, -1);
+  if (!told || !picture) return;
+  const span = Math.min(picture.stop - picture.start, picture.timeline.seconds / 8);
+  picture.set_window(told.time - span / 2, told.time + span / 2);
+  announce(`peak of rank ${told.rank}: ${told.call.routine} of ${told.call.block}`);
+  redraw();
 }
 
 /** @param {number} slice */
@@ -59,6 +85,8 @@ function select_slice(slice) {
       picture.set_window(timeline.begin[slice] - span / 2, timeline.begin[slice] + span / 2);
     }
     const lane = timeline.lanes[timeline.lane[slice]];
+    memory.time = timeline.begin[slice];
+    show_memory(lane.rank);
     select({ rank: timeline.ranks[lane.rank].rank, instruction: picture.selected, microbatch: timeline.microbatch[slice], time: timeline.begin[slice] });
     const { op, routine } = timeline.instructions[picture.selected];
     announce(`${op}, ${routine} of microbatch ${timeline.microbatch[slice]}, ${seconds_text(timeline.length[slice])}`);
@@ -155,6 +183,11 @@ function listen() {
     event.preventDefault();
     redraw();
   }, { passive: false });
+  memory.canvas.addEventListener("click", async (event) => {
+    if (!picture || event.offsetX < GUTTER) return;
+    await memory.show_at(inspector.box, picture.time_at(event.offsetX));
+    redraw();
+  });
   layer.addEventListener("keydown", on_key);
   new ResizeObserver(redraw).observe(layer);
 }
@@ -177,6 +210,8 @@ function take_timeline(timeline) {
   choose_view(view);
   layer.style.height = canvas.style.height = `${picture.height}px`;
   inspector.show(picture, -1);
+  memory.time = -1;
+  show_memory(-1);
   fill(status, `${whole(timeline.begin.length)} slices of ${whole(timeline.ranks.length)} ${timeline.ranks.length === 1 ? "class" : "classes"} of ranks`);
   redraw();
 }
@@ -211,7 +246,8 @@ function build_bar() {
     element("div", { class: "segments", role: "group", "aria-label": "Colours by" }, ...views),
     element("div", { class: "actions", role: "group", "aria-label": "Zoom" },
       button("\u2212", "zoom out", (shown) => shown.zoom(2, middle(shown))), button("+", "zoom in", (shown) => shown.zoom(0.5, middle(shown))),
-      button("Whole step", "show the whole step", (shown) => shown.set_window(0, shown.timeline.seconds))),
+      button("Whole step", "show the whole step", (shown) => shown.set_window(0, shown.timeline.seconds)),
+      button("Memory peak", "jump to where the memory is fullest", jump_to_peak)),
     status,
     element("div", { class: "actions is_end", role: "group", "aria-label": "Export" },
       button("SVG", "save what is shown as a picture", export_svg), button("Trace", "save the step as a trace for Perfetto", (shown) => export_trace(shown.timeline)),
@@ -222,7 +258,7 @@ function build_bar() {
 export const time_screen = {
   build(root) {
     layer.append(canvas);
-    root.append(build_bar(), legend, element("div", { class: "time_body" }, element("div", { class: "timeline_frame" }, layer), inspector.box));
+    root.append(build_bar(), legend, element("div", { class: "time_body" }, element("div", { class: "timeline_frame" }, layer, memory.canvas), inspector.box));
     listen();
     choose_view("pipeline");
     on("run", ask_slices);

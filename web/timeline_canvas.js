@@ -16,7 +16,7 @@ const AXIS = 28;
 const KERNELS = 26;
 const TRANSFERS = 8;
 const GROUP_GAP = 20;
-const WIDE = 20;
+const WIDE = 14;
 
 const COLOURS = ["sky", "green", "orange", "purple", "yellow", "vermillion", "blue", "grey", "ink", "muted", "line", "panel", "paper", "accent", "sunk", "on_data", "wait"];
 
@@ -212,7 +212,7 @@ export class TimelineCanvas {
       if (bars.begin[i] > start) context.fillRect(Math.round(left), row.y, 1, row.height);
       if (right - left < WIDE || row.height < KERNELS) continue;
       const text = this.view.text(timeline.order[bars.first[i]]);
-      if (text === "" || context.measureText(text).width > right - left - 6) continue;
+      if (text === "" || context.measureText(text).width > right - left - 3) continue;
       context.fillStyle = colours.on_data;
       context.fillText(text, (left + right) / 2, row.y + row.height / 2 + 0.5);
     }

@@ -49,6 +49,7 @@ export function make_timeline({ head, columns, bytes }) {
  * Slices that follow each other within this share of the step are joined where they look the same.
  */
 const GAP = 1e-5;
+const RUN_GAP = 5e-3;
 
 /** Waits have this code in every view. */
 export const WAIT = 6;
@@ -62,7 +63,7 @@ export function make_bars(timeline, lane, view, runs = false) {
   const from = timeline.lane_start[lane];
   const slices = timeline.lane_start[lane + 1] - from;
   const bars = { begin: new Float64Array(slices), end: new Float64Array(slices), code: new Uint8Array(slices), first: new Uint32Array(slices), count: 0 };
-  const gap = runs ? Infinity : timeline.seconds * GAP;
+  const gap = timeline.seconds * (runs ? RUN_GAP : GAP);
   let label = -1;
   for (let i = 0; i < slices; ++i) {
     const slice = timeline.order[from + i];
@@ -70,6 +71,7 @@ export function make_bars(timeline, lane, view, runs = false) {
     const end = begin + timeline.length[slice];
     const code = view.code(slice);
     if (runs && code === WAIT) continue;
+    if (runs && view.name === "pipeline" && code > WAIT) continue;
     const last = bars.count - 1;
     const own = view.label(slice);
     if (last >= 0 && bars.code[last] === code && label === own && begin <= bars.end[last] + gap) {

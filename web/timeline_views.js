@@ -18,6 +18,7 @@ export const MEANINGS = {
     { code: 5, letter: "U", name: "update", colour: "yellow" },
     { code: 6, letter: "", name: "wait", colour: "wait" },
     { code: 7, letter: "", name: "transfer", colour: "grey" },
+    { code: 8, letter: "", name: "other kernels", colour: "muted" },
   ],
   kind: [
     { code: 1, letter: "M", name: "matmul", colour: "sky" },
@@ -46,7 +47,7 @@ const PHASES = /** @type {Record<string, number>} */ ({ forward: 1, backward: 2,
 function phase_code(instruction) {
   if (instruction.kind === "wait") return 6;
   if (instruction.kind === "transfer") return 7;
-  return PHASES[instruction.routine] ?? 5;
+  return PHASES[instruction.routine] ?? 8;
 }
 
 /** @param {any} instruction */
