@@ -15,6 +15,7 @@ import { DEFAULT_LINE, parse_fragment, parse_line, print_fragment, print_line } 
  */
 const LOADERS = {
   plan: async () => (await import("./plan_screen.js")).plan_screen,
+  map: async () => (await import("./map_screen.js")).map_screen,
   time: async () => (await import("./time_screen.js")).time_screen,
 };
 

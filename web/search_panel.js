@@ -3,7 +3,7 @@
 // what was dropped and why, and why the plan as it is lost.
 
 import { app, change, on, value_of } from "./app.js";
-import { ask, cancel, is_cancelled, newest, sentence_of, stream } from "./ask.js";
+import { cancel, is_cancelled, newest, sentence_of, stream } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 import { parse_mesh, print_mesh, ranks_of, size_of } from "./factors.js";
 import { bytes_text, percent, seconds_text, whole } from "./format.js";
@@ -69,8 +69,9 @@ function show_results(box, told) {
 async function show_why_not(box, told) {
   try {
     const plans = told.results.map((/** @type {Json} */ row) => row.plan);
-    const answer = await ask("why_not", { run: app.run, plan: plan_text(), results: plans }, newest("why_not"));
-    fill(box, element("b", {}, "Why not this plan? "), answer.reason);
+    for await (const answer of stream("why_not", { run: app.run, plan: plan_text(), results: plans }, newest("why_not"))) {
+      if (answer.done) fill(box, element("b", {}, "Why not this plan? "), answer.reason);
+    }
     const best = told.results[0];
     const load = element("button", { class: "plain" }, "Load the best");
     load.addEventListener("click", () => change(settings_of(best)));
