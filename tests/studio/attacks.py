@@ -21,7 +21,7 @@ QUESTION = json.dumps({"run": {"model": "tiny"}}).encode()
 
 
 def statuses(server, variants, method="POST", path="/ask/presets", body=b"{}"):
-    return {str(headers): server.request(method, path, headers, body).status for headers in variants}
+    return {str(headers)[:80]: server.request(method, path, headers, body).status for headers in variants}
 
 
 def require_all(found, status):
