@@ -11,6 +11,7 @@
 
 #include "break_program.h"
 #include "data/synthetic_batch.h"
+#include "exec/device.h"
 #include "exec/mesh_executor.h"
 #include "exec/train_step.h"
 #include "ir/op_list.h"
@@ -114,7 +115,9 @@ struct Trained {
 Trained trained(RunSpec spec, const Load& load, double room, bool poison = true) {
   spec.plan.expert_room = room;
   spec.optimizer.ema_decay = 0.9;
-  MeshExecutor mesh(compile(spec).programs, {.poison = poison});
+  const auto executor =
+      require_device(spec.device).make_mesh(compile(spec).programs, {.poison = poison});
+  LocalMesh& mesh = *executor;
   initialise_states(mesh, 1);
   write_routing_weights(mesh);
   Trained all;
@@ -227,6 +230,56 @@ std::vector<LoadCase> load_cases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ExpertsUnderLoad, testing::ValuesIn(load_cases()),
+                         [](const testing::TestParamInfo<LoadCase>& instance) {
+                           return instance.param.load.name + "_" + instance.param.plan.name();
+                         });
+
+// All ranks on one GPU, whose kernels read on the device how many rows there are.
+class GpuExpertsUnderLoad : public testing::TestWithParam<LoadCase> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) GTEST_SKIP() << why;
+  }
+  static RunSpec spec() {
+    RunSpec spec = GetParam().plan.spec();
+    spec.device = DeviceKind::Cuda;
+    return spec;
+  }
+};
+
+TEST_P(GpuExpertsUnderLoad, WithRoomForTheWorstIsThatOfOneRankOnTheCpu) {
+  const auto& [load, plan] = GetParam();
+  const Trained one = trained(on_one_rank(plan), load, kWorst),
+                many = trained(spec(), load, kWorst);
+  for (int step = 0; step < kSteps; ++step)
+    EXPECT_NEAR(many.losses[static_cast<size_t>(step)], one.losses[static_cast<size_t>(step)],
+                1e-10);
+  EXPECT_LE(relative_difference(one.states, many.states), 1e-7);
+}
+
+TEST_P(GpuExpertsUnderLoad, WithTheRoomOfTheMeanIsRepeatedAndHasTheSameBits) {
+  const Load& load = GetParam().load;
+  const Trained worst = trained(spec(), load, kWorst), mean = trained(spec(), load, 1);
+  EXPECT_EQ(mean.losses, worst.losses);
+  EXPECT_EQ(mean.norms, worst.norms);
+  EXPECT_EQ(mean.states, worst.states);
+  EXPECT_GE(mean.repeats, load.overflows ? 1 : 0);
+}
+
+std::vector<LoadCase> gpu_load_cases() {
+  std::vector<LoadCase> cases;
+  for (const Load& load : loads())
+    cases.push_back({load,
+                     {.model = "Moe",
+                      .axes = {{Dp, 2}, {Ep, 2}},
+                      .microbatches = 2,
+                      .exchange = load.name != "SpreadHeat"}});
+  cases.push_back(
+      {loads()[4], {.model = "Moe", .axes = {{Ep, 4}}, .recompute = "block", .exchange = true}});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(, GpuExpertsUnderLoad, testing::ValuesIn(gpu_load_cases()),
                          [](const testing::TestParamInfo<LoadCase>& instance) {
                            return instance.param.load.name + "_" + instance.param.plan.name();
                          });

@@ -30,7 +30,8 @@ std::vector<PlanCase> some_cases() {
            .axes = {{Pp, 2}, {Dp, 2}, {Cp, 2}},
            .zero = 2,
            .microbatches = 3,
-           .schedule = "zb_h1"}};
+           .schedule = "zb_h1"},
+          {.model = "Moe", .axes = {{Dp, 2}, {Ep, 2}}, .microbatches = 2, .exchange = true}};
 }
 
 struct FourSteps {
