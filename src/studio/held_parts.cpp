@@ -60,6 +60,10 @@ HeldStretches stretches_at_rest(std::span<const Program> programs, const StateBu
       stretch.begin = std::clamp<int64_t>(first - place->begin, 0, all);
       stretch.end = std::clamp<int64_t>(first + place->shard_elements - place->begin, 0, all);
     }
+    if (stretch.begin == stretch.end) {
+      held.of_rank.push_back(kHoldsNothing);
+      continue;
+    }
     bool fresh = false;
     held.of_rank.push_back(number_of(known, stretch, fresh));
     if (fresh) held.stretches.push_back(stretch);

@@ -16,7 +16,8 @@ inline constexpr int kHoldsNothing = -1;
 
 struct HeldBoxes {
   std::vector<HeldBox> boxes;
-  std::vector<int> of_rank;  // kHoldsNothing: the tensor is on another stage
+  std::vector<int>
+      of_rank;  // kHoldsNothing: the tensor is on another stage or, at rest, on other ranks
 };
 
 // Elements of the rank's own part of the tensor, in order.

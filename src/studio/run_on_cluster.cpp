@@ -34,6 +34,8 @@ std::vector<std::string> warnings_on(const Cluster& cluster, const RunSpec& spec
   const auto add = [&](const std::vector<std::string>& more) {
     warnings.insert(warnings.end(), more.begin(), more.end());
   };
+  // A mesh that the cluster is too small for is refused by the simulator.
+  if (spec.plan.mesh.num_ranks() > cluster.levels.back().ranks) return warnings;
   add(near_axes_across_nodes(cluster, Mesh(config.mesh)));
   if (spec.model.experts > 0) add(experts_across_nodes(cluster, spec.plan));
   return warnings;
