@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 #include "core/error.h"
 #include "core/quantities.h"
 #include "mesh/axis_sizes.h"
 #include "mesh/expert_axes.h"
 #include "models/model_field.h"
-#include "models/model_size.h"
 #include "models/presets.h"
 #include "schedule/schedule_csv.h"
 
@@ -248,25 +246,6 @@ ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   small.init_deviation = 0.1;
   shrink_experts(small, plan, tp_kv * tp_group);
   return shrunk;
-}
-
-std::string model_title(const Config& config) {
-  std::string preset = preset_name(config);
-  if (preset == kCustom) return preset;
-  const ModelConfig plain = resolved(find_preset(preset).config), model = resolve_model(config);
-  if (model == plain) return preset;
-  std::map<std::string, std::string> changed;
-  for (const auto& [key, text] : config.model) {
-    ModelConfig one = plain;
-    if (key == "preset") continue;
-    set_model_field(one, key, text);
-    if (one != plain) changed[key] = text;
-  }
-  std::string title = preset + " with ";
-  for (const auto& [key, text] : changed)
-    title += fmt::format("{}{}={}", title.ends_with(' ') ? "" : ", ", key, text);
-  return fmt::format("{} ({:.3g}B parameters)", title,
-                     static_cast<double>(parameter_count(model)) / 1e9);
 }
 
 }  // namespace tessera
