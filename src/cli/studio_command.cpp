@@ -3,6 +3,7 @@
 // question on standard output.
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "serve/http_server.h"
 #include "serve/opened_browser.h"
 #include "studio/answers.h"
+#include "studio/runs/run_folders.h"
 #include "system/blocked_signals.h"
 
 namespace tessera {
@@ -27,23 +29,26 @@ constexpr const char* kFooter =
     "there.\n"
     "Examples:\n"
     "  tessera studio                                       open the page in a browser\n"
+    "  tessera studio out                                   with the runs below out/\n"
     "  tessera studio --no-browser --port 8642              print its address only\n"
     "  echo '{\"run\": {\"model\": \"tiny\"}}' | tessera studio --ask try\n"
     "  tessera studio --ask keys < /dev/null                every key of a config, as JSON";
 
 struct StudioCommand {
+  std::vector<std::string> folders;
   std::string ask, assets;
   int port = 0;
   bool no_browser = false;
 };
 
 // Parts of a stream and the answer, each on one line; an error is an answer, too.
-void answer_on_output(const std::string& kind) {
+void answer_on_output(const std::string& kind, const RunFolders* runs) {
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
   try {
     Question question = parse_question(text);
+    question.runs = runs;
     question.tell = [](const Json& part) {
-      print_json(part);
+      if (!part.is_null()) print_json(part);
       return true;
     };
     const Answer answer = ask(kind, question);
@@ -57,10 +62,10 @@ void answer_on_output(const std::string& kind) {
   }
 }
 
-void serve_page(const StudioCommand& command) {
+void serve_page(const StudioCommand& command, const RunFolders* runs) {
   const BlockedSignals stops({SIGINT, SIGTERM, SIGHUP});  // before any thread starts
   const std::string token = make_access_token();
-  const HttpServer server(studio_service(command.assets), static_cast<uint16_t>(command.port),
+  const HttpServer server(studio_service(command.assets, runs), static_cast<uint16_t>(command.port),
                           token);
   const std::string address = fmt::format("http://127.0.0.1:{}/#token={}", server.port(), token);
   fmt::print("Tessera Studio: {}\nOnly this machine can open it; Ctrl-C ends it.\n", address);
@@ -79,6 +84,10 @@ void add_studio_command(Command app) {
       app.add_subcommand("studio", "show plans and runs in a browser: a page of this machine");
   studio.footer(kFooter);
   studio
+      .add_option("folders", command->folders,
+                  "folders of runs, or with runs below them, to show and to follow")
+      .type_name("FOLDER");
+  studio
       .add_option("--ask", command->ask,
                   "read a question (JSON) on standard input and print the answer")
       .type_name("KIND");
@@ -92,10 +101,14 @@ void add_studio_command(Command app) {
                   "take the page from a folder, not from the binary: for those who write it")
       .type_name("FOLDER");
   studio.on_run([command] {
+    std::optional<RunFolders> runs;
+    if (!command->folders.empty())
+      runs.emplace(
+          std::vector<std::filesystem::path>(command->folders.begin(), command->folders.end()));
     if (command->ask.empty())
-      serve_page(*command);
+      serve_page(*command, runs ? &*runs : nullptr);
     else
-      answer_on_output(command->ask);
+      answer_on_output(command->ask, runs ? &*runs : nullptr);
   });
 }
 

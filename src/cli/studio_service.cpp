@@ -8,10 +8,14 @@ namespace tessera {
 namespace {
 
 // UserErrors are answers; other exceptions are the server's.
-PageReply reply_to(const QuestionKind& kind, std::string_view body, const TellPage& tell) {
+PageReply reply_to(const QuestionKind& kind, const RunFolders* runs, std::string_view body,
+                   const TellPage& tell) {
   try {
     Question question = parse_question(body);
-    question.tell = [&](const Json& part) { return tell(kind.streams ? part.dump() : ""); };
+    question.runs = runs;
+    question.tell = [&](const Json& part) {
+      return tell(kind.streams && !part.is_null() ? part.dump() : "");
+    };
     Answer answer = kind.answer(question);
     if (!answer.columns.empty())
       return {.type = "application/octet-stream", .body = packed(answer)};
@@ -26,16 +30,17 @@ PageReply reply_to(const QuestionKind& kind, std::string_view body, const TellPa
 
 }  // namespace
 
-PageService studio_service(const std::string& page_folder) {
+PageService studio_service(const std::string& page_folder, const RunFolders* runs) {
   return {.file = page_folder.empty() ? find_embedded_file : files_of_folder(page_folder),
-          .question = [](std::string_view name) -> std::optional<PageQuestion> {
+          .question = [runs](std::string_view name) -> std::optional<PageQuestion> {
             for (const QuestionKind& kind : question_kinds())
               if (kind.name == name)
-                return PageQuestion{
-                    .answer = [&kind](std::string_view body,
-                                      const TellPage& tell) { return reply_to(kind, body, tell); },
-                    .streams = kind.streams,
-                    .alone = kind.name == "search"};
+                return PageQuestion{.answer =
+                                        [&kind, runs](std::string_view body, const TellPage& tell) {
+                                          return reply_to(kind, runs, body, tell);
+                                        },
+                                    .streams = kind.streams,
+                                    .alone = kind.name == "search" || kind.name == "why_not"};
             return {};
           }};
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "core/error.h"
@@ -36,7 +37,8 @@ TEST_F(ClosedFolderTest, ReadsAPartOfAFile) {
   EXPECT_EQ(folder.read("file", 3, 4), "3456");
   EXPECT_EQ(folder.read("file", 20, 4), "");
   EXPECT_EQ(folder.read("deeper/file", 0, 100), "deep");
-  EXPECT_EQ(folder.bytes_of("file"), 10);
+  EXPECT_EQ(folder.state_of("file")->bytes, 10);
+  EXPECT_GT(folder.state_of("file")->modified_at, 1.7e9);
 }
 
 TEST_F(ClosedFolderTest, IsNotLeftByAnyName) {
@@ -45,6 +47,18 @@ TEST_F(ClosedFolderTest, IsNotLeftByAnyName) {
        {"../secret", "link", "near_link", "up/secret", "deeper/../../secret", "/etc/passwd",
         "/proc/self/fd/0", "", ".", "deeper", "missing"})
     EXPECT_EQ(folder.read(name, 0, 100), std::nullopt) << name;
+}
+
+TEST_F(ClosedFolderTest, ListsNamesAndOpensFoldersButNoLinks) {
+  const ClosedFolder folder(top_ / "inside");
+  std::vector<std::string> names = folder.names(100);
+  std::ranges::sort(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"deeper", "file", "link", "near_link", "up"}));
+  EXPECT_EQ(folder.names(2).size(), 2u);
+  EXPECT_EQ(folder.folder("deeper")->read("file", 0, 100), "deep");
+  EXPECT_FALSE(folder.folder("deeper")->read("../file", 0, 100));
+  for (const std::string name : {"up", "..", "file", "missing", "/"})
+    EXPECT_FALSE(folder.folder(name)) << name;
 }
 
 TEST_F(ClosedFolderTest, DoesNotWaitForAPipe) {

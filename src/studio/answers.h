@@ -14,10 +14,14 @@
 
 namespace tessera {
 
+class RunFolders;
+
 struct Question {
   Json fields = Json::object();
   // Of a stream: called with each part of the answer. False: nobody listens any more.
+  // Called with null it only asks.
   std::function<bool(const Json&)> tell = {};
+  const RunFolders* runs = nullptr;  // that Studio was given; none: it was given no folders
 };
 
 struct Answer {

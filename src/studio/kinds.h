@@ -21,5 +21,10 @@ Answer answer_placements(const Question& question);
 Answer answer_memory_at(const Question& question);
 Answer answer_verify(const Question& question);
 Answer answer_collectives(const Question& question);
+Answer answer_runs(const Question& question);
+Answer answer_history(const Question& question);
+Answer answer_follow(const Question& question);
+Answer answer_report(const Question& question);
+Answer answer_compare(const Question& question);
 
 }  // namespace tessera

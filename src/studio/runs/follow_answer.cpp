@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The question `follow`: lines of a run's metrics and events as they are written, from the bytes
+// that the page has seen. Nothing is asked of the run, and nothing is read twice.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "studio/kinds.h"
+#include "studio/question_fields.h"
+#include "studio/runs/run_files.h"
+#include "studio/runs/run_folders.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{250};
+constexpr size_t kMostLinesTold = 500;
+
+// A file that grows, and how far it was read.
+struct Followed {
+  const char* name;
+  const char* key;
+  int64_t at = 0;
+  uint64_t number = 0;
+
+  // New lines as objects. `reset`: the file is another one now, or shorter, and is read from its
+  // begin.
+  Json take(const ClosedFolder& folder, bool& reset) {
+    Json lines = Json::array();
+    const std::optional<FileState> state = folder.state_of(name);
+    const bool other = state && number != 0 && state->number != number;
+    if (other || (state ? state->bytes : 0) < at) {
+      reset = true;
+      at = 0;
+    }
+    if (!state) return lines;
+    number = state->number;
+    if (state->bytes == at) return lines;
+    size_t told = 0;
+    at = read_lines(folder, name, at, [&](std::string_view line) {
+      if (std::optional<Json> object = line_object(line)) lines.push_back(std::move(*object));
+      return ++told < kMostLinesTold;
+    });
+    return lines;
+  }
+};
+
+int64_t cursor_of(const Question& question, std::string_view file) {
+  const Json* from = question.fields.find("from");
+  if (!from) return 0;
+  require_known_fields(*from, {"metrics", "events"});
+  return find_whole(*from, file, {0, int64_t{1} << 50}).value_or(0);
+}
+
+}  // namespace
+
+Answer answer_follow(const Question& question) {
+  require_known_fields(question.fields, {"run", "from", "once"});
+  const FoundRun run = asked_run_folder(question, "run");
+  const bool once = find_flag(question.fields, "once").value_or(false);
+  Followed metrics{kMetricsFile, "metrics", cursor_of(question, "metrics")};
+  Followed events{kEventsFile, "events", cursor_of(question, "events")};
+  for (bool first = true;; first = false) {
+    bool reset = false;
+    const Json steps = metrics.take(run.folder, reset), happened = events.take(run.folder, reset);
+    const bool any = !steps.items().empty() || !happened.items().empty();
+    Json part{{"metrics", steps},
+              {"events", happened},
+              {"next", Json{{"metrics", metrics.at}, {"events", events.at}}}};
+    if (reset) part["reset"] = true;
+    if (once && !any) return {.json = part};
+    const bool heard = !question.tell || question.tell(any || reset || first ? part : Json());
+    if (!heard) return {.json = Json::object()};
+    if (!any) std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+}  // namespace tessera
