@@ -18,6 +18,7 @@ export const claims = {
       equal(lines.filter((line) => line.mark !== "added").map((line) => before[line.before]), before);
     }
     equal(diff_lines(["a", "b"], ["a", "b"]).map((line) => line.mark), ["same", "same"]);
+    equal(diff_lines(["a", "b", "c"], ["b", "x", "c"]).map((line) => line.mark), ["removed", "same", "added", "same"]);
   },
   "split dims are drawn before whole ones"() {
     const dims = [{ name: "d", size: 4096 }, { name: "gate_up", size: 2 }, { name: "mlp", size: 8 }];
