@@ -28,6 +28,7 @@ function show_verdict() {
   const told = app.verdict;
   const output = by_id("verdict");
   output.classList.toggle("is_stale", app.error !== null);
+  document.body.classList.toggle("has_error", app.error !== null);
   if (!told) return fill(output);
   const fits = told.fits
     ? element("span", { class: "fits" }, "fits")

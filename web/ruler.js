@@ -129,7 +129,7 @@ function mark_places() {
     const price = next && prices.get(print_mesh(next));
     column.classList.toggle("is_place", Boolean(next));
     column.classList.toggle("is_illegal", Boolean(price?.error));
-    fill(place, price?.error ? price.error.what : price ? price_text(price).join(", ") : next ? "drop here" : "");
+    fill(place, price?.error ? price.error.what : price ? [...price_text(price), price.fits ? "" : "does not fit"].filter(Boolean).join(", ") : next ? "drop here" : "");
   }
 }
 
@@ -234,9 +234,11 @@ export function build_ruler(body) {
     prices = new Map();
     show();
   });
-  on("verdict", () => {
+  const show_prices = () => {
     show_steps();
     if (priced_line !== app.line && !app.error && app.verdict) ask_prices();
-  });
+  };
+  on("verdict", show_prices);
   show();
+  show_prices();
 }

@@ -57,7 +57,7 @@ function funnel(told) {
 function show_results(box, told) {
   const head = ["", "step", "MFU", "memory", "plan"].map((text, index) => element("th", { scope: "col", class: index === 4 ? "is_text" : "" }, text));
   const rows = told.results.slice(0, 10).map((/** @type {Json} */ plan, /** @type {number} */ index) => plan_row(plan, String(index + 1)));
-  if (told.recipe) rows.push(plan_row(told.recipe, "rule"));
+  if (told.recipe) rows.push(plan_row(told.recipe, "rule of thumb"));
   fill(box, element("table", { class: "figures plans" }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)),
     element("div", {}, element("h3", {}, "What was dropped"), funnel(told)));
 }
@@ -70,7 +70,7 @@ async function show_why_not(box, told) {
   try {
     const plans = told.results.map((/** @type {Json} */ row) => row.plan);
     for await (const answer of stream("why_not", { run: app.run, plan: plan_text(), results: plans }, newest("why_not"))) {
-      if (answer.done) fill(box, element("b", {}, "Why not this plan? "), answer.reason);
+      if (answer.done) fill(box, element("span", {}, element("b", {}, "Why not this plan? "), answer.reason));
     }
     const best = told.results[0];
     const load = element("button", { class: "plain" }, "Load the best");

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Studio's Plan screen in a real Chromium: the ruler by buttons, keys and dragging, prices, refusals, search, links, layout."""
+import json
+import subprocess
+
+from cdp import browser
+from studio_server import studio
+
+LINE = "document.querySelector('#line').value"
+START = "llama3-8b 512x8192 bf16 llama3-h100 pp=4,fsdp=8,tp=2 microbatches=32"
+DRAG = """(() => {{ const data = new DataTransfer();
+  document.querySelector('#axis_{0} .tile').dispatchEvent(new DragEvent('dragstart', {{dataTransfer: data, bubbles: true}}));
+  document.querySelector('#axis_{1}').dispatchEvent(new DragEvent('dragover', {{dataTransfer: data, bubbles: true, cancelable: true}}));
+  document.querySelector('#axis_{1}').dispatchEvent(new DragEvent('drop', {{dataTransfer: data, bubbles: true, cancelable: true}})); }})()"""
+SETTLED = "import('/app.js').then(({app}) => !app.pending && app.verdict && app.verdict.mesh === (app.run.set.mesh ?? ''))"
+
+
+def fragment(line):
+    return line.replace("+", "%2B").replace(" ", "+")
+
+
+def open_plan(chromium, server, line=START, **size):
+    page = chromium.open(f"{server.address}&{fragment(line)}", **size)
+    page.wait("document.querySelector('#axis_tp') && document.querySelector('#verdict').innerText.includes('MFU')", "a verdict")
+    return page
+
+
+def buttons_keys_and_dragging_give_the_same_state(binary, _):
+    wanted = START.replace("fsdp=8,tp=2", "fsdp=4,tp=4")
+    acts = ["document.querySelector('#tp_up').click()", DRAG.format("fsdp", "tp"),
+            "for (let i = 0; i < 3; ++i) { const axes = ['fsdp', 'ep', 'cp'];"
+            "document.querySelector(`#axis_${axes[i]} .tile`).dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true})); }"]
+    with studio(binary) as server, browser() as chromium:
+        for act in acts:
+            page = open_plan(chromium, server)
+            page.evaluate(act)
+            assert page.evaluate(LINE) == wanted, (act, page.evaluate(LINE))
+            assert page.evaluate("decodeURIComponent(location.hash).replaceAll('+', ' ').slice(1)") == wanted
+            assert not page.problems, page.problems
+
+
+def handles_have_prices_and_refusals_the_compilers_sentence(binary, _):
+    with studio(binary) as server, browser() as chromium:
+        page = open_plan(chromium, server, "llama3-8b 512x8192 bf16 llama3-h100 fsdp=12,tp=2")
+        price = page.wait("document.querySelector('#tp_down').getAttribute('aria-label').includes('GB') && document.querySelector('#tp_down').getAttribute('aria-label')", "a price")
+        assert " s" in price, price
+        page = open_plan(chromium, server, "llama3-8b 512x8192 bf16 llama3-h100 fsdp=3,tp=2")
+        page.wait("document.querySelector('#tp_up.is_illegal')", "a refusal")
+        refused = subprocess.run([str(binary), "simulate", "--cluster", "llama3-h100", "--model", "llama3-8b", "--batch", "512", "--seq", "8192", "--mesh", "tp=6"],
+                                 capture_output=True, text=True, check=False).stderr
+        sentence = page.evaluate("document.querySelector('#tp_up').getAttribute('aria-label')").split(": ", 1)[1]
+        assert sentence in refused, (sentence, refused)
+        page.evaluate("document.querySelector('#tp_up').click()")
+        assert sentence in page.text(".reason")
+        assert page.evaluate(LINE).endswith("fsdp=3,tp=2")
+
+
+def ten_fast_moves_leave_the_last_answer(binary, _):
+    with studio(binary) as server, browser() as chromium:
+        page = open_plan(chromium, server)
+        page.evaluate("for (let i = 0; i < 5; ++i) { document.querySelector('#tp_up').click(); document.querySelector('#tp_down').click(); }"
+                      "document.querySelector('#pp_down').click()")
+        page.wait(SETTLED, "the last answer")
+        page.settle(1)
+        assert page.evaluate(SETTLED)
+        assert page.evaluate("import('/app.js').then(({app}) => app.verdict.mesh)") == "pp=2,fsdp=16,tp=2"
+        assert not page.problems, page.problems
+
+
+def a_mistake_in_the_line_is_a_sentence(binary, _):
+    with studio(binary) as server, browser() as chromium:
+        page = open_plan(chromium, server)
+        page.evaluate("const line = document.querySelector('#line'); line.value = 'llama3-8b 7x8192 llama3-h100 fsdp=64'; line.dispatchEvent(new Event('input')); 0")
+        page.wait("document.querySelector('#note.is_error')", "an error")
+        assert "train.batch" in page.text("#note"), page.text("#note")
+
+
+def the_search_streams_and_its_plan_loads(binary, _):
+    with studio(binary) as server, browser() as chromium:
+        page = open_plan(chromium, server, "tiny 16x128 fp32 laptop dp=2")
+        page.evaluate("document.querySelector('#search_start').click()")
+        page.wait("document.querySelector('.plans .link')", "plans")
+        page.wait("document.querySelector('.why').innerText.includes('Why not')", "why not this plan")
+        plan = page.text(".plans .link")
+        page.evaluate("document.querySelector('.plans .link').click()")
+        page.wait(SETTLED, "its verdict")
+        printed = json.loads(subprocess.run([str(binary), "plan", "--model", "tiny", "--ranks", "2", "--batch", "16", "--seq", "128", "--precision", "fp32", "--json"],
+                                            capture_output=True, text=True, check=True).stdout)
+        assert plan == printed["results"][0]["plan"]
+        assert page.evaluate("import('/app.js').then(({app}) => app.verdict.step_seconds)") == printed["results"][0]["step_seconds"]
+
+
+def nothing_overlaps_and_nothing_is_cut_off(binary, _):
+    """At both widths, on every screen: no page is wider than its window, and no control lies on another."""
+    script = """(() => { const boxes = [...document.querySelectorAll('button, input, select, summary')].filter(e => e.offsetParent && !e.closest('details:not([open]) > :not(summary)'))
+      .map(e => [e.id || e.textContent || e.className, e.getBoundingClientRect()]).filter(([, r]) => r.width > 0);
+      const small = boxes.filter(([name, r]) => r.height < 18 || r.width < 18).map(([name]) => name);
+      const over = []; for (let i = 0; i < boxes.length; ++i) for (let j = i + 1; j < boxes.length; ++j) { const [a, b] = [boxes[i][1], boxes[j][1]];
+        if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) over.push([boxes[i][0], boxes[j][0]]); }
+      return {over, small, wide: document.documentElement.scrollWidth > innerWidth}; })()"""
+    with studio(binary) as server, browser() as chromium:
+        for width in (1280, 1920):
+            for screen in ("plan", "map", "time", "learn"):
+                page = chromium.open(f"{server.address}&{screen}/{fragment(START)}", width=width, height=1000)
+                page.wait("document.querySelector('#verdict').innerText.includes('MFU')", "a verdict")
+                page.settle(0.5)
+                page.evaluate("scrollTo(0, 0)")
+                found = page.evaluate(script)
+                sticky = [pair for pair in found["over"] if "line" not in pair]
+                assert not sticky and not found["wide"] and not found["small"], (width, screen, found)
+                assert not page.problems, page.problems
+
+
+CHECKS = [buttons_keys_and_dragging_give_the_same_state, handles_have_prices_and_refusals_the_compilers_sentence, ten_fast_moves_leave_the_last_answer,
+          a_mistake_in_the_line_is_a_sentence, the_search_streams_and_its_plan_loads, nothing_overlaps_and_nothing_is_cut_off]
+SAMPLE = [buttons_keys_and_dragging_give_the_same_state]
