@@ -104,13 +104,13 @@ function summary_view(picture, acts) {
   ];
 }
 
-/** @param {import("./timeline_data.js").Timeline} timeline @param {{instruction: number, seconds: number}} row @param {number} place @param {Acts} acts */
+/** @param {import("./timeline_data.js").Timeline} timeline @param {{instruction: number, seconds: number, slices: number}} row @param {number} place @param {Acts} acts */
 function instruction_row(timeline, row, place, acts) {
   const one = timeline.instructions[row.instruction];
   const choose = () => acts.select_slice([...timeline.order].find((slice) => timeline.instruction[slice] === row.instruction && timeline.lanes[timeline.lane[slice]].rank === place) ?? -1);
   return element("tr", {}, element("td", { class: "is_text" }, element("button", { class: "link", onclick: choose }, one.op),
     element("em", { class: "muted small" }, `${one.class} ${one.routine}, ${one.axes ?? one.name}`)),
-  element("td", {}, seconds_text(row.seconds)), element("td", { class: "muted" }, percent(row.seconds / timeline.seconds)));
+  element("td", {}, seconds_text(row.seconds)), element("td", { class: "muted" }, one.kind === "transfer" ? `${whole(row.slices)} \u00d7` : percent(row.seconds / timeline.seconds)));
 }
 
 /** @param {Acts} acts */

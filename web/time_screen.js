@@ -190,6 +190,7 @@ function listen() {
   });
   layer.addEventListener("keydown", on_key);
   new ResizeObserver(redraw).observe(layer);
+  window.addEventListener("scroll", () => { if (visible) redraw(); }, { passive: true });
 }
 
 /** @param {string} name */

@@ -63,6 +63,7 @@ export class TimelineCanvas {
     this.context = context;
     const { rows, height } = lay_out(timeline, levels);
     this.rows = rows;
+    this.shown = rows;
     this.height = height;
     this.start = 0;
     this.stop = timeline.seconds;
@@ -75,6 +76,7 @@ export class TimelineCanvas {
     /** @type {Bars[]} */ this.runs = [];
     this.colours = theme_colours(COLOURS);
     this.sheet = document.createElement("canvas");
+    /** @type {ImageData | null} */ this.image = null;
     this.set_view("pipeline");
   }
 
@@ -131,8 +133,15 @@ export class TimelineCanvas {
     this.set_window(time - (time - this.start) * factor, time + (this.stop - time) * factor);
   }
 
+  /** Rows that the window shows; others cost nothing. */
+  visible_rows() {
+    const top = -this.canvas.getBoundingClientRect().top;
+    return this.rows.filter((row) => row.y + row.height >= top - 40 && row.y <= top + window.innerHeight + 40);
+  }
+
   draw() {
     const begin = performance.now();
+    this.shown = this.visible_rows();
     const ratio = window.devicePixelRatio || 1;
     const width = this.canvas.clientWidth;
     if (width <= GUTTER) return;
@@ -166,11 +175,13 @@ export class TimelineCanvas {
 
   /** @param {number} ratio */
   draw_rows(ratio) {
-    const { context, colours, start, stop, rows } = this;
+    const { context, colours, start, stop, shown: rows } = this;
     const pixels = Math.round(this.width * ratio);
     const per_pixel = (stop - start) / pixels;
     const palette = pixels_of([colours.sunk, ...Array.from({ length: 16 }, (_, index) => this.colour_of(index + 1))]);
-    const image = new ImageData(pixels, Math.max(1, rows.length));
+    const height = Math.max(1, rows.length);
+    if (!this.image || this.image.width !== pixels || this.image.height !== height) this.image = new ImageData(pixels, height);
+    const image = this.image;
     const target = new Uint32Array(image.data.buffer);
     const codes = new Uint8Array(pixels);
     rows.forEach((row, index) => {
@@ -223,7 +234,7 @@ export class TimelineCanvas {
     const { context, colours, timeline, start, stop } = this;
     if (this.selected < 0) return;
     context.fillStyle = colours.ink;
-    for (const row of this.rows) {
+    for (const row of this.shown) {
       let drawn = -1;
       for (let i = timeline.lane_start[row.lane]; i < timeline.lane_start[row.lane + 1]; ++i) {
         const slice = timeline.order[i];
@@ -251,7 +262,7 @@ export class TimelineCanvas {
     context.fillStyle = colours.panel;
     context.fillRect(0, 0, GUTTER - 1, this.height);
     context.textAlign = "left";
-    for (const row of this.rows) {
+    for (const row of this.shown) {
       const lane = timeline.lanes[row.lane];
       const middle = row.y + row.height / 2;
       if (lane.name === "kernels") {

@@ -100,7 +100,7 @@ def nothing_overlaps_and_nothing_is_cut_off(binary, _):
       return {over, small, wide: document.documentElement.scrollWidth > innerWidth}; })()"""
     with studio(binary) as server, browser() as chromium:
         for width in (1280, 1920):
-            for screen in ("plan", "map", "time", "learn"):
+            for screen in ("plan", "map", "time"):
                 page = chromium.open(f"{server.address}&{screen}/{fragment(START)}", width=width, height=1000)
                 page.wait("document.querySelector('#verdict').innerText.includes('MFU')", "a verdict")
                 page.settle(0.5)
