@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studio/lessons/lesson_run.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "config/compile_step.h"
+#include "program/buffer_types.h"
+#include "program/mean_types.h"
+#include "studio/simulated_step.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kLessonCluster = "laptop";
+
+const Script& step_of(const Program& program) { return program.script("train_step"); }
+
+const ProgramClass& class_at(const Program& program, const ScriptCall& call) {
+  return program.class_of(program.blocks[static_cast<size_t>(call.block)]);
+}
+
+// What a call does of a schedule's table; recomputation is part of the backward that it serves.
+std::optional<Action> action_of(const Program& program, const ScriptCall& call, bool split) {
+  const int stage = program.blocks[static_cast<size_t>(call.block)].stage;
+  const auto action = [&](ActionKind kind) { return Action{kind, stage, call.microbatch}; };
+  switch (call.routine) {
+    case RoutineKind::Forward:
+      return action(ActionKind::Forward);
+    case RoutineKind::Recompute:
+      return action(split ? ActionKind::InputGrad : ActionKind::Backward);
+    case RoutineKind::Backward:
+      return action(ActionKind::Backward);
+    case RoutineKind::InputGrad:
+      return action(ActionKind::InputGrad);
+    case RoutineKind::WeightGrad:
+      return action(ActionKind::WeightGrad);
+    default:
+      return std::nullopt;
+  }
+}
+
+// Calls of a script by action: [first, last], and what stands between them.
+struct ActionCalls {
+  Action action;
+  size_t first = 0, last = 0;
+};
+
+std::vector<ActionCalls> actions_of(const Program& program, bool split) {
+  std::vector<ActionCalls> actions;
+  const std::vector<ScriptCall>& calls = step_of(program).calls;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const std::optional<Action> action = action_of(program, calls[i], split);
+    if (!action) continue;
+    if (actions.empty() || !(actions.back().action == *action)) actions.push_back({*action, i, i});
+    actions.back().last = i;
+  }
+  return actions;
+}
+
+Schedule schedule_of(const Compiled& compiled) {
+  Schedule schedule = compiled.schedule;
+  const bool split = compiled.module.split_backward;
+  schedule.kind = "compiled";
+  schedule.ranks = static_cast<int>(compiled.programs.size());
+  schedule.microbatches = compiled.programs.front().microbatches;
+  schedule.actions.clear();
+  schedule.rank_of_stage.assign(static_cast<size_t>(compiled.module.stages), 0);
+  schedule.chunks = compiled.module.stages / schedule.ranks;
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    const Program& program = compiled.programs[static_cast<size_t>(rank)];
+    std::vector<Action>& actions = schedule.actions.emplace_back();
+    for (const ActionCalls& each : actions_of(program, split)) {
+      actions.push_back(each.action);
+      schedule.rank_of_stage[static_cast<size_t>(each.action.stage)] = rank;
+    }
+  }
+  return schedule;
+}
+
+size_t length_of(const Program& program, const ScriptCall& call) {
+  return class_at(program, call).routine(call.routine).size();
+}
+
+// The calls of an action share its time by their number of instructions.
+std::vector<CallTime> times_of(const Program& program, const RankTiming& timing, bool split) {
+  const std::vector<ScriptCall>& calls = step_of(program).calls;
+  std::vector<CallTime> times(calls.size());
+  const std::vector<ActionCalls> actions = actions_of(program, split);
+  double now = 0;
+  size_t next = 0;
+  for (size_t i = 0; i < calls.size();) {
+    if (next >= actions.size() || actions[next].first != i) {
+      times[i] = {now, now};
+      ++i;
+      continue;
+    }
+    const TimedAction& timed = timing.actions[next];
+    size_t all = 0;
+    for (size_t j = i; j <= actions[next].last; ++j) all += length_of(program, calls[j]);
+    double at = timed.begin;
+    for (; i <= actions[next].last; ++i) {
+      const double share = (timed.end - timed.begin) *
+                           static_cast<double>(length_of(program, calls[i])) /
+                           static_cast<double>(std::max<size_t>(1, all));
+      times[i] = {at, at + share};
+      at += share;
+    }
+    now = timed.end;
+    ++next;
+  }
+  return times;
+}
+
+double sent_of(const Program& program, const LessonFigure& figure, bool count) {
+  double sum = 0;
+  for (const LessonPosition& position : positions_of(program)) {
+    const Instruction& instruction = instruction_at(program, position);
+    if (!has_peers(instruction, program)) continue;
+    const auto* collective = instruction.as<CollectiveInstruction>();
+    if (!figure.op.empty() && name(instruction) != figure.op) continue;
+    if (!figure.axes.empty() &&
+        (collective ? program.group_of(*collective).name : "pp") != figure.axes)
+      continue;
+    const ScriptCall& call = step_of(program).calls[static_cast<size_t>(position.call)];
+    sum += count ? 1 : sent_bytes(program, class_at(program, call), instruction);
+  }
+  return sum;
+}
+
+}  // namespace
+
+LessonRun compile_lesson(Lesson lesson) {
+  LessonRun run;
+  run.lesson = std::move(lesson);
+  Json set = Json::object();
+  for (const LessonSetting& setting : run.lesson.settings) set[setting.key] = setting.value;
+  run.asked = asked_run(
+      {.fields = Json{
+           {"run", Json{{"model", run.lesson.model}, {"cluster", kLessonCluster}, {"set", set}}}}});
+  run.spec = spec_to_simulate(run.asked.cluster, run.asked.config);
+  run.compiled = compile(run.spec);
+  run.schedule = schedule_of(run.compiled);
+  run.timing = time_schedule(run.schedule, StageCosts{1, 1, 1});
+  for (size_t i = 0; i < run.programs().size(); ++i)
+    run.times.push_back(
+        times_of(run.programs()[i], run.timing.ranks[i], run.compiled.module.split_backward));
+  return run;
+}
+
+std::vector<LessonPosition> positions_of(const Program& program) {
+  std::vector<LessonPosition> positions;
+  const std::vector<ScriptCall>& calls = step_of(program).calls;
+  for (size_t i = 0; i < calls.size(); ++i)
+    for (size_t j = 0; j < length_of(program, calls[i]); ++j)
+      positions.push_back({static_cast<int>(i), static_cast<int>(j)});
+  return positions;
+}
+
+const Instruction& instruction_at(const Program& program, const LessonPosition& position) {
+  const ScriptCall& call = step_of(program).calls[static_cast<size_t>(position.call)];
+  return class_at(program, call).routine(call.routine)[static_cast<size_t>(position.index)];
+}
+
+LessonMoments moments_of(const LessonRun& run) {
+  struct Walk {
+    std::vector<double> times;  // by position
+    size_t next = 0;
+  };
+  std::vector<Walk> walks;
+  for (size_t i = 0; i < run.programs().size(); ++i) {
+    const Program& program = run.programs()[i];
+    Walk& walk = walks.emplace_back();
+    for (const LessonPosition& position : positions_of(program)) {
+      const CallTime& time = run.times[i][static_cast<size_t>(position.call)];
+      const ScriptCall& call = step_of(program).calls[static_cast<size_t>(position.call)];
+      walk.times.push_back(time.begin + (time.end - time.begin) * position.index /
+                                            static_cast<double>(length_of(program, call)));
+    }
+  }
+  LessonMoments moments;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  constexpr double kSameTime = 1e-9;  // of sums of shares of a unit
+  for (std::vector<int> now(walks.size(), -1);;) {
+    const auto time_of = [](const Walk& walk) {
+      return walk.next < walk.times.size() ? walk.times[walk.next] : kNever;
+    };
+    double first = kNever;
+    for (const Walk& walk : walks) first = std::min(first, time_of(walk));
+    if (first == kNever) return moments;
+    for (size_t i = 0; i < walks.size(); ++i)
+      if (time_of(walks[i]) <= first + kSameTime) now[i] = static_cast<int>(walks[i].next++);
+    moments.times.push_back(first);
+    moments.positions.push_back(now);
+  }
+}
+
+double sent_bytes(const Program& program, const ProgramClass& program_class,
+                  const Instruction& instruction) {
+  if (!has_peers(instruction, program) || instruction.as<ReceiveInstruction>()) return 0;
+  const auto* collective = instruction.as<CollectiveInstruction>();
+  if (!collective) return static_cast<double>(given_bytes(program_class, instruction));
+  const double ranks = program.group_of(*collective).size;
+  const double others = (ranks - 1) / ranks;
+  if (moves_rows(collective->op))
+    return static_cast<double>(given_bytes(program_class, instruction)) * others;
+  int64_t largest = 0;
+  for (const int buffer : {collective->input, collective->output})
+    largest = std::max(largest, program_class.buffers[static_cast<size_t>(buffer)].type.bytes());
+  const auto bytes = static_cast<double>(largest);
+  switch (collective->op) {
+    case CollectiveOp::AllReduce:
+      return 2 * bytes * others;
+    case CollectiveOp::Shift:
+      return bytes;
+    default:
+      return bytes * others;
+  }
+}
+
+double figure_of(const LessonRun& run, const LessonFigure& figure) {
+  const Program& first = run.programs().front();
+  const auto kind_bytes = [&](BufferKind kind) { return static_cast<double>(first.bytes(kind)); };
+  switch (figure.kind) {
+    case FigureKind::SentBytes:
+      return sent_of(first, figure, false);
+    case FigureKind::SentByAllBytes: {
+      double sum = 0;
+      for (const Program& program : run.programs()) sum += sent_of(program, figure, false);
+      return sum * first.mesh.num_ranks() / static_cast<double>(run.programs().size());
+    }
+    case FigureKind::Collectives:
+      return sent_of(first, figure, true);
+    case FigureKind::Bubble:
+      return run.timing.bubble_of_ideal;
+    case FigureKind::HeldMicrobatches:
+      return run.timing.ranks.front().peak_activations;
+    case FigureKind::ParameterBytes:
+      return kind_bytes(BufferKind::Parameter);
+    case FigureKind::GradientBytes:
+      return kind_bytes(BufferKind::Gradient);
+    case FigureKind::OptimizerBytes:
+      return kind_bytes(BufferKind::Optimizer);
+    case FigureKind::ActivationBytes:
+      return kind_bytes(BufferKind::Activation);
+  }
+  TESSERA_CHECK(false, "no such figure");
+}
+
+std::string_view unit_of(const LessonFigure& figure) {
+  switch (figure.kind) {
+    case FigureKind::Collectives:
+      return "collectives";
+    case FigureKind::Bubble:
+      return "share";
+    case FigureKind::HeldMicrobatches:
+      return "microbatches";
+    default:
+      return "bytes";
+  }
+}
+
+FoundStop find_stop(const LessonRun& run, const LessonStop& stop) {
+  const Program& program = run.programs()[static_cast<size_t>(stop.place)];
+  FoundStop found;
+  int matches = 0;
+  for (size_t c = 0; c < program.classes.size(); ++c) {
+    const ProgramClass& program_class = program.classes[c];
+    if (program_class.name != stop.block_class) continue;
+    const std::vector<Instruction>& routine = program_class.routine(stop.routine);
+    for (size_t i = 0; i < routine.size(); ++i) {
+      const std::span<const int> written = writes(routine[i]);
+      const std::span<const int> named = written.empty() ? reads(routine[i]) : written;
+      const bool names = std::ranges::any_of(named, [&](int buffer) {
+        return program_class.buffers[static_cast<size_t>(buffer)].name == stop.what;
+      });
+      if (!names) continue;
+      ++matches;
+      found.class_index = static_cast<int>(c);
+      found.index = static_cast<int>(i);
+    }
+  }
+  TESSERA_CHECK(matches == 1, "lesson {}: {} instructions of {}.{} have {}", run.lesson.name,
+                matches, stop.block_class, name(stop.routine), stop.what);
+  const std::vector<LessonPosition> positions = positions_of(program);
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const ScriptCall& call = step_of(program).calls[static_cast<size_t>(positions[i].call)];
+    if (program.blocks[static_cast<size_t>(call.block)].class_index != found.class_index ||
+        call.routine != stop.routine || positions[i].index != found.index)
+      continue;
+    found.position = static_cast<int>(i);
+    return found;
+  }
+  TESSERA_CHECK(false, "lesson {}: {} never runs", run.lesson.name, stop.what);
+}
+
+}  // namespace tessera
