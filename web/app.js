@@ -19,6 +19,7 @@ export const app = {
   /** @type {Run} */ run: { model: "", cluster: "", set: {} },
   line: "",
   screen: "plan",
+  part: "",  // of a screen that shows one of many: the lesson
   /** @type {Selection} */ selection: { ...NOTHING },
   /**
    * The newest answer to `try`; stays while the next is computed.
@@ -59,7 +60,7 @@ let last_change = 0;
 
 /** Puts the state into the address; changes within a second are one step of the browser's Back. */
 function write_address() {
-  const fragment = print_fragment(app.screen, app.line);
+  const fragment = print_fragment(app.screen, app.line, app.screen === "learn" ? app.part : "");
   if (fragment === location.hash) return;
   const now = performance.now();
   const method = now - last_change > 1000 && last_change > 0 ? "pushState" : "replaceState";
@@ -71,6 +72,14 @@ function write_address() {
 export function show_screen(screen) {
   if (app.screen === screen) return;
   app.screen = screen;
+  write_address();
+  tell("screen");
+}
+
+/** @param {string} part */
+export function show_part(part) {
+  if (app.part === part) return;
+  app.part = part;
   write_address();
   tell("screen");
 }

@@ -17,6 +17,7 @@ const LOADERS = {
   plan: async () => (await import("./plan_screen.js")).plan_screen,
   map: async () => (await import("./map_screen.js")).map_screen,
   time: async () => (await import("./time_screen.js")).time_screen,
+  learn: async () => (await import("./learn_screen.js")).learn_screen,
 };
 
 /** @type {Map<string, {screen: Screen, root: HTMLElement}>} */
@@ -45,8 +46,9 @@ async function show() {
 
 /** Takes over what the address says. */
 function read_address() {
-  const { token, screen, line } = parse_fragment(location.hash);
+  const { token, screen, part, line } = parse_fragment(location.hash);
   keep_token(token);
+  if (part) app.part = part;
   app.screen = screen in LOADERS ? screen : "plan";
   return line || app.line || DEFAULT_LINE;
 }
@@ -76,7 +78,7 @@ async function start() {
     app.run = parse_line(DEFAULT_LINE);
     app.line = DEFAULT_LINE;
   }
-  history.replaceState(null, "", print_fragment(app.screen, app.line));
+  history.replaceState(null, "", print_fragment(app.screen, app.line, app.screen === "learn" ? app.part : ""));
   build_frame(Object.keys(LOADERS));
   on("screen", show);
   window.addEventListener("hashchange", follow_address);

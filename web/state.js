@@ -92,32 +92,32 @@ export function print_line(run) {
 }
 
 /**
- * The line in a form that an address may hold: + for a space.
- * @param {string} screen @param {string} line
+ * The line in a form that an address may hold: + for a space. `part` is what a screen shows of many, such as a lesson.
+ * @param {string} screen @param {string} line @param {string} [part]
  */
-export function print_fragment(screen, line) {
+export function print_fragment(screen, line, part = "") {
   const text = encodeURIComponent(line).replace(/%20/g, "+").replace(/%3D/g, "=").replace(/%2C/g, ",").replace(/%3A/g, ":");
-  return screen === SCREENS[0] ? `#${text}` : `#${screen}/${text}`;
+  return screen === SCREENS[0] ? `#${text}` : `#${screen}${part && `:${part}`}/${text}`;
 }
 
 /**
- * What follows # in an address: a token alone, a token and &, then perhaps a screen and /, then a line.
+ * What follows # in an address: a token alone, a token and &, then perhaps a screen (with : and a part) and /, then a line.
  * @param {string} hash
- * @returns {{token: string, screen: string, line: string}}
+ * @returns {{token: string, screen: string, part: string, line: string}}
  */
 export function parse_fragment(hash) {
   let rest = hash.replace(/^#/, "");
   const token = /^(?:token=)?([0-9a-f]{32,64})(?:&|$)/.exec(rest);
   if (token) rest = rest.slice(token[0].length);
-  const screen = SCREENS.find((name) => rest === name || rest.startsWith(`${name}/`)) ?? "";
-  if (screen) rest = rest.slice(screen.length + 1);
+  const [head, screen = "", part = ""] = new RegExp(`^(${SCREENS.join("|")})(?::([a-z0-9_-]+))?(?:/|$)`).exec(rest) ?? [""];
+  rest = rest.slice(head.length);
   let line = "";
   try {
     line = decodeURIComponent(rest.replace(/\+/g, " ")).trim();
   } catch {
     line = "";  // a damaged address opens the default line
   }
-  return { token: token ? token[1] : "", screen, line };
+  return { token: token ? token[1] : "", screen, part, line };
 }
 
 /** @param {string} value */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of lessons, in the order of learning.
 #include "core/choices.h"
 #include "core/error.h"
 #include "studio/lessons/lesson.h"
