@@ -11,6 +11,7 @@
 namespace tessera {
 namespace {
 
+// What a compiler and a simulator answer; machine_kinds.cpp has the others.
 constexpr auto kKinds = std::to_array<QuestionKind>({
     {"keys", "every key of a config: type, choices, bounds, default, help", answer_keys},
     {"presets", "models by name, with their sizes and training defaults", answer_presets},
@@ -31,28 +32,24 @@ constexpr auto kKinds = std::to_array<QuestionKind>({
     {"lessons", "the lessons, each a kind of parallelism on a tiny model", answer_lessons},
     {"lesson", "a lesson's text and its compiled program, step by step on every rank",
      answer_lesson},
-    {"verify", "the plan, run on a small model and compared with one rank", answer_verify, false,
-     true},
-    {"collectives", "what each collective does to a small tensor", answer_collectives, false, true},
-    {"runs", "the runs in the folders that Studio was given", answer_runs, false, true},
-    {"history", "all steps of a run, as columns of least and largest values", answer_history, false,
-     true},
-    {"follow", "lines of a run's metrics and events as they are written", answer_follow, true,
-     true},
-    {"report", "where the time of a run went, and what to try", answer_report, false, true},
-    {"compare", "what differs between two runs, and why one is slower", answer_compare, false,
-     true},
 });
 
 }  // namespace
 
-std::span<const QuestionKind> question_kinds() { return kKinds; }
+std::span<const QuestionKind> question_kinds() {
+  static const std::vector<QuestionKind> all = [] {
+    std::vector<QuestionKind> kinds(kKinds.begin(), kKinds.end());
+    for (const QuestionKind& kind : machine_kinds()) kinds.push_back(kind);
+    return kinds;
+  }();
+  return all;
+}
 
 const QuestionKind& question_kind(std::string_view name) {
-  for (const QuestionKind& kind : kKinds)
+  for (const QuestionKind& kind : question_kinds())
     if (kind.name == name) return kind;
   std::vector<std::string> names;
-  for (const QuestionKind& kind : kKinds) names.emplace_back(kind.name);
+  for (const QuestionKind& kind : question_kinds()) names.emplace_back(kind.name);
   throw user_error("there is no question {}", name)
       .help(fmt::format("ask one of {}", join_choices(names)));
 }

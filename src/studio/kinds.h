@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What answers each kind of question, one file per kind; the table of answers.cpp names them.
+// What answers each kind of question, one file per kind; the tables of answers.cpp and
+// machine_kinds.cpp name them.
 #pragma once
 
 #include "studio/answers.h"
 
 namespace tessera {
+
+std::span<const QuestionKind> machine_kinds();  // those that need files or kernels
 
 Answer answer_keys(const Question& question);
 Answer answer_presets(const Question& question);
