@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr int kMostVerifiedRanks = 256;
-constexpr int kMostSteps = 8;
+constexpr int kMostVerifiedSteps = 8;
 
 }  // namespace
 
@@ -73,7 +73,7 @@ Answer answer_verify(const Question& question) {
         .at("mesh")
         .help("make the data axes smaller: the program of a rank stays the same");
   const auto steps = static_cast<int>(
-      find_whole(question.fields, "steps", {1, kMostSteps}).value_or(VerifyOptions{}.steps));
+      find_whole(question.fields, "steps", {1, kMostVerifiedSteps}).value_or(VerifyOptions{}.steps));
   const VerifyReport report =
       verify_plan(spec, {.steps = steps,
                          .seed = static_cast<uint64_t>(run.config.train.seed),
