@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // put_rows and take_rows on GPUs. How many rows there are is read on the device, from the table of
-// ends, when the kernels run: they are launched alike whatever it says, so that a step with them
-// can be recorded. Every row has one writer. Callers look after CUDA's last error.
+// ends, when the kernels run: they are launched in the same way whatever it says, so that a step
+// with them can be recorded. Every row has one writer. Callers look after CUDA's last error.
 #pragma once
 
 #include <span>

@@ -34,8 +34,9 @@ inline constexpr std::array<std::string_view, 4> kRateSchedules{"cosine", "linea
                                                                 "constant"};
 enum class OnNonFinite : uint8_t { Stop, Skip, Rewind };
 inline constexpr std::array<std::string_view, 3> kOnNonFinite{"stop", "skip", "rewind"};
-inline constexpr std::array<std::string_view, 2> kContexts{"ring", "ulysses"};       // ContextKind
-inline constexpr std::array<std::string_view, 2> kDispatches{"gather", "exchange"};  // DispatchKind
+inline constexpr std::array<std::string_view, 2> kContexts{"ring", "ulysses"};  // ContextKind
+inline constexpr std::array<std::string_view, 3> kDispatches{"gather", "exchange",
+                                                             "auto"};  // DispatchKind
 
 constexpr std::string_view name(DataSource source) {
   return kDataSources[static_cast<size_t>(source)];

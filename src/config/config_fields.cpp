@@ -264,7 +264,8 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        {},
        "axes that split the experts of a mixture, of ep, cp and tp, such as ep+tp"},
       {"plan.dispatch", byte_of(p.dispatch), choices(kDispatches),
-       "how tokens come to experts of other ranks: all are gathered, or each is sent to its own"},
+       "how tokens come to experts of other ranks: all are gathered, or each is sent to its own; "
+       "auto: what sends fewer bytes"},
       {"plan.expert_room",
        &p.expert_room,
        {},

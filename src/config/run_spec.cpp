@@ -69,6 +69,14 @@ Recompute resolve_recompute(const PlanConfig& plan) {
   return {};
 }
 
+// Messages between GPUs have room for the most rows that could be, which are never fewer than the
+// tokens that a gather sends.
+DispatchKind resolve_dispatch(const Config& config) {
+  const bool decides = config.plan.dispatch == DispatchKind::Auto;
+  return decides && config.run.device != DeviceKind::Cpu ? DispatchKind::Gather
+                                                         : config.plan.dispatch;
+}
+
 Plan resolve_plan(const Config& config, const ModelConfig& model) {
   const PlanRequest request{.mesh = config.mesh,
                             .zero = resolve_zero(config),
@@ -76,7 +84,7 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
                                               ? std::vector<std::string>{}
                                               : parse_axis_list(config.plan.shard_axes),
                             .experts = parse_axis_list(config.plan.experts),
-                            .dispatch = config.plan.dispatch,
+                            .dispatch = resolve_dispatch(config),
                             .sequence_parallel = config.plan.sequence_parallel,
                             .context = config.plan.context,
                             .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
@@ -88,7 +96,10 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
                             .blocks_per_stage = parse_stages(config.plan.stages)};
   PlanSizes sizes;
   if (model.has_sequence())
-    sizes = {.kv_heads = model.kv_heads, .heads = model.heads, .experts = model.experts};
+    sizes = {.kv_heads = model.kv_heads,
+             .heads = model.heads,
+             .experts = model.experts,
+             .top_k = model.top_k};
   Plan plan = make_plan(request, sizes);
   const int cp = plan.mesh.find("cp");
   if (!model.has_sequence() && cp >= 0 && plan.mesh.size(cp) > 1)

@@ -48,6 +48,18 @@ TEST(RunSpec, SharesTheThreadsOfTheMachineAmongItsRanks) {
   EXPECT_EQ(compile(resolve(config_with(four)), {.check = false}).program().threads, 2);
 }
 
+TEST(RunSpec, LeavesTheDispatchOpenOnCpusAlone) {
+  const auto sorted_by = [](const char* device) {
+    const RunSpec spec =
+        resolve(config_with({"model.preset=tiny-moe", "mesh=ep=4", "plan.dispatch=auto",
+                             fmt::format("run.device={}", device)}));
+    bool own = false;
+    return spec.plan.dims_of(0, "order_routes", own).front();
+  };
+  EXPECT_EQ(sorted_by("cpu"), "batch");    // rows are exchanged
+  EXPECT_EQ(sorted_by("cuda"), "expert");  // tokens are gathered
+}
+
 TEST(RunSpec, TakesSnapshotsInARanksMemoryWhereThatIsTheHosts) {
   EXPECT_FALSE(resolve(config_with({})).snapshots);
   EXPECT_TRUE(resolve(config_with({"checkpoint.every=5"})).snapshots);
@@ -95,7 +107,7 @@ TEST(ConfigChoices, AreReadBackAsWhatTheyWere) {
       ++found;
     }
   }
-  EXPECT_EQ(found, 6 + 2 + 4 + 3 + 2 + 2 + 2);
+  EXPECT_EQ(found, 6 + 2 + 4 + 3 + 2 + 3 + 2);
   EXPECT_EQ(name(config_with({"data.path=x.bin"}).data.source), "tokens");
   EXPECT_EQ(config_with({"train.on_non_finite=rewind"}).train.on_non_finite, OnNonFinite::Rewind);
   EXPECT_EQ(config_with({"data.packing=best_fit", "data.document_mask=true"}).data.packing,

@@ -100,6 +100,12 @@ void gather_tokens_for_experts(Plan& plan) {
       plan.own_dims.push_back({.op = op, .axis = axis, .dims = {"expert"}});
 }
 
+bool exchange_sends_less(const Plan& plan, int64_t top_k) {
+  const AxisIds axes = expert_axes(plan);
+  return plan.mesh.size(axes) > top_k &&
+         std::ranges::all_of(axes, [&](int axis) { return !token_dim(plan, axis).empty(); });
+}
+
 void exchange_rows_of_experts(Plan& plan) {
   for (const int axis : expert_axes(plan)) {
     const std::string tokens = token_dim(plan, axis);

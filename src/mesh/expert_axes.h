@@ -42,4 +42,8 @@ void gather_tokens_for_experts(Plan& plan);
 // axis does not split tokens.
 void exchange_rows_of_experts(Plan& plan);
 
+// Whether rows can be exchanged, and are fewer than the tokens that a rank would gather: of n ranks
+// that share experts, it gathers those of n - 1, and sends top_k rows of each of its own.
+bool exchange_sends_less(const Plan& plan, int64_t top_k);
+
 }  // namespace tessera

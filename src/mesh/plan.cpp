@@ -249,8 +249,10 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
       plan.zigzag = plan.mesh.size(cp);
   }
   if (sizes.experts > 0)
-    request.dispatch == DispatchKind::Exchange ? exchange_rows_of_experts(plan)
-                                               : gather_tokens_for_experts(plan);
+    request.dispatch == DispatchKind::Exchange ||
+            (request.dispatch == DispatchKind::Auto && exchange_sends_less(plan, sizes.top_k))
+        ? exchange_rows_of_experts(plan)
+        : gather_tokens_for_experts(plan);
   plan.shard_axes = shard_axes_of(request, plan.mesh, zero);  // make_plan may have split tp
   return plan;
 }

@@ -84,6 +84,7 @@ struct PlanSizes {
   int64_t kv_heads = 0;
   int64_t heads = 0;    // query heads
   int64_t experts = 0;  // of a layer
+  int64_t top_k = 0;    // of these, that a token chooses
 };
 
 // Checks the request and fills in the usual lists. Where there are fewer key/value heads than

@@ -10,8 +10,8 @@ namespace tessera {
 
 enum class ContextKind : uint8_t { Ring, Ulysses };
 // How tokens come to experts on other ranks: all of them to every rank, or each to those that it
-// chose.
-enum class DispatchKind : uint8_t { Gather, Exchange };
+// chose; auto: whichever sends fewer bytes.
+enum class DispatchKind : uint8_t { Gather, Exchange, Auto };
 
 struct PlanConfig {
   std::string zero = "auto";

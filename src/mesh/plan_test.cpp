@@ -80,6 +80,21 @@ TEST(MakePlan, OpsThatMoveRowsSplitNothingButExpertsWhereThoseAreSplit) {
   EXPECT_EQ(plan.dims_of(1, "matmul", own), (Names{"expert", "batch"}));
 }
 
+TEST(MakePlan, RowsAreExchangedWhereThatSendsLessAndThePlanLeavesItOpen) {
+  const auto exchanges = [](int ranks, int64_t top_k, Names experts = {"ep"}) {
+    const Plan plan = make_plan({.mesh = {{"ep", ranks}, {"tp", 2}},
+                                 .experts = std::move(experts),
+                                 .dispatch = DispatchKind::Auto},
+                                {.experts = 16, .top_k = top_k});
+    bool own = false;
+    return plan.dims_of(0, "dispatch", own) == Names{"batch", "slot"};
+  };
+  EXPECT_FALSE(exchanges(2, 2));
+  EXPECT_TRUE(exchanges(4, 2));
+  EXPECT_FALSE(exchanges(4, 8));
+  EXPECT_FALSE(exchanges(4, 2, {"ep", "tp"})) << "tp splits no tokens";
+}
+
 TEST(MakePlan, StatesAreShardedOverFsdpElseOverDpAndOverEp) {
   const auto shard_axes = [](std::vector<Axis> mesh, int zero,
                              std::vector<std::string> asked = {}) {

@@ -153,6 +153,24 @@ TEST(ExpertTraffic, RowsAreExchangedFourTimesAndTheirGatesTwice) {
     }
 }
 
+// Messages whose size must be known before have room for the worst case of a pair, whatever that of
+// a pool: each token may choose top_k experts of the other rank, or all of them.
+TEST(ExpertTraffic, MessagesOfAPairHaveRoomForWhatItsTokensCouldChoose) {
+  for (const int n : {2, 4, 8}) {
+    const Program program = compiled({.mesh = {{"ep", n}}, .dispatch = DispatchKind::Exchange});
+    int found = 0;
+    for (const ProgramClass& each : program.classes)
+      for (const std::vector<Instruction>& routine : each.routines)
+        for (const Instruction& instruction : routine)
+          if (const auto* moved = instruction.as<CollectiveInstruction>();
+              moved && moves_rows(moved->op)) {
+            EXPECT_EQ(moved->most_rows, kTokens / n * std::min<int64_t>(kTopK, kExperts / n));
+            ++found;
+          }
+    EXPECT_EQ(found, 9);  // forward, backward and evaluation
+  }
+}
+
 TEST(ExpertTraffic, FoldedExpertsExchangeRowsOverAllOfTheirAxes) {
   const Program program = compiled({.mesh = {{"ep", 2}, {"tp", 2}},
                                     .experts = {"ep", "tp"},
