@@ -53,13 +53,13 @@ nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader 2>
 ldd "$bin/tessera" | grep 'not found'
 
 tests=$bin/tessera_cuda_tests
-check kernels 100 "$tests" --gtest_brief=1 --gtest_filter='GpuConformance*:GpuKernels*:GpuMemory*:GpuCollectives*:GpuHub*'
+check kernels 100 "$tests" --gtest_brief=1 --gtest_filter='GpuConformance*:GpuKernels*:GpuMemory*:GpuCollectives*:GpuRows*:GpuHub*'
 check in_place_20_times 240 "$tests" --gtest_brief=1 --gtest_repeat=20 --gtest_filter='*InPlaceChangesNothing*'
 check small_models 90 "$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels*:GpuAttentionInTraining*'
 check parity_with_pytorch 90 python3 -B tests/parity/oracle.py "$bin/tessera_parity" --device cuda
 check nccl_and_faults 60 "$tests" --gtest_brief=1 --gtest_filter='GpuNccl*:GpuFault*'
 plans=$bin/tessera_plan_tests
-check meshes 60 "$plans" --gtest_brief=1 --gtest_filter='GpuMesh*'
+check meshes 90 "$plans" --gtest_brief=1 --gtest_filter='GpuMesh*:GpuExperts*'
 check plans 90 "$plans" --gtest_brief=1 --gtest_filter='GpuPlan*'
 check pipelines 120 "$plans" --gtest_brief=1 --gtest_filter='GpuPipeline*'
 check verify 30 "$bin/tessera" verify --device cuda --mesh pp=2,dp=2,tp=2 --shrink --set train.microbatches=4
