@@ -37,6 +37,7 @@ std::vector<ScheduleChoice> schedules_of(int pp, const std::string& fixed) {
 
 struct Enumerator {
   const PlanTask& task;
+  const std::function<bool()>& cancelled;
   Enumeration result = {};
 
   void consider(const Candidate& candidate) {
@@ -83,6 +84,7 @@ struct Enumerator {
   }
 
   void mesh(Candidate candidate) {
+    if (cancelled && cancelled()) return;
     if (const auto why = why_not_shape(task, candidate)) {
       ++result.dropped[why->obstacle];
       return;
@@ -131,8 +133,8 @@ struct Enumerator {
 
 }  // namespace
 
-Enumeration enumerate(const PlanTask& task) {
-  Enumerator all{task};
+Enumeration enumerate(const PlanTask& task, const std::function<bool()>& cancelled) {
+  Enumerator all{task, cancelled};
   all.shapes({}, 0);
   return std::move(all.result);
 }

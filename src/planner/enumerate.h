@@ -3,6 +3,7 @@
 // to blame.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Enumeration {
   std::map<Obstacle, int64_t> dropped;
 };
 
-Enumeration enumerate(const PlanTask& task);
+// `cancelled` is asked now and then; the enumeration ends where it is true.
+Enumeration enumerate(const PlanTask& task, const std::function<bool()>& cancelled = {});
 
 }  // namespace tessera

@@ -60,7 +60,7 @@ class Search {
   }
 
   void enumerate_all() {
-    Enumeration all = enumerate(task_);
+    Enumeration all = enumerate(task_, watch());
     result_.indivisible = std::move(all.dropped);
     for (const Candidate& candidate : all.possible) {
       if (stopped_) return;

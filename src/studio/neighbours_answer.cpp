@@ -2,6 +2,7 @@
 // The question `neighbours`: what a run would cost if a prime factor of its ranks moved from one
 // axis of the mesh to another.
 #include <algorithm>
+#include <atomic>
 
 #include "mesh/axes.h"
 #include "studio/asked_run.h"
@@ -97,8 +98,10 @@ Answer answer_neighbours(const Question& question) {
       for (const bool up : {true, false})
         moves.push_back(make_move(run.config.mesh, row, other, up));
   std::vector<Json> prices(moves.size());
-  run_parts(moves.size(), kNeighbourThreads, [&](size_t i, size_t) {
-    if (moves[i].factor > 1) prices[i] = price_of(run, moves[i]);
+  std::atomic<bool> unheard = false;  // nobody waits for the prices any more
+  run_parts(moves.size(), kNeighbourThreads, [&](size_t i, size_t thread) {
+    if (thread == 0 && question.tell && !question.tell({})) unheard = true;
+    if (!unheard && moves[i].factor > 1) prices[i] = price_of(run, moves[i]);
   });
   Json axes = Json::array();
   for (size_t i = 0; i < moves.size(); i += 2)

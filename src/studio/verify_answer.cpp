@@ -72,8 +72,8 @@ Answer answer_verify(const Question& question) {
                      kMostVerifiedRanks)
         .at("mesh")
         .help("make the data axes smaller: the program of a rank stays the same");
-  const auto steps = static_cast<int>(
-      find_whole(question.fields, "steps", {1, kMostVerifiedSteps}).value_or(VerifyOptions{}.steps));
+  const auto steps = static_cast<int>(find_whole(question.fields, "steps", {1, kMostVerifiedSteps})
+                                          .value_or(VerifyOptions{}.steps));
   const VerifyReport report =
       verify_plan(spec, {.steps = steps,
                          .seed = static_cast<uint64_t>(run.config.train.seed),

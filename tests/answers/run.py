@@ -121,6 +121,15 @@ class Answers:
             self.same(f"peak of {run}", at_peak["peak_bytes"], tried["peak_bytes"])
 
 
+    def check_page(self):
+        """Every kind has a row in the page about questions."""
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/studio-questions.md").read_text()
+        rows = [row.split("|")[1] for row in page.splitlines() if row.startswith("| `")]
+        known = json.loads(self.ask("no_such_kind", {}))["error"]["help"].removeprefix("ask one of ")
+        kinds = {kind.strip() for part in known.split(",") for kind in part.split(" or ")}
+        self.same("kinds in docs/studio-questions.md", {kind.strip("` ") for row in rows for kind in row.split(",")}, kinds)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=pathlib.Path, required=True)
@@ -133,6 +142,7 @@ def main():
     answers.compare_schedule()
     answers.compare_others()
     answers.compare_memory()
+    answers.check_page()
     for failure in answers.failures[:20]:
         print(failure)
     print(f"{answers.compared} figures compared, {len(answers.failures)} differ")

@@ -32,7 +32,8 @@ class RunsTest : public testing::Test {
     return run;
   }
   Answer ask_runs(std::string_view kind, Json fields = Json::object()) {
-    Question question{.fields = std::move(fields), .runs = &folders_.emplace(std::vector{top_ / "runs"})};
+    Question question{.fields = std::move(fields),
+                      .runs = &folders_.emplace(std::vector{top_ / "runs"})};
     question.tell = [&](const Json& part) {
       if (!part.is_null()) told_.push_back(part);
       return told_.size() < most_told_;
@@ -103,7 +104,8 @@ TEST_F(RunsTest, HistoryKeepsTheLeastAndTheLargestOfEachPart) {
   ASSERT_EQ(columns.size(), 3u);
   std::vector<float> values(10);
   const auto load = [&](size_t column) {
-    std::memcpy(values.data(), answer.columns.data() + *columns[column].find("offset")->integer(), 40);
+    std::memcpy(values.data(), answer.columns.data() + *columns[column].find("offset")->integer(),
+                40);
     return values;
   };
   EXPECT_EQ(load(1), (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 1, -5}));
@@ -119,7 +121,8 @@ TEST_F(RunsTest, AreFollowedFromAByteOn) {
   EXPECT_EQ(*told_[0].find("next"), (Json{{"metrics", 22}, {"events", 18}}));
   std::ofstream(run / "metrics.jsonl", std::ios::app) << "ep\":3}\n";
   told_.clear();
-  ask_runs("follow", {{"run", id}, {"once", true}, {"from", Json{{"metrics", 22}, {"events", 18}}}});
+  ask_runs("follow",
+           {{"run", id}, {"once", true}, {"from", Json{{"metrics", 22}, {"events", 18}}}});
   ASSERT_EQ(told_.size(), 1u);
   EXPECT_EQ(told_[0].find("metrics")->items()[0].find("step")->integer(), 3);
 }
@@ -135,7 +138,9 @@ TEST_F(RunsTest, AreReadFromTheirBeginWhereTheFileIsShorter) {
 
 TEST_F(RunsTest, ThatAreHostileAreReadWithinBounds) {
   const fs::path run = add_run("a", std::string(9 << 20, 'a') + "\n{\"step\":1}\n");
-  std::ofstream(run / "events.jsonl") << std::string(100000, '[') << "\n" << R"({"event":"<script>"})" << "\n";
+  std::ofstream(run / "events.jsonl") << std::string(100000, '[') << "\n"
+                                      << R"({"event":"<script>"})"
+                                      << "\n";
   const Answer history = ask_runs("history", {{"run", id_of("a")}});
   EXPECT_EQ(history.json.find("steps")->integer(), 1);
   fs::remove(run / "events.jsonl");
