@@ -64,6 +64,12 @@ export function sentence_of(error) {
   return { what: String(error?.message ?? error), where: "", help: "" };
 }
 
+/**
+ * A line without a model or a cluster has the defaults of the command line.
+ * @param {string} key @param {unknown} value
+ */
+const leave_out_empty = (key, value) => ((key === "model" || key === "cluster") && value === "" ? undefined : value);
+
 /** @param {string} kind @param {Json} fields @param {AbortSignal} [signal] @returns {Promise<Response>} */
 async function send(kind, fields, signal) {
   let response;
@@ -71,7 +77,7 @@ async function send(kind, fields, signal) {
     response = await fetch(`/ask/${kind}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Tessera-Token": sessionStorage.getItem(TOKEN) ?? "" },
-      body: JSON.stringify(fields),
+      body: JSON.stringify(fields, leave_out_empty),
       signal,
     });
   } catch (error) {

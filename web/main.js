@@ -17,6 +17,7 @@ const LOADERS = {
   plan: async () => (await import("./plan_screen.js")).plan_screen,
   map: async () => (await import("./map_screen.js")).map_screen,
   time: async () => (await import("./time_screen.js")).time_screen,
+  run: async () => (await import("./run_screen.js")).run_screen,
   learn: async () => (await import("./learn_screen.js")).learn_screen,
 };
 
