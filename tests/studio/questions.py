@@ -4,6 +4,7 @@
 answers are those of --ask. --only chooses some."""
 import concurrent.futures
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -22,22 +23,22 @@ QUICK = {"run": {"model": "llama3-8b", "cluster": "llama3-h100", "set": {"train.
 
 @contextlib.contextmanager
 def streaming(server, kind, fields, headers=()):
-    """A file of the reply's lines, after its head; closed with the block."""
-    body = json.dumps(fields).encode()
-    lines = {**server.own_headers(), "Content-Length": str(len(body)), **dict(headers)}
-    with server.connect() as connection, connection.makefile("rb") as stream:
-        connection.sendall(f"POST /ask/{kind} HTTP/1.1\r\n".encode() + "".join(f"{k}: {v}\r\n" for k, v in lines.items()).encode() + b"\r\n" + body)
-        status = int(stream.readline().split()[1])
-        while stream.readline().strip():
-            pass
-        assert status == 200, status
-        yield stream
+    """The reply to a question, whose lines come as they are told; the connection ends with the block."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+    connection.request("POST", f"/ask/{kind}", json.dumps(fields), {**server.own_headers(), **dict(headers)})
+    reply = connection.getresponse()
+    try:
+        assert reply.status == 200, (reply.status, reply.read())
+        yield reply
+    finally:
+        reply.close()
+        connection.close()
 
 
 def next_object(stream):
-    """The next line that is an object; sizes of chunks are left out."""
-    while line := stream.readline():
-        if line.strip().startswith(b"{"):
+    """Nothing at the end, and where the server has cut it off."""
+    with contextlib.suppress(http.client.IncompleteRead, ConnectionResetError):
+        if line := stream.readline():
             return json.loads(line)
     return None
 
