@@ -7,7 +7,7 @@ BUILD = build/$(PRESET)
 NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera cuda build demo demo-experts test test-all fuzz soak bench format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda studio-wasm build demo demo-experts test test-all fuzz soak bench format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -18,6 +18,12 @@ cuda: ## build build/cuda/tessera, which runs on GPUs too, and its tests (needs 
 	@tools/setup.sh build test
 	@CUDACXX=$(NVCC) $(MAKE) --no-print-directory configure PRESET=cuda
 	@cmake --build build/cuda -j $(JOBS) --target tessera_cli tessera_samples tessera_parity tessera_attention_bench tessera_cuda_tests tessera_plan_tests
+
+studio-wasm: ## Studio as a folder for any web server, build/studio-wasm: compiler, simulator and planner run in the browser
+	@tools/setup.sh build wasm
+	@cmake --preset wasm --log-level=WARNING >/dev/null
+	@cmake --build --preset wasm -j $(JOBS)
+	@python3 wasm/write_page.py build/wasm/page build/studio-wasm
 
 demo: ## install what is missing, build, train a small model and show what it writes
 	@$(MAKE) --no-print-directory tessera PRESET=release
@@ -38,6 +44,8 @@ test-all: test ## every test, every legal plan of up to eight ranks and random o
 	@python3 tests/balance/run.py --binary $(BUILD)/tessera --all
 	@tools/setup.sh browser
 	@python3 tests/studio/browser.py --binary $(BUILD)/tessera
+	@$(MAKE) --no-print-directory studio-wasm
+	@python3 tests/studio/wasm_test.py --binary $(BUILD)/tessera --page build/studio-wasm
 	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
 	@tools/setup.sh mpi hosts
 	@python3 tests/recovery/over_hosts.py --binary $(BUILD)/tessera

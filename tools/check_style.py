@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["src", "tests", "bench", "examples", "fuzz", "tools", "cmake"]
+FOLDERS = ["src", "tests", "bench", "examples", "fuzz", "tools", "cmake", "wasm"]
 CPP = {".h", ".c", ".cpp", ".cu", ".def"}
 SCRIPTS = {".py", ".sh", ".cmake"}
 WARN_LINES, MAX_LINES, MAX_FUNCTION_LINES, MAX_HEAD_LINES = 400, 420, 60, 4
@@ -42,7 +42,7 @@ PLAIN_PHRASES = re.compile(r"\b(hid(den|es?) behind|(fall|falls|lag|lags) behind
 NOT_PLAIN = re.compile(
     r"^src/data/stories/|^(CHANGELOG|CONTRIBUTING)\.md$|^docs/adr/|^bench/results/|^tools/check(_style|s_test)\.py$")
 # Each file of these is a program of its own, or stands in for another: CMake takes one of the two.
-APART = re.compile(r"^(bench|examples|fuzz|tools)/|/no_\w+\.cpp$")
+APART = re.compile(r"^(bench|examples|fuzz|tools|wasm)/|/no_\w+\.cpp$")
 
 
 def source_files():

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, hosts, bench, fuzz, browser); does nothing when all are there.
-# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [hosts] [bench] [fuzz] [browser]
+# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, hosts, bench, fuzz, browser, wasm); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [hosts] [bench] [fuzz] [browser] [wasm]
 set -euo pipefail
 
 packages_for() {
@@ -15,10 +15,11 @@ packages_for() {
     hosts) echo iproute2 util-linux slurm-wlm munge python3 ;;
     bench) echo libgloo-dev ;;
     browser) echo chromium node-typescript python3 ;;
+    wasm) echo emscripten python3 ;;
     fuzz) echo clang libclang-rt-dev python3 ;;
     *)
       echo "error: no such purpose: $1" >&2
-      echo " help: use any of build, test, lint, oracle, mpi, hosts, bench, fuzz, browser" >&2
+      echo " help: use any of build, test, lint, oracle, mpi, hosts, bench, fuzz, browser, wasm" >&2
       exit 2
       ;;
   esac

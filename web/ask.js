@@ -19,6 +19,10 @@ export class AskError extends Error {
   }
 }
 
+/** A page that `make studio-wasm` made has no server: workers answer, all but what needs files or kernels. */
+export const HAS_SERVER = !document.querySelector('meta[name="tessera-answers"][content="wasm"]');
+const workers = HAS_SERVER ? null : import("./wasm_transport.js");
+
 /**
  * Moves the token out of the address, so that copied links hold none.
  * @param {string} token
@@ -71,17 +75,25 @@ export function sentence_of(error) {
 const leave_out_empty = (key, value) => ((key === "model" || key === "cluster") && value === "" ? undefined : value);
 
 /** @param {string} kind @param {Json} fields @param {AbortSignal} [signal] @returns {Promise<Response>} */
+async function post(kind, fields, signal) {
+  const body = JSON.stringify(fields, leave_out_empty);
+  if (workers) return (await workers).ask_worker(kind, body, signal);
+  return fetch(`/ask/${kind}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Tessera-Token": sessionStorage.getItem(TOKEN) ?? "" },
+    body,
+    signal,
+  });
+}
+
+/** @param {string} kind @param {Json} fields @param {AbortSignal} [signal] @returns {Promise<Response>} */
 async function send(kind, fields, signal) {
   let response;
   try {
-    response = await fetch(`/ask/${kind}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-Tessera-Token": sessionStorage.getItem(TOKEN) ?? "" },
-      body: JSON.stringify(fields, leave_out_empty),
-      signal,
-    });
+    response = await post(kind, fields, signal);
   } catch (error) {
     if (is_cancelled(error)) throw error;
+    if (workers) throw new AskError({ what: "the program did not load", where: "tessera.wasm", help: String(error) }, 0);
     const help = "start `tessera studio` again and open the address that it prints";
     throw new AskError({ what: "the server does not answer", where: "", help }, 0);
   }

@@ -44,12 +44,12 @@ int64_t parse_byte_size(const std::string& text, const std::string& place) {
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, number);
   if (error == std::errc() && number > 0) {
-    const std::string unit = unit_of(std::string_view(end, last));
+    const std::string unit = unit_of({end, static_cast<size_t>(last - end)});
     if (unit.empty())
       throw user_error("{} has no unit", text)
           .at(place)
           .help(fmt::format("write {0}GB or {0}GiB, or {0}B for bytes",
-                            std::string_view(text.data(), end)));
+                            text.substr(0, static_cast<size_t>(end - text.data()))));
     for (const auto& [known, bytes] : kUnits)
       if (unit == known && number * bytes >= 1 && number * bytes <= kMostBytes)
         return static_cast<int64_t>(number * bytes);

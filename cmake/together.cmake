@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Most of a file's time goes into the headers that its neighbours read too, so those of one folder are compiled together.
+# They share one scope: what a file keeps to itself needs a name that is its own within the folder. Op definitions stay
+# apart, since each has a `cost`; so do kernels: what is inlined there, and with it the last bit of a sum, must not depend on
+# neighbours; and the file that holds a library's code, whose header its neighbours read without it.
+function(tessera_compile_together target)
+  if(NOT TESSERA_UNITY)
+    return()
+  endif()
+  set(most_together 10)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "/src/[a-z/_0-9]+\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "/src/ops/[a-z]+/|/toml_library\\.cpp$")
+  foreach(source IN LISTS sources)
+    string(REGEX MATCH "/src/([a-z]+)/" folder ${source})
+    list(APPEND folders ${CMAKE_MATCH_1})
+    list(APPEND files_${CMAKE_MATCH_1} ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(LENGTH files_${folder} count)
+    math(EXPR parts "(${count} + ${most_together} - 1) / ${most_together}")
+    set(index 0)
+    foreach(source IN LISTS files_${folder})
+      math(EXPR part "${index} * ${parts} / ${count}")
+      math(EXPR index "${index} + 1")
+      set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${folder}_${part})
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
