@@ -5,15 +5,22 @@
 import { app, on, set_line, show_screen } from "./app.js";
 import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
 import { announce, by_id, element, fill, save_file } from "./dom.js";
-import { percent, seconds_text, significant, whole } from "./format.js";
+import { bytes_text, percent, seconds_text, whole } from "./format.js";
 import { open_palette } from "./palette.js";
 import { print_toml, SCREENS } from "./state.js";
 import { build_theme_switch } from "./theme.js";
 
 const TITLES = /** @type {Record<string, string>} */ ({ plan: "Plan", map: "Map", time: "Time", run: "Run", learn: "Learn" });
 
-/** @param {number} bytes */
-const giga = (bytes) => significant(bytes / 1e9);
+/**
+ * 53.0 of 80.0 GB; the first has a unit of its own where it is another one.
+ * @param {import("./ask.js").Json} told
+ */
+function memory_words(told) {
+  const [peak, device] = [bytes_text(told.peak_bytes), bytes_text(told.device_memory_bytes)];
+  const same = peak.split(" ")[1] === device.split(" ")[1];
+  return { peak: same ? peak.split(" ")[0] : peak, device };
+}
 
 /** The verdict in a few words, for screen readers and tests. */
 export function verdict_text() {
@@ -21,7 +28,7 @@ export function verdict_text() {
   if (app.error) return app.error.what;
   if (!told) return "";
   const fits = told.fits ? "fits" : "does not fit";
-  return `${fits}, ${giga(told.peak_bytes)} of ${giga(told.device_memory_bytes)} GB, ${seconds_text(told.step_seconds)}, MFU ${percent(told.mfu)}`;
+  return `${fits}, ${memory_words(told).peak} of ${memory_words(told).device}, ${seconds_text(told.step_seconds)}, MFU ${percent(told.mfu)}`;
 }
 
 function show_verdict() {
@@ -34,7 +41,7 @@ function show_verdict() {
     ? element("span", { class: "fits" }, "fits")
     : element("span", { class: "fits is_bad" }, "does not fit");
   fill(output,
-    element("span", {}, fits, element("b", {}, giga(told.peak_bytes)), ` of ${giga(told.device_memory_bytes)} GB`),
+    element("span", {}, fits, element("b", {}, memory_words(told).peak), ` of ${memory_words(told).device}`),
     element("span", { title: "seconds of one step" }, element("b", {}, seconds_text(told.step_seconds))),
     element("span", { title: "share of the devices' peak that the model's own flops use" }, "MFU ", element("b", {}, percent(told.mfu))));
   announce(verdict_text());

@@ -49,7 +49,7 @@ function slice_view(picture, slice, acts) {
   const block = timeline.block ? timeline.blocks[timeline.block[slice]] : one.class;
   const ir_box = element("div", { class: "ir" });
   show_ir(ir_box, one.line, (line) => {
-    const other = timeline.instructions.findIndex((each) => each.line === line);
+    const other = one.line === line ? number : timeline.instructions.findIndex((each) => each.line === line);
     const found = [...timeline.order].find((each) => timeline.instruction[each] === other && timeline.lanes[timeline.lane[each]].rank === lane.rank);
     if (found !== undefined) acts.select_slice(found);
   });

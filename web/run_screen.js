@@ -171,7 +171,7 @@ async function show_runs() {
 export const run_screen = {
   build(root) {
     root.append(element("aside", { "aria-label": "Runs" }, element("h2", {}, "Runs"), list, element("h3", {}, "What happened"), story),
-      element("div", { class: "run_main" }, head, compared, element("div", { class: "run_charts" }, ...charts.map((chart) => chart.view.box)), element("h2", {}, "Where the time went"), findings));
+      element("div", { class: "run_main" }, head, element("div", { class: "run_charts" }, ...charts.map((chart) => chart.view.box)), compared, element("h2", {}, "Where the time went"), findings));
     on("theme", () => charts.forEach((chart) => chart.view.draw()));
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) cancel("follow");
