@@ -7,7 +7,7 @@ import { announce, element, theme_colours } from "./dom.js";
 /** @typedef {{letter: string, colour: string} | null} Mark */
 /** @typedef {{ranks: number, node: number, mark: (rank: number) => Mark, group: number[], chosen: number}} Shown */
 
-const SIZES = [36, 28, 22, 16, 11, 7, 5, 3];
+const SIZES = [34, 28, 22, 16, 11, 7, 5, 3];
 const MOST_HEIGHT = 520;
 export const PIECE_COLOURS = ["sky", "orange", "green", "purple", "yellow", "blue", "vermillion", "grey"];
 
@@ -73,9 +73,9 @@ export function build_mesh_grid(choose) {
       context.fillRect(x, y, size - inset, size - inset);
       context.fillStyle = mark ? colours.on_data : colours.muted;
       if (size >= 22) {
-        context.font = `${size >= 36 ? 11 : 10}px Inter, system-ui, sans-serif`;
+        context.font = `${size >= 34 ? 11 : 10}px Inter, system-ui, sans-serif`;
         context.fillText(String(rank), x + size / 2, y + size / 2 - (mark && size >= 28 ? size / 6 : 0));
-        context.font = `650 ${size >= 36 ? 12 : 10}px Inter, system-ui, sans-serif`;
+        context.font = `650 ${size >= 34 ? 12 : 10}px Inter, system-ui, sans-serif`;
         if (mark && size >= 28) context.fillText(mark.letter, x + size / 2, y + size * 0.7);
       }
       if (group.has(rank)) {

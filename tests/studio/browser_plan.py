@@ -93,8 +93,8 @@ def the_search_streams_and_its_plan_loads(binary, _):
 def nothing_overlaps_and_nothing_is_cut_off(binary, _):
     """At both widths, on every screen: no page is wider than its window, and no control lies on another."""
     script = """(() => { const boxes = [...document.querySelectorAll('button, input, select, summary')].filter(e => e.offsetParent && !e.closest('details:not([open]) > :not(summary)'))
-      .map(e => [e.id || e.textContent || e.className, e.getBoundingClientRect()]).filter(([, r]) => r.width > 0);
-      const small = boxes.filter(([name, r]) => name !== 'checkbox').filter(([name, r]) => r.height < 24 || r.width < 24).map(([name]) => name);
+      .map(e => [e.id || e.textContent || e.className, (e.type === 'checkbox' ? e.parentElement : e).getBoundingClientRect()]).filter(([, r]) => r.width > 0);
+      const small = boxes.filter(([name, r]) => r.height < 24 || r.width < 24).map(([name]) => name);
       const over = []; for (let i = 0; i < boxes.length; ++i) for (let j = i + 1; j < boxes.length; ++j) { const [a, b] = [boxes[i][1], boxes[j][1]];
         if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) over.push([boxes[i][0], boxes[j][0]]); }
       return {over, small, wide: document.documentElement.scrollWidth > innerWidth}; })()"""
