@@ -38,8 +38,10 @@ export class LessonWalk {
     let sum = 0;
     for (let call = 0; call < program.calls.length; call += 1) {
       const { instructions } = this.routine(program, program.calls[call]);
+      const { channel } = program.calls[call];
+      const at_home = channel && channel.from === channel.to;  // two stages of one rank
       for (let index = 0; index < instructions.length; index += 1) {
-        sum += instructions[index].sent ?? 0;
+        sum += at_home ? 0 : instructions[index].sent ?? 0;
         positions.push({ call, index });
         sums.push(sum);
       }

@@ -31,5 +31,6 @@ Answer answer_report(const Question& question);
 Answer answer_compare(const Question& question);
 Answer answer_lessons(const Question& question);
 Answer answer_lesson(const Question& question);
+Answer answer_break(const Question& question);
 
 }  // namespace tessera

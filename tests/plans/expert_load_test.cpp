@@ -9,7 +9,6 @@
 #include <cstring>
 #include <map>
 
-#include "break_program.h"
 #include "data/synthetic_batch.h"
 #include "exec/device.h"
 #include "exec/mesh_executor.h"
@@ -17,6 +16,7 @@
 #include "ir/op_list.h"
 #include "mutant.h"
 #include "plan_cases.h"
+#include "studio/lessons/break_program.h"
 #include "train/expert_room.h"
 
 namespace tessera {

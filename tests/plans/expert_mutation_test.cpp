@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "break_program.h"
 #include "ir/op_list.h"
 #include "mutant.h"
+#include "studio/lessons/break_program.h"
 
 namespace tessera {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "config/compile_step.h"
 #include "program/buffer_types.h"
@@ -41,7 +42,11 @@ std::optional<Action> action_of(const Program& program, const ScriptCall& call, 
   }
 }
 
-// Calls of a script by action: [first, last], and what stands between them.
+size_t length_of(const Program& program, const ScriptCall& call) {
+  return class_at(program, call).routine(call.routine).size();
+}
+
+// Calls [first, last] of a script are one action, with what stands between them.
 struct ActionCalls {
   Action action;
   size_t first = 0, last = 0;
@@ -59,58 +64,83 @@ std::vector<ActionCalls> actions_of(const Program& program, bool split) {
   return actions;
 }
 
-Schedule schedule_of(const Compiled& compiled) {
-  Schedule schedule = compiled.schedule;
-  const bool split = compiled.module.split_backward;
-  schedule.kind = "compiled";
-  schedule.ranks = static_cast<int>(compiled.programs.size());
-  schedule.microbatches = compiled.programs.front().microbatches;
-  schedule.actions.clear();
-  schedule.rank_of_stage.assign(static_cast<size_t>(compiled.module.stages), 0);
-  schedule.chunks = compiled.module.stages / schedule.ranks;
-  for (int rank = 0; rank < schedule.ranks; ++rank) {
-    const Program& program = compiled.programs[static_cast<size_t>(rank)];
-    std::vector<Action>& actions = schedule.actions.emplace_back();
-    for (const ActionCalls& each : actions_of(program, split)) {
-      actions.push_back(each.action);
-      schedule.rank_of_stage[static_cast<size_t>(each.action.stage)] = rank;
-    }
-  }
-  return schedule;
-}
-
-size_t length_of(const Program& program, const ScriptCall& call) {
-  return class_at(program, call).routine(call.routine).size();
-}
-
-// The calls of an action share its time by their number of instructions.
+// The calls of an action share its time by their number of instructions. Some actions have no
+// calls: a head has its weight gradients with the loss, an embedding has no input gradient.
 std::vector<CallTime> times_of(const Program& program, const RankTiming& timing, bool split) {
   const std::vector<ScriptCall>& calls = step_of(program).calls;
   std::vector<CallTime> times(calls.size());
-  const std::vector<ActionCalls> actions = actions_of(program, split);
   double now = 0;
-  size_t next = 0;
-  for (size_t i = 0; i < calls.size();) {
-    if (next >= actions.size() || actions[next].first != i) {
-      times[i] = {now, now};
-      ++i;
-      continue;
+  size_t i = 0;
+  for (const ActionCalls& action : actions_of(program, split)) {
+    const auto timed = std::ranges::find(timing.actions, action.action, &TimedAction::action);
+    TESSERA_CHECK(timed != timing.actions.end(), "{} is not of the schedule",
+                  to_string(action.action));
+    for (; i < action.first; ++i) times[i] = {now, now};
+    double all = 0;
+    for (size_t j = i; j <= action.last; ++j)
+      all += static_cast<double>(length_of(program, calls[j]));
+    now = timed->begin;
+    for (; i <= action.last; ++i) {
+      const double share =
+          (timed->end - timed->begin) * static_cast<double>(length_of(program, calls[i])) / all;
+      times[i] = {now, now + share};
+      now += share;
     }
-    const TimedAction& timed = timing.actions[next];
-    size_t all = 0;
-    for (size_t j = i; j <= actions[next].last; ++j) all += length_of(program, calls[j]);
-    double at = timed.begin;
-    for (; i <= actions[next].last; ++i) {
-      const double share = (timed.end - timed.begin) *
-                           static_cast<double>(length_of(program, calls[i])) /
-                           static_cast<double>(std::max<size_t>(1, all));
-      times[i] = {at, at + share};
-      at += share;
-    }
-    now = timed.end;
-    ++next;
+    now = timed->end;
   }
+  for (; i < calls.size(); ++i) times[i] = {now, now};
   return times;
+}
+
+using SentMessages = std::set<std::pair<std::string, int>>;  // by channel and microbatch
+
+// One program on its way through its instructions.
+class ProgramWalk {
+ public:
+  ProgramWalk(const Program& program, const std::vector<CallTime>& times)
+      : program_(&program), positions_(positions_of(program)) {
+    for (const LessonPosition& position : positions_) {
+      const CallTime& time = times[static_cast<size_t>(position.call)];
+      times_.push_back(time.begin + (time.end - time.begin) * position.index /
+                                        static_cast<double>(length_of(program, call(position))));
+    }
+  }
+
+  bool is_done() const { return next_ == positions_.size(); }
+  double time() const { return times_[next_]; }
+  bool sends() const {
+    return instruction_at(*program_, positions_[next_]).as<SendInstruction>() != nullptr;
+  }
+  std::pair<std::string, int> message() const { return message(call(positions_[next_])); }
+  // Whether it is at the wait for a message that is not sent yet.
+  bool is_held(const SentMessages& sent) const {
+    if (next_ == 0) return false;
+    const ScriptCall& now = call(positions_[next_ - 1]);
+    return (now.routine == RoutineKind::StreamInDone ||
+            now.routine == RoutineKind::GradientInDone) &&
+           !sent.contains(message(now));
+  }
+  int move() { return static_cast<int>(next_++); }
+
+ private:
+  const ScriptCall& call(const LessonPosition& position) const {
+    return step_of(*program_).calls[static_cast<size_t>(position.call)];
+  }
+  std::pair<std::string, int> message(const ScriptCall& of) const {
+    return {program_->channels[static_cast<size_t>(of.channel)].name, of.microbatch};
+  }
+
+  const Program* program_;
+  std::vector<LessonPosition> positions_;
+  std::vector<double> times_;
+  size_t next_ = 0;
+};
+
+// Stages of one rank hand their streams on at home.
+bool leaves_rank(const Program& program, const ScriptCall& call) {
+  if (call.channel < 0) return true;
+  const StageChannel& channel = program.channels[static_cast<size_t>(call.channel)];
+  return channel.from != channel.to;
 }
 
 double sent_of(const Program& program, const LessonFigure& figure, bool count) {
@@ -124,6 +154,7 @@ double sent_of(const Program& program, const LessonFigure& figure, bool count) {
         (collective ? program.group_of(*collective).name : "pp") != figure.axes)
       continue;
     const ScriptCall& call = step_of(program).calls[static_cast<size_t>(position.call)];
+    if (!leaves_rank(program, call)) continue;
     sum += count ? 1 : sent_bytes(program, class_at(program, call), instruction);
   }
   return sum;
@@ -131,18 +162,20 @@ double sent_of(const Program& program, const LessonFigure& figure, bool count) {
 
 }  // namespace
 
+AskedRun asked_lesson(const Lesson& lesson) {
+  Json set = Json::object();
+  for (const LessonSetting& setting : lesson.settings) set[setting.key] = setting.value;
+  const Json run{{"model", lesson.model}, {"cluster", kLessonCluster}, {"set", set}};
+  return asked_run({.fields = Json{{"run", run}}});
+}
+
 LessonRun compile_lesson(Lesson lesson) {
   LessonRun run;
   run.lesson = std::move(lesson);
-  Json set = Json::object();
-  for (const LessonSetting& setting : run.lesson.settings) set[setting.key] = setting.value;
-  run.asked = asked_run(
-      {.fields = Json{
-           {"run", Json{{"model", run.lesson.model}, {"cluster", kLessonCluster}, {"set", set}}}}});
+  run.asked = asked_lesson(run.lesson);
   run.spec = spec_to_simulate(run.asked.cluster, run.asked.config);
   run.compiled = compile(run.spec);
-  run.schedule = schedule_of(run.compiled);
-  run.timing = time_schedule(run.schedule, StageCosts{1, 1, 1});
+  run.timing = time_schedule(run.compiled.schedule, StageCosts{1, 1, 1});
   for (size_t i = 0; i < run.programs().size(); ++i)
     run.times.push_back(
         times_of(run.programs()[i], run.timing.ranks[i], run.compiled.module.split_backward));
@@ -164,36 +197,31 @@ const Instruction& instruction_at(const Program& program, const LessonPosition& 
 }
 
 LessonMoments moments_of(const LessonRun& run) {
-  struct Walk {
-    std::vector<double> times;  // by position
-    size_t next = 0;
-  };
-  std::vector<Walk> walks;
-  for (size_t i = 0; i < run.programs().size(); ++i) {
-    const Program& program = run.programs()[i];
-    Walk& walk = walks.emplace_back();
-    for (const LessonPosition& position : positions_of(program)) {
-      const CallTime& time = run.times[i][static_cast<size_t>(position.call)];
-      const ScriptCall& call = step_of(program).calls[static_cast<size_t>(position.call)];
-      walk.times.push_back(time.begin + (time.end - time.begin) * position.index /
-                                            static_cast<double>(length_of(program, call)));
-    }
-  }
+  std::vector<ProgramWalk> walks;
+  for (size_t i = 0; i < run.programs().size(); ++i)
+    walks.emplace_back(run.programs()[i], run.times[i]);
   LessonMoments moments;
+  SentMessages sent;
   constexpr double kNever = std::numeric_limits<double>::infinity();
   constexpr double kSameTime = 1e-9;  // of sums of shares of a unit
   for (std::vector<int> now(walks.size(), -1);;) {
-    const auto time_of = [](const Walk& walk) {
-      return walk.next < walk.times.size() ? walk.times[walk.next] : kNever;
-    };
     double first = kNever;
-    for (const Walk& walk : walks) first = std::min(first, time_of(walk));
-    if (first == kNever) return moments;
-    for (size_t i = 0; i < walks.size(); ++i)
-      if (time_of(walks[i]) <= first + kSameTime) now[i] = static_cast<int>(walks[i].next++);
-    moments.times.push_back(first);
+    for (const ProgramWalk& walk : walks)
+      if (!walk.is_done() && !walk.is_held(sent)) first = std::min(first, walk.time());
+    if (first == kNever) break;
+    SentMessages sending;
+    for (size_t i = 0; i < walks.size(); ++i) {
+      ProgramWalk& walk = walks[i];
+      if (walk.is_done() || walk.is_held(sent) || walk.time() > first + kSameTime) continue;
+      if (walk.sends()) sending.insert(walk.message());
+      now[i] = walk.move();
+    }
+    sent.merge(sending);
+    moments.times.push_back(moments.times.empty() ? first : std::max(first, moments.times.back()));
     moments.positions.push_back(now);
   }
+  for (const ProgramWalk& walk : walks) TESSERA_CHECK(walk.is_done(), "a rank waits for ever");
+  return moments;
 }
 
 double sent_bytes(const Program& program, const ProgramClass& program_class,

@@ -21,13 +21,13 @@ struct LessonRun {
   AskedRun asked;
   RunSpec spec;
   Compiled compiled;
-  Schedule schedule;  // as the scripts have it
   ScheduleTiming timing;
   std::vector<std::vector<CallTime>> times;  // by program and call
 
   const std::vector<Program>& programs() const { return compiled.programs; }
 };
 
+AskedRun asked_lesson(const Lesson& lesson);
 LessonRun compile_lesson(Lesson lesson);
 
 // All instructions of a program's step, in order; its ranks are at one of them.

@@ -13,11 +13,16 @@ constexpr auto kLessonSymbols = std::to_array<LessonSymbol>({
     {"P", "bytes of all parameters", &LessonSizes::P},
     {"Pe", "bytes of the experts' parameters", &LessonSizes::Pe},
     {"Pl", "bytes of one layer's parameters", &LessonSizes::Pl},
-    {"A", "bytes of the residual stream of a microbatch", &LessonSizes::A},
+    {"N", "bytes of the norms' gains", &LessonSizes::N},
+    {"A", "bytes of a microbatch's residual stream, for one rank along dp and fsdp",
+     &LessonSizes::A},
     {"K", "bytes of the keys of a layer, and as many of its values", &LessonSizes::K},
     {"Q", "bytes of the queries of a layer, and as many of attention's result", &LessonSizes::Q},
-    {"t", "tokens of a microbatch", &LessonSizes::t},
+    {"t", "tokens of a microbatch, for one rank along dp and fsdp", &LessonSizes::t},
     {"C", "bytes of the choices of a microbatch", &LessonSizes::C},
+    {"M", "bytes of the mlp's inner values of a layer", &LessonSizes::M},
+    {"H", "bytes of one number for each token and query head", &LessonSizes::H},
+    {"k", "experts of a token", &LessonSizes::k},
     {"L", "layers", &LessonSizes::L},
     {"m", "microbatches", &LessonSizes::m},
     {"p", "stages: ranks along pp", &LessonSizes::p},
@@ -65,6 +70,10 @@ LessonSizes sizes_of(const RunSpec& spec) {
   sizes.A = sizes.t * number(model.width) * word;
   sizes.K = sizes.t * number(model.kv_heads * model.head_size) * word;
   sizes.Q = sizes.t * number(model.heads * model.head_size) * word;
+  sizes.N = number((2 * model.layers + 1) * model.width) * word;
+  sizes.M = sizes.t * number(model.mlp_size) * word;
+  sizes.H = sizes.t * number(model.heads) * 4;
+  sizes.k = number(model.top_k);
   sizes.C = sizes.t * number(model.top_k) * 4;
   return sizes;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How tests break a program: they find instructions and calls by what they do, and change them. A
-// search that finds nothing throws NothingToBreak, so that no mutant is empty.
+// How lessons and tests break a program: they find instructions and calls by what they do, and
+// change them. A search that finds nothing throws NothingToBreak, so that no mutant is empty.
 #pragma once
 
 #include <functional>

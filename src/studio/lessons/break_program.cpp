@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "break_program.h"
+#include "studio/lessons/break_program.h"
 
 #include <algorithm>
 
