@@ -10,7 +10,7 @@ import { show_formulas, show_guesses } from "./lesson_figures.js";
 import { show_program } from "./lesson_program.js";
 import { show_ranks } from "./lesson_ranks.js";
 import { show_schedule } from "./lesson_schedule.js";
-import { LessonWalk } from "./lesson_walk.js";
+import { LessonWalk, shown_ranks } from "./lesson_walk.js";
 
 /** @typedef {import("./ask.js").Json} Json */
 
@@ -21,6 +21,7 @@ let walk = null;
 /** @type {Json[]} */
 let list = [];
 let program_shown = 0;
+let tallest = 0;  // of the ranks so far: what is below them does not jump
 let move_cursor = (/** @type {number} */ _time) => {};
 
 const menu = element("ol", { class: "lesson_list" });
@@ -35,6 +36,7 @@ const schedule = element("div", { class: "lesson_schedule_frame", hidden: true }
 const ranks = element("ul", { class: "rank_columns", id: "rank_columns" });
 const program_tabs = element("div", { class: "segments", role: "group", "aria-label": "Program of the stage" });
 const program = element("ol", { class: "program_list", id: "lesson_program" });
+const body = element("div", { class: "player_body" });
 const guesses = element("div", { id: "lesson_guesses" });
 const breaks = element("div", { id: "lesson_breaks" });
 const problem = element("p", { class: "is_bad", role: "alert" });
@@ -49,8 +51,8 @@ export function lesson_walk() {
  * @param {LessonWalk} at
  */
 export function moment_text(at) {
-  const stop = at.stop_at();
-  if (stop) return stop.sentence;
+  const here = at.stops_at();
+  if (here.length > 0) return here.map((stop) => stop.sentence).join(" ");
   if (at.moment === at.last) return "The step is done.";
   const index = at.lesson.programs.findIndex((/** @type {Json} */ _, /** @type {number} */ one) => at.moves(one));
   const place = at.place(Math.max(0, index));
@@ -71,15 +73,16 @@ export function go_to(moment) {
 function show_moment() {
   if (!walk) return;
   slider.value = String(walk.moment);
-  const stop = walk.stop_at();
   fill(sentence, moment_text(walk));
-  sentence.classList.toggle("is_stop", stop !== undefined);
+  sentence.classList.toggle("is_stop", walk.stops_at().length > 0);
   fill(counter, `moment ${whole(walk.moment + 1)} of ${whole(walk.last + 1)}`);
   slider.setAttribute("aria-valuetext", `${walk.moment + 1} of ${walk.last + 1}: ${sentence.textContent}`);
   for (const button of stops.querySelectorAll("button")) {
     button.setAttribute("aria-current", String(Number(button.dataset.moment) === walk.moment));
   }
   show_ranks(ranks, walk);
+  tallest = Math.max(tallest, ranks.offsetHeight);
+  ranks.style.minHeight = `${tallest}px`;
   show_program(program, walk, program_shown);
   move_cursor(walk.lesson.times[walk.moment]);
 }
@@ -114,6 +117,9 @@ function show_tabs(lesson) {
 function take_lesson(lesson) {
   walk = new LessonWalk(lesson);
   fill(problem);
+  tallest = 0;
+  ranks.style.minHeight = "";
+  body.classList.toggle("is_beside", shown_ranks(lesson).length <= 2);
   slider.max = String(walk.last);
   show_heading(lesson);
   show_formulas(formulas, lesson);
@@ -161,9 +167,9 @@ function build_player() {
         step("Next stop", "step_stop", "", (at) => at.find_stop(1))),
       slider, counter),
     element("div", { class: "player_stop" }, stops, sentence),
-    schedule, ranks,
-    element("div", { class: "program_frame" }, element("header", {}, element("h3", {}, "Its program"), program_tabs,
-      element("span", { class: "hint" }, "what a rank runs, with a pointer")), program));
+    schedule, body);
+  body.append(ranks, element("div", { class: "program_frame" }, element("header", {}, element("h3", {}, "Its program"), program_tabs,
+    element("span", { class: "hint" }, "what a rank runs, with a pointer")), program));
   player.addEventListener("keydown", (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (target.tagName === "INPUT" || !walk || !(event.key in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -177,9 +183,10 @@ function build_player() {
 export const learn_screen = {
   build(root) {
     root.append(element("nav", { class: "lesson_menu", "aria-label": "Lessons" }, element("h2", {}, "Lessons"), menu),
-      element("div", { class: "lesson_main" }, problem, heading, text, build_player(),
-        element("section", {}, element("header", {}, element("h2", {}, "What it costs"), element("span", { class: "hint" }, "the formula beside the compiled program")), formulas),
+      element("div", { class: "lesson_main" }, problem, heading, text,
         element("section", {}, element("header", {}, element("h2", {}, "Predict first"), element("span", { class: "hint" }, "the compiled program answers")), guesses),
+        build_player(),
+        element("section", {}, element("header", {}, element("h2", {}, "What it costs"), element("span", { class: "hint" }, "the formula beside the compiled program")), formulas),
         element("section", {}, element("header", {}, element("h2", {}, "Break it"), element("span", { class: "hint" }, "one mistake in the program, and who catches it")), breaks)));
     on("screen", () => { if (app.screen === "learn") load_lesson(); });
     load_list().then(load_lesson, (error) => fill(problem, sentence_of(error).what));

@@ -21,12 +21,13 @@ function routine_rows(walk, program) {
   if (!place) return [];
   const told = walk.lesson.programs[program];
   const { instructions } = walk.routine(told, place.call);
+  const at_home = place.call.channel?.from === place.call.channel?.to && place.call.channel;
   const names = (/** @type {number[]} */ list) => list.map((index) => place.buffers[index].name).join(", ");
   return instructions.map((instruction, index) => element("li", { class: `step ${index === place.index ? "is_here" : ""} ${index < place.index ? "is_done" : ""}`,
     "aria-current": index === place.index ? "step" : null },
     element("i", { "aria-hidden": true }, index === place.index ? "\u25b6" : ""),
     element("code", {}, `${instruction.op} ${names(instruction.reads)} \u2192 ${names(instruction.writes)}`),
-    instruction.sent ? element("span", { class: "sent" }, `sends ${whole(Math.round(instruction.sent))}`) : ""));
+    instruction.sent && !at_home ? element("span", { class: "sent" }, `sends ${whole(Math.round(instruction.sent))}`) : ""));
 }
 
 /**
@@ -46,4 +47,6 @@ export function show_program(root, walk, program) {
   }
   if (to < told.calls.length - 1) rows.push(element("li", { class: "muted small" }, `${told.calls.length - 1 - to} calls after`));
   fill(root, ...rows);
+  const here = /** @type {HTMLElement | null} */ (root.querySelector(".is_here"));
+  if (here) root.scrollTop = Math.max(0, here.offsetTop - root.offsetTop - root.clientHeight / 2);
 }

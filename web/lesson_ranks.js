@@ -4,6 +4,7 @@
 
 import { element, fill } from "./dom.js";
 import { bytes_text, whole } from "./format.js";
+import { ring_mask } from "./lesson_ring.js";
 import { held_parts, shown_ranks } from "./lesson_walk.js";
 
 /** @typedef {import("./ask.js").Json} Json */
@@ -24,7 +25,7 @@ function kind_of(buffer) {
  * @param {Json} lesson @param {LessonBuffer} buffer
  */
 export function holding_text(lesson, buffer) {
-  const words = buffer.dims.filter((dim) => dim.axes?.length).map((dim) => `${dim.name} split by ${dim.axes?.join("+")}`);
+  const words = buffer.dims.filter((dim) => dim.axes?.length).map((dim) => `${dim.name} split by ${dim.axes?.join("+")}${dim.hops ? `, ${dim.hops} ${dim.hops === 1 ? "hop" : "hops"} on` : ""}`);
   if (buffer.pending) words.push(`one term of a sum over ${buffer.pending}`);
   return words.length > 0 ? words.join(", ") : lesson.ranks.length > 1 ? "whole" : "";
 }
@@ -33,7 +34,7 @@ export function holding_text(lesson, buffer) {
 function dim_track(lesson, rank, buffer, dim) {
   const parts = held_parts(lesson, rank, dim).map(([from, to]) => element("i", { class: `${buffer.pending ? "is_pending" : ""} kind_${kind_of(buffer)}`,
     style: { left: `${from * 100}%`, width: `${(to - from) * 100}%` } }));
-  return element("span", { class: "dim" }, element("span", { class: "dim_name" }, dim.name, " ", element("b", {}, whole(dim.size)),
+  return element("span", { class: `dim ${dim.whole ? "is_split" : ""}` }, element("span", { class: "dim_name" }, dim.name, " ", element("b", {}, whole(dim.size)),
     dim.whole ? ` of ${whole(dim.whole)}` : ""), element("span", { class: "dim_track" }, ...parts));
 }
 
@@ -69,8 +70,9 @@ function rank_card(walk, rank) {
   const memory = walk.memory(rank.program);
   const head = element("header", {}, element("h3", {}, `Rank ${rank.rank}`), ...coordinates);
   const foot = element("dl", { class: "rank_counters" },
-    element("dt", {}, "sent"), element("dd", { class: "rank_sent" }, whole(Math.round(walk.sent_by(rank.program)))),
-    element("dt", {}, "memory"), element("dd", {}, bytes_text(memory)),
+    element("div", {}, element("dt", {}, "sent"), element("dd", {}, element("b", { class: "rank_sent" }, whole(Math.round(walk.sent_by(rank.program)))), ` of ${whole(Math.round(walk.sent_by(rank.program, walk.last)))} B`)),
+    lesson.programs.length > 1 && element("div", {}, element("dt", {}, "idle"), element("dd", {}, element("b", { class: "rank_idle" }, whole(Number(walk.idle(rank.program).toFixed(2)))), " of ", whole(Number(lesson.times[walk.moment].toFixed(2))))),
+    element("div", {}, element("dt", {}, "memory"), element("dd", {}, element("b", {}, bytes_text(memory)))),
     element("div", { class: "memory_track", "aria-hidden": true }, element("i", { style: { width: `${Math.min(100, memory / told.peak_bytes * 100)}%` } })));
   if (!place) return element("li", { class: "rank_card is_waiting" }, head, element("p", { class: "rank_place" }, "has not begun"), foot);
   const boxes = (/** @type {number[]} */ list) => list.map((index) => tensor_box(lesson, rank, place.buffers[index]));
@@ -80,6 +82,7 @@ function rank_card(walk, rank) {
     head,
     element("p", { class: "rank_place" }, `${call.routine} of ${place.block}`, lesson.microbatches > 1 ? element("span", { class: "chip" }, `microbatch ${call.microbatch}`) : ""),
     element("p", { class: "rank_op" }, element("code", {}, instruction.op), element("span", { class: "muted small" }, waits ? " still" : "", ` ${peers_text(walk, rank)}`)),
+    instruction.op === "attention" && lesson.zigzag > 1 && ring_mask(lesson, rank, place),
     instruction.reads.length > 0 && element("p", { class: "rank_label" }, "reads"),
     element("ul", { "aria-label": "reads" }, ...boxes(instruction.reads)),
     instruction.writes.length > 0 && element("p", { class: "rank_label" }, instruction.adds ? "adds to" : "writes"),

@@ -3,7 +3,7 @@
 // of some kind. No element of the page is made here.
 
 /** @typedef {import("./ask.js").Json} Json */
-/** @typedef {{name: string, size: number, whole?: number, axes?: string[]}} LessonDim */
+/** @typedef {{name: string, size: number, whole?: number, axes?: string[], hops?: number}} LessonDim */
 /** @typedef {{name: string, dtype: string, bytes: number, lifetime: string, dims: LessonDim[], pending?: string}} LessonBuffer */
 /** @typedef {{op: string, reads: number[], writes: number[], sent?: number, group?: number, axes?: string, started?: boolean, adds?: boolean}} LessonInstruction */
 /** @typedef {{routine: string, block: number, microbatch: number, begin: number, end: number, kept: number, channel?: {name: string, from: number, to: number}}} LessonCall */
@@ -139,16 +139,27 @@ export class LessonWalk {
   }
 
   /**
-   * The stop at a moment.
-   * @param {number} [moment] @returns {Json | undefined}
+   * The stops at a moment: two stages may reach theirs at once.
+   * @param {number} [moment] @returns {Json[]}
    */
-  stop_at(moment = this.moment) {
-    return this.lesson.stops.find((/** @type {Json} */ stop) => stop.moment === moment);
+  stops_at(moment = this.moment) {
+    return this.lesson.stops.filter((/** @type {Json} */ stop) => stop.moment === moment);
+  }
+
+  /**
+   * Units of time in which a program had nothing to do.
+   * @param {number} program @param {number} [moment]
+   */
+  idle(program, moment = this.moment) {
+    const now = this.lesson.times[moment];
+    let worked = 0;
+    for (const call of this.lesson.programs[program].calls) if (call.begin < now) worked += Math.min(call.end, now) - call.begin;
+    return Math.max(0, now - worked);
   }
 
   /** @param {number} way */
   find_stop(way) {
-    return this.find(way, (moment) => this.stop_at(moment) !== undefined);
+    return this.find(way, (moment) => this.stops_at(moment).length > 0);
   }
 
   /**
@@ -177,7 +188,8 @@ export function held_parts(lesson, rank, dim) {
   let parts = 1;
   for (const axis of dim.axes) {
     const size = lesson.axes.find((/** @type {Json} */ one) => one.name === axis).size;
-    index = index * size + rank.coordinates[axis];
+    const travelled = axis === "cp" ? dim.hops ?? 0 : 0;
+    index = index * size + (rank.coordinates[axis] - travelled + size * travelled) % size;
     parts *= size;
   }
   if (dim.name === "seq" && lesson.zigzag === parts && dim.axes.includes("cp")) {

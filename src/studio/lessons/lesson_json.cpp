@@ -14,13 +14,36 @@ std::vector<int> indices_of(std::span<const int> numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
-// The value that a buffer stands for; a transfer under way has the placement of what it becomes.
-const Value* value_of(const BlockClass& block_class, std::string_view buffer) {
-  constexpr std::string_view kStarted = ".started";
-  const Graph& graph = block_class.graph;
-  if (buffer.ends_with(kStarted)) buffer.remove_suffix(kStarted.size());
-  const ValueId id = graph.find_value(buffer);
-  return id == kNone ? nullptr : &graph.value(id);
+// How a value lies over the mesh, and by how many ranks it has travelled along a ring.
+struct LessonPlacement {
+  Placement placement = {};
+  int hops = 0;
+};
+
+// What an op's expansion makes has no placement of its own: it lies as what it is made of.
+LessonPlacement placement_of(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  if (!value.placement.empty() || value.producer == kNone) return {value.placement};
+  const Node& node = graph.node(value.producer);
+  switch (node.op) {
+    case OpKind::shift: {
+      LessonPlacement moved = placement_of(graph, node.operands.front());
+      ++moved.hops;
+      return moved;
+    }
+    case OpKind::wait:
+    case OpKind::attention:
+    case OpKind::merge_attention:
+      return placement_of(graph, node.operands.front());
+    case OpKind::attention_grad:  // of queries, of keys and of values
+      return placement_of(graph, node.operands[id == node.results.front() ? 0 : 1]);
+    case OpKind::add:
+      return value.name.find(".shift") == std::string::npos
+                 ? LessonPlacement{}
+                 : placement_of(graph, node.operands.front());
+    default:
+      return {};
+  }
 }
 
 std::vector<std::string> axis_names(const Mesh& mesh, const AxisIds& axes) {
@@ -55,14 +78,17 @@ Json lesson_buffer_json(const LessonRun& run, const Program& program,
   const Module& module = run.compiled.module;
   const BlockClass& block_class =
       module.classes[static_cast<size_t>(module.find_class(program_class.name))];
-  const Value* value = value_of(block_class, buffer.name);
+  const Graph& graph = block_class.graph;
+  const ValueId id = graph.find_value(buffer.name);
+  const LessonPlacement held = id == kNone ? LessonPlacement{} : placement_of(graph, id);
   Json dims = Json::array();
   for (const Dim& dim : buffer.type.dims) {
     Json each{{"name", dim.name}, {"size", dim.size}};
-    const AxisIds axes = value ? shard_axes(value->placement, dim.name) : AxisIds{};
+    const AxisIds axes = shard_axes(held.placement, dim.name);
     if (!axes.empty()) {
       each["whole"] = dim.size * module.mesh.size(axes);
       each["axes"] = axis_names(module.mesh, axes);
+      if (held.hops > 0 && dim.name == "seq") each["hops"] = held.hops;
     }
     dims.push_back(std::move(each));
   }
@@ -71,10 +97,10 @@ Json lesson_buffer_json(const LessonRun& run, const Program& program,
             {"bytes", buffer.type.bytes()},
             {"lifetime", name(buffer.lifetime)},
             {"dims", dims}};
-  if (!value) return json;
-  const AxisIds pending = partial_axes(value->placement);
+  const AxisIds pending = partial_axes(held.placement);
   if (!pending.empty()) json["pending"] = module.mesh.word(pending);
-  if (value->placement.empty()) add_flat(json, module, block_class, program_class, program, *value);
+  if (id != kNone && held.placement.empty())
+    add_flat(json, module, block_class, program_class, program, graph.value(id));
   return json;
 }
 
