@@ -10,7 +10,7 @@ import shutil
 WEB = pathlib.Path(__file__).resolve().parent.parent / "web"
 # As the server's header, which a folder cannot send; frames are not governed by a tag. Compiling WebAssembly is allowed in addition.
 POLICY = ("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-          "base-uri 'none'; form-action 'none'")
+          "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types tessera-worker")
 HEAD = f"""<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="referrer" content="no-referrer">
 <meta name="tessera-answers" content="wasm">
