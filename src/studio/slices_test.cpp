@@ -3,6 +3,7 @@
 // moment is the peak that was planned.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -88,6 +89,37 @@ TEST_P(SampleRun, TheFullestMomentIsThePlannedPeak) {
     EXPECT_EQ(memory.bytes_at(memory.fullest_call()), program.peak_bytes());
     for (size_t i = 0; i < memory.kept_bytes().size(); ++i)
       ASSERT_LE(memory.kept_bytes()[i], memory.filled_bytes()[i]);
+  }
+}
+
+// What a call reads and writes of the slot arena, by its own addresses.
+TEST_P(SampleRun, WhatACallTouchesIsAliveAndAliveThingsDoNotOverlap) {
+  const Compiled compiled = compile_run();
+  const Program& program = compiled.programs.front();
+  const StepMemory memory(program);
+  const std::vector<ScriptCall>& calls = program.script("train_step").calls;
+  for (size_t i = 0; i < calls.size(); i += 1 + calls.size() / 200) {
+    const ProgramBlock& block = program.blocks[static_cast<size_t>(calls[i].block)];
+    const ProgramClass& program_class = program.class_of(block);
+    const std::vector<KeptActivations> alive = memory.alive_at(i);
+    for (size_t a = 0; a < alive.size(); ++a)
+      for (size_t b = 0; b < a; ++b)
+        ASSERT_TRUE(alive[a].offset + alive[a].bytes <= alive[b].offset ||
+                    alive[b].offset + alive[b].bytes <= alive[a].offset);
+    for (const Instruction& instruction : program_class.routine(calls[i].routine))
+      for (const std::span<const int> buffers : {reads(instruction), writes(instruction)})
+        for (const int buffer : buffers) {
+          const Buffer& touched = program_class.buffers[static_cast<size_t>(buffer)];
+          if (touched.lifetime != Lifetime::Slot) continue;
+          const int64_t begin = program.offset_of(calls[i], buffer);
+          EXPECT_TRUE(std::ranges::any_of(alive,
+                                          [&](const KeptActivations& kept) {
+                                            return kept.offset <= begin &&
+                                                   begin + touched.type.bytes() <=
+                                                       kept.offset + kept.bytes;
+                                          }))
+              << program_class.name << "." << touched.name;
+        }
   }
 }
 
