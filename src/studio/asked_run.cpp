@@ -142,8 +142,9 @@ std::string flags_of(const AskedRun& run, bool with_cluster) {
   for (const auto& [key, value] : run.settings) {
     const std::string_view flag = short_flag(key);
     const bool in_order = key == "model.preset" || (key == "mesh" && mesh_by_axis);
-    text += flag.empty() || in_order ? fmt::format(" --set {}", shell_word(key + "=" + value))
-                                     : fmt::format(" {} {}", flag, shell_word(value));
+    text += flag.empty() || in_order
+                ? fmt::format(" --set {}", shell_word(fmt::format("{}={}", key, value)))
+                : fmt::format(" {} {}", flag, shell_word(value));
   }
   return text;
 }
