@@ -3,6 +3,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 namespace tessera {
 namespace {
@@ -20,10 +22,8 @@ class LineScanner {
     rest_.remove_prefix(1);
     return true;
   }
-  bool at_end() {
-    skip_spaces();
-    return rest_.empty();
-  }
+  // A zero byte ends a text for the JSON library, too: a power cut leaves them.
+  bool at_end() { return next() == '\0'; }
   char next() {
     skip_spaces();
     return rest_.empty() ? '\0' : rest_.front();
@@ -46,7 +46,12 @@ class LineScanner {
     skip_spaces();
     double value = 0;
     const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (problem != std::errc() || !std::isfinite(value)) return {};
+    // What is too small for a double is 0, or nearly so; what is too large is no figure.
+    if (problem == std::errc::result_out_of_range)
+      value = std::strtod(std::string(rest_.data(), end).c_str(), nullptr);
+    else if (problem != std::errc())
+      return {};
+    if (!std::isfinite(value)) return {};
     rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
     return value;
   }
@@ -113,6 +118,7 @@ std::optional<StepRecord> scan_step(std::string_view line) {
   while (more) {
     const std::optional<std::string_view> key = scanner.take_text();
     if (!key || !scanner.take(':')) return {};
+    if (key->find('\\') != std::string_view::npos) return parse_step(line);  // an escaped name
     const char next = scanner.next();
     if (next == '{' || next == '[') {
       if (!scanner.pass_nested()) return {};

@@ -45,6 +45,13 @@ TEST(ScanStep, TakesOtherOrdersSpacesAndNames) {
   EXPECT_TRUE(std::isnan(step->mfu));
 }
 
+TEST(ScanStep, TakesSmallFiguresAndEscapedNamesAsTheParserDoes) {
+  EXPECT_EQ(scan_step(R"({"lr":4e-502})")->lr, 0);
+  EXPECT_EQ(scan_step(std::string("{\"lr\":1}\0\0", 10))->lr, 1);
+  EXPECT_EQ(scan_step(R"({"lr":4e-310})")->lr, 4e-310);
+  EXPECT_EQ(scan_step(R"({"lo\u0073s":2})")->loss, 2);
+}
+
 TEST(ScanStep, LeavesOutLinesThatAreCutShortOrNoObjects) {
   const std::string line = R"({"step":3,"loss":2.5,"loads":{"a":[1,2]},"text":"b\\"})";
   ASSERT_TRUE(scan_step(line));

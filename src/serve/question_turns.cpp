@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds kLookAgain{50};  // whether the client has g
 }  // namespace
 
 std::shared_ptr<QuestionTurns::Turn> QuestionTurns::begin(std::string tab, std::string_view kind) {
-  const std::shared_ptr<Turn> turn(new Turn(*this, std::move(tab), kind));
+  std::shared_ptr<Turn> turn(new Turn(*this, std::move(tab), kind));
   const std::lock_guard lock(mutex_);
   all_.insert(turn.get());
   if (ended_) turn->cancel();

@@ -34,7 +34,7 @@ std::optional<StepRecord> last_step(const ClosedFolder& folder, int64_t bytes) {
   while (!text.empty()) {
     text.remove_suffix(1);
     const size_t begin = text.rfind('\n') + 1;  // 0 where there is no other line
-    if (const auto step = scan_step(text.substr(begin))) return step;
+    if (auto step = scan_step(text.substr(begin))) return step;
     text = text.substr(0, begin);
   }
   return {};

@@ -34,7 +34,8 @@ void find_below(ClosedFolder folder, const std::filesystem::path& path, const st
     if (found.size() >= kMostRuns) return;
     if (inner == "checkpoints" || inner == "tensorboard") continue;
     if (std::optional<ClosedFolder> next = folder.folder(inner))
-      find_below(std::move(*next), path / inner, name + "/" + inner, depth + 1, found);
+      find_below(std::move(*next), path / inner, fmt::format("{}/{}", name, inner), depth + 1,
+                 found);
   }
   if (is_run(folder))
     found.push_back({.id = run_id(path), .name = name, .path = path, .folder = std::move(folder)});

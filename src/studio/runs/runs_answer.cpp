@@ -20,7 +20,7 @@ Answer answer_runs(const Question& question) {
     runs.push_back(std::move(json));
   }
   const auto goes_on = [](const Json& run) { return *run.find("state") == "running"; };
-  std::ranges::stable_partition(runs, goes_on);
+  std::stable_partition(runs.begin(), runs.end(), goes_on);
   return {.json = {{"folders", true}, {"runs", Json::array(std::move(runs))}}};
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text as lines of metrics.jsonl. The quick reader never takes less than the JSON library does,
+// and the figures of a line that both take are the same.
+#include <cmath>
+
+#include "files/json.h"
+#include "fuzz_input.h"
+#include "record/scan_step.h"
+
+namespace tessera {
+namespace {
+
+bool same_figure(double one, double other) {
+  return one == other || (std::isnan(one) && std::isnan(other));
+}
+
+void check_line(std::string_view line) {
+  const std::optional<StepRecord> scanned = scan_step(line);
+  Json json;
+  if (!parse_json(line, 8, json).empty() || !json.is_object()) return;
+  must(scanned.has_value(), "a line that is a JSON object is read");
+  for (const StepField& field : step_fields()) {
+    const Json* member = json.find(field.key);
+    const double value = member ? member->number().value_or(kUnknown) : kUnknown;
+    must(same_figure(field.of(*scanned), value), "both readers take the same figures");
+  }
+}
+
+}  // namespace
+}  // namespace tessera
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view text = tessera::text_of(data, size);
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    tessera::check_line(line);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return 0;
+}
