@@ -4,7 +4,7 @@
 import { app } from "./app.js";
 import { ask, ask_columns, is_cancelled, newest } from "./ask.js";
 import { element, fill } from "./dom.js";
-import { bytes_text, seconds_text, significant, whole } from "./format.js";
+import { bytes_text, seconds_text, whole } from "./format.js";
 import { GUTTER } from "./timeline_canvas.js";
 
 /** @typedef {import("./timeline_canvas.js").TimelineCanvas} TimelineCanvas */
@@ -84,8 +84,7 @@ export class MemoryLane {
     context.font = "11px Inter, system-ui, sans-serif";
     context.fillText(`peak ${bytes_text(head.peak_bytes)}`, 0, 41);
     context.fillText(`at ${seconds_text(head.peak_time)}`, 0, 57);
-    context.textAlign = "right";
-    context.fillText(`${significant(head.device_memory_bytes / 1e9)} GB`, GUTTER - 8, line);
+    context.fillText(bytes_text(head.device_memory_bytes), GUTTER + 4, line - 8);
   }
 
   /**

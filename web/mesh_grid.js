@@ -9,7 +9,7 @@ import { announce, element, theme_colours } from "./dom.js";
 
 const SIZES = [34, 28, 22, 16, 11, 7, 5, 3];
 const MOST_HEIGHT = 520;
-export const PIECE_COLOURS = ["sky", "orange", "green", "purple", "yellow", "blue", "vermillion", "grey"];
+export const PIECE_COLOURS = ["sky", "orange", "green", "purple", "yellow", "blue", "vermillion"];
 
 /**
  * The largest cells with which all nodes fit.
@@ -53,7 +53,7 @@ export function build_mesh_grid(choose) {
     const height = layout.height + 4;
     layer.style.height = canvas.style.height = `${height}px`;
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
-    const colours = theme_colours([...PIECE_COLOURS, "panel", "ink", "muted", "line", "sunk", "on_data", "accent"]);
+    const colours = theme_colours([...PIECE_COLOURS, "panel", "ink", "muted", "line", "sunk", "on_data", "on_blue", "accent"]);
     context.setTransform(ratio, 0, 0, ratio, 2 * ratio, 2 * ratio);
     context.fillStyle = colours.panel;
     context.fillRect(-2, -2, width, height);
@@ -71,7 +71,7 @@ export function build_mesh_grid(choose) {
       const inset = size > 5 ? 1 : 0.5;
       context.fillStyle = mark ? colours[mark.colour] : colours.sunk;
       context.fillRect(x, y, size - inset, size - inset);
-      context.fillStyle = mark ? colours.on_data : colours.muted;
+      context.fillStyle = !mark ? colours.muted : mark.colour === "blue" ? colours.on_blue : colours.on_data;
       if (size >= 22) {
         context.font = `${size >= 34 ? 11 : 10}px Inter, system-ui, sans-serif`;
         context.fillText(String(rank), x + size / 2, y + size / 2 - (mark && size >= 28 ? size / 6 : 0));

@@ -39,7 +39,7 @@ function settings_of(plan) {
 function plan_row(plan, rank) {
   const load = element("button", { class: "link", title: "load this plan" }, plan.plan);
   load.addEventListener("click", () => change(settings_of(plan)));
-  return element("tr", {}, element("td", {}, rank), element("td", {}, seconds_text(plan.step_seconds)), element("td", {}, percent(plan.mfu)),
+  return element("tr", {}, element("td", { title: rank === "rule" ? "the rule of thumb" : "" }, rank), element("td", {}, seconds_text(plan.step_seconds)), element("td", {}, percent(plan.mfu)),
     element("td", {}, bytes_text(plan.peak_bytes)), element("td", { class: "is_text" }, load));
 }
 
@@ -57,7 +57,7 @@ function funnel(told) {
 function show_results(box, told) {
   const head = ["", "step", "MFU", "memory", "plan"].map((text, index) => element("th", { scope: "col", class: index === 4 ? "is_text" : "" }, text));
   const rows = told.results.slice(0, 10).map((/** @type {Json} */ plan, /** @type {number} */ index) => plan_row(plan, String(index + 1)));
-  if (told.recipe) rows.push(plan_row(told.recipe, "rule of thumb"));
+  if (told.recipe) rows.push(plan_row(told.recipe, "rule"));
   fill(box, element("table", { class: "figures plans" }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)),
     element("div", {}, element("h3", {}, "What was dropped"), funnel(told)));
 }
