@@ -84,6 +84,7 @@ export class MemoryLane {
     context.font = "11px Inter, system-ui, sans-serif";
     context.fillText(`peak ${bytes_text(head.peak_bytes)}`, 0, 41);
     context.fillText(`at ${seconds_text(head.peak_time)}`, 0, 57);
+    context.fillStyle = colours.ink;
     context.fillText(bytes_text(head.device_memory_bytes), GUTTER + 4, line - 8);
   }
 

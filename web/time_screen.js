@@ -9,7 +9,7 @@ import { build_inspector } from "./inspector.js";
 import { MemoryLane } from "./memory_lane.js";
 import { add_source, go_to_instruction } from "./palette.js";
 import { GUTTER, TimelineCanvas } from "./timeline_canvas.js";
-import { make_timeline, slice_at } from "./timeline_data.js";
+import { first_bar, make_timeline, slice_at } from "./timeline_data.js";
 import { export_svg, export_trace, open_in_perfetto } from "./timeline_export.js";
 import { MEANINGS } from "./timeline_views.js";
 
@@ -29,6 +29,27 @@ const legend = element("ul", { class: "legend" });
 const memory = new MemoryLane();
 const inspector = build_inspector({ zoom_to, select_slice });
 
+const table = element("details", {}, element("summary", {}, "As a table"), element("div", { class: "scroll table_view" }));
+const MOST_ROWS = 300;
+
+/** What the window shows of the chosen rank's kernels, as rows: for those who cannot see a picture. */
+function show_table() {
+  if (!picture || !table.open) return;
+  const { timeline, start, stop } = picture;
+  const place = Math.max(0, timeline.ranks.findIndex((one) => one.rank === app.selection.rank));
+  const lane = timeline.lanes.findIndex((one) => one.rank === place && one.name === "kernels");
+  const bars = picture.runs[lane];
+  const rows = [];
+  for (let i = first_bar(bars, start); i < bars.count && bars.begin[i] < stop && rows.length < MOST_ROWS; ++i) {
+    const slice = timeline.order[bars.first[i]];
+    const { op, routine } = timeline.instructions[timeline.instruction[slice]];
+    rows.push(element("tr", {}, element("th", { scope: "row" }, picture.view.text(slice) || op), element("td", {}, routine), element("td", {}, timeline.microbatch[slice]),
+      element("td", {}, seconds_text(bars.begin[i])), element("td", {}, seconds_text(bars.end[i] - bars.begin[i]))));
+  }
+  fill(/** @type {Element} */ (table.lastElementChild), element("table", { class: "figures" }, element("caption", {}, `Rank ${timeline.ranks[place].rank}, ${rows.length === MOST_ROWS ? "first " : ""}${rows.length} bars of the window`),
+    element("thead", {}, element("tr", {}, ...["bar", "routine", "microbatch", "begins", "takes"].map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...rows)));
+}
+
 /** The timeline as it is shown, for the inspector and for tests. */
 export function timeline_picture() {
   return picture;
@@ -40,6 +61,7 @@ function redraw() {
     if (!picture) return;
     picture.draw();
     memory.draw(picture);
+    show_table();
   });
 }
 
@@ -189,6 +211,7 @@ function listen() {
     redraw();
   });
   layer.addEventListener("keydown", on_key);
+  table.addEventListener("toggle", show_table);
   new ResizeObserver(redraw).observe(layer);
   window.addEventListener("scroll", () => { if (visible) redraw(); }, { passive: true });
 }
@@ -259,7 +282,7 @@ function build_bar() {
 export const time_screen = {
   build(root) {
     layer.append(canvas);
-    root.append(build_bar(), legend, element("div", { class: "time_body" }, element("div", { class: "timeline_frame" }, layer, memory.canvas), inspector.box));
+    root.append(build_bar(), legend, element("div", { class: "time_body" }, element("div", {}, element("div", { class: "timeline_frame" }, layer, memory.canvas), table), inspector.box));
     listen();
     choose_view("pipeline");
     on("run", ask_slices);
