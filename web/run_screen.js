@@ -32,6 +32,9 @@ let opened = { id: "", step: [], low: new Map(), high: new Map(), marks: [] };
 let visible = false;
 let timer = 0;
 
+/** What is known of the opened run, for tests. */
+export const opened_run = () => opened;
+
 const list = element("ul", { class: "run_list" });
 const head = element("div", { class: "run_head" });
 const charts = CHARTS.map((chart) => ({ ...chart, view: build_chart(chart.title, chart.text, chart.from_zero) }));

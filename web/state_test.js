@@ -52,8 +52,9 @@ export const claims = {
       }
     }
     const token = "0123456789abcdef0123456789abcdef";
-    equal(parse_fragment(`#token=${token}`), { token, screen: "", line: "" });
-    equal(parse_fragment(`#token=${token}&time/tiny+16x128`), { token, screen: "time", line: "tiny 16x128" });
+    equal(parse_fragment(`#token=${token}`), { token, screen: "", part: "", line: "" });
+    equal(parse_fragment(`#token=${token}&time/tiny+16x128`), { token, screen: "time", part: "", line: "tiny 16x128" });
+    equal(parse_fragment(print_fragment("learn", "tiny", "zero3")), { token: "", screen: "learn", part: "zero3", line: "tiny" });
     equal(parse_fragment("#%E0%A4%A").line, "");
   },
   "the config file has a section for each kind of key"() {
