@@ -227,8 +227,16 @@ function level_names() {
   return (cluster?.levels ?? []).map((/** @type {any} */ level) => level.name);
 }
 
+/** The roofline of the cluster's device. */
+function device_now() {
+  const device = app.lists.clusters.find((one) => one.name === app.run.cluster)?.device;
+  const peak = device?.peak_flops[(app.run.set["train.precision"] ?? "bf16").replace("pure_", "")] ?? Object.values(device?.peak_flops ?? {})[0];
+  return peak ? { flops: peak.value, bandwidth: device.memory_bandwidth.value, launch: device.launch_seconds.value } : null;
+}
+
 /** @param {Timeline} timeline */
 function take_timeline(timeline) {
+  timeline.device = device_now();
   const view = picture?.view_name ?? (timeline.ranks.length > 1 ? "pipeline" : "kind");
   picture = new TimelineCanvas(canvas, timeline, ["kernels", ...level_names()]);
   choose_view(view);
@@ -262,7 +270,7 @@ function choose_view(name) {
 }
 
 function build_bar() {
-  const views = Object.keys(MEANINGS).map((name) => element("button", { id: `view_${name}`, onclick: () => choose_view(name) }, name));
+  const views = Object.keys(MEANINGS).map((name) => element("button", { id: `view_${name}`, onclick: () => choose_view(name) }, name === "bound" ? "bound by" : name));
   /** @param {string} text @param {string} title @param {(picture: TimelineCanvas) => void} act */
   const button = (text, title, act) => element("button", { class: "plain", title, "aria-label": title, onclick: () => { if (picture) act(picture); redraw(); } }, text);
   const middle = (/** @type {TimelineCanvas} */ shown) => (shown.start + shown.stop) / 2;

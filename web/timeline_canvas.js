@@ -168,7 +168,7 @@ export class TimelineCanvas {
       context.fillStyle = colours.line;
       context.fillRect(x, AXIS - 6, 1, this.height - AXIS);
       context.fillStyle = colours.muted;
-      context.textAlign = x > GUTTER + this.width - 30 ? "right" : index === 0 ? "left" : "center";
+      context.textAlign = x > GUTTER + this.width - 30 ? "right" : x < GUTTER + 24 ? "left" : "center";
       context.fillText(seconds_text(index * step), x, 11);
     }
   }

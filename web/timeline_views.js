@@ -39,6 +39,13 @@ export const MEANINGS = {
     { code: 5, letter: "", name: "others", colour: "grey" },
     { code: 6, letter: "", name: "wait", colour: "wait" },
   ],
+  bound: [
+    { code: 1, letter: "F", name: "bound by flops", colour: "sky" },
+    { code: 2, letter: "M", name: "by bytes of memory", colour: "orange" },
+    { code: 3, letter: "L", name: "by launches", colour: "purple" },
+    { code: 6, letter: "", name: "wait", colour: "wait" },
+    { code: 7, letter: "", name: "transfer", colour: "grey" },
+  ],
 };
 
 const PHASES = /** @type {Record<string, number>} */ ({ forward: 1, backward: 2, recompute: 2, input_grad: 3, weight_grad: 4, update: 5, norm: 5 });
@@ -61,6 +68,18 @@ function kind_code(instruction) {
   if (/attention/.test(op)) return 2;
   if (/norm|gelu|relu|swiglu|silu|add|rope|mul/.test(op)) return 3;
   return instruction.routine === "update" || instruction.routine === "norm" ? 4 : 5;
+}
+
+/**
+ * Which side of the roofline a kernel is on; most of a short one is its launch.
+ * @param {any} instruction @param {import("./timeline_data.js").Device | null} device
+ */
+function bound_code(instruction, device) {
+  if (instruction.kind === "wait") return 6;
+  if (instruction.kind === "transfer") return 7;
+  if (!device) return 1;
+  if (device.launch > instruction.seconds / 2) return 3;
+  return instruction.flops / device.flops >= instruction.bytes / device.bandwidth ? 1 : 2;
 }
 
 /**
@@ -88,7 +107,8 @@ export function make_view(timeline, name) {
     };
     return { name, code, label: (slice) => (block ? block[slice] : 0), text: (slice) => (block ? blocks[block[slice]].replace("layer.", "") : "") };
   }
-  const codes = Uint8Array.from(instructions, name === "pipeline" ? phase_code : kind_code);
+  const code_of = name === "pipeline" ? phase_code : name === "bound" ? (/** @type {any} */ one) => bound_code(one, timeline.device) : kind_code;
+  const codes = Uint8Array.from(instructions, (one) => code_of(one));
   const code = (/** @type {number} */ slice) => codes[instruction[slice]];
   if (name === "pipeline") {
     const text = (/** @type {number} */ slice) => (code(slice) < 5 ? letters[code(slice) - 1] + microbatch[slice] : letters[code(slice) - 1]);

@@ -35,7 +35,7 @@ def pixels_show_what_the_columns_say(binary, _):
       return {looked, wrong: wrong.slice(0, 5), count: wrong.length}; })"""
     with studio(binary) as server, browser() as chromium:
         page = open_time(chromium, server)
-        for view in ("pipeline", "kind", "block"):
+        for view in ("pipeline", "kind", "block", "bound"):
             page.evaluate(f"document.querySelector('#view_{view}').click()")
             found = page.evaluate(PICTURE + script)
             assert found["looked"] > 300 and found["count"] <= found["looked"] // 100, (view, found)
