@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for studio/machine_kinds.cpp and files/mapped_file.cpp: a page has neither kernels nor files.
+// Stands in for studio/machine_kinds.cpp and files/mapped_file.cpp: a page has neither kernels nor
+// files.
 #include "core/error.h"
 #include "files/mapped_file.h"
 #include "studio/kinds.h"
