@@ -28,5 +28,6 @@ Go on:
   $tessera report $out
   $tessera simulate --cluster dgx-h100 --model mixtral-8x7b --mesh ep=8 --batch 8 \\
     --load measured:$out
+  $tessera studio $(dirname "$out")                     # this run and the lesson on experts, in a browser
 And read docs/parallelism/expert.md: what moves, when, and how many bytes.
 TEXT
