@@ -19,6 +19,7 @@ check() {
 check format tools/format.sh --check
 check style python3 tools/check_style.py
 check layers python3 tools/check_layers.py
+check page python3 tools/check_page.py
 check docs tools/check_docs.sh
 check clang-tidy tools/tidy.sh
 [[ ${#failed[@]} -eq 0 ]] || exit 1
