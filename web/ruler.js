@@ -14,7 +14,7 @@ import { AXES } from "./state.js";
 /** @typedef {import("./factors.js").Axis} Axis */
 
 const SPLITS = /** @type {Record<string, string>} */ ({
-  pp: "blocks, in stages", dp: "samples", fsdp: "samples, and states at rest", ep: "experts", cp: "tokens of a sample", tp: "heads, mlp, vocabulary",
+  pp: "blocks, in stages", dp: "samples", fsdp: "samples and states", ep: "experts", cp: "tokens of a sample", tp: "heads, mlp, vocab",
 });
 
 /**
