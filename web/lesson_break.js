@@ -14,7 +14,8 @@ function verdict_of(told) {
   const head = told.caught_by === "static check" ? "The static check refuses it, before anything runs" : told.caught_by === "verify"
     ? "verify: not equal to one rank" : "Nobody noticed";
   return [element("b", { class: "is_bad" }, head), element("p", {}, told.sentence),
-    told.worst && element("p", { class: "small" }, "Worst: ", element("code", {}, told.worst), `, off by ${small(told.error)} of its size, where ${small(told.allowed)} is allowed.`)];
+    told.worst && element("p", { class: "small" }, "Worst: ", element("code", {}, told.worst), told.error === null ? ", which is no number: memory was read that nobody had written."
+      : `, off by ${small(told.error)} of its size, where ${small(told.allowed)} is allowed.`)];
 }
 
 /** @param {Json} lesson @param {Json} mistake */

@@ -17,6 +17,7 @@
 #include "serve/http_server.h"
 #include "serve/opened_browser.h"
 #include "studio/answers.h"
+#include "studio/lessons/lesson.h"
 #include "studio/runs/run_folders.h"
 #include "system/blocked_signals.h"
 
@@ -30,13 +31,14 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera studio                                       open the page in a browser\n"
     "  tessera studio out                                   with the runs below out/\n"
+    "  tessera studio --lesson ring                         open a lesson: ring attention\n"
     "  tessera studio --no-browser --port 8642              print its address only\n"
     "  echo '{\"run\": {\"model\": \"tiny\"}}' | tessera studio --ask try\n"
     "  tessera studio --ask keys < /dev/null                every key of a config, as JSON";
 
 struct StudioCommand {
   std::vector<std::string> folders;
-  std::string ask, assets;
+  std::string ask, assets, lesson;
   int port = 0;
   bool no_browser = false;
 };
@@ -67,7 +69,8 @@ void serve_page(const StudioCommand& command, const RunFolders* runs) {
   const std::string token = make_access_token();
   const HttpServer server(studio_service(command.assets, runs), static_cast<uint16_t>(command.port),
                           token);
-  const std::string address = fmt::format("http://127.0.0.1:{}/#token={}", server.port(), token);
+  std::string address = fmt::format("http://127.0.0.1:{}/#token={}", server.port(), token);
+  if (!command.lesson.empty()) address += "&learn:" + command.lesson;
   fmt::print("Tessera Studio: {}\nOnly this machine can open it; Ctrl-C ends it.\n", address);
   std::fflush(stdout);
   std::optional<OpenedBrowser> browser;
@@ -96,11 +99,14 @@ void add_studio_command(Command app) {
       .range(0, 65535)
       .show_default();
   studio.add_flag("--no-browser", command->no_browser, "print the address, open nothing");
+  studio.add_option("--lesson", command->lesson, "open the page at a lesson, such as ring")
+      .type_name("NAME");
   studio
       .add_option("--assets", command->assets,
                   "take the page from a folder, not from the binary: for those who write it")
       .type_name("FOLDER");
   studio.on_run([command] {
+    if (!command->lesson.empty()) find_lesson(command->lesson);
     std::optional<RunFolders> runs;
     if (!command->folders.empty())
       runs.emplace(

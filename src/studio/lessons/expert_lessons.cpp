@@ -32,7 +32,7 @@ Lesson experts_lesson() {
       .summary = "Ranks share the experts of a layer, and gather the tokens for them",
       .page = "docs/parallelism/expert.md",
       .model = "tiny-moe",
-      .settings = {{"mesh", "ep=2"}},
+      .settings = {{"mesh", "ep=2"}, {"plan.dispatch", "gather"}},
       .text =
           {"A router sends each token to two of eight experts. Along ep the ranks share the "
            "experts, four each; everything else sees ep as one more axis of samples.",

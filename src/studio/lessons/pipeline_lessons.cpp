@@ -45,10 +45,12 @@ LessonBreak lost_gradients() {
 
 LessonBreak deadlock() {
   return {"deadlock", "Two stages wait for each other",
-          "Rank 1 sends its first gradient only after the last stream has come, which rank 0 sends "
-          "after that gradient.",
+          "Rank 0 waits for its first gradient before it sends the stream of microbatch 2, without "
+          "which rank 1 does not come to its first backward.",
           [](int rank, Program& p) {
-            if (rank == 1) move_after(p, RoutineKind::GradientOut, 0, RoutineKind::StreamInDone, 7);
+            if (rank != 0) return;
+            for (const int late : {3, 2})
+              move_after(p, RoutineKind::StreamOut, late, RoutineKind::GradientInDone, 0);
           }};
 }
 
