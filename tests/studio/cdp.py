@@ -163,7 +163,9 @@ class Page:
         """Waits for a condition, a function or a script whose value is to be true; returns it."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            value = self.evaluate(condition) if isinstance(condition, str) else condition()
+            # An element has no value of its own: it counts as true.
+            script = f"(found => found instanceof Node ? true : found)({condition})"
+            value = self.evaluate(script) if isinstance(condition, str) else condition()
             if value:
                 return value
             self.chromium.read(0.02)
