@@ -164,6 +164,7 @@ void add_bench_command(Command app) {
   add_bench_calibrate(bench);
   bench.footer(kExamples);
   add_bench_collectives(bench);
+  add_bench_experts(bench);
   add_bench_kernels(bench);
   add_bench_matmul(bench);
   add_bench_scaling(bench);

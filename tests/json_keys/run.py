@@ -15,6 +15,8 @@ CASES = {
         "model batch seq threads peak_flops_per_second results",
         "name m n k a_transposed b_transposed dtype seconds flops_per_second peak_share openblas_seconds "
         "openblas_flops_per_second openblas_peak_share"),
+    "bench experts --experts 2 --rows 4 --rounds 1 --threads 1": (
+        "threads results", "experts rows n k flops_per_second one_product_flops_per_second ratio"),
     "bench scaling --model tiny --batch 2 --seq 16 --threads 2 --meshes 1;dp=2;tp=2 --steps 1 --rounds 1": (
         "model batch seq microbatches precision threads tokens results",
         "mesh zero ranks threads_per_rank step_seconds tokens_per_second same_threads_ratio speed_up ideal efficiency "
@@ -25,7 +27,7 @@ CASES = {
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --why-not tp=2": (
         "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not",
-        "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context step_seconds mfu "
+        "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context experts dispatch step_seconds mfu "
         "tokens_per_second days_per_trillion_tokens peak_bytes exposed_communication_seconds bubble_seconds"),
     "report run": (
         "folder source machine plan first_step last_step counted_steps step_seconds median_step_seconds "
