@@ -53,14 +53,16 @@ Compiled compile_as_planned(Module module, const CompileOptions& options) {
   if (options.microbatches < 1)
     throw user_error("microbatches is {}: use 1 or more", options.microbatches);
   if (module.blocks.empty()) throw user_error("module {} has no blocks", module.name);
-  verify(module);
+  if (options.check) verify(module);
   Compiled compiled{
       .module = std::move(module), .programs = {}, .schedule = schedule_of(options), .passes = {}};
   const PassPipeline pipeline =
       options.training
           ? training_pipeline(options.optimizer, options.plan, options.profile, compiled.schedule)
           : inference_pipeline(options.plan, options.profile, compiled.schedule);
-  compiled.passes = pipeline.run(compiled.module, options.pipeline);
+  PipelineOptions run = options.pipeline;
+  run.verify = run.verify && options.check;
+  compiled.passes = pipeline.run(compiled.module, run);
   if (compiled.module.form != Form::Planned) return compiled;
   compiled.programs = programs_of(compiled, options, true);
   const int64_t memory = options.profile.memory_bytes;

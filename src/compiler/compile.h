@@ -18,7 +18,7 @@ struct CompileOptions {
   int microbatches = 1;
   PipelineOptions pipeline = {};
   bool check =
-      true;  // run the static check of the programs; leave it out only where they are never run
+      true;  // verify after each pass and check the programs; only without where they never run
 };
 
 struct Compiled {

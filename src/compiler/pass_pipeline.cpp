@@ -43,7 +43,7 @@ std::vector<PassReport> PassPipeline::run(Module& module, const PipelineOptions&
     PassReport report{.name = std::string(pass.name), .seconds = 0, .counts = pass.run(module)};
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    verify(module);
+    if (options.verify) verify(module);
     reports.push_back(std::move(report));
     if (options.after_pass) options.after_pass(position, pass, module);
     if (pass.name == options.stop_after) break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs passes in order: verifies after each, times and counts it, dumps the IR where asked. Whether
-// the forms chain is checked when the pipeline is made, so a misordered one fails before it runs.
+// Runs passes in order: verifies after each (unless told not to), times and counts it, dumps the IR
+// where asked. Whether the forms chain is checked when the pipeline is made, so a misordered one
+// fails before it runs.
 #pragma once
 
 #include <functional>
@@ -14,6 +15,7 @@ namespace tessera {
 struct PipelineOptions {
   std::vector<std::string> disabled = {};  // passes to leave out, by name
   std::string stop_after = {};             // run no pass after this one
+  bool verify = true;                      // the module after each pass
   // Called with (position, pass, module) after each pass that ran.
   std::function<void(int, const Pass&, const Module&)> after_pass = {};
 };

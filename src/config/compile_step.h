@@ -11,7 +11,7 @@ struct CompileStepOptions {
   bool training = true;  // false: the forward alone
   PipelineOptions pipeline = {};
   bool check =
-      true;  // run the static check of the programs; leave it out only where they are never run
+      true;  // verify after each pass and check the programs; only without where they never run
 };
 
 Compiled compile(const RunSpec& spec, const CompileStepOptions& options = {});

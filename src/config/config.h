@@ -41,6 +41,9 @@ inline constexpr std::array<std::string_view, 3> kDispatches{"gather", "exchange
 constexpr std::string_view name(DataSource source) {
   return kDataSources[static_cast<size_t>(source)];
 }
+constexpr std::string_view name(DispatchKind dispatch) {
+  return kDispatches[static_cast<size_t>(dispatch)];
+}
 constexpr std::string_view name(ContextKind context) {
   return kContexts[static_cast<size_t>(context)];
 }

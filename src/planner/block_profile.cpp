@@ -92,7 +92,8 @@ Candidate shape_of(const PlanTask& task, const Candidate& candidate) {
                 .recompute = candidate.recompute,
                 .schedule = split ? "zb_h1" : "1f1b",
                 .context = candidate.context,
-                .experts = candidate.experts};
+                .experts = candidate.experts,
+                .dispatch = candidate.dispatch};
   if (shared) few.axes[AxisKind::Dp] = task.ranks / few.axes.ranks();
   return few;
 }
@@ -101,7 +102,8 @@ Candidate states_of(const PlanTask& task, const Candidate& candidate) {
   Candidate few{.axes = candidate.axes,
                 .zero = candidate.zero,
                 .context = candidate.context,
-                .experts = candidate.experts};
+                .experts = candidate.experts,
+                .dispatch = candidate.dispatch};
   few.axes[AxisKind::Pp] = 1;
   if (task.cluster.device.cores > 0) few.axes[AxisKind::Dp] *= candidate.pp();
   return few;

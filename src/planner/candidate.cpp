@@ -39,6 +39,12 @@ ContextKind parse_context(std::string_view text) {
   throw user_error("context is {}, but must be ring or ulysses", text);
 }
 
+DispatchKind parse_dispatch(std::string_view text) {
+  if (text == "gather") return DispatchKind::Gather;
+  if (text == "exchange") return DispatchKind::Exchange;
+  throw user_error("dispatch is {}, but must be gather or exchange", text);
+}
+
 void set_knob(Candidate& candidate, std::string_view entry) {
   const size_t equals = entry.find('=');
   if (equals == std::string_view::npos)
@@ -67,15 +73,23 @@ void set_knob(Candidate& candidate, std::string_view entry) {
   } else if (key == "experts") {
     candidate.experts = value;
     require_expert_axes(parse_axis_list(value));
+  } else if (key == "dispatch") {
+    candidate.dispatch = parse_dispatch(value);
   } else {
     throw user_error("{} is no knob of a plan", key)
         .help(fmt::format("knobs are {}, zero, microbatch, recompute, every, schedule, chunks, "
-                          "context and experts",
+                          "context, experts and dispatch",
                           fmt::join(axis_names(), ", ")));
   }
 }
 
 }  // namespace
+
+int Candidate::expert_ranks() const {
+  int ranks = 1;
+  for (const std::string& name : parse_axis_list(experts)) ranks *= axes[find_axis(name)->axis];
+  return ranks;
+}
 
 int64_t PlanTask::rank_memory_bytes() const {
   const auto all = static_cast<int64_t>(cluster.device.memory_bytes.value);
@@ -89,6 +103,7 @@ int PlanTask::threads_per_rank() const {
 RunSpec PlanTask::with(const Candidate& candidate) const {
   RunSpec spec = run;
   spec.plan = plan_of(candidate, run.model, run.precision);
+  spec.plan.expert_room = run.plan.expert_room;
   spec.microbatches = static_cast<int>(candidate.microbatches(run.batch()));
   spec.microbatch.batch = run.batch() / spec.microbatches;
   spec.threads = threads_per_rank() * candidate.axes.ranks();
@@ -103,6 +118,8 @@ bool is_asked_for(const PlanTask& task, const Candidate& candidate) {
     return false;
   if (fixed.recompute &&
       (fixed.recompute->kind != candidate.recompute || fixed.recompute->every != candidate.every))
+    return false;
+  if (fixed.dispatch && candidate.expert_ranks() > 1 && *fixed.dispatch != candidate.dispatch)
     return false;
   return fixed.schedule.empty() || candidate.pp() == 1 || fixed.schedule == candidate.schedule;
 }
@@ -131,6 +148,7 @@ Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision pre
   Plan plan = make_plan({.mesh = candidate.axes.above_one(),
                          .zero = candidate.zero,
                          .experts = parse_axis_list(candidate.experts),
+                         .dispatch = candidate.dispatch,
                          .sequence_parallel = candidate.tp() > 1,
                          .context = candidate.context,
                          .schedule = candidate.schedule,
@@ -138,6 +156,7 @@ Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision pre
                          .recompute = {.kind = candidate.recompute, .every = candidate.every}},
                         sizes);
   plan.fp8 = precision.fp8;
+  plan.keys.dispatch = candidate.dispatch;
   return plan;
 }
 
@@ -153,6 +172,7 @@ std::string to_string(const Candidate& candidate) {
   if (candidate.chunks > 1) text += fmt::format(" chunks={}", candidate.chunks);
   if (candidate.context == ContextKind::Ulysses) text += " context=ulysses";
   if (candidate.experts != "ep") text += fmt::format(" experts={}", candidate.experts);
+  if (candidate.dispatch == DispatchKind::Exchange) text += " dispatch=exchange";
   return text;
 }
 

@@ -18,7 +18,8 @@ struct FixedKnobs {
   std::optional<int> zero = {};
   std::optional<int64_t> microbatches = {};
   std::optional<Recompute> recompute = {};
-  std::string schedule = {};  // of plans with a pipeline; empty: any
+  std::string schedule = {};                  // of plans with a pipeline; empty: any
+  std::optional<DispatchKind> dispatch = {};  // of plans that split experts
 };
 
 struct Candidate;
@@ -46,6 +47,7 @@ struct Candidate {
   int chunks = 1;
   ContextKind context = ContextKind::Ring;
   std::string experts = "ep";  // axes that split experts, as in plan.experts
+  DispatchKind dispatch = DispatchKind::Gather;
 
   int pp() const { return axes[AxisKind::Pp]; }
   int fsdp() const { return axes[AxisKind::Fsdp]; }
@@ -55,6 +57,8 @@ struct Candidate {
   // Samples of one microbatch, over all ranks.
   int64_t samples() const { return microbatch * axes.data_ranks(); }
   int64_t microbatches(int64_t batch) const { return batch / samples(); }
+  // That share the experts of a mixture.
+  int expert_ranks() const;
   auto operator<=>(const Candidate&) const = default;
 };
 

@@ -29,6 +29,30 @@ TEST(Candidate, ReadsBackAsItIsWritten) {
   EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
 }
 
+TEST(Candidate, ExchangeReadsBackAndNeedsExpertsOnSeveralRanks) {
+  const Candidate exchange{.axes = {{Ep, 8}}, .zero = 1, .dispatch = DispatchKind::Exchange};
+  EXPECT_EQ(parse_candidate(to_string(exchange), {}), exchange);
+  EXPECT_THROW(parse_candidate("ep=8,dispatch=some", {}), UserError);
+  const PlanTask mixture = preset_task("qwen3-30b-a3b", 8, 8, 4096);
+  EXPECT_FALSE(why_not_divisible(mixture, exchange));
+  Candidate whole = exchange;
+  whole.axes = {{Fsdp, 8}};
+  EXPECT_EQ(why_not_divisible(mixture, whole)->reason,
+            "dispatch = exchange, but ep (1) leaves every expert on every rank");
+  EXPECT_EQ(why_not_divisible(preset_task("llama3-8b", 8, 8, 4096), whole)->reason,
+            "dispatch = exchange, but the model has no experts");
+}
+
+TEST(Candidate, ItsDispatchIsThatOfThePlan) {
+  const PlanTask task = preset_task("qwen3-30b-a3b", 8, 8, 4096);
+  const Candidate exchange{.axes = {{Ep, 8}}, .zero = 1, .dispatch = DispatchKind::Exchange};
+  EXPECT_EQ(task.with(exchange).plan.keys.dispatch, DispatchKind::Exchange);
+  PlanTask fixed = task;
+  fixed.fixed.dispatch = DispatchKind::Gather;
+  EXPECT_FALSE(is_asked_for(fixed, exchange));
+  EXPECT_TRUE(is_asked_for(task, exchange));
+}
+
 TEST(Candidate, KeepsTheKnobsThatAreNotNamedButNoAxis) {
   const Candidate base{
       .axes = {{Pp, 2}, {Tp, 4}}, .microbatch = 2, .recompute = RecomputeKind::Blocks};

@@ -56,18 +56,22 @@ Reason why_not_context(const PlanTask& task, const Candidate& candidate) {
 
 Reason why_not_experts(const PlanTask& task, const Candidate& candidate) {
   const ModelConfig& model = task.run.model;
+  if (!model.has_experts() && candidate.dispatch == DispatchKind::Exchange)
+    return "dispatch = exchange, but the model has no experts";
   if (!model.has_experts()) return {};
-  int64_t ranks = 1;
+  const int64_t ranks = candidate.expert_ranks();
   std::string names;
   bool tensor = true;  // tp splits each expert
   for (const std::string& name : parse_axis_list(candidate.experts)) {
     const AxisKind axis = find_axis(name)->axis;
-    ranks *= candidate.axes[axis];
     names += fmt::format("{}{}", names.empty() ? "" : " x ", name);
     if (axis == AxisKind::Tp) tensor = false;
   }
   if (model.experts % ranks != 0)
     return fmt::format("{} ({}) does not divide experts ({})", names, ranks, model.experts);
+  if (candidate.dispatch == DispatchKind::Exchange && ranks == 1)
+    return fmt::format("dispatch = exchange, but {} ({}) leaves every expert on every rank", names,
+                       ranks);
   if (tensor && model.expert_mlp_size % candidate.tp() != 0)
     return fmt::format("tp ({}) does not divide expert_mlp ({})", candidate.tp(),
                        model.expert_mlp_size);

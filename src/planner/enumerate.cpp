@@ -70,8 +70,10 @@ struct Enumerator {
   }
 
   void knobs_of_mesh(Candidate candidate) {
-    const int least_zero = candidate.fsdp() > 1 ? 1 : 0,
-              most_zero = candidate.fsdp() * candidate.ep() > 1 ? 3 : 0;
+    // Over dp alone states would be sharded as over fsdp, which is another candidate.
+    const bool sharded =
+        candidate.fsdp() > 1 || (candidate.ep() > 1 && candidate.axes[AxisKind::Dp] == 1);
+    const int least_zero = candidate.fsdp() > 1 ? 1 : 0, most_zero = sharded ? 3 : 0;
     for (const ScheduleChoice& choice : schedules_of(candidate.pp(), task.fixed.schedule)) {
       candidate.schedule = choice.kind;
       candidate.chunks = choice.chunks;
@@ -96,11 +98,19 @@ struct Enumerator {
     const int replicas = task.ranks / candidate.axes.ranks();
     for (const int ep : divisors(task.run.model.has_experts() ? replicas : 1)) {
       candidate.axes[AxisKind::Ep] = ep;
-      replicas_of(candidate, replicas / ep);
+      dispatches_of(candidate, replicas / ep);
       candidate.experts = "ep+tp";
-      if (task.run.model.has_experts() && candidate.tp() > 1) replicas_of(candidate, replicas / ep);
+      if (task.run.model.has_experts() && candidate.tp() > 1)
+        dispatches_of(candidate, replicas / ep);
       candidate.experts = "ep";
     }
+  }
+
+  void dispatches_of(Candidate candidate, int replicas) {
+    replicas_of(candidate, replicas);
+    candidate.dispatch = DispatchKind::Exchange;
+    if (task.run.model.has_experts() && candidate.expert_ranks() > 1)
+      replicas_of(candidate, replicas);
   }
 
   void replicas_of(Candidate candidate, int replicas) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "compiler/compile.h"
 #include "ir/op_list.h"
@@ -11,27 +12,62 @@
 #include "passes/pipeline/assign_stages.h"
 #include "schedule/schedule_kinds.h"
 #include "sim/collective_cost.h"
+#include "system/threads.h"
 
 namespace tessera {
 
 namespace {
 constexpr double kRounding = 1 - 1e-9;  // sums in another order than the simulator's
-}
 
-Floors::Floors(const PlanTask& task)
-    : task_(task), parameters_(static_cast<double>(parameter_count(task.run.model))) {
+Candidate without_recompute(Candidate candidate) {
+  candidate.recompute = RecomputeKind::None;
+  candidate.every = 1;
+  return candidate;
+}
+}  // namespace
+
+Floors::Floors(const PlanTask& task, int threads)
+    : task_(task),
+      threads_(threads),
+      parameters_(static_cast<double>(parameter_count(task.run.model))) {
   const Module module = build_model(task.run.model, {.batch = 1, .seq = task.run.seq()},
                                     task.run.precision, HeadKind::Loss);
   for (const Block& block : module.blocks) classes_.push_back(module.class_of(block).name);
+  for (const std::string& name : classes_) ++blocks_of_class_[name];
 }
 
-const ShapeProfile& Floors::shape(const Candidate& candidate, int values) {
+Floors::ShapeKey Floors::shape_key(const Candidate& candidate, int values) const {
   Candidate own = shape_of(task_, candidate);
   if (own.recompute != RecomputeKind::Fit) values = 0;
   if (values == 0 && own.recompute == RecomputeKind::Fit) own.recompute = RecomputeKind::None;
-  const auto [found, fresh] = shapes_.try_emplace({own, values});
-  if (fresh) found->second = profile_shape(task_, own, values);
+  return {own, values};
+}
+
+const ShapeProfile& Floors::shape(const Candidate& candidate, int values) {
+  const auto [found, fresh] = shapes_.try_emplace(shape_key(candidate, values));
+  if (fresh) found->second = profile_shape(task_, found->first.first, found->first.second);
   return found->second;
+}
+
+void Floors::prepare(std::span<const Candidate> candidates, const std::function<void()>& done) {
+  std::set<ShapeKey> keys;
+  for (const Candidate& candidate : candidates)
+    keys.insert(shape_key(without_recompute(candidate), 0));
+  profile({keys.begin(), keys.end()}, done);
+}
+
+void Floors::profile(const std::vector<ShapeKey>& keys, const std::function<void()>& done) {
+  constexpr size_t kBetweenReports = 32;
+  std::vector<std::map<ShapeKey, ShapeProfile>::iterator> missing;
+  for (const ShapeKey& key : keys)
+    if (const auto [found, fresh] = shapes_.try_emplace(key); fresh) missing.push_back(found);
+  for (size_t begin = 0; begin < missing.size(); begin += kBetweenReports) {
+    run_parts(std::min(kBetweenReports, missing.size() - begin), threads_, [&](size_t i, size_t) {
+      auto& [key, profile] = *missing[begin + i];
+      profile = profile_shape(task_, key.first, key.second);
+    });
+    if (done) done();
+  }
 }
 
 const ByClass<StateProfile>& Floors::states(const Candidate& candidate) {
@@ -65,6 +101,16 @@ const ScheduleTable& Floors::table(const Candidate& candidate) {
   return found->second;
 }
 
+Floor Floors::first(const Candidate& candidate) {
+  Floor floor = quick(without_recompute(candidate));
+  if (candidate.recompute == RecomputeKind::None) return floor;
+  floor.bytes = 0;  // what is stored does not depend on recomputation
+  const ShapeProfile& profile = shape(without_recompute(candidate), 0);
+  for (const auto& [name, blocks] : blocks_of_class_)
+    floor.bytes += blocks * rest_bytes(candidate, profile.blocks.at(name)) / candidate.pp();
+  return floor;
+}
+
 // Of a candidate that rebuilds to fit: the seconds of rebuilding nothing, the bytes of everything.
 // Streams between stages are free once they are sent; where blocks are rebuilt, or the backward is
 // split, a microbatch need not keep all at one time.
@@ -73,11 +119,12 @@ Floor Floors::quick(const Candidate& candidate) {
   const bool keeps = candidate.recompute != RecomputeKind::Blocks &&
                      !(candidate.recompute == RecomputeKind::Fit && splits_backward(candidate));
   double seconds = 0, bytes = 0, kept = 0, sent = 0;
-  for (const std::string& name : classes_) {
-    seconds += fast.blocks.at(name).seconds();
-    bytes += rest_bytes(candidate, small.blocks.at(name));
-    kept += static_cast<double>(small.blocks.at(name).kept_bytes);
-    sent = std::max(sent, static_cast<double>(small.blocks.at(name).returned_bytes));
+  for (const auto& [name, blocks] : blocks_of_class_) {
+    const BlockProfile& block = small.blocks.at(name);
+    seconds += blocks * fast.blocks.at(name).seconds();
+    bytes += blocks * rest_bytes(candidate, block);
+    kept += blocks * static_cast<double>(block.kept_bytes);
+    sent = std::max(sent, static_cast<double>(block.returned_bytes));
   }
   if (candidate.pp() > 1) kept -= sent * candidate.pp() * candidate.chunks;
   if (keeps) bytes += std::max(0.0, kept);
@@ -87,8 +134,11 @@ Floor Floors::quick(const Candidate& candidate) {
 }
 
 ShapeProfile Floors::shape_to_fit(const Candidate& candidate, int& least_values) {
-  const int all = shape(candidate, kAllValues.values).rebuilt_values;
-  ShapeProfile fastest = shape(candidate, all);
+  ShapeProfile fastest = shape(candidate, kAllValues.values);
+  const int all = fastest.rebuilt_values;
+  std::vector<ShapeKey> keys;
+  for (int values = 1; values < all; ++values) keys.push_back(shape_key(candidate, values));
+  profile(keys);
   least_values = 0;
   for (int values = 1; values < all; ++values) {
     const ShapeProfile& own = shape(candidate, values);
@@ -105,19 +155,38 @@ ShapeProfile Floors::shape_to_fit(const Candidate& candidate, int& least_values)
   return fastest;
 }
 
+Floor Floors::loose(const Candidate& candidate) {
+  if (candidate.recompute != RecomputeKind::Fit) return scheduled(candidate);
+  ShapeProfile profile = shape(candidate, kAllValues.values);
+  for (const auto& [name, count] : blocks_of_class_) {
+    BlockProfile& block = profile.blocks.at(name);
+    const BlockProfile& fast = shape(candidate, 0).blocks.at(name);
+    block.forward = fast.forward;
+    block.input_grad = fast.input_grad;
+    block.weight_grad = fast.weight_grad;
+  }
+  return scheduled(candidate, profile);
+}
+
 Floor Floors::scheduled(const Candidate& candidate) {
-  Floor floor;
-  const bool to_fit = candidate.recompute == RecomputeKind::Fit;
-  const ShapeProfile profile = to_fit ? shape_to_fit(candidate, floor.values) : shape(candidate, 0);
-  floor.bytes = bytes(candidate, profile);
+  if (candidate.recompute != RecomputeKind::Fit) return scheduled(candidate, shape(candidate, 0));
+  int values = 0;
+  const ShapeProfile profile = shape_to_fit(candidate, values);
+  Floor floor = scheduled(candidate, profile);
+  floor.values = values;
+  return floor;
+}
+
+Floor Floors::scheduled(const Candidate& candidate, const ShapeProfile& profile) {
+  Floor floor{.bytes = bytes(candidate, profile)};
   if (floor.bytes <= static_cast<double>(task_.rank_memory_bytes()))
-    floor.seconds =
-        kRounding * least_seconds(candidate, table(candidate), stages(candidate, profile));
+    floor.seconds = kRounding * least_seconds(candidate, table(candidate),
+                                              stages(candidate, profile, &states(candidate)));
   return floor;
 }
 
 double Floors::bytes(const Candidate& candidate, const ShapeProfile& profile) {
-  return least_bytes(table(candidate).schedule, stages(candidate, profile)) +
+  return least_bytes(table(candidate).schedule, stages(candidate, profile, nullptr)) +
          static_cast<double>(profile.scratch_bytes);
 }
 
@@ -132,11 +201,14 @@ double Floors::hop_seconds(const Candidate& candidate, const ShapeProfile& profi
                             static_cast<double>(bytes));
 }
 
-std::vector<StageFloor> Floors::stages(const Candidate& candidate, const ShapeProfile& profile) {
-  const ByClass<StateProfile>& by_class = states(candidate);
+std::vector<StageFloor> Floors::stages(const Candidate& candidate, const ShapeProfile& profile,
+                                       const ByClass<StateProfile>* by_class) {
+  static const StateProfile kNoSeconds;
+  std::map<std::string_view, BlockFloor> floors;
+  for (const auto& [name, count] : blocks_of_class_)
+    floors[name] = {&profile.blocks.at(name), by_class ? &by_class->at(name) : &kNoSeconds};
   std::vector<BlockFloor> blocks;
-  for (const std::string& name : classes_)
-    blocks.push_back({&profile.blocks.at(name), &by_class.at(name)});
+  for (const std::string& name : classes_) blocks.push_back(floors.at(name));
   std::vector<StageFloor> result;
   const double hop = hop_seconds(candidate, profile);
   size_t begin = 0;

@@ -27,9 +27,12 @@ std::optional<Candidate> rebuilding_more(Candidate candidate) {
   return {};
 }
 
+// How tight a floor is; each takes more work than the one before.
+enum class FloorKind : uint8_t { First, Quick, Loose, Scheduled };
+
 struct Waiting {
   Floor floor;
-  bool scheduled;  // the floor is the tighter one
+  FloorKind kind;
   Candidate candidate;
 
   bool operator>(const Waiting& other) const {
@@ -40,7 +43,7 @@ struct Waiting {
 class Search {
  public:
   Search(const PlanTask& task, const SearchOptions& options)
-      : task_(task), options_(options), floors_(task) {}
+      : task_(task), options_(options), floors_(task, options.threads) {}
 
   bool cancelled() const { return stopped_; }
 
@@ -62,6 +65,7 @@ class Search {
   void enumerate_all() {
     Enumeration all = enumerate(task_, watch());
     result_.indivisible = std::move(all.dropped);
+    if (options_.use_floors) floors_.prepare(all.possible, [this] { report(); });
     for (const Candidate& candidate : all.possible) {
       if (stopped_) return;
       consider(candidate);
@@ -99,8 +103,14 @@ class Search {
 
   void consider(const Candidate& candidate) {
     ++considered_;
-    const Floor floor = options_.use_floors ? floors_.quick(candidate) : Floor{};
-    if (fits(floor)) return queue_.push({floor, !options_.use_floors, candidate});
+    if (options_.use_floors)
+      wait_or_drop(candidate, floors_.first(candidate), FloorKind::First);
+    else
+      queue_.push({{}, FloorKind::Scheduled, candidate});
+  }
+
+  void wait_or_drop(const Candidate& candidate, const Floor& floor, FloorKind kind) {
+    if (fits(floor)) return queue_.push({floor, kind, candidate});
     ++result_.too_large;
     consider_more(candidate);
   }
@@ -119,14 +129,15 @@ class Search {
       queue_.pop();
       report();
       if (tried_.contains(waiting.candidate)) continue;
-      if (waiting.scheduled) {
-        next.push_back({waiting.candidate, waiting.floor.values});
-      } else if (const Floor floor = floors_.scheduled(waiting.candidate); fits(floor)) {
-        queue_.push({floor, true, waiting.candidate});
-      } else {
-        ++result_.too_large;
-        consider_more(waiting.candidate);
-      }
+      const Candidate& candidate = waiting.candidate;
+      if (waiting.kind == FloorKind::Scheduled)
+        next.push_back({candidate, waiting.floor.values});
+      else if (waiting.kind == FloorKind::First)
+        wait_or_drop(candidate, floors_.quick(candidate), FloorKind::Quick);
+      else if (waiting.kind == FloorKind::Quick && candidate.recompute == RecomputeKind::Fit)
+        wait_or_drop(candidate, floors_.loose(candidate), FloorKind::Loose);
+      else
+        wait_or_drop(candidate, floors_.scheduled(candidate), FloorKind::Scheduled);
     }
     return next;
   }

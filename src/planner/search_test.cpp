@@ -25,7 +25,9 @@ void expect_floors_hold(const PlanTask& task, const std::vector<Trial>& trials) 
   Floors floors(task);
   for (const Trial& trial : trials) {
     ASSERT_EQ(trial.refused, "") << to_string(trial.candidate);
-    for (const Floor& floor : {floors.quick(trial.candidate), floors.scheduled(trial.candidate)}) {
+    const Candidate& own = trial.candidate;
+    for (const Floor& floor :
+         {floors.first(own), floors.quick(own), floors.loose(own), floors.scheduled(own)}) {
       if (trial.fits) {
         EXPECT_LE(floor.seconds, trial.simulation.step_seconds) << to_string(trial.candidate);
       }
@@ -57,6 +59,27 @@ TEST_P(SmallSearch, RanksAsIfEverythingWereSimulatedAndFloorsAreNeverAboveIt) {
 INSTANTIATE_TEST_SUITE_P(Memory, SmallSearch,
                          testing::Values(SmallCase{4, 4, 1e9}, SmallCase{4, 4, 5e7},
                                          SmallCase{2, 8, 4e7}));
+
+// Of a mixture: ep, folding and both ways to dispatch are among the candidates.
+TEST(Search, RanksMixturesAsIfEverythingWereSimulated) {
+  const PlanTask task = small_task(4, 4, 1e9, "tiny-moe");
+  const SearchResult all = search(task, {.most_trials = 1 << 20, .use_floors = false});
+  expect_floors_hold(task, all.ranked);
+  const SearchResult found = search(task, {});
+  ASSERT_GE(found.ranked.size(), kRankedPlans);
+  for (size_t i = 0; i < kRankedPlans; ++i)
+    EXPECT_EQ(found.ranked[i].simulation.step_seconds, all.ranked[i].simulation.step_seconds);
+  const auto any = [&](auto&& matches) {
+    return std::any_of(all.ranked.begin(), all.ranked.end(),
+                       [&](const Trial& trial) { return matches(trial.candidate); });
+  };
+  EXPECT_TRUE(any([](const Candidate& c) { return c.dispatch == DispatchKind::Exchange; }));
+  EXPECT_TRUE(
+      any([](const Candidate& c) { return c.ep() > 1 && c.dispatch == DispatchKind::Gather; }));
+  EXPECT_TRUE(any([](const Candidate& c) {
+    return c.experts == "ep+tp" && c.dispatch == DispatchKind::Exchange;
+  }));
+}
 
 TEST(Search, RebuildsJustEnoughWhereNothingRebuiltDoesNotFit) {
   const SearchResult found = search(small_task(2, 8, 4e7), {});

@@ -60,8 +60,9 @@ Trial try_candidate(const PlanTask& task, const Attempt& attempt, const Cancelle
     if (!trial.fits) return trial;
     const double flops = flops_per_token(task.run.model, task.run.seq()).causal *
                          static_cast<double>(task.run.tokens_per_step());
-    trial.simulation = simulate(compiled.programs, task.cluster,
-                                {.model_flops = flops, .precision = task.run.precision});
+    trial.simulation = simulate(
+        compiled.programs, task.cluster,
+        {.model_flops = flops, .precision = mfu_precision(task.run.model, task.run.precision)});
   } catch (const UserError& error) {
     trial.refused = error.message();
   }

@@ -16,6 +16,7 @@ FixedKnobs fixed_knobs(const std::function<bool(std::string_view)>& names, const
   if (names("plan.zero") && config.plan.zero != "auto") fixed.zero = resolve_zero(config);
   if (names("train.microbatches")) fixed.microbatches = config.train.microbatches;
   if (names("plan.recompute")) fixed.recompute = plan.recompute;
+  if (names("plan.dispatch")) fixed.dispatch = config.plan.dispatch;
   if (!names("plan.schedule")) return fixed;
   if (config.plan.schedule == "custom")
     throw user_error(
@@ -90,6 +91,8 @@ Json to_json(const PlanTask& task, const Trial& trial) {
           {"schedule", candidate.schedule},
           {"chunks", candidate.chunks},
           {"context", name(candidate.context)},
+          {"experts", candidate.experts},
+          {"dispatch", name(candidate.dispatch)},
           {"step_seconds", simulation.step_seconds},
           {"mfu", simulation.mfu},
           {"tokens_per_second", tokens_per_second(task, trial)},

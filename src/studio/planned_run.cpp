@@ -29,6 +29,8 @@ Config planned_config(Config config, const PlanTask& task, const Trial& trial) {
   plan.zero = fmt::format("{}", candidate.zero);
   plan.sequence_parallel = candidate.tp() > 1;
   plan.context = candidate.context;
+  plan.experts = candidate.experts;
+  plan.dispatch = candidate.dispatch;
   plan.schedule = candidate.schedule;
   plan.chunks = candidate.pp() > 1 ? candidate.chunks : 0;
   plan.stages.clear();

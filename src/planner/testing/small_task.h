@@ -17,8 +17,9 @@ inline PlanTask preset_task(std::string_view preset, int ranks, int64_t batch, i
           .cluster = load_cluster("dgx-h100")};
 }
 
-inline PlanTask small_task(int ranks, int64_t batch, double memory_bytes) {
-  PlanTask task = preset_task("tiny", ranks, batch, 2048);
+inline PlanTask small_task(int ranks, int64_t batch, double memory_bytes,
+                           std::string_view preset = "tiny") {
+  PlanTask task = preset_task(preset, ranks, batch, 2048);
   task.run.model.context = task.run.seq();
   task.cluster.levels[0].ranks = 2;
   for (Level& level : task.cluster.levels) level.bandwidth.value /= 20;
