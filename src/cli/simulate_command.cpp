@@ -35,7 +35,9 @@ constexpr const char* kFooter =
 
 struct SimulateCommand {
   RunOptions run;
-  std::string cluster, unit_cost, trace, out, load = "uniform";
+  std::string cluster, unit_cost, trace, out, load = "uniform", copies = "expert";
+  double eager_seconds = 0;
+  bool cool = false;
 };
 
 std::optional<UnitCost> unit_cost_of(const std::string& text) {
@@ -120,7 +122,11 @@ void run(SimulateCommand& command) {
   const RunSpec spec = spec_to_simulate(cluster, config);
   const StepOptions options{.keep_slices = !command.trace.empty(),
                             .unit_cost = unit_cost_of(command.unit_cost),
-                            .load = load_of(command.load)};
+                            .load = load_of(command.load),
+                            .copies = command.copies == "node" ? RowCopies::PerNode
+                                                               : RowCopies::PerExpert,
+                            .cool = command.cool,
+                            .eager_seconds = command.eager_seconds};
   if (!options.unit_cost) print_warnings(warnings_on(cluster, spec, config));
   const SimulatedStep step = simulate_step(config, cluster, spec, options);
   if (!command.trace.empty())
@@ -158,6 +164,20 @@ void add_simulate_command(Command app) {
                   "how unevenly tokens choose experts: uniform, worst, lognormal:S, or "
                   "measured:FOLDER of a run")
       .type_name("LOAD");
+  simulate
+      .add_option("--row-copies", command->copies,
+                  "copies of a token that plan.dispatch=exchange sends: one for each expert, as "
+                  "Tessera does, or one to each node, as DeepEP does")
+      .choices({"expert", "node"})
+      .show_default();
+  simulate
+      .add_option("--eager", command->eager_seconds,
+                  "seconds that a host takes to launch each kernel, in frameworks that launch them "
+                  "one by one and wait for the counts of experts; 0: one captured graph")
+      .range(0.0, 1.0)
+      .type_name("SECONDS");
+  simulate.add_flag("--cool", command->cool,
+                    "devices that have not warmed up, as in a benchmark of tenths of a second");
   simulate.add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
       .type_name("FILE");
   simulate

@@ -23,8 +23,9 @@ TEST(Calibrate, GivesAFileThatReadsBack) {
 }
 
 TEST(Calibrate, MeasuresTheKernelsOfEveryFamily) {
-  for (const std::string op : {"matmul", "matmul_epilogue", "attention", "attention_grad",
-                               "rms_norm", "layer_norm", "adamw", "output_loss_grad", "other"})
+  for (const std::string op :
+       {"matmul", "matmul_epilogue", "attention", "attention_grad", "rms_norm", "layer_norm",
+        "adamw", "output_loss_grad", "expert_matmul", "expert_matmul_dw", "other"})
     EXPECT_TRUE(std::any_of(measured().efficiencies.begin(), measured().efficiencies.end(),
                             [&](const EfficiencyTable& table) { return op_text(table) == op; }))
         << op;

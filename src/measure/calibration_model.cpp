@@ -19,6 +19,9 @@ Config config_of(const CalibrationModel& model, std::vector<std::string> setting
   set("kv_heads", model.kv_heads);
   set("mlp_size", model.mlp_size);
   set("vocabulary", model.vocabulary);
+  set("experts", model.experts);
+  set("top_k", model.top_k);
+  set("expert_mlp_size", model.expert_mlp_size);
   if (model.heads > 0) {
     set("head_size", model.width / model.heads / 2 * 2);
     set("context", std::max<int64_t>(model.seq, 1024));

@@ -11,6 +11,7 @@ struct CalibrationModel {
   const char* preset;
   int64_t layers, width, heads, kv_heads, mlp_size, vocabulary, batch, seq;
   const char* axis = "";  // that of two ranks
+  int64_t experts = 0, top_k = 0, expert_mlp_size = 0;
 };
 
 // With `settings` set over it.

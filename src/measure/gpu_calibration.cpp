@@ -41,6 +41,21 @@ constexpr std::array kGpuModels{
 };
 constexpr size_t kQuickModels = 2;
 
+// Many small experts, and few large ones. Only their products are timed: the other ops of mixtures
+// read indices, and time_kernels() makes up no meaningful ones.
+constexpr std::array kGpuMixtures{
+    CalibrationModel{"qwen3-30b-a3b", 1, 1792, 14, 7, 0, 5000, 1, 512, "", 64, 4, 640},
+    CalibrationModel{"qwen3-30b-a3b", 1, 1792, 14, 7, 0, 5000, 2, 4096, "", 64, 4, 640},
+    CalibrationModel{"qwen3-30b-a3b", 1, 2304, 18, 6, 0, 5000, 4, 4096, "", 96, 8, 896},
+    CalibrationModel{"qwen3-30b-a3b", 1, 2816, 22, 11, 0, 5000, 2, 4096, "", 32, 4, 2688},
+    CalibrationModel{"mixtral-8x7b", 1, 4352, 34, 17, 0, 5000, 2, 4096, "", 8, 2, 12800},
+};
+constexpr double kSteadySeconds = 0.3;  // until the power limit shows
+
+bool multiplies_for_experts(OpKind op) {
+  return op == OpKind::expert_matmul || op == OpKind::expert_matmul_dw;
+}
+
 struct TimedModel {
   std::vector<KernelTime> kernels;
   double step_seconds = 0;
@@ -77,6 +92,14 @@ TimedModel timed(const Device& gpu, const CalibrationModel& made, Precision prec
   write_benchmark_batch(*executor, spec.model.vocabulary);
   result.step_seconds = step_seconds(*executor);
   return result;
+}
+
+std::vector<KernelTime> timed_experts(const Device& gpu, const CalibrationModel& made) {
+  const RunSpec spec = resolve(config_of(made, {"train.precision=bf16", "run.device=cuda"}));
+  std::vector<KernelTime> times = gpu.time_kernels(compile(spec).program(), "train_step",
+                                                   multiplies_for_experts, kSteadySeconds);
+  std::erase_if(times, [](const KernelTime& each) { return each.seconds == 0; });
+  return times;
 }
 
 ClusterDevice measured_gpu(const Device& gpu, const DeviceFacts& facts) {
@@ -133,6 +156,12 @@ Cluster calibrate_gpu(const CalibrateOptions& options) {
     measure(DType::Bf16, [](OpKind) { return true; });
     if (facts.has_fp8)
       measure({DType::Bf16, false, true}, [](OpKind op) { return op == OpKind::matmul_fp8; });
+  }
+  for (const CalibrationModel& made :
+       std::span(kGpuMixtures).first(options.quick ? 1 : kGpuMixtures.size())) {
+    say(fmt::format("products of {} experts", made.experts));
+    for (const KernelTime& each : timed_experts(gpu, made))
+      samples.add(kernels, {each.op, each.attributes, each.operands, each.results}, each.seconds);
   }
   samples.add_tables({.threads = 0, .ranks = 0}, cluster.efficiencies);
   cluster.efficiencies.push_back(other_table(cluster.efficiencies));

@@ -14,7 +14,7 @@
 #include "measure/calibration_model.h"
 #include "measure/efficiency_samples.h"
 #include "measure/step_floor.h"
-#include "program/buffer_types.h"
+#include "program/mean_types.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
@@ -35,6 +35,10 @@ constexpr std::array kCpuModels{
     CalibrationModel{"tiny", 1, 192, 3, 3, 512, 900, 4, 272, "cp"},
     CalibrationModel{"qwen3-0.6b", 1, 384, 3, 3, 1200, 9000, 4, 200, "dp"},
     CalibrationModel{"tiny", 1, 640, 10, 5, 1700, 400, 4, 640, "cp"},
+    CalibrationModel{"tiny-moe", 2, 96, 3, 3, 0, 320, 4, 96, "dp", 8, 2, 96},
+    CalibrationModel{"tiny-moe", 1, 192, 6, 3, 0, 600, 8, 256, "dp", 16, 2, 160},
+    CalibrationModel{"tiny-moe", 1, 640, 10, 5, 0, 400, 2, 640, "dp", 32, 4, 448},
+    CalibrationModel{"tiny-moe", 1, 1152, 9, 9, 0, 900, 1, 512, "dp", 8, 2, 1536},
     CalibrationModel{"mlp", 4, 200, 0, 0, 0, 0, 48, 1, "dp"},
     CalibrationModel{"mlp", 3, 400, 0, 0, 0, 0, 16, 1, "tp"},
     CalibrationModel{"mlp", 4, 600, 0, 0, 0, 0, 96, 1, "tp"},
@@ -109,8 +113,8 @@ class MadeRun {
     const Instruction& instruction = *seen.instruction;
     const auto* kernel = instruction.as<KernelInstruction>();
     if (!kernel) return;
-    const std::vector<TensorType> operands = types_of(*seen.program_class, kernel->operands);
-    const std::vector<TensorType> results = types_of(*seen.program_class, kernel->results);
+    const std::vector<TensorType> operands = mean_types_of(*seen.program_class, kernel->operands);
+    const std::vector<TensorType> results = mean_types_of(*seen.program_class, kernel->results);
     samples.add(kernels, {kernel->op, kernel->attributes, operands, results}, seen.seconds);
   }
 

@@ -41,6 +41,7 @@ ExpertShare expert_share_of(const ProgramClass& program_class) {
   ExpertShare share;
   for_each_kernel(program_class, OpKind::route, [&](const KernelInstruction& route) {
     share.experts = type_of(program_class, route.operands[0]).dims.back().size;
+    share.top_k = type_of(program_class, route.results[0]).dims.back().size;
   });
   // Where rows are exchanged, a rank also has pools of all experts, of what it sorted.
   for (const Buffer& buffer : program_class.buffers)

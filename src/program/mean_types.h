@@ -11,9 +11,10 @@
 
 namespace tessera {
 
-// The experts of a class, and how many of them are a rank's own; both 0 where it has none.
+// The experts of a class, how many of them are a rank's own, and how many a token chooses; all 0
+// where it has none.
 struct ExpertShare {
-  int64_t experts = 0, own = 0;
+  int64_t experts = 0, own = 0, top_k = 0;
   int64_t ranks() const { return own == 0 ? 1 : experts / own; }
 };
 ExpertShare expert_share_of(const ProgramClass& program_class);

@@ -8,6 +8,7 @@
 #include "files/atomic_file.h"
 #include "files/folder.h"
 #include "measure/utilisation.h"
+#include "models/model_size.h"
 #include "record/run_recorder.h"
 #include "sim/kernel_cost.h"
 
@@ -80,7 +81,7 @@ void record_simulation(const std::filesystem::path& folder, Config config, const
   make_folder(folder);
   config.run.out = folder.string();
   write_file_atomically(folder / "config.toml", to_toml(config));
-  const Precision precision = resolve_precision(config);
+  const Precision precision = mfu_precision(resolve_model(config), resolve_precision(config));
   const auto tokens = static_cast<double>(facts.tokens_per_step);
   const auto share = [&](double flops) {
     return simulated_utilisation(facts, flops, cluster, simulation, precision);

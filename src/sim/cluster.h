@@ -30,6 +30,9 @@ struct ClusterDevice {
   std::vector<std::pair<Arithmetic, Figure>> peak_flops = {};  // per second; of a core, if any
   Figure memory_bytes = {}, memory_bandwidth = {};             // bytes, bytes per second
   Figure launch_seconds = {};                                  // of every kernel
+  // Of products that end before the power limit shows, in tenths of a second: their rate relative
+  // to that of steady training, which the efficiencies give.
+  Figure cool_gain = {1, "none"};
   Figure overlap_slowdown = {};  // time added to a kernel, as a share of its overlap with transfers
 
   // An arithmetic without its own figure uses that of the nearest wider one, else of the widest: no
@@ -68,12 +71,14 @@ inline std::string_view op_text(const EfficiencyTable& table) {
   return table.op ? name(*table.op) : kOtherOps;
 }
 
-// Seconds of a collective by bytes of a rank's largest buffer; used instead of the links' figures.
+// Seconds of a collective by bytes of a rank's largest buffer; used instead of the links' figures
+// for groups whose outermost level it names, or for all groups if it names none.
 struct CollectiveTable {
   CollectiveOp op;
   int ranks = 2;
   std::string source = {};
   std::vector<std::pair<double, double>> points = {};  // bytes, seconds; ascending
+  std::string level = {};
 };
 
 enum class CollectiveAlgorithm : uint8_t { Fastest, Ring, Tree, Hierarchical };

@@ -175,7 +175,11 @@ ClusterDevice read_device(const TomlValue& table, FileContext& file) {
                        .memory_bytes = section.positive("memory_bytes"),
                        .memory_bandwidth = section.positive("memory_bandwidth"),
                        .launch_seconds = section.figure("launch_seconds"),
+                       .cool_gain = section.figure("cool_gain", {1, "none"}),
                        .overlap_slowdown = section.figure("overlap_slowdown", {0, "none"})};
+  if (device.cool_gain.value < 1)
+    section.fail(*section.find("cool_gain"),
+                 fmt::format("cool_gain is {}: it must be 1 or more", device.cool_gain.value));
   const TomlValue* peaks = section.need("peak_flops");
   if (peaks != nullptr)
     for (const auto& [key, node] : peaks->entries) {
@@ -242,7 +246,8 @@ CollectiveTable read_collective(Section& section) {
   CollectiveTable table{.op = read_collective_op(section),
                         .ranks = section.count("ranks", 2),
                         .source = section.text("source"),
-                        .points = {}};
+                        .points = {},
+                        .level = section.find("level") ? section.text("level") : ""};
   for (const auto& row : section.rows("points", 2)) table.points.emplace_back(row[0], row[1]);
   std::ranges::stable_sort(table.points, {}, &std::pair<double, double>::first);
   return table;
@@ -289,6 +294,17 @@ void check_nesting(const Section& top, const TomlValue& tables, const std::vecto
   }
 }
 
+void check_levels(const Section& top, const TomlValue& tables, const Cluster& cluster) {
+  for (size_t i = 0; i < cluster.collectives.size(); ++i) {
+    const std::string& name = cluster.collectives[i].level;
+    std::vector<std::string> known;
+    for (const Level& level : cluster.levels) known.push_back(level.name);
+    if (!name.empty() && std::ranges::find(known, name) == known.end())
+      top.fail(*tables.items[i].find("level"), fmt::format("there is no level {}", name),
+               fmt::format("use {}", join_choices(known)));
+  }
+}
+
 Cluster read(const TomlValue& table, const std::string& origin) {
   FileContext file{.origin = origin};
   Section top(table, "the file", file);
@@ -312,6 +328,7 @@ Cluster read(const TomlValue& table, const std::string& origin) {
     file.missing.add("the file", 0, "[[efficiency]] of op = \"other\", for ops without their own");
   file.missing.refuse(origin);
   check_nesting(top, *top.find("level"), cluster.levels);
+  if (const TomlValue* tables = top.find("collective")) check_levels(top, *tables, cluster);
   return cluster;
 }
 

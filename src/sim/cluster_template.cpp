@@ -23,6 +23,7 @@ name = "H100 SXM5 80 GB"
 memory_bytes = { value = 80e9, source = "datasheet" }
 memory_bandwidth = { value = 3.35e12, source = "datasheet" }
 launch_seconds = { value = 4e-6, source = "assumed" }     # of every kernel
+cool_gain = { value = 1.15, source = "assumed" }          # optional: products before the power limit shows (--cool)
 overlap_slowdown = { value = 0.1, source = "assumed" }    # optional: added to a kernel beside a transfer, as a share
 
 # Flops per second, dense, of one device (of one core where there are cores). A precision without a line here is
@@ -48,7 +49,8 @@ latency_seconds = { value = 8e-6, source = "assumed" }
 oversubscription = { value = 1, source = "full fat tree" }   # optional: bandwidth is divided by it
 
 # The share of max(flops / peak, bytes / bandwidth) that kernels reach. Of matmuls: rows [m, n, k, share]; of other ops:
-# [flops, bytes, innermost size, share]. matmul_epilogue and matmul_fp8 are read like matmul unless they have their own.
+# [flops, bytes, innermost size, share]. matmul_epilogue and matmul_fp8 are read like matmul unless they have their own, and
+# so is expert_matmul: m are the rows of one expert (of expert_matmul_dw, the gradient of its weights, k are).
 [[efficiency]]
 op = "matmul"
 source = "assumed"
@@ -81,6 +83,7 @@ points = [[1, 1, 0, 0.8]]
 # [[collective]]
 # op = "all_reduce"
 # ranks = 8
+# level = "node"   # optional: the outermost level of the groups that it is for
 # source = "measured"
 # points = [[65536, 3e-5], [1e9, 4.1e-3]]
 )toml";

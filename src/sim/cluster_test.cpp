@@ -47,7 +47,8 @@ TEST(Cluster, TheLlama3ClusterHasThePublishedNetwork) {
 
 TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
   Cluster cluster = toy_nodes();
-  cluster.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{8, 0.5}, {16, 0.75}}}};
+  cluster.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{8, 0.5}, {16, 0.75}}, "all"}};
+  cluster.device.cool_gain = {1.25, "toy"};
   cluster.device.cores = 2;
   cluster.moves_in_wait = true;
   cluster.algorithm = CollectiveAlgorithm::Tree;
@@ -114,7 +115,8 @@ TEST(Cluster, TheTemplateReadsAndNamesEveryKey) {
   EXPECT_EQ(parse_cluster(text, "template").levels.size(), 2U);
   Cluster whole = toy_cluster();
   whole.device.cores = 2;
-  whole.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{8, 0.5}}}};
+  whole.device.cool_gain = {1.25, "toy"};
+  whole.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{8, 0.5}}, "all"}};
   whole.efficiencies.push_back({OpKind::matmul, 2, 1, "toy", {{{8, 16, 32}, 0.5}}});
   for (const Arithmetic each : {Arithmetic::Bf16, Arithmetic::Fp8})
     whole.device.peak_flops.push_back({each, {1e9, "toy"}});

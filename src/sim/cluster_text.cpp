@@ -19,6 +19,8 @@ std::string text_of(const ClusterDevice& device) {
                       text_of(device.memory_bandwidth));
   text += fmt::format("launch_seconds = {}\noverlap_slowdown = {}\n",
                       text_of(device.launch_seconds), text_of(device.overlap_slowdown));
+  if (device.cool_gain.value > 1)
+    text += fmt::format("cool_gain = {}\n", text_of(device.cool_gain));
   text += "\n[device.peak_flops]\n";
   for (const auto& [arithmetic, figure] : device.peak_flops)
     text += fmt::format("{} = {}\n", name(arithmetic), text_of(figure));
@@ -46,9 +48,10 @@ std::string text_of(const EfficiencyTable& table) {
 }
 
 std::string text_of(const CollectiveTable& table) {
-  std::string text =
-      fmt::format("\n[[collective]]\nop = {}\nranks = {}\nsource = {}\npoints = [\n",
-                  toml_string(std::string(name(table.op))), table.ranks, toml_string(table.source));
+  std::string text = fmt::format("\n[[collective]]\nop = {}\nranks = {}\n",
+                                 toml_string(std::string(name(table.op))), table.ranks);
+  if (!table.level.empty()) text += fmt::format("level = {}\n", toml_string(table.level));
+  text += fmt::format("source = {}\npoints = [\n", toml_string(table.source));
   for (const auto& [bytes, seconds] : table.points)
     text += fmt::format("  [{:.6g}, {:.4g}],\n", bytes, seconds);
   return text + "]\n";

@@ -85,13 +85,25 @@ double read_table(const CollectiveTable& table, double bytes) {
   return low_seconds + (high_seconds - low_seconds) * (bytes - low) / (high - low);
 }
 
-const CollectiveTable* nearest_table(const Cluster& cluster, CollectiveOp op, int ranks) {
+const CollectiveTable* nearest_table(const Cluster& cluster, CollectiveOp op,
+                                     const GroupShape& shape) {
   const CollectiveTable* best = nullptr;
+  const int ranks = shape.back();
+  const std::string& level = cluster.levels[shape.size() - 1].name;
   for (const CollectiveTable& table : cluster.collectives)
-    if (table.op == op &&
+    if (table.op == op && (table.level.empty() || table.level == level) &&
         (best == nullptr || std::abs(table.ranks - ranks) < std::abs(best->ranks - ranks)))
       best = &table;
   return best;
+}
+
+// Where all ranks share one memory, the time is proportional to their number. Where each has its
+// own links, it is to the share of its buffer that leaves the rank.
+double table_scale(const Cluster& cluster, CollectiveOp op, int ranks, int measured_ranks) {
+  const double own = ranks, measured = std::max(2, measured_ranks);
+  if (cluster.device.cores > 0) return own / measured;
+  if (op == CollectiveOp::Shift) return 1;
+  return (own - 1) / own / ((measured - 1) / measured);
 }
 
 }  // namespace
@@ -148,13 +160,38 @@ double collective_seconds(const Cluster& cluster, CollectiveOp op, const GroupSh
   const int ranks = shape.back();
   if (ranks <= 1) return 0;
   // Rows of experts, spread evenly, are an exchange of parts.
-  if (moves_rows(op)) op = CollectiveOp::AllToAll;
-  // All ranks share one memory: the time is proportional to their number.
-  if (const CollectiveTable* table = nearest_table(cluster, op, ranks))
-    return read_table(*table, bytes) * ranks / table->ranks;
+  if (moves_rows(op) && !nearest_table(cluster, op, shape)) op = CollectiveOp::AllToAll;
+  if (const CollectiveTable* table = nearest_table(cluster, op, shape))
+    return read_table(*table, bytes) * table_scale(cluster, op, ranks, table->ranks);
   const double seconds = collective_seconds(cluster, cluster.algorithm, op, shape, bytes);
   if (seconds < kNever) return seconds;
   return collective_seconds(cluster, CollectiveAlgorithm::Ring, op, shape, bytes);
+}
+
+// One minus the share of choices that leave a unit out: k of E experts, none of them among E / u.
+double expected_units(const RowTraffic& traffic, double units) {
+  const auto experts = static_cast<double>(traffic.experts);
+  double none = 1;
+  for (int64_t i = 0; i < traffic.top_k; ++i)
+    none *= std::max(0.0, experts - experts / units - static_cast<double>(i)) /
+            (experts - static_cast<double>(i));
+  return units * (1 - none);
+}
+
+double row_seconds(const Cluster& cluster, CollectiveOp op, const GroupShape& shape, double bytes,
+                   const RowTraffic& traffic) {
+  if (traffic.copies == RowCopies::PerExpert || shape.back() <= 1)
+    return collective_seconds(cluster, op, shape, bytes);
+  const double n = shape.back(), token = bytes / static_cast<double>(traffic.top_k);
+  double longest = 0;
+  for (size_t l = 0; l < shape.size(); ++l) {
+    const double inside = members_inside(shape, l);
+    // In a node, what came from other nodes is passed on, too.
+    const double reach = l == 0 ? shape[0] : n;
+    const double copies = expected_units(traffic, n / inside) * (shape[l] - inside) / reach;
+    longest = std::max(longest, token * copies / cluster.levels[l].rate());
+  }
+  return cluster.levels[shape.size() - 1].latency_seconds.value + longest;
 }
 
 }  // namespace tessera

@@ -23,6 +23,19 @@ std::vector<GroupShape> group_shapes(const Cluster& cluster, const Mesh& mesh, c
 double collective_seconds(const Cluster& cluster, CollectiveOp op, const GroupShape& shape,
                           double bytes);
 
+// How many copies of a token are sent to its experts. Ours: one for each expert. Others' (DeepEP,
+// HybridEP): one to each node, where it is passed on once to each rank that has some of them.
+enum class RowCopies : uint8_t { PerExpert, PerNode };
+struct RowTraffic {
+  RowCopies copies = RowCopies::PerExpert;
+  int64_t experts = 1, top_k = 1;
+};
+// Of put_rows or take_rows; `bytes` are those of all tokens' rows, one for each expert.
+double row_seconds(const Cluster& cluster, CollectiveOp op, const GroupShape& shape, double bytes,
+                   const RowTraffic& traffic);
+// Of `units` that share experts evenly, how many a token needs on average.
+double expected_units(const RowTraffic& traffic, double units);
+
 // One algorithm; infinite if it does not support the op.
 double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, CollectiveOp op,
                           const GroupShape& shape, double bytes);

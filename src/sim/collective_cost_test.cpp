@@ -69,11 +69,49 @@ TEST(CollectiveCost, AMeasuredTableIsReadBetweenItsPoints) {
   EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {2}, 50), 1);
   EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {2}, 200), 1.5);
   EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {2}, 600), 4);
+  cluster.device.cores = 4;  // shared memory: twice the ranks take twice as long
   EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {4}, 200), 3);
+  cluster.device.cores = 0;  // links of their own: three quarters leave a rank instead of half
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllReduce, {4}, 200), 2.25);
 }
 
 TEST(CollectiveCost, AGroupOfOneIsFree) {
   EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), CollectiveOp::AllReduce, {1}, 400), 0);
+}
+
+TEST(CollectiveCost, ATableOfALevelIsForGroupsThatReachNoFurther) {
+  Cluster cluster = toy_nodes();
+  const double links = collective_seconds(cluster, CollectiveOp::AllToAll, {4, 8}, 80);
+  cluster.collectives = {{CollectiveOp::AllToAll, 4, "toy", {{80, 7}}, "node"}};
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllToAll, {4}, 80), 7);
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllToAll, {4, 8}, 80), links);
+  // Rows have a table of their own, or else that of parts.
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::PutRows, {4}, 80), 7);
+  cluster.collectives.push_back({CollectiveOp::PutRows, 4, "toy", {{80, 5}}, "node"});
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::PutRows, {4}, 80), 5);
+}
+
+// The figures of the brief for 128 experts of which a token chooses 8.
+TEST(CollectiveCost, ATokenNeedsFewerRanksThanExperts) {
+  const RowTraffic qwen{.copies = RowCopies::PerNode, .experts = 128, .top_k = 8};
+  EXPECT_NEAR(expected_units(qwen, 2), 1.99, 0.01);
+  EXPECT_NEAR(expected_units(qwen, 8), 5.34, 0.01);
+  EXPECT_NEAR(expected_units(qwen, 64), 7.78, 0.01);
+  EXPECT_DOUBLE_EQ(expected_units(qwen, 1), 1);
+  EXPECT_DOUBLE_EQ(expected_units({.copies = RowCopies::PerNode, .experts = 4, .top_k = 4}, 2), 2);
+}
+
+TEST(CollectiveCost, ACopyPerNodeCrossesNodesOnceAndIsPassedOnInside) {
+  const Cluster cluster = toy_nodes();
+  const auto seconds = [&](RowCopies copies, const GroupShape& shape) {
+    return row_seconds(cluster, CollectiveOp::PutRows, shape, 80,
+                       {.copies = copies, .experts = 8, .top_k = 8});
+  };
+  EXPECT_DOUBLE_EQ(seconds(RowCopies::PerExpert, {4, 8}), 6);  // 40 bytes leave the node at 10
+  // A token of 10 bytes goes to both nodes, half of it over links between them: 2 + 10 / 10;
+  // inside, to all 8 ranks, three quarters of it over links: 60 bytes at 100.
+  EXPECT_DOUBLE_EQ(seconds(RowCopies::PerNode, {4, 8}), 3);
+  EXPECT_DOUBLE_EQ(seconds(RowCopies::PerNode, {1}), 0);
 }
 
 }  // namespace

@@ -16,7 +16,10 @@ InstructionTimes::InstructionTimes(const Program& program, const Cluster& cluste
     : program_(program),
       cluster_(cluster),
       load_(options.load),
-      kernels_(cluster, {.threads = program.threads, .ranks = program.mesh.num_ranks()}),
+      copies_(options.copies),
+      kernels_(
+          cluster,
+          {.threads = program.threads, .ranks = program.mesh.num_ranks(), .cool = options.cool}),
       times_(program.classes.size()) {
   if (options.unit_cost) use_unit_cost(program.script(options.script), *options.unit_cost);
 }
@@ -76,13 +79,18 @@ TimedInstruction InstructionTimes::timed_transfer(const ProgramClass& program_cl
                 : bytes_of(program_class, buffers);
   };
   const int64_t largest_bytes = std::max(bytes(reads(instruction)), bytes(writes(instruction)));
-  TimedInstruction timed{.kind = TimedInstruction::Kind::Collective,
-                         .async = is_started(instruction),
-                         .crosses = crosses_stages(instruction, program_),
-                         .bytes = given_bytes(program_class, instruction)};
+  TimedInstruction timed{
+      .kind = TimedInstruction::Kind::Collective,
+      .async = is_started(instruction),
+      .crosses = crosses_stages(instruction, program_),
+      .needs_counts = op == CollectiveOp::PutRows && instruction.phase == Phase::Forward,
+      .bytes = given_bytes(program_class, instruction)};
+  const ExpertShare share = rows ? expert_share_of(program_class) : ExpertShare{};
+  const RowTraffic traffic{.copies = copies_, .experts = share.experts, .top_k = share.top_k};
   for (const GroupShape& shape : found->second) {
-    timed.seconds = std::max(
-        timed.seconds, collective_seconds(cluster_, op, shape, static_cast<double>(largest_bytes)));
+    const auto all = static_cast<double>(largest_bytes);
+    timed.seconds = std::max(timed.seconds, rows ? row_seconds(cluster_, op, shape, all, traffic)
+                                                 : collective_seconds(cluster_, op, shape, all));
     timed.level = std::max(timed.level, shape.size() - 1);
   }
   return timed;

@@ -19,10 +19,11 @@ struct TimedInstruction {
   enum class Kind : uint8_t { Kernel, Collective, Wait };
   Kind kind = Kind::Kernel;
   double seconds = 0;
-  bool async = false;    // of a collective: another instruction waits for it
-  bool crosses = false;  // of a collective: its members run different programs
-  size_t level = 0;      // of a collective: the outermost one that it spans, whose links it takes
-  int64_t bytes = 0;     // as shown in a trace
+  bool async = false;         // of a collective: another instruction waits for it
+  bool crosses = false;       // of a collective: its members run different programs
+  bool needs_counts = false;  // it sends rows to experts: eager hosts wait for their numbers first
+  size_t level = 0;   // of a collective: the outermost one that it spans, whose links it takes
+  int64_t bytes = 0;  // as shown in a trace
 };
 
 class InstructionTimes {
@@ -42,6 +43,7 @@ class InstructionTimes {
   const Program& program_;
   const Cluster& cluster_;
   const LoadModel load_;
+  const RowCopies copies_;
   KernelCost kernels_;
   std::map<std::pair<int64_t, int64_t>, double> loads_;  // by experts and ranks that share them
   std::map<AxisIds, std::vector<GroupShape>> shapes_;

@@ -10,6 +10,7 @@
 #include "ir/op_list.h"
 #include "ir/optimizer.h"
 #include "ops/matmul/fp8_operands.h"
+#include "ops/moe/expert_contraction.h"
 
 namespace tessera {
 namespace {
@@ -29,9 +30,11 @@ Arithmetic arithmetic_of(const OpCall& call) {
 }
 
 // The op whose efficiency is taken where one was not measured. A matmul that something joined is
-// like a plain one; every optimizer is one pass over its states.
+// like a plain one, and so is an expert's; every optimizer is one pass over its states.
 std::optional<OpKind> similar_op(OpKind op) {
   const OpKind measured = optimizers().front().op;
+  if (op == OpKind::expert_matmul_dw) return OpKind::expert_matmul;
+  if (op == OpKind::expert_matmul) return OpKind::matmul;
   if (is_contraction(op) && op != OpKind::matmul) return OpKind::matmul;
   return op != measured && find_optimizer(op) ? std::optional(measured) : std::nullopt;
 }
@@ -43,6 +46,16 @@ std::array<double, 3> kernel_size(const OpCall& call) {
     const Contraction c = contraction_of(call.operand(0), call.operand(1));
     return {static_cast<double>(c.m), static_cast<double>(c.n), static_cast<double>(c.k)};
   }
+  const auto size = [](int64_t m, int64_t n, int64_t k) -> std::array<double, 3> {
+    return {static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)};
+  };
+  if (call.op == OpKind::expert_matmul) {
+    const ExpertContraction c = expert_contraction_of(call.operand(0), call.operand(1));
+    return size(c.rows / c.experts, c.n, c.k);
+  }
+  if (call.op == OpKind::expert_matmul_dw)
+    return size(row_size(call.operand(0)), row_size(call.operand(1)),
+                pool_rows(call.operand(0)) / call.operand(0).dims[0].size);
   const Cost cost = cost_of_call(call);
   const bool scalar = call.operands.empty() || call.operand(0).dims.empty();
   return {static_cast<double>(cost.flops), static_cast<double>(cost.bytes),
@@ -106,6 +119,12 @@ double KernelCost::roofline_seconds(const OpCall& call) const {
          std::max(flop_seconds, byte_seconds(traffic.product_bytes));
 }
 
+bool KernelCost::is_bound_by_flops(const OpCall& call) const {
+  const Cost cost = cost_of_call(call);
+  return static_cast<double>(cost.flops) / rank_peak(arithmetic_of(call)) >
+         static_cast<double>(cost.bytes) / cluster_.device.memory_bandwidth.value;
+}
+
 // The table whose number of threads, then of busy ranks, is nearest.
 const EfficiencyTable& KernelCost::table_of(std::optional<OpKind> op) const {
   const EfficiencyTable* best = nullptr;
@@ -126,12 +145,20 @@ const EfficiencyTable& KernelCost::table_of(std::optional<OpKind> op) const {
 }
 
 double KernelCost::efficiency(const OpCall& call) const {
-  return interpolate(table_of(call.op).points, kernel_size(call));
+  const EfficiencyTable& table = table_of(call.op);
+  std::array<double, 3> size = kernel_size(call);
+  // Experts fill a device together: one of them alone would be taken for a small matmul.
+  const bool experts = call.op == OpKind::expert_matmul || call.op == OpKind::expert_matmul_dw;
+  if (experts && table.op == OpKind::matmul)
+    size[call.op == OpKind::expert_matmul ? 0 : 2] *=
+        static_cast<double>(call.operand(0).dims[0].size);
+  return interpolate(table.points, size);
 }
 
 double KernelCost::seconds(const OpCall& call) const {
   const double roofline = roofline_seconds(call);
-  const double work = roofline > 0 ? roofline / efficiency(call) : 0;
+  double work = roofline > 0 ? roofline / efficiency(call) : 0;
+  if (load_.cool && is_bound_by_flops(call)) work /= cluster_.device.cool_gain.value;
   return (work + cluster_.device.launch_seconds.value) * time_share_;
 }
 

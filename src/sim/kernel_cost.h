@@ -13,10 +13,12 @@ namespace tessera {
 struct RankLoad {
   int threads = 1;
   int ranks = 1;
+  bool cool = false;  // the device has not warmed up: products are faster by its cool_gain
 };
 
-// The keys of efficiency tables: m, n, k of a matmul; flops, bytes and the innermost size of
-// operand 0 of another op (a head's size, a row's length).
+// The keys of efficiency tables: m, n, k of a matmul, and of one expert's product, whose m (k in a
+// weight gradient) are its rows; flops, bytes and the innermost size of operand 0 of another op (a
+// head's size, a row's length).
 std::array<double, 3> kernel_size(const OpCall& call);
 
 class KernelCost {
@@ -35,6 +37,7 @@ class KernelCost {
 
  private:
   double efficiency(const OpCall& call) const;
+  bool is_bound_by_flops(const OpCall& call) const;
   const EfficiencyTable& table_of(std::optional<OpKind> op) const;
 
   const Cluster& cluster_;

@@ -93,5 +93,47 @@ TEST(KernelCost, SizesThatTensorCoresDoNotTakeInFp8AreMultipliedInBf16) {
   EXPECT_DOUBLE_EQ(product.seconds(1e9), rounding / 1000 + 500);
 }
 
+// Two experts with room for 6 rows of 10 each, times w[10, 20].
+struct ExpertProduct {
+  Attributes attributes{{"dtype", "same"}};
+  std::vector<TensorType> operands{{DType::Fp32, {{"expert", 2}, {"slot", 6}, {"d", 10}}},
+                                   {DType::Fp32, {{"expert", 2}, {"d", 10}, {"mlp", 20}}},
+                                   {DType::Int32, {{"expert", 2}}}};
+  std::vector<TensorType> results{{DType::Fp32, {{"expert", 2}, {"slot", 6}, {"mlp", 20}}}};
+
+  OpCall call() const { return {OpKind::expert_matmul, attributes, operands, results}; }
+};
+
+TEST(KernelCost, ExpertsAreFoundByTheRowsOfOneOfThem) {
+  const ExpertProduct product;
+  EXPECT_EQ(kernel_size(product.call()), (std::array<double, 3>{6, 20, 10}));
+  const std::vector<TensorType> operands{product.operands[0], product.results[0],
+                                         product.operands[2]};
+  const std::vector<TensorType> results{product.operands[1]};
+  const OpCall gradient{OpKind::expert_matmul_dw, product.attributes, operands, results};
+  EXPECT_EQ(kernel_size(gradient), (std::array<double, 3>{10, 20, 6}));
+}
+
+TEST(KernelCost, ExpertsWithoutATableAreLikeAMatmulOfAllTheirRows) {
+  Cluster cluster = toy_cluster();
+  const ExpertProduct product;
+  const double whole = KernelCost(cluster, {}).seconds(product.call());
+  cluster.efficiencies.push_back(
+      {OpKind::matmul, 0, 0, "toy", {{{12, 20, 10}, 0.5}, {{6, 20, 10}, 0.125}}});
+  EXPECT_NEAR(KernelCost(cluster, {}).seconds(product.call()), 2 * whole, 1e-4 * whole);
+  cluster.efficiencies.push_back({OpKind::expert_matmul, 0, 0, "toy", {{{6, 20, 10}, 0.25}}});
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 4 * whole);
+}
+
+TEST(KernelCost, ACoolDeviceMultipliesFasterButMovesBytesAsFast) {
+  Cluster cluster = toy_cluster();
+  cluster.device.cool_gain.value = 2;
+  const Product product;
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {.cool = true}).seconds(product.call()), 1.2);  // bytes
+  cluster.device.peak_flops.front().second.value = 500;
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 4);
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {.cool = true}).seconds(product.call()), 2);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -15,6 +15,7 @@ RankWalk::RankWalk(const Program& program, const Script& script, const Cluster& 
       script_(script),
       keep_slices_(options.keep_slices),
       times_(program, cluster, options),
+      eager_seconds_(options.eager_seconds),
       link_free_(cluster.levels.size()) {
   result_.peak_bytes = program.peak_bytes();
 }
@@ -40,14 +41,19 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
                     const TimedInstruction& timed, Crossings& crossings, int members) {
   switch (timed.kind) {
     case TimedInstruction::Kind::Kernel:
+      launch(timed);
       run_kernel(call, instruction, timed);
       return true;
     case TimedInstruction::Kind::Collective: {
       if (timed.async) {
+        launch(timed);
         flying_[place_of(call, instruction)] = start(call, instruction, timed, crossings);
         return true;
       }
-      if (blocked_.empty()) blocked_.push_back(start(call, instruction, timed, crossings));
+      if (blocked_.empty()) {
+        launch(timed);
+        blocked_.push_back(start(call, instruction, timed, crossings));
+      }
       if (!finish(blocked_.back(), crossings, members)) return false;
       blocked_.clear();
       return true;
@@ -63,6 +69,16 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
     }
   }
   return true;
+}
+
+// A host that launches one kernel at a time runs ahead of its device until it waits for counts. A
+// device that waits for its host counts as computing.
+void RankWalk::launch(const TimedInstruction& timed) {
+  if (eager_seconds_ == 0) return;
+  if (timed.needs_counts) host_ = std::max(host_, now_);
+  host_ += eager_seconds_;
+  result_.times.compute_seconds += std::max(0.0, host_ - now_);
+  now_ = std::max(now_, host_);
 }
 
 // Concurrent transfers take some of the device's time.

@@ -50,6 +50,7 @@ class RankWalk {
 
   bool step(const ScriptCall& call, const Instruction& instruction, const TimedInstruction& timed,
             Crossings& crossings, int members);
+  void launch(const TimedInstruction& timed);
   void run_kernel(const ScriptCall& call, const Instruction& instruction,
                   const TimedInstruction& timed);
   Flying start(const ScriptCall& call, const Instruction& instruction,
@@ -65,6 +66,8 @@ class RankWalk {
   InstructionTimes times_;
   size_t call_ = 0, instruction_ = 0;
   double now_ = 0, call_begin_ = 0;
+  const double eager_seconds_;
+  double host_ = 0;                         // when an eager host has launched what comes next
   std::vector<double> link_free_;           // by level: when its links are free
   std::map<Place, Flying> flying_;          // started, not yet waited for
   std::vector<Flying> blocked_;             // a collective that this instruction itself waits for

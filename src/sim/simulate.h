@@ -11,6 +11,7 @@
 #include "program/step_times.h"
 #include "program/trace_writer.h"
 #include "sim/cluster.h"
+#include "sim/collective_cost.h"
 #include "sim/load_model.h"
 
 namespace tessera {
@@ -27,6 +28,9 @@ struct SimulateOptions {
   Precision precision = {};  // mfu is relative to its peak
   bool keep_slices = false;
   LoadModel load = {};  // of experts
+  RowCopies copies = RowCopies::PerExpert;
+  bool cool = false;         // the devices have not warmed up
+  double eager_seconds = 0;  // that a host takes to launch each kernel; 0: all were captured once
 };
 
 // One of the ranks that run a program. The parts of its program add up to the step.

@@ -92,6 +92,22 @@ TEST(Simulate, KernelsOfOneRankAddUp) {
   EXPECT_DOUBLE_EQ(simulation.times.exposed_communication_seconds, 0);
 }
 
+// Kernels of 1.2 s each: a host that takes 0.5 s for one is ahead of the device, one that takes 2 s
+// is not.
+TEST(Simulate, ADeviceWaitsForAnEagerHostThatIsSlowerThanItsKernels) {
+  const Program program = ToyProgram({}).kernel().kernel().get();
+  const auto seconds = [&](double eager) {
+    SimulateOptions options;
+    options.eager_seconds = eager;
+    const Simulation simulation = tessera::simulate({&program, 1}, toy_cluster(), options);
+    EXPECT_DOUBLE_EQ(simulation.times.compute_seconds, simulation.step_seconds);
+    return simulation.step_seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds(0), 2.4);
+  EXPECT_DOUBLE_EQ(seconds(0.5), 0.5 + 2.4);
+  EXPECT_DOUBLE_EQ(seconds(2), 2 * 2 + 1.2);
+}
+
 TEST(Simulate, ACopyReadsAndWritesItsBytes) {
   const Simulation simulation = simulate(ToyProgram({}).kernel().copy().get(), toy_cluster());
   EXPECT_DOUBLE_EQ(simulation.step_seconds, 1.2 + 0.8);

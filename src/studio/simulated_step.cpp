@@ -30,9 +30,12 @@ SimulatedStep compile_to_simulate(const Config& config, const Cluster& cluster, 
           .options = {.unit_cost = options.unit_cost,
                       .model_flops = flops_per_token(spec.model, spec.seq()).causal *
                                      static_cast<double>(spec.tokens_per_step()),
-                      .precision = spec.precision,
+                      .precision = mfu_precision(spec.model, spec.precision),
                       .keep_slices = options.keep_slices,
-                      .load = options.load},
+                      .load = options.load,
+                      .copies = options.copies,
+                      .cool = options.cool,
+                      .eager_seconds = options.eager_seconds},
           .simulation = {}};
 }
 

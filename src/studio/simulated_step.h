@@ -30,6 +30,9 @@ struct StepOptions {
   bool keep_slices = false;
   std::optional<UnitCost> unit_cost = {};
   LoadModel load = {};
+  RowCopies copies = RowCopies::PerExpert;
+  bool cool = false;
+  double eager_seconds = 0;
 };
 
 // The run of a config on a cluster, which gives the memory for plan.recompute = fit where the
