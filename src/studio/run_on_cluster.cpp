@@ -21,9 +21,10 @@ std::vector<std::pair<std::string, std::string>> defaults_on(const Cluster& clus
 }
 
 RunSpec resolve_on(const Cluster& cluster, const Config& config) {
-  RunSpec spec = resolve(config);
   const int cores = cluster.device.cores;
-  spec.device = cores > 0 ? DeviceKind::Cpu : DeviceKind::Cuda;
+  Config there = config;
+  there.run.device = cores > 0 ? DeviceKind::Cpu : DeviceKind::Cuda;
+  RunSpec spec = resolve(there);
   if (config.train.threads == 0) spec.threads = cores;
   return spec;
 }
