@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Break it: one mistake put into a lesson's program, and what the static check or a run beside one rank says of it.
 
-import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
+import { ask, HAS_SERVER, is_cancelled, newest, sentence_of } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 
 /** @typedef {import("./ask.js").Json} Json */
@@ -38,6 +38,10 @@ function break_row(lesson, mistake) {
 
 /** @param {HTMLElement} root @param {Json} lesson */
 export function show_breaks(root, lesson) {
+  if (!HAS_SERVER) {
+    fill(root, element("p", { class: "muted" }, "To break a program is to run it, which this page cannot. On your machine: ", element("code", {}, `tessera studio --lesson ${lesson.name}`)));
+    return;
+  }
   fill(root, lesson.breaks.length === 0 ? element("p", { class: "muted" }, "Nothing to break here.")
     : element("ul", { class: "breaks" }, ...lesson.breaks.map((/** @type {Json} */ mistake) => break_row(lesson, mistake))));
 }
