@@ -27,7 +27,7 @@ function kind_of(buffer) {
 export function holding_text(lesson, buffer) {
   const words = buffer.dims.filter((dim) => dim.axes?.length).map((dim) => `${dim.name} split by ${dim.axes?.join("+")}${dim.hops ? `, ${dim.hops} ${dim.hops === 1 ? "hop" : "hops"} on` : ""}`);
   if (buffer.pending) words.push(`one term of a sum over ${buffer.pending}`);
-  return words.length > 0 ? words.join(", ") : lesson.ranks.length > 1 ? "whole" : "";
+  return words.length > 0 ? words.join(", ") : lesson.axes.some((/** @type {Json} */ axis) => axis.name !== "pp" && axis.size > 1) ? "whole" : "";
 }
 
 /** @param {Json} lesson @param {Json} rank @param {LessonBuffer} buffer @param {LessonDim} dim */

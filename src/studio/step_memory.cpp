@@ -114,9 +114,21 @@ int64_t StepMemory::scratch_at(size_t call, size_t instruction) const {
     if (i < instruction)
       for (const int buffer : routine[i].dead_after) alive.erase(buffer);
   }
-  int64_t bytes = instruction < routine.size() ? routine[instruction].workspace_bytes : 0;
+  // Some are written in place and share their bytes with others.
+  std::map<int64_t, int64_t> ends;  // by begin
+  const auto add = [&](int64_t begin, int64_t bytes) {
+    ends[begin] = std::max(ends[begin], begin + align_up(bytes));
+  };
+  if (instruction < routine.size() && routine[instruction].workspace_bytes > 0)
+    add(routine[instruction].workspace_offset, routine[instruction].workspace_bytes);
   for (const int buffer : alive)
-    bytes += align_up(program_class.buffers[static_cast<size_t>(buffer)].type.bytes());
+    add(program_.offset_of(at, buffer),
+        program_class.buffers[static_cast<size_t>(buffer)].type.bytes());
+  int64_t bytes = 0, covered = 0;
+  for (const auto& [begin, end] : ends) {
+    bytes += std::max<int64_t>(0, end - std::max(begin, covered));
+    covered = std::max(covered, end);
+  }
   return bytes;
 }
 

@@ -51,6 +51,8 @@ def check_end(page, lesson):
     totals = told(page, "walk.lesson.programs.map((_, index) => walk.sent_by(index, walk.last))")
     shown = told(page, "[...document.querySelectorAll('.rank_card')].length")
     assert len(sent) == shown and set(sent) == {round(total) for total in totals}, (lesson, sent, totals)
+    over = told(page, "walk.lesson.programs.filter((program, index) => walk.lesson.moments.some((_, moment) => walk.memory(index, moment) > program.peak_bytes)).length")
+    assert over == 0, (lesson, "more memory than is planned")
     rows = page.evaluate("[...document.querySelectorAll('.lesson_formulas tbody tr')].map(row => ['.by_formula', '.by_program'].map(c => row.querySelector(c).textContent))")
     formulas = told(page, "walk.lesson.formulas")
     assert len(rows) == len(formulas) > 0

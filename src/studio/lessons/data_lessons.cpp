@@ -35,7 +35,7 @@ Lesson collectives_lesson() {
   return {
       .name = "collectives",
       .title = "Collectives",
-      .summary = "Four ways in which ranks exchange what they hold",
+      .summary = "Three ways in which ranks turn what they hold into what they need",
       .page = "docs/parallelism/README.md",
       .model = "tiny",
       .settings = {{"mesh", "dp=2,tp=2"}, {"plan.sequence_parallel", "true"}},

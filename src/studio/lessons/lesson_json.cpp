@@ -2,7 +2,6 @@
 #include "studio/lessons/lesson_json.h"
 
 #include <map>
-#include <set>
 
 #include "studio/compiled_step.h"
 #include "studio/step_memory.h"
@@ -120,36 +119,22 @@ Json lesson_instruction_json(const Program& program, const ProgramClass& program
   return json;
 }
 
-// Scratch while each instruction of the routine runs, workspaces included.
-std::vector<int64_t> scratch_of(const ProgramClass& program_class, RoutineKind routine) {
-  std::vector<int64_t> bytes;
-  std::set<int> alive;
-  for (const Instruction& instruction : program_class.routine(routine)) {
-    for (const int buffer : writes(instruction))
-      if (program_class.buffers[static_cast<size_t>(buffer)].lifetime == Lifetime::Scratch)
-        alive.insert(buffer);
-    int64_t sum = instruction.workspace_bytes;
-    for (const int buffer : alive)
-      sum += align_up(program_class.buffers[static_cast<size_t>(buffer)].type.bytes());
-    bytes.push_back(sum);
-    for (const int buffer : instruction.dead_after) alive.erase(buffer);
-  }
-  return bytes;
-}
-
 Json lesson_class_json(const LessonRun& run, const Program& program,
-                       const ProgramClass& program_class) {
-  std::set<RoutineKind> called;
-  for (const ScriptCall& call : program.script("train_step").calls)
-    if (&program.class_of(program.blocks[static_cast<size_t>(call.block)]) == &program_class)
-      called.insert(call.routine);
+                       const ProgramClass& program_class, const StepMemory& memory) {
+  std::map<RoutineKind, size_t> called;  // with a call of each
+  const std::vector<ScriptCall>& calls = program.script("train_step").calls;
+  for (size_t i = 0; i < calls.size(); ++i)
+    if (&program.class_of(program.blocks[static_cast<size_t>(calls[i].block)]) == &program_class)
+      called.try_emplace(calls[i].routine, i);
   Json routines = Json::object(), buffers = Json::array();
-  for (const RoutineKind routine : called) {
-    Json instructions = Json::array();
-    for (const Instruction& instruction : program_class.routine(routine))
-      instructions.push_back(lesson_instruction_json(program, program_class, instruction));
-    routines[name(routine)] =
-        Json{{"instructions", instructions}, {"scratch", scratch_of(program_class, routine)}};
+  for (const auto& [routine, call] : called) {
+    Json instructions = Json::array(), scratch = Json::array();
+    const std::vector<Instruction>& all = program_class.routine(routine);
+    for (size_t i = 0; i < all.size(); ++i) {
+      instructions.push_back(lesson_instruction_json(program, program_class, all[i]));
+      scratch.push_back(memory.scratch_at(call, i));
+    }
+    routines[name(routine)] = Json{{"instructions", instructions}, {"scratch", scratch}};
   }
   for (const Buffer& buffer : program_class.buffers)
     buffers.push_back(lesson_buffer_json(run, program, program_class, buffer));
@@ -165,7 +150,7 @@ Json programs_json(const LessonRun& run) {
     const StepMemory memory(program);
     Json classes = Json::array(), blocks = Json::array(), calls = Json::array();
     for (const ProgramClass& program_class : program.classes)
-      classes.push_back(lesson_class_json(run, program, program_class));
+      classes.push_back(lesson_class_json(run, program, program_class, memory));
     for (const ProgramBlock& block : program.blocks)
       blocks.push_back(
           {{"name", block.name}, {"class", block.class_index}, {"stage", block.stage}});
