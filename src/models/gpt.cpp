@@ -31,7 +31,9 @@ class GptBuilder {
     Tensor table = b.parameter("table", {dims_.vocab, dims_.d}, weight_init(config_));
     Tensor position_table =
         b.parameter("position_table", {dims_.context, dims_.d}, weight_init(config_));
-    b.returns(add(embedding(table, tokens), embedding(position_table, positions)));
+    // One after another: the order in which arguments are computed is the C++ compiler's choice.
+    Tensor places = embedding(position_table, positions);
+    b.returns(add(embedding(table, tokens), places));
     module_.block("embedding", "embedding");
   }
 
@@ -51,8 +53,9 @@ class GptBuilder {
         biased(b, matmul(x, b.parameter("wk", {d, kv_heads, e}, small)), "bk", {kv_heads, e});
     Tensor v =
         biased(b, matmul(x, b.parameter("wv", {d, kv_heads, e}, small)), "bv", {kv_heads, e});
-    Tensor mixed =
-        attention(q, k, v, b.batch("positions", dims_.words()), b.batch("document", dims_.words()));
+    Tensor document = b.batch("document", dims_.words());
+    Tensor positions = b.batch("positions", dims_.words());
+    Tensor mixed = attention(q, k, v, positions, document);
     Tensor wo = b.parameter("wo", {kv_heads, group, e, d}, residual_init(config_));
     return biased(b, matmul(mixed, wo), "bo", {d});
   }

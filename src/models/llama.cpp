@@ -57,8 +57,11 @@ class LlamaBuilder {
       q = norm(b, "q_norm", q, all ? Dims{kv_heads, group, e} : Dims{e});
       k = norm(b, "k_norm", k, all ? Dims{kv_heads, e} : Dims{e});
     }
-    Tensor mixed = attention(rotated(q, positions), rotated(k, positions), v, positions,
-                             b.batch("document", dims_.words()));
+    // One after another: the order in which arguments are computed is the C++ compiler's choice.
+    Tensor document = b.batch("document", dims_.words());
+    k = rotated(k, positions);
+    q = rotated(q, positions);
+    Tensor mixed = attention(q, k, v, positions, document);
     return matmul(mixed, b.parameter("wo", {kv_heads, group, e, d}, residual_init(config_)));
   }
 

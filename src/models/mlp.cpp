@@ -56,7 +56,8 @@ class MlpBuilder {
   void add_head() {
     BlockBuilder& b = module_.block_class("head");
     const Dims dims = rows(config_.layers);
-    b.returns_loss(squared_loss(b.stream("prediction", dims), b.batch_float("target", dims)));
+    Tensor target = b.batch_float("target", dims);
+    b.returns_loss(squared_loss(b.stream("prediction", dims), target));
     module_.block("head", "head");
   }
 
