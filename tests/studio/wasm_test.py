@@ -55,7 +55,7 @@ def asked_natively(binary, kind, fields):
 
 
 def asked_in(page, kind, fields):
-    status, text = page.evaluate(ASK % (json.dumps(kind), json.dumps(fields)))
+    status, text = page.evaluate(ASK % (json.dumps(kind), json.dumps(json.dumps(fields))))
     return status == 200, base64.b64decode(text)
 
 
