@@ -120,13 +120,13 @@ void run(SimulateCommand& command) {
   default_to_precision_of(cluster, command.run);
   const Config config = command.run.load_with_notes();
   const RunSpec spec = spec_to_simulate(cluster, config);
-  const StepOptions options{.keep_slices = !command.trace.empty(),
-                            .unit_cost = unit_cost_of(command.unit_cost),
-                            .load = load_of(command.load),
-                            .copies = command.copies == "node" ? RowCopies::PerNode
-                                                               : RowCopies::PerExpert,
-                            .cool = command.cool,
-                            .eager_seconds = command.eager_seconds};
+  const StepOptions options{
+      .keep_slices = !command.trace.empty(),
+      .unit_cost = unit_cost_of(command.unit_cost),
+      .load = load_of(command.load),
+      .copies = command.copies == "node" ? RowCopies::PerNode : RowCopies::PerExpert,
+      .cool = command.cool,
+      .eager_seconds = command.eager_seconds};
   if (!options.unit_cost) print_warnings(warnings_on(cluster, spec, config));
   const SimulatedStep step = simulate_step(config, cluster, spec, options);
   if (!command.trace.empty())
