@@ -48,7 +48,7 @@ function draw() {
     for (const chart of charts) {
       const known = chart.keys.filter((key) => opened.low.has(key));
       /** @type {Series[]} */
-      const series = known.map((key, index) => ({ name: key.replace(/_seconds$/, "").replace(/_/g, " "), colour: LINE_COLOURS[index], step: opened.step, low: opened.low.get(key) ?? [], high: opened.high.get(key) ?? [] }));
+      const series = known.map((key, index) => ({ name: key.replace(/(_communication)?_seconds$/, "").replace(/_/g, " "), colour: LINE_COLOURS[index], step: opened.step, low: opened.low.get(key) ?? [], high: opened.high.get(key) ?? [] }));
       chart.view.box.hidden = known.length === 0;
       chart.view.show(series, opened.marks);
     }
