@@ -5,6 +5,9 @@
 /** @typedef {import("./timeline_data.js").View} View */
 /** @typedef {{code: number, letter: string, name: string, colour: string}} Meaning */
 
+const WAIT = { code: 6, letter: "", name: "wait", colour: "wait" };
+const TRANSFER = { code: 7, letter: "", name: "transfer", colour: "grey" };
+
 /**
  * Code 0 is nothing.
  * @type {Record<string, Meaning[]>}
@@ -16,8 +19,8 @@ export const MEANINGS = {
     { code: 3, letter: "I", name: "input gradient", colour: "orange" },
     { code: 4, letter: "W", name: "weight gradient", colour: "purple" },
     { code: 5, letter: "U", name: "update", colour: "yellow" },
-    { code: 6, letter: "", name: "wait", colour: "wait" },
-    { code: 7, letter: "", name: "transfer", colour: "grey" },
+    WAIT,
+    TRANSFER,
     { code: 8, letter: "", name: "other kernels", colour: "muted" },
   ],
   kind: [
@@ -26,7 +29,7 @@ export const MEANINGS = {
     { code: 3, letter: "N", name: "norm, activation", colour: "yellow" },
     { code: 4, letter: "O", name: "optimizer", colour: "purple" },
     { code: 5, letter: "K", name: "other kernels", colour: "grey" },
-    { code: 6, letter: "", name: "wait", colour: "wait" },
+    WAIT,
     { code: 7, letter: "G", name: "gather, reduce_scatter", colour: "orange" },
     { code: 8, letter: "R", name: "all_reduce, all_to_all", colour: "vermillion" },
     { code: 9, letter: "S", name: "send, receive, shift", colour: "blue" },
@@ -37,14 +40,14 @@ export const MEANINGS = {
     { code: 3, letter: "", name: "odd layers", colour: "blue" },
     { code: 4, letter: "", name: "head", colour: "purple" },
     { code: 5, letter: "", name: "others", colour: "grey" },
-    { code: 6, letter: "", name: "wait", colour: "wait" },
+    WAIT,
   ],
   bound: [
     { code: 1, letter: "F", name: "bound by flops", colour: "sky" },
     { code: 2, letter: "M", name: "by bytes of memory", colour: "orange" },
     { code: 3, letter: "L", name: "by launches", colour: "purple" },
-    { code: 6, letter: "", name: "wait", colour: "wait" },
-    { code: 7, letter: "", name: "transfer", colour: "grey" },
+    WAIT,
+    TRANSFER,
   ],
 };
 

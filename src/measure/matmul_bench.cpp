@@ -2,18 +2,16 @@
 #include "measure/matmul_bench.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/statistics.h"
 #include "exec/cpu/gemm.h"
 #include "exec/cpu/openblas_rate.h"
 #include "exec/cpu/peak_rate.h"
 #include "measure/step_floor.h"
+#include "measure/timed_product.h"
 
 namespace tessera {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Holds operands large enough for all the products, in either dtype.
 class GemmTimer {
@@ -43,15 +41,6 @@ class GemmTimer {
   }
 
  private:
-  // Ordinary numbers: zeros and denormals might not take the usual time.
-  template <typename T>
-  static T* filled(const Arena& arena, int64_t count) {
-    T* values = reinterpret_cast<T*>(arena.data());
-    for (int64_t i = 0; i < count; ++i)
-      values[i] = store<T>(static_cast<float>(i % 97) / 97.0f - 0.5f);
-    return values;
-  }
-
   template <typename T>
   double seconds_of(const MatmulShape& shape, double budget_seconds) {
     const Gemm<T, T, T> product{.m = shape.m,
@@ -65,15 +54,7 @@ class GemmTimer {
                                 .c_stride = shape.n};
     const std::span<std::byte> workspace{workspace_.data(),
                                          static_cast<size_t>(workspace_.bytes())};
-    const auto timed = [&](int64_t calls) {
-      const auto begin = Clock::now();
-      for (int64_t i = 0; i < calls; ++i) gemm(product, threads_, workspace);
-      return std::chrono::duration<double>(Clock::now() - begin).count();
-    };
-    const double first = timed(1);
-    if (first >= budget_seconds) return first;
-    const auto calls = static_cast<int64_t>(budget_seconds / std::max(first, 1e-7)) + 1;
-    return timed(calls) / static_cast<double>(calls);
+    return seconds_per_call(budget_seconds, [&] { gemm(product, threads_, workspace); });
   }
 
   Arena a_, b_, c_, workspace_;

@@ -128,6 +128,17 @@ TEST(Answers, ANeighbourThatDoesNotDivideCarriesTheCompilersSentence) {
             "cannot shard heads (4) over tp (8)");
 }
 
+// The figures of a plan that was found are those of the run that its settings stand for.
+void expect_to_load(const Json& row, const char* model, const char* cluster) {
+  Question loaded;
+  loaded.fields["run"] = Json{{"model", model}, {"cluster", cluster}};
+  loaded.fields["run"]["set"] = field(row, "set");
+  loaded.fields["run"]["set"]["train.batch"] = "16";
+  const Json again = ask("try", loaded).json;
+  EXPECT_EQ(*field(again, "step_seconds").number(), *field(row, "step_seconds").number());
+  EXPECT_EQ(*field(again, "peak_bytes").integer(), *field(row, "peak_bytes").integer());
+}
+
 TEST(Answers, SearchFindsWhatThePlannerFindsAndTellsHowFarItIs) {
   Question question = asking(R"({"model":"tiny","cluster":"laptop","set":{"train.batch":"16"}})",
                              R"("ranks":2,"why_not":["tp=2"])");
@@ -135,18 +146,32 @@ TEST(Answers, SearchFindsWhatThePlannerFindsAndTellsHowFarItIs) {
   EXPECT_TRUE(*field(answer, "done").flag());
   EXPECT_FALSE(field(answer, "results").items().empty());
   EXPECT_EQ(field(answer, "why_not").items().size(), 1u);
-  const Json& best = field(answer, "results").items()[0];
-  const Json again = ask("try",
-                         [&] {
-                           Question loaded;
-                           loaded.fields["run"] = Json{{"model", "tiny"}, {"cluster", "laptop"}};
-                           loaded.fields["run"]["set"] = field(best, "set");
-                           loaded.fields["run"]["set"]["train.batch"] = "16";
-                           return loaded;
-                         }())
-                         .json;
-  EXPECT_EQ(*field(again, "step_seconds").number(), *field(best, "step_seconds").number());
-  EXPECT_EQ(*field(again, "peak_bytes").integer(), *field(best, "peak_bytes").integer());
+  expect_to_load(field(answer, "results").items()[0], "tiny", "laptop");
+}
+
+TEST(Answers, APlanOfASearchLoadsWithTheWayItsRowsTravel) {
+  const Json answer = ask("search", asking(R"({"model":"tiny-moe","cluster":"dgx-h100",)"
+                                           R"("set":{"train.batch":"16","mesh":"ep=4",)"
+                                           R"("plan.dispatch":"exchange"}})",
+                                           R"("fixed":["plan.dispatch"])"))
+                          .json;
+  int exchanged = 0;
+  for (const Json& row : field(answer, "results").items()) {
+    exchanged += field(row, "set").find("plan.dispatch") != nullptr;
+    expect_to_load(row, "tiny-moe", "dgx-h100");
+  }
+  EXPECT_GT(exchanged, 0);
+}
+
+TEST(Answers, ASearchWhoseDispatchIsAutoChoosesItAsOneThatIsNotTold) {
+  const Json free =
+      ask("search", asking(R"({"model":"tiny-moe","cluster":"laptop"})", R"("ranks":2)")).json;
+  const Json told = ask("search", asking(R"({"model":"tiny-moe","cluster":"laptop",)"
+                                         R"("set":{"plan.dispatch":"auto"}})",
+                                         R"("ranks":2,"fixed":["plan.dispatch"])"))
+                        .json;
+  EXPECT_EQ(field(told, "dropped"), field(free, "dropped"));
+  EXPECT_EQ(field(told, "simulated"), field(free, "simulated"));
 }
 
 TEST(Answers, WhyNotFromGivenResultsIsThatOfTheSearch) {

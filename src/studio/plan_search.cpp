@@ -16,7 +16,8 @@ FixedKnobs fixed_knobs(const std::function<bool(std::string_view)>& names, const
   if (names("plan.zero") && config.plan.zero != "auto") fixed.zero = resolve_zero(config);
   if (names("train.microbatches")) fixed.microbatches = config.train.microbatches;
   if (names("plan.recompute")) fixed.recompute = plan.recompute;
-  if (names("plan.dispatch")) fixed.dispatch = config.plan.dispatch;
+  if (names("plan.dispatch") && config.plan.dispatch != DispatchKind::Auto)
+    fixed.dispatch = config.plan.dispatch;
   if (!names("plan.schedule")) return fixed;
   if (config.plan.schedule == "custom")
     throw user_error(

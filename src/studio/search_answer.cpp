@@ -61,6 +61,7 @@ Json settings_of(const PlanTask& task, const Trial& trial) {
   if (candidate.tp() > 1) set["plan.sequence_parallel"] = "true";
   if (candidate.context != ContextKind::Ring) set["plan.context"] = name(candidate.context);
   if (candidate.experts != "ep") set["plan.experts"] = candidate.experts;
+  if (candidate.dispatch != DispatchKind::Gather) set["plan.dispatch"] = name(candidate.dispatch);
   if (candidate.pp() > 1) {
     set["plan.schedule"] = candidate.schedule;
     set["plan.chunks"] = fmt::format("{}", candidate.chunks);
