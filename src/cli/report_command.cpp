@@ -6,14 +6,15 @@
 #include "cli/run_options.h"
 #include "files/atomic_file.h"
 #include "report/comparison.h"
+#include "studio/pictures/run_pictures.h"
 
 namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "Writes report.md, report.html (with plots) and report.json into the folder. A run that is\n"
-    "still going, or was killed, is reported up to that point; figures that it did not record\n"
-    "are shown as not recorded.\n"
+    "Writes report.md, report.html (with plots, and pictures of a step) and report.json into the\n"
+    "folder. A run that is still going, or was killed, is reported up to that point; figures\n"
+    "that it did not record are shown as not recorded.\n"
     "Examples:\n"
     "  tessera train --mesh dp=2,tp=2 --steps 50 --out out/mesh && tessera report out/mesh\n"
     "  tessera simulate --mesh dp=2,tp=2 --out out/simulated && tessera report out/simulated\n"
@@ -28,7 +29,8 @@ struct ReportCommand {
 };
 
 void run_one(const ReportCommand& command) {
-  const Report report = report_on(command.folder);
+  Report report = report_on(command.folder);
+  report.pictures = pictures_of_run(report.record);
   const std::vector<std::filesystem::path> files = write_report(report);
   if (command.json) {
     fmt::print("{}\n", to_json_text(report));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera simulate: how long a training step would take on a cluster, without running it.
+#include <algorithm>
 #include <charconv>
 #include <memory>
 
@@ -12,6 +13,7 @@
 #include "program/pool_room.h"
 #include "record/run_record.h"
 #include "report/record_simulation.h"
+#include "studio/pictures/pictures.h"
 #include "studio/run_on_cluster.h"
 #include "studio/simulated_step.h"
 
@@ -31,11 +33,15 @@ constexpr const char* kFooter =
     "  tessera simulate --cluster dgx-h100 --model qwen3-30b-a3b --mesh fsdp=2,ep=8 --batch 16 \\\n"
     "    --load lognormal:0.5\n"
     "  tessera simulate --cluster laptop --mesh pp=2,dp=2 --microbatches 4 --out out/simulated\n"
+    "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh tp=8 --batch 8 --svg block.svg "
+    "\\\n"
+    "    --picture block\n"
     "  tessera simulate --unit-cost 1,1,1 --microbatches 4        the cost of a schedule alone";
 
 struct SimulateCommand {
   RunOptions run;
-  std::string cluster, unit_cost, trace, out, load = "uniform", copies = "expert";
+  std::string cluster, unit_cost, trace, svg, picture = "step", out;
+  std::string load = "uniform", copies = "expert";
   double eager_seconds = 0;
   bool cool = false;
 };
@@ -115,13 +121,23 @@ Cluster cluster_of(const SimulateCommand& command) {
   return chosen_cluster(command.cluster, Mesh(command.run.load().mesh).num_ranks());
 }
 
+std::string drawn(const SimulatedStep& step, const std::string& picture) {
+  return std::ranges::find(kPictures, picture, &PictureRow::name)->draw(step);
+}
+
+std::vector<std::string> picture_names() {
+  std::vector<std::string> names;
+  for (const PictureRow& row : kPictures) names.emplace_back(row.name);
+  return names;
+}
+
 void run(SimulateCommand& command) {
   const Cluster cluster = cluster_of(command);
   default_to_precision_of(cluster, command.run);
   const Config config = command.run.load_with_notes();
   const RunSpec spec = spec_to_simulate(cluster, config);
   const StepOptions options{
-      .keep_slices = !command.trace.empty(),
+      .keep_slices = !command.trace.empty() || !command.svg.empty(),
       .unit_cost = unit_cost_of(command.unit_cost),
       .load = load_of(command.load),
       .copies = command.copies == "node" ? RowCopies::PerNode : RowCopies::PerExpert,
@@ -131,6 +147,7 @@ void run(SimulateCommand& command) {
   const SimulatedStep step = simulate_step(config, cluster, spec, options);
   if (!command.trace.empty())
     write_file_atomically(command.trace, to_trace_json(step.compiled.programs, step.simulation));
+  if (!command.svg.empty()) write_file_atomically(command.svg, drawn(step, command.picture));
   if (!command.out.empty())
     record_simulation(command.out, config,
                       simulated_facts(config, spec, step.compiled, cluster, step.simulation),
@@ -180,6 +197,15 @@ void add_simulate_command(Command app) {
                     "devices that have not warmed up, as in a benchmark of tenths of a second");
   simulate.add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
       .type_name("FILE");
+  const Option svg =
+      simulate.add_option("--svg", command->svg, "write a picture of the step").type_name("FILE");
+  simulate
+      .add_option("--picture", command->picture,
+                  "of --svg: the step; a block, kernel by kernel; memory over time; ranks in their "
+                  "nodes; bytes by kind and collective")
+      .choices(picture_names())
+      .show_default()
+      .needs(svg);
   simulate
       .add_option("--out", command->out, "write a record of the step, for `tessera report FOLDER`")
       .type_name("FOLDER")

@@ -32,13 +32,14 @@ constexpr const char* kFooter =
     "  tessera studio                                       open the page in a browser\n"
     "  tessera studio out                                   with the runs below out/\n"
     "  tessera studio --lesson ring                         open a lesson: ring attention\n"
+    "  tessera studio --open 'time/llama3-8b 8x8192 bf16 dgx-h100 fsdp=8'   a plan, on Time\n"
     "  tessera studio --no-browser --port 8642              print its address only\n"
     "  echo '{\"run\": {\"model\": \"tiny\"}}' | tessera studio --ask try\n"
     "  tessera studio --ask keys < /dev/null                every key of a config, as JSON";
 
 struct StudioCommand {
   std::vector<std::string> folders;
-  std::string ask, assets, lesson;
+  std::string ask, assets, lesson, open;
   int port = 0;
   bool no_browser = false;
 };
@@ -64,6 +65,18 @@ void answer_on_output(const std::string& kind, const RunFolders* runs) {
   }
 }
 
+// As the page writes a line into its address.
+std::string in_address(std::string_view line) {
+  std::string text;
+  for (const char c : line)
+    if (std::isalnum(static_cast<unsigned char>(c)) ||
+        std::string_view("-._~=,:/").find(c) != std::string_view::npos)
+      text += c;
+    else
+      text += c == ' ' ? "+" : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return text;
+}
+
 void serve_page(const StudioCommand& command, const RunFolders* runs) {
   const BlockedSignals stops({SIGINT, SIGTERM, SIGHUP});  // before any thread starts
   const std::string token = make_access_token();
@@ -71,6 +84,7 @@ void serve_page(const StudioCommand& command, const RunFolders* runs) {
                           token);
   std::string address = fmt::format("http://127.0.0.1:{}/#token={}", server.port(), token);
   if (!command.lesson.empty()) address += "&learn:" + command.lesson;
+  if (!command.open.empty()) address += "&" + in_address(command.open);
   fmt::print("Tessera Studio: {}\nOnly this machine can open it; Ctrl-C ends it.\n", address);
   std::fflush(stdout);
   std::optional<OpenedBrowser> browser;
@@ -99,8 +113,15 @@ void add_studio_command(Command app) {
       .range(0, 65535)
       .show_default();
   studio.add_flag("--no-browser", command->no_browser, "print the address, open nothing");
-  studio.add_option("--lesson", command->lesson, "open the page at a lesson, such as ring")
-      .type_name("NAME");
+  const Option lesson =
+      studio.add_option("--lesson", command->lesson, "open the page at a lesson, such as ring")
+          .type_name("NAME");
+  studio
+      .add_option("--open", command->open,
+                  "open the page at a plan: a line as it has on top, or plan, map, time and / "
+                  "before it")
+      .type_name("LINE")
+      .excludes(lesson);
   studio
       .add_option("--assets", command->assets,
                   "take the page from a folder, not from the binary: for those who write it")

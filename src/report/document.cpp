@@ -14,7 +14,7 @@ constexpr const char* kStyle =
     "@media(prefers-color-scheme:dark){:root{--page:#0d1117;--ink:#e6edf3;--soft:#9ba5b0;"
     "--rule:#30363d;--good:#3fb950;--bad:#ff7b72;--c0:#5ba3ee;--c1:#f0a860;--c2:#b39ddb;"
     "--c3:#56c596;--c4:#6e7681}}\n"
-    "body{background:var(--page);color:var(--ink);max-width:760px;margin:2em auto;padding:0 1em;"
+    "body{background:var(--page);color:var(--ink);max-width:904px;margin:2em auto;padding:0 1em;"
     "font:15px/1.5 system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif}\n"
     "h1{font-size:1.6em}h2{font-size:1.2em;margin-top:1.8em}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}\n"
@@ -48,6 +48,11 @@ std::string html_table(const DocumentTable& table) {
   return text;
 }
 
+std::string html_picture(const DocumentPicture& picture) {
+  return fmt::format("<h2>{}</h2>\n<div class=\"wide\">{}</div>\n<p class=\"note\">{}</p>\n",
+                     escape_html(picture.heading), picture.svg, escape_html(picture.note));
+}
+
 std::string finding_text(const Finding& finding) {
   const char* style = finding.verdict == Verdict::Problem ? "problem"
                       : finding.verdict == Verdict::Fine  ? "fine"
@@ -77,6 +82,7 @@ std::string to_html(const Document& document) {
     text += "</ul>\n";
   }
   for (const Plot& plot : document.plots) text += draw(plot);
+  for (const DocumentPicture& picture : document.pictures) text += html_picture(picture);
   for (const DocumentTable& table : document.tables) text += html_table(table);
   return text + "</body></html>\n";
 }

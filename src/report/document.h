@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page as headings, tables, findings and plots, independent of the output format.
+// A page as headings, tables, findings, plots and pictures, independent of the output format.
 #pragma once
 
 #include <string>
@@ -17,15 +17,22 @@ struct DocumentTable {
   std::string note = {};  // below it
 };
 
+struct DocumentPicture {
+  std::string heading;
+  std::string svg;        // with its own style
+  std::string note = {};  // below it
+};
+
 struct Document {
   std::string title;
   std::vector<std::string> opening;  // paragraphs
   std::vector<DocumentTable> tables;
   std::vector<Finding> findings;
   std::vector<Plot> plots;
+  std::vector<DocumentPicture> pictures = {};
 };
 
-std::string to_markdown(const Document& document);  // without the plots
+std::string to_markdown(const Document& document);  // without plots and pictures
 std::string to_html(const Document& document);      // self-contained
 
 // Escapes text for HTML and SVG, in elements and in quoted attributes.

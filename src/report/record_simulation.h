@@ -18,7 +18,8 @@ RunFacts simulated_facts(const Config& config, const RunSpec& spec, const Compil
 double simulated_utilisation(const RunFacts& facts, double flops_per_step, const Cluster& cluster,
                              const Simulation& simulation, Precision precision);
 
-// Writes config.toml, metrics.jsonl and events.jsonl. A UserError if the folder holds a real run.
+// Writes config.toml, cluster.toml, metrics.jsonl and events.jsonl. A UserError if the folder holds
+// a real run.
 void record_simulation(const std::filesystem::path& folder, Config config, const RunFacts& facts,
                        const Cluster& cluster, const Simulation& simulation);
 

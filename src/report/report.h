@@ -13,6 +13,7 @@ struct Report {
   std::vector<Stall> stalls = {};
   std::vector<std::string> failures = {};
   std::vector<Finding> findings = {};
+  std::vector<DocumentPicture> pictures = {};  // of a step; drawn by those who can compile it
 };
 
 Report report_on(const std::filesystem::path& folder);

@@ -253,7 +253,8 @@ Document document_of(const Report& report) {
       .opening = {},
       .tables = {},
       .findings = report.findings,
-      .plots = plots_of(report)};
+      .plots = plots_of(report),
+      .pictures = report.pictures};
   if (record.simulated())
     document.opening.push_back(
         fmt::format("Nothing was executed: this is {}.", record.facts->ranks_as));

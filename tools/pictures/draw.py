@@ -12,11 +12,9 @@ from pathlib import Path
 
 import loss
 import mesh
-import timeline
+import parallelism
 
 TABLE = Path(__file__).resolve().parents[2] / "docs/pictures/quick_start.csv"
-PIPELINE = ["simulate", "--cluster", "dgx-h100", "--model", "llama3-8b", "--mesh", "pp=4,tp=2", "--batch", "8",
-            "--microbatches", "8"]
 MESH = ["compile", "--model", "tiny", "--mesh", "dp=2,tp=2"]
 QUICK_START = ["train", "--model", "tiny"]
 CHECKED_STEPS = 10  # all within the warm-up, so that they do not depend on the number of steps
@@ -55,9 +53,8 @@ def main():
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        simulation = json.loads(ask(options.binary, *PIPELINE, "--json", "--trace", str(folder / "trace.json")))
-        events = json.loads((folder / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
-        (options.folder / "timeline.svg").write_text(timeline.draw(events, simulation), encoding="utf-8")
+        parallelism.draw(options.binary, "step", parallelism.TIMELINE, options.folder / "timeline.svg")
+        parallelism.draw_all(options.binary, options.folder / "parallelism")
         ir = ask(options.binary, *MESH, "--dump-after", "localize")
         collectives = json.loads(ask(options.binary, *MESH, "--json"))["collectives"]
         (options.folder / "mesh.svg").write_text(mesh.draw(ir, collectives), encoding="utf-8")

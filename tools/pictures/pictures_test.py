@@ -1,40 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the pictures read from traces, IR and losses."""
+"""What the pictures read from IR and losses, and which pages have them."""
 import unittest
+from pathlib import Path
 
 import draw
 import mesh
-import timeline
+import parallelism
 
 
-def kernel(routine, microbatch, start, duration, rank=0):
-    return {"name": "matmul", "ph": "X", "pid": rank, "tid": 0, "ts": start, "dur": duration,
-            "args": {"block": "layer.0", "routine": routine, "microbatch": microbatch}}
+PAGES = Path(__file__).resolve().parents[2] / "docs/parallelism"
 
 
-def routine(name, microbatch, start, duration):
-    """A slice around kernels, "forward layer.2, microbatch 1"."""
-    return kernel(name, microbatch, start, duration) | {"name": f"{name} layer.0, microbatch {microbatch}", "cat": "routine"}
+class Parallelism(unittest.TestCase):
+    def test_every_page_has_a_picture_and_the_line_that_opens_it_in_studio(self):
+        for page in PAGES.glob("*.md"):
+            self.assertIn(page.name, {of for of, _, _ in parallelism.PLANS.values()})
+        for name, (page, picture, plan) in parallelism.PLANS.items():
+            text = (PAGES / page).read_text(encoding="utf-8")
+            self.assertIn(f"(../pictures/parallelism/{name}.svg)", text)
+            self.assertIn(f"tessera studio --open '{parallelism.studio_line(picture, plan)}'", text)
 
-
-class Timeline(unittest.TestCase):
-    def test_kernels_of_one_microbatch_are_one_box(self):
-        events = [kernel("forward", 0, 0, 1000), kernel("forward", 0, 1000, 1000), kernel("forward", 1, 2000, 1000)]
-        self.assertEqual([tuple(box) for box in timeline.boxes(events)[0]], [("forward", 0, 0, 2), ("forward", 1, 2, 3)])
-
-    def test_waiting_for_another_stage_is_a_gap(self):
-        events = [kernel("stream_in_done", 0, 0, 5000), kernel("forward", 0, 5000, 1000)]
-        self.assertEqual([tuple(box) for box in timeline.boxes(events)[0]], [("forward", 0, 5, 6)])
-
-    def test_slices_of_routines_come_before_kernels(self):
-        events = [kernel("forward", 0, 0, 1000), routine("forward", 0, 0, 1200),
-                  routine("forward", 0, 1200, 800), routine("norm", 0, 2000, 1000)]
-        self.assertEqual([tuple(box) for box in timeline.boxes(events)[0]], [("forward", 0, 0, 2), ("update", 0, 2, 3)])
-
-    def test_a_row_names_its_stage_and_ranks(self):
-        self.assertEqual(timeline.rank_name("rank 2 pp=1 tp=0 and 1 identical"), "pp=1: ranks 2-3")
-        self.assertEqual(timeline.rank_name("rank 3 pp=3"), "pp=3: rank 3")
+    def test_a_line_is_what_a_person_would_type(self):
+        plan = {"--model": "tiny", "--batch": "8", "--seq": "64", "--mesh": "pp=2", "--microbatches": "4", "plan.zero": "1"}
+        self.assertEqual(parallelism.studio_line("step", plan), "time/tiny 8x64 bf16 dgx-h100 pp=2 microbatches=4 zero=1")
+        self.assertEqual(parallelism.studio_line("bytes", plan), "tiny 8x64 bf16 dgx-h100 pp=2 microbatches=4 zero=1")
 
 
 class Mesh(unittest.TestCase):
