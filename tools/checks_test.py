@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of check_style, check_layers, check_pages and slowest_objects: each rule sees the breach it is for, and nothing else."""
+"""Tests of check_style, check_layers, check_pages, slowest_objects and strip_page: each rule sees the breach it is for, and nothing else."""
 import unittest
 
 import check_layers
 import check_pages
 import check_style
 import slowest_objects
+import strip_page
 
 
 def lengths(text):
@@ -144,6 +145,25 @@ class SlowestObjects(unittest.TestCase):
     def test_the_last_build_of_an_object_counts(self):
         log = "# ninja log v5\n0\t9000\t1\ta.o\tff\n500\t2500\t1\ta.o\tff\n0\t100\t1\tlib.a\tff\n"
         self.assertEqual(slowest_objects.seconds_by_object(log), {"a.o": 2.0})
+
+
+class StrippedPages(unittest.TestCase):
+    def script(self, text):
+        return strip_page.stripped("a.js", text)
+
+    def test_comments_indentation_and_empty_lines_go(self):
+        self.assertEqual(self.script("/** @type {a} */\nlet a = 1;  // one\n\n  if (a) {\n    f(a);  /* b\n c */ g();\n  }\n"), "let a = 1;\nif (a) {\nf(a);\ng();\n}\n")
+
+    def test_strings_templates_and_expressions_stay(self):
+        for text in ('a = "//  no comment";', "a = 'it\\'s /* none */';", "a = `one\n    ${b ? `// ${c(\"}\")}` : '`'}  two /* x */`;", "a = b.replace(/\\/\\*  [/*]/g, 1);",
+                     "return /[\"'`]/.test(a);", "f(x => /  a/);"):
+            self.assertEqual(self.script(text), text + "\n")
+
+    def test_division_is_no_expression(self):
+        self.assertEqual(self.script("a = b / c;  // d / e\nf = (g) / h / i;  // j\nk = `l` / m; // n / o"), "a = b / c;\nf = (g) / h / i;\nk = `l` / m;\n")
+
+    def test_styles_lose_comments_and_keep_addresses(self):
+        self.assertEqual(strip_page.stripped("a.css", "a {  /* b */\n  color: red;\n  background: url(http://c//d);\n}\n"), "a {\ncolor: red;\nbackground: url(http://c//d);\n}\n")
 
 
 if __name__ == "__main__":

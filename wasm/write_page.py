@@ -6,6 +6,10 @@ import argparse
 import gzip
 import pathlib
 import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+import strip_page
 
 WEB = pathlib.Path(__file__).resolve().parent.parent / "web"
 # As the server's header, which a folder cannot send; frames are not governed by a tag. Compiling WebAssembly is allowed in addition.
@@ -47,7 +51,7 @@ def main():
     for file in page_files():
         target = arguments.folder / file.relative_to(WEB)
         target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(file, target)
+        target.write_bytes(strip_page.travelling(file))
     for name in ("tessera.js", "tessera.wasm"):
         shutil.copyfile(arguments.program / name, arguments.folder / name)
     (arguments.folder / "index.html").write_text(index_page())

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Takes comments, indentation and empty lines out of scripts and styles, for the page as it travels: its names, lines and texts stay
+as they are. Usage: strip_page.py SOURCE TARGET FILE..."""
+import re
+import sys
+from pathlib import Path
+
+# Words and marks after which / begins a regular expression; after anything else it divides.
+BEFORE_EXPRESSION = re.compile(r"(?:[(,=:\[!&|?{};+\-*%<>~^]|=>|\b(?:return|typeof|case|in|of|new|delete|void|throw|do|else|await|yield))\s*$")
+REGEX = re.compile(r"/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/[a-z]*")
+STRING = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+
+
+def template_end(text, at):
+    """Behind the ` that closes the one at `at`; what stands in ${} is code, with templates of its own."""
+    at += 1
+    while text[at] != "`":
+        if text[at] == "\\":
+            at += 2
+        elif text.startswith("${", at):
+            depth, at = 1, at + 2
+            while depth:
+                string = STRING.match(text, at)
+                if string:
+                    at = string.end()
+                elif text[at] == "`":
+                    at = template_end(text, at)
+                else:
+                    depth += (text[at] == "{") - (text[at] == "}")
+                    at += 1
+        else:
+            at += 1
+    return at + 1
+
+
+def pieces(text, script):
+    """(kept as it is, text): strings, templates and regular expressions are; comments are gone."""
+    at = begin = 0
+    plain = ";"  # a script may begin with an expression
+    while at < len(text):
+        comment = COMMENT.match(text, at) if script or text.startswith("/*", at) else None
+        if comment:
+            plain += text[begin:at] + ("\n" if "\n" in comment.group() else " ")
+            begin = at = comment.end()
+            continue
+        whole = STRING.match(text, at)
+        end = whole.end() if whole else 0
+        if script and text[at] == "`":
+            end = template_end(text, at)
+        elif script and text[at] == "/" and BEFORE_EXPRESSION.search(plain + text[begin:at]):
+            regex = REGEX.match(text, at)
+            end = regex.end() if regex else 0
+        if end:
+            yield False, plain + text[begin:at]
+            yield True, text[at:end]
+            begin = at = end
+            plain = ""
+            continue
+        at += 1
+    yield False, plain + text[begin:]
+
+
+def stripped(name, text):
+    kept, plain = [], []
+    for whole, part in pieces(text, name.endswith(".js")):
+        if whole:
+            plain.append(f"\0{len(kept)}\0")
+            kept.append(part)
+        else:
+            plain.append(part)
+    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in "".join(plain)[1:].split("\n"))
+    short = "\n".join(line for line in lines if line) + "\n"
+    return re.sub(r"\0(\d+)\0", lambda found: kept[int(found.group(1))], short)
+
+
+def travelling(file):
+    """The bytes of a file of the page as they are sent."""
+    data = file.read_bytes()
+    return stripped(file.name, data.decode("utf-8")).encode() if file.suffix in (".js", ".css") else data
+
+
+def main():
+    source, target = Path(sys.argv[1]), Path(sys.argv[2])
+    for name in sys.argv[3:]:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_bytes(travelling(source / name))
+
+
+if __name__ == "__main__":
+    main()
