@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/config_fields.h"
+
 namespace tessera {
 namespace {
 
@@ -20,23 +22,29 @@ int64_t round_steps(double steps) {
 
 }  // namespace
 
-Config planned_config(Config config, const PlanTask& task, const Trial& trial) {
+std::vector<std::pair<std::string_view, std::string>> planned_settings(const PlanTask& task,
+                                                                       const Trial& trial) {
   const Candidate& candidate = trial.candidate;
-  config.mesh = candidate.axes.above_one();
+  return {{"train.microbatches", fmt::format("{}", candidate.microbatches(task.run.batch()))},
+          {"plan.zero", fmt::format("{}", candidate.zero)},
+          {"plan.sequence_parallel", candidate.tp() > 1 ? "true" : "false"},
+          {"plan.context", std::string(name(candidate.context))},
+          {"plan.experts", candidate.experts},
+          {"plan.dispatch", std::string(name(candidate.dispatch))},
+          {"plan.schedule", candidate.schedule},
+          {"plan.chunks", fmt::format("{}", candidate.pp() > 1 ? candidate.chunks : 0)},
+          {"plan.recompute", std::string(recompute_name(candidate))},
+          {"plan.recompute_every", fmt::format("{}", candidate.every)},
+          {"plan.memory", fmt::format("{}B", task.rank_memory_bytes())}};
+}
+
+Config planned_config(Config config, const PlanTask& task, const Trial& trial) {
+  config.mesh = trial.candidate.axes.above_one();
   config.plan_dims.clear();
-  config.train.microbatches = candidate.microbatches(task.run.batch());
-  PlanConfig& plan = config.plan;
-  plan.zero = fmt::format("{}", candidate.zero);
-  plan.sequence_parallel = candidate.tp() > 1;
-  plan.context = candidate.context;
-  plan.experts = candidate.experts;
-  plan.dispatch = candidate.dispatch;
-  plan.schedule = candidate.schedule;
-  plan.chunks = candidate.pp() > 1 ? candidate.chunks : 0;
-  plan.stages.clear();
-  plan.recompute = recompute_name(candidate);
-  plan.recompute_every = candidate.every;
-  plan.memory = fmt::format("{}B", task.rank_memory_bytes());
+  config.plan.stages.clear();
+  const std::vector<ConfigField> fields = config_fields(config);
+  for (const auto& [key, text] : planned_settings(task, trial))
+    set_field(*std::ranges::find(fields, key, &ConfigField::key), text, std::string(key));
   if (config.data.path.empty() && config.data.source == DataSource::Stories)
     config.data.source = DataSource::Auto;
   if (task.cluster.device.cores > 0) return config;

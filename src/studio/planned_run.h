@@ -3,12 +3,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
 #include "planner/trial.h"
 
 namespace tessera {
+
+// The knobs of the trial but for the mesh, by key of a config: the one list of them.
+std::vector<std::pair<std::string_view, std::string>> planned_settings(const PlanTask& task,
+                                                                       const Trial& trial);
 
 // The given config, with the knobs of the trial, for the devices of the task's cluster. On GPUs it
 // saves about every quarter of an hour, unless the config specifies how often.

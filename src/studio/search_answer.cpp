@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "config/config_fields.h"
 #include "studio/asked_run.h"
 #include "studio/kinds.h"
 #include "studio/plan_search.h"
@@ -49,24 +50,19 @@ AskedSearch asked_search(const Question& question) {
   return asked;
 }
 
-// What loads a plan into the run of a question.
+// What loads a plan into the run of a question: what differs from a config without settings, and
+// what a reader of a plan looks for first.
 Json settings_of(const PlanTask& task, const Trial& trial) {
-  const Candidate& candidate = trial.candidate;
-  Json set{{"mesh", to_string(Mesh(candidate.axes.above_one()))},
-           {"train.microbatches", fmt::format("{}", candidate.microbatches(task.run.batch()))},
-           {"plan.zero", fmt::format("{}", candidate.zero)},
-           {"plan.recompute", recompute_name(candidate)}};
-  if (candidate.axes.above_one().empty()) set["mesh"] = "dp=1";
-  if (candidate.every != 1) set["plan.recompute_every"] = fmt::format("{}", candidate.every);
-  if (candidate.tp() > 1) set["plan.sequence_parallel"] = "true";
-  if (candidate.context != ContextKind::Ring) set["plan.context"] = name(candidate.context);
-  if (candidate.experts != "ep") set["plan.experts"] = candidate.experts;
-  if (candidate.dispatch != DispatchKind::Gather) set["plan.dispatch"] = name(candidate.dispatch);
-  if (candidate.pp() > 1) {
-    set["plan.schedule"] = candidate.schedule;
-    set["plan.chunks"] = fmt::format("{}", candidate.chunks);
-  }
-  set["plan.memory"] = fmt::format("{}B", task.rank_memory_bytes());
+  constexpr auto kAlways =
+      std::to_array<std::string_view>({"train.microbatches", "plan.zero", "plan.recompute"});
+  const Mesh mesh(trial.candidate.axes.above_one());
+  Json set{{"mesh", mesh.num_axes() == 0 ? "dp=1" : to_string(mesh)}};
+  Config usual;
+  const std::vector<ConfigField> fields = config_fields(usual);
+  for (const auto& [key, text] : planned_settings(task, trial))
+    if (std::ranges::count(kAlways, key) > 0 ||
+        field_text(*std::ranges::find(fields, key, &ConfigField::key)) != text)
+      set[key] = text;
   return set;
 }
 
