@@ -3,10 +3,10 @@
 // the screens and their keys.
 
 import { app, on, set_line, show_screen } from "./app.js";
-import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
 import { announce, by_id, element, fill, save_file } from "./dom.js";
 import { bytes_text, percent, seconds_text, whole } from "./format.js";
 import { open_palette } from "./palette.js";
+import { prove } from "./proof.js";
 import { print_toml, SCREENS } from "./state.js";
 import { build_theme_switch } from "./theme.js";
 
@@ -108,38 +108,6 @@ async function copy(button, text) {
   }
   button.dataset.copied = text;
   setTimeout(() => (button.textContent = label), 1200);
-}
-
-/** @param {HTMLElement} box @param {import("./ask.js").Json} told */
-function show_proof(box, told) {
-  const rows = [["loss", told.loss_error, told.loss_allowed, ""],
-    ["gradients", told.gradient_error, told.gradient_allowed, told.gradient_worst],
-    ["parameters", told.parameter_error, told.parameter_allowed, told.parameter_worst]];
-  const table = element("table", { class: "figures" },
-    element("thead", {}, element("tr", {}, ...["", "error", "allowed", "worst at"].map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, ...rows.map(([name, error, allowed, worst]) => element("tr", {}, element("th", { scope: "row" }, name),
-      element("td", {}, Number(error).toExponential(2)), element("td", {}, Number(allowed).toExponential(2)), element("td", {}, worst)))));
-  const title = told.equal ? "Equal: this plan computes what one rank computes" : "Not equal: this plan computes something else than one rank";
-  fill(box, element("h2", { class: told.equal ? "is_good" : "is_bad" }, title),
-    element("p", { class: "muted" }, told.title ?? "A small model of the same family ran on this mesh in fp64, and on one rank; loss, gradients and weights were compared."), table);
-}
-
-/** Runs `verify` and shows its verdict. */
-async function prove() {
-  const box = element("div", {}, element("h2", {}, "Proving\u2026"), element("p", { class: "muted" }, "Every rank of the mesh runs in fp64 on a small model of the same family."));
-  const close = element("button", { class: "plain" }, "Close");
-  const dialog = element("dialog", { class: "sheet", "aria-label": "Proof" }, box, element("div", { class: "sheet_end" }, close));
-  close.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => { newest("verify"); dialog.remove(); });
-  document.body.append(dialog);
-  dialog.showModal();
-  try {
-    show_proof(box, await ask("verify", { run: app.run }, newest("verify")));
-  } catch (error) {
-    if (is_cancelled(error)) return;
-    const { what, where, help } = sentence_of(error);
-    fill(box, element("h2", { class: "is_bad" }, what), where && element("p", {}, element("code", {}, where)), help && element("p", {}, help));
-  }
 }
 
 /** The command that gives the same figures. */

@@ -211,5 +211,19 @@ TEST(Answers, VerifyRunsThePlan) {
   EXPECT_EQ(*field(answer, "verdict").text(), "equal");
 }
 
+TEST(Answers, VerifySaysWhichStepRunsAndEndsWhenNobodyListens) {
+  Question question = asking(R"({"set":{"mesh":"dp=2"}})");
+  std::vector<std::string> told;
+  question.tell = [&](const Json& part) {
+    told.push_back(part.dump());
+    return told.size() < 3;
+  };
+  const Json answer = ask("verify", question).json;
+  EXPECT_EQ(told, (std::vector<std::string>{R"({"step":1,"steps":2,"ranks":1,"done":false})",
+                                            R"({"step":1,"steps":2,"ranks":2,"done":false})",
+                                            R"({"step":2,"steps":2,"ranks":1,"done":false})"}));
+  EXPECT_TRUE(field(answer, "cancelled").flag().value());
+}
+
 }  // namespace
 }  // namespace tessera

@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr auto kMachineKinds = std::to_array<QuestionKind>({
-    {"verify", "the plan, run on a small model and compared with one rank", answer_verify, false,
+    {"verify", "the plan, run on a small model and compared with one rank", answer_verify, true,
      true},
     {"collectives", "what each collective does to a small tensor", answer_collectives, false, true},
     {"break", "a lesson's program with a mistake in it, and who notices", answer_break, false,

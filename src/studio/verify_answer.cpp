@@ -74,11 +74,20 @@ Answer answer_verify(const Question& question) {
         .help("make the data axes smaller: the program of a rank stays the same");
   const auto steps = static_cast<int>(find_whole(question.fields, "steps", {1, kMostVerifiedSteps})
                                           .value_or(VerifyOptions{}.steps));
+  const auto tell = [&](const VerifyProgress& at) {
+    return !question.tell || question.tell({{"step", at.step},
+                                            {"steps", at.steps},
+                                            {"ranks", at.on_mesh ? ranks : 1},
+                                            {"done", false}});
+  };
   const VerifyReport report =
       verify_plan(spec, {.steps = steps,
                          .seed = static_cast<uint64_t>(run.config.train.seed),
-                         .show_ranks = find_flag(question.fields, "show_ranks").value_or(false)});
+                         .show_ranks = find_flag(question.fields, "show_ranks").value_or(false),
+                         .progress = tell});
+  if (report.cancelled) return {{{"done", true}, {"cancelled", true}}};
   Json json = to_json(report);
+  json["done"] = true;
   json["verdict"] = verdict_of(report);
   json["title"] = fmt::format("{} ranks ({}) against one, {} steps in {}", ranks,
                               to_string(spec.plan.mesh), steps, name(spec.precision));

@@ -158,7 +158,8 @@ void StepJudge::judge_gradients(const StepOutcome& got, const StepOutcome& exact
   }
 }
 
-// Counts are exact in fp64. Below it rounding may send a few tokens to other experts.
+// What the program itself counted and summed over ranks; what routers chose is counted apart from
+// it (RouteErrors). Exact in fp64; below it rounding may send a few tokens to other experts.
 void StepJudge::judge_loads(const StepOutcome& got, const StepOutcome& exact,
                             std::span<const StepOutcome> rounded, WorstError& worst) const {
   for (const auto& [name, wanted] : exact.loads) {

@@ -116,7 +116,7 @@ class Verification {
       perturb_weights(*rounded_[i], unit_of(narrowest_dtype(spec_)), i);
     }
     compare_replicas(*mesh_, report_.replica);
-    for (int step = 1; step <= options_.steps; ++step) compare_step(step);
+    for (int step = 1; step <= options_.steps && !report_.cancelled; ++step) compare_step(step);
     if (options_.show_ranks)
       for (int rank = 0; rank < mesh_->num_ranks(); ++rank)
         report_.ranks.push_back({rank, own_loss(rank), digest_of(mesh_->rank(rank))});
@@ -158,6 +158,11 @@ class Verification {
     return require_device(spec_.device).make_mesh(compiled.programs, std::move(options));
   }
 
+  bool goes_on(const VerifyProgress& progress) {
+    report_.cancelled = options_.progress && !options_.progress(progress);
+    return !report_.cancelled;
+  }
+
   bool forces_routes() const { return options_.force_routes; }
 
   StepOutcome step_on(Executor& executor, int step) const {
@@ -169,7 +174,10 @@ class Verification {
 
   void compare_step(int step) {
     step_ = step;
-    const StepOutcome exact = step_on(*exact_, step), got = step_on(*mesh_, step);
+    if (!goes_on({step, options_.steps, false})) return;
+    const StepOutcome exact = step_on(*exact_, step);
+    if (!goes_on({step, options_.steps, true})) return;
+    const StepOutcome got = step_on(*mesh_, step);
     std::vector<StepOutcome> rounded;
     for (const auto& sample : rounded_) rounded.push_back(step_on(*sample, step));
     if (step == 1) report_.first_loss = exact.loss;

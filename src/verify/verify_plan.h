@@ -16,6 +16,11 @@
 
 namespace tessera {
 
+struct VerifyProgress {
+  int step = 0, steps = 0;
+  bool on_mesh = false;  // else on one rank
+};
+
 struct VerifyOptions {
   int steps = 2;
   uint64_t seed = 1;
@@ -23,6 +28,9 @@ struct VerifyOptions {
   bool show_ranks = false;
   bool force_routes = false;  // experts are chosen by a hash (route_watch.h): no ties, no flips
   bool poison = false;        // dead memory of the plan's ranks is filled with NaNs
+  // Called before each step. False: nobody wants to know any more, and the report is of the steps
+  // so far.
+  std::function<bool(const VerifyProgress&)> progress = {};
   // Tests break programs with it; once per rank.
   std::function<void(int rank, Program&)> change_program = {};
 };
@@ -48,6 +56,7 @@ struct VerifyReport : StepErrors {
   double router_rounding = 0;       // a margin below it is a tie: rounding decides
   RouteErrors routes;               // not known of ranks on a GPU
   std::vector<VerifiedRank> ranks;  // where asked for
+  bool cancelled = false;
 
   bool tied() const { return router.gap < router_rounding; }
   bool equal() const;  // counts of routes may differ where there is a tie

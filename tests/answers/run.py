@@ -99,7 +99,7 @@ class Answers:
 
     def compare_others(self):
         run = {"model": "llama3-8b", "set": {"mesh": "dp=2,tp=2"}}
-        answer = digits(self.ask("verify", {"run": run}))
+        answer = digits(self.ask("verify", {"run": run}).splitlines()[-1])
         _, text, _ = self.command(answer["command"])
         for key, expected in digits(text).items():
             self.same(f"{key} of {answer['command']}", answer[key], expected)

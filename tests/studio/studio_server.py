@@ -44,7 +44,7 @@ class Studio:
         self.process = process
         self.address = ""
         for line in process.stdout:
-            found = re.search(r"(http://127\.0\.0\.1:(\d+)/)#token=([0-9a-f]{32})(?:&[a-z0-9_:-]+)?$", line.strip())
+            found = re.search(r"(http://127\.0\.0\.1:(\d+)/)#token=([0-9a-f]{32})(?:&[\w:/+=,.-]+)?$", line.strip())
             if found:
                 self.address, self.page, self.port, self.token = found.group(0), found.group(1), int(found.group(2)), found.group(3)
                 break
