@@ -6,6 +6,7 @@ import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 import { whole } from "./format.js";
 import { show_breaks } from "./lesson_break.js";
+import { show_collectives } from "./lesson_collectives.js";
 import { show_formulas, show_guesses } from "./lesson_figures.js";
 import { show_program } from "./lesson_program.js";
 import { show_ranks } from "./lesson_ranks.js";
@@ -39,6 +40,7 @@ const program = element("ol", { class: "program_list", id: "lesson_program" });
 const body = element("div", { class: "player_body" });
 const guesses = element("div", { id: "lesson_guesses" });
 const breaks = element("div", { id: "lesson_breaks" });
+const collectives = element("section", { id: "lesson_collectives", hidden: true });
 const problem = element("p", { class: "is_bad", role: "alert" });
 
 /** The lesson as it is played, for tests. */
@@ -125,6 +127,7 @@ function take_lesson(lesson) {
   show_formulas(formulas, lesson);
   show_guesses(guesses, lesson);
   show_breaks(breaks, lesson);
+  show_collectives(collectives, lesson);
   move_cursor = show_schedule(schedule, lesson);
   show_tabs(lesson);
   for (const button of menu.querySelectorAll("button")) button.setAttribute("aria-current", button.dataset.lesson === lesson.name ? "page" : "false");
@@ -183,7 +186,7 @@ function build_player() {
 export const learn_screen = {
   build(root) {
     root.append(element("nav", { class: "lesson_menu", "aria-label": "Lessons" }, element("h2", {}, "Lessons"), menu),
-      element("div", { class: "lesson_main" }, problem, heading, text,
+      element("div", { class: "lesson_main" }, problem, heading, text, collectives,
         element("section", {}, element("header", {}, element("h2", {}, "Predict first"), element("span", { class: "hint" }, "the compiled program answers")), guesses),
         build_player(),
         element("section", {}, element("header", {}, element("h2", {}, "What it costs"), element("span", { class: "hint" }, "the formula beside the compiled program")), formulas),

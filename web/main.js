@@ -21,6 +21,15 @@ const LOADERS = {
   learn: async () => (await import("./learn_screen.js")).learn_screen,
 };
 
+/** Screens with a style of their own, which is loaded with them. */
+const STYLED = ["run", "learn"];
+
+/** @param {string} name @returns {Promise<void>} */
+function load_style(name) {
+  if (!STYLED.includes(name)) return Promise.resolve();
+  return new Promise((done) => document.head.append(element("link", { rel: "stylesheet", href: `${name}.css`, onload: () => done(), onerror: () => done() })));
+}
+
 /** @type {Map<string, {screen: Screen, root: HTMLElement}>} */
 const built = new Map();
 let shown = "";
@@ -28,7 +37,7 @@ let shown = "";
 async function show() {
   const name = app.screen;
   if (!built.has(name)) {
-    const screen = await LOADERS[name]();
+    const [screen] = await Promise.all([LOADERS[name](), load_style(name)]);
     if (built.has(name)) return;
     const root = element("div", { class: `screen ${name}_screen`, hidden: true });
     by_id("screen").append(root);

@@ -3,7 +3,6 @@
 keeps its token out of the address, and cannot be framed."""
 import http.server
 import json
-import pathlib
 import subprocess
 import threading
 
@@ -125,29 +124,11 @@ def another_page_reads_asks_and_frames_nothing(binary, _):
             attacker.shutdown()
 
 
-def the_page_of_the_binary_is_that_of_the_folder(binary, _):
-    web = pathlib.Path(__file__).resolve().parent.parent.parent / "web"
-    files = [file for file in web.rglob("*") if file.is_file() and file.suffix in (".html", ".css", ".js", ".svg", ".png", ".json")]
-    with studio(binary) as own, studio(binary, "--assets", web) as folder:
-        served = 0
-        for file in files:
-            path = "/" + file.relative_to(web).as_posix()
-            left_out = file.stem.endswith("_test") or file.name in ("jsconfig.json", "tsconfig.json")
-            replies = own.request("GET", path), folder.request("GET", path)
-            assert [reply.status for reply in replies] == [404 if left_out else 200, 200], (path, replies)
-            if not left_out:
-                served += 1
-                assert replies[0].body == replies[1].body == file.read_bytes(), path
-                assert replies[0].headers["etag"] == replies[1].headers["etag"] and replies[0].headers["content-type"] == replies[1].headers["content-type"]
-        assert served > 0
-
-
 CHECKS = [
     the_page_loads_and_asks_its_server_alone,
     the_figures_are_those_of_the_command_line,
     the_token_leaves_the_address,
     the_policy_forbids_code_and_markup_from_strings,
     another_page_reads_asks_and_frames_nothing,
-    the_page_of_the_binary_is_that_of_the_folder,
 ]
 SAMPLE = [the_page_loads_and_asks_its_server_alone, the_token_leaves_the_address, another_page_reads_asks_and_frames_nothing]

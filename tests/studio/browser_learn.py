@@ -191,7 +191,22 @@ def the_keyboard_reaches_all_of_a_lesson(binary, _):
         assert all(named for name, named in reached if name not in ("BODY", "skip")), reached
 
 
+def collectives_are_shown_as_the_command_prints_them(binary, _):
+    printed = json.loads(subprocess.run([str(binary), "collectives", "--ranks", "4", "--json"], capture_output=True, text=True, check=True).stdout)
+    with studio(binary) as server, browser() as chromium:
+        page = open_lesson(chromium, server, "collectives")
+        page.wait("document.querySelector('.collective_tables')", "the tables")
+        shown = page.evaluate("[...document.querySelectorAll('.collective_tables li')].map(item => ({name: item.querySelector('b').textContent,"
+                              " after: [...item.querySelectorAll('tr')].map(row => [...row.querySelectorAll('.is_after, .is_arrow ~ .is_none')].map(cell =>"
+                              " cell.className === 'is_none' ? null : Number(cell.textContent)))}))")
+        assert shown == [{"name": each["name"], "after": each["after"]} for each in printed["collectives"]], (shown, printed)
+        choose(page, "data")
+        assert page.evaluate("document.querySelector('#lesson_collectives').hidden")
+        assert not page.problems, page.problems
+
+
 CHECKS = [
+    collectives_are_shown_as_the_command_prints_them,
     every_lesson_walks_to_its_end,
     stops_are_where_they_say,
     parts_of_all_ranks_tile_a_dim,

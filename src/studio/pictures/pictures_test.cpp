@@ -80,6 +80,7 @@ TEST(Pictures, OfATraceAreThoseOfTheSimulationItWasWrittenFrom) {
 TEST(Pictures, OfAMeshHaveABoxForEachRankInItsNode) {
   const std::string svg = draw_mesh(step_of({"mesh.dp=4", "mesh.tp=4"}));
   EXPECT_EQ(count(svg, ">node "), 2);
+  EXPECT_EQ(count(svg, ">node 1</text>"), 1);
   for (int rank = 0; rank < 16; ++rank)
     EXPECT_GE(count(svg, fmt::format(">{}</text>", rank)), 1) << rank;
   EXPECT_NE(svg.find("links: node"), std::string::npos);  // tp stays in a node
