@@ -30,6 +30,54 @@ export function grid_layout(ranks, node, width) {
   throw new Error("unreachable");
 }
 
+/** @typedef {ReturnType<typeof grid_layout>} Layout */
+
+/**
+ * Where the cell of a rank begins.
+ * @param {Layout} layout @param {Shown} shown @param {number} rank
+ */
+function place(layout, shown, rank) {
+  const node = Math.floor(rank / shown.node);
+  const within = rank % shown.node;
+  return { x: (node % layout.across) * layout.node_width + (within % layout.columns) * layout.size, y: Math.floor(node / layout.across) * layout.node_height + Math.floor(within / layout.columns) * layout.size };
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Record<string, string>} colours @param {Layout} layout @param {Shown} shown @param {number} rank */
+function draw_cell(context, colours, layout, shown, rank) {
+  const { size } = layout;
+  const { x, y } = place(layout, shown, rank);
+  const mark = shown.mark(rank);
+  const inset = size > 5 ? 1 : 0.5;
+  context.fillStyle = mark ? colours[mark.colour] : colours.sunk;
+  context.fillRect(x, y, size - inset, size - inset);
+  if (size < 22) return;
+  context.fillStyle = !mark ? colours.muted : mark.colour === "blue" ? colours.on_blue : colours.on_data;
+  context.font = `${size >= 34 ? 11 : 10}px Inter, system-ui, sans-serif`;
+  context.fillText(String(rank), x + size / 2, y + size / 2 - (mark && size >= 28 ? size / 6 : 0));
+  context.font = `650 ${size >= 34 ? 12 : 10}px Inter, system-ui, sans-serif`;
+  if (mark && size >= 28) context.fillText(mark.letter, x + size / 2, y + size * 0.7);
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Record<string, string>} colours @param {Layout} layout @param {Shown} shown */
+function draw_cells(context, colours, layout, shown) {
+  const { size } = layout;
+  const group = new Set(shown.group);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let rank = 0; rank < shown.ranks; ++rank) {
+    draw_cell(context, colours, layout, shown, rank);
+    if (!group.has(rank)) continue;
+    const { x, y } = place(layout, shown, rank);
+    context.strokeStyle = colours.ink;
+    context.lineWidth = size > 12 ? 2 : 1;
+    context.strokeRect(x + 1.5, y + 1.5, size - 4, size - 4);
+  }
+  const { x, y } = place(layout, shown, shown.chosen);
+  context.strokeStyle = colours.accent;
+  context.lineWidth = 3;
+  context.strokeRect(x, y, size - 1, size - 1);
+}
+
 /** @param {(rank: number) => void} choose */
 export function build_mesh_grid(choose) {
   const canvas = element("canvas", { "aria-hidden": true });
@@ -38,12 +86,6 @@ export function build_mesh_grid(choose) {
   let shown = { ranks: 1, node: 1, mark: () => null, group: [], chosen: 0 };
   let layout = grid_layout(1, 1, 600);
 
-  /** @param {number} rank */
-  const place = (rank) => {
-    const node = Math.floor(rank / shown.node);
-    const within = rank % shown.node;
-    return { x: (node % layout.across) * layout.node_width + (within % layout.columns) * layout.size, y: Math.floor(node / layout.across) * layout.node_height + Math.floor(within / layout.columns) * layout.size };
-  };
   const draw = () => {
     const width = layer.clientWidth;
     const context = canvas.getContext("2d", { alpha: false });
@@ -57,37 +99,7 @@ export function build_mesh_grid(choose) {
     context.setTransform(ratio, 0, 0, ratio, 2 * ratio, 2 * ratio);
     context.fillStyle = colours.panel;
     context.fillRect(-2, -2, width, height);
-    draw_cells(context, colours);
-  };
-  /** @param {CanvasRenderingContext2D} context @param {Record<string, string>} colours */
-  const draw_cells = (context, colours) => {
-    const { size } = layout;
-    const group = new Set(shown.group);
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    for (let rank = 0; rank < shown.ranks; ++rank) {
-      const { x, y } = place(rank);
-      const mark = shown.mark(rank);
-      const inset = size > 5 ? 1 : 0.5;
-      context.fillStyle = mark ? colours[mark.colour] : colours.sunk;
-      context.fillRect(x, y, size - inset, size - inset);
-      context.fillStyle = !mark ? colours.muted : mark.colour === "blue" ? colours.on_blue : colours.on_data;
-      if (size >= 22) {
-        context.font = `${size >= 34 ? 11 : 10}px Inter, system-ui, sans-serif`;
-        context.fillText(String(rank), x + size / 2, y + size / 2 - (mark && size >= 28 ? size / 6 : 0));
-        context.font = `650 ${size >= 34 ? 12 : 10}px Inter, system-ui, sans-serif`;
-        if (mark && size >= 28) context.fillText(mark.letter, x + size / 2, y + size * 0.7);
-      }
-      if (group.has(rank)) {
-        context.strokeStyle = colours.ink;
-        context.lineWidth = size > 12 ? 2 : 1;
-        context.strokeRect(x + 1.5, y + 1.5, size - 4, size - 4);
-      }
-    }
-    const { x, y } = place(shown.chosen);
-    context.strokeStyle = colours.accent;
-    context.lineWidth = 3;
-    context.strokeRect(x, y, size - 1, size - 1);
+    draw_cells(context, colours, layout, shown);
   };
   /** @param {number} rank */
   const take = (rank) => {
