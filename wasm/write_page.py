@@ -20,8 +20,8 @@ HEAD = f"""<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="tessera-answers" content="wasm">
 <link rel="preload" href="tessera.wasm" as="fetch" crossorigin>
 """
-NOTE = """  <p class="note" id="no_server">Compiler, simulator and planner run here, in your browser. Runs, and proofs by execution, need Tessera on
-    your machine: <code>tessera studio</code>.</p>
+NOTE = """  <p class="note" id="no_server"><span>Compiler, simulator and planner run here, in your browser. Runs, and proofs by execution, need Tessera on
+    your machine: <code>tessera studio</code>.</span></p>
 """
 
 

@@ -2,7 +2,7 @@
 // Starts the page: token and line from the address, lists from the server, then the screen that the address names.
 
 import { app, ask_verdict, on, set_line, show_screen, tell } from "./app.js";
-import { ask, keep_token, sentence_of } from "./ask.js";
+import { ask, HAS_SERVER, keep_token, sentence_of } from "./ask.js";
 import { by_id, element, fill } from "./dom.js";
 import { build_frame } from "./frame.js";
 import { DEFAULT_LINE, parse_fragment, parse_line, print_fragment, print_line } from "./state.js";
@@ -17,7 +17,7 @@ const LOADERS = {
   plan: async () => (await import("./plan_screen.js")).plan_screen,
   map: async () => (await import("./map_screen.js")).map_screen,
   time: async () => (await import("./time_screen.js")).time_screen,
-  run: async () => (await import("./run_screen.js")).run_screen,
+  run: async () => (HAS_SERVER ? (await import("./run_screen.js")).run_screen : (await import("./absent_screen.js")).absent_screen),
   learn: async () => (await import("./learn_screen.js")).learn_screen,
 };
 

@@ -2,7 +2,7 @@
 // Prove: runs `verify` for the plan, says how far it is, and shows its verdict with the figures that the command prints.
 
 import { app } from "./app.js";
-import { is_cancelled, newest, sentence_of, stream } from "./ask.js";
+import { HAS_SERVER, is_cancelled, newest, sentence_of, stream } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 
 /** @typedef {import("./ask.js").Json} Json */
@@ -44,6 +44,18 @@ function show_proof(box, told) {
   announce(headline(told));
 }
 
+/** The proof from a shell; the precision is that of the proof, and a cluster has no part in it. */
+function verify_command() {
+  const { mesh, "train.precision": _, ...rest } = app.run.set;
+  return ["tessera verify --shrink", `--model ${app.run.model}`, mesh && `--mesh ${mesh}`, ...Object.entries(rest).map(([key, value]) => `--set ${key}=${value}`)].filter(Boolean).join(" ");
+}
+
+/** @param {HTMLElement} box */
+function show_absent(box) {
+  fill(box, element("h2", {}, "A proof runs every rank"), element("p", {}, "This page has no machine to run them on. On yours, the same proof is:"),
+    element("p", {}, element("code", { id: "proof_command" }, verify_command())));
+}
+
 /** Runs `verify` and shows its verdict; closing the dialog ends it. */
 export async function prove() {
   const progress = element("p", { class: "muted", role: "status" }, "compiling");
@@ -55,6 +67,7 @@ export async function prove() {
   dialog.addEventListener("close", () => { newest("verify"); dialog.remove(); });
   document.body.append(dialog);
   dialog.showModal();
+  if (!HAS_SERVER) return show_absent(box);
   try {
     for await (const told of stream("verify", { run: app.run }, newest("verify"))) {
       if (told.done) show_proof(box, told);

@@ -116,7 +116,11 @@ def the_page_says_what_it_lacks(_, folder):
         page.wait(VERDICT, "a verdict")
         assert "tessera studio" in page.text("#no_server"), page.text("header")
         page.click("#prove")
-        page.wait("document.querySelector('dialog.sheet')?.innerText.includes('needs a machine')", "why there is no proof")
+        page.wait("document.querySelector('#proof_command')?.innerText.startsWith('tessera verify --shrink --model')", "the proof from a shell")
+        page.evaluate("document.querySelector('#proof').close()")
+        for screen, sign in (("run", "#absent"), ("learn", "#lesson_breaks code")):
+            page.evaluate(f"document.querySelector('#screen_{screen}').click()")
+            page.wait(f"document.querySelector('{sign}')?.innerText.includes('tessera')", f"what {screen} lacks")
         foreign = [each for each in page.requests if not each.startswith(address) and not each.startswith("data:")]
         assert not foreign and not page.problems, (foreign, page.problems)
 
