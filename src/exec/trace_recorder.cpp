@@ -37,9 +37,19 @@ void TraceRecorder::observe(int rank, const InstructionEvent& event) {
   if (event.finished) return finish(own, event, now);
   own.program = &event.program;
   own.begin_seconds = now;
+  count_step(own, event);
   std::vector<Slice>& routines = own.trace.routines;
   if (routines.empty() || routines.back().call != &event.call)
     routines.push_back({.begin_seconds = now, .end_seconds = now, .call = &event.call});
+}
+
+// A script runs in order, so what stands earlier in it begins the next step.
+void TraceRecorder::count_step(Rank& rank, const InstructionEvent& event) {
+  const auto place = place_in_step(event.program, event.call, event.instruction);
+  rank.in_step = place.has_value();
+  if (!place) return;
+  if (!rank.last || *place <= *rank.last) ++rank.step;
+  rank.last = place;
 }
 
 void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end_seconds) {
@@ -47,7 +57,8 @@ void TraceRecorder::finish(Rank& rank, const InstructionEvent& event, double end
                     .end_seconds = end_seconds,
                     .call = &event.call,
                     .instruction = &event.instruction,
-                    .bytes = bytes_of_event(event)};
+                    .bytes = bytes_of_event(event),
+                    .step = rank.in_step ? rank.step : 0};
   RankTrace& trace = rank.trace;
   trace.routines.back().end_seconds = end_seconds;
   if (has_peers(event.instruction, event.program)) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,13 @@ class TraceRecorder {
     const Program* program = nullptr;  // null before its first instruction
     RankTrace trace;
     double begin_seconds = 0;                   // of the instruction that runs
+    int step = 0;                               // of the trace, that it is in
+    std::optional<StepPlace> last = {};         // instruction of a step that began
+    bool in_step = false;                       // the instruction that runs
     std::map<const std::byte*, size_t> flying;  // slice of a started collective, by what it fills
   };
 
+  static void count_step(Rank& rank, const InstructionEvent& event);
   void finish(Rank& rank, const InstructionEvent& event, double end_seconds);
 
   Clock::time_point zero_ = Clock::now();

@@ -59,7 +59,7 @@ void TraceEvents::name_track(TraceTrack track, std::string_view name) {
 
 void TraceEvents::add_slice(std::string_view name, std::string_view category, TraceTrack track,
                             double begin_us, double end_us,
-                            std::initializer_list<TraceArgument> arguments) {
+                            std::span<const TraceArgument> arguments) {
   begin_event();
   const double begin = to_nanoseconds(begin_us), end = to_nanoseconds(end_us);
   append(text_,

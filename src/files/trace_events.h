@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +28,7 @@ class TraceEvents {
   void name_process(int process, std::string_view name);
   void name_track(TraceTrack track, std::string_view name);
   void add_slice(std::string_view name, std::string_view category, TraceTrack track,
-                 double begin_us, double end_us, std::initializer_list<TraceArgument> arguments);
+                 double begin_us, double end_us, std::span<const TraceArgument> arguments);
   // The value that a counter has from this time on.
   void add_count(std::string_view counter, int process, double at_us, const TraceArgument& value);
   // One end of a message; both ends have the same id.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "files/trace_events.h"
@@ -16,6 +17,13 @@ constexpr double kMicroseconds = 1e6;
 
 bool runs_per_microbatch(RoutineKind routine) {
   return side(routine) != StepSide::Neither || routine >= RoutineKind::StreamIn;
+}
+
+template <typename T>
+std::optional<int64_t> number_in(const std::vector<T>& list, const T& item) {
+  const std::less<const T*> before;
+  if (before(&item, list.data()) || !before(&item, list.data() + list.size())) return {};
+  return &item - list.data();
 }
 
 class TraceWriter {
@@ -46,13 +54,29 @@ class TraceWriter {
     return program_.blocks[static_cast<size_t>(slice.call->block)].name;
   }
 
+  // What a routine and an instruction have in common.
+  std::vector<TraceArgument> arguments_of(const Slice& slice) const {
+    return {{"block", block_of(slice)},
+            {"routine", name(slice.call->routine)},
+            {"microbatch", int64_t{slice.call->microbatch}},
+            {"bytes", slice.bytes}};
+  }
+
+  // Which instruction of the step it is, so that a run can be laid beside its simulation.
   void add(std::string_view slice_name, std::string_view category, int track, const Slice& slice) {
+    std::vector<TraceArgument> arguments = arguments_of(slice);
+    const ProgramBlock& block = program_.blocks[static_cast<size_t>(slice.call->block)];
+    const std::optional<StepPlace> place =
+        slice.instruction && slice.step > 0
+            ? place_in_step(program_, *slice.call, *slice.instruction)
+            : std::nullopt;
+    if (place)
+      arguments.insert(arguments.end(), {{"class", program_.class_of(block).name},
+                                         {"index", place->index},
+                                         {"call", place->call},
+                                         {"step", int64_t{slice.step}}});
     events_.add_slice(slice_name, category, {rank_, track}, slice.begin_seconds * kMicroseconds,
-                      slice.end_seconds * kMicroseconds,
-                      {{"block", block_of(slice)},
-                       {"routine", name(slice.call->routine)},
-                       {"microbatch", int64_t{slice.call->microbatch}},
-                       {"bytes", slice.bytes}});
+                      slice.end_seconds * kMicroseconds, arguments);
   }
 
   // "forward layer.2, microbatch 1", before the kernels that lie within it.
@@ -126,6 +150,18 @@ class TraceWriter {
 };
 
 }  // namespace
+
+std::optional<StepPlace> place_in_step(const Program& program, const ScriptCall& call,
+                                       const Instruction& instruction) {
+  const auto script = std::ranges::find(program.scripts, "train_step", &Script::name);
+  if (script == program.scripts.end()) return {};
+  const ProgramClass& program_class =
+      program.class_of(program.blocks[static_cast<size_t>(call.block)]);
+  const std::optional<int64_t> number = number_in(script->calls, call);
+  const std::optional<int64_t> index = number_in(program_class.routine(call.routine), instruction);
+  if (!number || !index) return {};
+  return StepPlace{*number, *index};
+}
 
 std::string trace_events(const Program& program, const RankTrace& trace, int rank, int alike) {
   return TraceWriter(program, trace, rank, alike).write();

@@ -4,7 +4,9 @@
 // a counter of memory.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,18 @@ struct Slice {
   const ScriptCall* call = nullptr;
   const Instruction* instruction = nullptr;  // null: the whole routine that is called
   int64_t bytes = 0;  // that the instruction reads and writes, or gives to a collective
+  int step = 1;       // of the trace; 0: not part of a training step
 };
+
+// Where an instruction stands in a training step: its call in the script, and itself in the routine
+// that is called. Steps run in this order.
+struct StepPlace {
+  int64_t call = 0, index = 0;
+  auto operator<=>(const StepPlace&) const = default;
+};
+// Nothing for another script, and for a program that was replaced since.
+std::optional<StepPlace> place_in_step(const Program& program, const ScriptCall& call,
+                                       const Instruction& instruction);
 
 // Each list in order of begin.
 struct RankTrace {

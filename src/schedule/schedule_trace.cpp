@@ -2,6 +2,8 @@
 // Schedules in the trace event format (docs/trace.md): a process per rank, a slice per action.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "files/trace_events.h"
 #include "schedule/action_order.h"
 #include "schedule/schedule_drawing.h"
@@ -29,12 +31,13 @@ class Trace {
     int held = 0;
     for (const TimedAction& timed_action : timed.timing.ranks[static_cast<size_t>(rank)].actions) {
       const Action& action = timed_action.action;
+      const std::array<TraceArgument, 3> arguments{
+          {{"stage", int64_t{action.stage}},
+           {"chunk", int64_t{chunks[static_cast<size_t>(action.stage)]}},
+           {"microbatch", int64_t{action.microbatch}}}};
       events_.add_slice(fmt::format("{} {}", name(action.kind), action.microbatch), "action",
                         {process, 0}, timed_action.begin * kMicroseconds,
-                        timed_action.end * kMicroseconds,
-                        {{"stage", int64_t{action.stage}},
-                         {"chunk", int64_t{chunks[static_cast<size_t>(action.stage)]}},
-                         {"microbatch", int64_t{action.microbatch}}});
+                        timed_action.end * kMicroseconds, arguments);
       add_arrows(schedule, rank, timed_action);
       if (action.kind == ActionKind::Forward) count(process, timed_action.begin, ++held, schedule);
       if (frees_activations(action.kind)) count(process, timed_action.end, --held, schedule);

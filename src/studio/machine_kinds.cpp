@@ -22,6 +22,8 @@ constexpr auto kMachineKinds = std::to_array<QuestionKind>({
     {"report", "where the time of a run went, and what to try", answer_report, false, true},
     {"compare", "what differs between two runs, and why one is slower", answer_compare, false,
      true},
+    {"clocks", "a step of a run beside its simulation, by instruction, largest differences first",
+     answer_clocks, false, true},
 });
 
 }  // namespace

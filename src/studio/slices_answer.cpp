@@ -11,6 +11,7 @@
 #include "studio/kinds.h"
 #include "studio/question_fields.h"
 #include "studio/simulated_step.h"
+#include "studio/step_slices.h"
 
 namespace tessera {
 namespace {
@@ -167,15 +168,24 @@ void check_slices(const std::vector<Program>& programs) {
 
 }  // namespace
 
+SimulatedStep simulate_slices(const Config& config, const Cluster& cluster, const RunSpec& spec) {
+  SimulatedStep step =
+      compile_to_simulate(config, cluster, spec, {.check = false, .keep_slices = true});
+  check_slices(step.compiled.programs);
+  simulate_compiled(step);
+  return step;
+}
+
+Answer slices_of(const SimulatedStep& step, bool with_blocks) {
+  return SliceColumns(step).write(with_blocks);
+}
+
 Answer answer_slices(const Question& question) {
   require_known_fields(question.fields, {"run", "blocks"});
   const AskedRun run = asked_run(question);
   const RunSpec spec = spec_to_simulate(run.cluster, run.config);
-  SimulatedStep step =
-      compile_to_simulate(run.config, run.cluster, spec, {.check = false, .keep_slices = true});
-  check_slices(step.compiled.programs);
-  simulate_compiled(step);
-  return SliceColumns(step).write(find_flag(question.fields, "blocks").value_or(false));
+  const SimulatedStep step = simulate_slices(run.config, run.cluster, spec);
+  return slices_of(step, find_flag(question.fields, "blocks").value_or(false));
 }
 
 }  // namespace tessera
