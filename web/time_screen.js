@@ -3,6 +3,7 @@
 
 import { app, on, select, tell } from "./app.js";
 import { ask_columns, is_cancelled, newest, sentence_of } from "./ask.js";
+import { build_clocks } from "./clocks.js";
 import { announce, element, fill } from "./dom.js";
 import { seconds_text, whole } from "./format.js";
 import { build_inspector } from "./inspector.js";
@@ -28,6 +29,20 @@ const status = element("p", { class: "muted small", role: "status" });
 const legend = element("ul", { class: "legend" });
 const memory = new MemoryLane();
 const inspector = build_inspector({ zoom_to, select_slice });
+const clocks = build_clocks({
+  show(timeline, line) {
+    drawn_line = line;
+    take_timeline(timeline);
+  },
+  leave() {
+    drawn_line = "";
+    ask_slices();
+  },
+  choose(instruction) {
+    select_slice(picture?.timeline.order.find((slice) => picture?.timeline.instruction[slice] === instruction) ?? -1);
+    layer.scrollIntoView({ block: "nearest" });
+  },
+});
 
 const table = element("details", {}, element("summary", {}, "As a table"), element("div", { class: "scroll table_view" }));
 const MOST_ROWS = 300;
@@ -116,6 +131,7 @@ function select_slice(slice) {
     select({ instruction: -1, microbatch: -1, time: -1 });
   }
   inspector.show(picture, slice);
+  clocks.select(inspector.box, picture.selected);
   redraw();
 }
 
@@ -244,7 +260,9 @@ function take_timeline(timeline) {
   inspector.show(picture, -1);
   memory.time = -1;
   show_memory(-1);
-  fill(status, `${whole(timeline.begin.length)} slices of ${whole(timeline.ranks.length)} ${timeline.ranks.length === 1 ? "class" : "classes"} of ranks`);
+  const classes = timeline.ranks.filter((rank) => !rank.measured).length;
+  const measured = timeline.ranks.length - classes;
+  fill(status, `${whole(timeline.begin.length)} slices of ${whole(classes)} ${classes === 1 ? "class" : "classes"} of ranks${measured > 0 ? ` and ${whole(measured)} measured` : ""}`);
   redraw();
 }
 
@@ -290,7 +308,7 @@ function build_bar() {
 export const time_screen = {
   build(root) {
     layer.append(canvas);
-    root.append(build_bar(), legend, element("div", { class: "time_body" }, element("div", {}, element("div", { class: "timeline_frame" }, layer, memory.canvas), table), inspector.box));
+    root.append(build_bar(), element("div", { class: "legend_row" }, legend, clocks.control), element("div", { class: "time_body" }, element("div", {}, element("div", { class: "timeline_frame" }, layer, memory.canvas), clocks.panel, table), inspector.box));
     listen();
     choose_view("pipeline");
     on("run", ask_slices);
@@ -307,6 +325,7 @@ export const time_screen = {
   },
   show() {
     visible = true;
+    clocks.list();
     ask_slices();
     redraw();
     tell("selection");

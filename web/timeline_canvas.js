@@ -30,6 +30,7 @@ export function lay_out(timeline, levels) {
   const rows = [];
   let y = AXIS + 4;
   for (let rank = 0; rank < timeline.ranks.length; ++rank) {
+    if (timeline.ranks[rank].measured && !timeline.ranks[rank - 1]?.measured) y += GROUP_GAP;
     const own = [...timeline.lanes.keys()].filter((index) => timeline.lanes[index].rank === rank);
     own.sort((a, b) => levels.indexOf(timeline.lanes[a].name) - levels.indexOf(timeline.lanes[b].name) || a - b);
     for (const lane of own) {
@@ -266,13 +267,13 @@ export class TimelineCanvas {
       const lane = timeline.lanes[row.lane];
       const middle = row.y + row.height / 2;
       if (lane.name === "kernels") {
-        const { rank, alike } = timeline.ranks[lane.rank];
+        const { rank, alike, measured } = timeline.ranks[lane.rank];
         context.fillStyle = colours.ink;
         context.font = "600 12px Inter, system-ui, sans-serif";
         context.fillText(`rank ${whole(rank)}`, 0, middle - 6);
         context.fillStyle = colours.muted;
         context.font = "11px Inter, system-ui, sans-serif";
-        context.fillText(alike > 1 ? `and ${whole(alike - 1)} identical` : "", 0, middle + 8);
+        context.fillText(measured ? "measured" : alike > 1 ? `and ${whole(alike - 1)} identical` : "", 0, middle + 8);
       } else if (lane.number === 0) {
         context.fillStyle = colours.muted;
         context.font = "11px Inter, system-ui, sans-serif";

@@ -23,7 +23,7 @@ export function svg_text(picture) {
     `<rect width="${width}" height="${height}" fill="${colours.panel}"/>`];
   for (const row of rows) {
     const lane = timeline.lanes[row.lane];
-    const name = lane.name === "kernels" ? `rank ${timeline.ranks[lane.rank].rank}` : lane.name;
+    const name = lane.name === "kernels" ? `rank ${timeline.ranks[lane.rank].rank}${timeline.ranks[lane.rank].measured ? " measured" : ""}` : lane.name;
     parts.push(`<text x="0" y="${row.y + row.height / 2 + 4}" fill="${colours.ink}">${escaped(name)}</text>`);
     const bars = picture.bars[row.lane];
     for (let i = first_bar(bars, start); i < bars.count && bars.begin[i] < stop; ++i) {
@@ -49,7 +49,7 @@ export function export_svg(picture) {
  */
 export function trace_text(timeline) {
   const events = [];
-  timeline.ranks.forEach(({ rank, alike }, pid) => events.push({ name: "process_name", ph: "M", pid, args: { name: `rank ${rank}${alike > 1 ? ` and ${alike - 1} identical` : ""}` } }));
+  timeline.ranks.forEach(({ rank, alike, measured }, pid) => events.push({ name: "process_name", ph: "M", pid, args: { name: `rank ${rank}${measured ? ", measured" : alike > 1 ? ` and ${alike - 1} identical` : ""}` } }));
   timeline.lanes.forEach((lane, tid) => events.push({ name: "thread_name", ph: "M", pid: lane.rank, tid, args: { name: lane.name } }));
   for (const slice of timeline.order) {
     const one = timeline.instructions[timeline.instruction[slice]];

@@ -122,6 +122,7 @@ Json summary_of(const ClosedFolder& folder) {
   if (summary["state"] == "running" && seconds_since_1970() - changed > kSilentSeconds)
     summary["state"] = "silent";
   summary["steps"] = planned_steps(folder);
+  summary["trace"] = folder.state_of("trace.json").has_value();
   const auto step = metrics ? last_step(folder, metrics->bytes) : std::nullopt;
   if (!step) return summary;
   summary["step"] = step->step;
