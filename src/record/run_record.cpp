@@ -91,6 +91,12 @@ RunRecord read_run(const std::filesystem::path& folder) {
     else
       ++record.lines_left_out;
   }
+  for (const std::string& line : lines_of(folder / kRanksFile)) {
+    if (std::optional<RankLine> ranks = parse_rank_line(line))
+      record.ranks.push_back(std::move(*ranks));
+    else
+      ++record.lines_left_out;
+  }
   return record;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of a run, as read: config.toml, metrics.jsonl, events.jsonl. Whatever a run did not
-// write is absent here, never made up; a last line that was cut short is left out.
+// The folder of a run, as read: config.toml, metrics.jsonl, ranks.jsonl, events.jsonl. Whatever a
+// run did not write is absent here, never made up; a last line that was cut short is left out.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "record/rank_lines.h"
 #include "record/run_facts.h"
 #include "record/step_record.h"
 
@@ -33,7 +34,8 @@ struct RunRecord {
   bool peak_measured = false;
   std::vector<StepRecord> steps = {};  // by step, each once
   std::vector<RecordedEvent> events = {};
-  int lines_left_out = 0;  // of both files, that were no JSON objects
+  std::vector<RankLine> ranks = {};  // of a run on several ranks, a line every few steps
+  int lines_left_out = 0;            // of all files, that were none of theirs
 
   bool simulated() const { return facts && facts->source == "simulate"; }
 };

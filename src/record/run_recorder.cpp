@@ -7,11 +7,23 @@
 #include "system/seconds_since.h"
 
 namespace tessera {
+namespace {
+
+// Steps ascend: lines after the step are at the end.
+bool is_rank_line_up_to(std::string_view line, int64_t step) {
+  const std::optional<RankLine> parsed = parse_rank_line(line);
+  return parsed && parsed->step <= step;
+}
+
+}  // namespace
 
 RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
                          std::optional<int64_t> resumed_step, const Warn& warn)
     : metrics_(folder / "metrics.jsonl", resumed_step, warn),
       events_(folder / "events.jsonl", resumed_step.has_value(), warn) {
+  if (facts.ranks > 1 || std::filesystem::exists(folder / kRanksFile))
+    ranks_.emplace(folder / kRanksFile, resumed_step.has_value(), warn,
+                   [&](std::string_view line) { return is_rank_line_up_to(line, *resumed_step); });
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   events_.write(Json{{"event", "start"},
                      {"step", resumed_step.value_or(0)},
@@ -21,6 +33,12 @@ RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& fa
 }
 
 double RunRecorder::elapsed_seconds() const { return seconds_since(begin_); }
+
+void RunRecorder::ranks(int64_t step, std::span<const RankTimes> times, bool line) {
+  if (!ranks_ || times.size() < 2) return;
+  rank_sums_.add(times);
+  if (line) ranks_->write(to_json_line(rank_sums_.take(step)));
+}
 
 void RunRecorder::peak(double flops_per_second, std::string_view arithmetic, bool measured) {
   Json json{{"event", "peak"}, {"flops_per_second", flops_per_second}, {"measured", measured}};
@@ -67,7 +85,8 @@ void RunRecorder::ended(int64_t step, const std::string& stopped_by) {
 
 std::vector<std::string> RunRecorder::losses() const {
   std::vector<std::string> losses;
-  for (std::string each : {metrics_.losses(), events_.losses()})
+  for (std::string each :
+       {metrics_.losses(), events_.losses(), ranks_ ? ranks_->losses() : std::string()})
     if (!each.empty()) losses.push_back(std::move(each));
   return losses;
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what a report reads: metrics.jsonl, a line per step, and events.jsonl, a line for each
-// start with its facts, for what a run does between steps, and for how it ends. Lines of earlier
-// starts stay when a run is resumed; one without an end was killed.
+// Writes what a report reads: metrics.jsonl, a line per step, ranks.jsonl, a line every few steps,
+// and events.jsonl, a line for each start with its facts, for what a run does between steps, and
+// for how it ends. Lines of earlier starts stay when a run is resumed; one without an end was
+// killed.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <span>
 
 #include "checkpoint/checkpoint_writer.h"
 #include "files/record_file.h"
+#include "record/rank_lines.h"
 #include "record/run_facts.h"
 #include "record/step_record.h"
 
@@ -40,6 +43,8 @@ class RunRecorder {
 
   double elapsed_seconds() const;
   void step(const StepRecord& record) { metrics_.write(record); }
+  // The times of every rank in a step. With `line` a line is written of those since the last one.
+  void ranks(int64_t step, std::span<const RankTimes> times, bool line);
   // The rate that MFU is a share of, in an arithmetic such as "bf16"; empty: not known.
   void peak(double flops_per_second, std::string_view arithmetic, bool measured);
   // "evaluation", "checkpoint", "sample": after a step.
@@ -55,6 +60,8 @@ class RunRecorder {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   MetricsWriter metrics_;
   LineFile events_;
+  std::optional<LineFile> ranks_;  // of a run on several ranks
+  RankSums rank_sums_;
 };
 
 }  // namespace tessera

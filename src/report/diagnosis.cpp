@@ -11,6 +11,7 @@
 #include "mesh/axis_sizes.h"
 #include "report/figure_text.h"
 #include "report/incidents.h"
+#include "report/slow_rank.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {
@@ -243,6 +244,28 @@ Finding stalls(const RunRecord& record, const RunFigures& figures) {
                     "look for other work on the machine, and at those steps in a trace");
 }
 
+Finding slow_rank(const RunRecord& record, const RunFigures&) {
+  Finding finding{.rule = "slow_rank", .title = "Slow rank"};
+  if (record.simulated()) return unknown(finding, "ranks of a simulation are equally fast");
+  const std::optional<SlowRank> slow = slowest_rank_of(record);
+  if (!slow) return unknown(finding, "ranks with equal work were not recorded");
+  const std::string answer = fmt::format(
+      "rank {} computes {} longer than the median of the {} ranks of its stage, {} a step (a "
+      "problem above {})",
+      slow->rank, percent(slow->over()), slow->stage_ranks,
+      seconds_text(slow->seconds - slow->usual_seconds), percent(kSlowRank));
+  if (ranks_share_cores(record) && slow->over() > kSlowRank) {
+    finding.verdict = Verdict::Note;
+    finding.answer = answer;
+    finding.advice = "ranks take turns on the cores: which of them is slow says little";
+    return finding;
+  }
+  return judged(finding, slow->over() > kSlowRank, answer,
+                fmt::format("look at the machine of rank {}: its clock, other work on it, its "
+                            "place; ranks.jsonl has every rank over time",
+                            slow->rank));
+}
+
 std::string began_and_ended(const RunRecord& record) {
   const auto resumed = std::count_if(
       record.events.begin(), record.events.end(),
@@ -268,7 +291,7 @@ Finding failures(const RunRecord& record, const RunFigures&) {
 std::vector<Finding> diagnose(const RunRecord& record, const RunFigures& figures) {
   std::vector<Finding> findings;
   for (const auto& rule : {exposed_communication, bubble, matmul_size, input, checkpoints, mfu,
-                           memory, stalls, failures})
+                           memory, stalls, slow_rank, failures})
     findings.push_back(rule(record, figures));
   return findings;
 }

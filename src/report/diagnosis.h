@@ -15,6 +15,7 @@ inline constexpr double kMuchData = 0.02;
 inline constexpr double kMuchCheckpoints = 0.05;
 inline constexpr double kLittleMfu = 0.30;
 inline constexpr double kManyStalls = 0.01;          // of the steps
+inline constexpr double kSlowRank = 0.10;            // own work above the median of its stage
 inline constexpr double kMuchRecompute = 0.05;       // of the flops that programs run
 inline constexpr double kMemoryToSpare = 0.30;       // of a device, that a plan leaves free
 inline constexpr int64_t kSmallMatmulCores = 64;     // sides below which kernels lose much of their

@@ -136,6 +136,34 @@ TEST(Diagnosis, StallsAndFailuresAreProblems) {
   EXPECT_EQ(verdict(run, "failures"), Verdict::Problem);
 }
 
+// Two stages of two ranks: unequal stages are no slow rank.
+TEST(Diagnosis, ARankIsSlowAboveTenPercentOfItsStage) {
+  RunRecord run = made_run();
+  const auto record = [&](double of_rank_three) {
+    run.ranks.assign(2, {.step = 10,
+                         .steps = 5,
+                         .ranks = 4,
+                         .rank = {0, 1, 2, 3},
+                         .compute_seconds = {0.2, 0.2, 0.6, of_rank_three},
+                         .exposed_communication_seconds = {0, 0, 0, 0},
+                         .bubble_seconds = {0, 0, 0, 0}});
+  };
+  record(0.63);
+  EXPECT_EQ(verdict(run, "slow_rank"), Verdict::Fine);
+  record(0.75);
+  Finding finding = found(run, "slow_rank");
+  EXPECT_EQ(finding.verdict, Verdict::Problem);
+  EXPECT_EQ(finding.answer,
+            "rank 3 computes 25.0 % longer than the median of the 2 ranks of its stage, 150 ms a "
+            "step (a problem above 10.0 %)");
+  EXPECT_NE(finding.advice.find("rank 3"), std::string::npos);
+  run.facts->device_unit = "cores";
+  run.facts->device_count = 2;
+  EXPECT_EQ(verdict(run, "slow_rank"), Verdict::Note);
+  run.ranks.clear();
+  EXPECT_EQ(verdict(run, "slow_rank"), Verdict::Unknown);
+}
+
 TEST(Diagnosis, SaysWhatWasNotRecordedAndJudgesNothingThen) {
   RunRecord run{.folder = "old"};
   for (int64_t step = 1; step <= 9; ++step)

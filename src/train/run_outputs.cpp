@@ -78,6 +78,12 @@ void RunOutputs::record_step(const StepRecord& record) {
   if (!quiet()) progress_.step(record);
 }
 
+void RunOutputs::record_ranks(int64_t step, std::span<const RankTimes> times) {
+  if (recorder_)
+    recorder_->ranks(step, times,
+                     step % config_.train.log_every == 0 || step == config_.train.steps);
+}
+
 void RunOutputs::record_failure(int64_t step, const std::string& error) {
   if (recorder_) recorder_->failed(step, error);
 }

@@ -45,6 +45,7 @@ class RunOutputs {
   void record_spent(const char* what, int64_t step, double seconds, int64_t bytes = 0);
   void record_room(int64_t step, double need, double room, double seconds);
   void record_step(const StepRecord& record);
+  void record_ranks(int64_t step, std::span<const RankTimes> times);
   void record_failure(int64_t step, const std::string& error);
   void record_end(int64_t step);
 

@@ -75,7 +75,10 @@ StepRecord StepRunner::run(CheckpointPosition& position) {
   }
   record.times.data_seconds = loaded.waited_seconds;
   record.tokens_per_second = static_cast<double>(tokens) / record.step_seconds;
-  if (times.size() > 1) add_spread(record, times);
+  if (times.size() > 1) {
+    add_spread(record, times);
+    parts_.outputs.record_ranks(position.step, times);
+  }
   add_utilisation(record);
   return record;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The questions `report` and `compare`: what `tessera report --json` prints of runs in the folders.
 #include "core/error.h"
+#include "record/rank_lines.h"
 #include "report/comparison.h"
 #include "report/report.h"
 #include "studio/kinds.h"
@@ -15,7 +16,7 @@ constexpr int64_t kMostReportBytes = int64_t{1} << 30;
 
 // The report opens files by their paths: they must be what they seem to be.
 Report report_of(const FoundRun& run) {
-  for (const char* name : {kMetricsFile, kEventsFile, "config.toml"}) {
+  for (const char* name : {kMetricsFile, kEventsFile, kRanksFile, "config.toml"}) {
     const std::optional<FileState> state = run.folder.state_of(name);
     std::error_code missing;
     const bool is_there =
