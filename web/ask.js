@@ -147,7 +147,10 @@ export function decode_columns(buffer) {
 
 /** @param {string} kind @param {Json} fields @param {AbortSignal} [signal] @returns {Promise<Table>} */
 export async function ask_columns(kind, fields, signal) {
-  return decode_columns(await (await send(kind, fields, signal)).arrayBuffer());
+  const response = await send(kind, fields, signal);
+  if (!(response.headers.get("Content-Type") ?? "").includes("json")) return decode_columns(await response.arrayBuffer());
+  const head = await response.json();  // its columns have no numbers
+  return { head, columns: Object.fromEntries(head.columns.map((/** @type {Json} */ column) => [column.name, new Float32Array(0)])), bytes: 0 };
 }
 
 /**

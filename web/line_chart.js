@@ -41,8 +41,11 @@ export function range_of(series, from_zero) {
   return { low: from_zero ? low : low - margin, high: high + margin };
 }
 
-/** @param {string} title @param {(value: number) => string} text @param {boolean} from_zero */
-export function build_chart(title, text, from_zero) {
+/**
+ * `band`: the first two series are the edges of one band.
+ * @param {string} title @param {(value: number) => string} text @param {boolean} from_zero @param {boolean} [band]
+ */
+export function build_chart(title, text, from_zero, band = false) {
   const canvas = element("canvas", { "aria-hidden": true });
   const told = element("p", { class: "small muted chart_told" });
   const names = element("span", { class: "small chart_names" });
@@ -76,7 +79,12 @@ export function build_chart(title, text, from_zero) {
       context.fillText(text(tick), LEFT - 6, y_of(tick));
     }
     context.textAlign = "center";
-    for (const tick of round_ticks(steps()[0] ?? 0, steps()[steps().length - 1] ?? 1, width / 110)) if (Number.isInteger(tick)) context.fillText(whole(tick), x_of(tick), HEIGHT - 8);
+    for (const tick of round_ticks(steps()[0] ?? 0, steps()[steps().length - 1] ?? 1, width / 110)) {
+      if (!Number.isInteger(tick)) continue;
+      context.textAlign = x_of(tick) > width - 24 ? "right" : "center";
+      context.fillText(whole(tick), Math.min(x_of(tick), width), HEIGHT - 8);
+    }
+    if (band && series.length > 1) draw_band(context, series[0], series[1], y_of, colours[series[0].colour]);
     for (const one of series) draw_series(context, one, y_of, colours[one.colour]);
     for (const mark of marks) {
       context.fillStyle = mark.bad ? colours.bad : colours.muted;
@@ -101,6 +109,17 @@ export function build_chart(title, text, from_zero) {
     context.lineWidth = 1.5;
     context.lineJoin = "round";
     context.stroke();
+  };
+  /** @param {CanvasRenderingContext2D} context @param {Series} above @param {Series} below @param {(value: number) => number} y_of @param {string} colour */
+  const draw_band = (context, above, below, y_of, colour) => {
+    const known = [...above.step.keys()].filter((index) => !Number.isNaN(above.high[index]) && !Number.isNaN(below.low[index]));
+    context.beginPath();
+    for (const index of known) context.lineTo(x_of(above.step[index]), y_of(above.high[index]));
+    for (const index of known.reverse()) context.lineTo(x_of(above.step[index]), y_of(below.low[index]));
+    context.globalAlpha = 0.15;
+    context.fillStyle = colour;
+    context.fill();
+    context.globalAlpha = 1;
   };
   /** @param {number} index */
   const move = (index) => {

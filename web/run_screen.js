@@ -7,6 +7,7 @@ import { ask, ask_columns, cancel, is_cancelled, newest, sentence_of, stream } f
 import { element, fill } from "./dom.js";
 import { bytes_text, count_text, percent, seconds_text, significant, whole } from "./format.js";
 import { build_chart } from "./line_chart.js";
+import { build_rank_map } from "./rank_map.js";
 
 /** @typedef {import("./ask.js").Json} Json */
 /** @typedef {import("./line_chart.js").Series} Series */
@@ -17,6 +18,7 @@ const CHARTS = [
   { title: "Tokens/s", keys: ["tokens_per_second"], text: count_text, from_zero: true },
   { title: "MFU", keys: ["mfu"], text: percent, from_zero: true },
   { title: "Step", keys: ["step_seconds", "compute_seconds", "exposed_communication_seconds", "bubble_seconds"], text: seconds_text, from_zero: true },
+  { title: "Ranks' own work", keys: ["slowest_rank_seconds", "fastest_rank_seconds"], text: seconds_text, from_zero: true, band: true },
   { title: "Gradient norm", keys: ["grad_norm"], text: significant, from_zero: true },
   { title: "Learning rate", keys: ["lr"], text: (/** @type {number} */ value) => (value === 0 ? "0" : value.toExponential(1)), from_zero: true },
 ];
@@ -37,7 +39,8 @@ export const opened_run = () => opened;
 
 const list = element("ul", { class: "run_list" });
 const head = element("div", { class: "run_head" });
-const charts = CHARTS.map((chart) => ({ ...chart, view: build_chart(chart.title, chart.text, chart.from_zero) }));
+const charts = CHARTS.map((chart) => ({ ...chart, view: build_chart(chart.title, chart.text, chart.from_zero, chart.band) }));
+export const rank_map = build_rank_map();
 const findings = element("div");
 const compared = element("div");
 const story = element("ul", { class: "run_events" });
@@ -94,6 +97,7 @@ async function follow(id, from) {
       if (part.reset) return void open(id);
       for (const line of part.metrics ?? []) add_step(line);
       for (const event of part.events ?? []) add_event(event);
+      rank_map.add(part.ranks ?? []);
       if ((part.metrics ?? []).length + (part.events ?? []).length > 0) draw();
     }
   } catch (error) {
@@ -137,7 +141,10 @@ async function open(id) {
       opened.high.set(key, [...columns[`${key}.largest`]]);
     }
     draw();
-    follow(id, told.next);
+    const ranks = await ask_columns("ranks", { run: id }, newest("ranks"));
+    if (opened.id !== id) return;
+    rank_map.show(ranks);
+    follow(id, { ...told.next, ...ranks.head.next });
     show_findings(await ask("report", { run: id }, newest("report")));
   } catch (error) {
     if (!is_cancelled(error)) fill(findings, element("p", { class: "muted" }, sentence_of(error).what));
@@ -174,8 +181,11 @@ async function show_runs() {
 export const run_screen = {
   build(root) {
     root.append(element("aside", { "aria-label": "Runs" }, element("h2", {}, "Runs"), list, element("h3", {}, "What happened"), story),
-      element("div", { class: "run_main" }, head, element("div", { class: "run_charts" }, ...charts.map((chart) => chart.view.box)), compared, element("h2", {}, "Where the time went"), findings));
-    on("theme", () => charts.forEach((chart) => chart.view.draw()));
+      element("div", { class: "run_main" }, head, element("div", { class: "run_charts" }, ...charts.map((chart) => chart.view.box), rank_map.box), compared, element("h2", {}, "Where the time went"), findings));
+    on("theme", () => {
+      charts.forEach((chart) => chart.view.draw());
+      rank_map.draw();
+    });
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) cancel("follow");
       else if (visible && opened.id) open(opened.id);

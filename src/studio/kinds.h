@@ -30,6 +30,7 @@ Answer answer_follow(const Question& question);
 Answer answer_report(const Question& question);
 Answer answer_compare(const Question& question);
 Answer answer_clocks(const Question& question);
+Answer answer_ranks(const Question& question);
 Answer answer_lessons(const Question& question);
 Answer answer_lesson(const Question& question);
 Answer answer_break(const Question& question);

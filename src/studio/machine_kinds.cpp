@@ -17,6 +17,8 @@ constexpr auto kMachineKinds = std::to_array<QuestionKind>({
     {"runs", "the runs in the folders that Studio was given", answer_runs, false, true},
     {"history", "all steps of a run, as columns of least and largest values", answer_history, false,
      true},
+    {"ranks", "seconds of every rank over the steps of a run, as columns", answer_ranks, false,
+     true},
     {"follow", "lines of a run's metrics and events as they are written", answer_follow, true,
      true},
     {"report", "where the time of a run went, and what to try", answer_report, false, true},

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The question `follow`: lines of a run's metrics and events as they are written, from the bytes
-// that the page has seen. Nothing is asked of the run, and nothing is read twice.
+// The question `follow`: lines of a run's metrics, ranks and events as they are written, from the
+// bytes that the page has seen. Nothing is asked of the run, and nothing is read twice.
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
+#include "record/rank_lines.h"
 #include "studio/kinds.h"
 #include "studio/question_fields.h"
 #include "studio/runs/run_files.h"
@@ -48,7 +49,7 @@ struct Followed {
 int64_t cursor_of(const Question& question, std::string_view file) {
   const Json* from = question.fields.find("from");
   if (!from) return 0;
-  require_known_fields(*from, {"metrics", "events"});
+  require_known_fields(*from, {"metrics", "events", "ranks"});
   return find_whole(*from, file, {0, int64_t{1} << 50}).value_or(0);
 }
 
@@ -60,13 +61,16 @@ Answer answer_follow(const Question& question) {
   const bool once = find_flag(question.fields, "once").value_or(false);
   Followed metrics{kMetricsFile, "metrics", cursor_of(question, "metrics")};
   Followed events{kEventsFile, "events", cursor_of(question, "events")};
+  Followed ranks{kRanksFile, "ranks", cursor_of(question, "ranks")};
   for (bool first = true;; first = false) {
     bool reset = false;
     const Json steps = metrics.take(run.folder, reset), happened = events.take(run.folder, reset);
-    const bool any = !steps.items().empty() || !happened.items().empty();
+    const Json lines = ranks.take(run.folder, reset);
+    const bool any = !steps.items().empty() || !happened.items().empty() || !lines.items().empty();
     Json part{{"metrics", steps},
               {"events", happened},
-              {"next", Json{{"metrics", metrics.at}, {"events", events.at}}}};
+              {"ranks", lines},
+              {"next", Json{{"metrics", metrics.at}, {"events", events.at}, {"ranks", ranks.at}}}};
     if (reset) part["reset"] = true;
     if (once && !any) return {.json = part};
     const bool heard = !question.tell || question.tell(any || reset || first ? part : Json());

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -112,13 +113,48 @@ TEST_F(RunsTest, HistoryKeepsTheLeastAndTheLargestOfEachPart) {
   EXPECT_EQ(load(2), (std::vector<float>{1, 1, 1, 1, 1, 99, 1, 1, 1, 1}));
 }
 
+std::string rank_line(int step, const std::string& compute) {
+  return fmt::format(R"({{"step":{},"steps":1,"ranks":3,"compute_seconds":[{}],)"
+                     R"("exposed_communication_seconds":[0,0,0],"bubble_seconds":[1,1,1]}})",
+                     step, compute) +
+         "\n";
+}
+
+TEST_F(RunsTest, RanksKeepTheMomentInWhichEachWasSlowest) {
+  std::string text = "no line\n";
+  for (int step = 1; step <= 100; ++step) text += rank_line(step, step == 33 ? "2,2,6" : "2,2,2");
+  text += rank_line(98, "4,2,2") + "{\"step\":101";
+  const fs::path run = add_run("a", "{\"step\":1}\n");
+  std::ofstream(run / "ranks.jsonl") << text;
+  const Answer answer = ask_runs("ranks", {{"run", id_of("a")}, {"parts", 10}});
+  EXPECT_EQ(answer.json.find("rows")->integer(), 3);
+  EXPECT_EQ(answer.json.find("lines")->integer(), 98);  // 98 to 100 were done again
+  EXPECT_EQ(answer.json.find("lines_left_out")->integer(), 4);
+  EXPECT_EQ(answer.json.find("next")->find("ranks")->integer(),
+            static_cast<int64_t>(text.size() - std::strlen("{\"step\":101")));
+  std::vector<float> over(30);
+  for (const Json& column : answer.json.find("columns")->items())
+    if (*column.find("name")->text() == "over") {
+      ASSERT_EQ(column.find("count")->integer(), 30);
+      std::memcpy(over.data(), answer.columns.data() + *column.find("offset")->integer(), 120);
+    }
+  EXPECT_EQ(over[3 * 3 + 2], 2.0F);
+  EXPECT_EQ(over[9 * 3], 1.0F);
+  EXPECT_EQ(std::ranges::count(over, 0.0F), 28);
+  told_.clear();
+  ask_runs("follow", {{"run", id_of("a")}, {"once", true}, {"from", Json{{"ranks", 0}}}});
+  EXPECT_EQ(told_[0].find("ranks")->items().size(), 101u);
+  fs::remove(run / "ranks.jsonl");
+  EXPECT_EQ(ask_runs("ranks", {{"run", id_of("a")}}).json.find("rows")->integer(), 0);
+}
+
 TEST_F(RunsTest, AreFollowedFromAByteOn) {
   const fs::path run = add_run("a", "{\"step\":1}\n{\"step\":2}\n{\"st", "{\"event\":\"start\"}\n");
   const std::string id = id_of("a");
   ask_runs("follow", {{"run", id}, {"once", true}, {"from", Json{{"metrics", 11}}}});
   ASSERT_EQ(told_.size(), 1u);
   EXPECT_EQ(told_[0].find("metrics")->items().size(), 1u);
-  EXPECT_EQ(*told_[0].find("next"), (Json{{"metrics", 22}, {"events", 18}}));
+  EXPECT_EQ(*told_[0].find("next"), (Json{{"metrics", 22}, {"events", 18}, {"ranks", 0}}));
   std::ofstream(run / "metrics.jsonl", std::ios::app) << "ep\":3}\n";
   told_.clear();
   ask_runs("follow",
