@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "compiler/stamp_origins.h"
 #include "ir/verifier.h"
 
 namespace tessera {
@@ -28,6 +29,7 @@ std::vector<PassReport> PassPipeline::run(Module& module, const PipelineOptions&
   for (const std::string& pass_name : options.disabled) require_known(pass_name);
   if (!options.stop_after.empty()) require_known(options.stop_after);
   std::vector<PassReport> reports;
+  stamp_origins(module, kMadeByModel);
   int position = 0;
   for (const Pass& pass : passes_) {
     ++position;
@@ -41,6 +43,7 @@ std::vector<PassReport> PassPipeline::run(Module& module, const PipelineOptions&
     }
     const auto begin = std::chrono::steady_clock::now();
     PassReport report{.name = std::string(pass.name), .seconds = 0, .counts = pass.run(module)};
+    stamp_origins(module, pass.name);
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (options.verify) verify(module);

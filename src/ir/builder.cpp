@@ -7,45 +7,51 @@ namespace tessera {
 
 const TensorType& Tensor::type() const { return block->graph().value(id).type; }
 
-Tensor BlockBuilder::stream(std::string name, Dims dims) {
-  return {this, graph_.add_input({.kind = InputKind::Stream, .value = kNone, .state = {}},
-                                 std::move(name), {compute_, std::move(dims)})};
+Tensor BlockBuilder::input(GraphInput input, std::string name, TensorType type, SourceLine at) {
+  const ValueId id = graph_.add_input(std::move(input), std::move(name), std::move(type));
+  graph_.value(id).origin.line = at;
+  return {this, id};
 }
 
-Tensor BlockBuilder::batch(std::string name, Dims dims, DType dtype) {
-  return {this, graph_.add_input({.kind = InputKind::Batch, .value = kNone, .state = {}},
-                                 std::move(name), {dtype, std::move(dims)})};
+Tensor BlockBuilder::stream(std::string name, Dims dims, SourceLine at) {
+  return input({.kind = InputKind::Stream, .value = kNone, .state = {}}, std::move(name),
+               {compute_, std::move(dims)}, at);
 }
 
-Tensor BlockBuilder::step(std::string name) {
+Tensor BlockBuilder::batch(std::string name, Dims dims, DType dtype, SourceLine at) {
+  return input({.kind = InputKind::Batch, .value = kNone, .state = {}}, std::move(name),
+               {dtype, std::move(dims)}, at);
+}
+
+Tensor BlockBuilder::step(std::string name, SourceLine at) {
   if (const GraphInput* known = graph_.find_input(InputKind::Step, name))
     return {this, known->value};
-  return {this, graph_.add_input({.kind = InputKind::Step, .value = kNone, .state = {}},
-                                 std::move(name), scalar(DType::Fp64))};
+  return input({.kind = InputKind::Step, .value = kNone, .state = {}}, std::move(name),
+               scalar(DType::Fp64), at);
 }
 
-Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init) {
+Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init, SourceLine at) {
   const bool decay = dims.size() >= 2;
-  return parameter(std::move(name), std::move(dims), init, decay);
+  return parameter(std::move(name), std::move(dims), init, decay, at);
 }
 
-Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init, bool decay) {
+Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init, bool decay, SourceLine at) {
   StateSpec spec{
       .role = StateRole::Parameter, .init = init, .decay = decay, .tied = false, .parameter = {}};
-  return {this,
-          graph_.add_input({.kind = InputKind::State, .value = kNone, .state = std::move(spec)},
-                           std::move(name), {compute_, std::move(dims)})};
+  return input({.kind = InputKind::State, .value = kNone, .state = std::move(spec)},
+               std::move(name), {compute_, std::move(dims)}, at);
 }
 
-Tensor BlockBuilder::balanced_bias(std::string name, Dims dims, double rate) {
-  const Tensor bias = parameter(std::move(name), std::move(dims), zeros(), false);
+Tensor BlockBuilder::balanced_bias(std::string name, Dims dims, double rate, SourceLine at) {
+  const Tensor bias = parameter(std::move(name), std::move(dims), zeros(), false, at);
   graph_.inputs().back().state->balance_rate = rate;
   graph_.value(bias.id).type.dtype = accumulator_of(compute_);
   return bias;
 }
 
-std::vector<Tensor> BlockBuilder::emit(OpKind op, std::vector<Tensor> operands,
-                                       EmitOptions options) {
+std::vector<Tensor> BlockBuilder::emit(OpKind op, std::vector<Tensor> operands, EmitOptions options,
+                                       SourceLine at) {
+  options.line = at;
   std::vector<ValueId> ids;
   for (const Tensor& operand : operands) {
     TESSERA_CHECK(operand.block == this, "{}: an operand belongs to another block",

@@ -30,21 +30,26 @@ class BlockBuilder {
   const std::string& name() const { return name_; }
   DType compute_dtype() const { return compute_; }
 
-  Tensor stream(std::string name, Dims dims);  // from the previous block
-  Tensor batch(std::string name, Dims dims, DType dtype = DType::Int32);
-  Tensor batch_float(std::string name, Dims dims) {
-    return batch(std::move(name), std::move(dims), compute_);
+  // From the previous block.
+  Tensor stream(std::string name, Dims dims, SourceLine at = SourceLine::here());
+  Tensor batch(std::string name, Dims dims, DType dtype = DType::Int32,
+               SourceLine at = SourceLine::here());
+  Tensor batch_float(std::string name, Dims dims, SourceLine at = SourceLine::here()) {
+    return batch(std::move(name), std::move(dims), compute_, at);
   }
-  Tensor step(std::string name);  // a step value: fp64[]
+  Tensor step(std::string name, SourceLine at = SourceLine::here());  // a step value: fp64[]
   // Weight decay applies to parameters with two or more dims unless told otherwise; norms and
   // biases are spared.
-  Tensor parameter(std::string name, Dims dims, Init init);
-  Tensor parameter(std::string name, Dims dims, Init init, bool decay);
+  Tensor parameter(std::string name, Dims dims, Init init, SourceLine at = SourceLine::here());
+  Tensor parameter(std::string name, Dims dims, Init init, bool decay,
+                   SourceLine at = SourceLine::here());
 
   // Of a router, in the dtype of its logits; begins as zeros.
-  Tensor balanced_bias(std::string name, Dims dims, double rate);
+  Tensor balanced_bias(std::string name, Dims dims, double rate,
+                       SourceLine at = SourceLine::here());
 
-  std::vector<Tensor> emit(OpKind op, std::vector<Tensor> operands, EmitOptions options = {});
+  std::vector<Tensor> emit(OpKind op, std::vector<Tensor> operands, EmitOptions options = {},
+                           SourceLine at = SourceLine::here());
 
   void returns(Tensor stream);                        // to the next block
   void returns_step(std::string name, Tensor value);  // adds up over microbatches
@@ -54,6 +59,8 @@ class BlockBuilder {
   Graph& graph() { return graph_; }
 
  private:
+  Tensor input(GraphInput input, std::string name, TensorType type, SourceLine at);
+
   std::string name_;
   DType compute_;
   Graph graph_;

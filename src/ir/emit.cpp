@@ -58,6 +58,8 @@ std::vector<ValueId> emit(Graph& graph, OpKind op, std::vector<ValueId> operands
   for (size_t i = 0; i < types.size(); ++i)
     names.push_back(i == 0 ? base : fmt::format("{}_{}", base, def.results[i]));
   const NodeId id = graph.add_node(std::move(node), std::move(names), std::move(types));
+  for (const ValueId result : graph.node(id).results)
+    graph.value(result).origin.line = options.line;
   return graph.node(id).results;
 }
 

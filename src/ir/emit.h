@@ -14,6 +14,7 @@ struct EmitOptions {
   Attributes attributes = {};
   Phase phase = Phase::Forward;
   std::string name = {};  // of result 0; the others are called <name>_<result>
+  SourceLine line = {};   // of the results; not known: stamp_origins finds it
 };
 
 std::vector<ValueId> emit(Graph& graph, OpKind op, std::vector<ValueId> operands,

@@ -14,6 +14,7 @@
 #include "ir/attributes.h"
 #include "ir/memory.h"
 #include "ir/op_kind.h"
+#include "ir/origin.h"
 #include "ir/phase.h"
 #include "ir/state.h"
 #include "mesh/placement.h"
@@ -30,6 +31,7 @@ struct Value {
   NodeId producer = kNone;   // kNone: an input of the graph
   Placement placement = {};  // set by propagate_placements; over the module's mesh
   Location location = {};    // set by plan_memory
+  Origin origin = {};
 };
 
 struct Node {

@@ -77,7 +77,8 @@ std::vector<ValueId> GradientBuilder::emit(size_t for_operand, OpKind op,
   return tessera::emit(graph_, op, std::move(operands),
                        {.attributes = std::move(attributes),
                         .phase = weight ? Phase::WeightGrad : Phase::InputGrad,
-                        .name = "d_" + about});
+                        .name = "d_" + about,
+                        .line = graph_.value(result(0)).origin.line});
 }
 
 void GradientBuilder::set(size_t operand, ValueId gradient) {

@@ -7,16 +7,16 @@
 
 namespace tessera {
 
-inline Tensor activate(Tensor x, Activation activation) {
+inline Tensor activate(Tensor x, Activation activation, SourceLine at = SourceLine::here()) {
   switch (activation) {
     case Activation::Relu:
-      return relu(x);
+      return relu(x, at);
     case Activation::Gelu:
-      return gelu(x, "none");
+      return gelu(x, "none", at);
     case Activation::GeluTanh:
-      return gelu(x, "tanh");
+      return gelu(x, "tanh", at);
     case Activation::Swiglu:
-      return swiglu(x);
+      return swiglu(x, at);
   }
   check_failed("activation is known", __FILE__, __LINE__, {});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The question `ir`: the IR after any pass, by line; the pass after which each value was first
-// there.
+// The question `ir`: the IR after any pass, by line, with the line of C++ and the passes that each
+// comes from.
 #include <map>
 #include <set>
 
@@ -16,29 +16,23 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kModelPass = "model";  // before any pass: the maths on one device
-
-using ClassValue = std::pair<std::string, std::string>;
+// Before any pass: the maths on one device.
+constexpr std::string_view kModelPass = kMadeByModel;
 
 // One run of the passes; where the compiler looks for what fits there are several.
 struct PassHistory {
-  std::map<ClassValue, std::string> made_by = {};
   std::map<std::string, Module, std::less<>> kept = {};     // the passes asked for, and the last
   std::vector<std::pair<std::string, size_t>> passes = {};  // with their nodes
 
   void add(std::string_view pass, const Module& module, bool keep) {
     size_t nodes = 0;
-    for (const BlockClass& block_class : module.classes) {
-      nodes += block_class.graph.nodes().size();
-      for (ValueId id = 0; id < block_class.graph.num_values(); ++id)
-        made_by.try_emplace({block_class.name, block_class.graph.value(id).name}, pass);
-    }
+    for (const BlockClass& block_class : module.classes) nodes += block_class.graph.nodes().size();
     passes.emplace_back(pass, nodes);
     if (keep) kept.insert_or_assign(std::string(pass), module);
   }
 };
 
-Json line_json(const PassHistory& history, const Module& module, const PrintedLine& line) {
+Json line_json(const Module& module, const PrintedLine& line) {
   Json json{{"text", line.text}, {"kind", name(line.kind)}};
   if (line.class_index == kNone) return json;
   const BlockClass& block_class = module.classes[static_cast<size_t>(line.class_index)];
@@ -47,9 +41,7 @@ Json line_json(const PassHistory& history, const Module& module, const PrintedLi
   json["names"] = Json::array();
   for (const ValueId value : line.values)
     json["names"].push_back(block_class.graph.value(value).name);
-  if (line.kind != PrintedLine::Kind::Output)
-    json["made_by"] =
-        history.made_by.at({block_class.name, block_class.graph.value(line.values.front()).name});
+  add_origin(json, module, line);
   return json;
 }
 
@@ -116,8 +108,7 @@ Answer answer_ir(const Question& question) {
   for (const std::string& pass : asked) {
     const Module& module = history.kept.at(pass);
     Json lines = Json::array();
-    for (const PrintedLine& line : print_lines(module))
-      lines.push_back(line_json(history, module, line));
+    for (const PrintedLine& line : print_lines(module)) lines.push_back(line_json(module, line));
     texts.push_back({{"pass", pass}, {"lines", lines}});
   }
   return {{{"passes", passes_json(pipeline, history)}, {"ir", texts}}};

@@ -41,7 +41,16 @@ std::string role_of(RoutineKind routine) {
 
 }  // namespace
 
-IrLines::IrLines(const Module& module) : lines_(print_lines(module)) {
+void add_origin(Json& json, const Module& module, const PrintedLine& line) {
+  const Graph& graph = module.classes[static_cast<size_t>(line.class_index)].graph;
+  const Origin& origin = graph.value(line.values.front()).origin;
+  if (origin.line.known()) json["source"] = to_string(origin.line);
+  if (line.kind == PrintedLine::Kind::Output) return;
+  json["made_by"] = origin.made_by.empty() ? kMadeByModel : origin.made_by;
+  if (!origin.changed_by.empty()) json["changed_by"] = origin.changed_by;
+}
+
+IrLines::IrLines(const Module& module) : module_(module), lines_(print_lines(module)) {
   size_t output = 0;
   for (size_t i = 0; i < lines_.size(); ++i) {
     const PrintedLine& line = lines_[i];

@@ -23,6 +23,7 @@ Answer answer_program(const Question& question);
 Answer answer_placements(const Question& question);
 Answer answer_memory_at(const Question& question);
 Answer answer_verify(const Question& question);
+Answer answer_model_source(const Question& question);
 Answer answer_collectives(const Question& question);
 Answer answer_runs(const Question& question);
 Answer answer_history(const Question& question);

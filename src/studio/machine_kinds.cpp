@@ -12,6 +12,8 @@ constexpr auto kMachineKinds = std::to_array<QuestionKind>({
     {"verify", "the plan, run on a small model and compared with one rank", answer_verify, true,
      true},
     {"collectives", "what each collective does to a small tensor", answer_collectives, false, true},
+    {"model_source", "the text of a file in which models are written", answer_model_source, false,
+     true},
     {"break", "a lesson's program with a mistake in it, and who notices", answer_break, false,
      true},
     {"runs", "the runs in the folders that Studio was given", answer_runs, false, true},

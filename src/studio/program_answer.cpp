@@ -20,11 +20,13 @@ Json numbers_json(std::span<const int> numbers) {
 
 Json instruction_json(const Program& program, const ProgramClass& program_class,
                       RoutineKind routine, const Instruction& instruction, const IrLines& lines) {
+  const int line = lines.line_of(program_class, routine, instruction);
   Json json{{"op", name(instruction)},
             {"reads", numbers_json(reads(instruction))},
             {"writes", numbers_json(writes(instruction))},
             {"phase", name(instruction.phase)},
-            {"line", lines.line_of(program_class, routine, instruction)}};
+            {"line", line}};
+  add_origin(json, lines.module(), lines.lines()[static_cast<size_t>(line)]);
   if (const auto* collective = instruction.as<CollectiveInstruction>())
     json["axes"] = program.group_of(*collective).name;
   if (is_started(instruction)) json["started"] = true;

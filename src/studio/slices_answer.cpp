@@ -6,6 +6,7 @@
 #include "program/program_work.h"
 #include "sim/instruction_times.h"
 #include "studio/asked_run.h"
+#include "studio/awaited.h"
 #include "studio/columns.h"
 #include "studio/ir_lines.h"
 #include "studio/kinds.h"
@@ -43,10 +44,13 @@ class SliceColumns {
     Json lanes = Json::array();
     for (const Lane& lane : lanes_)
       lanes.push_back({{"rank", lane.rank}, {"name", lane.name}, {"number", lane.number}});
+    Json chain = Json::array();  // blocks in the order of the stream
+    for (const Block& block : step_.compiled.module.blocks) chain.push_back(block.name);
     return {{{"ranks", ranks_},
              {"lanes", lanes},
              {"instructions", instructions_},
              {"blocks", blocks_},
+             {"chain", chain},
              {"lines", lines_.lines().size()},
              {"step_seconds", step_.simulation.step_seconds},
              {"columns", columns.list}},
@@ -102,25 +106,38 @@ class SliceColumns {
   std::map<const Instruction*, Known> list_instructions(const Program& program) {
     std::map<const Instruction*, Known> known;
     InstructionTimes times(program, step_.cluster, step_.options);
-    for (size_t c = 0; c < program.classes.size(); ++c)
+    for (size_t c = 0; c < program.classes.size(); ++c) {
+      const uint32_t first_fresh = number_instructions(program.classes[c]);
       for (const RoutineRow& row : kRoutines) {
         const ProgramClass& program_class = program.classes[c];
         const auto& routine = program_class.routine(row.routine);
         if (routine.empty() || row.routine == RoutineKind::Evaluate) continue;
         const auto& timed = times.of(static_cast<int>(c), row.routine);
         for (size_t i = 0; i < routine.size(); ++i) {
-          const auto [at, fresh] = numbers_.try_emplace({program_class.name, row.routine, i},
-                                                        static_cast<uint32_t>(numbers_.size()));
-          const std::string& level = step_.cluster.levels[timed[i].level].name;
-          known[&routine[i]] = {at->second, level};
-          if (fresh) describe(program, program_class, row.routine, i, timed[i]);
+          const uint32_t number = numbers_.at({program_class.name, row.routine, i});
+          known[&routine[i]] = {number, step_.cluster.levels[timed[i].level].name};
+          if (number >= first_fresh)
+            describe(program, static_cast<int>(c), row.routine, i, timed[i]);
         }
       }
+    }
     return known;
   }
 
-  void describe(const Program& program, const ProgramClass& program_class, RoutineKind routine,
-                size_t index, const TimedInstruction& timed) {
+  // In the order in which they are described. Returns the first number that is new.
+  uint32_t number_instructions(const ProgramClass& program_class) {
+    const auto first_fresh = static_cast<uint32_t>(numbers_.size());
+    for (const RoutineRow& row : kRoutines)
+      for (size_t i = 0; i < program_class.routine(row.routine).size(); ++i)
+        if (row.routine != RoutineKind::Evaluate)
+          numbers_.try_emplace({program_class.name, row.routine, i},
+                               static_cast<uint32_t>(numbers_.size()));
+    return first_fresh;
+  }
+
+  void describe(const Program& program, int class_index, RoutineKind routine, size_t index,
+                const TimedInstruction& timed) {
+    const ProgramClass& program_class = program.classes[static_cast<size_t>(class_index)];
     constexpr std::array<std::string_view, 3> kTimedKinds{"kernel", "transfer", "wait"};
     const Instruction& instruction = program_class.routine(routine)[index];
     const std::span<const int> written = writes(instruction);
@@ -136,8 +153,13 @@ class SliceColumns {
               {"seconds", timed.seconds},
               {"flops", cost.flops},
               {"bytes", timed.bytes}};
-    if (const auto* collective = instruction.as<CollectiveInstruction>())
+    if (const auto* collective = instruction.as<CollectiveInstruction>()) {
       json["axes"] = program.group_of(*collective).name;
+      json["members"] = program.group_of(*collective).size;
+    }
+    if (timed.crosses) json["crosses"] = true;  // members run different programs
+    if (const auto started = find_awaited(program, class_index, routine, index))
+      json["awaits"] = numbers_.at({program_class.name, started->routine, started->index});
     if (communicates(instruction)) json["level"] = step_.cluster.levels[timed.level].name;
     instructions_.push_back(std::move(json));
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "config/compile_step.h"
 #include "studio/asked_run.h"
@@ -59,6 +60,8 @@ TEST_P(SampleRun, EverySliceLeadsToTheOneLineThatMakesItsValue) {
     const bool between_stages = each.find("routine")->text()->starts_with("stream_") ||
                                 each.find("routine")->text()->starts_with("gradient_");
     EXPECT_EQ(kind == "node", !between_stages) << each.dump();
+    EXPECT_TRUE(line.find("source") && line.find("source")->text()->starts_with("src/models/"))
+        << each.dump() << " comes from no line of a model: " << line.dump();
     const std::string op = " = " + *each.find("op")->text() + "(";
     if (kind == "node" && *each.find("op")->text() != "all_gather" &&
         *each.find("op")->text() != "clear") {
@@ -68,6 +71,40 @@ TEST_P(SampleRun, EverySliceLeadsToTheOneLineThatMakesItsValue) {
   const auto numbers = column<uint16_t>(slices, "instruction");
   EXPECT_FALSE(numbers.empty());
   for (const uint16_t number : numbers) ASSERT_LT(number, instructions.size());
+}
+
+// With the pass that made it; `program` says the same of its instructions.
+TEST_P(SampleRun, EveryNodeComesFromALineOfAModel) {
+  const Json ir = ask_json("ir"), program = ask_json("program");
+  const auto lines = ir.find("ir")->items()[0].find("lines")->items();
+  std::set<std::string> passes;
+  for (const Json& pass : ir.find("passes")->items()) passes.insert(*pass.find("name")->text());
+  for (const Json& line : lines) {
+    if (*line.find("kind")->text() != "node") continue;
+    ASSERT_TRUE(line.find("source")) << line.dump();
+    EXPECT_TRUE(line.find("source")->text()->starts_with("src/models/")) << line.dump();
+    EXPECT_TRUE(passes.contains(*line.find("made_by")->text())) << line.dump();
+  }
+  for (const Json& block_class : program.find("classes")->items())
+    for (const Json& routine : block_class.find("routines")->items())
+      for (const Json& instruction : routine.find("instructions")->items()) {
+        const Json& line = lines[static_cast<size_t>(*instruction.find("line")->integer())];
+        EXPECT_EQ(*instruction.find("source")->text(), *line.find("source")->text());
+      }
+}
+
+TEST_P(SampleRun, EveryWaitNamesTheTransferThatItEnds) {
+  const Json slices = ask("slices", asking(run())).json;
+  const auto instructions = slices.find("instructions")->items();
+  for (const Json& each : instructions) {
+    if (*each.find("op")->text() != "wait") continue;
+    ASSERT_TRUE(each.find("awaits")) << each.dump();
+    const Json& started = instructions[static_cast<size_t>(*each.find("awaits")->integer())];
+    EXPECT_EQ(*started.find("kind")->text(), "transfer") << each.dump() << started.dump();
+    EXPECT_EQ(*started.find("class")->text(), *each.find("class")->text());
+    const std::string wait = *each.find("name")->text(), name = *started.find("name")->text();
+    EXPECT_EQ(wait.substr(0, wait.find('.')), name.substr(0, name.find('.')));
+  }
 }
 
 TEST_P(SampleRun, SlicesEndWithTheStepAndKernelsDoNotOverlap) {

@@ -38,6 +38,7 @@ class ClassFusion {
     const int index = kept_.maker_of(value);
     kept_[index].op = OpKind::matmul_epilogue;
     kept_[index].attributes = complete_attributes(OpKind::matmul_epilogue, attributes);
+    kept_.give_origin(value, results.front());
     kept_.give_results(index, std::move(results));
     ++fused_;
   }
@@ -106,6 +107,7 @@ class ClassFusion {
     Node moved = kept_[index];
     moved.operands.push_back(operand);
     moved.results = node.results;
+    kept_.give_origin(value, node.results.front());
     ++fused_;
     return kept_.keep(moved);
   }

@@ -42,6 +42,7 @@ class ClassNorms {
       norm.operands.push_back(more);
       std::vector<ValueId> results = norm.results;
       results[0] = add.results[0];
+      kept_.give_origin(dx, add.results[0]);
       kept_.give_results(index, std::move(results));
       return true;
     }

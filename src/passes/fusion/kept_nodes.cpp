@@ -22,6 +22,11 @@ void KeptNodes::give_results(int index, std::vector<ValueId> results) {
   (*this)[index].results = std::move(results);
 }
 
+void KeptNodes::give_origin(ValueId from, ValueId to) {
+  graph_.value(to).origin = graph_.value(from).origin;
+  graph_.value(to).origin.changed = true;
+}
+
 bool KeptNodes::is_returned(ValueId value) const {
   return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
                      [&](const GraphOutput& output) { return output.value == value; });

@@ -20,6 +20,8 @@ class KeptNodes {
   Node& operator[](int index) { return nodes_[static_cast<size_t>(index)]; }
   // The node computes these values instead of its own.
   void give_results(int index, std::vector<ValueId> results);
+  // What computed one value computes another, changed.
+  void give_origin(ValueId from, ValueId to);
   void drop(int index) { dropped_.insert(index); }
 
   bool is_returned(ValueId value) const;

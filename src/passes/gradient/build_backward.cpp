@@ -25,9 +25,12 @@ class ClassGradient {
     if (const GraphOutput* stream = graph_.find_output(OutputKind::Stream)) {
       const Value& value = graph_.value(stream->value);
       const ValueId output = stream->value;
-      contribute(output,
-                 graph_.add_input({.kind = InputKind::OutputGradient, .value = kNone, .state = {}},
-                                  "d_" + value.name, value.type));
+      const SourceLine line = value.origin.line;
+      const ValueId gradient =
+          graph_.add_input({.kind = InputKind::OutputGradient, .value = kNone, .state = {}},
+                           "d_" + value.name, value.type);
+      graph_.value(gradient).origin.line = line;
+      contribute(output, gradient);
     }
     for (NodeId id = forward_nodes - 1; id >= 0; --id)
       if (graph_.node(id).phase == Phase::Forward) differentiate(id);
@@ -48,10 +51,12 @@ class ClassGradient {
     while (parts.size() > 1) {
       const ValueId second = parts.back();
       parts.pop_back();
-      parts.back() =
-          emit(graph_, OpKind::add, {parts.back(), second},
-               {.attributes = {}, .phase = phase, .name = "d_" + graph_.value(value).name})
-              .front();
+      parts.back() = emit(graph_, OpKind::add, {parts.back(), second},
+                          {.attributes = {},
+                           .phase = phase,
+                           .name = "d_" + graph_.value(value).name,
+                           .line = graph_.value(value).origin.line})
+                         .front();
     }
     return parts.empty() ? kNone : parts.front();
   }

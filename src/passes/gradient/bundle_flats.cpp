@@ -17,9 +17,13 @@ ValueId add_flat(Graph& graph, FlatSpec flat, const Bundle& bundle, DType dtype)
   const bool whole = flat.role == FlatRole::Weights || flat.role == FlatRole::Gradient;
   const int64_t elements = bundle.elements / (whole ? 1 : bundle.shards);
   const std::string value_name = named(bundle, role_name(flat));
-  return graph.add_input(
+  const ValueId id = graph.add_input(
       {.kind = InputKind::Flat, .value = kNone, .state = {}, .flat = std::move(flat)}, value_name,
       {dtype, {{"flat", elements}}});
+  // A bundle is written nowhere: its first parameter is.
+  graph.value(id).origin.line =
+      graph.value(graph.find_value(bundle.parameters.front())).origin.line;
+  return id;
 }
 
 ValueId find_value(const BlockClass& block_class, const Bundle& bundle, FlatRole role) {

@@ -35,6 +35,7 @@ void count_router(BlockClass& block_class, NodeId router, const Plan& plan) {
                        .state = {},
                        .flat = FlatSpec{.bundle = bundle.name, .role = FlatRole::Load}},
                       bundle.name + ".load", {DType::Int32, {choice}});
+  graph.value(load).origin.line = graph.value(chosen).origin.line;
   return_flat(graph, load,
               emit_for_bundle(graph, bundle, OpKind::count_routes, {chosen},
                               {{"experts", choice.size}}, Phase::WeightGrad, "counts"),

@@ -38,6 +38,7 @@ ValueId copied(const Graph& head, ValueId id, Graph& to) {
                .front();
   }
   to.value(copy).placement = value.placement;
+  to.value(copy).origin = value.origin;
   return copy;
 }
 

@@ -168,12 +168,22 @@ class ClassOverlap {
              {.attributes = std::move(attributes), .phase = node.phase, .name = about + ".started"})
             .front();
     graph_.value(started).placement = placement;
+    hand_over_origin(node.results[0], started);
     done_.push_back(graph_.nodes().back());
     flying_.push_back({.started = started,
                        .waited = node.results[0],
                        .sources = node.operands,
                        .phase = node.phase,
                        .worked = false});
+  }
+
+  // The collective computes `started` now; the wait for it is new.
+  void hand_over_origin(ValueId waited, ValueId started) {
+    Origin& own = graph_.value(waited).origin;
+    graph_.value(started).origin = own;
+    graph_.value(started).origin.changed = true;
+    own.made_by = {};
+    own.changed_by = {};
   }
 
   void wait(ValueId value) {

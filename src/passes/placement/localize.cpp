@@ -40,6 +40,7 @@ class ClassLocalizer {
       locals_.resize(static_cast<size_t>(graph_.num_values()), kNone);
     locals_[static_cast<size_t>(id)] = local;
     local_.value(local).placement = graph_.value(id).placement;
+    local_.value(local).origin = graph_.value(id).origin;
     TESSERA_CHECK(local_.value(local).type == local_type(id), "%{} is {} on a rank, not {}",
                   graph_.value(id).name, to_string(local_.value(local).type),
                   to_string(local_type(id)));
@@ -97,7 +98,11 @@ class ClassLocalizer {
     ExpansionBuilder builder(local_, on_rank, std::move(operands),
                              {sharding.expanded_dim(), sharding.size_of(sharding.expanded_dim())},
                              plan_.mesh.word(axes), plan_.mesh.size(axes), own_index(axes));
-    return op_def(node.op).expand(builder);
+    const ValueId first = local_.num_values();
+    std::vector<ValueId> results = op_def(node.op).expand(builder);
+    for (ValueId id = first; id < local_.num_values(); ++id)
+      local_.value(id).origin.line = graph_.value(node.results[0]).origin.line;
+    return results;
   }
 
   ValueId own_index(const AxisIds& axes) {

@@ -79,6 +79,7 @@ void ask_for_needed(Graph& graph, NodeId id) {
   std::vector<Node> nodes = graph.nodes();
   nodes.pop_back();
   nodes[static_cast<size_t>(id)].results.push_back(all.back());
+  graph.value(asked.results.front()).origin.changed = true;
   graph.rebuild(std::move(nodes));
 }
 

@@ -91,6 +91,7 @@ class Fp8Layer {
     maker = graph_.nodes().back();
     std::copy(results.begin(), results.end(), maker.results.begin());
     largest_[value] = {maker.results.back(), maker.phase};
+    graph_.value(value).origin.changed = true;
   }
 
   Node in_fp8(const Node& node) {
@@ -118,6 +119,7 @@ class Fp8Layer {
           .name = graph_.value(node.results[0]).name});
     Node made = graph_.nodes().back();
     made.results[0] = node.results[0];
+    graph_.value(node.results[0]).origin.changed = true;
     size_t next = 1;
     for (const size_t i : {0, 1})
       if (!known[i]) largest_[original(node.operands[i])] = {made.results[next++], node.phase};

@@ -42,7 +42,8 @@ class Rebuild {
         emit(graph_, original.op, std::move(operands),
              {.attributes = original.attributes,
               .phase = Phase::Recompute,
-              .name = graph_.value(original.results[0]).name + ".again"});
+              .name = graph_.value(original.results[0]).name + ".again",
+              .line = graph_.value(original.results[0]).origin.line});
     order_.push_back(graph_.nodes().back());
     for (size_t i = 0; i < results.size(); ++i) {
       graph_.value(results[i]).placement = graph_.value(original.results[i]).placement;

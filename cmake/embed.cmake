@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Files as part of the binary: writes the source that has them, with a function that lists them, and compiles it into a target.
+function(tessera_embed target symbol folder)
+  set(embedded_code "")
+  set(embedded_rows "")
+  set(embedded_symbols "")
+  set(index 0)
+  set(files ${ARGN})
+  foreach(file IN LISTS files)
+    string(APPEND embedded_code "    .global tessera_${symbol}_${index}\n    tessera_${symbol}_${index}: .incbin \"${folder}/${file}\"\n"
+                                "    .global tessera_${symbol}_end_${index}\n    tessera_${symbol}_end_${index}: .byte 0\n")
+    string(APPEND embedded_symbols "extern \"C\" const char tessera_${symbol}_${index}[], tessera_${symbol}_end_${index}[];\n")
+    string(APPEND embedded_rows "      {\"${file}\", {tessera_${symbol}_${index}, tessera_${symbol}_end_${index}}},\n")
+    math(EXPR index "${index} + 1")
+  endforeach()
+  set(source ${PROJECT_BINARY_DIR}/generated/embedded/${symbol}.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/embedded_files.cpp.in ${source} @ONLY)
+  list(TRANSFORM files PREPEND ${folder}/)
+  set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES OBJECT_DEPENDS "${files}")
+  target_sources(${target} PRIVATE ${source})
+endfunction()
