@@ -6,14 +6,18 @@ import { parse_line, print_fragment, print_line } from "./state.js";
 
 /** @typedef {import("./state.js").Run} Run */
 /** @typedef {import("./ask.js").Json} Json */
-/** @typedef {{rank: number, tensor: string, instruction: number, microbatch: number, time: number}} Selection */
+/**
+ * What is lit on the timeline: what makes these values of a block class, or else all that comes from a line of C++.
+ * @typedef {{source: string, owner: string, names: string[]}} Lit
+ */
+/** @typedef {{rank: number, tensor: string, instruction: number, microbatch: number, time: number, lit: Lit | null, pass: string}} Selection */
 /** @typedef {"run" | "verdict" | "selection" | "screen" | "theme" | "lists"} Topic */
 
 /**
  * Nothing selected is -1 or the empty text.
  * @type {Selection}
  */
-const NOTHING = { rank: 0, tensor: "", instruction: -1, microbatch: -1, time: -1 };
+const NOTHING = { rank: 0, tensor: "", instruction: -1, microbatch: -1, time: -1, lit: null, pass: "" };
 
 export const app = {
   /** @type {Run} */ run: { model: "", cluster: "", set: {} },

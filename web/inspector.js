@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bar of the timeline is: its instruction, its figures, its line of the IR and who made it. With no bar chosen:
-// the instructions that take the most seconds.
+// What a bar of the timeline is: its instruction, its figures, what belongs to it on other ranks, its line of the IR, who made
+// it and the line of C++ that it comes from. With no bar chosen: the instructions that take the most seconds.
 
 import { app } from "./app.js";
-import { ask, is_cancelled, newest } from "./ask.js";
+import { is_cancelled } from "./ask.js";
 import { element, fill } from "./dom.js";
 import { bytes_text, percent, scaled, seconds_text, whole } from "./format.js";
+import { ask_ir, history_text, history_view, source_view } from "./source_lines.js";
 import { seconds_by_instruction } from "./timeline_data.js";
 
 /** @typedef {import("./timeline_canvas.js").TimelineCanvas} TimelineCanvas */
-/** @typedef {import("./ask.js").Json} Json */
-/** @typedef {{zoom_to: (slice: number) => void, select_slice: (slice: number) => void}} Acts */
+/** @typedef {{zoom_to: (slice: number) => void, select_slice: (slice: number) => void, light: (lit: import("./app.js").Lit) => void}} Acts */
 
 const AROUND = 3;
-
-/**
- * The IR of a line of the page, asked once.
- * @type {{line: string, lines: Json[]}}
- */
-let ir = { line: "", lines: [] };
-
-async function ask_ir() {
-  if (ir.line === app.line) return ir.lines;
-  const line = app.line;
-  const told = await ask("ir", { run: app.run }, newest("ir"));
-  ir = { line, lines: told.ir[0].lines };
-  return ir.lines;
-}
 
 /** @param {[string, string | null][]} rows */
 function facts(rows) {
@@ -48,7 +34,8 @@ function slice_view(picture, slice, acts) {
   const go = (text, way) => element("button", { class: "plain", "aria-disabled": !all[at + way], onclick: () => { if (all[at + way] !== undefined) acts.select_slice(all[at + way]); } }, text);
   const block = timeline.block ? timeline.blocks[timeline.block[slice]] : one.class;
   const ir_box = element("div", { class: "ir" });
-  show_ir(ir_box, one.line, (line) => {
+  const source_box = element("div");
+  show_ir(ir_box, source_box, one.line, acts, (line) => {
     const other = one.line === line ? number : timeline.instructions.findIndex((each) => each.line === line);
     const found = [...timeline.order].find((each) => timeline.instruction[each] === other && timeline.lanes[timeline.lane[each]].rank === lane.rank);
     if (found !== undefined) acts.select_slice(found);
@@ -62,22 +49,38 @@ function slice_view(picture, slice, acts) {
       ["axes", one.axes ?? null], ["link", one.level ?? null],
       ["in the step", `${whole(all.length)} times, ${seconds_text(total)}, ${percent(total / timeline.seconds)}`]]),
     element("div", { class: "actions" }, go("Previous", -1), go("Next", 1), element("button", { class: "plain", onclick: () => acts.zoom_to(slice) }, "Zoom")),
-    element("h3", {}, "IR"), ir_box,
+    picture.lit_text && element("p", { class: "lit_text" }, picture.lit_text),
+    ...links_view(picture, acts), element("h3", {}, "IR"), ir_box, source_box,
   ];
 }
 
 /**
- * The lines around one.
- * @param {HTMLElement} box @param {number} line @param {(line: number) => void} choose
+ * The bars that belong to this one, on its own and on other ranks.
+ * @param {TimelineCanvas} picture @param {Acts} acts
  */
-async function show_ir(box, line, choose) {
+function links_view({ timeline, links, cursor }, acts) {
+  if (links.bars.length === 0) return [];
+  /** @param {number} slice */
+  const text = (slice) => `${timeline.instructions[timeline.instruction[slice]].op} on rank ${whole(timeline.ranks[timeline.lanes[timeline.lane[slice]].rank].rank)}`;
+  const others = links.bars.filter((slice) => slice !== cursor);
+  return [element("h3", {}, "Belongs together"), element("p", { class: "small" }, `${links.sentence[0]?.toUpperCase() ?? ""}${links.sentence.slice(1)}.`),
+    element("ul", { class: "linked_bars" }, ...others.map((slice) => element("li", {}, element("button", { class: "link", onclick: () => acts.select_slice(slice) }, text(slice)),
+      element("span", { class: "muted small" }, ` at ${seconds_text(timeline.begin[slice])}`))))];
+}
+
+/**
+ * The lines of the IR around one, and the line of C++ that it comes from.
+ * @param {HTMLElement} box @param {HTMLElement} source_box @param {number} line @param {Acts} acts @param {(line: number) => void} choose
+ */
+async function show_ir(box, source_box, line, acts, choose) {
   try {
     const lines = await ask_ir();
     const from = Math.max(0, line - AROUND);
     const near = lines.slice(from, line + AROUND + 1);
-    fill(box, ...near.map((one, index) => element("button", { class: from + index === line ? "is_here" : "", title: one.made_by ? `made by ${one.made_by}` : one.kind, onclick: () => choose(from + index) },
-      element("i", {}, from + index + 1), element("code", {}, one.text.trim()))),
-      lines[line]?.made_by && element("p", { class: "muted small" }, lines[line].made_by === "model" ? "Written in the model." : `Made by the pass ${lines[line].made_by}.`));
+    fill(box, ...near.map((one, index) => element("button", { class: from + index === line ? "is_here" : "", title: history_text(one) || one.kind, onclick: () => choose(from + index) },
+      element("i", {}, from + index + 1), element("code", {}, one.text.trim()))));
+    const source = lines[line]?.source;
+    fill(source_box, history_view(lines[line] ?? {}), ...(source ? source_view(source, () => acts.light({ source, owner: "", names: [] })) : []));
   } catch (error) {
     if (!is_cancelled(error)) fill(box, element("p", { class: "muted small" }, "The IR of this plan is not known."));
   }

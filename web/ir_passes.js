@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The IR after each pass, and what the pass has changed.
 
-import { app } from "./app.js";
+import { app, select, show_screen } from "./app.js";
 import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
 import { element, fill } from "./dom.js";
 import { diff_lines } from "./line_diff.js";
+import { history_text } from "./source_lines.js";
 
 /** @typedef {import("./ask.js").Json} Json */
+
+/**
+ * A line with the line of C++ that it comes from; a click shows its bars on the timeline.
+ * @param {Json} one @param {string} mark
+ */
+function line_view(one, mark) {
+  const parts = [element("i", {}, mark === "added" ? "+" : mark === "removed" ? "\u2212" : ""), element("span", { class: "ir_source" }, one.source?.split("/").pop() ?? ""), element("code", {}, one.text)];
+  if (!one.names || !one.source) return element("div", { class: `ir_line is_${mark}` }, ...parts);
+  const show_bars = () => {
+    select({ lit: { source: one.source, owner: one.class, names: one.names } });
+    show_screen("time");
+  };
+  return element("button", { class: `ir_line is_${mark}`, title: `${one.source}. ${history_text(one)} Show its bars.`, onclick: show_bars }, ...parts);
+}
 
 /** @param {HTMLElement} body */
 export function build_ir_passes(body) {
@@ -31,9 +46,7 @@ export function build_ir_passes(body) {
     const row = told.passes.find((/** @type {Json} */ one) => one.name === chosen);
     fill(about, row?.summary ?? "", `. ${row?.nodes ?? 0} nodes`, told.ir.length > 1 ? `, ${changes} lines changed.` : ".");
     fill(text, ...shown.slice(0, 1500).map((line) => {
-      const one = line.after >= 0 ? after[line.after] : before[line.before];
-      return element("div", { class: `ir_line is_${line.mark}`, title: one.made_by ? `made by ${one.made_by}` : "" },
-        element("i", {}, line.mark === "added" ? "+" : line.mark === "removed" ? "\u2212" : ""), element("code", {}, one.text));
+      return line_view(line.after >= 0 ? after[line.after] : before[line.before], line.mark);
     }), changes === 0 && told.ir.length > 1 && only.checked && element("p", { class: "muted small" }, "This pass changes nothing in this plan."));
   };
 
@@ -60,6 +73,7 @@ export function build_ir_passes(body) {
         element("span", {}, change === 0 ? "" : change > 0 ? `+${change}` : `\u2212${-change}`));
       button.addEventListener("click", () => {
         chosen = pass.name;
+        select({ pass: chosen });
         ask_pass();
       });
       return element("li", {}, button);
@@ -67,5 +81,10 @@ export function build_ir_passes(body) {
     if (focused.startsWith("pass_")) document.getElementById(focused)?.focus();
   };
   only.addEventListener("change", show_text);
-  return () => { if (asked_line !== app.line) ask_pass(); };
+  return () => {
+    const { pass } = app.selection;
+    if (asked_line === app.line && (pass === "" || pass === chosen)) return;
+    chosen = pass || chosen;
+    ask_pass();
+  };
 }

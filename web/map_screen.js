@@ -4,7 +4,7 @@
 
 import { app, on, select, show_screen } from "./app.js";
 import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
-import { element, fill } from "./dom.js";
+import { by_id, element, fill } from "./dom.js";
 import { bytes_text, whole } from "./format.js";
 import { drawn_dims, pieces_at_rest, pieces_in_use, ranks_text } from "./held_pieces.js";
 import { build_ir_passes } from "./ir_passes.js";
@@ -185,6 +185,8 @@ export const map_screen = {
     map.visible = true;
     ask_list();
     show_all();
+    if (map.line === app.line) show_passes();
+    if (app.selection.pass) by_id("map_ir").scrollIntoView({ block: "nearest" });
   },
   hide() {
     map.visible = false;

@@ -9,9 +9,11 @@ import { seconds_text, whole } from "./format.js";
 import { build_inspector } from "./inspector.js";
 import { MemoryLane } from "./memory_lane.js";
 import { add_source, go_to_instruction } from "./palette.js";
+import { ask_ir, instructions_of } from "./source_lines.js";
 import { GUTTER, TimelineCanvas } from "./timeline_canvas.js";
 import { first_bar, make_timeline, slice_at } from "./timeline_data.js";
 import { export_svg, export_trace, open_in_perfetto } from "./timeline_export.js";
+import { links_of } from "./timeline_links.js";
 import { MEANINGS } from "./timeline_views.js";
 
 /** @typedef {import("./timeline_data.js").Timeline} Timeline */
@@ -24,11 +26,11 @@ let frame = 0;
 
 const canvas = element("canvas", { "aria-hidden": true });
 const layer = element("div", { class: "timeline_layer", tabindex: 0, role: "application", id: "timeline",
-  "aria-label": "Timeline. Left and right: next bar. Up and down: next lane. Plus and minus: zoom. A and D: move. F: whole step." });
+  "aria-label": "Timeline. Left and right: next bar. Up and down: next lane. Plus and minus: zoom. A and D: move. F: whole step. G: next bar that belongs to this one." });
 const status = element("p", { class: "muted small", role: "status" });
 const legend = element("ul", { class: "legend" });
 const memory = new MemoryLane();
-const inspector = build_inspector({ zoom_to, select_slice });
+const inspector = build_inspector({ zoom_to, select_slice, light });
 const clocks = build_clocks({
   show(timeline, line) {
     drawn_line = line;
@@ -115,6 +117,9 @@ function select_slice(slice) {
   const { timeline } = picture;
   picture.cursor = slice;
   picture.selected = slice < 0 ? -1 : timeline.instruction[slice];
+  picture.lit = new Set(slice < 0 ? [] : [picture.selected]);
+  picture.lit_text = "";
+  picture.links = links_of(timeline, slice);
   if (slice >= 0) {
     const end = timeline.begin[slice] + timeline.length[slice];
     if (end < picture.start || timeline.begin[slice] > picture.stop) {
@@ -124,15 +129,45 @@ function select_slice(slice) {
     const lane = timeline.lanes[timeline.lane[slice]];
     memory.time = timeline.begin[slice];
     show_memory(lane.rank);
-    select({ rank: timeline.ranks[lane.rank].rank, instruction: picture.selected, microbatch: timeline.microbatch[slice], time: timeline.begin[slice] });
+    select({ rank: timeline.ranks[lane.rank].rank, instruction: picture.selected, microbatch: timeline.microbatch[slice], time: timeline.begin[slice], lit: null });
     const { op, routine } = timeline.instructions[picture.selected];
-    announce(`${op}, ${routine} of microbatch ${timeline.microbatch[slice]}, ${seconds_text(timeline.length[slice])}`);
+    announce(`${op}, ${routine} of microbatch ${timeline.microbatch[slice]}, ${seconds_text(timeline.length[slice])}${picture.links.sentence && `, ${picture.links.sentence}`}`);
   } else {
-    select({ instruction: -1, microbatch: -1, time: -1 });
+    select({ instruction: -1, microbatch: -1, time: -1, lit: null });
   }
   inspector.show(picture, slice);
   clocks.select(inspector.box, picture.selected);
   redraw();
+}
+
+/**
+ * Lights all bars of some instructions, and says how many there are.
+ * @param {import("./app.js").Lit} lit
+ */
+async function light(lit) {
+  const shown = picture;
+  const lines = await ask_ir().catch(() => []);
+  if (!shown || shown !== picture) return;
+  const { timeline } = shown;
+  const found = new Set(instructions_of(timeline, lines, lit));
+  const bars = [...timeline.order].filter((slice) => found.has(timeline.instruction[slice]));
+  const what = lit.names.length > 0 ? `%${lit.names[0]}` : lit.source;
+  if (bars.length > 0 && !found.has(shown.selected)) select_slice(bars[0]);
+  shown.lit = found;
+  shown.lit_text = bars.length === 0 ? `No bar comes from ${what}.` : `${what}: ${whole(found.size)} ${found.size === 1 ? "instruction" : "instructions"}, ${whole(bars.length)} bars.`;
+  select({ lit });
+  announce(shown.lit_text);
+  inspector.show(shown, shown.cursor);
+  redraw();
+}
+
+/** The next of the bars that belong to the cursor's, lane by lane. */
+function step_link() {
+  if (!picture) return;
+  const { links, rows, timeline, cursor } = picture;
+  const row_of = (/** @type {number} */ slice) => rows.findIndex((row) => row.lane === timeline.lane[slice]);
+  const bars = [...links.bars].sort((a, b) => row_of(a) - row_of(b) || timeline.begin[a] - timeline.begin[b]);
+  if (bars.length > 0) select_slice(bars[(bars.indexOf(cursor) + 1) % bars.length]);
 }
 
 /**
@@ -180,7 +215,7 @@ function on_key(event) {
     "-": () => picture?.zoom(2, around), s: () => picture?.zoom(2, around),
     a: () => picture?.set_window(picture.start - span / 4, picture.stop - span / 4),
     d: () => picture?.set_window(picture.start + span / 4, picture.stop + span / 4),
-    f: () => picture?.set_window(0, picture.timeline.seconds), Escape: () => select_slice(-1),
+    f: () => picture?.set_window(0, picture.timeline.seconds), Escape: () => select_slice(-1), g: step_link,
     Enter: () => { if (picture && picture.cursor >= 0) zoom_to(picture.cursor); },
   };
   const act = acts[event.key];
@@ -260,6 +295,7 @@ function take_timeline(timeline) {
   inspector.show(picture, -1);
   memory.time = -1;
   show_memory(-1);
+  if (app.selection.lit) light(app.selection.lit);
   const classes = timeline.ranks.filter((rank) => !rank.measured).length;
   const measured = timeline.ranks.length - classes;
   fill(status, `${whole(timeline.begin.length)} slices of ${whole(classes)} ${classes === 1 ? "class" : "classes"} of ranks${measured > 0 ? ` and ${whole(measured)} measured` : ""}`);
@@ -327,6 +363,7 @@ export const time_screen = {
     visible = true;
     clocks.list();
     ask_slices();
+    if (picture && drawn_line === app.line && app.selection.lit) light(app.selection.lit);
     redraw();
     tell("selection");
   },

@@ -4,6 +4,7 @@
 import { theme_colours } from "./dom.js";
 import { seconds_text, whole } from "./format.js";
 import { fill_pixel_row, pixels_of } from "./pixel_rows.js";
+import { draw_links } from "./timeline_arrows.js";
 import { first_bar, make_bars } from "./timeline_data.js";
 import { make_view, MEANINGS } from "./timeline_views.js";
 
@@ -69,6 +70,9 @@ export class TimelineCanvas {
     this.start = 0;
     this.stop = timeline.seconds;
     this.selected = -1;
+    this.lit = new Set();  // instructions
+    this.lit_text = "";
+    /** @type {import("./timeline_links.js").Links} */ this.links = { bars: [], arrows: [], sentence: "" };
     this.cursor = -1;
     this.frame_milliseconds = 0;
     this.view_name = "pipeline";
@@ -230,16 +234,16 @@ export class TimelineCanvas {
     }
   }
 
-  /** All bars of the selected instruction, and a frame around the cursor's. */
+  /** All bars of the instructions that are lit, what belongs to the cursor's, and a frame around that. */
   draw_selected() {
     const { context, colours, timeline, start, stop } = this;
-    if (this.selected < 0) return;
+    if (this.lit.size === 0) return;
     context.fillStyle = colours.ink;
     for (const row of this.shown) {
       let drawn = -1;
       for (let i = timeline.lane_start[row.lane]; i < timeline.lane_start[row.lane + 1]; ++i) {
         const slice = timeline.order[i];
-        if (timeline.instruction[slice] !== this.selected || timeline.begin[slice] > stop || timeline.begin[slice] + timeline.length[slice] < start) continue;
+        if (!this.lit.has(timeline.instruction[slice]) || timeline.begin[slice] > stop || timeline.begin[slice] + timeline.length[slice] < start) continue;
         const left = Math.max(GUTTER, Math.floor(this.x_of(timeline.begin[slice])));
         const right = Math.min(GUTTER + this.width, Math.max(left + 1, this.x_of(timeline.begin[slice] + timeline.length[slice])));
         if (right <= drawn) continue;
@@ -248,6 +252,7 @@ export class TimelineCanvas {
       }
     }
     if (this.cursor < 0) return;
+    draw_links(this);
     const row = this.rows.find((one) => one.lane === timeline.lane[this.cursor]);
     if (!row) return;
     const left = this.x_of(timeline.begin[this.cursor]);

@@ -45,7 +45,6 @@ void add_origin(Json& json, const Module& module, const PrintedLine& line) {
   const Graph& graph = module.classes[static_cast<size_t>(line.class_index)].graph;
   const Origin& origin = graph.value(line.values.front()).origin;
   if (origin.line.known()) json["source"] = to_string(origin.line);
-  if (line.kind == PrintedLine::Kind::Output) return;
   json["made_by"] = origin.made_by.empty() ? kMadeByModel : origin.made_by;
   if (!origin.changed_by.empty()) json["changed_by"] = origin.changed_by;
 }
