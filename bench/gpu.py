@@ -18,6 +18,8 @@ PEER = ROOT / "bench" / "peer_torch_gpu.py"
 RUNS = {
     "124m": ("gpt2-124m", 64, 1024, "bf16", "none"),
     "1b": ("llama3-1b", 8, 4096, "bf16", "none"),
+    "1b-8k": ("llama3-1b", 4, 8192, "bf16", "none"),
+    "1b-32k": ("llama3-1b", 1, 32768, "bf16", "none"),
     "8b": ("llama3-8b", 2, 4096, "pure_bf16", "cheap"),
     "8b-fp8": ("llama3-8b", 2, 4096, "pure_fp8", "cheap"),
     "1b-fp8": ("llama3-1b", 8, 4096, "fp8", "none"),

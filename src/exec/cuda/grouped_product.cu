@@ -10,6 +10,7 @@
 #include "exec/cuda/grouped_result.h"
 #include "exec/cuda/grouped_tiles.h"
 #include "exec/cuda/hopper.h"
+#include "exec/cuda/tensor_map.h"
 #include "exec/cuda/wgmma.h"
 
 namespace tessera {
@@ -110,11 +111,11 @@ __device__ void copy_tiles(const CUtensorMap& a, const CUtensorMap& b, const Gro
       uint32_t to = shared.stages + place.stage * kStageBytes;
       for (int i = 0; i < kChunksA; ++i, to += kChunkBytes) {
         const BoxPlace<C::kA> box(tile.row + i * kChunk, tile.term + term);
-        copy_box(to, a, box.x, box.y, 0, full);
+        copy_box(to, a, box.x, box.y, 0, 0, full);
       }
       for (int i = 0; i < kChunksB; ++i, to += kChunkBytes) {
         const BoxPlace<C::kB> box(tile.column + i * kChunk, tile.term + term);
-        copy_box(to, b, box.x, box.y, C::kByTerms ? 0 : tile.expert, full);
+        copy_box(to, b, box.x, box.y, C::kByTerms ? 0 : tile.expert, 0, full);
       }
     }
     __syncwarp();
@@ -253,47 +254,9 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   }
 }
 
-using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                            const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
-                            CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-                            CUtensorMapFloatOOBfill);
-
-Encode find_encoder() {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult status{};
-  check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000,
-                                              cudaEnableDefault, &status),
-             "find the encoder of tensor maps");
-  return status == cudaDriverEntryPointSuccess ? reinterpret_cast<Encode>(found) : nullptr;
-}
-
-// Of bf16 [count, outer, inner], in boxes of 64 by 64; zeros are read outside.
+// Of bf16 [count, outer, inner], in boxes of 64 by 64.
 CUtensorMap map_of(const void* data, int64_t count, int64_t outer, int64_t inner) {
-  static const Encode encode = find_encoder();
-  const auto unsigned_of = [](int64_t size) { return static_cast<cuuint64_t>(size); };
-  const cuuint64_t sizes[] = {unsigned_of(inner), unsigned_of(outer), unsigned_of(count)};
-  const cuuint64_t strides[] = {unsigned_of(inner * 2), unsigned_of(outer * inner * 2)};
-  const cuuint32_t box[] = {kChunk, kChunk, 1}, steps[] = {1, 1, 1};
-  CUtensorMap map;
-  const CUresult status =
-      encode
-          ? encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, const_cast<void*>(data), sizes,
-                   strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
-          : CUDA_ERROR_NOT_SUPPORTED;
-  if (status != CUDA_SUCCESS) throw CudaError("make a tensor map: the driver refuses it");
-  return map;
-}
-
-int attribute_of_device(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  check_cuda(cudaGetDevice(&device), "ask for the device");
-  check_cuda(cudaDeviceGetAttribute(&value, attribute, device), "ask what the device is");
-  return value;
-}
-bool is_hopper() {
-  return attribute_of_device(cudaDevAttrComputeCapabilityMajor) == 9 &&
-         attribute_of_device(cudaDevAttrComputeCapabilityMinor) == 0;
+  return make_tensor_map(data, {inner, outer, count, 1}, 1, kChunk);
 }
 
 template <typename C>
@@ -312,7 +275,7 @@ void launch_grouped(const GroupedProduct& p, cudaStream_t stream) {
   check_cuda(cudaFuncSetAttribute(grouped_kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   kSharedBytes),
              "allow shared memory");
-  grouped_kernel<C><<<attribute_of_device(cudaDevAttrMultiProcessorCount), kBlockThreads,
+  grouped_kernel<C><<<multiprocessors(), kBlockThreads,
                       kSharedBytes, stream>>>(a, b, sizes, static_cast<typename C::Result*>(p.c));
   check_cuda(cudaGetLastError(), "launch a grouped product");
 }

@@ -48,15 +48,46 @@ __device__ inline void wait_for_phase(uint32_t barrier, uint32_t parity) {
   }
 }
 
-// Copies the box at (x, y, z) of a tensor.
-__device__ inline void copy_box(uint32_t to, const CUtensorMap& map, int x, int y, int z,
+// Copies the box at (x, y, z, w) of a tensor.
+__device__ inline void copy_box(uint32_t to, const CUtensorMap& map, int x, int y, int z, int w,
                                 uint32_t barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, "
-      "%4, %5}], [%2];" ::"r"(to),
-      "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, "
+      "%4, %5, %6}], [%2];" ::"r"(to),
+      "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
+// A multiple of 16 bytes, from memory.
+__device__ inline void copy_bytes(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+      "[%3];" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+// A multiple of 16 bytes to memory, in place of what is there or added to it as floats. The thread
+// waits for its own.
+__device__ inline void write_bytes(void* to, uint32_t from, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
+               "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+__device__ inline void add_floats(float* to, uint32_t from, uint32_t bytes) {
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(
+                   to),
+               "r"(from), "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+__device__ inline void wait_until_read() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+__device__ inline void wait_until_written() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+// Between what the copy engine does in memory and what other instructions do there.
+__device__ inline void order_with_copies() { asm volatile("fence.proxy.async;" ::: "memory"); }
 // A multiple of 16 bytes, into the L2 cache.
 __device__ inline void fetch_to_cache(const void* from, uint32_t bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
@@ -69,6 +100,10 @@ __device__ inline void take_registers() {
 template <int kRegisters>
 __device__ inline void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+// Of `threads` that take part, some may arrive without waiting.
+__device__ inline void arrive_at_threads(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 __device__ inline void wait_for_threads(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");

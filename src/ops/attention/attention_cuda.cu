@@ -104,6 +104,7 @@ void attend(const CudaCall& call) {
 void attention_cuda(const CudaCall& call) {
   const bool wide = AttentionSizes(*call.operand(0).type).e == 128;
   switch (attention_path(call)) {
+    case AttentionPath::Hopper:
     case AttentionPath::Cudnn:
       return call.attention.enqueue(call);
     case AttentionPath::TensorCores:

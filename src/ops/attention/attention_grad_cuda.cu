@@ -154,6 +154,8 @@ void attend_backward(const CudaCall& call) {
 void attention_grad_cuda(const CudaCall& call) {
   const bool wide = AttentionSizes(*call.operand(0).type).e == 128;
   switch (attention_path(call)) {
+    case AttentionPath::Hopper:
+      return enqueue_hopper_attention_grad(call);
     case AttentionPath::Cudnn:
       return call.attention.enqueue(call);
     case AttentionPath::TensorCores:

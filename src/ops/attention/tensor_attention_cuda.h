@@ -8,8 +8,6 @@
 
 namespace tessera {
 
-inline constexpr float kLog2OfE = 1.4426950408889634f;
-
 struct TensorAttention {
   const Bf16 *q, *k, *v;
   Bf16* o;

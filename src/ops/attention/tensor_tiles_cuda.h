@@ -62,6 +62,7 @@ __device__ inline void multiply_add(float (&c)[4], const uint32_t (&a)[4], uint3
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+inline constexpr float kLog2OfE = 1.4426950408889634f;
 // 2^x to two units in the last place; 0 for what is below the smallest normal number.
 __device__ inline float power_of_two(float x) {
   float power;
