@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "cli/studio_service.h"
+#include "files/folder.h"
 #include "files/json.h"
 #include "serve/access_token.h"
 #include "serve/http_server.h"
@@ -19,7 +20,9 @@
 #include "studio/answers.h"
 #include "studio/lessons/lesson.h"
 #include "studio/runs/run_folders.h"
+#include "studio/runs/started_runs.h"
 #include "system/blocked_signals.h"
+#include "system/say.h"
 
 namespace tessera {
 namespace {
@@ -31,6 +34,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera studio                                       open the page in a browser\n"
     "  tessera studio out                                   with the runs below out/\n"
+    "  tessera studio out --allow-runs                      start, stop and resume runs there, "
+    "too\n"
     "  tessera studio --lesson ring                         open a lesson: ring attention\n"
     "  tessera studio --open 'time/llama3-8b 8x8192 bf16 dgx-h100 fsdp=8'   a plan, on Time\n"
     "  tessera studio --no-browser --port 8642              print its address only\n"
@@ -41,15 +46,16 @@ struct StudioCommand {
   std::vector<std::string> folders;
   std::string ask, assets, lesson, open;
   int port = 0;
-  bool no_browser = false;
+  bool no_browser = false, allow_runs = false;
 };
 
 // Parts of a stream and the answer, each on one line; an error is an answer, too.
-void answer_on_output(const std::string& kind, const RunFolders* runs) {
+void answer_on_output(const std::string& kind, const StudioRuns& runs) {
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
   try {
     Question question = parse_question(text);
-    question.runs = runs;
+    question.runs = runs.folders;
+    question.started = runs.started;
     question.tell = [](const Json& part) {
       if (!part.is_null()) print_json(part);
       return true;
@@ -77,12 +83,21 @@ std::string in_address(std::string_view line) {
   return text;
 }
 
-void serve_page(const StudioCommand& command, const RunFolders* runs) {
+void answer_from(const StudioCommand& command, const RunFolders* folders) {
+  std::optional<StartedRuns> started;
+  if (command.allow_runs) started.emplace(command.folders.front());
+  answer_on_output(command.ask, {folders, started ? &*started : nullptr});
+}
+
+void serve_page(const StudioCommand& command, const RunFolders* folders) {
   const BlockedSignals stops({SIGINT, SIGTERM, SIGHUP});  // before any thread starts
   const std::string token = make_access_token();
-  const HttpServer server(studio_service(command.assets, runs), static_cast<uint16_t>(command.port),
-                          token);
-  std::string address = fmt::format("http://127.0.0.1:{}/#token={}", server.port(), token);
+  std::optional<StartedRuns> started;
+  if (command.allow_runs) started.emplace(command.folders.front());
+  std::optional<HttpServer> server;
+  server.emplace(studio_service(command.assets, {folders, started ? &*started : nullptr}),
+                 static_cast<uint16_t>(command.port), token);
+  std::string address = fmt::format("http://127.0.0.1:{}/#token={}", server->port(), token);
   if (!command.lesson.empty()) address += "&learn:" + command.lesson;
   if (!command.open.empty()) address += "&" + in_address(command.open);
   fmt::print("Tessera Studio: {}\nOnly this machine can open it; Ctrl-C ends it.\n", address);
@@ -91,6 +106,10 @@ void serve_page(const StudioCommand& command, const RunFolders* runs) {
   if (!command.no_browser && has_display()) browser.emplace(address);
   stops.next();
   stops.restore();  // a second signal does not wait for what is being answered
+  server.reset();
+  if (const size_t running = started ? started->count_running() : 0; running > 0)
+    say(stderr, "{} {} that Studio has started: saving and stopping; Ctrl-C again does not wait\n",
+        running, running == 1 ? "run" : "runs");
 }
 
 }  // namespace
@@ -122,12 +141,19 @@ void add_studio_command(Command app) {
                   "before it")
       .type_name("LINE")
       .excludes(lesson);
+  studio.add_flag("--allow-runs", command->allow_runs,
+                  "the page may start runs in the first folder, stop, resume and kill them, and "
+                  "write text with them");
   studio
       .add_option("--assets", command->assets,
                   "take the page from a folder, not from the binary: for those who write it")
       .type_name("FOLDER");
   studio.on_run([command] {
     if (!command->lesson.empty()) find_lesson(command->lesson);
+    if (command->allow_runs && command->folders.empty())
+      throw UserError("--allow-runs needs a folder to start runs in")
+          .help("tessera studio out --allow-runs");
+    if (command->allow_runs) make_folder(command->folders.front(), "name another folder");
     std::optional<RunFolders> runs;
     if (!command->folders.empty())
       runs.emplace(
@@ -135,7 +161,7 @@ void add_studio_command(Command app) {
     if (command->ask.empty())
       serve_page(*command, runs ? &*runs : nullptr);
     else
-      answer_on_output(command->ask, runs ? &*runs : nullptr);
+      answer_from(*command, runs ? &*runs : nullptr);
   });
 }
 

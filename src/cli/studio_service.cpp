@@ -8,11 +8,12 @@ namespace tessera {
 namespace {
 
 // UserErrors are answers; other exceptions are the server's.
-PageReply reply_to(const QuestionKind& kind, const RunFolders* runs, std::string_view body,
+PageReply reply_to(const QuestionKind& kind, const StudioRuns& runs, std::string_view body,
                    const TellPage& tell) {
   try {
     Question question = parse_question(body);
-    question.runs = runs;
+    question.runs = runs.folders;
+    question.started = runs.started;
     question.tell = [&](const Json& part) {
       return tell(kind.streams && !part.is_null() ? part.dump() : "");
     };
@@ -28,9 +29,15 @@ PageReply reply_to(const QuestionKind& kind, const RunFolders* runs, std::string
   }
 }
 
+// Questions of which one at a time runs, by what they have in common.
+std::string alone_as(std::string_view kind) {
+  if (kind == "search" || kind == "why_not") return "search";
+  return kind == "generate" ? "generate" : "";
+}
+
 }  // namespace
 
-PageService studio_service(const std::string& page_folder, const RunFolders* runs) {
+PageService studio_service(const std::string& page_folder, const StudioRuns& runs) {
   return {.file = page_folder.empty() ? find_embedded_file : files_of_folder(page_folder),
           .question = [runs](std::string_view name) -> std::optional<PageQuestion> {
             for (const QuestionKind& kind : question_kinds())
@@ -40,7 +47,7 @@ PageService studio_service(const std::string& page_folder, const RunFolders* run
                                           return reply_to(kind, runs, body, tell);
                                         },
                                     .streams = kind.streams,
-                                    .alone = kind.name == "search" || kind.name == "why_not"};
+                                    .alone = alone_as(kind.name)};
             return {};
           }};
 }

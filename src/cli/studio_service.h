@@ -9,8 +9,13 @@
 
 namespace tessera {
 
-// The page is that of the binary, or of a folder where one is given. `runs` must outlive it; null:
-// there are none.
-PageService studio_service(const std::string& page_folder, const RunFolders* runs);
+// What questions are about beside their fields; null where there is none. Both outlive the service.
+struct StudioRuns {
+  const RunFolders* folders = nullptr;
+  StartedRuns* started = nullptr;
+};
+
+// The page is that of the binary, or of a folder where one is given.
+PageService studio_service(const std::string& page_folder, const StudioRuns& runs);
 
 }  // namespace tessera

@@ -194,11 +194,13 @@ MHD_Result answer(Exchange& exchange, const RequestHead& head) {
   QuestionTurns& turns = exchange.served.turns;
   std::shared_ptr<QuestionTurns::Turn> turn =
       turns.begin(std::string(find_header(head, "x-tessera-tab").value_or("")), kind);
-  if (question->alone && !turns.wait_to_be_alone(*turn, kSecondsUntilAlone))
-    return send_reply(exchange, turn->cancelled()
-                                    ? cancelled_reply()
-                                    : error_reply(409, fmt::format("another {} is running", kind),
-                                                  "wait for it, or stop it in the other tab"));
+  if (!question->alone.empty() &&
+      !turns.wait_to_be_alone(*turn, question->alone, kSecondsUntilAlone))
+    return send_reply(exchange,
+                      turn->cancelled()
+                          ? cancelled_reply()
+                          : error_reply(409, fmt::format("another {} is running", question->alone),
+                                        "wait for it, or stop it in the other tab"));
   return question->streams ? answer_as_stream(exchange, kind, *question, std::move(turn))
                            : answer_at_once(exchange, kind, *question, *turn);
 }

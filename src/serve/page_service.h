@@ -28,7 +28,7 @@ struct PageQuestion {
   // status other than 200 and before anything was told, the whole reply.
   std::function<PageReply(std::string_view body, const TellPage& tell)> answer;
   bool streams = false;
-  bool alone = false;  // one at a time, for all tabs
+  std::string alone = {};  // of those with the same text one at a time, for all tabs
 };
 
 struct PageService {

@@ -32,12 +32,12 @@ bool QuestionTurns::wait_for_core(Turn& turn, const std::function<bool()>& gone)
   return true;
 }
 
-bool QuestionTurns::wait_to_be_alone(Turn& turn, double seconds) {
+bool QuestionTurns::wait_to_be_alone(Turn& turn, const std::string& as, double seconds) {
   std::unique_lock lock(mutex_);
-  const auto free = [&] { return !alone_ || turn.cancelled(); };
+  const auto free = [&] { return !alone_.contains(as) || turn.cancelled(); };
   changed_.wait_for(lock, std::chrono::duration<double>(seconds), free);
-  if (alone_ || turn.cancelled()) return false;
-  alone_ = turn.is_alone_ = true;
+  if (turn.cancelled() || !alone_.insert(as).second) return false;
+  turn.alone_as_ = as;
   return true;
 }
 
@@ -54,7 +54,7 @@ void QuestionTurns::end(Turn& turn) {
   const auto newest = newest_.find(turn.name_);
   if (newest != newest_.end() && newest->second == &turn) newest_.erase(newest);
   if (turn.has_core_) ++free_;
-  if (turn.is_alone_) alone_ = false;
+  alone_.erase(turn.alone_as_);
   changed_.notify_all();
 }
 

@@ -37,15 +37,17 @@ class QuestionTurns {
     QuestionTurns* turns_;
     std::pair<std::string, std::string> name_;
     std::atomic<bool> cancelled_ = false;
-    bool has_core_ = false, is_alone_ = false;
+    bool has_core_ = false;
+    std::string alone_as_;  // empty: it is not alone
   };
 
   // Cancels the question of the same tab and kind; a question without a tab cancels none.
   std::shared_ptr<Turn> begin(std::string tab, std::string_view kind);
   // Waits until there is a free core, or `gone` says so; false then, and where it was cancelled.
   bool wait_for_core(Turn& turn, const std::function<bool()>& gone);
-  // Waits at most `seconds` for the question that runs alone now; false where it is not over.
-  bool wait_to_be_alone(Turn& turn, double seconds);
+  // Waits at most `seconds` for the question that runs alone as that now; false where it is not
+  // over.
+  bool wait_to_be_alone(Turn& turn, const std::string& as, double seconds);
   // Every question, now and later: the server ends.
   void cancel_all();
 
@@ -57,7 +59,8 @@ class QuestionTurns {
   std::map<std::pair<std::string, std::string>, Turn*> newest_;
   std::set<Turn*> all_;
   int free_;
-  bool alone_ = false, ended_ = false;
+  std::set<std::string> alone_;
+  bool ended_ = false;
 };
 
 }  // namespace tessera

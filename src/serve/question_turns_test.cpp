@@ -48,10 +48,10 @@ TEST(QuestionTurns, OneRunsAlone) {
   QuestionTurns turns(4);
   auto first = turns.begin("a", "search");
   const auto second = turns.begin("b", "search");
-  ASSERT_TRUE(turns.wait_to_be_alone(*first, 0));
-  EXPECT_FALSE(turns.wait_to_be_alone(*second, 0.01));
+  ASSERT_TRUE(turns.wait_to_be_alone(*first, "search", 0));
+  EXPECT_FALSE(turns.wait_to_be_alone(*second, "search", 0.01));
   first.reset();
-  EXPECT_TRUE(turns.wait_to_be_alone(*second, 0));
+  EXPECT_TRUE(turns.wait_to_be_alone(*second, "search", 0));
 }
 
 TEST(QuestionTurns, AllAreCancelledAtTheEnd) {

@@ -15,6 +15,7 @@
 namespace tessera {
 
 class RunFolders;
+class StartedRuns;
 
 struct Question {
   Json fields = Json::object();
@@ -22,6 +23,7 @@ struct Question {
   // Called with null it only asks.
   std::function<bool(const Json&)> tell = {};
   const RunFolders* runs = nullptr;  // that Studio was given; none: it was given no folders
+  StartedRuns* started = nullptr;    // none: it may start no runs
 };
 
 struct Answer {

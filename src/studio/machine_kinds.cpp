@@ -28,6 +28,18 @@ constexpr auto kMachineKinds = std::to_array<QuestionKind>({
      true},
     {"clocks", "a step of a run beside its simulation, by instruction, largest differences first",
      answer_clocks, false, true},
+    {"output", "what a run that Studio has started said last, and its failure report",
+     answer_output, false, true},
+    {"offers", "models and meshes that can be trained on this machine", answer_offers, false, true},
+    {"start", "starts a run on this machine (--allow-runs)", answer_start, false, true},
+    {"resume", "continues a run that Studio has started (--allow-runs)", answer_resume, false,
+     true},
+    {"stop", "asks a run that Studio has started to save and stop (--allow-runs)", answer_stop,
+     false, true},
+    {"kill", "kills one rank of a run that Studio has started (--allow-runs)", answer_kill, false,
+     true},
+    {"generate", "text that a run's newest checkpoint writes, token by token (--allow-runs)",
+     answer_generate, true, true},
 });
 
 }  // namespace

@@ -186,7 +186,7 @@ def folders_must_be_there(binary, folder):
     done = subprocess.run([binary, "studio", "--no-browser", folder / "nothing"], capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 2 and "cannot open the folder" in done.stderr, done
     with studio(binary) as server:
-        assert server.ask("runs").json() == {"folders": False, "runs": []}
+        assert server.ask("runs").json() == {"folders": False, "allows_runs": False, "runs": []}
         assert server.ask("history", {"run": "x"}).status == 400
 
 

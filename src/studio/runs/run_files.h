@@ -13,6 +13,8 @@
 namespace tessera {
 
 inline constexpr const char *kMetricsFile = "metrics.jsonl", *kEventsFile = "events.jsonl";
+// Of a run that Studio has started: what it was asked for, and what it prints.
+inline constexpr const char *kOrderFile = "studio.json", *kOutputFile = "studio.log";
 
 // Calls with each whole line from `begin` on, until `line` says false, and returns the byte after
 // the last one. A last line without its end is left for later; one that is longer than a megabyte

@@ -8,6 +8,7 @@
 #include "files/digest.h"
 #include "studio/answers.h"
 #include "studio/question_fields.h"
+#include "studio/runs/run_files.h"
 
 namespace tessera {
 namespace {
@@ -16,13 +17,8 @@ constexpr size_t kMostRuns = 500, kMostNames = 2000;
 constexpr int kDeepest = 2;
 
 bool is_run(const ClosedFolder& folder) {
-  return folder.state_of("metrics.jsonl") || folder.state_of("run.json");
-}
-
-// Of a path, the same at every start.
-std::string run_id(const std::filesystem::path& path) {
-  const std::string text = path.string();
-  return digest_of(std::as_bytes(std::span(text)));
+  return folder.state_of(kMetricsFile) || folder.state_of("run.json") ||
+         folder.state_of(kOrderFile);
 }
 
 void find_below(ClosedFolder folder, const std::filesystem::path& path, const std::string& name,
@@ -42,6 +38,11 @@ void find_below(ClosedFolder folder, const std::filesystem::path& path, const st
 }
 
 }  // namespace
+
+std::string run_id(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  return digest_of(std::as_bytes(std::span(text)));
+}
 
 RunFolders::RunFolders(std::vector<std::filesystem::path> folders) : folders_(std::move(folders)) {
   for (const std::filesystem::path& folder : folders_) ClosedFolder{folder};

@@ -19,6 +19,9 @@ struct FoundRun {
   ClosedFolder folder;
 };
 
+// Of the path of a run: the same at every start of Studio.
+std::string run_id(const std::filesystem::path& path);
+
 class RunFolders {
  public:
   // A UserError where one is not there.
@@ -32,9 +35,8 @@ class RunFolders {
   std::vector<std::filesystem::path> folders_;
 };
 
-// Of a page's question; a UserError where Studio was started without folders.
-
-// A UserError where the field names no run of the folders, or Studio was started without any.
+// Of a page's question. A UserError where the field names no run of the folders, or Studio was
+// started without any.
 struct Question;
 FoundRun asked_run_folder(const Question& question, std::string_view field);
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The question `generate`: text that the newest checkpoint of a run writes, a part for each token;
+// a page that no longer listens ends it before the next token.
+#include <chrono>
+
+#include "config/run_spec.h"
+#include "core/utf8.h"
+#include "data/token_text.h"
+#include "inference/stored_model.h"
+#include "inference/text_generator.h"
+#include "studio/kinds.h"
+#include "studio/question_fields.h"
+#include "studio/runs/order_of_run.h"
+#include "studio/runs/run_folders.h"
+#include "system/seconds_since.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMostTokens = 4096;
+constexpr double kHighestTemperature = 100;
+
+GenerateOptions asked_options(const Json& fields) {
+  GenerateOptions options;
+  options.tokens = find_whole(fields, "tokens", {1, kMostTokens}).value_or(options.tokens);
+  options.top_k = find_whole(fields, "top_k", {0, int64_t{1} << 30}).value_or(options.top_k);
+  options.seed =
+      static_cast<uint64_t>(find_whole(fields, "seed", {0, int64_t{1} << 50}).value_or(1));
+  options.temperature = find_number(fields, "temperature").value_or(options.temperature);
+  if (options.temperature < 0 || options.temperature > kHighestTemperature)
+    throw UserError("the temperature is out of bounds")
+        .at("temperature")
+        .help(fmt::format("give a number from 0 to {}", kHighestTemperature));
+  return options;
+}
+
+// The bytes of tokens as UTF-8: a character may be spread over several of them.
+class TextOfTokens {
+ public:
+  std::string add(std::string_view bytes) {
+    constexpr size_t kLongestCharacter = 4;
+    waiting_ += bytes;
+    std::string whole;
+    for (size_t valid = valid_prefix(waiting_);; valid = valid_prefix(waiting_)) {
+      whole += waiting_.substr(0, valid);
+      waiting_.erase(0, valid);
+      if (waiting_.size() < kLongestCharacter) return whole;
+      append_utf8(whole, 0xfffd);
+      waiting_.erase(0, 1);
+    }
+  }
+  std::string rest() {
+    std::string whole;
+    while (!waiting_.empty()) {
+      append_utf8(whole, 0xfffd);
+      waiting_.erase(0, 1);
+    }
+    return whole;
+  }
+
+ private:
+  std::string waiting_;
+};
+
+}  // namespace
+
+Answer answer_generate(const Question& question) {
+  allowed_runs(question);
+  require_known_fields(question.fields,
+                       {"run", "prompt", "tokens", "temperature", "top_k", "seed"});
+  const FoundRun run = asked_run_folder(question, "run");
+  const GenerateOptions options = asked_options(question.fields);
+  const std::string prompt = find_text(question.fields, "prompt").value_or("\n");
+  if (prompt.empty())
+    throw UserError("the prompt is empty").at("prompt").help("give at least one character");
+  if (!run.folder.folder("checkpoints"))
+    throw UserError("the run has no checkpoint yet").at(run.name).help("wait until it has saved");
+  const auto stored = open_stored_model(run.path.string());
+  const Config config = config_of(*stored);
+  const ModelConfig model = resolve_model(config);
+  if (!model.has_sequence())
+    throw user_error("a model of family {} cannot write text", name(model.family))
+        .at(run.name)
+        .help("choose a run of a language model, such as tiny");
+  const TokenText tokens(tokenizer_of(*stored, ""), model.vocabulary);
+  TextGenerator generator(model, resolve_precision(config).compute, config.train.seq,
+                          resolve_threads(config));
+  stored->load_weights(generator.executor(), /*averaged=*/false);
+  const auto tell = [&](const Json& part) { return !question.tell || question.tell(part); };
+  const int64_t step = stored->facts().position.step;
+  if (!tell({{"step", step}, {"prompt", prompt}})) return {.json = Json::object()};
+  TextOfTokens text;
+  int64_t written = 0;
+  auto begin = std::chrono::steady_clock::now();
+  generator.generate(tokens.encode(prompt), options, [&](int32_t token) {
+    const double seconds = seconds_since(begin);
+    begin = std::chrono::steady_clock::now();
+    ++written;
+    return tell({{"token", token}, {"text", text.add(tokens.show(token))}, {"seconds", seconds}});
+  });
+  return {.json = {{"text", text.rest()}, {"tokens", written}, {"step", step}}};
+}
+
+}  // namespace tessera
