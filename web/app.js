@@ -23,7 +23,7 @@ export const app = {
   /** @type {Run} */ run: { model: "", cluster: "", set: {} },
   line: "",
   screen: "plan",
-  part: "",  // of a screen that shows one of many: the lesson
+  /** @type {Record<string, string>} */ parts: {},  // of screens that show one of many: the lesson, the run
   /** @type {Selection} */ selection: { ...NOTHING },
   /**
    * The newest answer to `try`; stays while the next is computed.
@@ -64,7 +64,7 @@ let last_change = 0;
 
 /** Puts the state into the address; changes within a second are one step of the browser's Back. */
 function write_address() {
-  const fragment = print_fragment(app.screen, app.line, app.screen === "learn" ? app.part : "");
+  const fragment = print_fragment(app.screen, app.line, app.parts[app.screen]);
   if (fragment === location.hash) return;
   const now = performance.now();
   const method = now - last_change > 1000 && last_change > 0 ? "pushState" : "replaceState";
@@ -80,10 +80,13 @@ export function show_screen(screen) {
   tell("screen");
 }
 
-/** @param {string} part */
+/**
+ * One of those that the screen shows.
+ * @param {string} part
+ */
 export function show_part(part) {
-  if (app.part === part) return;
-  app.part = part;
+  if (app.parts[app.screen] === part) return;
+  app.parts[app.screen] = part;
   write_address();
   tell("screen");
 }

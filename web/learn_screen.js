@@ -135,7 +135,7 @@ function take_lesson(lesson) {
 }
 
 async function load_lesson() {
-  const name = app.part || FIRST;
+  const name = app.parts.learn || FIRST;
   if (walk?.lesson.name === name) return;
   try {
     take_lesson(await ask("lesson", { lesson: name }, newest("lesson")));

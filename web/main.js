@@ -58,8 +58,8 @@ async function show() {
 function read_address() {
   const { token, screen, part, line } = parse_fragment(location.hash);
   keep_token(token);
-  if (part) app.part = part;
   app.screen = screen in LOADERS ? screen : "plan";
+  if (part) app.parts[app.screen] = part;
   return line || app.line || DEFAULT_LINE;
 }
 
@@ -88,7 +88,7 @@ async function start() {
     app.run = parse_line(DEFAULT_LINE);
     app.line = DEFAULT_LINE;
   }
-  history.replaceState(null, "", print_fragment(app.screen, app.line, app.screen === "learn" ? app.part : ""));
+  history.replaceState(null, "", print_fragment(app.screen, app.line, app.parts[app.screen]));
   build_frame(Object.keys(LOADERS));
   on("screen", show);
   window.addEventListener("hashchange", follow_address);

@@ -2,12 +2,15 @@
 // Run: runs of the folders that Studio was given, live ones first: curves, what happened, where the time went, and two
 // runs side by side. A live run is followed from the byte that is known; nothing is read twice.
 
-import { on } from "./app.js";
-import { ask, ask_columns, cancel, is_cancelled, newest, sentence_of, stream } from "./ask.js";
+import { app, on, show_part } from "./app.js";
+import { ask, ask_columns, AskError, cancel, HAS_SERVER, is_cancelled, newest, sentence_of, stream } from "./ask.js";
 import { element, fill } from "./dom.js";
 import { bytes_text, count_text, percent, seconds_text, significant, whole } from "./format.js";
 import { build_chart } from "./line_chart.js";
 import { build_rank_map } from "./rank_map.js";
+import { build_controls, show_controls } from "./run_controls.js";
+import { open_start } from "./run_start.js";
+import { build_text, set_writer } from "./run_text.js";
 
 /** @typedef {import("./ask.js").Json} Json */
 /** @typedef {import("./line_chart.js").Series} Series */
@@ -25,20 +28,36 @@ const CHARTS = [
 const LINE_COLOURS = ["accent", "orange", "vermillion", "green"];
 const EVENTS = /** @type {Record<string, string>} */ ({ checkpoint: "checkpoint", saved: "saved", sample: "sample", failure: "failure", start: "start", end: "end", evaluation: "held-out loss", restart: "restart", resume: "resumed" });
 const BETWEEN_DRAWS = 250;
+const BETWEEN_LOOKS = { live: 2000, quiet: 8000 };
+const LONGEST_PAUSE = 4000;
 
 /**
  * What is known of the opened run.
- * @type {{id: string, step: number[], low: Map<string, number[]>, high: Map<string, number[]>, marks: Mark[]}}
+ * @type {{id: string, step: number[], low: Map<string, number[]>, high: Map<string, number[]>, marks: Mark[], next: Json, is_open: boolean}}
  */
-let opened = { id: "", step: [], low: new Map(), high: new Map(), marks: [] };
+let opened = { id: "", step: [], low: new Map(), high: new Map(), marks: [], next: {}, is_open: false };
 let visible = false;
 let timer = 0;
+let looks = 0;
+let followers = 0;
+let following = false;
+let report_at = 0;
+let lost = false;  // the server did not answer the last time
+/** @type {Json[]} */
+let runs = [];
 
 /** What is known of the opened run, for tests. */
 export const opened_run = () => opened;
 
 const list = element("ul", { class: "run_list" });
-const head = element("div", { class: "run_head" });
+const title = element("div", { class: "run_title" });
+const others = element("select", { class: "run_compare", id: "run_compare", "aria-label": "Compare with", hidden: true });
+const connection = element("p", { class: "is_bad", id: "run_connection", role: "alert" });
+const may_start = element("p", { class: "muted small" });
+const start = element("button", { class: "plain is_accent", id: "run_start", hidden: true, onclick: () => open_start((id) => show_part(id)) }, "Start a run");
+const controls = build_controls(() => look_soon(0));
+const text_box = build_text();
+const head = element("div", { class: "run_head" }, title, controls.buttons, others);
 const charts = CHARTS.map((chart) => ({ ...chart, view: build_chart(chart.title, chart.text, chart.from_zero, chart.band) }));
 export const rank_map = build_rank_map();
 const findings = element("div");
@@ -84,31 +103,72 @@ function add_step(line) {
 /** @param {Json} event */
 function add_event(event) {
   const name = EVENTS[event.event];
-  if (!name || (event.event === "start" && !event.step)) return;
-  const bytes = event.bytes ? `, ${bytes_text(event.bytes)}` : "";
-  opened.marks.push({ step: event.step ?? 0, letter: name, bad: event.event === "failure", text: event.event === "failure" ? `failure: ${event.text ?? ""}` : event.event === "start" ? `resumed from step ${event.step}` : name + bytes });
+  if (event.event === "start" && !event.step && !opened.is_open) opened.is_open = true;
+  else if (name) add_mark(event, name);
 }
 
-/** @param {string} id @param {Json} from */
-async function follow(id, from) {
-  try {
-    for await (const part of stream("follow", { run: id, from }, newest("follow"))) {
-      if (opened.id !== id) return;
-      if (part.reset) return void open(id);
-      for (const line of part.metrics ?? []) add_step(line);
-      for (const event of part.events ?? []) add_event(event);
-      rank_map.add(part.ranks ?? []);
-      if ((part.metrics ?? []).length + (part.events ?? []).length > 0) draw();
+/** @param {Json} event @param {string} name */
+function add_mark(event, name) {
+  const bytes = event.bytes ? `, ${bytes_text(event.bytes)}` : "";
+  // A run that was killed could write neither an end nor a failure.
+  const died = event.event === "start" && opened.is_open;
+  opened.is_open = event.event === "start" || (opened.is_open && event.event !== "end" && event.event !== "failure");
+  opened.marks.push({ step: event.step ?? 0, letter: name, bad: event.event === "failure" || died, text: event.event === "failure" ? `failure: ${event.text ?? ""}` : event.event === "start" ? `${died ? "was killed, " : ""}resumed from step ${event.step}` : name + bytes });
+}
+
+/**
+ * Whether it makes sense to ask again.
+ * @param {unknown} error
+ */
+function show_lost(error) {
+  lost = true;
+  const refused = error instanceof AskError && (error.status === 401 || error.status === 403);
+  fill(connection, refused ? "Studio was started again: open the address that it printed." : "The server does not answer. Trying again; what is shown stays.");
+  return !refused;
+}
+
+function show_found() {
+  if (lost) fill(connection);
+  lost = false;
+}
+
+/**
+ * Follows the opened run from where it is known; a connection that breaks is made again.
+ * @param {string} id
+ */
+async function follow(id) {
+  const own = ++followers;
+  following = true;
+  await follow_parts(id, own);
+  if (own === followers) following = false;
+}
+
+/** @param {string} id @param {number} own */
+async function follow_parts(id, own) {
+  for (let pause = 250; opened.id === id && own === followers; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    try {
+      for await (const part of stream("follow", { run: id, from: opened.next }, newest("follow"))) {
+        if (opened.id !== id || own !== followers) return;
+        show_found();
+        pause = 250;
+        if (part.reset) return void open(id);
+        for (const line of part.metrics ?? []) add_step(line);
+        for (const event of part.events ?? []) add_event(event);
+        rank_map.add(part.ranks ?? []);
+        opened.next = part.next ?? opened.next;
+        if ((part.metrics ?? []).length + (part.events ?? []).length > 0) draw();
+      }
+    } catch (error) {
+      if (is_cancelled(error) || own !== followers || !show_lost(error)) return;
     }
-  } catch (error) {
-    if (!is_cancelled(error)) fill(head, element("p", { class: "is_bad" }, sentence_of(error).what));
+    await new Promise((done) => setTimeout(done, pause));
   }
 }
 
 /** @param {Json} told */
 function show_findings(told) {
   const { split } = told;
-  fill(findings, element("p", { class: "muted" }, `${told.plan.model} on ${told.machine.ranks} ${told.machine.ranks === 1 ? "rank" : "ranks"} (${told.plan.mesh}), ${told.plan.precision}: ${seconds_text(told.step_seconds)} a step, MFU ${percent(told.mfu)}; of it compute ${seconds_text(split.compute_seconds)}, exposed ${seconds_text(split.exposed_communication_seconds)}, bubble ${seconds_text(split.bubble_seconds)}, data ${seconds_text(split.data_seconds)}.`),
+  fill(findings, told.plan && told.machine && split && element("p", { class: "muted" }, `${told.plan.model} on ${told.machine.ranks} ${told.machine.ranks === 1 ? "rank" : "ranks"} (${told.plan.mesh}), ${told.plan.precision}: ${seconds_text(told.step_seconds)} a step, MFU ${percent(told.mfu)}; of it compute ${seconds_text(split.compute_seconds)}, exposed ${seconds_text(split.exposed_communication_seconds)}, bubble ${seconds_text(split.bubble_seconds)}, data ${seconds_text(split.data_seconds)}.`),
     element("ul", { class: "findings" }, ...told.results.map((/** @type {Json} */ one) => element("li", { class: `is_${one.verdict}` }, element("b", {}, one.title), element("span", {}, one.answer), one.advice && element("em", {}, one.advice)))));
 }
 
@@ -122,7 +182,8 @@ function compare_view(told) {
     element("tbody", {}, ...rows.map(([name, a, b]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, a), element("td", {}, b)))));
   const number = (/** @type {any} */ value) => (typeof value === "number" ? (Math.abs(value) >= 1e6 ? count_text(value) : significant(value, 4)) : "-");
   return element("div", { class: "compared" }, element("p", {}, element("b", {}, "A and B. "), told.verdict),
-    told.loss && element("p", { class: "muted" }, `Losses of ${whole(told.loss.steps)} equal steps differ by ${number(told.loss.largest)} at most, at step ${whole(told.loss.largest_step)}.`),
+    told.loss && element("p", { class: "muted" }, told.loss.largest === 0 ? `Losses of ${whole(told.loss.steps)} equal steps are the same, digit for digit.` : `Losses of ${whole(told.loss.steps)} equal steps differ by ${number(told.loss.largest)} at most, at step ${whole(told.loss.largest_step)}.`),
+    told.weights && element("p", { class: told.weights.same_bits ? "is_good" : "muted", id: "same_bits" }, `Weights and moments at step ${whole(told.weights.step)} ${told.weights.same_bits ? "have the same bits." : "differ."}`),
     table("part", told.results.map((/** @type {Json} */ row) => [row.part, seconds_text(row.a_seconds), seconds_text(row.b_seconds)])),
     table("figure", told.figures.map((/** @type {Json} */ row) => [row.name, number(row.a), number(row.b)])),
     table("setting", told.settings.map((/** @type {Json} */ row) => [row.key, String(row.a), String(row.b)])));
@@ -130,8 +191,12 @@ function compare_view(told) {
 
 /** @param {string} id */
 async function open(id) {
-  opened = { id, step: [], low: new Map(), high: new Map(), marks: [] };
-  for (const button of list.querySelectorAll("button")) button.setAttribute("aria-current", String(button.dataset.run === id));
+  if (opened.id !== id) fill(compared);
+  opened = { id, step: [], low: new Map(), high: new Map(), marks: [], next: {}, is_open: false };
+  followers += 1;
+  set_writer(id);
+  show_part(id);
+  show_list();
   try {
     const { head: told, columns } = await ask_columns("history", { run: id }, newest("history"));
     if (opened.id !== id) return;
@@ -144,51 +209,153 @@ async function open(id) {
     const ranks = await ask_columns("ranks", { run: id }, newest("ranks"));
     if (opened.id !== id) return;
     rank_map.show(ranks);
-    follow(id, { ...told.next, ...ranks.head.next });
-    show_findings(await ask("report", { run: id }, newest("report")));
+    opened.next = { ...told.next, ...ranks.head.next };
+    follow(id);
+  } catch (error) {
+    if (is_cancelled(error) && opened.id !== id) return;
+    opened.id = "";  // opened again with the next look
+    return is_cancelled(error) ? undefined : void show_lost(error);
+  }
+  report_at = 0;
+  fill(findings);
+  show_report();
+}
+
+/** While the run goes on, too; a report that takes long is made seldom. */
+async function show_report() {
+  if (opened.step.length === 0 || performance.now() < report_at) return;
+  const begin = performance.now();
+  report_at = Infinity;
+  try {
+    show_findings(await ask("report", { run: opened.id }, newest("report")));
   } catch (error) {
     if (!is_cancelled(error)) fill(findings, element("p", { class: "muted" }, sentence_of(error).what));
   }
+  report_at = performance.now() + Math.max(BETWEEN_LOOKS.quiet, 200 * (performance.now() - begin));
+}
+
+/** @param {Json} run */
+function list_item(run) {
+  const facts = [run.model, run.mesh, run.step ? `step ${whole(run.step)}${run.steps ? ` of ${whole(run.steps)}` : ""}` : "", run.loss ? `loss ${significant(run.loss)}` : ""];
+  return element("li", {}, element("button", { "data-run": run.id, "aria-current": run.id === opened.id, title: run.name, onclick: () => open(run.id) },
+    element("b", {}, run.name), element("span", { class: `run_state is_${run.state}` }, run.state), element("em", {}, facts.filter(Boolean).join(", "))));
+}
+
+/** @param {Json} run */
+const is_live = (run) => ["running", "starting", "stopping"].includes(run.state);
+
+let listed = "";
+
+/** The list, the head and the controls of the opened run; what has not changed keeps the focus. */
+function show_list() {
+  const now = JSON.stringify([opened.id, runs]);
+  if (now === listed) return;
+  listed = now;
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement?.closest(".run_list button"))?.dataset.run;
+  fill(list, ...runs.map(list_item));
+  if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-run="${CSS.escape(focused)}"]`))?.focus();
+  const run = runs.find((one) => one.id === opened.id);
+  const missing = !run && element("p", { class: "is_bad", id: "run_missing" }, "The address names a run that is not in these folders: choose one of the list.");
+  fill(title, missing, run && element("h2", { title: run.name }, run.name), run && element("span", { class: `run_state is_${run.state}`, id: "run_state" }, run.state),
+    run?.step && element("span", { class: "muted small" }, `step ${whole(run.step)}${run.steps ? ` of ${whole(run.steps)}` : ""}`));
+  const choices = runs.filter((one) => one.id !== opened.id);
+  const wanted = JSON.stringify(choices.map((one) => one.id));
+  others.hidden = choices.length === 0 || !run;
+  if (others.dataset.runs !== wanted) {
+    const kept = others.value;
+    fill(others, element("option", { value: "" }, "compare with"), ...choices.map((one) => element("option", { value: one.id }, one.name)));
+    others.value = choices.some((one) => one.id === kept) ? kept : "";
+    others.dataset.runs = wanted;
+  }
+  if (run) show_controls(run);
+}
+
+async function show_compared() {
+  if (others.value === "") return fill(compared);
+  try {
+    fill(compared, compare_view(await ask("compare", { run: opened.id, with: others.value }, newest("compare"))));
+  } catch (error) {
+    if (!is_cancelled(error)) fill(compared, element("p", { class: "is_bad" }, sentence_of(error).what));
+  }
+}
+
+/** @param {Json} told */
+function show_allowed(told) {
+  start.hidden = !told.allows_runs;
+  text_box.hidden = !told.allows_runs || told.runs.length === 0;
+  if (told.folders && !told.allows_runs) fill(may_start, "Read only. To start, stop and resume runs here: ", element("code", {}, "tessera studio out --allow-runs"));
+  else fill(may_start);
+}
+
+/** @param {number} milliseconds */
+function look_soon(milliseconds) {
+  clearTimeout(looks);
+  looks = window.setTimeout(show_runs, milliseconds);
 }
 
 async function show_runs() {
+  clearTimeout(looks);
+  if (!visible || document.hidden) return;
+  let next = BETWEEN_LOOKS.quiet;
   try {
     const told = await ask("runs", {}, newest("runs"));
-    if (told.runs.length === 0) {
-      const help = told.folders ? "The folders have no runs yet." : "Start Studio with folders of runs to see them here: ";
-      return fill(list, element("li", { class: "muted" }, help, !told.folders && element("code", {}, "tessera studio out")));
-    }
-    fill(list, ...told.runs.map((/** @type {Json} */ run) => element("li", {}, element("button", { "data-run": run.id, "aria-current": run.id === opened.id, onclick: () => open(run.id) },
-      element("b", {}, run.name), element("span", { class: `run_state is_${run.state}` }, run.state),
-      element("em", {}, [run.model, run.mesh, run.step ? `step ${whole(run.step)}${run.steps ? ` of ${whole(run.steps)}` : ""}` : "", run.loss ? `loss ${significant(run.loss)}` : ""].filter(Boolean).join(", "))))));
-    const others = element("select", { "aria-label": "Compare with" }, element("option", { value: "" }, "compare with"), ...told.runs.map((/** @type {Json} */ run) => element("option", { value: run.id }, run.name)));
-    others.addEventListener("change", async () => {
-      if (others.value === "") return fill(compared);
-      try {
-        fill(compared, compare_view(await ask("compare", { run: opened.id, with: others.value }, newest("compare"))));
-      } catch (error) {
-        if (!is_cancelled(error)) fill(compared, element("p", { class: "is_bad" }, sentence_of(error).what));
+    const before = runs.find((run) => run.id === opened.id)?.state;
+    runs = told.runs;
+    show_found();
+    show_allowed(told);
+    if (runs.length === 0) {
+      const help = told.folders ? "The folders have no runs yet." : HAS_SERVER ? "Start Studio with folders of runs to see them here: " : "";
+      fill(list, element("li", { class: "muted" }, help, !told.folders && element("code", {}, "tessera studio out")));
+    } else {
+      choose_run();
+      const state = runs.find((run) => run.id === opened.id)?.state;
+      if (before && before !== state && !is_live({ state })) {
+        report_at = 0;  // it is complete now
+        show_report();
       }
-    });
-    fill(head, others);
-    if (!told.runs.some((/** @type {Json} */ run) => run.id === opened.id)) open(told.runs[0].id);
+    }
+    if (runs.some(is_live)) next = BETWEEN_LOOKS.live;
+    if (runs.some((run) => run.id === opened.id && is_live(run))) show_report();
   } catch (error) {
-    if (!is_cancelled(error)) fill(list, element("li", { class: "muted" }, sentence_of(error).what));
+    if (is_cancelled(error)) return;
+    if (!HAS_SERVER) return fill(list, element("li", { class: "muted" }, sentence_of(error).what));
+    if (!show_lost(error)) return;
   }
+  look_soon(next);
+}
+
+/** Opens the run that the address names, or the first. */
+function choose_run() {
+  const wanted = app.parts.run || runs[0].id;
+  if (wanted !== opened.id && runs.some((run) => run.id === wanted)) open(wanted);
+  else if (opened.id && !following && opened.next.metrics !== undefined) follow(opened.id);
+  show_list();
+}
+
+/** Nothing is asked while nobody looks. */
+function rest() {
+  clearTimeout(looks);
+  followers += 1;
+  following = false;
+  cancel("follow");
 }
 
 /** @type {import("./main.js").Screen} */
 export const run_screen = {
   build(root) {
-    root.append(element("aside", { "aria-label": "Runs" }, element("h2", {}, "Runs"), list, element("h3", {}, "What happened"), story),
-      element("div", { class: "run_main" }, head, element("div", { class: "run_charts" }, ...charts.map((chart) => chart.view.box), rank_map.box), compared, element("h2", {}, "Where the time went"), findings));
+    root.append(element("aside", { "aria-label": "Runs" }, element("div", { class: "run_aside_head" }, element("h2", {}, "Runs"), start), list, may_start, element("h3", {}, "What happened"), story),
+      element("div", { class: "run_main" }, connection, head, controls.said, element("div", { class: "run_charts" }, ...charts.map((chart) => chart.view.box), rank_map.box), compared, text_box, controls.told, element("h2", {}, "Where the time went"), findings));
+    others.addEventListener("change", show_compared);
     on("theme", () => {
       charts.forEach((chart) => chart.view.draw());
       rank_map.draw();
     });
+    on("screen", () => {
+      if (app.screen === "run" && visible && (lost || (app.parts.run ?? "") !== opened.id)) look_soon(0);
+    });
     document.addEventListener("visibilitychange", () => {
-      if (document.hidden) cancel("follow");
-      else if (visible && opened.id) open(opened.id);
+      if (document.hidden) rest();
+      else if (visible) show_runs();
     });
   },
   show() {
@@ -197,7 +364,6 @@ export const run_screen = {
   },
   hide() {
     visible = false;
-    cancel("follow");
-    opened.id = "";
+    rest();
   },
 };

@@ -61,10 +61,10 @@ void answer_on_output(const std::string& kind, const StudioRuns& runs) {
       return true;
     };
     const Answer answer = ask(kind, question);
-    if (answer.columns.empty())
-      print_json(answer.json);
-    else
+    if (answer.json.find("columns"))
       fmt::print("{}", packed(answer));
+    else
+      print_json(answer.json);
   } catch (const UserError& error) {
     print_json(error_json(error));
     throw ExitStatus(kUserExitStatus);

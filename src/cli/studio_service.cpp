@@ -18,7 +18,7 @@ PageReply reply_to(const QuestionKind& kind, const StudioRuns& runs, std::string
       return tell(kind.streams && !part.is_null() ? part.dump() : "");
     };
     Answer answer = kind.answer(question);
-    if (!answer.columns.empty())
+    if (answer.json.find("columns"))
       return {.type = "application/octet-stream", .body = packed(answer)};
     if (kind.streams) answer.json["done"] = true;
     return {.body = answer.json.dump()};

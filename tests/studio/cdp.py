@@ -239,6 +239,10 @@ class Page:
         data = self.call("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole})["data"]
         pathlib.Path(file).write_bytes(base64.b64decode(data))
 
+    def front(self):
+        """Makes it the tab that is seen; others are hidden then."""
+        self.call("Page.bringToFront")
+
     def accessibility_tree(self):
         return self.call("Accessibility.getFullAXTree")["nodes"]
 

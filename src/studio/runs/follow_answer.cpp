@@ -2,6 +2,7 @@
 // The question `follow`: lines of a run's metrics, ranks and events as they are written, from the
 // bytes that the page has seen. Nothing is asked of the run, and nothing is read twice.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <thread>
 
@@ -46,11 +47,17 @@ struct Followed {
   }
 };
 
-int64_t cursor_of(const Question& question, std::string_view file) {
+// Where the page has read to, and in which file: a resumed run writes another one, with fewer
+// lines.
+Followed cursor_of(const Question& question, const char* name, const char* key) {
+  Followed followed{name, key};
   const Json* from = question.fields.find("from");
-  if (!from) return 0;
-  require_known_fields(*from, {"metrics", "events", "ranks"});
-  return find_whole(*from, file, {0, int64_t{1} << 50}).value_or(0);
+  if (!from) return followed;
+  require_known_fields(*from, {"metrics", "events", "ranks", "metrics_file", "events_file", "ranks_file"});
+  followed.at = find_whole(*from, key, {0, int64_t{1} << 50}).value_or(0);
+  const std::string file = find_text(*from, fmt::format("{}_file", key)).value_or("");
+  std::from_chars(file.data(), file.data() + file.size(), followed.number);
+  return followed;
 }
 
 }  // namespace
@@ -59,9 +66,9 @@ Answer answer_follow(const Question& question) {
   require_known_fields(question.fields, {"run", "from", "once"});
   const FoundRun run = asked_run_folder(question, "run");
   const bool once = find_flag(question.fields, "once").value_or(false);
-  Followed metrics{kMetricsFile, "metrics", cursor_of(question, "metrics")};
-  Followed events{kEventsFile, "events", cursor_of(question, "events")};
-  Followed ranks{kRanksFile, "ranks", cursor_of(question, "ranks")};
+  Followed metrics = cursor_of(question, kMetricsFile, "metrics");
+  Followed events = cursor_of(question, kEventsFile, "events");
+  Followed ranks = cursor_of(question, kRanksFile, "ranks");
   for (bool first = true;; first = false) {
     bool reset = false;
     const Json steps = metrics.take(run.folder, reset), happened = events.take(run.folder, reset);
@@ -70,7 +77,12 @@ Answer answer_follow(const Question& question) {
     Json part{{"metrics", steps},
               {"events", happened},
               {"ranks", lines},
-              {"next", Json{{"metrics", metrics.at}, {"events", events.at}, {"ranks", ranks.at}}}};
+              {"next", Json{{"metrics", metrics.at},
+                            {"events", events.at},
+                            {"ranks", ranks.at},
+                            {"metrics_file", std::to_string(metrics.number)},
+                            {"events_file", std::to_string(events.number)},
+                            {"ranks_file", std::to_string(ranks.number)}}}};
     if (reset) part["reset"] = true;
     if (once && !any) return {.json = part};
     const bool heard = !question.tell || question.tell(any || reset || first ? part : Json());

@@ -70,6 +70,7 @@ Answer answer_history(const Question& question) {
   const int64_t most = find_whole(question.fields, "parts", {1, kMostParts}).value_or(kMostParts);
   std::vector<StepRecord> steps;
   int64_t left_out = 0;
+  const std::optional<FileState> file = run.folder.state_of(kMetricsFile);
   const int64_t end = read_lines(run.folder, kMetricsFile, 0, [&](std::string_view line) {
     const std::optional<StepRecord> step = scan_step(line);
     if (step && step->step > 0)
@@ -91,7 +92,8 @@ Answer answer_history(const Question& question) {
                    {"steps", steps.size()},
                    {"lines_left_out", left_out},
                    {"figures", names},
-                   {"next", Json{{"metrics", end}}},
+                   {"next", Json{{"metrics", end},
+                                 {"metrics_file", std::to_string(file ? file->number : 0)}}},
                    {"columns", columns.list}},
           .columns = columns.bytes};
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The questions `report` and `compare`: what `tessera report --json` prints of runs in the folders.
+#include <algorithm>
+
+#include "checkpoint/checkpoint_folder.h"
 #include "core/error.h"
 #include "record/rank_lines.h"
 #include "report/comparison.h"
@@ -29,6 +32,29 @@ Report report_of(const FoundRun& run) {
   return report_on(run.path);
 }
 
+// Whether the last checkpoints of two runs have the same bits, by the digests of their files; null
+// where they are not of the same step and mesh.
+Json compare_weights(const FoundRun& one, const FoundRun& other) {
+  if (!one.folder.folder("checkpoints") || !other.folder.folder("checkpoints")) return {};
+  const auto newest = [](const FoundRun& run) {
+    const std::vector<StepFolder> steps = step_folders(checkpoints_of(run.path));
+    return steps.empty() ? std::nullopt : std::optional(read_manifest(steps.back().path));
+  };
+  try {
+    const std::optional<Manifest> a = newest(one), b = newest(other);
+    if (!a || !b || a->facts.position.step != b->facts.position.step ||
+        a->facts.mesh != b->facts.mesh)
+      return {};
+    const bool same =
+        std::ranges::equal(a->files, b->files, [](const StoredFile& left, const StoredFile& right) {
+          return left.name == right.name && left.digest == right.digest;
+        });
+    return {{"step", a->facts.position.step}, {"same_bits", same}};
+  } catch (const UserError&) {
+    return {};  // removed meanwhile, or damaged: `checkpoint verify` says more
+  }
+}
+
 }  // namespace
 
 Answer answer_report(const Question& question) {
@@ -38,9 +64,11 @@ Answer answer_report(const Question& question) {
 
 Answer answer_compare(const Question& question) {
   require_known_fields(question.fields, {"run", "with"});
-  const Report one = report_of(asked_run_folder(question, "run"));
-  const Report other = report_of(asked_run_folder(question, "with"));
-  return {.json = parse_json(to_json_text(compare(one, other)))};
+  const FoundRun one = asked_run_folder(question, "run");
+  const FoundRun other = asked_run_folder(question, "with");
+  Json json = parse_json(to_json_text(compare(report_of(one), report_of(other))));
+  json["weights"] = compare_weights(one, other);
+  return {.json = std::move(json)};
 }
 
 }  // namespace tessera
