@@ -65,6 +65,7 @@ function read_address() {
 
 function follow_address() {
   const line = read_address();
+  if (parse_fragment(location.hash).token) history.replaceState(null, "", print_fragment(app.screen, line, app.parts[app.screen]));
   tell("screen");
   if (line !== app.line) set_line(line);
 }

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -242,7 +243,7 @@ def text_comes_token_by_token_and_stops_within_one(binary, folder):
         done = subprocess.run([binary, "generate", folder / "a", "--prompt", "Once upon", "--tokens", "50", "--temperature", "0.7", "--top-k", "20", "--seed", "5", "--json"],
                               capture_output=True, text=True, check=True, timeout=SECONDS)
         told = json.loads(done.stdout)
-        assert [part["token"] for part in parts[1:-1]] == told["tokens"] and text == told["text"], (text, told["text"])
+        assert [part["token"] for part in parts[1:-1]] == told["tokens"] and one_for_many(text) == one_for_many(told["text"]), (text, told["text"])
         with streaming(server, "generate", {**asked, "tokens": 4096}) as stream:
             tokens = [next_object(stream) for _ in range(5)]
         # Cancelled with the connection: the next question has its turn at once.
@@ -253,6 +254,11 @@ def text_comes_token_by_token_and_stops_within_one(binary, folder):
         assert took < 2 and tokens[-1]["token"] == told["tokens"][3], took
         for fields in ({"prompt": ""}, {"temperature": -1}, {"temperature": "hot"}, {"top_k": -1}, {"tokens": 10**9}, {"run": "../a"}, {"checkpoint": "/"}):
             error(server, "generate", {**asked, **fields})
+
+
+def one_for_many(text):
+    """How many marks stand for bytes that are no text is not of interest."""
+    return re.sub("\ufffd+", "\ufffd", text)
 
 
 def what_fits_this_machine_is_offered(binary, folder):

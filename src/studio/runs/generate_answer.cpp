@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The question `generate`: text that the newest checkpoint of a run writes, a part for each token;
 // a page that no longer listens ends it before the next token.
+#include <algorithm>
 #include <chrono>
 
 #include "config/run_spec.h"
@@ -34,31 +35,42 @@ GenerateOptions asked_options(const Json& fields) {
   return options;
 }
 
-// The bytes of tokens as UTF-8: a character may be spread over several of them.
+// Whether more bytes could make it a character.
+bool begins_character(std::string_view bytes) {
+  const auto lead = static_cast<unsigned char>(bytes[0]);
+  const size_t wanted = lead >= 0xf0 && lead <= 0xf4   ? 4
+                        : lead >= 0xe0 && lead <= 0xef ? 3
+                        : lead >= 0xc2 && lead <= 0xdf ? 2
+                                                       : 1;
+  return bytes.size() < wanted && std::ranges::all_of(bytes.substr(1), [](char byte) {
+           return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+         });
+}
+
+// The bytes of tokens as UTF-8: a character may be spread over several tokens, and what is none
+// becomes U+FFFD.
 class TextOfTokens {
  public:
   std::string add(std::string_view bytes) {
-    constexpr size_t kLongestCharacter = 4;
     waiting_ += bytes;
-    std::string whole;
-    for (size_t valid = valid_prefix(waiting_);; valid = valid_prefix(waiting_)) {
-      whole += waiting_.substr(0, valid);
-      waiting_.erase(0, valid);
-      if (waiting_.size() < kLongestCharacter) return whole;
-      append_utf8(whole, 0xfffd);
-      waiting_.erase(0, 1);
-    }
+    return take(/*all=*/false);
   }
-  std::string rest() {
-    std::string whole;
-    while (!waiting_.empty()) {
-      append_utf8(whole, 0xfffd);
-      waiting_.erase(0, 1);
-    }
-    return whole;
-  }
+  std::string rest() { return take(/*all=*/true); }
 
  private:
+  std::string take(bool all) {
+    std::string text;
+    while (!waiting_.empty()) {
+      const size_t valid = valid_prefix(waiting_);
+      text += waiting_.substr(0, valid);
+      waiting_.erase(0, valid);
+      if (waiting_.empty() || (!all && begins_character(waiting_))) break;
+      append_utf8(text, 0xfffd);
+      waiting_.erase(0, 1);
+    }
+    return text;
+  }
+
   std::string waiting_;
 };
 
