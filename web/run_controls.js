@@ -21,6 +21,7 @@ const output_box = element("details", { class: "run_told" }, element("summary", 
 const failure_box = element("details", { class: "run_told" }, element("summary", {}, "Failure report: who waited for whom"), failure);
 
 let shown = "";
+let told_of = "";
 let rank = 0;
 let change = () => {};
 
@@ -94,7 +95,8 @@ export function show_controls(run) {
     fill(buttons, ...can.filter((what) => what in LABELS).map((what) => button(run, what)), can.includes("kill") && kill_button(run));
     if (focused) /** @type {HTMLElement | null} */ (buttons.querySelector(`[id="${CSS.escape(focused)}"]`))?.focus();
   }
-  show_output(run);
+  if (run.can || run.id !== told_of) show_output(run);  // others print elsewhere
+  told_of = run.id;
 }
 
 /**
