@@ -91,7 +91,7 @@ double draw_collectives(PictureSvg& svg, const SimulatedStep& step, double y) {
 
 std::string draw_bytes(const SimulatedStep& step) {
   PictureSvg svg(kBytesWide, "Bytes of a step: " + picture_title(step));
-  svg.text(kBytesEdge, 22, picture_title(step), "head");
+  svg.heading(picture_title(step));
   std::vector<std::pair<std::string_view, std::string>> legend;
   for (size_t kind = 0; kind < kKindFills.size(); ++kind)
     legend.emplace_back(kKindFills[kind], std::string(name(static_cast<BufferKind>(kind))));

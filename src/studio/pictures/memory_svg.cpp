@@ -2,6 +2,8 @@
 // Memory as a picture: what the fullest rank holds over the step, kind above kind, against the
 // device's memory.
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "core/quantities.h"
 #include "program/kept_bytes.h"
@@ -30,27 +32,59 @@ struct MemoryChart {
   double y(double bytes) const { return kMemoryTop + kMemoryTall * (1 - bytes / most_bytes); }
 };
 
-// Between stages.
-int64_t streams_at(const StepMemory& memory, size_t call) {
-  int64_t bytes = 0;
-  for (const KeptActivations& each : memory.alive_at(call))
-    if (each.repeat != Repeat::PerSlot) bytes += each.bytes;
-  return bytes;
-}
+// What is kept just then, finer than the plan reserves it: block by block and, where blocks are
+// recomputed, checkpoint by checkpoint. Never more than the plan.
+class KeptNow {
+ public:
+  explicit KeptNow(const Program& program)
+      : program_(program), memory_(program), blocks_(program) {}
 
-// What is kept just then: block by block or, where segments are recomputed, segment by segment.
+  // Calls come in the script's order.
+  int64_t bytes_at(size_t call) {
+    const ScriptCall& at = program_.script("train_step").calls[call];
+    const int64_t by_block = blocks_.during(at) - (program_.peak_bytes() - program_.slot_bytes);
+    note_checkpoints(at);
+    int64_t bytes = program_.recomputes ? 0 : by_block;
+    for (const KeptActivations& each : memory_.alive_at(call)) {
+      const bool slot = each.repeat == Repeat::PerSlot;
+      if (each.repeat == Repeat::Checkpoint)
+        bytes += std::min(each.bytes, checkpoints_[{each.unit, each.microbatch}]);
+      else if (!slot || program_.recomputes)
+        bytes += each.bytes;
+    }
+    return std::min(bytes, memory_.filled_bytes()[call]);
+  }
+
+ private:
+  // The forward goes up in the checkpoints of its stage, the backward down again.
+  void note_checkpoints(const ScriptCall& call) {
+    const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+    const ProgramClass& program_class = program_.class_of(block);
+    int64_t reach = 0;
+    for (const Instruction& instruction : program_class.routine(call.routine))
+      for (const std::span<const int> buffers : {reads(instruction), writes(instruction)})
+        for (const int buffer : buffers)
+          if (const auto at = static_cast<size_t>(buffer); block.repeats[at] == Repeat::Checkpoint)
+            reach = std::max(reach, block.offsets[at] + program_class.buffers[at].type.bytes());
+    int64_t& now = checkpoints_[{block.stage, call.microbatch}];
+    if (side(call.routine) == StepSide::Forward) now = std::max(now, reach);
+    if (side(call.routine) == StepSide::Backward && reach > 0) now = reach;
+  }
+
+  const Program& program_;
+  StepMemory memory_;
+  KeptBytes blocks_;
+  std::map<std::pair<int, int>, int64_t> checkpoints_;  // by stage and microbatch
+};
+
 std::vector<MemoryPoint> activations_over_time(const Program& program, const SimulatedRank& rank) {
-  const StepMemory memory(program);
-  KeptBytes kept(program);
+  KeptNow kept(program);
   const Script& script = program.script("train_step");
   const int64_t other = program.bytes(BufferKind::Activation) - program.slot_bytes;
-  const int64_t always = program.peak_bytes() - program.slot_bytes;
   std::vector<MemoryPoint> points;
   for (const Slice& slice : rank.trace.routines) {
     const auto call = static_cast<size_t>(slice.call - script.calls.data());
-    int64_t bytes = other + memory.filled_bytes()[call];
-    if (const int64_t by_block = kept.during(*slice.call); !program.recomputes)
-      bytes = std::min(bytes, other + by_block - always + streams_at(memory, call));
+    const int64_t bytes = other + kept.bytes_at(call);
     if (points.empty() || points.back().activations != bytes)
       points.push_back({slice.begin_seconds, bytes});
   }
@@ -134,7 +168,7 @@ std::string draw_memory(const SimulatedStep& step) {
                                                             ? std::max(device, peak) * 1.06
                                                             : peak * 1.06};
   PictureSvg svg(kMemoryWide, "Memory of a step: " + picture_title(step));
-  svg.text(14, 22, picture_title(step), "head");
+  svg.heading(picture_title(step));
   svg.text(14, 41,
            fmt::format("rank {}, the fullest: at most {} planned, {} of it activations; the device "
                        "has {}{}",

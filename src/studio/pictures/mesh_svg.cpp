@@ -146,7 +146,7 @@ double draw_traffic(PictureSvg& svg, const SimulatedStep& step, double top) {
 std::string draw_mesh(const SimulatedStep& step) {
   const Mesh& mesh = step.compiled.programs.front().mesh;
   PictureSvg svg(kMeshWide, "The mesh: " + picture_title(step));
-  svg.text(kMeshEdge, 22, picture_title(step), "head");
+  svg.heading(picture_title(step));
   const std::string axes = axes_text(mesh);
   svg.text(kMeshEdge, 41,
            axes.empty() ? "one rank"

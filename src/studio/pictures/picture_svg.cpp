@@ -13,8 +13,9 @@ namespace {
 // Rules begin with a class of their own, so that a page with pictures inside keeps its style.
 constexpr std::string_view kPictureStyle =
     ".tp text{font:12px system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif;fill:#1b232c}"
-    ".tp .head{font-weight:600;font-size:13px}.tp .soft,.tp .small{fill:#59636e}"
-    ".tp .small{font-size:10.5px}.tp .in{fill:#1b232c;font-size:10.5px}"
+    ".tp .head{font-weight:600;font-size:13px}.tp .long{font-size:10.5px}"
+    ".tp .soft,.tp .small{fill:#59636e}.tp .small{font-size:10.5px}.tp "
+    ".in{fill:#1b232c;font-size:10.5px}"
     ".tp .mid{text-anchor:middle}.tp .end{text-anchor:end}\n"
     ".tp .card{fill:#fff;stroke:#d0d7de}.tp .line{stroke:#d0d7de}.tp "
     ".node{fill:none;stroke:#8b949e}"
@@ -36,6 +37,12 @@ std::string tenths(double value) {
 }  // namespace
 
 PictureSvg::PictureSvg(double width, std::string title) : width_(width), title_(std::move(title)) {}
+
+void PictureSvg::heading(std::string_view words) {
+  constexpr double kBolder = 1.18, kEdges = 28;
+  const bool fits = kBolder * text_width(words) <= width_ - kEdges;
+  text(kEdges / 2, 22, words, fits ? "head" : "head long");
+}
 
 void PictureSvg::text(double x, double y, std::string_view words, std::string_view kind) {
   parts_ += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", kind, tenths(x),

@@ -23,6 +23,8 @@ class PictureSvg {
 
   double width() const { return width_; }
 
+  // What the picture is of, in its first line; a long one in smaller letters.
+  void heading(std::string_view words);
   // Kinds of text: "head", "soft", "small"; with " mid" or " end" for where x is, and "in" for dark
   // text on a box.
   void text(double x, double y, std::string_view words, std::string_view kind = "soft");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "files/folder.h"
@@ -85,6 +86,21 @@ TEST(Pictures, OfAMeshHaveABoxForEachRankInItsNode) {
     EXPECT_GE(count(svg, fmt::format(">{}</text>", rank)), 1) << rank;
   EXPECT_NE(svg.find("links: node"), std::string::npos);  // tp stays in a node
   EXPECT_NE(svg.find("links: unit"), std::string::npos);  // dp does not
+}
+
+TEST(Pictures, MemoryClimbsToThePlannedPeakWithAndWithoutRecomputation) {
+  for (const std::string recompute : {"none", "block"}) {
+    const SimulatedStep step =
+        step_of({"plan.recompute=" + recompute, "mesh.pp=2", "train.microbatches=4"});
+    const std::string svg = draw_memory(step);
+    const size_t path = svg.find("<path class=\"d\" d=\"M"), end = svg.find('"', path + 22);
+    ASSERT_NE(path, std::string::npos);
+    double top = INFINITY;
+    for (size_t at = svg.find('V', path); at < end; at = svg.find('V', at + 1))
+      top = std::min(top, std::stod(svg.substr(at + 1)));
+    // The chart is 190 high from y = 78 on and has 6 % of room above the peak.
+    EXPECT_NEAR(top, 78 + 190 * (1 - 1 / 1.06), 2.0) << recompute << svg;
+  }
 }
 
 TEST(Pictures, OfARunComeFromItsConfigAndFromItsTrace) {

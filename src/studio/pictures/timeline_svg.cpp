@@ -66,16 +66,19 @@ std::string_view routine_fill(const std::string& routine) {
 }
 
 std::vector<std::pair<std::string_view, std::string>> routine_legend(const Timeline& timeline) {
-  const auto has = [&](std::string_view routine) {
+  const auto has = [&](std::string_view routine, double least = 1e-3) {
     return std::ranges::any_of(timeline.ranks, [&](const TimelineRank& rank) {
       return std::ranges::any_of(rank.routines, [&](const TimelineBar& bar) {
-        return bar.routine == routine && bar.seconds() > timeline.seconds / 1000;
+        return bar.routine == routine && bar.seconds() > timeline.seconds * least;
       });
     });
   };
   std::vector<std::pair<std::string_view, std::string>> legend{{fill::kBlue, "forward"}};
-  if (has("recompute")) legend.emplace_back(fill::kTeal, "recomputed");
-  legend.emplace_back(fill::kGreen, has("input_grad") ? "input gradient" : "backward");
+  const bool recomputes = has("recompute", 0), by_block = timeline.microbatches() == 1;
+  if (recomputes && by_block) legend.emplace_back(fill::kTeal, "recomputed");
+  legend.emplace_back(fill::kGreen, has("input_grad")         ? "input gradient"
+                                    : recomputes && !by_block ? "backward, with recomputation"
+                                                              : "backward");
   if (has("weight_grad")) legend.emplace_back(fill::kViolet, "weight gradient");
   legend.emplace_back(fill::kOrange, "optimizer");
   if (has("gather_wait") || has("reduce_wait")) legend.emplace_back(fill::kWait, "waits for bytes");
@@ -88,7 +91,8 @@ std::vector<std::pair<std::string_view, std::string>> routine_legend(const Timel
 std::vector<TimelineBar> joined_routines(const std::vector<TimelineBar>& routines, bool by_block,
                                          double gap) {
   std::vector<TimelineBar> bars;
-  for (const TimelineBar& bar : routines) {
+  for (TimelineBar bar : routines) {
+    if (!by_block && bar.routine == "recompute") bar.routine = "backward";  // they alternate
     const std::string_view kind = routine_fill(bar.routine);
     const bool plain = kind == fill::kOrange || kind == fill::kWait;
     if (kind.empty() || bar.seconds() <= (kind == fill::kWait ? gap / 2 : 0)) continue;
@@ -209,7 +213,7 @@ std::vector<std::string> axes_of(const TimelineRank& rank, const TimeAxis& axis)
 
 std::string draw_step(const Timeline& timeline, const std::string& title) {
   PictureSvg svg(kWide, "One step: " + title);
-  svg.text(kEdge, 22, title, "head");
+  svg.heading(title);
   svg.text(kEdge, 41, step_text(timeline));
   svg.legend(kEdge, 61, routine_legend(timeline));
   const TimeAxis axis{.begin = 0, .end = timeline.seconds};
@@ -314,7 +318,7 @@ double draw_window(PictureSvg& svg, const TimelineRank& rank, const BlockWindow&
 
 std::string draw_block(const Timeline& timeline, const std::string& title) {
   PictureSvg svg(kWide, "One block: " + title);
-  svg.text(kEdge, 22, title, "head");
+  svg.heading(title);
   const std::vector<std::pair<std::string_view, std::string>> legend{
       {fill::kBlue, "matmul"},
       {fill::kGreen, "attention"},
