@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as lines of metrics.jsonl. The quick reader never takes less than the JSON library does,
-// and the figures of a line that both take are the same.
+// Any text as lines of metrics.jsonl and of ranks.jsonl. The quick reader never takes less than the
+// JSON library does, and the figures of a line that both take are the same. A line of ranks that is
+// taken has a value for each row, and reads back to the same text.
 #include <cmath>
 
 #include "files/json.h"
 #include "fuzz_input.h"
+#include "record/rank_lines.h"
 #include "record/scan_step.h"
 
 namespace tessera {
@@ -26,6 +28,19 @@ void check_line(std::string_view line) {
   }
 }
 
+void check_rank_line(std::string_view text) {
+  const std::optional<RankLine> line = parse_rank_line(text);
+  if (!line) return;
+  const size_t rows = line->rank.size();
+  must(rows > 0 && rows <= kMostRankRows && line->compute_seconds.size() == rows &&
+           line->exposed_communication_seconds.size() == rows &&
+           line->bubble_seconds.size() == rows,
+       "a value for each row");
+  const std::string printed = to_json_line(*line);
+  const std::optional<RankLine> again = parse_rank_line(printed);
+  must(again && to_json_line(*again) == printed, "a line of ranks reads back the same");
+}
+
 }  // namespace
 }  // namespace tessera
 
@@ -34,6 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     tessera::check_line(line);
+    tessera::check_rank_line(line);
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
   return 0;

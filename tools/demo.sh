@@ -72,6 +72,6 @@ Go on:
   $tessera report --compare $mesh_out $pipeline_out   # what the difference is made of
   $tessera compile --mesh $mesh --dump-after localize     # what each rank does
 And read docs/parallelism/README.md: the kinds of parallelism, and what moves when.
-See these runs, any plan, and every kind of parallelism step by step in a browser:
+See these runs (those with a trace beside their own simulation, on the screen Time), any plan, and every kind of parallelism step by step in a browser:
   $tessera studio $(dirname "$out")
 TEXT

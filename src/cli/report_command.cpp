@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/report_clocks.h"
 #include "cli/run_options.h"
 #include "files/atomic_file.h"
 #include "report/comparison.h"
@@ -20,12 +21,14 @@ constexpr const char* kFooter =
     "  tessera simulate --mesh dp=2,tp=2 --out out/simulated && tessera report out/simulated\n"
     "  tessera report --compare out/mesh out/simulated\n"
     "  tessera report --compare out/a out/b --out out/difference.html\n"
+    "  tessera train --steps 20 --out out/traced --trace out/traced/trace.json\n"
+    "  tessera report out/traced --clocks\n"
     "What the figures mean: docs/report.md";
 
 struct ReportCommand {
   std::string folder, out;
   std::vector<std::string> compared;
-  bool json = false;
+  bool clocks = false, json = false;
 };
 
 void run_one(const ReportCommand& command) {
@@ -57,7 +60,9 @@ void run(const ReportCommand& command) {
   if (command.folder.empty() == command.compared.empty())
     throw user_error("give one folder, or two to --compare")
         .help("tessera report out, or tessera report --compare out/a out/b");
-  if (command.compared.empty())
+  if (command.clocks)
+    print_clocks(command.folder, command.json);
+  else if (command.compared.empty())
     run_one(command);
   else
     run_two(command);
@@ -79,6 +84,10 @@ void add_report_command(Command app) {
   report.add_option("--out", command->out, "also write the comparison to a file (.md or .html)")
       .type_name("FILE")
       .needs(compared);
+  report
+      .add_flag("--clocks", command->clocks,
+                "a traced run beside its own simulation, by instruction, largest differences first")
+      .excludes(compared);
   add_json_flag(report, command->json);
   report.on_run([command] { run(*command); });
 }

@@ -35,6 +35,9 @@ CASES = {
         "recompute_flops split checkpoints evaluations peak_bytes all_peak_bytes first_loss loss held_out_loss stalls "
         "failures results",
         "rule title verdict answer advice"),
+    "report trained --clocks": (
+        "cluster calibrated step measured_seconds simulated_seconds outside_seconds measured_ranks aligned_slices unaligned results",
+        "op name class routine index measured_seconds simulated_seconds difference_seconds measured_slices simulated_slices hidden"),
     "report --compare run run": (
         "a b verdict settings figures results loss",
         "part a_seconds b_seconds explains"),
@@ -52,7 +55,7 @@ CASES = {
 FILES = {"words.txt": "the other one and the other", "tokens.txt": "104 105"}
 SETUP = ["simulate --cluster laptop --model tiny --mesh dp=2 --batch 4 --seq 16 --out run",
          "train --model tiny --steps 1 --save-every 1 --batch 2 --seq 16 --set data.story_bytes=65536 --set run.peak_gflops=1 "
-         "--set train.eval_every=0 --json --out trained",
+         "--set train.eval_every=0 --json --out trained --trace trained/trace.json",
          "tokenizer train words.txt --vocab 260 --out tokenizer.json"]
 
 

@@ -180,6 +180,11 @@ TEST_F(ClocksTest, ThatAreHostileAreAnAnswerOrASentence) {
        {"empty", "deep", "odd", "no_config", "large", "schedule", "linked", "cluster"})
     EXPECT_THROW(ask_clocks(name), UserError) << name;
   EXPECT_GT(whole_in(ask_clocks("cut").json, "aligned_slices"), 0);
+  write_run("simulated", config, trace);
+  std::ofstream(top_ / "simulated/events.jsonl")
+      << Json{{"event", "start"}, {"facts", to_json(RunFacts{.source = "simulate"})}}.dump()
+      << "\n";
+  EXPECT_THROW(ask_clocks("simulated"), UserError);
   EXPECT_THROW(ask("clocks", {.fields = {{"run", "run"}}}), UserError);
 }
 

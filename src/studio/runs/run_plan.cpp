@@ -32,16 +32,22 @@ Config config_of(const FoundRun& run) {
   return parse_config(*text, kConfigFile, {});
 }
 
-// What the record says of the machine.
+// What the record says of the machine. A UserError where it was none.
 std::string device_of(const FoundRun& run) {
   std::string device;
+  bool simulated = false;
   read_lines(run.folder, kEventsFile, 0, [&](std::string_view line) {
     const std::optional<Json> event = line_object(line);
     const Json* json = event ? event->find("facts") : nullptr;
     const std::optional<RunFacts> facts = json ? facts_of_json(*json) : std::nullopt;
     if (facts) device = facts->device;
+    simulated = facts && facts->source == "simulate";
     return !facts;
   });
+  if (simulated)
+    throw UserError("the run is a simulation: it has one clock alone")
+        .at(run.name)
+        .help("choose a run of `tessera train --trace`");
   return device;
 }
 
