@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kDeepestRankLine = 3;
 constexpr int64_t kMostLineRanks = 1 << 24;
+constexpr double kMostLineSeconds = 1e9;
 
 std::string list_of(const std::vector<double>& seconds) {
   std::string text;
@@ -31,7 +32,7 @@ bool read_seconds(const Json& json, std::string_view name, std::vector<double>& 
   if (!found || found->items().size() > kMostRankRows) return false;
   for (const Json& item : found->items()) {
     const std::optional<double> number = item.number();
-    if (!number || !std::isfinite(*number)) return false;
+    if (!number || !(std::abs(*number) <= kMostLineSeconds)) return false;
     seconds.push_back(*number);
   }
   return true;

@@ -58,7 +58,7 @@ TEST(RankLines, ThatAreNoneAreNotRead) {
   };
   for (const std::string& text :
        {std::string("{"), std::string("[]"), with("[1,2]", "[1]"), with("[1,2]", "[1,\"2\"]"),
-        with("[1,2]", "[[[[1]]]]"), with("\"ranks\":2", "\"ranks\":1"),
+        with("[1,2]", "[1,1e308]"), with("[1,2]", "[[[[1]]]]"), with("\"ranks\":2", "\"ranks\":1"),
         with("\"ranks\":2", "\"ranks\":99999999999"), with("\"step\":1", "\"step\":-1"),
         with("\"ranks\":2", "\"ranks\":2,\"rank\":[0,2]"),
         with("\"ranks\":2", "\"ranks\":2,\"rank\":[0]"), with("[1,2]", "[]")})
