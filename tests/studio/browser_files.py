@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of Studio's page: the binary has those of web/, without comments and indentation, and all of them are small."""
+"""The files of Studio's page: the binary has those of web/, without comments and spaces that mean nothing, and all of them are small."""
 import pathlib
 import sys
 
@@ -15,7 +15,7 @@ MOST_BYTES = 250_000
 
 
 def the_page_of_the_binary_is_that_of_the_folder(binary, _):
-    """But for what does not travel: tests, comments, indentation."""
+    """But for what does not travel: tests, comments, spaces."""
     web, travelling = write_page.WEB, write_page.page_files()
     files = [file for file in web.rglob("*") if file.is_file() and file.suffix in (".html", ".css", ".js", ".svg", ".png", ".json")]
     with studio(binary) as own, studio(binary, "--assets", web) as folder:
