@@ -19,6 +19,16 @@ const OTHER_END = /** @type {Record<string, {routine: string, way: number}>} */ 
 const rank_of = (timeline, slice) => timeline.lanes[timeline.lane[slice]].rank;
 
 /**
+ * Whether two slices can meet: on one clock, and of measured ranks at equal places among those of their stage.
+ * @param {Timeline} timeline @param {number} one @param {number} other
+ */
+function can_meet(timeline, one, other) {
+  const [a, b] = [one, other].map((slice) => timeline.ranks[rank_of(timeline, slice)]);
+  const place = (/** @type {any} */ rank) => timeline.ranks.filter((each) => each.measured && each.pp === rank.pp).indexOf(rank);
+  return a.measured === b.measured && (!a.measured || place(a) === place(b));
+}
+
+/**
  * Slices of instructions that a condition allows.
  * @param {Timeline} timeline @param {(instruction: any, index: number) => boolean} allows
  */
@@ -70,7 +80,7 @@ export function other_end(timeline, transfer) {
   if (!other || !timeline.block) return -1;
   const block = timeline.chain[timeline.chain.indexOf(timeline.blocks[timeline.block[transfer]]) + other.way];
   return slices_of(timeline, (one) => one.routine === other.routine && one.kind === "transfer")
-    .find((each) => timeline.microbatch[each] === timeline.microbatch[transfer] && timeline.blocks[/** @type {any} */ (timeline.block)[each]] === block) ?? -1;
+    .find((each) => can_meet(timeline, transfer, each) && timeline.microbatch[each] === timeline.microbatch[transfer] && timeline.blocks[/** @type {any} */ (timeline.block)[each]] === block) ?? -1;
 }
 
 /**
@@ -78,11 +88,14 @@ export function other_end(timeline, transfer) {
  * @param {Timeline} timeline @param {number} transfer
  */
 export function members_of(timeline, transfer) {
-  const { axes, crosses } = timeline.instructions[timeline.instruction[transfer]];
+  const { axes, crosses, members: size } = timeline.instructions[timeline.instruction[transfer]];
   if (!axes || !crosses) return [transfer];
   const all = slices_of(timeline, (one) => one.axes === axes && one.crosses);
   const place = all.filter((each) => rank_of(timeline, each) === rank_of(timeline, transfer)).indexOf(transfer);
-  return timeline.ranks.map((_, rank) => all.filter((each) => rank_of(timeline, each) === rank)[place]).filter((each) => each !== undefined);
+  const { measured } = timeline.ranks[rank_of(timeline, transfer)];
+  const everyone = timeline.ranks.filter((rank) => rank.measured).length <= size;
+  return timeline.ranks.map((_, rank) => all.filter((each) => rank_of(timeline, each) === rank)[place])
+    .filter((each) => each !== undefined && (measured && everyone ? timeline.ranks[rank_of(timeline, each)].measured : can_meet(timeline, transfer, each)));
 }
 
 /**
@@ -94,7 +107,7 @@ function sentence_of(timeline, transfer, members, other) {
   if (other >= 0) return op === "send" ? `sent by rank ${rank(transfer)} to rank ${rank(other)}` : `received by rank ${rank(transfer)} from rank ${rank(other)}`;
   if (op === "shift") return `each of ${whole(size)} ranks along ${axes} sends to the next and receives from the one before, at the same time`;
   if (!axes) return "";
-  return crosses ? `${whole(size)} ranks along ${axes} take part, in ${members.length} lanes` : `${whole(size)} ranks along ${axes} take part, all identical: in this lane`;
+  return crosses ? `${whole(size)} ranks along ${axes} take part, in ${members.length} lanes` : `${whole(size)} ranks along ${axes} take part${timeline.ranks[rank_of(timeline, transfer)].measured ? "" : ", all identical: in this lane"}`;
 }
 
 /**

@@ -71,6 +71,21 @@ def a_row_lights_its_bars_on_both_clocks(binary, folder):
         assert not problems, problems
 
 
+def messages_stay_on_their_clock(binary, folder):
+    """Every send of a measured rank arrives on the measured rank of the other stage with the same place along dp, those of a simulated one on a simulated one."""
+    train(binary, folder / "traced")
+    script = f"""Promise.all([{PICTURE}, import('/timeline_links.js')]).then(([{{timeline}}, {{links_of}}]) => {{ const wrong = []; let count = 0;
+      const rank_of = slice => timeline.ranks[timeline.lanes[timeline.lane[slice]].rank];
+      for (let slice = 0; slice < timeline.begin.length; ++slice) {{ const {{op}} = timeline.instructions[timeline.instruction[slice]]; if (op !== 'send') continue;
+        const {{arrows}} = links_of(timeline, slice); if (arrows.length !== 1) {{ wrong.push([slice, arrows]); continue; }}
+        const [from, to] = arrows[0].map(rank_of); count += 1;
+        if (Boolean(from.measured) !== Boolean(to.measured) || Math.abs(from.rank - to.rank) !== 2) wrong.push([from, to]); }}
+      return {{count, wrong: wrong.slice(0, 3)}}; }})"""
+    with studio(binary, folder) as server, browser() as chromium:
+        found = open_beside(chromium, server, "traced").evaluate(script)
+        assert found["count"] >= 2 * 4 + 4 * 4 and not found["wrong"], found
+
+
 def a_hostile_trace_is_a_sentence(binary, folder):
     train(binary, folder / "traced")
     (folder / "traced" / "trace.json").write_text("[" * 5000 + "\n" + json.dumps({"ph": "X", "cat": "kernel", "pid": -3, "ts": 0, "dur": 1, "args": {"step": 1}}))
@@ -80,5 +95,5 @@ def a_hostile_trace_is_a_sentence(binary, folder):
         assert server.is_well()
 
 
-CHECKS = [a_run_lies_below_its_simulation, a_row_lights_its_bars_on_both_clocks, a_hostile_trace_is_a_sentence]
+CHECKS = [a_run_lies_below_its_simulation, a_row_lights_its_bars_on_both_clocks, messages_stay_on_their_clock, a_hostile_trace_is_a_sentence]
 SAMPLE = [a_row_lights_its_bars_on_both_clocks]
