@@ -63,6 +63,11 @@ inline from_chars_result from_chars(const char* first, const char* last, double&
   return {first + (end - text.c_str()), errc{}};
 }
 
+// For headers that name them in what nobody calls.
+to_chars_result to_chars(char* first, char* last, double value);
+to_chars_result to_chars(char* first, char* last, double value, chars_format format);
+to_chars_result to_chars(char* first, char* last, double value, chars_format format, int precision);
+
 namespace ranges {
 
 template <typename Less, typename Project>

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 #include "core/error.h"
+#include "files/small_file.h"
 #include "schedule/check_schedule.h"
 
 namespace tessera {
@@ -134,12 +133,11 @@ Schedule parse_schedule_csv(std::string_view text, const std::string& place) {
 }
 
 Schedule read_schedule_csv(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
+  const std::optional<std::string> text = find_small_file(path);
+  if (!text || text->empty())
     throw user_error("cannot read the schedule {}", path)
         .help("give a CSV of actions, a line per rank; tessera schedule --csv writes one");
-  return parse_schedule_csv(text.str(), path);
+  return parse_schedule_csv(*text, path);
 }
 
 std::string to_csv(const Schedule& schedule) {

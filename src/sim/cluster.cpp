@@ -2,12 +2,10 @@
 #include "sim/cluster.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "core/choices.h"
 #include "core/error.h"
+#include "files/small_file.h"
 #include "sim/named_clusters.h"
 
 namespace tessera {
@@ -62,14 +60,12 @@ Cluster load_cluster(const std::string& name_or_file) {
   for (const NamedCluster& each : named_clusters())
     if (each.name == name_or_file)
       return parse_cluster(each.toml, fmt::format("clusters/{}.toml", each.name));
-  std::ifstream file(name_or_file);
-  if (!file || std::filesystem::is_directory(name_or_file))
+  const std::optional<std::string> text = find_small_file(name_or_file);
+  if (!text)
     throw user_error("there is no cluster {}, and no such file", name_or_file)
         .at("--cluster " + name_or_file)
         .help(fmt::format("use {}, or the path of a cluster file", join_choices(cluster_names())));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_cluster(text.str(), name_or_file);
+  return parse_cluster(*text, name_or_file);
 }
 
 }  // namespace tessera
