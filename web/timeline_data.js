@@ -9,7 +9,7 @@
  * Slice i has begin[i], length[i] and so on; lane l has the slices order[lane_start[l]] to order[lane_start[l + 1] - 1].
  * @typedef {{begin: ArrayLike<number>, length: ArrayLike<number>, instruction: ArrayLike<number>, lane: ArrayLike<number>,
  *   microbatch: ArrayLike<number>, block: ArrayLike<number> | null, lanes: Lane[], ranks: Json[], instructions: Json[],
- *   blocks: string[], chain: string[], seconds: number, order: Uint32Array, lane_start: Uint32Array, bytes: number, device: Device | null}} Timeline
+ *   blocks: string[], chain: string[], mesh: string, seconds: number, order: Uint32Array, lane_start: Uint32Array, bytes: number, device: Device | null}} Timeline
  */
 /**
  * Bars of one lane, in order and without overlaps. `first` is the place of a bar's first slice in `order`.
@@ -43,7 +43,7 @@ export function make_timeline({ head, columns, bytes }) {
     }
   }
   return { begin, length, instruction, lane, microbatch, block: columns.block ?? null, lanes, ranks: head.ranks,
-    instructions: head.instructions, blocks: head.blocks ?? [], chain: head.chain ?? [], seconds: head.step_seconds, order, lane_start, bytes, device: null };
+    instructions: head.instructions, blocks: head.blocks ?? [], chain: head.chain ?? [], mesh: head.mesh ?? "", seconds: head.step_seconds, order, lane_start, bytes, device: null };
 }
 
 /**

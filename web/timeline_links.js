@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What belongs to a bar of the timeline on this and other ranks: the start and the wait of a transfer, both ends of a message
-// between stages, all members of a collective.
+// between stages, all members of a collective. Simulated lanes stand for a class of ranks each, measured ones for a rank.
 
 import { whole } from "./format.js";
+import { ranks_text } from "./held_pieces.js";
 
 /** @typedef {import("./timeline_data.js").Timeline} Timeline */
 /**
@@ -18,14 +19,33 @@ const OTHER_END = /** @type {Record<string, {routine: string, way: number}>} */ 
 /** @param {Timeline} timeline @param {number} slice */
 const rank_of = (timeline, slice) => timeline.lanes[timeline.lane[slice]].rank;
 
+/** @param {Timeline} timeline @param {number} slice */
+const is_measured = (timeline, slice) => Boolean(timeline.ranks[rank_of(timeline, slice)].measured);
+
 /**
- * Whether two slices can meet: on one clock, and of measured ranks at equal places among those of their stage.
- * @param {Timeline} timeline @param {number} one @param {number} other
+ * The ranks of a group: those that differ from this one along the axes alone, in order.
+ * @param {string} mesh "pp=4,fsdp=8,tp=2" @param {string} axes "fsdp+tp" @param {number} rank
  */
-function can_meet(timeline, one, other) {
-  const [a, b] = [one, other].map((slice) => timeline.ranks[rank_of(timeline, slice)]);
-  const place = (/** @type {any} */ rank) => timeline.ranks.filter((each) => each.measured && each.pp === rank.pp).indexOf(rank);
-  return a.measured === b.measured && (!a.measured || place(a) === place(b));
+export function group_of(mesh, axes, rank) {
+  const wanted = axes.match(/[a-z]+/g) ?? [];
+  let ranks = [rank];
+  let stride = 1;
+  for (const [name, size] of mesh.split(",").map((part) => part.split("=")).reverse()) {
+    const [count, step] = [Number(size), stride];
+    if (wanted.includes(name)) ranks = ranks.flatMap((one) => Array.from({ length: count }, (_, index) => one + (index - (Math.floor(rank / step) % count)) * step));
+    stride *= count;
+  }
+  return ranks.sort((a, b) => a - b);
+}
+
+/**
+ * Whether two slices are of the same clock, and on ranks that differ along these axes alone where lanes are ranks.
+ * @param {Timeline} timeline @param {number} a @param {number} b @param {string} axes
+ */
+function may_meet(timeline, a, b, axes) {
+  if (is_measured(timeline, a) !== is_measured(timeline, b)) return false;
+  const rank = (/** @type {number} */ slice) => timeline.ranks[rank_of(timeline, slice)].rank;
+  return !is_measured(timeline, a) || group_of(timeline.mesh, axes, rank(a)).includes(rank(b));
 }
 
 /**
@@ -80,34 +100,33 @@ export function other_end(timeline, transfer) {
   if (!other || !timeline.block) return -1;
   const block = timeline.chain[timeline.chain.indexOf(timeline.blocks[timeline.block[transfer]]) + other.way];
   return slices_of(timeline, (one) => one.routine === other.routine && one.kind === "transfer")
-    .find((each) => can_meet(timeline, transfer, each) && timeline.microbatch[each] === timeline.microbatch[transfer] && timeline.blocks[/** @type {any} */ (timeline.block)[each]] === block) ?? -1;
+    .find((each) => timeline.microbatch[each] === timeline.microbatch[transfer] && timeline.blocks[/** @type {any} */ (timeline.block)[each]] === block && may_meet(timeline, transfer, each, "pp")) ?? -1;
 }
 
 /**
- * The same collective on all classes of ranks that take part: those of a group begin it in the same order.
+ * The same collective on all lanes that take part: ranks of a group begin theirs in the same order.
  * @param {Timeline} timeline @param {number} transfer
  */
 export function members_of(timeline, transfer) {
-  const { axes, crosses, members: size } = timeline.instructions[timeline.instruction[transfer]];
-  if (!axes || !crosses) return [transfer];
-  const all = slices_of(timeline, (one) => one.axes === axes && one.crosses);
+  const { axes, crosses } = timeline.instructions[timeline.instruction[transfer]];
+  if (!axes || !(crosses || is_measured(timeline, transfer))) return [transfer];
+  const own = timeline.instruction[transfer];
+  const all = slices_of(timeline, (one, index) => (crosses ? one.axes === axes && one.crosses : index === own)).filter((each) => may_meet(timeline, transfer, each, axes));
   const place = all.filter((each) => rank_of(timeline, each) === rank_of(timeline, transfer)).indexOf(transfer);
-  const { measured } = timeline.ranks[rank_of(timeline, transfer)];
-  const everyone = timeline.ranks.filter((rank) => rank.measured).length <= size;
-  return timeline.ranks.map((_, rank) => all.filter((each) => rank_of(timeline, each) === rank)[place])
-    .filter((each) => each !== undefined && (measured && everyone ? timeline.ranks[rank_of(timeline, each)].measured : can_meet(timeline, transfer, each)));
+  return timeline.ranks.map((_, rank) => all.filter((each) => rank_of(timeline, each) === rank)[place]).filter((each) => each !== undefined);
 }
 
 /**
  * @param {Timeline} timeline @param {number} transfer @param {number[]} members @param {number} other
  */
 function sentence_of(timeline, transfer, members, other) {
-  const { op, axes, members: size, crosses } = timeline.instructions[timeline.instruction[transfer]];
+  const { op, axes, members: size } = timeline.instructions[timeline.instruction[transfer]];
   const rank = (/** @type {number} */ slice) => whole(timeline.ranks[rank_of(timeline, slice)].rank);
   if (other >= 0) return op === "send" ? `sent by rank ${rank(transfer)} to rank ${rank(other)}` : `received by rank ${rank(transfer)} from rank ${rank(other)}`;
   if (op === "shift") return `each of ${whole(size)} ranks along ${axes} sends to the next and receives from the one before, at the same time`;
   if (!axes) return "";
-  return crosses ? `${whole(size)} ranks along ${axes} take part, in ${members.length} lanes` : `${whole(size)} ranks along ${axes} take part${timeline.ranks[rank_of(timeline, transfer)].measured ? "" : ", all identical: in this lane"}`;
+  const ranks = ranks_text(group_of(timeline.mesh, axes, timeline.ranks[rank_of(timeline, transfer)].rank));
+  return `${whole(size)} ranks along ${axes} take part (${ranks}), ${members.length > 1 ? `in ${members.length} lanes` : "all identical: in this lane"}`;
 }
 
 /**
@@ -124,10 +143,13 @@ export function links_of(timeline, slice) {
   const members = other >= 0 ? [transfer, other] : members_of(timeline, transfer);
   /** @type {[number, number][]} */
   const arrows = [];
-  const bars = members.flatMap((each) => {
-    const wait = wait_of(timeline, each);
+  const waits = members.map((each) => wait_of(timeline, each));
+  const bars = members.flatMap((each, index) => (waits[index] >= 0 ? [each, waits[index]] : [each]));
+  // What a rank of a ring begins to send arrives at the next one.
+  const next = timeline.instructions[timeline.instruction[transfer]].op === "shift" ? 1 : 0;
+  members.forEach((each, index) => {
+    const wait = waits[(index + next) % members.length];
     if (wait >= 0 && other < 0) arrows.push([each, wait]);
-    return wait >= 0 ? [each, wait] : [each];
   });
   if (other >= 0) {
     const sends = timeline.instructions[timeline.instruction[transfer]].op === "send";

@@ -6,6 +6,7 @@ import { equal, random_numbers, refuses } from "./claims_test.js";
 import { fill_pixel_row, LEAST_COVER, pixels_of } from "./pixel_rows.js";
 import { tick_step } from "./timeline_canvas.js";
 import { first_bar, make_bars, make_timeline, seconds_by_instruction, slice_at } from "./timeline_data.js";
+import { group_of } from "./timeline_links.js";
 
 /** @param {any} head @param {number[]} bytes */
 function packed(head, bytes) {
@@ -97,6 +98,12 @@ export const claims = {
       if (found < bars.count && bars.end[found] <= time) throw new Error("ends before");
       if (found > 0 && bars.end[found - 1] > time) throw new Error("is not the first");
     }
+  },
+  "ranks of a group differ along its axes alone"() {
+    equal(group_of("pp=2,dp=3,tp=2", "tp", 5), [4, 5]);
+    equal(group_of("pp=2,dp=3,tp=2", "pp", 5), [5, 11]);
+    equal(group_of("pp=2,dp=3,tp=2", "pp+dp", 7), [1, 3, 5, 7, 9, 11]);
+    equal(group_of("1", "dp", 0), [0]);
   },
   "seconds by instruction add up to all seconds"() {
     const timeline = random_timeline(8, 1000);

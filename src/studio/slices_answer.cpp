@@ -51,6 +51,7 @@ class SliceColumns {
              {"instructions", instructions_},
              {"blocks", blocks_},
              {"chain", chain},
+             {"mesh", to_string(step_.compiled.programs.front().mesh)},
              {"lines", lines_.lines().size()},
              {"step_seconds", step_.simulation.step_seconds},
              {"columns", columns.list}},

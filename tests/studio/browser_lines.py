@@ -3,6 +3,7 @@
 messages, members of collectives."""
 import pathlib
 
+from browser_clocks import open_beside, train
 from browser_plan import fragment
 from browser_time import LARGE, LINE, PICTURE, open_time
 from cdp import browser
@@ -118,12 +119,29 @@ def members_of_a_collective_are_lit_together(binary, _):
         ends = page.evaluate(f"{PICTURE}.then(({{timeline, links}}) => links.bars.map(slice => [timeline.lanes[timeline.lane[slice]].rank, timeline.begin[slice] + timeline.length[slice]]))")
         assert sorted(rank for rank, _ in ends) == [0, 1, 2, 3], ends
         assert max(end for _, end in ends) - min(end for _, end in ends) < 1e-4, ends
-        assert clicked["sentence"] == "64 ranks along pp+fsdp+tp take part, in 4 lanes", clicked
+        assert clicked["sentence"] == "64 ranks along pp+fsdp+tp take part (0 to 63), in 4 lanes", clicked
         started = click(page, "one => one.kind === 'transfer' && one.axes === 'tp'")
         assert len(started["bars"]) == 2 and len(started["arrows"]) == 1, started  # its start and its wait
         page = open_time(chromium, server, RING)
         ring = click(page, "one => one.op === 'shift'")
         assert len(ring["bars"]) == 2 and "each of 2 ranks along cp sends to the next" in ring["sentence"], ring
+        assert not page.problems, page.problems
+
+
+def measured_ranks_meet_each_other(binary, folder):
+    """Of a run's trace every rank has lanes: two stages of a message, and all ranks of a group, never those of the simulation."""
+    links = """.then(picture => import('/timeline_links.js').then(({links_of}) => { const {timeline} = picture;
+      const of = slice => timeline.instructions[timeline.instruction[slice]], rank = slice => timeline.ranks[timeline.lanes[timeline.lane[slice]].rank];
+      const found = allows => { const slice = [...timeline.order].find(each => rank(each).measured && rank(each).rank === 3 && allows(of(each)));
+        return links_of(timeline, slice).bars.map(each => [rank(each).rank, Boolean(rank(each).measured), of(each).op]); };
+      return {message: found(one => one.op === 'send'), group: found(one => one.axes === 'dp' && one.kind === 'transfer')}; }))"""
+    train(binary, folder / "traced")
+    with studio(binary, folder) as server, browser() as chromium:
+        page = open_beside(chromium, server, "traced")
+        found = page.evaluate(PICTURE + links)
+        assert all(measured for bars in found.values() for _, measured, _ in bars), found
+        assert {rank for rank, _, _ in found["message"]} == {1, 3}, found
+        assert {rank for rank, _, _ in found["group"]} == {2, 3}, found
         assert not page.problems, page.problems
 
 
@@ -136,5 +154,5 @@ def sixteen_thousand_ranks_take_part(binary, _):
 
 
 CHECKS = [a_bar_leads_to_its_line_of_the_model_and_back, every_instruction_comes_from_a_line_of_a_model, a_line_of_the_map_goes_to_its_bars,
-          messages_have_an_arrow_to_where_they_arrive, members_of_a_collective_are_lit_together, sixteen_thousand_ranks_take_part]
+          messages_have_an_arrow_to_where_they_arrive, members_of_a_collective_are_lit_together, measured_ranks_meet_each_other, sixteen_thousand_ranks_take_part]
 SAMPLE = [a_bar_leads_to_its_line_of_the_model_and_back]
