@@ -79,6 +79,9 @@ void print_report(const RunSpec& spec, const VerifyCommand& command, const Verif
   print_worst("parameters", report.parameter);
   print_worst("replicas", report.replica);
   print_routes(report);
+  if (!spec.repeatable)
+    fmt::print(
+        "  train.repeatable = false: on a GPU these figures differ a little from run to run\n");
   for (const VerifiedRank& rank : report.ranks)
     fmt::print("  rank {:<3} own share of the loss {}  parameters {}\n", rank.rank,
                rank.loss ? fmt::format("{:.6f}", *rank.loss) : "none    ", rank.digest);

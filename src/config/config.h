@@ -85,6 +85,7 @@ struct TrainConfig {
   int64_t log_every = 10;
   int64_t threads = 0;
   OnNonFinite on_non_finite = OnNonFinite::Stop;
+  bool repeatable = true;
 };
 
 struct CheckpointConfig {

@@ -230,6 +230,11 @@ std::vector<ConfigField> train_loop_fields(TrainConfig& t) {
       {"train.on_non_finite", byte_of(t.on_non_finite), choices(kOnNonFinite),
        "when a loss or gradient is not finite: stop; skip the step; or rewind to the newest "
        "checkpoint and skip the data up to here"},
+      {"train.repeatable",
+       &t.repeatable,
+       {},
+       "the same bits on every run; false: on a GPU, sums of attention's gradients are added in "
+       "whatever order is fastest"},
   };
 }
 

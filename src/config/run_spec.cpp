@@ -138,7 +138,8 @@ RunSpec resolve_without_shapes(const Config& config) {
                .optimizer = resolve_optimizer(config.train),
                .device = config.run.device,
                .threads = resolve_threads(config),
-               .snapshots = config.checkpoint.every > 0 && config.run.device == DeviceKind::Cpu};
+               .snapshots = config.checkpoint.every > 0 && config.run.device == DeviceKind::Cpu,
+               .repeatable = config.train.repeatable};
   spec.plan = resolve_plan(config, spec.model);
   if (!config.plan.memory.empty())
     spec.memory_bytes = parse_byte_size(config.plan.memory, "plan.memory");

@@ -25,6 +25,7 @@ struct RunSpec {
   int threads = 1;           // of this machine, shared by its ranks
   int64_t memory_bytes = 0;  // of a rank; 0: not known
   bool snapshots = false;    // for checkpoints, in the memory of the ranks
+  bool repeatable = true;    // else bits of a GPU's attention gradients differ from run to run
 
   int64_t batch() const { return microbatch.batch * microbatches; }
   int64_t seq() const { return microbatch.seq; }

@@ -98,6 +98,7 @@ struct ExecutorOptions {
   // Waits after every instruction, so that an error names the one that made it; slow. A CPU always
   // does, and CUDA_LAUNCH_BLOCKING asks for it, too.
   bool wait_for_each = false;
+  bool repeatable = true;  // else a GPU may add sums in any order
   // Of every wait for another rank. A thread that hangs cannot be ended: it is named, and the
   // process ends with kPeerExitStatus.
   double deadline_seconds = 120;

@@ -43,6 +43,7 @@ void visit_fields(RunFacts& facts, const Visit& visit) {
   visit("mesh", facts.mesh);
   visit("ranks", facts.ranks);
   visit("threads_per_rank", facts.threads_per_rank);
+  visit("repeatable", facts.repeatable);
   visit("tokens_per_step", facts.tokens_per_step);
   visit("flops_per_token", facts.flops_per_token);
   visit("hardware_flops", facts.hardware_flops);
@@ -74,6 +75,7 @@ RunFacts facts_of(const Config& config, const RunSpec& spec, const Compiled& com
                  .mesh = to_string(mesh),
                  .ranks = mesh.num_ranks(),
                  .threads_per_rank = programs.front().threads,
+                 .repeatable = spec.repeatable,
                  .tokens_per_step = spec.tokens_per_step(),
                  .flops_per_token = flops_per_token(spec.model, spec.seq()),
                  .hardware_flops = work.flops,

@@ -37,6 +37,7 @@ struct RunFacts {
   double device_memory_bytes = 0;  // of a rank's own device
   std::string mesh = {};
   int ranks = 1, threads_per_rank = 1;
+  bool repeatable = true;  // see train.repeatable
   int64_t tokens_per_step = 0;
   FlopsPerToken flops_per_token = {};
   double hardware_flops = 0, recompute_flops = 0;  // of a step, as the programs run it

@@ -68,6 +68,8 @@ Rows plan_rows(const Config& config, const RunFacts* facts, bool simulated) {
                    train.microbatches, train.microbatches == 1 ? "" : "es")},
       {"sequence length", fmt::format("{}", train.seq)},
       {"precision", train.precision},
+      {"bits", train.repeatable ? "the same on every run"
+                                : "may differ from run to run: train.repeatable = false"},
       {"checkpoint cadence", simulated ? "none: a simulation"
                              : config.checkpoint.every > 0
                                  ? fmt::format("every {} steps", config.checkpoint.every)

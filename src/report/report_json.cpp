@@ -58,6 +58,7 @@ Json plan_json(const RunRecord& record) {
           {"tokens_per_step", or_null(facts.tokens_per_step)},
           {"seq", config.train.seq},
           {"precision", config.train.precision},
+          {"repeatable", config.train.repeatable},
           {"save_every", config.checkpoint.every}};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a CUDA kernel gets: buffers in GPU memory, and the stream to enqueue on. Kernels
-// allocate nothing, wait for nothing and give the same bits on every run.
+// allocate nothing, wait for nothing and give the same bits on every run, unless told otherwise.
 #pragma once
 
 #include "exec/bound_call.h"
@@ -20,6 +20,7 @@ struct CudaCall : BoundCall {  // its workspace: at least cuda_workspace_bytes()
   CausalAttention& attention;
   // Of attention: every query sees the keys up to its own, whatever positions and document say.
   bool plain_causal = false;
+  bool repeatable = true;  // else sums may be added in any order
 };
 
 using CudaKernel = void (*)(const CudaCall&);

@@ -277,7 +277,8 @@ void CudaExecutor::enqueue_kernel(const ProgramBlock& block, const Instruction& 
     own.workspace = {memory_.data() + layout_.workspace,
                      static_cast<size_t>(layout_.workspace_bytes)};
   cuda_kernel(kernel.op)({own, kernel.op, kernel.attributes, stream_.get(), products_, attention_,
-                          batches_.plain() && batches_.follows(block, instruction)});
+                          batches_.plain() && batches_.follows(block, instruction),
+                          options_.repeatable});
 }
 
 void CudaExecutor::begin(const Script& script) {

@@ -275,8 +275,8 @@ void launch_grouped(const GroupedProduct& p, cudaStream_t stream) {
   check_cuda(cudaFuncSetAttribute(grouped_kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   kSharedBytes),
              "allow shared memory");
-  grouped_kernel<C><<<multiprocessors(), kBlockThreads,
-                      kSharedBytes, stream>>>(a, b, sizes, static_cast<typename C::Result*>(p.c));
+  grouped_kernel<C><<<multiprocessors(), kBlockThreads, kSharedBytes, stream>>>(
+      a, b, sizes, static_cast<typename C::Result*>(p.c));
   check_cuda(cudaGetLastError(), "launch a grouped product");
 }
 

@@ -74,10 +74,10 @@ __device__ inline void write_bytes(void* to, uint32_t from, uint32_t bytes) {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 __device__ inline void add_floats(float* to, uint32_t from, uint32_t bytes) {
-  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(
-                   to),
-               "r"(from), "r"(bytes)
-               : "memory");
+  asm volatile(
+      "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+      "r"(from), "r"(bytes)
+      : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 __device__ inline void wait_until_read() {

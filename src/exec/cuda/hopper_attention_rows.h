@@ -24,8 +24,8 @@ struct KeySpan {
 struct GradWorkspace {
   int padded, query_tiles, key_tiles;  // tokens and tiles of a sequence
   float* sums;                         // [batch, heads, query tile, half, 8, 128, 4]
-  int* turns;      // [batch, heads, query tile, half]: tiles of keys that have been added; a ticket
-  int64_t num_turns;
+  int* turns;  // [batch, heads, query tile, half]: tiles of keys that have been added; a ticket
+  int64_t num_turns, sum_bytes;
   float *lse, *delta;  // [batch, heads, padded]
   Place* places;       // of queries, [batch, padded]
   PlaceRange *query_ranges, *key_ranges;
@@ -38,6 +38,7 @@ struct GradWorkspace {
         key_tiles(padded / kGradKeys) {
     const int64_t rows = s.batch * s.kv_heads * s.group * padded;
     const int64_t tiles = s.batch * query_tiles;
+    sum_bytes = rows * s.e * size_bytes(DType::Fp32);
     num_turns = 2 * tiles * s.kv_heads * s.group + 1;
     std::byte* const begin = memory;
     const auto take = [&]<typename T>(T*& piece, int64_t count) {
@@ -63,8 +64,8 @@ struct GradRows {
   float *lse_out, *delta_out;
 };
 
-// Of each row: lse in units of log2(e), +inf where it saw nothing or is not there; and do o^T. Eight
-// elements to a lane.
+// Of each row: lse in units of log2(e), +inf where it saw nothing or is not there; and do o^T.
+// Eight elements to a lane.
 template <int kE>
 __global__ void grad_rows_kernel(GradRows r, int64_t rows) {
   constexpr int kLanes = kE / 8;
@@ -135,7 +136,8 @@ __global__ void grad_result_kernel(GradWorkspace w, const KeySpan* spans, Bf16* 
     float4 v[4] = {};
     if (has_sums)
       for (int k = 0; k < 4; ++k)
-        v[k] = reinterpret_cast<const float4*>(w.sums)[at * 1024 + j * 128 + warp * 32 + row * 4 + k];
+        v[k] =
+            reinterpret_cast<const float4*>(w.sums)[at * 1024 + j * 128 + warp * 32 + row * 4 + k];
     const int token = m * grad_queries(kE) + (kE == 64 ? half * 64 : 0) + 16 * warp + row;
     const int64_t column = (kE == 64 ? 0 : half * 64) + 8 * j;
     const int64_t to = ((b * seq + token) * heads + head) * kE + column;

@@ -42,7 +42,7 @@ class RandomCase {
     switch (one_of(0, 4)) {
       case 0:  // plain causal
         break;
-      case 1: {  // documents in order, whose positions begin anew
+      case 1: {  // documents in order, whose positions begin at 0 again
         Values positions, documents;
         fill_documents(c.seq, positions, documents);
         c.position = function_of(positions);
@@ -53,7 +53,8 @@ class RandomCase {
         c.position = function_of(shuffled(c.seq));
         break;
       case 3:  // another rank's keys, earlier, later or between
-        c.key_position = function_of(shifted(c.seq, static_cast<double>(one_of(-2 * c.seq, c.seq))));
+        c.key_position =
+            function_of(shifted(c.seq, static_cast<double>(one_of(-2 * c.seq, c.seq))));
         c.key_document = [](int64_t) { return 0.0; };
         break;
       case 4: {  // another rank's, of other documents, so that whole tiles see nothing

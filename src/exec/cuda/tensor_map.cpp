@@ -47,11 +47,11 @@ CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& size
   }
   CUtensorMap map;
   const CUresult status =
-      encode ? encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, kDims, const_cast<void*>(data), dims,
-                      strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
-             : CUDA_ERROR_NOT_SUPPORTED;
+      encode
+          ? encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, kDims, const_cast<void*>(data), dims,
+                   strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+          : CUDA_ERROR_NOT_SUPPORTED;
   if (status != CUDA_SUCCESS) throw CudaError("make a tensor map: the driver refuses it");
   return map;
 }

@@ -65,23 +65,24 @@ __device__ inline void multiply_tiles(float (&d)[128], uint64_t a, uint64_t b, b
         "n"(kB == Lies::VectorsTogether));
 }
 
-#define TESSERA_R32                                                                              \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
+#define TESSERA_R32                                                        \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define TESSERA_R64                                                                              \
-  TESSERA_R32                                                                                    \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "           \
+#define TESSERA_R64                                                                    \
+  TESSERA_R32                                                                          \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define TESSERA_SUMS32(d) \
   TESSERA_SUMS(d, 0), TESSERA_SUMS(d, 8), TESSERA_SUMS(d, 16), TESSERA_SUMS(d, 24)
-#define TESSERA_SUMS64(d)                                                                   \
-  TESSERA_SUMS32(d), TESSERA_SUMS(d, 32), TESSERA_SUMS(d, 40), TESSERA_SUMS(d, 48),         \
+#define TESSERA_SUMS64(d)                                                           \
+  TESSERA_SUMS32(d), TESSERA_SUMS(d, 32), TESSERA_SUMS(d, 40), TESSERA_SUMS(d, 48), \
       TESSERA_SUMS(d, 56)
 #define TESSERA_NEW(d, i)                                                                     \
   "=f"(d[i]), "=f"(d[i + 1]), "=f"(d[i + 2]), "=f"(d[i + 3]), "=f"(d[i + 4]), "=f"(d[i + 5]), \
       "=f"(d[i + 6]), "=f"(d[i + 7])
-#define TESSERA_NEW32(d) TESSERA_NEW(d, 0), TESSERA_NEW(d, 8), TESSERA_NEW(d, 16), TESSERA_NEW(d, 24)
-#define TESSERA_NEW64(d)                                                                       \
+#define TESSERA_NEW32(d) \
+  TESSERA_NEW(d, 0), TESSERA_NEW(d, 8), TESSERA_NEW(d, 16), TESSERA_NEW(d, 24)
+#define TESSERA_NEW64(d) \
   TESSERA_NEW32(d), TESSERA_NEW(d, 32), TESSERA_NEW(d, 40), TESSERA_NEW(d, 48), TESSERA_NEW(d, 56)
 
 // The same by 64 and by 128 vectors of b, in three forms: d = a b, whose registers are free until
@@ -101,7 +102,8 @@ __device__ inline void add_product(float (&d)[32], uint64_t a, uint64_t b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" TESSERA_R32
                "}, %32, %33, 1, 1, 1, %34, %35;"
                : TESSERA_SUMS32(d)
-               : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether), "n"(kB == Lies::VectorsTogether));
+               : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether),
+                 "n"(kB == Lies::VectorsTogether));
 }
 template <Lies kB>
 __device__ inline void add_product(float (&d)[32], const uint32_t* a, uint64_t b, bool add) {
@@ -127,7 +129,8 @@ __device__ inline void add_product(float (&d)[64], uint64_t a, uint64_t b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" TESSERA_R64
                "}, %64, %65, 1, 1, 1, %66, %67;"
                : TESSERA_SUMS64(d)
-               : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether), "n"(kB == Lies::VectorsTogether));
+               : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether),
+                 "n"(kB == Lies::VectorsTogether));
 }
 template <Lies kB>
 __device__ inline void add_product(float (&d)[64], const uint32_t* a, uint64_t b, bool add) {

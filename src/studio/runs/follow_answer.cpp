@@ -53,7 +53,8 @@ Followed cursor_of(const Question& question, const char* name, const char* key) 
   Followed followed{name, key};
   const Json* from = question.fields.find("from");
   if (!from) return followed;
-  require_known_fields(*from, {"metrics", "events", "ranks", "metrics_file", "events_file", "ranks_file"});
+  require_known_fields(*from,
+                       {"metrics", "events", "ranks", "metrics_file", "events_file", "ranks_file"});
   followed.at = find_whole(*from, key, {0, int64_t{1} << 50}).value_or(0);
   const std::string file = find_text(*from, fmt::format("{}_file", key)).value_or("");
   std::from_chars(file.data(), file.data() + file.size(), followed.number);
