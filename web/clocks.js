@@ -44,6 +44,77 @@ export function alignment_of_clocks(told) {
   return parts.join(" ");
 }
 
+/** @param {Json} told @param {Json} row @param {number} chosen @param {Acts} acts */
+function row_of(told, row, chosen, acts) {
+  const one = told.instructions[row.instruction];
+  return element("tr", { "data-instruction": row.instruction, "aria-selected": row.instruction === chosen },
+    element("th", { scope: "row" }, element("button", { class: "link", onclick: () => acts.choose(row.instruction) }, one.op), element("em", { class: "muted small" }, `${one.class} ${one.routine}, ${one.axes ?? one.name}`)),
+    element("td", {}, signed(row.difference_seconds, seconds_text)), element("td", {}, seconds_text(row.measured_seconds)), element("td", {}, seconds_text(row.simulated_seconds)),
+    element("td", { class: "muted" }, row.measured_slices === row.simulated_slices ? `${whole(row.measured_slices)} \u00d7` : `${whole(row.measured_slices)} and ${whole(row.simulated_slices)} \u00d7`));
+}
+
+/**
+ * The first rows, and a button for all of them.
+ * @param {string} title @param {string} hint @param {Json[]} rows @param {(row: Json) => HTMLElement} view
+ */
+function table_of(title, hint, rows, view) {
+  if (rows.length === 0) return null;
+  const body = element("tbody", {}, ...rows.slice(0, FIRST_ROWS).map(view));
+  const more = rows.length > FIRST_ROWS && element("button", { class: "plain", onclick: () => {
+    fill(body, ...rows.map(view));
+    if (more) more.remove();
+  } }, `All ${whole(rows.length)} instructions`);
+  return element("div", {}, element("h3", {}, title), element("p", { class: "muted small" }, hint),
+    element("div", { class: "scroll" }, element("table", { class: "figures" }, element("thead", {}, element("tr", {}, ...["instruction", "difference", "measured", "simulated", "slices"].map((text) => element("th", { scope: "col" }, text)))), body)), more);
+}
+
+/**
+ * Figures of one instruction, below what the inspector says of it.
+ * @param {HTMLElement} inspector @param {Json} row
+ */
+function inspect_row(inspector, row) {
+  inspector.append(element("h3", {}, "On both clocks"), element("dl", { class: "facts" }, element("dt", {}, "measured"), element("dd", {}, seconds_text(row.measured_seconds)), element("dt", {}, "simulated"), element("dd", {}, seconds_text(row.simulated_seconds)),
+    element("dt", {}, "difference"), element("dd", {}, signed(row.difference_seconds, seconds_text))), element("p", { class: "muted small" }, "Seconds of a step, means over ranks."));
+}
+
+/** @param {Json} told @param {HTMLElement} steps @param {(row: Json) => HTMLElement} view */
+function panel_of(told, steps, view) {
+  /** @type {Json[]} */ const rows = told.differences;
+  return [element("div", { class: "clocks_head" }, element("h2", {}, "Two clocks"), steps), element("p", { id: "clocks_sentence" }, sentence_of_clocks(told)), element("p", { class: "muted small", id: "clocks_aligned" }, alignment_of_clocks(told)),
+    element("div", { class: "clocks_tables" }, table_of("Largest differences first", "Seconds of a step, means over ranks. Choose a row to see its bars on both clocks.", rows.filter((row) => !row.hidden), view),
+      table_of("Transfers beside kernels", "Measured from their start to the end of their wait: longer than their links were busy.", rows.filter((row) => row.hidden), view))];
+}
+
+/**
+ * Whether there are runs to choose from.
+ * @param {HTMLSelectElement} choice
+ */
+async function list_runs(choice) {
+  if (!HAS_SERVER) return false;
+  try {
+    const { runs } = await ask("runs", {}, newest("beside"));
+    fill(choice, element("option", { value: "" }, "beside a run"), ...runs.map((/** @type {Json} */ run) => element("option", { value: run.id }, run.trace ? run.name : `${run.name} (no trace)`)));
+    return runs.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** @param {HTMLElement} panel @param {unknown} error */
+function show_error(panel, error) {
+  const { what, help } = sentence_of(error);
+  fill(panel, element("h2", {}, "Two clocks"), element("p", { class: "is_bad", id: "clocks_sentence" }, what), element("p", { class: "muted" }, help));
+  panel.hidden = false;
+}
+
+/** @param {Json} told @param {(step: number) => void} open */
+function step_choice(told, open) {
+  const steps = element("select", { id: "beside_step", "aria-label": "Step of the trace" }, ...told.steps.map((/** @type {number} */ step) => element("option", { value: step }, `step ${whole(step)} of the trace`)));
+  steps.value = String(told.step);
+  steps.addEventListener("change", () => open(Number(steps.value)));
+  return steps;
+}
+
 /** @param {Acts} acts */
 export function build_clocks(acts) {
   const choice = element("select", { id: "beside_run", "aria-label": "Beside a run" });
@@ -61,40 +132,6 @@ export function build_clocks(acts) {
     fill(panel);
   };
 
-  /** @param {Json} row */
-  const row_of = (row) => {
-    const told = /** @type {Json} */ (beside.told);
-    const one = told.instructions[row.instruction];
-    return element("tr", { "data-instruction": row.instruction, "aria-selected": row.instruction === chosen },
-      element("th", { scope: "row" }, element("button", { class: "link", onclick: () => acts.choose(row.instruction) }, one.op), element("em", { class: "muted small" }, `${one.class} ${one.routine}, ${one.axes ?? one.name}`)),
-      element("td", {}, signed(row.difference_seconds, seconds_text)), element("td", {}, seconds_text(row.measured_seconds)), element("td", {}, seconds_text(row.simulated_seconds)),
-      element("td", { class: "muted" }, row.measured_slices === row.simulated_slices ? `${whole(row.measured_slices)} \u00d7` : `${whole(row.measured_slices)} and ${whole(row.simulated_slices)} \u00d7`));
-  };
-
-  /** @param {string} title @param {string} hint @param {Json[]} rows */
-  const table_of = (title, hint, rows) => {
-    if (rows.length === 0) return null;
-    const body = element("tbody", {}, ...rows.slice(0, FIRST_ROWS).map(row_of));
-    const more = rows.length > FIRST_ROWS && element("button", { class: "plain", onclick: () => {
-      fill(body, ...rows.map(row_of));
-      if (more) more.remove();
-    } }, `All ${whole(rows.length)} instructions`);
-    return element("div", {}, element("h3", {}, title), element("p", { class: "muted small" }, hint),
-      element("div", { class: "scroll" }, element("table", { class: "figures" }, element("thead", {}, element("tr", {}, ...["instruction", "difference", "measured", "simulated", "slices"].map((text) => element("th", { scope: "col" }, text)))), body)), more);
-  };
-
-  const show_panel = () => {
-    const told = /** @type {Json} */ (beside.told);
-    const steps = element("select", { id: "beside_step", "aria-label": "Step of the trace" }, ...told.steps.map((/** @type {number} */ step) => element("option", { value: step }, `step ${whole(step)} of the trace`)));
-    steps.value = String(told.step);
-    steps.addEventListener("change", () => open(beside.run, Number(steps.value)));
-    /** @type {Json[]} */ const rows = told.differences;
-    fill(panel, element("div", { class: "clocks_head" }, element("h2", {}, "Two clocks"), steps), element("p", { id: "clocks_sentence" }, sentence_of_clocks(told)), element("p", { class: "muted small", id: "clocks_aligned" }, alignment_of_clocks(told)),
-      element("div", { class: "clocks_tables" }, table_of("Largest differences first", "Seconds of a step, means over ranks. Choose a row to see its bars on both clocks.", rows.filter((row) => !row.hidden)),
-        table_of("Transfers beside kernels", "Measured from their start to the end of their wait: longer than their links were busy.", rows.filter((row) => row.hidden))));
-    panel.hidden = false;
-  };
-
   /** @param {string} run @param {number} [step] */
   const open = async (run, step) => {
     if (run === "") {
@@ -107,13 +144,11 @@ export function build_clocks(acts) {
       chosen = -1;
       acts.show(make_timeline(table), beside.line);
       set_run(table.head.run);
-      show_panel();
+      fill(panel, ...panel_of(table.head, step_choice(table.head, (next) => open(run, next)), (row) => row_of(table.head, row, chosen, acts)));
+      panel.hidden = false;
       announce(sentence_of_clocks(table.head));
     } catch (error) {
-      if (is_cancelled(error)) return;
-      const { what, help } = sentence_of(error);
-      fill(panel, element("h2", {}, "Two clocks"), element("p", { class: "is_bad", id: "clocks_sentence" }, what), element("p", { class: "muted" }, help));
-      panel.hidden = false;
+      if (!is_cancelled(error)) show_error(panel, error);
     }
   };
 
@@ -125,15 +160,8 @@ export function build_clocks(acts) {
     panel,
     /** Lists the runs as they are now. */
     async list() {
-      if (!HAS_SERVER) return;
-      try {
-        const { runs } = await ask("runs", {}, newest("beside"));
-        fill(choice, element("option", { value: "" }, "beside a run"), ...runs.map((/** @type {Json} */ run) => element("option", { value: run.id }, run.trace ? run.name : `${run.name} (no trace)`)));
-        choice.value = beside.run;
-        control.hidden = runs.length === 0;
-      } catch {
-        control.hidden = true;
-      }
+      control.hidden = !await list_runs(choice);
+      choice.value = beside.run;
     },
     /**
      * The instruction that is selected, in the tables and below the inspector.
@@ -143,9 +171,7 @@ export function build_clocks(acts) {
       chosen = instruction;
       for (const row of panel.querySelectorAll("tr[data-instruction]")) row.setAttribute("aria-selected", String(Number(/** @type {HTMLElement} */ (row).dataset.instruction) === instruction));
       const row = beside.told?.differences.find((/** @type {Json} */ one) => one.instruction === instruction);
-      if (!row) return;
-      inspector.append(element("h3", {}, "On both clocks"), element("dl", { class: "facts" }, element("dt", {}, "measured"), element("dd", {}, seconds_text(row.measured_seconds)), element("dt", {}, "simulated"), element("dd", {}, seconds_text(row.simulated_seconds)),
-        element("dt", {}, "difference"), element("dd", {}, signed(row.difference_seconds, seconds_text))), element("p", { class: "muted small" }, "Seconds of a step, means over ranks."));
+      if (row) inspect_row(inspector, row);
     },
   };
 }

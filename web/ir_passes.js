@@ -9,6 +9,8 @@ import { history_text } from "./source_lines.js";
 
 /** @typedef {import("./ask.js").Json} Json */
 
+const MOST_LINES = 1500;
+
 /**
  * A line with the line of C++ that it comes from; a click shows its bars on the timeline.
  * @param {Json} one @param {string} mark
@@ -21,6 +23,18 @@ function line_view(one, mark) {
     show_screen("time");
   };
   return element("button", { class: `ir_line is_${mark}`, title: `${one.source}. ${history_text(one)} Show its bars.`, onclick: show_bars }, ...parts);
+}
+
+/**
+ * The lines of the last pass beside those of the one before it: all, or those next to a change.
+ * @param {Json[]} ir @param {boolean} only_changes
+ */
+function lines_of(ir, only_changes) {
+  const [before, after] = ir.length > 1 ? [ir[0].lines, ir[1].lines] : [[], ir[0].lines];
+  const rows = diff_lines(before.map((/** @type {Json} */ line) => line.text), after.map((/** @type {Json} */ line) => line.text));
+  const near = (/** @type {number} */ index) => rows.slice(Math.max(0, index - 1), index + 2).some((row) => row.mark !== "same");
+  const shown = only_changes && ir.length > 1 ? rows.filter((_, index) => near(index)) : rows;
+  return { changes: rows.filter((row) => row.mark !== "same").length, views: shown.slice(0, MOST_LINES).map((line) => line_view(line.after >= 0 ? after[line.after] : before[line.before], line.mark)) };
 }
 
 /** @param {HTMLElement} body */
@@ -38,16 +52,10 @@ export function build_ir_passes(body) {
 
   const show_text = () => {
     if (!told) return;
-    const [before, after] = told.ir.length > 1 ? [told.ir[0].lines, told.ir[1].lines] : [[], told.ir[0].lines];
-    const rows = diff_lines(before.map((/** @type {Json} */ line) => line.text), after.map((/** @type {Json} */ line) => line.text));
-    const changes = rows.filter((row) => row.mark !== "same").length;
-    const near = (/** @type {number} */ index) => rows.slice(Math.max(0, index - 1), index + 2).some((row) => row.mark !== "same");
-    const shown = only.checked && told.ir.length > 1 ? rows.filter((_, index) => near(index)) : rows;
+    const { changes, views } = lines_of(told.ir, only.checked);
     const row = told.passes.find((/** @type {Json} */ one) => one.name === chosen);
     fill(about, row?.summary ?? "", `. ${row?.nodes ?? 0} nodes`, told.ir.length > 1 ? `, ${changes} lines changed.` : ".");
-    fill(text, ...shown.slice(0, 1500).map((line) => {
-      return line_view(line.after >= 0 ? after[line.after] : before[line.before], line.mark);
-    }), changes === 0 && told.ir.length > 1 && only.checked && element("p", { class: "muted small" }, "This pass changes nothing in this plan."));
+    fill(text, ...views, changes === 0 && told.ir.length > 1 && only.checked && element("p", { class: "muted small" }, "This pass changes nothing in this plan."));
   };
 
   const ask_pass = async () => {

@@ -62,124 +62,155 @@ function table_view(parts) {
     element("thead", {}, element("tr", {}, ...["rank", "computes", "waits", "at most above", "at step"].map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...rows));
 }
 
-export function build_rank_map() {
-  const canvas = element("canvas", { "aria-hidden": true });
-  const told = element("p", { class: "small muted chart_told" });
-  const layer = element("div", { class: "rank_map_layer", id: "rank_map", tabindex: 0, role: "application", "aria-label": "Ranks over steps. Left and right: steps. Up and down: ranks. Enter: select the rank." }, canvas);
-  const table = element("details", {}, element("summary", {}, "As a table"), element("div", { class: "scroll table_view" }));
-  const key = element("span", { class: "small muted rank_map_key" }, "\u2212 50 %", element("i", {}), "+ 50 % of the median");
-  const box = element("figure", { class: "line_chart rank_map", hidden: true }, element("figcaption", {}, element("span", {}, element("b", {}, "Ranks over steps"), key), told), layer, table);
-  /** @type {Part[]} */ let parts = [];
-  let ranks = 0;
-  let cursor = { part: -1, row: 0 };
-  const rows = () => parts.at(-1)?.cells.length ?? 0;
-  const row_height = () => Math.max(2, Math.min(18, Math.floor(MOST_HEIGHT / Math.max(1, rows()))));
-  const x_of = (/** @type {number} */ part) => LEFT + (part / Math.max(1, parts.length)) * (layer.clientWidth - LEFT);
+/** The map with its table. */
+export class RankMap {
+  constructor() {
+    this.canvas = element("canvas", { "aria-hidden": true });
+    this.told = element("p", { class: "small muted chart_told" });
+    this.layer = element("div", { class: "rank_map_layer", id: "rank_map", tabindex: 0, role: "application", "aria-label": "Ranks over steps. Left and right: steps. Up and down: ranks. Enter: select the rank." }, this.canvas);
+    this.table = element("details", {}, element("summary", {}, "As a table"), element("div", { class: "scroll table_view" }));
+    const key = element("span", { class: "small muted rank_map_key" }, "\u2212 50 %", element("i", {}), "+ 50 % of the median");
+    this.box = element("figure", { class: "line_chart rank_map", hidden: true }, element("figcaption", {}, element("span", {}, element("b", {}, "Ranks over steps"), key), this.told), this.layer, this.table);
+    /** @type {Part[]} */ this.kept = [];
+    this.ranks = 0;
+    this.cursor = { part: -1, row: 0 };
+    this.listen();
+  }
+
+  parts() {
+    return this.kept;
+  }
+
+  get rows() {
+    return this.kept.at(-1)?.cells.length ?? 0;
+  }
+
+  get row_height() {
+    return Math.max(2, Math.min(18, Math.floor(MOST_HEIGHT / Math.max(1, this.rows))));
+  }
+
+  /** @param {number} part */
+  x_of(part) {
+    return LEFT + (part / Math.max(1, this.kept.length)) * (this.layer.clientWidth - LEFT);
+  }
 
   /** @param {CanvasRenderingContext2D} context @param {Record<string, string>} colours */
-  const draw_axes = (context, colours) => {
+  draw_axes(context, colours) {
     context.font = "11px Inter, system-ui, sans-serif";
     context.fillStyle = colours.muted;
     context.textBaseline = "middle";
     context.textAlign = "right";
-    const height = row_height();
+    const { rows, row_height: height, kept } = this;
     const every = Math.max(1, Math.ceil(14 / height));
-    for (let row = 0; row < rows(); row += every) context.fillText(`rank ${whole(Math.floor((row * ranks) / rows()))}`, LEFT - 8, row * height + height / 2);
-    const most = Math.max(1, Math.floor((layer.clientWidth - LEFT) / 110));
-    for (let part = 0; part < parts.length; part += Math.ceil(parts.length / most)) {
+    for (let row = 0; row < rows; row += every) context.fillText(`rank ${whole(Math.floor((row * this.ranks) / rows))}`, LEFT - 8, row * height + height / 2);
+    const most = Math.max(1, Math.floor((this.layer.clientWidth - LEFT) / 110));
+    for (let part = 0; part < kept.length; part += Math.ceil(kept.length / most)) {
       context.textAlign = part === 0 ? "left" : "center";
-      context.fillText(whole(parts[part].step), part === 0 ? LEFT : (x_of(part) + x_of(part + 1)) / 2, rows() * height + BOTTOM / 2 + 2);
+      context.fillText(whole(kept[part].step), part === 0 ? LEFT : (this.x_of(part) + this.x_of(part + 1)) / 2, rows * height + BOTTOM / 2 + 2);
     }
-  };
+  }
 
-  const draw = () => {
+  /** @param {CanvasRenderingContext2D} context @param {Record<string, string>} colours */
+  draw_cells(context, colours) {
+    const height = this.row_height;
+    const gap = height > 6 ? 1 : 0;
+    this.kept.forEach((part, index) => part.cells.forEach((cell, row) => {
+      context.globalAlpha = Math.min(1, Math.abs(cell.over) / FULL);
+      context.fillStyle = cell.over > 0 ? colours.vermillion : colours.blue;
+      const [left, right] = [Math.floor(this.x_of(index)), Math.floor(this.x_of(index + 1))];
+      context.fillRect(left, row * height, Math.max(1, right - left), height - gap);
+    }));
+    context.globalAlpha = 1;
+  }
+
+  draw() {
     const ratio = window.devicePixelRatio || 1;
-    const width = layer.clientWidth;
-    const height = rows() * row_height() + BOTTOM;
-    const context = canvas.getContext("2d", { alpha: false });
-    if (!context || width === 0 || parts.length === 0) return;
-    canvas.style.height = layer.style.height = `${height}px`;
-    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    const width = this.layer.clientWidth;
+    const height = this.rows * this.row_height + BOTTOM;
+    const context = this.canvas.getContext("2d", { alpha: false });
+    if (!context || width === 0 || this.kept.length === 0) return;
+    this.canvas.style.height = this.layer.style.height = `${height}px`;
+    [this.canvas.width, this.canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     const colours = theme_colours(["panel", "sunk", "vermillion", "blue", "muted", "ink"]);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = colours.panel;
     context.fillRect(0, 0, width, height);
     context.fillStyle = colours.sunk;
-    context.fillRect(LEFT, 0, width - LEFT, rows() * row_height());
-    const gap = row_height() > 6 ? 1 : 0;
-    parts.forEach((part, index) => part.cells.forEach((cell, row) => {
-      context.globalAlpha = Math.min(1, Math.abs(cell.over) / FULL);
-      context.fillStyle = cell.over > 0 ? colours.vermillion : colours.blue;
-      const [left, right] = [Math.floor(x_of(index)), Math.floor(x_of(index + 1))];
-      context.fillRect(left, row * row_height(), Math.max(1, right - left), row_height() - gap);
-    }));
-    context.globalAlpha = 1;
-    draw_axes(context, colours);
-    if (cursor.part < 0 || cursor.part >= parts.length) return;
+    context.fillRect(LEFT, 0, width - LEFT, height - BOTTOM);
+    this.draw_cells(context, colours);
+    this.draw_axes(context, colours);
+    const { part, row } = this.cursor;
+    if (part < 0 || part >= this.kept.length) return;
     context.strokeStyle = colours.ink;
     context.lineWidth = 2;
-    context.strokeRect(x_of(cursor.part), cursor.row * row_height() - 1, Math.max(3, x_of(cursor.part + 1) - x_of(cursor.part)), row_height() + 1);
-  };
+    context.strokeRect(this.x_of(part), row * this.row_height - 1, Math.max(3, this.x_of(part + 1) - this.x_of(part)), this.row_height + 1);
+  }
 
   /** @param {number} part @param {number} row */
-  const move = (part, row) => {
-    if (parts.length === 0) return;
-    cursor = { part: Math.max(0, Math.min(parts.length - 1, part)), row: Math.max(0, Math.min(rows() - 1, row)) };
-    fill(told, cell_text(parts[cursor.part].cells[cursor.row], parts[cursor.part].step));
-    draw();
-  };
-  const choose = () => { if (cursor.part >= 0) select({ rank: parts[cursor.part].cells[cursor.row].rank }); };
-  const show_table = () => { if (table.open && parts.length > 0) fill(/** @type {Element} */ (table.lastElementChild), table_view(parts)); };
-  const refresh = () => {
-    box.hidden = rows() < 2;
-    if (cursor.part < 0 && parts.length > 0) {
-      const last = parts[parts.length - 1];
-      const slowest = last.cells.reduce((found, cell) => (cell.over > found.over ? cell : found));
-      fill(told, cell_text(slowest, last.step));
+  move(part, row) {
+    if (this.kept.length === 0) return;
+    this.cursor = { part: Math.max(0, Math.min(this.kept.length - 1, part)), row: Math.max(0, Math.min(this.rows - 1, row)) };
+    const now = this.kept[this.cursor.part];
+    fill(this.told, cell_text(now.cells[this.cursor.row], now.step));
+    this.draw();
+  }
+
+  choose() {
+    if (this.cursor.part >= 0) select({ rank: this.kept[this.cursor.part].cells[this.cursor.row].rank });
+  }
+
+  show_table() {
+    if (this.table.open && this.kept.length > 0) fill(/** @type {Element} */ (this.table.lastElementChild), table_view(this.kept));
+  }
+
+  refresh() {
+    this.box.hidden = this.rows < 2;
+    const last = this.kept.at(-1);
+    if (this.cursor.part < 0 && last) fill(this.told, cell_text(last.cells.reduce((found, cell) => (cell.over > found.over ? cell : found)), last.step));
+    this.draw();
+    this.show_table();
+  }
+
+  listen() {
+    const { layer } = this;
+    layer.addEventListener("pointermove", (event) => {
+      if (event.offsetX >= LEFT) this.move(Math.floor(((event.offsetX - LEFT) / (layer.clientWidth - LEFT)) * this.kept.length), Math.floor(event.offsetY / this.row_height));
+    });
+    layer.addEventListener("click", () => this.choose());
+    layer.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") return this.choose();
+      const ways = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] });
+      const way = ways[event.key];
+      if (!way) return;
+      event.preventDefault();
+      if (this.cursor.part < 0) this.move(this.kept.length - 1, 0);
+      else this.move(this.cursor.part + way[0], this.cursor.row + way[1]);
+      announce(this.told.textContent ?? "");
+    });
+    this.table.addEventListener("toggle", () => this.show_table());
+    new ResizeObserver(() => this.draw()).observe(layer);
+  }
+
+  /** @param {Table | null} answer Of the question `ranks`; null: of no run. */
+  show(answer) {
+    this.kept = answer ? parts_of_table(answer) : [];
+    this.ranks = answer?.head.ranks ?? 0;
+    this.cursor = { part: -1, row: 0 };
+    this.refresh();
+  }
+
+  /** @param {Json[]} lines As they are written. */
+  add(lines) {
+    for (const line of lines) {
+      const part = part_of_line(line);
+      if (!part) continue;
+      if (part.cells.length !== this.rows || line.ranks !== this.ranks) this.kept = [];
+      this.ranks = line.ranks;
+      while (this.kept.length > 0 && this.kept[this.kept.length - 1].step >= part.step) this.kept.pop();
+      this.kept.push(part);
     }
-    draw();
-    show_table();
-  };
-
-  layer.addEventListener("pointermove", (event) => {
-    if (event.offsetX >= LEFT) move(Math.floor(((event.offsetX - LEFT) / (layer.clientWidth - LEFT)) * parts.length), Math.floor(event.offsetY / row_height()));
-  });
-  layer.addEventListener("click", choose);
-  layer.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") return choose();
-    const ways = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] });
-    const way = ways[event.key];
-    if (!way) return;
-    event.preventDefault();
-    if (cursor.part < 0) move(parts.length - 1, 0);
-    else move(cursor.part + way[0], cursor.row + way[1]);
-    announce(told.textContent ?? "");
-  });
-  table.addEventListener("toggle", show_table);
-  new ResizeObserver(draw).observe(layer);
-
-  return {
-    box,
-    draw,
-    parts: () => parts,
-    /** @param {Table | null} answer Of the question `ranks`; null: of no run. */
-    show(answer) {
-      parts = answer ? parts_of_table(answer) : [];
-      ranks = answer?.head.ranks ?? 0;
-      cursor = { part: -1, row: 0 };
-      refresh();
-    },
-    /** @param {Json[]} lines As they are written. */
-    add(lines) {
-      for (const line of lines) {
-        const part = part_of_line(line);
-        if (!part) continue;
-        if (part.cells.length !== rows() || line.ranks !== ranks) parts = [];
-        ranks = line.ranks;
-        while (parts.length > 0 && parts[parts.length - 1].step >= part.step) parts.pop();
-        parts.push(part);
-      }
-      if (lines.length > 0) refresh();
-    },
-  };
+    if (lines.length > 0) this.refresh();
+  }
 }
+
+export const build_rank_map = () => new RankMap();

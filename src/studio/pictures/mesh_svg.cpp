@@ -74,7 +74,8 @@ double draw_nodes(PictureSvg& svg, const SimulatedStep& step, double top) {
   const AxisIds parts = colouring_of(step.compiled.programs.front()).axes;
   const int columns = std::min(in_node, 8),
             rows = (std::min(in_node, shown) + columns - 1) / columns;
-  const double wide = columns * (kCellWide + kCellGap) - kCellGap + 2 * kNodePad;
+  const double wide = std::max(columns * (kCellWide + kCellGap) - kCellGap + 2 * kNodePad,
+                               shared ? text_width(step.cluster.device.name) + 2 * kNodePad : 0);
   const double tall = rows * (kCellTall + kCellGap) - kCellGap + kNodePad + kNodeHead;
   const int across = std::max(1, static_cast<int>((kMeshWide - 2 * kMeshEdge + 10) / (wide + 10)));
   double bottom = top;

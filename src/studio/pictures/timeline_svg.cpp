@@ -16,7 +16,7 @@ namespace {
 // In pixels.
 constexpr double kWide = 900, kEdge = 14, kNames = 136, kTopOfRows = 76, kKernelRow = 24,
                  kThinRow = 14, kTransferRow = 13, kBetweenRanks = 12, kAxisBelow = 22,
-                 kLeastShown = 0.4, kMerged = 0.8;
+                 kLeastShown = 0.4, kLeastSeen = 0.1, kMerged = 0.8;
 constexpr size_t kMostRanks = 16, kMostWithTransfers = 4;
 
 struct TimeAxis {
@@ -136,7 +136,7 @@ std::vector<const TimelineBar*> transfers_within(const TimelineRank& rank, const
   std::vector<const TimelineBar*> bars;
   for (const TimelineBar& bar : rank.transfers)
     if (bar.axes == axes && is_shown(bar) && bar.end > axis.begin && bar.begin < axis.end &&
-        axis.width(bar) >= kLeastShown / 4)
+        axis.width(bar) >= kLeastSeen)
       bars.push_back(&bar);
   return bars;
 }
@@ -195,14 +195,12 @@ std::string step_text(const Timeline& timeline) {
                      seconds_text(timeline.seconds), 100 * busy / all, 100 * waits / all);
 }
 
-// Those that move for a thousandth of the time; what joins stages (a norm) waits more than it
-// moves.
+// Those whose bars can be seen, for a thousandth of the time at least.
 std::vector<std::string> axes_of(const TimelineRank& rank, const TimeAxis& axis) {
   std::map<std::string, double> seconds;
   for (const TimelineBar& bar : rank.transfers)
-    if (is_shown(bar))
-      seconds[bar.axes] +=
-          std::max(0.0, std::min(bar.end, axis.end) - std::max(bar.begin, axis.begin));
+    if (is_shown(bar) && axis.width(bar) >= kLeastSeen)
+      seconds[bar.axes] += std::min(bar.end, axis.end) - std::max(bar.begin, axis.begin);
   std::vector<std::string> axes;
   for (const auto& [name, busy] : seconds)
     if (busy > (axis.end - axis.begin) / 1000) axes.push_back(name);
