@@ -152,7 +152,7 @@ class StrippedPages(unittest.TestCase):
         return strip_page.stripped("a.js", text)
 
     def test_comments_indentation_and_empty_lines_go(self):
-        self.assertEqual(self.script("/** @type {a} */\nlet a = 1;  // one\n\n  if (a) {\n    f(a);  /* b\n c */ g();\n  }\n"), "let a=1;\nif(a){\nf(a);\ng();\n}\n")
+        self.assertEqual(self.script("/** @type {a} */\nlet a = 1;  // one\n\n  if (a) {\n    f(a);  /* b\n c */ g();\n  }\n"), "let a=1;if(a){f(a);g();}\n")
 
     def test_strings_templates_and_expressions_stay(self):
         for text in ('a="//  no comment = b";', "a='it\\'s /* none */';", "a=`one\n    ${b ? `// ${c(\"}\")}` : '`'}  two /* x */`;", "a=b.replace(/\\/\\*  [/*]/g,1);",
@@ -160,14 +160,17 @@ class StrippedPages(unittest.TestCase):
             self.assertEqual(self.script(text), text + "\n")
 
     def test_division_is_no_expression(self):
-        self.assertEqual(self.script("a = b / c;  // d / e\nf = (g) / h / i;  // j\nk = `l` / m; // n / o"), "a=b / c;\nf=(g)/ h / i;\nk=`l` / m;\n")
+        self.assertEqual(self.script("a = b / c;  // d / e\nf = (g) / h / i;  // j\nk = `l` / m; // n / o"), "a=b / c;f=(g)/ h / i;k=`l` / m;\n")
 
     def test_spaces_that_mean_something_stay(self):
-        self.assertEqual(self.script("const { a } = b;\nreturn a + +b - -c;\nfor (const d of [e]) typeof d in f;"), "const{a}=b;\nreturn a + +b - -c;\nfor(const d of[e])typeof d in f;\n")
-        self.assertEqual(strip_page.stripped("a.css", "a :hover, b > * { margin: calc(1px + 2px) 3px; }"), "a :hover,b > *{margin: calc(1px + 2px) 3px;}\n")
+        self.assertEqual(self.script("const { a } = b;\nreturn a + +b - -c;\nfor (const d of [e]) typeof d in f;"), "const{a}=b;return a + +b - -c;for(const d of[e])typeof d in f;\n")
+        self.assertEqual(strip_page.stripped("a.css", "a :hover, b > * { margin: calc(1px + 2px) 3px; }"), "a :hover,b > *{margin:calc(1px + 2px) 3px;}\n")
+
+    def test_lines_that_end_a_statement_stay(self):
+        self.assertEqual(self.script("a = b\n[1].map(f)\nconst g = () => {\n  h\n}\ni\n++j\nk = l + m - n"), "a=b\n[1].map(f)\nconst g=()=>{h}\ni\n++j\nk=l+m-n\n")
 
     def test_styles_lose_comments_and_keep_addresses(self):
-        self.assertEqual(strip_page.stripped("a.css", "a {  /* b */\n  color: red;\n  background: url(http://c//d);\n}\n"), "a{\ncolor: red;\nbackground: url(http://c//d);\n}\n")
+        self.assertEqual(strip_page.stripped("a.css", "a {  /* b */\n  color: red;\n  background: url(http://c//d);\n}\n"), "a{color:red;background:url(http://c//d);}\n")
 
 
 if __name__ == "__main__":

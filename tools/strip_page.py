@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Takes comments, empty lines and spaces that mean nothing out of scripts and styles, for the page as it travels: its names, lines and
+"""Takes comments, empty lines and spaces that mean nothing out of scripts and styles, for the page as it travels: its names and
 texts stay as they are. Usage: strip_page.py SOURCE TARGET FILE..."""
 import re
 import sys
@@ -10,9 +10,11 @@ from pathlib import Path
 BEFORE_EXPRESSION = re.compile(r"(?:[(,=:\[!&|?{};+\-*%<>~^]|=>|\b(?:return|typeof|case|in|of|new|delete|void|throw|do|else|await|yield))\s*$")
 REGEX = re.compile(r"/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/[a-z]*")
 STRING = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'")
-# Marks beside which a space means nothing; + and - are not among them (a + +b), nor is / or what selects in a style.
-AROUND_MARKS = re.compile(r" ?([{}()\[\],;:?=<>&|*!]) ?")
-AROUND_RULES = re.compile(r" ?([{};,]) ?")
+# Marks beside which a space means nothing; + and - are so only away from themselves (a + +b), / and what selects in a style never.
+AROUND_MARKS = re.compile(r" ?([{}()\[\],;:?=<>&|*!]) ?|(?<![+-]) ([+-]) (?![+-])")
+AROUND_RULES = re.compile(r" ?([{};,]) ?|(?<=:) ")
+# Where a line may end and no statement can.
+AFTER_MARK = re.compile(r"(?<=[{(\[,;])\n|\n(?=[})\]])")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
@@ -74,8 +76,8 @@ def stripped(name, text):
         else:
             plain.append(part)
     around = AROUND_MARKS if name.endswith(".js") else AROUND_RULES
-    lines = (around.sub(r"\1", re.sub(r"[ \t]+", " ", line)).strip() for line in "".join(plain)[1:].split("\n"))
-    short = "\n".join(line for line in lines if line) + "\n"
+    lines = (around.sub(lambda found: "".join(mark or "" for mark in found.groups()), re.sub(r"[ \t]+", " ", line)).strip() for line in "".join(plain)[1:].split("\n"))
+    short = AFTER_MARK.sub("", "\n".join(line for line in lines if line)) + "\n"
     return re.sub(r"\0(\d+)\0", lambda found: kept[int(found.group(1))], short)
 
 

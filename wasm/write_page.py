@@ -26,9 +26,13 @@ NOTE = """  <p class="note" id="no_server"><span>Compiler, simulator and planner
 
 
 def page_files():
-    """What the binary holds, too."""
+    """What travels. The binary holds all but those that a page without a server alone needs."""
     kinds = {".html", ".css", ".js", ".json", ".svg", ".png"}
     return sorted(file for file in WEB.rglob("*") if file.suffix in kinds and not file.stem.endswith("_test") and file.name not in ("jsconfig.json", "tsconfig.json"))
+
+
+def is_in_binary(file):
+    return not file.name.startswith(("wasm_", "absent_"))
 
 
 def insert(text, part, before):

@@ -16,7 +16,7 @@ MOST_BYTES = 250_000
 
 def the_page_of_the_binary_is_that_of_the_folder(binary, _):
     """But for what does not travel: tests, comments, spaces."""
-    web, travelling = write_page.WEB, write_page.page_files()
+    web, travelling = write_page.WEB, [file for file in write_page.page_files() if write_page.is_in_binary(file)]
     files = [file for file in web.rglob("*") if file.is_file() and file.suffix in (".html", ".css", ".js", ".svg", ".png", ".json")]
     with studio(binary) as own, studio(binary, "--assets", web) as folder:
         for file in files:
@@ -31,7 +31,7 @@ def the_page_of_the_binary_is_that_of_the_folder(binary, _):
 
 
 def all_files_are_within_their_budget(_, __):
-    sizes = {file.name: len(strip_page.travelling(file)) for file in write_page.page_files()}
+    sizes = {file.name: len(strip_page.travelling(file)) for file in write_page.page_files() if write_page.is_in_binary(file)}
     largest = sorted(sizes.items(), key=lambda entry: -entry[1])[:5]
     assert sum(sizes.values()) <= MOST_BYTES, f"{sum(sizes.values())} bytes, more than {MOST_BYTES}; the largest: {largest}"
 

@@ -31,7 +31,7 @@ def shows(page, run):
     """Whether the page shows what the file holds, step for step and loss for loss."""
     steps, values = recorded(run)
     known = page.evaluate(LOSSES) or []
-    return page.evaluate(STEPS) == steps and all(abs(a - b) <= 1e-6 * abs(b) for a, b in zip(known, values, strict=True))
+    return page.evaluate(STEPS) == steps and len(known) == len(values) and all(abs(a - b) <= 1e-6 * abs(b) for a, b in zip(known, values, strict=True))
 
 
 def wait_until_shown(page, run, what):
