@@ -9,6 +9,7 @@
 #include "files/folder.h"
 #include "report/record_simulation.h"
 #include "studio/pictures/run_pictures.h"
+#include "studio/runs/run_plan.h"
 #include "system/random_name.h"
 
 namespace tessera {
@@ -101,6 +102,17 @@ TEST(Pictures, MemoryClimbsToThePlannedPeakWithAndWithoutRecomputation) {
     // The chart is 190 high from y = 78 on and has 6 % of room above the peak.
     EXPECT_NEAR(top, 78 + 190 * (1 - 1 / 1.06), 2.0) << recompute << svg;
   }
+}
+
+TEST(Pictures, OfARunOnGpusAreOfTheClusterWithTheirModel) {
+  const std::vector<std::string> on_gpus{"run.device=cuda"}, on_cores;
+  const auto fitting = [](const std::vector<std::string>& settings, const char* device) {
+    return fitting_cluster(load_config({}, settings), device);
+  };
+  EXPECT_EQ(fitting(on_gpus, "NVIDIA A100-SXM4-80GB"), "dgx-a100");
+  EXPECT_EQ(fitting(on_gpus, "NVIDIA H100 80GB HBM3"), "dgx-h100");
+  EXPECT_EQ(fitting(on_gpus, "NVIDIA H200"), "h200");
+  EXPECT_EQ(fitting(on_cores, "AMD EPYC"), "laptop");
 }
 
 TEST(Pictures, OfARunComeFromItsConfigAndFromItsTrace) {

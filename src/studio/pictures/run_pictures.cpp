@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "studio/pictures/pictures.h"
+#include "studio/runs/run_plan.h"
 
 namespace tessera {
 namespace {
@@ -22,24 +23,13 @@ std::optional<std::string> read_own_file(const std::filesystem::path& file, int6
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// The one whose figures lie beside the run; cores of this machine are a laptop's; of GPUs those of
-// the same name.
-std::optional<Cluster> cluster_of_run(const RunRecord& record) {
+// The one whose figures lie beside the run, else the built-in one that suits it best.
+Cluster cluster_of_run(const RunRecord& record) {
   constexpr int64_t kMostClusterBytes = 1 << 20;
   if (const auto own = read_own_file(record.folder / "cluster.toml", kMostClusterBytes))
     return parse_cluster(*own, "cluster.toml");
-  if (record.config->run.device == DeviceKind::Cpu) return load_cluster("laptop");
-  const std::string device = record.facts ? record.facts->device : "";
-  for (const std::string& name : cluster_names()) {
-    Cluster cluster = load_cluster(name);
-    const std::string& known = cluster.device.name;
-    const bool same = device == known || known.starts_with(device + " ") ||
-                      device.ends_with(" " + known.substr(0, known.find(' ')));
-    if (!device.empty() && same &&
-        cluster.levels.back().ranks >= Mesh(record.config->mesh).num_ranks())
-      return cluster;
-  }
-  return {};
+  return load_cluster(
+      fitting_cluster(*record.config, record.facts ? record.facts->device : std::string()));
 }
 
 // A trace that lies in the folder under the name of the config, or the usual one.
@@ -54,19 +44,18 @@ std::optional<Timeline> traced_step_of(const RunRecord& record) {
 
 std::vector<DocumentPicture> pictures_of_config(const RunRecord& record) {
   const std::optional<Timeline> traced = traced_step_of(record);
-  const std::optional<Cluster> cluster = cluster_of_run(record);
+  const Cluster cluster = cluster_of_run(record);
   std::vector<DocumentPicture> pictures;
   if (traced)
     pictures.push_back({.heading = "A step as it ran",
                         .svg = draw_step(*traced, "the last step of the run's trace"),
                         .note = "From the run's own trace; times are the machine's."});
-  if (!cluster) return pictures;
   const SimulatedStep step =
-      simulate_step(*record.config, *cluster, spec_to_simulate(*cluster, *record.config),
+      simulate_step(*record.config, cluster, spec_to_simulate(cluster, *record.config),
                     {.check = false, .keep_slices = true});
   const std::string source =
-      fmt::format("From the program of this config, simulated on cluster {}{}.", cluster->name,
-                  cluster->calibrated ? "" : ", which was never calibrated");
+      fmt::format("From the program of this config, simulated on cluster {}{}.", cluster.name,
+                  cluster.calibrated ? "" : ", which was never calibrated");
   pictures.push_back({.heading = traced ? "The same step, simulated" : "A step",
                       .svg = draw_step(timeline_of(step), picture_title(step)),
                       .note = source});

@@ -51,20 +51,11 @@ std::string device_of(const FoundRun& run) {
   return device;
 }
 
-// Threads of a CPU; of GPUs those whose name the device has, else the first that are enough.
-std::string fitting_cluster(const Config& config, const std::string& device) {
-  if (config.run.device == DeviceKind::Cpu) return "laptop";
-  std::string fits;
-  for (const std::string& name : cluster_names()) {
-    const Cluster cluster = load_cluster(name);
-    if (cluster.device.cores > 0 || cluster.levels.back().ranks < Mesh(config.mesh).num_ranks())
-      continue;
-    if (fits.empty()) fits = name;
-    const size_t word = cluster.device.name.rfind(' ') + 1;
-    if (!device.empty() && device.find(cluster.device.name.substr(word)) != std::string::npos)
-      return name;
-  }
-  return fits.empty() ? "llama3-h100" : fits;
+// "H100" of "H100 SXM5 80 GB", "H200" of "NVIDIA H200".
+std::string model_word(std::string_view device) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  if (device.starts_with(kMaker)) device.remove_prefix(kMaker.size());
+  return std::string(device.substr(0, device.find(' ')));
 }
 
 using Texts = std::map<std::string, std::string>;
@@ -109,6 +100,19 @@ std::string trace_name(const Config& config) {
 }
 
 }  // namespace
+
+std::string fitting_cluster(const Config& config, const std::string& device) {
+  if (config.run.device == DeviceKind::Cpu) return "laptop";
+  std::string fits;
+  for (const std::string& name : cluster_names()) {
+    const Cluster cluster = load_cluster(name);
+    if (cluster.device.cores > 0 || cluster.levels.back().ranks < Mesh(config.mesh).num_ranks())
+      continue;
+    if (fits.empty()) fits = name;
+    if (device.find(model_word(cluster.device.name)) != std::string::npos) return name;
+  }
+  return fits.empty() ? "llama3-h100" : fits;
+}
 
 RunPlan plan_of(const FoundRun& run) {
   const Config config = config_of(run);

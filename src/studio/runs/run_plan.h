@@ -17,6 +17,10 @@ struct RunPlan {
   std::string trace;    // the name of the file that a trace would have
 };
 
+// The built-in cluster whose figures suit a run best: the laptop for threads of a CPU, of GPUs
+// those whose name the device has, else the first that are enough.
+std::string fitting_cluster(const Config& config, const std::string& device);
+
 // A UserError where the folder has no config, or one that a question cannot ask for.
 RunPlan plan_of(const FoundRun& run);
 
