@@ -81,8 +81,9 @@ double draw_nodes(PictureSvg& svg, const SimulatedStep& step, double top) {
   double bottom = top;
   for (int rank = 0; rank < shown; ++rank) {
     const int node = rank / in_node, at = rank % in_node;
+    const int node_row = node / across, cell_row = at / columns;
     const double x = kMeshEdge + (node % across) * (wide + 10);
-    const double y = top + (node / across) * (tall + 10);
+    const double y = top + node_row * (tall + 10);
     if (at == 0) {
       svg.box(x, y, wide, tall, "node");
       svg.text(x + kNodePad, y + 13,
@@ -90,7 +91,7 @@ double draw_nodes(PictureSvg& svg, const SimulatedStep& step, double top) {
       bottom = y + tall;
     }
     const double cell_x = x + kNodePad + (at % columns) * (kCellWide + kCellGap);
-    const double cell_y = y + kNodeHead + (at / columns) * (kCellTall + kCellGap);
+    const double cell_y = y + kNodeHead + cell_row * (kCellTall + kCellGap);
     svg.box(cell_x, cell_y, kCellWide, kCellTall,
             kPartFills[static_cast<size_t>(mesh.index(rank, parts)) % kPartFills.size()]);
     svg.text(cell_x + kCellWide / 2, cell_y + 13, fmt::format("{}", rank), "in mid");

@@ -64,8 +64,10 @@ void add_event(const Json& event, std::map<int, TimelineRank>& ranks) {
                   .routine = word_of(*about, "routine"),
                   .block = word_of(*about, "block"),
                   .microbatch = static_cast<int>(number_of(*about, "microbatch"))};
-  if (category == "routine") rank.routines.push_back(std::move(bar));
-  if (category == "kernel") rank.kernels.push_back(std::move(bar));
+  if (category == "routine" || category == "kernel") {
+    (category == "kernel" ? rank.kernels : rank.routines).push_back(std::move(bar));
+    return;
+  }
   if (category != "collective") return;
   const size_t space = bar.name.find(' ');
   bar.axes = space == std::string::npos ? "" : bar.name.substr(space + 1);
