@@ -125,6 +125,18 @@ def the_page_says_what_it_lacks(_, folder):
         assert not foreign and not page.problems, (foreign, page.problems)
 
 
+def a_bar_names_its_line_of_the_model(_, folder):
+    """The text of the line is left out with the files of models."""
+    with served(folder) as address, browser() as chromium:
+        page = chromium.open(address)
+        page.wait(VERDICT, "a verdict")
+        page.evaluate("document.querySelector('#screen_time').click()")
+        page.wait("document.querySelector('.inspector .link') !== null", "a timeline")
+        page.evaluate("document.querySelector('.inspector .link').click()")
+        page.wait("/^src.models.[a-z_]+\\.(cpp|h):[0-9]+$/.test(document.querySelector('#source_line code')?.innerText)", "a line of C++")
+        assert not page.problems, page.problems
+
+
 def a_cancelled_search_makes_room(_, folder):
     with served(folder) as address, browser() as chromium:
         page = chromium.open(address)
@@ -167,7 +179,7 @@ def times(_, folder):
         print(f"  page opened to its first verdict {first:.2f} s; then llama3-8b on 64 ranks: median {later[10]:.0f} ms, 95th percentile {later[18]:.0f} ms")
 
 
-CHECKS = [the_program_is_small, the_page_says_what_it_lacks, a_cancelled_search_makes_room, times, answers_are_those_of_the_binary]
+CHECKS = [the_program_is_small, the_page_says_what_it_lacks, a_bar_names_its_line_of_the_model, a_cancelled_search_makes_room, times, answers_are_those_of_the_binary]
 
 
 def main():
