@@ -74,6 +74,30 @@ class TrainerTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
+// Resumed from step 4 of 7: the lines of 6 and 7 are dropped and written again.
+TEST_F(TrainerTest, ARunOnRanksRecordsThemAndAResumeDropsLinesAfterItsStep) {
+  const std::vector<std::string> settings{"mesh=dp=2", "train.log_every=2", "checkpoint.every=4",
+                                          "checkpoint.keep=9"};
+  const auto steps = [&] {
+    std::ifstream file(folder_ / "run" / kRanksFile);
+    std::vector<std::pair<int64_t, int64_t>> found;  // last step, and how many
+    for (std::string line; std::getline(file, line);) {
+      const std::optional<RankLine> parsed = parse_rank_line(line);
+      EXPECT_TRUE(parsed && parsed->ranks == 2 && parsed->compute_seconds[1] > 0) << line;
+      found.emplace_back(parsed->step, parsed->steps);
+    }
+    return found;
+  };
+  std::vector<std::string> first = settings;
+  first.emplace_back("train.steps=7");
+  train(config("run", first));
+  using Steps = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_EQ(steps(), (Steps{{2, 2}, {4, 2}, {6, 2}, {7, 1}}));
+  std::filesystem::remove_all(checkpoint_of("run", 7));
+  train(config("run", first), true);
+  EXPECT_EQ(steps(), (Steps{{2, 2}, {4, 2}, {6, 2}, {7, 1}}));
+}
+
 TEST_F(TrainerTest, LossFalls) {
   const TrainSummary summary = train(config("run", {"train.steps=60", "train.learning_rate=0.01"}));
   EXPECT_NEAR(summary.first_loss, std::log(256.0), 0.3);
