@@ -33,7 +33,7 @@ function build_form(offers, started) {
     element("div", { class: "start_wide" }, field("Model", model)),
     field("Mesh", mesh, "axes and sizes, such as dp=2,tp=2"), field("Ranks are", ranks_as), meshes,
     ...numbers.map(({ label, help, input }) => field(label, input, help)), field("Name", name, "of its folder"),
-    element("p", { class: "muted small start_wide" }, `${offers.cores} cores, ${bytes_text(offers.memory_bytes)} of memory. The run trains on built-in stories.`), problem, element("div", { class: "sheet_end start_wide" }, go));
+    element("p", { class: "muted small start_wide" }, `${offers.cores} cores, ${bytes_text(offers.memory_bytes)} of memory. The run trains on built-in data.`), problem, element("div", { class: "sheet_end start_wide" }, go));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     /** @type {Json} */

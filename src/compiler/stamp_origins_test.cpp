@@ -67,9 +67,9 @@ TEST(StampOrigins, AGradientHasTheLineOfItsForward) {
   training_pipeline({}, {}, {}).run(module, {.stop_after = "build_backward"});
   const BlockClass &layer = module.classes[static_cast<size_t>(module.find_class("layer"))],
                    &head = module.classes[static_cast<size_t>(module.find_class("head"))];
-  for (const auto [forward, gradient] : {std::pair{OpKind::attention, OpKind::attention_grad},
-                                         std::pair{OpKind::swiglu, OpKind::swiglu_grad},
-                                         std::pair{OpKind::rms_norm, OpKind::rms_norm_grad}}) {
+  for (const auto& [forward, gradient] : {std::pair{OpKind::attention, OpKind::attention_grad},
+                                          std::pair{OpKind::swiglu, OpKind::swiglu_grad},
+                                          std::pair{OpKind::rms_norm, OpKind::rms_norm_grad}}) {
     EXPECT_EQ(lines_of(layer, forward), lines_of(layer, gradient)) << name(gradient);
     EXPECT_EQ(lines_of(layer, forward).size(), 1u) << name(forward);
   }

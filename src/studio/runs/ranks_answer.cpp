@@ -67,6 +67,7 @@ Answer answer_ranks(const Question& question) {
       find_whole(question.fields, "parts", {1, kMostRankParts}).value_or(kMostRankParts));
   std::vector<RankLine> lines;
   int64_t left_out = 0;
+  const std::optional<FileState> file = run.folder.state_of(kRanksFile);
   const int64_t end = read_lines(run.folder, kRanksFile, 0, [&](std::string_view text) {
     if (std::optional<RankLine> line = parse_rank_line(text))
       lines.push_back(std::move(*line));
@@ -94,7 +95,8 @@ Answer answer_ranks(const Question& question) {
                    {"parts", parts},
                    {"lines", lines.size()},
                    {"lines_left_out", left_out + read - static_cast<int64_t>(lines.size())},
-                   {"next", Json{{"ranks", end}}},
+                   {"next",
+                    Json{{"ranks", end}, {"ranks_file", std::to_string(file ? file->number : 0)}}},
                    {"columns", columns.list}},
           .columns = columns.bytes};
 }
