@@ -210,7 +210,7 @@ async function open(id) {
     if (opened.id !== id) return;
     rank_map.show(ranks);
     opened.next = { ...told.next, ...ranks.head.next };
-    follow(id);
+    if (visible && !document.hidden) follow(id);  // else when somebody looks again
   } catch (error) {
     if (is_cancelled(error) && opened.id !== id) return;
     opened.id = "";  // opened again with the next look

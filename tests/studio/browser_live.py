@@ -126,7 +126,8 @@ def two_tabs_show_the_same_and_a_sleeping_one_asks_nothing(binary, folder):
     with studio(binary, folder) as server, browser() as chromium:
         one = open_runs(chromium, server)
         one.wait(f"{STEPS}.then(steps => steps.length === 20)", "the steps in one tab")
-        two = open_runs(chromium, server)  # which hides the first
+        one.evaluate("document.querySelector('.run_list button').click()")  # hidden while it asks
+        two = open_runs(chromium, server)
         two.wait(f"{STEPS}.then(steps => steps.length === 20)", "the steps in the other")
         one.wait("document.hidden", "the first tab to be hidden")
         one.settle()
