@@ -6,7 +6,6 @@ import { app, on, set_line, show_screen } from "./app.js";
 import { announce, by_id, element, fill, save_file } from "./dom.js";
 import { bytes_text, percent, seconds_text, whole } from "./format.js";
 import { open_palette } from "./palette.js";
-import { prove } from "./proof.js";
 import { print_toml, SCREENS } from "./state.js";
 import { build_theme_switch } from "./theme.js";
 
@@ -126,7 +125,7 @@ function build_actions() {
     action("Copy command", "the command that gives the same figures", (button) => copy(button, command_text()), "copy_command"),
     action("Copy link", "a link to this screen of this plan", (button) => copy(button, location.href), "copy_link"),
     action("Save .toml", "the plan as a config file", () => save_file(`${app.run.model || "plan"}.toml`, "application/toml", print_toml(app.run)), "save_toml"),
-    action("Prove", "run this mesh in fp64 and compare it with one rank", () => prove(), "prove"),
+    action("Prove", "run this mesh in fp64 and compare it with one rank", async () => (await import("./proof.js")).prove(), "prove"),
     build_theme_switch());
   by_id("prove").classList.add("is_accent");
 }
