@@ -13,6 +13,7 @@ from runs import finish, runs_of
 from studio_server import studio
 
 MARKS = "import('/run_screen.js').then(({opened_run}) => opened_run().marks.map(mark => mark.text))"
+BOTH = "import('/run_screen.js').then(({opened_run}) => [opened_run().step, opened_run().high.get('loss') ?? []])"
 LOST = "document.querySelector('#run_connection').innerText"
 
 
@@ -30,8 +31,8 @@ def recorded(run):
 def shows(page, run):
     """Whether the page shows what the file holds, step for step and loss for loss."""
     steps, values = recorded(run)
-    known = page.evaluate(LOSSES) or []
-    return page.evaluate(STEPS) == steps and len(known) == len(values) and all(abs(a - b) <= 1e-6 * abs(b) for a, b in zip(known, values, strict=True))
+    shown, known = page.evaluate(BOTH)
+    return shown == steps and len(known) == len(values) and all(abs(a - b) <= 1e-6 * abs(b) for a, b in zip(known, values, strict=True))
 
 
 def wait_until_shown(page, run, what):
@@ -65,6 +66,7 @@ def a_killed_run_that_drops_steps_is_drawn_as_it_is(binary, folder):
         finish(train(binary, run, saved + 5, "--resume"))  # fewer steps than before
         wait_until_shown(page, run, "the steps after the resume, and none of those that were dropped")
         assert recorded(run)[0] == list(range(1, saved + 6)), recorded(run)[0][-3:]
+        page.wait(f"{MARKS}.then(marks => marks.at(-1) === 'end')", "its end")
         marks = page.evaluate(MARKS)
         assert f"was killed, resumed from step {saved}" in marks and marks.count("end") == 1, marks
         finish(train(binary, run, saved + 400, "--resume"))  # more than the page has read, in a file that is another one
