@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's scaled_dot_product_attention and its gradient on a GPU, at the sizes of attention_cuda.cpp."""
+"""PyTorch's scaled_dot_product_attention and its gradient on a GPU, at the sizes of attention_cuda.cpp: milliseconds and
+TFLOP/s by the causal count. Flash also in its deterministic mode, whose bits repeat."""
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
@@ -8,9 +9,11 @@ from torch.nn.functional import scaled_dot_product_attention
 # name, batch, tokens, heads, heads of keys, head size
 SHAPES = [("GPT-2 124M, 64 x 1024", 64, 1024, 12, 12, 64), ("Llama 1B, 8 x 4096", 8, 4096, 32, 8, 64),
           ("Llama 8B, 2 x 4096", 2, 4096, 32, 8, 128)]
+SHAPES += [(f"heads of {e}, {batch} x {seq}", batch, seq, 32, 8, e) for e in (64, 128) for batch, seq in ((4, 4096), (1, 16384), (1, 32768))]
+WAYS = [(SDPBackend.FLASH_ATTENTION, False), (SDPBackend.FLASH_ATTENTION, True), (SDPBackend.CUDNN_ATTENTION, False)]
 
 
-def milliseconds(run, rounds=10):
+def milliseconds(run, rounds=5):
     for _ in range(3):
         run()
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -30,7 +33,8 @@ def main():
 
         q, k, v = (made(count).requires_grad_() for count in (heads, kv_heads, kv_heads))
         dout = made(heads)
-        for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
+        for backend, repeatable in WAYS:
+            torch.use_deterministic_algorithms(repeatable)
             def forward():
                 return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=heads != kv_heads)
 
@@ -38,7 +42,9 @@ def main():
                 before = milliseconds(forward)
                 out = forward()
                 after = milliseconds(lambda: torch.autograd.grad(out, (q, k, v), dout, retain_graph=True))
-            print(f"{name:<28} {backend.name:<18} {before:7.3f} ms {after:7.3f} ms", flush=True)
+            flops = 2 * batch * heads * seq * seq * e
+            print(f"{name:<28} {backend.name + (', repeatable' if repeatable else ''):<28} {before:8.3f} {flops / before * 1e-9:5.0f} "
+                  f"{after:8.3f} {2.5 * flops / after * 1e-9:5.0f}", flush=True)
 
 
 if __name__ == "__main__":
