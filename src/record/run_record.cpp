@@ -40,8 +40,11 @@ void take_event(const Json& json, RunRecord& record) {
       .seconds = number(json, "seconds").value_or(number(json, "written_seconds").value_or(0)),
       .bytes = integer(json, "bytes"),
       .elapsed_seconds = number(json, "elapsed_seconds").value_or(0),
-      .text = text(json, "text")};
+      .text = text(json, "text"),
+      .dropped_steps = integer(json, "dropped_steps"),
+      .dropped_seconds = number(json, "dropped_seconds").value_or(0)};
   if (event.kind == "end") event.text = text(json, "stopped_by");
+  if (event.kind == "start") event.text = text(json, "interrupted_by");
   if (const Json* facts = json.find("facts"); facts && event.kind == "start")
     record.facts = facts_of_json(*facts);
   if (event.kind == "peak") {

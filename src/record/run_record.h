@@ -22,7 +22,10 @@ struct RecordedEvent {
   double seconds = 0;  // that it took; of "saved": beside the steps
   int64_t bytes = 0;
   double elapsed_seconds = 0;  // since the start
-  std::string text = {};       // of a failure; the signal that stopped a run
+  std::string text = {};      // of a failure; the signal that stopped a run; what interrupted a run
+                              // before this start
+  int64_t dropped_steps = 0;  // that this start computes again
+  double dropped_seconds = 0;
 };
 
 struct RunRecord {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/run_recorder.h"
 
+#include <fstream>
 #include <utility>
 
 #include "files/json.h"
@@ -15,21 +16,48 @@ bool is_rank_line_up_to(std::string_view line, int64_t step) {
   return parsed && parsed->step <= step;
 }
 
+constexpr size_t kLongestCause = 300;
+
+// What ended the start before this one, by the failure report that followed its last step: "rank 0
+// was killed". Empty where there is none.
+std::string cause_of_interruption(const std::filesystem::path& folder) {
+  std::error_code none;
+  const auto told = std::filesystem::last_write_time(folder / "failure.txt", none);
+  if (none) return "";
+  const auto last_step = std::filesystem::last_write_time(folder / "metrics.jsonl", none);
+  if (none || told < last_step) return "";
+  std::ifstream file(folder / "failure.txt");
+  std::string cause;
+  std::getline(file, cause);
+  constexpr std::string_view kKilled = " was ended by signal 9 (Killed)";
+  if (cause.ends_with(kKilled))
+    cause = cause.substr(0, cause.size() - kKilled.size()) + " was killed";
+  return cause.substr(0, kLongestCause);
+}
+
 }  // namespace
 
 RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
                          std::optional<int64_t> resumed_step, const Warn& warn)
-    : metrics_(folder / "metrics.jsonl", resumed_step, warn),
+    : interrupted_by_(resumed_step ? cause_of_interruption(folder) : ""),
+      metrics_(folder / "metrics.jsonl", resumed_step, warn),
       events_(folder / "events.jsonl", resumed_step.has_value(), warn) {
   if (facts.ranks > 1 || std::filesystem::exists(folder / kRanksFile))
     ranks_.emplace(folder / kRanksFile, resumed_step.has_value(), warn,
                    [&](std::string_view line) { return is_rank_line_up_to(line, *resumed_step); });
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  events_.write(Json{{"event", "start"},
-                     {"step", resumed_step.value_or(0)},
-                     {"unix_time", std::chrono::duration_cast<std::chrono::seconds>(now).count()},
-                     {"facts", to_json(facts)}}
-                    .dump());
+  Json start{{"event", "start"},
+             {"step", resumed_step.value_or(0)},
+             {"unix_time", std::chrono::duration_cast<std::chrono::seconds>(now).count()}};
+  if (!interrupted_by_.empty()) start["interrupted_by"] = interrupted_by_;
+  if (const std::map<int64_t, double>& dropped = metrics_.dropped(); !dropped.empty()) {
+    double seconds = 0;
+    for (const auto& [step, step_seconds] : dropped) seconds += step_seconds;
+    start["dropped_steps"] = dropped.size();
+    start["dropped_seconds"] = seconds;
+  }
+  start["facts"] = to_json(facts);
+  events_.write(start.dump());
 }
 
 double RunRecorder::elapsed_seconds() const { return seconds_since(begin_); }
@@ -94,9 +122,11 @@ std::vector<std::string> RunRecorder::losses() const {
 namespace {
 
 // Steps ascend: lines after the step are at the end.
-bool is_line_up_to(std::string_view line, int64_t step) {
+bool is_line_up_to(std::string_view line, int64_t step, std::map<int64_t, double>& dropped) {
   const std::optional<StepRecord> record = parse_step(line);
-  return record && record->step > 0 && record->step <= step;
+  if (!record || record->step <= 0) return false;
+  if (record->step > step) dropped[record->step] = known(record->step_seconds).value_or(0);
+  return record->step <= step;
 }
 
 }  // namespace
@@ -104,6 +134,6 @@ bool is_line_up_to(std::string_view line, int64_t step) {
 MetricsWriter::MetricsWriter(const std::filesystem::path& path, std::optional<int64_t> resumed_step,
                              Warn warn)
     : file_(path, resumed_step.has_value(), std::move(warn),
-            [&](std::string_view line) { return is_line_up_to(line, *resumed_step); }) {}
+            [&](std::string_view line) { return is_line_up_to(line, *resumed_step, dropped_); }) {}
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -29,8 +30,11 @@ class MetricsWriter {
 
   void write(const StepRecord& record) { file_.write(to_json_line(record)); }
   std::string losses() const { return file_.losses(); }
+  // Seconds of each step of the old file that was not kept: it is computed again.
+  const std::map<int64_t, double>& dropped() const { return dropped_; }
 
  private:
+  std::map<int64_t, double> dropped_;
   LineFile file_;
 };
 
@@ -58,6 +62,7 @@ class RunRecorder {
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::string interrupted_by_;  // before this start; found before the old metrics are replaced
   MetricsWriter metrics_;
   LineFile events_;
   std::optional<LineFile> ranks_;  // of a run on several ranks

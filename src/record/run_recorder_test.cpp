@@ -153,6 +153,30 @@ TEST(MetricsWriter, ResumesWhereNoMetricsWereWrittenBefore) {
   EXPECT_EQ(read_text(path), to_json_line(record_of(6)) + "\n");
 }
 
+TEST(RunRecorder, AResumeRecordsWhatBrokeOffAndTheStepsThatItDrops) {
+  const TemporaryFolder folder;
+  const auto events = [&] { return read_text(folder.path() / "events.jsonl"); };
+  {
+    RunRecorder first(folder.path(), {}, std::nullopt);
+    for (int64_t step = 1; step <= 5; ++step) first.step(record_of(step));
+  }
+  EXPECT_EQ(events().find("dropped"), std::string::npos);
+  folder.write("failure.txt", "rank 0 was ended by signal 9 (Killed)\nwho waits for whom:\n");
+  RunRecorder(folder.path(), {}, 2).step(record_of(3));
+  EXPECT_NE(events().find(R"("interrupted_by":"rank 0 was killed","dropped_steps":3,)"
+                          R"("dropped_seconds":1.5,)"),
+            std::string::npos)
+      << events();
+  // A failure report that is older than the last step tells of an earlier start.
+  std::filesystem::last_write_time(
+      folder.path() / "failure.txt",
+      std::filesystem::last_write_time(folder.path() / "metrics.jsonl") - std::chrono::seconds(1));
+  const size_t before = events().size();
+  RunRecorder(folder.path(), {}, 2).step(record_of(3));
+  EXPECT_EQ(events().find("interrupted_by", before), std::string::npos) << events();
+  EXPECT_NE(events().find(R"("dropped_steps":1,"dropped_seconds":0.5)", before), std::string::npos);
+}
+
 TEST(MetricsWriter, SaysWhenTheFolderIsMissingAndWhenTheDiskIsFull) {
   EXPECT_EQ(user_error_of([] { MetricsWriter writer("/nonexistent/metrics.jsonl"); }),
             "cannot write /nonexistent/metrics.jsonl: no such file or directory");

@@ -275,15 +275,22 @@ std::string began_and_ended(const RunRecord& record) {
                      resumed == 1 ? "once" : fmt::format("{} times", resumed));
 }
 
-Finding failures(const RunRecord& record, const RunFigures&) {
+Finding failures(const RunRecord& record, const RunFigures& figures) {
   Finding finding{.rule = "failures", .title = "Failures"};
   if (record.simulated()) return unknown(finding, "a simulation does not fail");
   if (record.events.empty()) return unknown(finding, "starts and ends were not recorded");
   const std::vector<std::string> seen = failures_of(record);
-  return judged(
+  finding = judged(
       finding, !seen.empty(),
       seen.empty() ? began_and_ended(record) : fmt::format("the run {}", fmt::join(seen, "; it ")),
-      "save often enough (--save-every) and resume with --resume");
+      figures.checkpoints.times > 0 ? "if it does not run now, resume with --resume"
+                                    : "save often enough (--save-every) and resume with --resume");
+  if (came_back(record)) {
+    finding.verdict = Verdict::Note;
+    finding.answer += "; it ended as planned";
+    finding.advice.clear();
+  }
+  return finding;
 }
 
 }  // namespace

@@ -136,6 +136,21 @@ TEST(Diagnosis, StallsAndFailuresAreProblems) {
   EXPECT_EQ(verdict(run, "failures"), Verdict::Problem);
 }
 
+TEST(Diagnosis, AFailureThatWasResumedIsNotedWithoutAdvice) {
+  RunRecord run = made_run();
+  run.events.insert(run.events.begin() + 1, {.kind = "start",
+                                             .step = 4,
+                                             .text = "rank 0 was killed",
+                                             .dropped_steps = 1,
+                                             .dropped_seconds = 0.5});
+  const Finding finding = found(run, "failures");
+  EXPECT_EQ(finding.verdict, Verdict::Note);
+  EXPECT_EQ(finding.answer,
+            "the run was interrupted after step 5 (rank 0 was killed) and resumed from step 4: 1 "
+            "step computed again, 500 ms lost; it ended as planned");
+  EXPECT_EQ(finding.advice, "");
+}
+
 // Two stages of two ranks: unequal stages are no slow rank.
 TEST(Diagnosis, ARankIsSlowAboveTenPercentOfItsStage) {
   RunRecord run = made_run();

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/statistics.h"
+#include "report/figure_text.h"
 #include "report/figures.h"
 
 namespace tessera {
@@ -63,16 +64,37 @@ std::vector<Stall> stalls_of(const RunRecord& record) {
   return stalls;
 }
 
+namespace {
+
+// What a start says of the one before it, which broke off: "was interrupted after step 55 (rank 0
+// was killed) and resumed from step 40: 15 steps computed again, 2.1 s lost".
+std::string interruption(const RecordedEvent& start, bool is_told) {
+  std::string text = start.dropped_steps > 0 ? fmt::format("was interrupted after step {}",
+                                                           start.step + start.dropped_steps)
+                                             : std::string("was interrupted");
+  if (!start.text.empty())
+    text += fmt::format(" ({})", start.text);
+  else if (!is_told)
+    text += " (it was killed, or the machine went down: a start has no end)";
+  text += start.step > 0 ? fmt::format(" and resumed from step {}", start.step)
+                         : std::string(" and began again");
+  if (start.dropped_steps > 0)
+    text += fmt::format(": {} step{} computed again, {} lost", start.dropped_steps,
+                        start.dropped_steps == 1 ? "" : "s", seconds_text(start.dropped_seconds));
+  return text;
+}
+
+}  // namespace
+
 std::vector<std::string> failures_of(const RunRecord& record) {
   std::vector<std::string> sentences;
   bool running = false, broken = false;
   std::string stopped;  // on request; a failure only if the run was not resumed
   for (const RecordedEvent& event : record.events) {
     if (event.kind == "start") {
-      if (running)
-        sentences.emplace_back("was killed, or the machine went down: a start has no end");
-      if (event.step > 0 && (running || broken))
-        sentences.push_back(fmt::format("resumed after step {}", event.step));
+      // The failure and its resume are one sentence where the start knows what broke off.
+      if (broken && !event.text.empty()) sentences.pop_back();
+      if (running || broken) sentences.push_back(interruption(event, broken));
       running = true;
       broken = false;
       stopped.clear();
@@ -99,6 +121,27 @@ std::vector<std::string> failures_of(const RunRecord& record) {
         fmt::format("has {} line{} in its record that cannot be read: truncated, and skipped",
                     record.lines_left_out, record.lines_left_out == 1 ? "" : "s"));
   return sentences;
+}
+
+bool came_back(const RunRecord& record) {
+  size_t resumes = 0;
+  bool running = false, broken = false, ended = false;
+  for (const RecordedEvent& event : record.events) {
+    if (event.kind == "start") {
+      if (running || broken) ++resumes;
+      running = true;
+      broken = ended = false;
+    } else if (event.kind == "failure" || event.kind == "end") {
+      running = false;
+      broken = event.kind == "failure";
+      ended = event.kind == "end" && event.text.empty();
+    }
+  }
+  const bool is_whole =
+      record.lines_left_out == 0 && std::ranges::all_of(record.steps, [](const StepRecord& step) {
+        return known(step.loss).has_value();
+      });
+  return resumes > 0 && ended && is_whole;
 }
 
 }  // namespace tessera

@@ -23,4 +23,8 @@ std::vector<Stall> stalls_of(const RunRecord& record);
 // was resumed did not fail.
 std::vector<std::string> failures_of(const RunRecord& record);
 
+// Whether it failed, was resumed after every failure, ended as planned, and its record is whole:
+// nothing is left to be done.
+bool came_back(const RunRecord& record);
+
 }  // namespace tessera

@@ -41,10 +41,42 @@ TEST(Failures, NameTheStepAndWhatWasSaid) {
 TEST(Failures, AStartWithoutAnEndWasKilled) {
   RunRecord run = made_run();
   run.events.insert(run.events.begin() + 1, {.kind = "start", .step = 4});
-  EXPECT_EQ(failures_of(run), (Sentences{"was killed, or the machine went down: a start has no end",
-                                         "resumed after step 4"}));
+  EXPECT_EQ(failures_of(run),
+            Sentences{"was interrupted (it was killed, or the machine went down: a start "
+                      "has no end) and resumed from step 4"});
   run.events.pop_back();
   EXPECT_EQ(failures_of(run).back(), "has not ended: it still runs, or was killed");
+}
+
+TEST(Failures, AKilledRankIsNamedWithTheStepsThatAreComputedAgain) {
+  RunRecord run = made_run();
+  run.events.insert(run.events.begin() + 1, {.kind = "start",
+                                             .step = 4,
+                                             .text = "rank 0 was killed",
+                                             .dropped_steps = 5,
+                                             .dropped_seconds = 2.125});
+  const Sentences expected = {
+      "was interrupted after step 9 (rank 0 was killed) and resumed from step 4: 5 steps computed "
+      "again, 2.125 s lost"};
+  EXPECT_EQ(failures_of(run), expected);
+  // Another rank had time to record that it gave up: that is the same failure.
+  run.events.insert(run.events.begin() + 1,
+                    {.kind = "failure", .step = 9, .text = "stopped because rank 0 failed"});
+  EXPECT_EQ(failures_of(run), expected);
+}
+
+TEST(Failures, ARunThatWasResumedAndEndedCameBack) {
+  RunRecord run = made_run();
+  EXPECT_FALSE(came_back(run));  // from nothing
+  run.events.insert(run.events.begin() + 1, {.kind = "start", .step = 4});
+  EXPECT_TRUE(came_back(run));
+  run.lines_left_out = 1;
+  EXPECT_FALSE(came_back(run));
+  run.lines_left_out = 0;
+  run.events.back().text = "SIGTERM";
+  EXPECT_FALSE(came_back(run));
+  run.events.back() = {.kind = "failure", .step = 7, .text = "rank 1 is late"};
+  EXPECT_FALSE(came_back(run));
 }
 
 TEST(Failures, ARunThatWasStoppedOrEndedAndThenResumedHasNone) {
