@@ -153,7 +153,9 @@ export class LineChart {
   move(index) {
     this.cursor = Math.max(0, Math.min(this.steps.length - 1, index));
     const step = this.steps[this.cursor];
-    const near = this.marks.filter((mark) => mark.step === step).map((mark) => mark.text);
+    const before = this.steps[this.cursor - 1] ?? -1;  // a place may stand for many steps
+    const near = this.marks.filter((mark) => mark.step > before && mark.step <= step).map((mark) => mark.text);
+    this.layer.title = near.join("; ");
     const figures = this.series.filter((one) => one.high[this.cursor] === one.high[this.cursor]).map((one) => `${one.name} ${this.text(one.high[this.cursor])}`);
     fill(this.told, [`step ${whole(step ?? 0)}`, ...figures, ...near].join(", "));
     this.draw();

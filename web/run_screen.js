@@ -5,10 +5,11 @@
 import { app, on, show_part } from "./app.js";
 import { ask, ask_columns, AskError, cancel, HAS_SERVER, is_cancelled, newest, sentence_of, stream } from "./ask.js";
 import { element, fill } from "./dom.js";
-import { bytes_text, count_text, percent, seconds_text, significant, whole } from "./format.js";
+import { count_text, percent, seconds_text, significant, whole } from "./format.js";
 import { build_chart } from "./line_chart.js";
 import { build_rank_map } from "./rank_map.js";
 import { build_controls, show_controls } from "./run_controls.js";
+import { add_event, name_parts, run_label } from "./run_events.js";
 import { open_start } from "./run_start.js";
 import { build_text, set_writer } from "./run_text.js";
 
@@ -26,7 +27,6 @@ const CHARTS = [
   { title: "Learning rate", keys: ["lr"], text: (/** @type {number} */ value) => (value === 0 ? "0" : value.toExponential(1)), from_zero: true },
 ];
 const LINE_COLOURS = ["accent", "orange", "vermillion", "green"];
-const EVENTS = /** @type {Record<string, string>} */ ({ checkpoint: "checkpoint", saved: "saved", sample: "sample", failure: "failure", start: "start", end: "end", evaluation: "held-out loss", restart: "restart", resume: "resumed" });
 const BETWEEN_DRAWS = 250;
 const BETWEEN_LOOKS = { live: 2000, quiet: 8000 };
 const LONGEST_PAUSE = 4000;
@@ -100,22 +100,6 @@ function add_step(line) {
   for (const values of [...opened.low.values(), ...opened.high.values()]) if (values.length < opened.step.length) values.push(NaN);
 }
 
-/** @param {Json} event */
-function add_event(event) {
-  const name = EVENTS[event.event];
-  if (event.event === "start" && !event.step && !opened.is_open) opened.is_open = true;
-  else if (name) add_mark(event, name);
-}
-
-/** @param {Json} event @param {string} name */
-function add_mark(event, name) {
-  const bytes = event.bytes ? `, ${bytes_text(event.bytes)}` : "";
-  // A run that was killed could write neither an end nor a failure.
-  const died = event.event === "start" && opened.is_open;
-  opened.is_open = event.event === "start" || (opened.is_open && event.event !== "end" && event.event !== "failure");
-  opened.marks.push({ step: event.step ?? 0, letter: name, bad: event.event === "failure" || died, text: event.event === "failure" ? `failure: ${event.text ?? ""}` : event.event === "start" ? `${died ? "was killed, " : ""}resumed from step ${event.step}` : name + bytes });
-}
-
 /**
  * Whether it makes sense to ask again.
  * @param {unknown} error
@@ -153,7 +137,7 @@ async function follow_parts(id, own) {
         pause = 250;
         if (part.reset) return void open(id);
         for (const line of part.metrics ?? []) add_step(line);
-        for (const event of part.events ?? []) add_event(event);
+        for (const event of part.events ?? []) add_event(opened, event);
         rank_map.add(part.ranks ?? []);
         opened.next = part.next ?? opened.next;
         if ((part.metrics ?? []).length + (part.events ?? []).length > 0) draw();
@@ -238,7 +222,7 @@ async function show_report() {
 function list_item(run) {
   const facts = [run.model, run.mesh, run.step ? `step ${whole(run.step)}${run.steps ? ` of ${whole(run.steps)}` : ""}` : "", run.loss ? `loss ${significant(run.loss)}` : ""];
   return element("li", {}, element("button", { "data-run": run.id, "aria-current": run.id === opened.id, title: run.name, onclick: () => open(run.id) },
-    element("b", {}, run.name), element("span", { class: `run_state is_${run.state}` }, run.state), element("em", {}, facts.filter(Boolean).join(", "))));
+    element("b", {}, run_label(run, runs)), element("span", { class: `run_state is_${run.state}` }, run.state), element("em", {}, facts.filter(Boolean).join(", "))));
 }
 
 /** @param {Json} run */
@@ -256,14 +240,14 @@ function show_list() {
   if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-run="${CSS.escape(focused)}"]`))?.focus();
   const run = runs.find((one) => one.id === opened.id);
   const missing = !run && element("p", { class: "is_bad", id: "run_missing" }, "The address names a run that is not in these folders: choose one of the list.");
-  fill(title, missing, run && element("h2", { title: run.name }, run.name), run && element("span", { class: `run_state is_${run.state}`, id: "run_state" }, run.state),
+  fill(title, missing, run && element("h2", { title: run.name }, name_parts(run).name), run && element("span", { class: "muted small run_folder" }, name_parts(run).folder), run && element("span", { class: `run_state is_${run.state}`, id: "run_state" }, run.state),
     run?.step && element("span", { class: "muted small" }, `step ${whole(run.step)}${run.steps ? ` of ${whole(run.steps)}` : ""}`));
   const choices = runs.filter((one) => one.id !== opened.id);
   const wanted = JSON.stringify(choices.map((one) => one.id));
   others.hidden = choices.length === 0 || !run;
   if (others.dataset.runs !== wanted) {
     const kept = others.value;
-    fill(others, element("option", { value: "" }, "compare with"), ...choices.map((one) => element("option", { value: one.id }, one.name)));
+    fill(others, element("option", { value: "" }, "compare with"), ...choices.map((one) => element("option", { value: one.id, title: one.name }, run_label(one, runs))));
     others.value = choices.some((one) => one.id === kept) ? kept : "";
     others.dataset.runs = wanted;
   }
