@@ -138,6 +138,7 @@ function build_screens(screens) {
   });
   by_id("screens").append(...buttons);
   const mark = () => {
+    document.body.classList.toggle("is_beside_plan", app.screen === "run" || app.screen === "learn");
     for (const name of screens) by_id(`screen_${name}`).setAttribute("aria-current", name === app.screen ? "page" : "false");
   };
   on("screen", mark);

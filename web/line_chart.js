@@ -5,7 +5,7 @@
 import { announce, element, fill, theme_colours } from "./dom.js";
 import { whole } from "./format.js";
 
-/** @typedef {{name: string, colour: string, step: number[], low: number[], high: number[]}} Series */
+/** @typedef {{name: string, colour: string, step: number[], low: number[], high: number[], dashed?: boolean}} Series */
 /** @typedef {{step: number, letter: string, text: string, bad: boolean}} Mark */
 
 const HEIGHT = 150;
@@ -133,7 +133,9 @@ export class LineChart {
     context.strokeStyle = colour;
     context.lineWidth = 1.5;
     context.lineJoin = "round";
+    context.setLineDash(one.dashed ? [3, 5] : []);
     context.stroke();
+    context.setLineDash([]);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {(value: number) => number} y_of @param {string} colour */
@@ -156,7 +158,8 @@ export class LineChart {
     const before = this.steps[this.cursor - 1] ?? -1;  // a place may stand for many steps
     const near = this.marks.filter((mark) => mark.step > before && mark.step <= step).map((mark) => mark.text);
     this.layer.title = near.join("; ");
-    const figures = this.series.filter((one) => one.high[this.cursor] === one.high[this.cursor]).map((one) => `${one.name} ${this.text(one.high[this.cursor])}`);
+    const value_of = (/** @type {Series} */ one) => one.high[one.step === this.steps ? this.cursor : one.step.indexOf(step)] ?? NaN;
+    const figures = this.series.filter((one) => !Number.isNaN(value_of(one))).map((one) => `${one.name} ${this.text(value_of(one))}`);
     fill(this.told, [`step ${whole(step ?? 0)}`, ...figures, ...near].join(", "));
     this.draw();
   }

@@ -8,6 +8,7 @@ import { element, fill } from "./dom.js";
 import { count_text, percent, seconds_text, significant, whole } from "./format.js";
 import { build_chart } from "./line_chart.js";
 import { build_rank_map } from "./rank_map.js";
+import { compare_view } from "./run_compare.js";
 import { build_controls, show_controls } from "./run_controls.js";
 import { add_event, name_parts, run_label } from "./run_events.js";
 import { open_start } from "./run_start.js";
@@ -45,6 +46,8 @@ let report_at = 0;
 let lost = false;  // the server did not answer the last time
 /** @type {Json[]} */
 let runs = [];
+/** @type {Series | null} */
+let other = null;  // the loss of the run that is compared
 
 /** What is known of the opened run, for tests. */
 export const opened_run = () => opened;
@@ -62,6 +65,7 @@ const charts = CHARTS.map((chart) => ({ ...chart, view: build_chart(chart.title,
 export const rank_map = build_rank_map();
 const findings = element("div");
 const compared = element("div");
+const compared_tables = element("div");
 const story = element("ul", { class: "run_events" });
 
 function draw() {
@@ -71,6 +75,7 @@ function draw() {
       const known = chart.keys.filter((key) => opened.low.has(key));
       /** @type {Series[]} */
       const series = known.map((key, index) => ({ name: key.replace(/(_communication)?_seconds$/, "").replace(/_/g, " "), colour: LINE_COLOURS[index], step: opened.step, low: opened.low.get(key) ?? [], high: opened.high.get(key) ?? [] }));
+      if (other && known[0] === "loss") series.push(other);
       chart.view.box.hidden = known.length === 0;
       chart.view.show(series, opened.marks);
     }
@@ -156,26 +161,12 @@ function show_findings(told) {
     element("ul", { class: "findings" }, ...told.results.map((/** @type {Json} */ one) => element("li", { class: `is_${one.verdict}` }, element("b", {}, one.title), element("span", {}, one.answer), one.advice && element("em", {}, one.advice)))));
 }
 
-/**
- * Two runs side by side: what explains the difference, then settings and figures.
- * @param {Json} told
- */
-function compare_view(told) {
-  /** @param {string} title @param {[string, string, string][]} rows */
-  const table = (title, rows) => element("table", { class: "figures" }, element("thead", {}, element("tr", {}, ...[title, told.a, told.b].map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, ...rows.map(([name, a, b]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, a), element("td", {}, b)))));
-  const number = (/** @type {any} */ value) => (typeof value === "number" ? (Math.abs(value) >= 1e6 ? count_text(value) : significant(value, 4)) : "-");
-  return element("div", { class: "compared" }, element("p", {}, element("b", {}, "A and B. "), told.verdict),
-    told.loss && element("p", { class: "muted" }, told.loss.largest === 0 ? `Losses of ${whole(told.loss.steps)} equal steps are the same, digit for digit.` : `Losses of ${whole(told.loss.steps)} equal steps differ by ${number(told.loss.largest)} at most, at step ${whole(told.loss.largest_step)}.`),
-    told.weights && element("p", { class: told.weights.same_bits ? "is_good" : "muted", id: "same_bits" }, `Weights and moments at step ${whole(told.weights.step)} ${told.weights.same_bits ? "have the same bits." : "differ."}`),
-    table("part", told.results.map((/** @type {Json} */ row) => [row.part, seconds_text(row.a_seconds), seconds_text(row.b_seconds)])),
-    table("figure", told.figures.map((/** @type {Json} */ row) => [row.name, number(row.a), number(row.b)])),
-    table("setting", told.settings.map((/** @type {Json} */ row) => [row.key, String(row.a), String(row.b)])));
-}
-
 /** @param {string} id */
 async function open(id) {
-  if (opened.id !== id) fill(compared);
+  if (opened.id !== id) {
+    others.value = "";
+    show_no_compared();
+  }
   opened = { id, step: [], low: new Map(), high: new Map(), marks: [], next: {}, is_open: false };
   followers += 1;
   set_writer(id);
@@ -254,12 +245,31 @@ function show_list() {
   if (run) show_controls(run);
 }
 
+function show_no_compared() {
+  fill(compared);
+  fill(compared_tables);
+  other = null;
+  draw();
+}
+
+/** The verdict above the charts, the other run's loss in its chart, the tables below. */
 async function show_compared() {
-  if (others.value === "") return fill(compared);
+  if (others.value === "") return show_no_compared();
+  const [one, two] = [opened.id, others.value].map((id) => runs.find((run) => run.id === id) ?? { id, name: id });
   try {
-    fill(compared, compare_view(await ask("compare", { run: opened.id, with: others.value }, newest("compare"))));
+    const told = await ask("compare", { run: one.id, with: two.id }, newest("compare"));
+    const { columns } = await ask_columns("history", { run: two.id }, newest("compared"));
+    if (opened.id !== one.id) return;
+    const view = compare_view(told, run_label(one, runs), run_label(two, runs));
+    fill(compared, view.verdict);
+    fill(compared_tables, view.tables);
+    other = columns["loss.largest"] ? { name: `B: ${run_label(two, runs)}`, colour: "green", step: [...columns.step], low: [...columns["loss.least"]], high: [...columns["loss.largest"]], dashed: true } : null;
+    draw();
+    compared.scrollIntoView({ block: "nearest" });
   } catch (error) {
-    if (!is_cancelled(error)) fill(compared, element("p", { class: "is_bad" }, sentence_of(error).what));
+    if (is_cancelled(error)) return;
+    show_no_compared();
+    fill(compared, element("p", { class: "is_bad" }, sentence_of(error).what));
   }
 }
 
@@ -328,7 +338,7 @@ function rest() {
 export const run_screen = {
   build(root) {
     root.append(element("aside", { "aria-label": "Runs" }, element("div", { class: "run_aside_head" }, element("h2", {}, "Runs"), start), list, may_start, element("h3", {}, "What happened"), story),
-      element("div", { class: "run_main" }, connection, head, controls.said, element("div", { class: "run_charts" }, ...charts.map((chart) => chart.view.box), rank_map.box), compared, text_box, controls.told, element("h2", {}, "Where the time went"), findings));
+      element("div", { class: "run_main" }, connection, head, controls.said, compared, element("div", { class: "run_charts" }, ...charts.map((chart) => chart.view.box), rank_map.box), compared_tables, text_box, controls.told, element("h2", {}, "Where the time went"), findings));
     others.addEventListener("change", show_compared);
     on("theme", () => {
       charts.forEach((chart) => chart.view.draw());

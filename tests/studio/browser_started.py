@@ -55,7 +55,11 @@ def a_killed_rank_comes_back_with_the_same_bits(binary, folder):
         whole = runs_of(server)["whole"]["id"]
         page.evaluate(f"(field => {{ field.value = '{whole}'; field.dispatchEvent(new Event('change')); }})(document.querySelector('#run_compare'))")
         page.wait("document.querySelector('#same_bits')?.innerText.includes('have the same bits')", "the comparison")
-        assert "the same, digit for digit" in page.text(".compared"), page.text(".compared")
+        verdict = page.text(".compared_verdict")
+        assert "the same, digit for digit" in verdict and "A: killed, B: whole" in verdict, verdict
+        assert page.evaluate("(box => box.top >= 0 && box.bottom <= innerHeight)(document.querySelector('.compared_verdict').getBoundingClientRect())"), "the verdict is in sight"
+        assert "setting" not in page.text(".compared"), "equal settings are no table"
+        page.wait("document.querySelector('.chart_names').innerText.includes('B: whole')", "the other run's loss in the chart")
         assert not page.problems, page.problems
     assert weights(folder / "killed") == weights(folder / "whole") and losses(folder / "killed") == losses(folder / "whole")
 
