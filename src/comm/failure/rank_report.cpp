@@ -29,6 +29,15 @@ std::string with_age(const CollectiveEntry& entry) {
                      seconds_ago(entry.started_ns));
 }
 
+// Of a rank that waits for nobody though it has begun collectives that have not ended.
+std::string why_not_waiting(const RankReport& rank) {
+  const bool flies = std::ranges::any_of(
+      rank.last, [](const std::string& line) { return line.ends_with(", in flight"); });
+  if (!flies) return "";
+  return rank.life.starts_with("runs") ? ": it does not need yet what is in flight"
+                                       : fmt::format(": it {}", rank.life);
+}
+
 }  // namespace
 
 RankReport make_report(const CollectiveRecord& record, int64_t step) {
@@ -80,7 +89,8 @@ std::string to_text(std::span<const RankReport> ranks) {
     for (const RankReport::Wait& wait : ranks[rank].waits)
       text += fmt::format("  rank {} waits for rank {} in {}, for {:.1f} s\n", rank, wait.rank,
                           wait.in, wait.seconds);
-    if (ranks[rank].waits.empty()) text += fmt::format("  rank {} waits for nobody\n", rank);
+    if (ranks[rank].waits.empty())
+      text += fmt::format("  rank {} waits for nobody{}\n", rank, why_not_waiting(ranks[rank]));
   }
   text += "the last collectives of each:\n";
   for (size_t rank = 0; rank < ranks.size(); ++rank) {

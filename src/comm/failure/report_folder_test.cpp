@@ -80,6 +80,17 @@ TEST(RankReport, AHaltedRankIsToBlameAndNotTheOneThatItWaitedFor) {
   EXPECT_EQ(first_to_blame(ranks, /*silent=*/2, /*asking=*/0), 2);
 }
 
+TEST(RankReport, SaysWhyARankWithCollectivesInFlightWaitsForNobody) {
+  std::vector<RankReport> ranks(3);
+  ranks[0].last = ranks[1].last = {"all_reduce #7 over dp: started 0.001 s ago, in flight"};
+  ranks[1].life = "is dead";
+  const std::string text = to_text(ranks);
+  for (const char* line :
+       {"  rank 0 waits for nobody: it does not need yet what is in flight\n",
+        "  rank 1 waits for nobody: it is dead\n", "  rank 2 waits for nobody\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << " is not in:\n" << text;
+}
+
 TEST_F(ReportFolder, AreMergedOnceAndALaterOneIsLeftOut) {
   write_report(run_, waiting(2, 1));
   merge_reports(run_);
