@@ -18,7 +18,7 @@ struct RunOrder {
   std::string model = "tiny", mesh = {};  // the mesh is empty for one rank
   int ranks = 1;
   bool supervised = true;  // ranks are processes that are restarted; else threads
-  int64_t steps = 200, save_every = 20, sample_every = 0, seed = 1;
+  int64_t steps = 800, save_every = 50, sample_every = 0, seed = 1;
   int64_t batch = 0, seq = 0, microbatches = 0;  // 0: the preset's
 
   std::vector<std::string> settings() const;  // "train.steps=200" each
