@@ -15,7 +15,7 @@ function save_text(event) {
   const size = event.bytes ? `, ${bytes_text(event.bytes)}` : "";
   if (event.event === "checkpoint") return `checkpoint${size}`;
   if (event.event === "save_failed") return `checkpoint was not saved: ${event.text ?? ""}`;
-  return `checkpoint saved${size} in ${seconds_text(event.written_seconds ?? 0)}`;
+  return `checkpoint saved${size}`;
 }
 
 /**

@@ -42,6 +42,8 @@ std::string to_summary(const Report& report) {
   for (const Finding& finding : report.findings)
     if (finding.verdict == Verdict::Problem)
       text += fmt::format("{}: {}.\n  try: {}\n", finding.title, finding.answer, finding.advice);
+    else if (finding.verdict == Verdict::Note && finding.advice.empty())  // it came back
+      text += fmt::format("{}: {}.\n", finding.title, finding.answer);
   return text;
 }
 

@@ -25,6 +25,18 @@ int count(const std::string& text, const std::string& part) {
   return found;
 }
 
+TEST(Report, TellsInItsSummaryOfAFailureThatWasResumed) {
+  RunRecord run = made_run();
+  run.events.insert(run.events.begin() + 1, {.kind = "start",
+                                             .step = 4,
+                                             .text = "rank 0 was killed",
+                                             .dropped_steps = 5,
+                                             .dropped_seconds = 2.125});
+  const std::string text = to_summary(report_of(run));
+  EXPECT_TRUE(text.ends_with("5 steps computed again, 2.125 s lost; it ended as planned.\n"))
+      << text;
+}
+
 TEST(Report, SaysEverythingAWriteUpRecords) {
   const std::string text = to_markdown(document_of(report_of(made_run())));
   for (const char* row : {"| device | abacus |",
