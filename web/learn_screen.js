@@ -64,6 +64,14 @@ export function moment_text(at) {
   return names ? `${where}: ${place.instruction.op} gives ${names}.` : `${where}: ${place.instruction.op}.`;
 }
 
+/**
+ * Fill, Steady; a stop without a name of its own has that of its routine.
+ * @param {Json} stop @returns {string}
+ */
+function stop_name(stop) {
+  return stop.name.charAt(0).toUpperCase() + stop.name.slice(1).replaceAll("_", " ");
+}
+
 /** @param {number} moment */
 export function go_to(moment) {
   if (!walk || moment < 0 || moment > walk.last) return;
@@ -75,10 +83,11 @@ export function go_to(moment) {
 function show_moment() {
   if (!walk) return;
   slider.value = String(walk.moment);
-  fill(sentence, moment_text(walk));
+  const names = walk.stops_at().map((stop) => stop_name(stop)).join(", ");
+  fill(sentence, names && element("b", { class: "stop_name" }, names), moment_text(walk));
   sentence.classList.toggle("is_stop", walk.stops_at().length > 0);
   fill(counter, `moment ${whole(walk.moment + 1)} of ${whole(walk.last + 1)}`);
-  slider.setAttribute("aria-valuetext", `${walk.moment + 1} of ${walk.last + 1}: ${sentence.textContent}`);
+  slider.setAttribute("aria-valuetext", `${walk.moment + 1} of ${walk.last + 1}: ${moment_text(walk)}`);
   for (const button of stops.querySelectorAll("button")) {
     button.setAttribute("aria-current", String(Number(button.dataset.moment) === walk.moment));
   }
@@ -99,7 +108,7 @@ function show_heading(lesson) {
   fill(text, ...lesson.text.map((/** @type {string} */ paragraph) => element("p", {}, paragraph)),
     element("p", { class: "small muted" }, "The same program as text: ", element("code", {}, lesson.command)));
   fill(stops, ...lesson.stops.map((/** @type {Json} */ stop, /** @type {number} */ index) => element("li", {},
-    element("button", { "data-moment": stop.moment, title: stop.sentence, "aria-label": `Stop ${index + 1}: ${stop.sentence}`, onclick: () => go_to(stop.moment) }, String(index + 1)))));
+    element("button", { "data-moment": stop.moment, title: `${stop_name(stop)}: ${stop.sentence}`, "aria-label": `Stop ${index + 1}, ${stop_name(stop)}: ${stop.sentence}`, onclick: () => go_to(stop.moment) }, String(index + 1)))));
 }
 
 /** @param {Json} lesson */

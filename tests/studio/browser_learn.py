@@ -95,6 +95,7 @@ def stops_are_where_they_say(binary, _):
             for index, stop in enumerate(told(page, "walk.lesson.stops")):
                 page.evaluate(f"document.querySelectorAll('.lesson_stops button')[{index}].click()")
                 assert stop["sentence"] in page.text("#lesson_sentence"), (name, index)
+                assert page.text("#lesson_sentence .stop_name").lower().startswith(stop["name"].lower().replace("_", " ")), (name, index)
                 place = told(page, f"(() => {{ const place = walk.place({stop['program']}); return [place.class_name, place.call.routine, place.index,"
                                    "[...place.instruction.writes, ...place.instruction.reads].map(i => place.buffers[i].name)]; })()")
                 assert place[:3] == [stop["class"], stop["routine"], stop["index"]] and stop["what"] in place[3], (name, stop, place)

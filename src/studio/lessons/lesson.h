@@ -39,6 +39,8 @@ struct LessonStop {
   RoutineKind routine;
   std::string_view what;  // the name of a value that it writes (or sends); unique in the routine
   std::string_view sentence;
+  std::string_view name = {};  // a word for it; empty: that of its routine
+  int microbatch = -1;         // -1: the first that runs
 };
 
 struct LessonFormula {

@@ -26,7 +26,8 @@ Json stops_json(const LessonRun& run, const LessonMoments& moments) {
     const auto at = std::ranges::find_if(moments.positions, [&](const std::vector<int>& now) {
       return now[static_cast<size_t>(stop.place)] == found.position;
     });
-    stops.push_back({{"program", stop.place},
+    stops.push_back({{"name", stop.name.empty() ? name(stop.routine) : stop.name},
+                     {"program", stop.place},
                      {"class", stop.block_class},
                      {"routine", name(stop.routine)},
                      {"what", stop.what},

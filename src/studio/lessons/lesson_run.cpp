@@ -315,7 +315,8 @@ FoundStop find_stop(const LessonRun& run, const LessonStop& stop) {
   for (size_t i = 0; i < positions.size(); ++i) {
     const ScriptCall& call = step_of(program).calls[static_cast<size_t>(positions[i].call)];
     if (program.blocks[static_cast<size_t>(call.block)].class_index != found.class_index ||
-        call.routine != stop.routine || positions[i].index != found.index)
+        call.routine != stop.routine || positions[i].index != found.index ||
+        (stop.microbatch >= 0 && call.microbatch != stop.microbatch))
       continue;
     found.position = static_cast<int>(i);
     return found;

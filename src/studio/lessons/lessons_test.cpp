@@ -105,6 +105,16 @@ TEST_P(EveryLesson, AnswersWithItsNumbers) {
   EXPECT_EQ(json.find("moments")->items().size(), json.find("times")->items().size());
 }
 
+TEST_P(EveryLesson, HasAWordForEachStopAndStopsAtDifferentMoments) {
+  const Json json = ask("lesson", {.fields = Json{{"lesson", GetParam().name}}}).json;
+  std::set<double> moments;
+  for (const Json& stop : json.find("stops")->items()) {
+    EXPECT_NE(*stop.find("name")->text(), "");
+    EXPECT_TRUE(moments.insert(*stop.find("moment")->number()).second)
+        << *stop.find("name")->text();
+  }
+}
+
 TEST_P(EveryLesson, IsBrokenByEveryBreak) {
   EXPECT_FALSE(GetParam().breaks.empty());
   for (const LessonBreak& mistake : GetParam().breaks) {

@@ -126,12 +126,13 @@ Lesson gpipe_lesson() {
                 "pipeline fills, and again while it drains: p-1 microbatches' worth of time.",
                 "Each rank keeps the activations of all microbatches until their backwards come."},
        .stops = {{0, "layer", StreamOut, "add_1",
-                  "Stage 0 sends the stream of microbatch 0 and goes on with the next."},
-                 {1, "layer", StreamInDone, "x", "Stage 1 has waited for it: the pipeline fills."},
+                  "Stage 0 sends the stream of microbatch 0 and goes on with the next.", "Send"},
+                 {1, "layer", StreamInDone, "x", "Stage 1 has waited for it: the pipeline fills.",
+                  "Fill"},
                  {3, "head", Backward, "d_output_loss",
-                  "The last stage has run all forwards. Now backwards flow the other way."},
-                 {0, "layer", GradientInDone, "d_add_1",
-                  "Stage 0 has idled until the first gradient came back."}},
+                  "The last stage has run all forwards. Now backwards flow the other way.", "Turn"},
+                 {0, "layer", Backward, "d_x",
+                  "Stage 0 has idled until the first gradient came back.", "Drain"}},
        .bubble = {{Bubble}, kIdle, "(p-1)/m", "p m", bubble_of_1f1b},
        .held = {{HeldMicrobatches}, kHeld, "m", "m", held_all},
        .because = "Filling and draining take the time of p-1 = 3 microbatches, of 8.",
@@ -150,18 +151,28 @@ Lesson one_f_one_b_lesson() {
        .text = {"A backward frees activations, so it should come early. With 1F1B the pipeline "
                 "fills with as many forwards as there are stages ahead, then each rank alternates: "
                 "one forward, one backward. At the end it drains.",
-                "The idle time is GPipe's. But rank i holds at most p-i microbatches, however many "
-                "there are."},
-       .stops = {{0, "layer", StreamOut, "add_1", "Fill: stage 0 runs four forwards ahead."},
+                "Stage 0 waits until its first gradient has come back through the p-1 stages after "
+                "it, and at the end the last stages run dry while gradients travel to the first: "
+                "each rank idles for p-1 microbatches' worth of time, of m, as with GPipe. But "
+                "rank i holds at most p-i microbatches, however many there are."},
+       .stops = {{0, "layer", StreamOut, "add_1", "Stage 0 runs four forwards ahead.", "Fill"},
                  {3, "head", Backward, "d_output_loss",
                   "The last stage never waits with a backward: its first one follows its first "
-                  "forward."},
-                 {0, "layer", GradientInDone, "d_add_1",
-                  "Stage 0 idles until the first gradient is back. From here it is steady: one "
-                  "forward, one backward."}},
+                  "forward.",
+                  "Turn"},
+                 {0, "layer", Backward, "d_x",
+                  "Stage 0 has idled until its first gradient came back through three stages. From "
+                  "here on: one forward, one backward.",
+                  "Steady", 0},
+                 {0, "layer", Backward, "d_x",
+                  "The last backward of stage 0. No forwards are left, so the stages after it have "
+                  "run dry, the last one first.",
+                  "Drain", 7}},
        .bubble = {{Bubble}, kIdle, "(p-1)/m", "p m", bubble_of_1f1b},
        .held = {{HeldMicrobatches}, kHeld, "p", "p", held_as_stages},
-       .because = "As with GPipe: p-1 = 3 microbatches' worth of time, of 8.",
+       .because = "The first gradient comes back through p-1 = 3 stages, and the drain is as long "
+                  "as the fill: "
+                  "3 microbatches' worth of time, of 8.",
        .breaks = {early_read(), deadlock(), other_order(), lost_send()}});
 }
 
@@ -233,7 +244,7 @@ Lesson zb_h1_lesson() {
             "ends. Here they are two routines.",
             "Input gradients run as soon as they can. Weight gradients fill the gaps, above "
             "all those of the drain. With equal costs a third of 1F1B's bubble is left."},
-       .stops = {{0, "layer", StreamOut, "add_1", "The fill is that of 1F1B."},
+       .stops = {{0, "layer", StreamOut, "add_1", "The fill is that of 1F1B.", "Fill"},
                  {3, "layer", InputGrad, "d_x",
                   "Only the input gradient: stage 2 gets it a unit of time earlier."},
                  {0, "layer", WeightGrad, "d_down",
@@ -261,7 +272,7 @@ Lesson zb_h2_lesson() {
                 "gap of the fill is gone. Weight gradients fill the drain.",
                 "From the first action of a rank to its last there is no idle time. Stages still "
                 "begin and end one after the other; the next step may begin as they end."},
-       .stops = {{0, "layer", StreamOut, "add_1", "Stage 0 runs seven forwards ahead."},
+       .stops = {{0, "layer", StreamOut, "add_1", "Stage 0 runs seven forwards ahead.", "Fill"},
                  {3, "layer", InputGrad, "d_x", "The last stage gives back its first gradient."},
                  {0, "layer", WeightGrad, "d_down", "Weight gradients come last."}},
        .bubble = {{Bubble}, kIdle, "0", "", no_bubble},
