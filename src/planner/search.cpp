@@ -168,11 +168,11 @@ class Search {
   void report() {
     if (!options_.progress || stopped_) return;
     const std::vector<Trial>& ranked = result_.ranked;
-    stopped_ =
-        !options_.progress({.considered = considered_,
-                            .simulated = trials(),
-                            .best_mfu = ranked.empty() ? 0 : ranked.front().simulation.mfu,
-                            .floor_seconds = queue_.empty() ? 0 : queue_.top().floor.seconds});
+    stopped_ = !options_.progress({.considered = considered_,
+                                   .simulated = trials(),
+                                   .best_mfu = ranked.empty() ? 0 : ranked.front().simulation.mfu,
+                                   .floor_seconds = queue_.empty() ? 0 : queue_.top().floor.seconds,
+                                   .ranked = ranked});
   }
 
   const PlanTask& task_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "planner/enumerate.h"
 #include "planner/floor.h"
@@ -14,8 +15,9 @@ namespace tessera {
 
 struct SearchProgress {
   size_t considered = 0, simulated = 0;
-  double best_mfu = 0;       // 0: nothing fits yet
-  double floor_seconds = 0;  // of the next one
+  double best_mfu = 0;                 // 0: nothing fits yet
+  double floor_seconds = 0;            // of the next one
+  std::span<const Trial> ranked = {};  // those that fit so far, the fastest first
 };
 
 struct SearchOptions {

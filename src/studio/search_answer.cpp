@@ -66,29 +66,44 @@ Json settings_of(const PlanTask& task, const Trial& trial) {
   return set;
 }
 
-// Parts of the stream, not more often than anybody reads them.
+Json rows_of(const PlanTask& task, std::span<const Trial> ranked) {
+  Json rows = Json::array();
+  for (const Trial& trial : ranked.first(std::min(kRankedPlans, ranked.size()))) {
+    Json row = to_json(task, trial);
+    row["set"] = settings_of(task, trial);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Parts of the stream, not more often than anybody reads them; the best plans so far are part of
+// those that have more of them than the one before.
 class SearchReports {
  public:
-  explicit SearchReports(const Question& question) : tell_(question.tell) {}
+  SearchReports(const Question& question, const PlanTask& task)
+      : tell_(question.tell), task_(task) {}
 
   bool operator()(const SearchProgress& at) {
     const auto now = std::chrono::steady_clock::now();
     if (!tell_ || now - told_ < kBetweenReports) return true;
     told_ = now;
-    return tell_({{"considered", at.considered},
-                  {"simulated", at.simulated},
-                  {"best_mfu", at.best_mfu},
-                  {"floor_seconds", at.floor_seconds},
-                  {"done", false}});
+    Json part{{"considered", at.considered},       {"simulated", at.simulated},
+              {"fit", at.ranked.size()},           {"best_mfu", at.best_mfu},
+              {"floor_seconds", at.floor_seconds}, {"done", false}};
+    if (at.ranked.size() > told_plans_) part["results"] = rows_of(task_, at.ranked);
+    told_plans_ = at.ranked.size();
+    return tell_(part);
   }
 
  private:
   const std::function<bool(const Json&)>& tell_;
+  const PlanTask& task_;
+  size_t told_plans_ = 0;
   std::chrono::steady_clock::time_point told_ = {};
 };
 
 SearchResult run_search(const Question& question, const AskedSearch& asked) {
-  SearchReports reports(question);
+  SearchReports reports(question, asked.task);
   const auto trials = find_whole(question.fields, "trials", {1, kMostTrials})
                           .value_or(static_cast<int64_t>(SearchOptions{}.most_trials));
   SearchResult found =
@@ -137,12 +152,7 @@ Answer answer_search(const Question& question) {
   Json json = to_json(asked.run.config, asked.task, found);
   json["recipe_problem"] = found.recipe_problem;
   if (found.recipe) json["recipe"]["set"] = settings_of(asked.task, *found.recipe);
-  json["results"] = Json::array();
-  for (size_t i = 0; i < std::min(kRankedPlans, found.ranked.size()); ++i) {
-    Json row = to_json(asked.task, found.ranked[i]);
-    row["set"] = settings_of(asked.task, found.ranked[i]);
-    json["results"].push_back(std::move(row));
-  }
+  json["results"] = rows_of(asked.task, found.ranked);
   json["reasons"] = Json::object();
   for (const DroppedPlans& row : dropped_by_reason(found)) json["reasons"][row.key] = row.reason;
   for (const std::string& text : why)
