@@ -4,6 +4,7 @@
 
 import { app, on, set_line, show_screen } from "./app.js";
 import { announce, by_id, element, fill, save_file } from "./dom.js";
+import { fit_sentence } from "./fit.js";
 import { bytes_text, percent, seconds_text, whole } from "./format.js";
 import { open_palette } from "./palette.js";
 import { print_toml, SCREENS } from "./state.js";
@@ -33,9 +34,8 @@ export function verdict_text() {
 function show_verdict() {
   const told = app.verdict;
   const output = by_id("verdict");
-  output.classList.toggle("is_stale", app.error !== null);
   document.body.classList.toggle("has_error", app.error !== null);
-  if (!told) return fill(output);
+  if (!told || app.error) return fill(output);
   const fits = told.fits
     ? element("span", { class: "fits" }, "fits")
     : element("span", { class: "fits is_bad" }, "does not fit");
@@ -44,6 +44,30 @@ function show_verdict() {
     element("span", { title: "seconds of one step" }, element("b", {}, seconds_text(told.step_seconds))),
     element("span", { title: "share of the devices' peak that the model's own flops use" }, "MFU ", element("b", {}, percent(told.mfu))));
   announce(verdict_text());
+}
+
+/** Goes to the search and starts it, where it does not run yet. */
+async function find_plan() {
+  show_screen("plan");
+  for (let tries = 0; tries < 50 && !document.querySelector("#search_start"); ++tries) await new Promise((done) => setTimeout(done, 50));
+  const start = by_id("search_start");
+  start.scrollIntoView({ block: "center" });
+  start.focus({ preventScroll: true });
+  if (start.textContent === "Search") start.click();
+}
+
+/** @param {import("./ask.js").Json} told */
+function memory_note(told) {
+  return element("span", { class: "warning" }, element("b", {}, "memory"), ` ${fit_sentence(told)} `,
+    element("button", { class: "plain", id: "find_plan", onclick: find_plan }, "Find a plan that fits"));
+}
+
+/**
+ * What the compiler warns of; an axis that is wider than a node costs time, not memory.
+ * @param {string} text
+ */
+function warning_note(text) {
+  return element("span", { class: "warning" }, text.includes(" spans more than ") && element("b", {}, "speed "), text);
 }
 
 function show_note() {
@@ -59,13 +83,17 @@ function show_note() {
     const figures = sources ? `${sources.measured} figures measured, ${sources.published} published, ${sources.assumed} assumed` : "";
     fill(note, element("span", {}, `${whole(ranks)} ${ranks === 1 ? "rank" : "ranks"} on ${cluster}`),
       figures && element("span", {}, figures), calibrated === false && element("span", {}, "never calibrated"),
-      ...(warnings ?? []).map((/** @type {string} */ text) => element("span", { class: "warning" }, text)));
+      app.verdict.fits === false && memory_note(app.verdict), ...(warnings ?? []).map(warning_note));
   }
 }
 
 function show_state() {
   const input = /** @type {HTMLInputElement} */ (by_id("line"));
   if (document.activeElement !== input || input.dataset.typing !== "yes") input.value = app.line;
+  input.title = `${app.line}\n\nThe whole plan; edit it here.`;
+  const state = /** @type {HTMLElement} */ (input.parentElement);
+  state.classList.remove("is_long");
+  state.classList.toggle("is_long", input.scrollWidth > input.clientWidth);
   document.title = `${app.line.split(" ")[0]} \u00b7 Tessera Studio`;
 }
 
@@ -157,8 +185,10 @@ export function build_frame(screens) {
   build_actions();
   build_line();
   on("run", show_state);
+  window.addEventListener("resize", show_state);
   on("verdict", show_verdict);
   on("verdict", show_note);
+  on("lists", show_note);
   show_state();
   by_id("skip").addEventListener("click", (event) => {
     event.preventDefault();

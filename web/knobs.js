@@ -5,6 +5,7 @@
 import { app, change, key_row, on, value_of } from "./app.js";
 import { element, fill } from "./dom.js";
 import { parse_mesh, size_of } from "./factors.js";
+import { microbatch_samples, samples_text } from "./fit.js";
 import { choice, field } from "./setup_panel.js";
 
 const mesh_size = (/** @type {string} */ axis) => size_of(parse_mesh(app.run.set.mesh ?? ""), axis);
@@ -62,9 +63,8 @@ function flag_knob(key, label) {
 
 /** Samples that one rank has in one microbatch, where the batch divides. */
 function microbatch_hint() {
-  const replicas = mesh_size("dp") * mesh_size("fsdp") * mesh_size("ep");
-  const samples = Number(value_of("train.batch")) / replicas / Number(value_of("train.microbatches") || 1);
-  return Number.isInteger(samples) && samples > 0 ? ` of ${samples} ${samples === 1 ? "sample" : "samples"}` : "";
+  const samples = microbatch_samples();
+  return Number.isInteger(samples) && samples > 0 ? ` of ${samples_text(samples)}` : "";
 }
 
 function has_experts() {

@@ -17,10 +17,10 @@ export function field(text, control, title) {
   return element("label", { class: "field", title }, element("span", {}, text), control);
 }
 
-/** @param {string[]} choices @param {string} value @param {(value: string) => void} take @param {string} [label] */
-export function choice(choices, value, take, label) {
+/** @param {string[]} choices @param {string} value @param {(value: string) => void} take @param {string} [label] @param {string} [unknown] what to add to a value that is no choice */
+export function choice(choices, value, take, label, unknown = "") {
   const all = choices.includes(value) || value === "" ? choices : [...choices, value];
-  const control = element("select", { "aria-label": label }, ...all.map((one) => element("option", { value: one }, one)));
+  const control = element("select", { "aria-label": label }, ...all.map((one) => element("option", { value: one }, choices.includes(one) || choices.length === 0 ? one : one + unknown)));
   control.value = value;
   control.addEventListener("change", () => take(control.value));
   return control;
@@ -59,7 +59,7 @@ function build_model() {
   const slot = element("div");
   const show = () => {
     const names = app.lists.presets.map((one) => one.name);
-    fill(slot, field("Preset", choice(names, app.run.model, (model) => change(model_reset(), { model }))));
+    fill(slot, field("Preset", choice(names, app.run.model, (model) => change(model_reset(), { model }), undefined, " (unknown)")));
     const chosen = preset();
     const changed = Object.keys(app.run.set).filter((key) => key.startsWith("model.")).length;
     const parameters = app.verdict?.parameters ?? chosen?.parameters;
@@ -148,7 +148,7 @@ function build_cluster() {
   const note = element("p", { class: "muted small" });
   const show = () => {
     const names = app.lists.clusters.map((one) => one.name);
-    fill(slot, choice(names, app.run.cluster, (cluster) => change({}, { cluster }), "Cluster"));
+    fill(slot, choice(names, app.run.cluster, (cluster) => change({}, { cluster }), "Cluster", " (unknown)"));
     const cluster = app.lists.clusters.find((one) => one.name === app.run.cluster);
     const ranks = (app.run.set.mesh ?? "").split(",").reduce((product, part) => product * (Number(part.split("=")[1]) || 1), 1);
     fill(boxes, cluster && cluster_boxes(cluster, ranks));

@@ -75,18 +75,54 @@ def a_mistake_in_the_line_is_a_sentence(binary, _):
         assert "train.batch" in page.text("#note"), page.text("#note")
 
 
+def an_unknown_cluster_has_no_verdict(binary, _):
+    with studio(binary) as server, browser() as chromium:
+        page = open_plan(chromium, server)
+        page.evaluate("const line = document.querySelector('#line'); line.value = 'llama3-8b 512x8192 no-such fsdp=64'; line.dispatchEvent(new Event('input')); 0")
+        page.wait("document.querySelector('#note.is_error') !== null", "an error")
+        assert page.text("#verdict") == "", page.text("#verdict")
+        assert page.evaluate("document.querySelector('[aria-label=Cluster]').selectedOptions[0].textContent") == "no-such (unknown)"
+
+
+def what_does_not_fit_says_why_and_finds_what_fits(binary, _):
+    """The largest kind of bytes and the samples of a microbatch; the price of speed is another sentence; the button searches."""
+    line = "llama3-8b 512x8192 bf16 llama3-h100 tp=16 microbatches=64"
+    with studio(binary) as server, browser() as chromium:
+        page = open_plan(chromium, server, line)
+        page.wait("document.querySelector('#note').innerText.includes('recompute = fit')", "what would help")
+        memory, speed = page.evaluate("[...document.querySelectorAll('#note .warning')].map(e => e.textContent)")
+        bytes_of = page.evaluate("import('/app.js').then(({app}) => app.verdict.stages[0].bytes)")
+        kind = max(bytes_of, key=bytes_of.get)
+        assert memory.startswith(f"memory {kind} take {bytes_of[kind] / 1e9:.1f} GB of the ") and "a microbatch has 8 samples of 8,192 tokens" in memory, memory
+        assert "512 of 1 sample" in memory and "recompute = fit" in memory and "zero" not in memory, memory
+        assert speed.startswith("speed tp=16 spans more than the node"), speed
+        page.evaluate("document.querySelector('#find_plan').click()")
+        page.wait("document.querySelector('.plans .link') !== null", "the first plans, while it searches")
+        page.wait("document.querySelector('#search_start').getBoundingClientRect().bottom < innerHeight", "the search in sight")
+        assert page.evaluate("document.querySelector('#search_start').textContent") == "Stop"
+        page.wait("/tried, [1-9][0-9]* fit/.test(document.querySelector('.search_head').innerText)", "how far it is")
+        page.evaluate("document.querySelector('#search_start').click()")
+        page.wait("document.querySelector('.search_head').innerText.includes('stopped')", "the end")
+        assert not page.problems, page.problems
+
+
 def the_search_streams_and_its_plan_loads(binary, _):
     with studio(binary) as server, browser() as chromium:
         page = open_plan(chromium, server, "tiny 16x128 fp32 laptop dp=2")
         page.evaluate("document.querySelector('#search_start').click()")
         page.wait("document.querySelector('.plans .link') !== null", "plans")
         page.wait("document.querySelector('.why').innerText.includes('Why not')", "why not this plan")
-        plan = page.text(".plans .link")
+        plan, row = page.text(".plans .link"), page.text(".plans tbody td:last-child")
         page.evaluate("document.querySelector('.plans .link').click()")
         page.wait(SETTLED, "its verdict")
+        loaded = page.evaluate("import('/app.js').then(({app}) => import('/state.js').then(({short_key}) => Object.keys(app.run.set).filter(key => key.startsWith('plan.')).map(short_key)))")
+        assert loaded and all(f"{key}=" in row for key in [*loaded, "microbatches"]), (loaded, row)
         printed = json.loads(subprocess.run([str(binary), "plan", "--model", "tiny", "--ranks", "2", "--batch", "16", "--seq", "128", "--precision", "fp32", "--json"],
                                             capture_output=True, text=True, check=True).stdout)
         assert plan == printed["results"][0]["plan"]
+        page.wait("document.querySelector('.why').innerText === 'This is the best plan found.'", "that it is the best")
+        tried = printed["simulated"] + printed["dropped"]["planned_memory"] + printed["dropped"]["refused"]
+        assert f"{tried} plans tried, {printed['simulated']} fit" in page.text(".search_head"), (printed["simulated"], page.text(".search_head"))
         assert page.evaluate("import('/app.js').then(({app}) => app.verdict.step_seconds)") == printed["results"][0]["step_seconds"]
 
 
@@ -112,5 +148,5 @@ def nothing_overlaps_and_nothing_is_cut_off(binary, _):
 
 
 CHECKS = [buttons_keys_and_dragging_give_the_same_state, handles_have_prices_and_refusals_the_compilers_sentence, ten_fast_moves_leave_the_last_answer,
-          a_mistake_in_the_line_is_a_sentence, the_search_streams_and_its_plan_loads, nothing_overlaps_and_nothing_is_cut_off]
+          a_mistake_in_the_line_is_a_sentence, an_unknown_cluster_has_no_verdict, what_does_not_fit_says_why_and_finds_what_fits, the_search_streams_and_its_plan_loads, nothing_overlaps_and_nothing_is_cut_off]
 SAMPLE = [buttons_keys_and_dragging_give_the_same_state]
