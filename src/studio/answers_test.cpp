@@ -188,6 +188,22 @@ TEST(Answers, WhyNotFromGivenResultsIsThatOfTheSearch) {
             *field(field(found, "why_not").items()[0], "reason").text());
 }
 
+TEST(Answers, ASearchTellsItsBestPlansWhileItRuns) {
+  Question question =
+      asking(R"({"model":"llama3-8b","cluster":"llama3-h100","set":{"train.batch":"512"}})",
+             R"("ranks":64)");
+  size_t told = 0;
+  question.tell = [&](const Json& part) {
+    EXPECT_LE(*field(part, "fit").number(), *field(part, "simulated").number());
+    if (!part.find("results")) return true;
+    told = field(part, "results").items().size();
+    EXPECT_NE(field(field(part, "results").items()[0], "set").find("mesh"), nullptr);
+    return false;
+  };
+  EXPECT_TRUE(*field(ask("search", question).json, "cancelled").flag());
+  EXPECT_GT(told, 0u);
+}
+
 TEST(Answers, ASearchEndsWhenNobodyListens) {
   Question question =
       asking(R"({"model":"llama3-8b","cluster":"llama3-h100","set":{"train.batch":"512"}})",

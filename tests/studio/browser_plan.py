@@ -53,6 +53,10 @@ def handles_have_prices_and_refusals_the_compilers_sentence(binary, _):
         page.evaluate("document.querySelector('#tp_up').click()")
         assert sentence in page.text(".reason")
         assert page.evaluate(LINE).endswith("fsdp=3,tp=2")
+        page = open_plan(chromium, server, "llama3-8b 480x8192 bf16 llama3-h100 fsdp=2,tp=8 zero=1")
+        page.wait("document.querySelector('#tp_up.is_illegal') !== null", "another refusal")
+        title = page.evaluate("document.querySelector('#tp_up').title")
+        assert "plan.zero = 1" in title and "tp=16 would also leave the node of 8 ranks" in title, title
 
 
 def ten_fast_moves_leave_the_last_answer(binary, _):
@@ -73,6 +77,16 @@ def a_mistake_in_the_line_is_a_sentence(binary, _):
         page.evaluate("const line = document.querySelector('#line'); line.value = 'llama3-8b 7x8192 llama3-h100 fsdp=64'; line.dispatchEvent(new Event('input')); 0")
         page.wait("document.querySelector('#note.is_error') !== null", "an error")
         assert "train.batch" in page.text("#note"), page.text("#note")
+
+
+def a_long_line_has_a_row_of_its_own(binary, _):
+    with studio(binary) as server, browser() as chromium:
+        line = f"{START} zero=1 recompute=block sequence_parallel=true memory=80000000000B"
+        for text, long in ((START, False), (line, True)):
+            page = open_plan(chromium, server, text)
+            assert page.evaluate("document.querySelector('.state').classList.contains('is_long')") == long, text
+            assert page.evaluate("document.querySelector('#line').title").startswith(text)
+            assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#line'))"), text
 
 
 def an_unknown_cluster_has_no_verdict(binary, _):
@@ -148,5 +162,5 @@ def nothing_overlaps_and_nothing_is_cut_off(binary, _):
 
 
 CHECKS = [buttons_keys_and_dragging_give_the_same_state, handles_have_prices_and_refusals_the_compilers_sentence, ten_fast_moves_leave_the_last_answer,
-          a_mistake_in_the_line_is_a_sentence, an_unknown_cluster_has_no_verdict, what_does_not_fit_says_why_and_finds_what_fits, the_search_streams_and_its_plan_loads, nothing_overlaps_and_nothing_is_cut_off]
+          a_mistake_in_the_line_is_a_sentence, a_long_line_has_a_row_of_its_own, an_unknown_cluster_has_no_verdict, what_does_not_fit_says_why_and_finds_what_fits, the_search_streams_and_its_plan_loads, nothing_overlaps_and_nothing_is_cut_off]
 SAMPLE = [buttons_keys_and_dragging_give_the_same_state]
