@@ -8,6 +8,8 @@ import { bytes_text, whole } from "./format.js";
 /** @typedef {import("./ask.js").Json} Json */
 
 const DATA_AXES = ["dp", "fsdp", "ep"];
+const GROW_WITH_SAMPLES = ["activations", "scratch", "inputs"];
+const WORDS = /** @type {Record<string, string>} */ ({ optimizer: "optimizer states", scratch: "scratch buffers", snapshot: "snapshots" });
 
 /**
  * Samples that one rank has in one microbatch; no whole number where the batch does not divide.
@@ -32,7 +34,7 @@ function remedies(kind, samples) {
   const mesh = parse_mesh(app.run.set.mesh ?? "");
   const shards = DATA_AXES.some((axis) => size_of(mesh, axis) > 1);
   const found = [];
-  if (["activations", "scratch", "inputs"].includes(kind)) {
+  if (GROW_WITH_SAMPLES.includes(kind)) {
     if (samples > 1) found.push(`more microbatches (${whole(samples * Number(value_of("train.microbatches") || 1))} of 1 sample)`);
     if (["none", "cheap", "attention"].includes(value_of("plan.recompute"))) found.push("recompute = fit");
     if (size_of(mesh, "tp") > 1 && value_of("plan.sequence_parallel") !== "true") found.push("sequence parallel");
@@ -52,6 +54,6 @@ export function fit_sentence(told) {
   const [kind, bytes] = /** @type {[string, number]} */ (Object.entries(fullest.bytes).reduce((most, each) => (Number(each[1]) > Number(most[1]) ? each : most)));
   const samples = microbatch_samples();
   const where = told.stages.length > 1 ? `stage ${fullest.pp}` : "each rank";
-  const size = Number.isInteger(samples) ? `; a microbatch has ${samples_text(samples)} of ${whole(Number(value_of("train.seq")))} tokens on a rank` : "";
-  return `${kind} take ${bytes_text(bytes)} of the ${bytes_text(fullest.peak_bytes)} of ${where}${size}. Try ${remedies(kind, samples).join(" or ")}.`;
+  const size = GROW_WITH_SAMPLES.includes(kind) && Number.isInteger(samples) ? `; a microbatch has ${samples_text(samples)} of ${whole(Number(value_of("train.seq")))} tokens on a rank` : "";
+  return `${WORDS[kind] ?? kind} take ${bytes_text(bytes)} of the ${bytes_text(fullest.peak_bytes)} of ${where}${size}. Try ${remedies(kind, samples).join(" or ")}.`;
 }
