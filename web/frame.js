@@ -4,7 +4,6 @@
 
 import { app, on, set_line, show_screen } from "./app.js";
 import { announce, by_id, element, fill, save_file } from "./dom.js";
-import { fit_sentence } from "./fit.js";
 import { bytes_text, percent, seconds_text, whole } from "./format.js";
 import { open_palette } from "./palette.js";
 import { print_toml, SCREENS } from "./state.js";
@@ -49,7 +48,7 @@ function show_verdict() {
 /** Goes to the search and starts it, where it does not run yet. */
 async function find_plan() {
   show_screen("plan");
-  for (let tries = 0; tries < 50 && !document.querySelector("#search_start"); ++tries) await new Promise((done) => setTimeout(done, 50));
+  while (!document.querySelector("#search_start")) await new Promise((done) => setTimeout(done, 50));
   const start = by_id("search_start");
   start.scrollIntoView({ block: "center" });
   start.focus({ preventScroll: true });
@@ -58,7 +57,7 @@ async function find_plan() {
 
 /** @param {import("./ask.js").Json} told */
 function memory_note(told) {
-  return element("span", { class: "warning" }, element("b", {}, "memory"), ` ${fit_sentence(told)} `,
+  return element("span", { class: "warning" }, element("b", {}, "memory"), ` ${told.memory_reason} `,
     element("button", { class: "plain", id: "find_plan", onclick: find_plan }, "Find a plan that fits"));
 }
 
@@ -188,7 +187,6 @@ export function build_frame(screens) {
   window.addEventListener("resize", show_state);
   on("verdict", show_verdict);
   on("verdict", show_note);
-  on("lists", show_note);
   show_state();
   by_id("skip").addEventListener("click", (event) => {
     event.preventDefault();

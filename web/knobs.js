@@ -5,7 +5,7 @@
 import { app, change, key_row, on, value_of } from "./app.js";
 import { element, fill } from "./dom.js";
 import { parse_mesh, size_of } from "./factors.js";
-import { microbatch_samples, samples_text } from "./fit.js";
+import { microbatch_samples, samples_text } from "./samples.js";
 import { choice, field } from "./setup_panel.js";
 
 const mesh_size = (/** @type {string} */ axis) => size_of(parse_mesh(app.run.set.mesh ?? ""), axis);

@@ -7,7 +7,7 @@ import { app, change, on } from "./app.js";
 import { ask, is_cancelled, newest } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 import { data_axis, move_factor, parse_mesh, partner_of, prime_factors, print_mesh, ranks_of, size_of, step_axis, with_ranks } from "./factors.js";
-import { microbatch_samples, samples_text } from "./fit.js";
+import { microbatch_samples, samples_text } from "./samples.js";
 import { seconds_text, signed, significant, whole } from "./format.js";
 import { AXES } from "./state.js";
 
@@ -35,7 +35,7 @@ function take(mesh) {
   change({ mesh: text });
   const samples = microbatch_samples();
   if (samples !== before && Number.isInteger(samples) && Number.isInteger(before))
-    fill(reason, element("b", {}, "microbatch"), ` now ${samples_text(samples)} on a rank, before ${whole(before)}: the batch and the number of microbatches stay.`);
+    fill(reason, element("b", {}, "microbatch"), ` now ${samples_text(samples)} on a rank, before ${whole(before)}`);
   announce(`mesh ${text || "one rank"}`);
 }
 
@@ -61,7 +61,7 @@ function step_button(axis, way, mesh) {
   const factor = next ? prime_factors(size_of(mesh, way === "up" ? partner : axis))[0] : 2;
   const sign = way === "up" ? "\u00d7" : "\u00f7";
   const price = next ? prices.get(print_mesh(next)) : undefined;
-  const error = price?.error && with_node(price.error, next);
+  const error = price?.error;
   const what = next ? `${axis} ${sign} ${factor}, ${partner} ${way === "up" ? "\u00f7" : "\u00d7"} ${factor}` : `${axis} has no factor to ${way === "up" ? "take" : "give"}`;
   const lines = error ? [] : price ? price_text(price) : [];
   const classes = ["step", !next && "is_off", error && "is_illegal", price && price.fits === false && "is_bad", price && price.fits && price.step_seconds < (app.verdict?.step_seconds ?? 0) && "is_better"];
@@ -76,17 +76,6 @@ function step_button(axis, way, mesh) {
 
 /** @type {HTMLElement} */
 let reason;
-
-/**
- * A refusal, and whether the move would also take tp out of the node.
- * @param {Json} error @param {Axis[] | null} mesh @returns {Json}
- */
-function with_node(error, mesh) {
-  const node = app.lists.clusters.find((one) => one.name === app.run.cluster)?.levels[0];
-  const tp = size_of(mesh ?? [], "tp");
-  if (!node || tp <= node.ranks) return error;
-  return { ...error, help: [error.help, `tp=${tp} would also leave the ${node.name} of ${node.ranks} ranks`].filter(Boolean).join(". ") };
-}
 
 /**
  * The compiler's own sentence, below the ruler.

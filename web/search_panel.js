@@ -6,7 +6,7 @@ import { app, change, on, value_of } from "./app.js";
 import { cancel, is_cancelled, newest, sentence_of, stream } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 import { parse_mesh, print_mesh, ranks_of, size_of } from "./factors.js";
-import { microbatch_samples } from "./fit.js";
+import { microbatch_samples } from "./samples.js";
 import { bytes_text, percent, seconds_text, whole } from "./format.js";
 import { short_key } from "./state.js";
 
@@ -81,7 +81,7 @@ function show_results(box, told) {
   if (told.recipe) rows.push(plan_row(told.recipe, "rule of thumb"));
   fill(box, element("table", { class: "figures plans" }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)),
     told.done && element("div", {}, element("h3", {}, "What was dropped"), funnel(told),
-      told.recipe && element("p", { class: "muted small" }, "Rule of thumb: what many would take without a search. dp for small models, then fsdp, then recomputation; pp, cp and tp for the largest. It is tried first, so the best is never slower.")));
+      told.recipe && element("p", { class: "muted small" }, "Rule of thumb: what many take without a search, tried first: dp, then fsdp, then recomputation, then pp, cp and tp.")));
 }
 
 /**
@@ -117,7 +117,7 @@ async function show_why_not(box, told) {
 function progress_text(told, best) {
   const counts = `${whole(told.simulated)}${told.considered > told.simulated ? ` of ${whole(told.considered)}` : ""} plans tried, ${whole(told.fit)} fit${told.best_mfu > 0 ? `, best MFU ${percent(told.best_mfu)}` : ""}`;
   if (best.length < 10 || !(told.floor_seconds > 0)) return counts;
-  return `${counts}; the others take at least ${seconds_text(told.floor_seconds)}, done above ${seconds_text(best[9].step_seconds)}`;
+  return `${counts}; the next takes at least ${seconds_text(told.floor_seconds)}, done above ${seconds_text(best[9].step_seconds)}`;
 }
 
 /** @param {Json} told */
@@ -126,37 +126,11 @@ function end_text(told) {
   return `${whole(tried)} plans tried, ${whole(told.simulated)} fit${told.complete === false ? "; not all were tried" : "; no other can be among the ten best"}`;
 }
 
-/** Seconds of a search beside what it tells. */
-class Clock {
-  /** @param {HTMLElement} box */
-  constructor(box) {
-    this.box = box;
-    this.begin = 0;
-    this.text = "";
-    this.timer = 0;
-  }
-
-  start() {
-    this.begin = performance.now();
-    this.timer = window.setInterval(() => this.tell(this.text), 1000);
-  }
-
-  /** @param {string} text */
-  tell(text) {
-    this.text = text;
-    fill(this.box, `${Math.floor((performance.now() - this.begin) / 1000)} s: ${text}`);
-  }
-
-  stop() {
-    clearInterval(this.timer);
-  }
-}
-
 /**
  * Shows a search as it goes; its last part, or null where it was not answered.
- * @param {HTMLElement} results @param {Clock} clock
+ * @param {HTMLElement} results @param {(text: string) => void} say
  */
-async function follow_search(results, clock) {
+async function follow_search(results, say) {
   /** @type {Json[]} */
   let best = [];
   let end = null;
@@ -165,7 +139,7 @@ async function follow_search(results, clock) {
     else {
       if (told.results) show_results(results, told);
       best = told.results ?? best;
-      clock.tell(progress_text(told, best));
+      say(progress_text(told, best));
     }
   }
   return end;
@@ -187,10 +161,10 @@ export function build_search(body) {
   let running = false;
   /** @type {{told: Json, key: string} | null} */
   let last = null;
-  const clock = new Clock(progress);
+  let begin = 0;
+  const say = (/** @type {string} */ text) => fill(progress, `${Math.floor((performance.now() - begin) / 1000)} s: ${text}`);
   const idle = () => {
     running = false;
-    clock.stop();
     button.textContent = "Search";
     const ranks = ranks_of(parse_mesh(app.run.set.mesh ?? ""));
     if (!last || last.key !== key_now()) fill(progress, `all plans of ${app.run.model} on ${whole(ranks)} ranks`);
@@ -198,7 +172,7 @@ export function build_search(body) {
   /** @param {Json} told */
   const finish = (told) => {
     last = { told, key: key_now() };
-    clock.tell(end_text(told));
+    say(end_text(told));
     show_results(results, told);
     show_why_not(why, told);
     announce(`search ended; the best plan is ${told.results[0]?.plan ?? "none"}`);
@@ -207,19 +181,19 @@ export function build_search(body) {
     if (running) return cancel("search");
     running = true;
     button.textContent = "Stop";
-    clock.start();
-    clock.tell("listing the plans");
+    begin = performance.now();
+    say("listing the plans");
     fill(results);
     fill(why);
     last = null;
     try {
-      const end = await follow_search(results, clock);
+      const end = await follow_search(results, say);
       if (end) finish(end);
       idle();
     } catch (error) {
       idle();
       const { what, help } = sentence_of(error);
-      fill(progress, is_cancelled(error) ? `stopped: ${clock.text}` : `${what}. ${help}`);
+      fill(progress, is_cancelled(error) ? `stopped: ${progress.textContent}` : `${what}. ${help}`);
     }
   };
   button.addEventListener("click", start);

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "mesh/axes.h"
+#include "mesh/axis_sizes.h"
 #include "studio/asked_run.h"
 #include "studio/kinds.h"
 #include "studio/question_fields.h"
@@ -55,6 +56,17 @@ Move make_move(std::vector<Axis> mesh, const AxisRow& axis, const AxisRow& other
   return move;
 }
 
+// A refusal for another reason says also that tp would leave the node.
+void add_node(Json& error, const AskedRun& run, const Move& move) {
+  const Level& node = run.cluster.levels.front();
+  const int tp = sizes_of(parse_mesh(move.mesh))[AxisKind::Tp];
+  if (run.cluster.device.cores > 0 || tp <= node.ranks) return;
+  const Json* help = error.find("help");
+  error["help"] = fmt::format("{}tp={} would also leave the {} of {} ranks",
+                              help && !help->text()->empty() ? *help->text() + ". " : "", tp,
+                              node.name, node.ranks);
+}
+
 Json price_of(const AskedRun& run, const Move& move) {
   Json json{{"factor", move.factor}, {"mesh", move.mesh}};
   try {
@@ -68,6 +80,7 @@ Json price_of(const AskedRun& run, const Move& move) {
     json["fits"] = step.fits();
   } catch (const UserError& error) {
     json["error"] = *error_json(error).find("error");
+    add_node(json["error"], run, move);
   }
   return json;
 }

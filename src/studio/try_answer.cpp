@@ -8,6 +8,7 @@
 #include "studio/cluster_json.h"
 #include "studio/compiled_step.h"
 #include "studio/kinds.h"
+#include "studio/memory_reason.h"
 #include "studio/question_fields.h"
 #include "studio/simulated_step.h"
 
@@ -82,6 +83,7 @@ Answer answer_try(const Question& question) {
   json["title"] = title_of(step);
   json["command"] = "tessera simulate" + flags_of(run);
   json["warnings"] = warnings;
+  json["memory_reason"] = step.fits() ? "" : memory_reason(step);
   json["device_memory_bytes"] = run.cluster.device.memory_bytes.value;
   json["stages"] = stages_json(step.compiled.programs);
   json["collectives"] = timed_collectives(step, largest_program(step.compiled.programs));

@@ -107,7 +107,7 @@ def what_does_not_fit_says_why_and_finds_what_fits(binary, _):
         memory, speed = page.evaluate("[...document.querySelectorAll('#note .warning')].map(e => e.textContent)")
         bytes_of = page.evaluate("import('/app.js').then(({app}) => app.verdict.stages[0].bytes)")
         kind = max(bytes_of, key=bytes_of.get)
-        assert memory.startswith(f"memory {kind} take {bytes_of[kind] / 1e9:.1f} GB of the ") and "a microbatch has 8 samples of 8,192 tokens" in memory, memory
+        assert memory.startswith(f"memory {kind} take {bytes_of[kind] / 1e9:.1f} GB of the ") and "a microbatch has 8 samples of 8192 tokens" in memory, memory
         assert "512 of 1 sample" in memory and "recompute = fit" in memory and "zero" not in memory, memory
         assert speed.startswith("speed tp=16 spans more than the node"), speed
         page.evaluate("document.querySelector('#find_plan').click()")
