@@ -31,6 +31,6 @@ export const plan_screen = {
           section("memory", "Memory", "Bytes that train would allocate, by stage.", build_memory),
           section("step", "Step", "Where the seconds of a rank go.", build_step),
           section("search", "Search", "Every plan for these ranks, ranked by MFU.", build_search),
-          section("traffic", "Traffic", "Collectives of a step on the fullest stage.", build_traffic))));
+          section("traffic", "Traffic", "Collectives of a step, the costliest first.", build_traffic))));
   },
 };

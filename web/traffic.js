@@ -1,26 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives of a step: which axis, how often, how many bytes of a rank, and whether kernels run meanwhile.
+// The collectives of a step, those first that cost most: the seconds that a rank stalls for them, their seconds on the
+// links, and the bytes that a rank sends.
 
 import { app, on } from "./app.js";
 import { element, fill } from "./dom.js";
-import { bytes_text, whole } from "./format.js";
+import { bytes_text, seconds_text, whole } from "./format.js";
 
 /** @typedef {import("./ask.js").Json} Json */
+
+const COLUMNS = [["collective", ""], ["axes", ""], ["in", ""],
+  ["exposed", "seconds of the step in which the rank stalls while these bytes move"],
+  ["seconds", "of the step on the links, beside kernels or not; not the wait for a sender"],
+  ["bytes sent", "over the links by one rank; a recv sends nothing"], ["calls", ""], ["hidden calls", "calls that kernels run beside"]];
+
+/**
+ * What costs most comes first.
+ * @param {Json[]} rows
+ */
+export function by_cost(rows) {
+  return [...rows].sort((a, b) => b.exposed_seconds - a.exposed_seconds || b.seconds - a.seconds || b.sent_bytes - a.sent_bytes);
+}
+
+/** @param {Json} row @param {number} most */
+function row_view(row, most) {
+  return element("tr", {}, element("th", { scope: "row" }, row.op), element("td", { class: "is_text" }, row.axes), element("td", { class: "is_text" }, row.routine),
+    element("td", { class: "with_bar" }, element("i", { style: { width: `${most > 0 ? (row.exposed_seconds / most) * 100 : 0}%` } }), element("span", {}, seconds_text(row.exposed_seconds))),
+    element("td", {}, seconds_text(row.seconds)), element("td", { title: `gives ${bytes_text(row.bytes)} to the collective` }, bytes_text(row.sent_bytes)),
+    element("td", {}, whole(row.calls)), element("td", {}, whole(row.hidden)));
+}
 
 /** @param {HTMLElement} body */
 export function build_traffic(body) {
   const show = () => {
     if (!app.verdict?.collectives) return;
-    const rows = [...app.verdict.collectives].sort((a, b) => b.bytes - a.bytes);
+    const rows = by_cost(app.verdict.collectives);
     if (rows.length === 0) return fill(body, element("p", { class: "muted" }, "One rank talks to nobody."));
-    const largest = rows[0].bytes;
-    fill(body, element("div", { class: "scroll" }, element("table", { class: "figures" },
-      element("thead", {}, element("tr", {}, ...["collective", "axes", "in", "calls", "hidden", "bytes of a rank"].map((text, index) =>
-        element("th", { scope: "col", class: index < 3 ? "is_text" : "" }, text)))),
-      element("tbody", {}, ...rows.map((/** @type {Json} */ row) => element("tr", {},
-        element("th", { scope: "row" }, row.op), element("td", { class: "is_text" }, row.axes), element("td", { class: "is_text" }, row.routine),
-        element("td", {}, whole(row.calls)), element("td", { title: "calls that kernels run beside" }, whole(row.hidden)),
-        element("td", { class: "with_bar" }, element("i", { style: { width: `${(row.bytes / largest) * 100}%` } }), element("span", {}, bytes_text(row.bytes)))))))));
+    fill(body, element("p", { class: "muted small" }, `Rank ${whole(app.verdict.collectives_rank)}, whose memory is the fullest, in one step. What stalls it the longest comes first.`),
+      element("div", { class: "scroll" }, element("table", { class: "figures" },
+        element("thead", {}, element("tr", {}, ...COLUMNS.map(([text, title], index) => element("th", { scope: "col", class: index < 3 ? "is_text" : "", title: title || null }, text)))),
+        element("tbody", {}, ...rows.map((row) => row_view(row, rows[0].exposed_seconds))))));
   };
   on("verdict", show);
   show();

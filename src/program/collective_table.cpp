@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/collective_table.h"
 
+#include <algorithm>
 #include <map>
 
 #include "program/mean_types.h"
@@ -44,6 +45,7 @@ class TableWalk {
     const size_t row = row_of(call.routine, instruction);
     ++rows_[row].calls;
     rows_[row].bytes += given_bytes(program_.class_of(block), instruction);
+    rows_[row].sent_bytes += sent_bytes(program_, program_.class_of(block), instruction);
     if (is_started(instruction)) flying_[{block.name, place(call, instruction)}] = {row};
   }
 
@@ -73,6 +75,29 @@ class TableWalk {
 };
 
 }  // namespace
+
+double sent_bytes(const Program& program, const ProgramClass& program_class,
+                  const Instruction& instruction) {
+  if (!has_peers(instruction, program) || instruction.as<ReceiveInstruction>()) return 0;
+  const auto* collective = instruction.as<CollectiveInstruction>();
+  if (!collective) return static_cast<double>(given_bytes(program_class, instruction));
+  const double ranks = program.group_of(*collective).size;
+  const double others = (ranks - 1) / ranks;
+  if (moves_rows(collective->op))
+    return static_cast<double>(given_bytes(program_class, instruction)) * others;
+  int64_t largest = 0;
+  for (const int buffer : {collective->input, collective->output})
+    largest = std::max(largest, program_class.buffers[static_cast<size_t>(buffer)].type.bytes());
+  const auto bytes = static_cast<double>(largest);
+  switch (collective->op) {
+    case CollectiveOp::AllReduce:
+      return 2 * bytes * others;
+    case CollectiveOp::Shift:
+      return bytes;
+    default:
+      return bytes * others;
+  }
+}
 
 std::vector<CollectiveRow> collective_table(const Program& program, const Script& script) {
   return TableWalk(program).run(script);

@@ -14,9 +14,11 @@ RankWalk::RankWalk(const Program& program, const Script& script, const Cluster& 
       cluster_(cluster),
       script_(script),
       keep_slices_(options.keep_slices),
+      count_transfers_(options.count_transfers),
       times_(program, cluster, options),
       eager_seconds_(options.eager_seconds),
-      link_free_(cluster.levels.size()) {
+      link_free_(cluster.levels.size()),
+      on_links_(cluster.levels.size()) {
   result_.peak_bytes = program.peak_bytes();
 }
 
@@ -94,7 +96,7 @@ void RankWalk::run_kernel(const ScriptCall& call, const Instruction& instruction
 
 RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& instruction,
                                  const TimedInstruction& timed, Crossings& crossings) {
-  Flying flying{.seconds = timed.seconds};
+  Flying flying{.seconds = timed.seconds, .instruction = &instruction, .level = timed.level};
   result_.communication_seconds += timed.seconds;
   flying.slice = keep(result_.trace.collectives, {now_, now_, &call, &instruction, timed.bytes});
   const StageChannel* channel =
@@ -114,7 +116,10 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
   } else if (!cluster_.moves_in_wait) {
     double& free = link_free_[timed.level];
     flying.end = free = std::max(now_, free) + timed.seconds;
+    if (count_transfers_)
+      on_links_[timed.level].push_back({free - timed.seconds, free, &instruction});
   }
+  if (count_transfers_) result_.transfers[&instruction].seconds += flying.seconds;
   return flying;
 }
 
@@ -132,9 +137,26 @@ bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
   const double bubble = std::clamp(ready - now_, 0.0, stood_still);
   result_.times.bubble_seconds += bubble;
   result_.times.exposed_communication_seconds += stood_still - bubble;
+  if (count_transfers_ && stood_still > 0) count_stall(flying, bubble);
   now_ += stood_still;
   if (keep_slices_) result_.trace.collectives[flying.slice].end_seconds = flying.end;
   return true;
+}
+
+// What is awaited may queue for its links: then the transfers before it stall the rank.
+void RankWalk::count_stall(const Flying& flying, double bubble) {
+  result_.transfers[flying.instruction].waiting_seconds += bubble;
+  if (flying.crosses() || cluster_.moves_in_wait) {
+    result_.transfers[flying.instruction].exposed_seconds += flying.end - now_ - bubble;
+    return;
+  }
+  std::deque<OnLink>& queue = on_links_[flying.level];
+  while (!queue.empty() && queue.front().end <= now_) queue.pop_front();
+  for (const OnLink& moved : queue) {
+    if (moved.begin >= flying.end) break;
+    result_.transfers[moved.instruction].exposed_seconds +=
+        std::min(moved.end, flying.end) - std::max(moved.begin, now_);
+  }
 }
 
 double RankWalk::seconds_under_way() const {

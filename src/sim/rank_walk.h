@@ -4,6 +4,7 @@
 // not arrived yet.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -44,6 +45,8 @@ class RankWalk {
     std::pair<std::string, int64_t> crossing = {};  // empty axes: none
     int members = 0;                                // of the crossing; 0: one rank of each program
     size_t slice = 0;                               // of the trace's collectives
+    const Instruction* instruction = nullptr;
+    size_t level = 0;
 
     bool crosses() const { return !crossing.first.empty(); }
   };
@@ -56,6 +59,7 @@ class RankWalk {
   Flying start(const ScriptCall& call, const Instruction& instruction,
                const TimedInstruction& timed, Crossings& crossings);
   bool finish(Flying& flying, Crossings& crossings, int members);
+  void count_stall(const Flying& flying, double bubble);
   Place place_of(const ScriptCall& call, const Instruction& instruction) const;
   size_t keep(std::vector<Slice>& slices, const Slice& slice);
 
@@ -63,6 +67,7 @@ class RankWalk {
   const Cluster& cluster_;
   const Script& script_;
   bool keep_slices_;
+  const bool count_transfers_;
   InstructionTimes times_;
   size_t call_ = 0, instruction_ = 0;
   double now_ = 0, call_begin_ = 0;
@@ -72,6 +77,11 @@ class RankWalk {
   std::map<Place, Flying> flying_;          // started, not yet waited for
   std::vector<Flying> blocked_;             // a collective that this instruction itself waits for
   std::map<std::string, int64_t> numbers_;  // crossings so far, by axes
+  struct OnLink {
+    double begin, end;
+    const Instruction* instruction;
+  };
+  std::vector<std::deque<OnLink>> on_links_;  // by level, one after the other; where counted
   SimulatedRank result_;
 };
 

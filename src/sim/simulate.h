@@ -3,6 +3,7 @@
 // that run the same program in the same pipeline stage are identical and are simulated once.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,10 +28,19 @@ struct SimulateOptions {
   double model_flops = 0;    // of the script over all ranks; 0: no mfu
   Precision precision = {};  // mfu is relative to its peak
   bool keep_slices = false;
+  bool count_transfers = false;
   LoadModel load = {};  // of experts
   RowCopies copies = RowCopies::PerExpert;
   bool cool = false;         // the devices have not warmed up
   double eager_seconds = 0;  // that a host takes to launch each kernel; 0: all were captured once
+};
+
+// All transfers of one instruction in a step: on their links, and how long the rank stalls for
+// them, first until the others arrive, then while bytes move.
+struct TransferTimes {
+  double seconds = 0;
+  double waiting_seconds = 0;
+  double exposed_seconds = 0;
 };
 
 // One of the ranks that run a program. The parts of its program add up to the step.
@@ -40,7 +50,8 @@ struct SimulatedRank {
   StepTimes times = {};
   double communication_seconds = 0;  // of all transfers, hidden or not
   int64_t peak_bytes = 0;
-  RankTrace trace = {};  // where slices are kept
+  RankTrace trace = {};                                        // where slices are kept
+  std::map<const Instruction*, TransferTimes> transfers = {};  // where they are counted
 };
 
 struct Simulation {

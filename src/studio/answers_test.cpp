@@ -102,6 +102,36 @@ TEST(Answers, TryTellsTheBytesOfEveryStage) {
   }
 }
 
+TEST(Answers, ExposedSecondsOfCollectivesAreThoseOfTheirRank) {
+  for (const std::string& run : sample_runs()) {
+    const Json answer = ask("try", asking(run)).json;
+    double exposed = 0;
+    for (const Json& row : field(answer, "collectives").items()) {
+      exposed += *field(row, "exposed_seconds").number();
+      EXPECT_LE(*field(row, "exposed_seconds").number(), *field(row, "seconds").number() + 1e-9);
+    }
+    for (const Json& rank : field(answer, "results").items())
+      if (*field(rank, "rank").integer() == *field(answer, "collectives_rank").integer()) {
+        EXPECT_NEAR(exposed, *field(rank, "exposed_communication_seconds").number(), 1e-9) << run;
+      }
+  }
+}
+
+// A reduce_scatter is given its whole input, an all_gather a piece of its result.
+TEST(Answers, SentBytesOfGathersAndScattersAreComparable) {
+  const Json answer = ask("try", asking(R"({"set":{"mesh":"fsdp=2","train.batch":"4"}})")).json;
+  int found = 0;
+  for (const Json& row : field(answer, "collectives").items()) {
+    const auto given = static_cast<double>(*field(row, "bytes").integer());
+    const double sent = *field(row, "sent_bytes").number();
+    const std::string& op = *field(row, "op").text();
+    if (op != "all_gather" && op != "reduce_scatter") continue;
+    EXPECT_DOUBLE_EQ(sent, op == "all_gather" ? given : given / 2);
+    ++found;
+  }
+  EXPECT_EQ(found, 2);
+}
+
 TEST(Answers, CommandQuotesWhatAShellWouldRead) {
   const Json answer = ask("try", asking(R"({"set":{"run.out":"a b'$c","train.batch":"4"}})")).json;
   EXPECT_EQ(*field(answer, "command").text(),

@@ -49,6 +49,7 @@ Json collectives_json(const Program& program) {
                     {"axes", row.axes},
                     {"calls", row.calls},
                     {"bytes", row.bytes},
+                    {"sent_bytes", row.sent_bytes},
                     {"hidden", row.hidden}});
   return json;
 }

@@ -28,6 +28,7 @@ struct SimulatedStep {
 struct StepOptions {
   bool check = true;  // the programs, by the static check
   bool keep_slices = false;
+  bool count_transfers = false;
   std::optional<UnitCost> unit_cost = {};
   LoadModel load = {};
   RowCopies copies = RowCopies::PerExpert;

@@ -3,7 +3,6 @@
 #include <map>
 #include <tuple>
 
-#include "sim/instruction_times.h"
 #include "studio/asked_run.h"
 #include "studio/cluster_json.h"
 #include "studio/compiled_step.h"
@@ -30,39 +29,40 @@ Json stages_json(const std::vector<Program>& programs) {
 
 using TransferKey = std::tuple<std::string, std::string, std::string>;  // routine, op, axes
 
-// Seconds of all transfers of a stage's step, hidden or not, as the simulator counts them.
-std::map<TransferKey, double> transfer_seconds(const SimulatedStep& step, const Program& program) {
-  std::map<std::pair<int, RoutineKind>, int64_t> calls;
-  for (const ScriptCall& call : program.script("train_step").calls)
-    ++calls[{program.blocks[static_cast<size_t>(call.block)].class_index, call.routine}];
-  InstructionTimes times(program, step.cluster, step.options);
-  std::map<TransferKey, double> seconds;
-  for (const auto& [place, count] : calls) {
-    const auto& [class_index, routine] = place;
-    const auto& instructions = program.classes[static_cast<size_t>(class_index)].routine(routine);
-    const std::vector<TimedInstruction>& timed = times.of(class_index, routine);
-    for (size_t i = 0; i < instructions.size(); ++i) {
-      if (!has_peers(instructions[i], program)) continue;
-      const auto* collective = instructions[i].as<CollectiveInstruction>();
-      const std::string& axes =
-          collective ? program.group_of(*collective).name
-                     : program.mesh.axes()[static_cast<size_t>(program.pipeline_axis)].name;
-      seconds[{std::string(name(routine)), std::string(name(instructions[i])), axes}] +=
-          static_cast<double>(count) * timed[i].seconds;
-    }
-  }
-  return seconds;
+// Of a rank's transfers, as the simulator counts them.
+std::map<TransferKey, TransferTimes> transfer_times(const SimulatedRank& rank,
+                                                    const Program& program) {
+  std::map<TransferKey, TransferTimes> sums;
+  for (const ProgramClass& program_class : program.classes)
+    for (const RoutineRow& row : kRoutines)
+      for (const Instruction& instruction : program_class.routine(row.routine)) {
+        const auto found = rank.transfers.find(&instruction);
+        if (found == rank.transfers.end() || !has_peers(instruction, program)) continue;
+        const auto* collective = instruction.as<CollectiveInstruction>();
+        const std::string& axes =
+            collective ? program.group_of(*collective).name
+                       : program.mesh.axes()[static_cast<size_t>(program.pipeline_axis)].name;
+        TransferTimes& sum =
+            sums[{std::string(name(row.routine)), std::string(name(instruction)), axes}];
+        sum.seconds += found->second.seconds;
+        sum.waiting_seconds += found->second.waiting_seconds;
+        sum.exposed_seconds += found->second.exposed_seconds;
+      }
+  return sums;
 }
 
 // As `tessera compile` counts them, with their seconds on the cluster.
-Json timed_collectives(const SimulatedStep& step, const Program& program) {
-  const std::map<TransferKey, double> seconds = transfer_seconds(step, program);
+Json timed_collectives(const SimulatedRank& rank, const Program& program) {
+  std::map<TransferKey, TransferTimes> times = transfer_times(rank, program);
   Json rows = Json::array();
   const Json counts = collectives_json(program);
   for (const Json& counted : counts.items()) {
     Json row = counted;
-    row["seconds"] = seconds.at(
-        {*row.find("routine")->text(), *row.find("op")->text(), *row.find("axes")->text()});
+    const TransferTimes& sum =
+        times[{*row.find("routine")->text(), *row.find("op")->text(), *row.find("axes")->text()}];
+    row["seconds"] = sum.seconds;
+    row["exposed_seconds"] = sum.exposed_seconds;
+    row["waiting_seconds"] = sum.waiting_seconds;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -77,7 +77,8 @@ Answer answer_try(const Question& question) {
   std::vector<std::string> warnings = warnings_on(run.cluster, spec, run.config);
   for (std::string& note : notes_on(run.config)) warnings.push_back(std::move(note));
   // As in a search: the programs are never run, so they need no check.
-  const SimulatedStep step = simulate_step(run.config, run.cluster, spec, {.check = false});
+  const SimulatedStep step =
+      simulate_step(run.config, run.cluster, spec, {.check = false, .count_transfers = true});
   const StepTimes& times = step.simulation.times;
   Json json = to_json(step);
   json["title"] = title_of(step);
@@ -86,7 +87,11 @@ Answer answer_try(const Question& question) {
   json["memory_reason"] = step.fits() ? "" : memory_reason(step);
   json["device_memory_bytes"] = run.cluster.device.memory_bytes.value;
   json["stages"] = stages_json(step.compiled.programs);
-  json["collectives"] = timed_collectives(step, largest_program(step.compiled.programs));
+  const Program& largest = largest_program(step.compiled.programs);
+  const SimulatedRank& fullest =
+      step.simulation.ranks[static_cast<size_t>(&largest - step.compiled.programs.data())];
+  json["collectives"] = timed_collectives(fullest, largest);
+  json["collectives_rank"] = fullest.rank;
   json["parts"] = Json{{"compute_seconds", times.compute_seconds},
                        {"exposed_communication_seconds", times.exposed_communication_seconds},
                        {"bubble_seconds", times.bubble_seconds}};

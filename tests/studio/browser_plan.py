@@ -140,6 +140,16 @@ def the_search_streams_and_its_plan_loads(binary, _):
         assert page.evaluate("import('/app.js').then(({app}) => app.verdict.step_seconds)") == printed["results"][0]["step_seconds"]
 
 
+def the_costliest_collective_is_the_first_row(binary, _):
+    with studio(binary) as server, browser() as chromium:
+        page = open_plan(chromium, server)
+        told = page.evaluate("import('/app.js').then(({app}) => app.verdict.collectives)")
+        first = page.evaluate("document.querySelector('#traffic tbody tr').innerText")
+        most = max(told, key=lambda row: (row["exposed_seconds"], row["seconds"]))
+        assert all(most[key] in first for key in ("op", "axes", "routine")), (first, most)
+        assert "hidden calls" in page.text("#traffic thead"), page.text("#traffic")
+
+
 def nothing_overlaps_and_nothing_is_cut_off(binary, _):
     """At both widths, on every screen: no page is wider than its window, and no control lies on another."""
     script = """(() => { const boxes = [...document.querySelectorAll('button, input, select, summary')].filter(e => e.offsetParent && !e.closest('details:not([open]) > :not(summary)'))
@@ -162,5 +172,6 @@ def nothing_overlaps_and_nothing_is_cut_off(binary, _):
 
 
 CHECKS = [buttons_keys_and_dragging_give_the_same_state, handles_have_prices_and_refusals_the_compilers_sentence, ten_fast_moves_leave_the_last_answer,
-          a_mistake_in_the_line_is_a_sentence, a_long_line_has_a_row_of_its_own, an_unknown_cluster_has_no_verdict, what_does_not_fit_says_why_and_finds_what_fits, the_search_streams_and_its_plan_loads, nothing_overlaps_and_nothing_is_cut_off]
+          a_mistake_in_the_line_is_a_sentence, a_long_line_has_a_row_of_its_own, an_unknown_cluster_has_no_verdict, what_does_not_fit_says_why_and_finds_what_fits,
+          the_search_streams_and_its_plan_loads, the_costliest_collective_is_the_first_row, nothing_overlaps_and_nothing_is_cut_off]
 SAMPLE = [buttons_keys_and_dragging_give_the_same_state]

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "program/collective_table.h"
 #include "studio/compiled_step.h"
 #include "studio/step_memory.h"
 

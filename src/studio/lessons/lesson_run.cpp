@@ -8,6 +8,7 @@
 
 #include "config/compile_step.h"
 #include "program/buffer_types.h"
+#include "program/collective_table.h"
 #include "program/mean_types.h"
 #include "studio/simulated_step.h"
 
@@ -222,29 +223,6 @@ LessonMoments moments_of(const LessonRun& run) {
   }
   for (const ProgramWalk& walk : walks) TESSERA_CHECK(walk.is_done(), "a rank waits for ever");
   return moments;
-}
-
-double sent_bytes(const Program& program, const ProgramClass& program_class,
-                  const Instruction& instruction) {
-  if (!has_peers(instruction, program) || instruction.as<ReceiveInstruction>()) return 0;
-  const auto* collective = instruction.as<CollectiveInstruction>();
-  if (!collective) return static_cast<double>(given_bytes(program_class, instruction));
-  const double ranks = program.group_of(*collective).size;
-  const double others = (ranks - 1) / ranks;
-  if (moves_rows(collective->op))
-    return static_cast<double>(given_bytes(program_class, instruction)) * others;
-  int64_t largest = 0;
-  for (const int buffer : {collective->input, collective->output})
-    largest = std::max(largest, program_class.buffers[static_cast<size_t>(buffer)].type.bytes());
-  const auto bytes = static_cast<double>(largest);
-  switch (collective->op) {
-    case CollectiveOp::AllReduce:
-      return 2 * bytes * others;
-    case CollectiveOp::Shift:
-      return bytes;
-    default:
-      return bytes * others;
-  }
 }
 
 double figure_of(const LessonRun& run, const LessonFigure& figure) {

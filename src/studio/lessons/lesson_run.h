@@ -45,10 +45,6 @@ struct LessonMoments {
 };
 LessonMoments moments_of(const LessonRun& run);
 
-// What a rank sends in an instruction, by the table of docs/parallelism/README.md.
-double sent_bytes(const Program& program, const ProgramClass& program_class,
-                  const Instruction& instruction);
-
 double figure_of(const LessonRun& run, const LessonFigure& figure);
 std::string_view unit_of(const LessonFigure& figure);  // "bytes", "" for a share
 
