@@ -9,7 +9,7 @@ import { action_letter } from "./lesson_walk.js";
 
 const ROW = 26;
 const LEFT = 64;
-const COLOURS = /** @type {Record<string, string>} */ ({ F: "sky", B: "orange", I: "orange", W: "green" });
+const COLOURS = /** @type {Record<string, string>} */ ({ F: "sky", B: "green", I: "orange", W: "purple" });
 
 /**
  * Runs of calls that are one action.
