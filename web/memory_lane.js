@@ -5,12 +5,14 @@ import { app } from "./app.js";
 import { ask, ask_columns, is_cancelled, newest } from "./ask.js";
 import { element, fill } from "./dom.js";
 import { bytes_text, seconds_text, whole } from "./format.js";
+import { MEMORY_KINDS } from "./memory_bars.js";
 import { GUTTER } from "./timeline_canvas.js";
 
 /** @typedef {import("./timeline_canvas.js").TimelineCanvas} TimelineCanvas */
 /** @typedef {import("./ask.js").Json} Json */
 
 const HEIGHT = 120;
+const COLOURS = ["sky", "orange", "green", "yellow", "purple", "grey", "grey"];  // of MEMORY_KINDS
 
 export class MemoryLane {
   constructor() {
@@ -59,7 +61,8 @@ export class MemoryLane {
     context.beginPath();
     context.rect(GUTTER, 0, width - GUTTER, HEIGHT);
     context.clip();
-    this.draw_area(context, picture, columns.begin, columns.bytes, y_of, colours.sky);
+    this.draw_area(context, picture, columns.begin, columns.bytes, y_of, colours.yellow);
+    this.draw_kept(context, picture, head.bytes, y_of);
     const line = Math.round(y_of(head.device_memory_bytes));
     context.fillStyle = colours.ink;
     context.fillRect(GUTTER, line, width, 1);
@@ -71,6 +74,21 @@ export class MemoryLane {
     }
     context.restore();
     this.draw_names(context, head, colours, line);
+  }
+
+  /**
+   * Kinds that do not change, below activations, which alone do.
+   * @param {CanvasRenderingContext2D} context @param {TimelineCanvas} picture @param {Json} bytes @param {(bytes: number) => number} y_of
+   */
+  draw_kept(context, picture, bytes, y_of) {
+    const begin = picture.x_of(0);
+    let top = 0;
+    MEMORY_KINDS.forEach((kind, index) => {
+      if (kind === "activations" || !bytes[kind]) return;
+      top += bytes[kind];
+      context.fillStyle = picture.colours[COLOURS[index]];
+      context.fillRect(begin, y_of(top), picture.x_of(picture.timeline.seconds) - begin, y_of(top - bytes[kind]) - y_of(top));
+    });
   }
 
   /** @param {CanvasRenderingContext2D} context @param {Json} head @param {Record<string, string>} colours @param {number} line */
@@ -134,11 +152,11 @@ function memory_view(told) {
     element("h2", {}, is_peak ? "Memory at the peak" : "Memory"),
     element("p", { class: "muted small" }, `Rank ${whole(told.rank)} at ${seconds_text(told.time)}, in ${call.routine} of ${call.block}, microbatch ${call.microbatch}.`),
     element("p", { class: "big" }, bytes_text(told.all_bytes), element("span", { class: "muted small" }, ` of ${bytes_text(told.device_memory_bytes)}`)),
-    element("table", { class: "figures" }, element("tbody", {}, ...kinds.map(([kind, bytes]) => element("tr", {}, element("th", { scope: "row" }, kind.replace("_", " ")),
+    element("table", { class: "figures" }, element("tbody", {}, ...kinds.map(([kind, bytes]) => element("tr", {}, element("th", { scope: "row" }, element("i", { class: `swatch kind_${kind}` }), kind.replace("_", " ")),
       element("td", { class: "with_bar" }, element("i", { style: { width: `${(Number(bytes) / most) * 100}%` } }), element("span", {}, bytes_text(Number(bytes)))))))),
-    element("h3", {}, "Largest kept buffers"),
+    element("h3", {}, "Largest kept buffers, one for each layer and microbatch in flight"),
     element("table", { class: "figures" }, element("tbody", {}, ...told.buffers.slice(0, 12).map((/** @type {Json} */ row) => element("tr", {},
-      element("td", { class: "is_text" }, element("code", {}, row.name), element("em", { class: "muted small" }, `${row.class}, ${whole(row.count)} \u00d7 ${row.type}`)),
+      element("td", { class: "is_text" }, element("code", {}, row.name), element("em", { class: "muted small" }, `${row.class}, ${whole(row.count)} of ${row.type}`)),
       element("td", {}, bytes_text(row.bytes)))))),
   ];
 }
