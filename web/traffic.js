@@ -9,9 +9,8 @@ import { bytes_text, seconds_text, whole } from "./format.js";
 /** @typedef {import("./ask.js").Json} Json */
 
 const COLUMNS = [["collective", ""], ["axes", ""], ["in", ""],
-  ["exposed", "seconds of the step in which the rank stalls while these bytes move"],
-  ["seconds", "of the step on the links, beside kernels or not; not the wait for a sender"],
-  ["bytes sent", "over the links by one rank; a recv sends nothing"], ["calls", ""], ["hidden calls", "calls that kernels run beside"]];
+  ["exposed", "seconds in which the rank stalls while these bytes move"], ["seconds", "on the links, beside kernels or not; no wait for a sender"],
+  ["bytes sent", "by this rank; a recv sends nothing"], ["calls", ""], ["hidden calls", "calls that kernels run beside"]];
 
 /**
  * What costs most comes first.
@@ -24,8 +23,8 @@ export function by_cost(rows) {
 /** @param {Json} row @param {number} most */
 function row_view(row, most) {
   return element("tr", {}, element("th", { scope: "row" }, row.op), element("td", { class: "is_text" }, row.axes), element("td", { class: "is_text" }, row.routine),
-    element("td", { class: "with_bar" }, element("i", { style: { width: `${most > 0 ? (row.exposed_seconds / most) * 100 : 0}%` } }), element("span", {}, seconds_text(row.exposed_seconds))),
-    element("td", {}, seconds_text(row.seconds)), element("td", { title: `gives ${bytes_text(row.bytes)} to the collective` }, bytes_text(row.sent_bytes)),
+    element("td", { class: "with_bar" }, element("i", { style: { width: `${(row.exposed_seconds / most) * 100}%` } }), element("span", {}, seconds_text(row.exposed_seconds))),
+    element("td", {}, seconds_text(row.seconds)), element("td", {}, bytes_text(row.sent_bytes)),
     element("td", {}, whole(row.calls)), element("td", {}, whole(row.hidden)));
 }
 
@@ -35,10 +34,10 @@ export function build_traffic(body) {
     if (!app.verdict?.collectives) return;
     const rows = by_cost(app.verdict.collectives);
     if (rows.length === 0) return fill(body, element("p", { class: "muted" }, "One rank talks to nobody."));
-    fill(body, element("p", { class: "muted small" }, `Rank ${whole(app.verdict.collectives_rank)}, whose memory is the fullest, in one step. What stalls it the longest comes first.`),
+    fill(body, element("p", { class: "muted small" }, `Rank ${whole(app.verdict.collectives_rank)}, whose memory is the fullest: what stalls it the longest comes first.`),
       element("div", { class: "scroll" }, element("table", { class: "figures" },
         element("thead", {}, element("tr", {}, ...COLUMNS.map(([text, title], index) => element("th", { scope: "col", class: index < 3 ? "is_text" : "", title: title || null }, text)))),
-        element("tbody", {}, ...rows.map((row) => row_view(row, rows[0].exposed_seconds))))));
+        element("tbody", {}, ...rows.map((row) => row_view(row, rows[0].exposed_seconds || 1))))));
   };
   on("verdict", show);
   show();
