@@ -7,7 +7,8 @@ import { is_cancelled } from "./ask.js";
 import { element, fill } from "./dom.js";
 import { bytes_text, percent, scaled, seconds_text, whole } from "./format.js";
 import { ask_ir, history_text, history_view, source_view } from "./source_lines.js";
-import { seconds_by_instruction } from "./timeline_data.js";
+import { seconds_by_instruction, seconds_moving } from "./timeline_data.js";
+import { wait_view } from "./timeline_waits.js";
 
 /** @typedef {import("./timeline_canvas.js").TimelineCanvas} TimelineCanvas */
 /** @typedef {{zoom_to: (slice: number) => void, select_slice: (slice: number) => void, light: (lit: import("./app.js").Lit) => void}} Acts */
@@ -19,6 +20,9 @@ function facts(rows) {
   return element("dl", { class: "facts" }, ...rows.filter(([, text]) => text !== null && text !== "").flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
 }
 
+/** @param {import("./timeline_data.js").Timeline} timeline @param {number} number @param {number} place */
+const slices_of = (timeline, number, place) => [...timeline.order].filter((slice) => timeline.instruction[slice] === number && timeline.lanes[timeline.lane[slice]].rank === place);
+
 /** @param {TimelineCanvas} picture @param {number} slice @param {Acts} acts */
 function slice_view(picture, slice, acts) {
   const { timeline } = picture;
@@ -27,7 +31,8 @@ function slice_view(picture, slice, acts) {
   const lane = timeline.lanes[timeline.lane[slice]];
   const rank = timeline.ranks[lane.rank];
   const length = timeline.length[slice];
-  const all = [...timeline.order].filter((each) => timeline.instruction[each] === number && timeline.lanes[timeline.lane[each]].rank === lane.rank);
+  const moving = seconds_moving(timeline, slice);
+  const all = slices_of(timeline, number, lane.rank);
   const total = all.reduce((sum, each) => sum + timeline.length[each], 0);
   const at = all.indexOf(slice);
   /** @param {string} text @param {number} way */
@@ -37,15 +42,15 @@ function slice_view(picture, slice, acts) {
   const source_box = element("div");
   show_ir(ir_box, source_box, one.line, acts, (line) => {
     const other = one.line === line ? number : timeline.instructions.findIndex((each) => each.line === line);
-    const found = [...timeline.order].find((each) => timeline.instruction[each] === other && timeline.lanes[timeline.lane[each]].rank === lane.rank);
+    const [found] = slices_of(timeline, other, lane.rank);
     if (found !== undefined) acts.select_slice(found);
   });
   return [
-    element("h2", {}, one.op), element("p", { class: "muted" }, `${one.routine} of ${block}, microbatch ${timeline.microbatch[slice]}`),
-    facts([["result", one.name], ["takes", seconds_text(length)], ["begins", seconds_text(timeline.begin[slice])],
+    element("h2", {}, one.op), ...wait_view(timeline, slice), element("p", { class: "muted" }, `${one.routine} of ${block}, microbatch ${timeline.microbatch[slice]}`),
+    facts([["result", one.name], ["takes", seconds_text(length)], ["bytes move", moving < length ? seconds_text(moving) : null], ["begins", seconds_text(timeline.begin[slice])],
       ["rank", `${whole(rank.rank)}${rank.alike > 1 ? ` and ${whole(rank.alike - 1)} identical` : ""}`],
       ["flops", one.flops > 0 ? `${scaled(one.flops)}flop, ${scaled(one.flops / length)}flop/s` : null],
-      ["bytes", one.bytes > 0 ? `${bytes_text(one.bytes)}${length > 0 ? `, ${bytes_text(one.bytes / length)}/s` : ""}` : null],
+      ["bytes", one.bytes > 0 ? `${bytes_text(one.bytes)}${moving > 0 && one.kind !== "wait" ? `, ${bytes_text(one.bytes / moving)}/s` : ""}` : null],
       ["axes", one.axes ?? null], ["link", one.level ?? null],
       ["in the step", `${whole(all.length)} times, ${seconds_text(total)}, ${percent(total / timeline.seconds)}`]]),
     element("div", { class: "actions" }, go("Previous", -1), go("Next", 1), element("button", { class: "plain", onclick: () => acts.zoom_to(slice) }, "Zoom")),
@@ -86,14 +91,32 @@ async function show_ir(box, source_box, line, acts, choose) {
   }
 }
 
+/**
+ * Instructions of the same name are one row, the longest first: a transfer has that of Plan's traffic, a wait that of what it waits for.
+ * @param {import("./timeline_data.js").Timeline} timeline @param {number} place
+ */
+export function summary_rows(timeline, place) {
+  /** @type {Record<string, {op: string, detail: string, kind: string, instruction: number, seconds: number, slices: number}>} */
+  const rows = {};
+  for (const { instruction, seconds, slices } of seconds_by_instruction(timeline, place)) {
+    const one = timeline.instructions[instruction];
+    const { op, axes, routine, kind } = timeline.instructions[one.awaits] ?? one;
+    const detail = kind === "transfer" ? `${axes ?? "pp"}, in ${routine}` : `${one.class} ${routine}, ${one.name}`;
+    const row = rows[`${one.kind} ${op} ${detail}`] ??= { op, detail, kind: one.kind, instruction, seconds: 0, slices: 0 };
+    row.seconds += seconds;
+    row.slices += slices;
+  }
+  return Object.values(rows).filter((row) => row.seconds > 0).sort((a, b) => b.seconds - a.seconds);
+}
+
 /** @param {TimelineCanvas} picture @param {Acts} acts */
 function summary_view(picture, acts) {
   const { timeline } = picture;
   const place = Math.max(0, timeline.ranks.findIndex((one) => one.rank === app.selection.rank));
-  const rows = seconds_by_instruction(timeline, place).filter((row) => row.seconds > 0);
+  const rows = summary_rows(timeline, place);
   /** @param {string} kind @param {string} title @param {string} hint @param {number} most */
   const part = (kind, title, hint, most) => {
-    const own = rows.filter((row) => timeline.instructions[row.instruction].kind === kind);
+    const own = rows.filter((row) => row.kind === kind);
     if (own.length === 0) return null;
     const total = own.reduce((sum, row) => sum + row.seconds, 0);
     return element("section", {}, element("h3", { title: hint }, title, element("span", { class: "muted" }, ` ${seconds_text(total)}`)),
@@ -102,18 +125,17 @@ function summary_view(picture, acts) {
   return [
     element("h2", {}, "Where the time goes"),
     element("p", { class: "muted small" }, `Rank ${whole(timeline.ranks[place]?.rank ?? 0)}. Choose a bar to see its instruction.`),
-    part("kernel", "Kernels", "the rank computes", 8), part("wait", "Waits", "the rank stalls until a transfer ends", 4),
-    part("transfer", "Transfers", "from their start to their end, most of it beside kernels", 6),
+    part("kernel", "Kernels", "the rank computes", 8), part("wait", "Waits for", "the rank stalls until a transfer ends", 4),
+    part("transfer", "Transfers", "while bytes move, as Traffic on Plan counts", 6),
   ];
 }
 
-/** @param {import("./timeline_data.js").Timeline} timeline @param {{instruction: number, seconds: number, slices: number}} row @param {number} place @param {Acts} acts */
+/** @param {import("./timeline_data.js").Timeline} timeline @param {ReturnType<typeof summary_rows>[number]} row @param {number} place @param {Acts} acts */
 function instruction_row(timeline, row, place, acts) {
-  const one = timeline.instructions[row.instruction];
-  const choose = () => acts.select_slice([...timeline.order].find((slice) => timeline.instruction[slice] === row.instruction && timeline.lanes[timeline.lane[slice]].rank === place) ?? -1);
-  return element("tr", {}, element("td", { class: "is_text" }, element("button", { class: "link", onclick: choose }, one.op),
-    element("em", { class: "muted small" }, `${one.class} ${one.routine}, ${one.axes ?? one.name}`)),
-  element("td", {}, seconds_text(row.seconds)), element("td", { class: "muted" }, one.kind === "transfer" ? `${whole(row.slices)} \u00d7` : percent(row.seconds / timeline.seconds)));
+  const choose = () => acts.select_slice(slices_of(timeline, row.instruction, place)[0] ?? -1);
+  return element("tr", {}, element("td", { class: "is_text" }, element("button", { class: "link", onclick: choose }, row.op),
+    element("em", { class: "muted small" }, row.detail)),
+  element("td", {}, seconds_text(row.seconds)), element("td", { class: "muted" }, row.kind === "transfer" ? `${whole(row.slices)} \u00d7` : percent(row.seconds / timeline.seconds)));
 }
 
 /** @param {Acts} acts */

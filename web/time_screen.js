@@ -15,6 +15,7 @@ import { first_bar, make_timeline, slice_at } from "./timeline_data.js";
 import { export_svg, export_trace, open_in_perfetto } from "./timeline_export.js";
 import { links_of } from "./timeline_links.js";
 import { MEANINGS } from "./timeline_views.js";
+import { find_fill } from "./timeline_waits.js";
 
 /** @typedef {import("./timeline_data.js").Timeline} Timeline */
 
@@ -23,6 +24,8 @@ let picture = null;
 let drawn_line = "";
 let visible = false;
 let frame = 0;
+/** @type {HTMLElement} */
+let fill_button;
 
 const canvas = element("canvas", { "aria-hidden": true });
 const layer = element("div", { class: "timeline_layer", tabindex: 0, role: "application", id: "timeline",
@@ -109,6 +112,15 @@ function zoom_to(slice) {
   const margin = Math.max(length[slice] * 4, picture.timeline.seconds / 1e5);
   picture.set_window(begin[slice] - margin, begin[slice] + length[slice] + margin);
   redraw();
+}
+
+/** @param {TimelineCanvas} shown */
+function jump_to_fill(shown) {
+  const slice = find_fill(shown.timeline);
+  if (slice < 0) return;
+  select_slice(slice);
+  const { begin, length } = shown.timeline;
+  shown.set_window(begin[slice], begin[slice] + length[slice] * 2);
 }
 
 /** @param {number} slice */
@@ -293,6 +305,7 @@ function take_timeline(timeline) {
   choose_view(view);
   layer.style.height = canvas.style.height = `${picture.height}px`;
   inspector.show(picture, -1);
+  fill_button.hidden = find_fill(timeline) < 0;
   memory.time = -1;
   show_memory(-1);
   if (app.selection.lit) light(app.selection.lit);
@@ -333,7 +346,7 @@ function build_bar() {
     element("div", { class: "actions", role: "group", "aria-label": "Zoom" },
       button("\u2212", "zoom out", (shown) => shown.zoom(2, middle(shown))), button("+", "zoom in", (shown) => shown.zoom(0.5, middle(shown))),
       button("Whole step", "show the whole step", (shown) => shown.set_window(0, shown.timeline.seconds)),
-      button("Memory peak", "jump to where the memory is fullest", jump_to_peak)),
+      button("Memory peak", "jump to where the memory is fullest", jump_to_peak), fill_button = button("Pipeline fill", "jump to where a stage waits for its first microbatch", jump_to_fill)),
     status,
     element("div", { class: "actions is_end", role: "group", "aria-label": "Export" },
       button("SVG", "save what is shown as a picture", export_svg), button("Trace", "save the step as a trace for Perfetto", (shown) => export_trace(shown.timeline)),

@@ -126,7 +126,16 @@ export function slice_at(timeline, lane, time) {
 }
 
 /**
- * Seconds and number of slices of each instruction on one class of ranks.
+ * The length of a slice; of a transfer without its wait for links and for other ranks, which a measured one does not tell.
+ * @param {Timeline} timeline @param {number} slice
+ */
+export function seconds_moving({ instructions, instruction, length, ranks, lanes, lane }, slice) {
+  const { kind, seconds } = instructions[instruction[slice]];
+  return kind === "transfer" && !ranks[lanes[lane[slice]].rank].measured ? Math.min(length[slice], seconds) : length[slice];
+}
+
+/**
+ * Seconds and number of slices of each instruction on one class of ranks: of a transfer while its bytes move.
  * @param {Timeline} timeline @param {number} rank
  * @returns {{instruction: number, seconds: number, slices: number}[]}
  */
@@ -135,7 +144,7 @@ export function seconds_by_instruction(timeline, rank) {
   const slices = new Uint32Array(timeline.instructions.length);
   for (let i = 0; i < timeline.begin.length; ++i) {
     if (timeline.lanes[timeline.lane[i]].rank !== rank) continue;
-    seconds[timeline.instruction[i]] += timeline.length[i];
+    seconds[timeline.instruction[i]] += seconds_moving(timeline, i);
     slices[timeline.instruction[i]] += 1;
   }
   return [...seconds.keys()].filter((i) => slices[i] > 0).map((i) => ({ instruction: i, seconds: seconds[i], slices: slices[i] }))

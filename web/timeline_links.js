@@ -20,7 +20,16 @@ const OTHER_END = /** @type {Record<string, {routine: string, way: number}>} */ 
 const rank_of = (timeline, slice) => timeline.lanes[timeline.lane[slice]].rank;
 
 /** @param {Timeline} timeline @param {number} slice */
-const is_measured = (timeline, slice) => Boolean(timeline.ranks[rank_of(timeline, slice)].measured);
+export const instruction_of = (timeline, slice) => timeline.instructions[timeline.instruction[slice]];
+
+/** @param {Timeline} timeline @param {number} slice */
+export const rank_row = (timeline, slice) => timeline.ranks[timeline.lanes[timeline.lane[slice]]?.rank];
+
+/** @param {string} routine */
+export const is_between_stages = (routine) => routine in OTHER_END;
+
+/** @param {Timeline} timeline @param {number} slice */
+const is_measured = (timeline, slice) => Boolean(rank_row(timeline, slice).measured);
 
 /**
  * The ranks of a group: those that differ from this one along the axes alone, in order.
@@ -44,7 +53,7 @@ export function group_of(mesh, axes, rank) {
  */
 function may_meet(timeline, a, b, axes) {
   if (is_measured(timeline, a) !== is_measured(timeline, b)) return false;
-  const rank = (/** @type {number} */ slice) => timeline.ranks[rank_of(timeline, slice)].rank;
+  const rank = (/** @type {number} */ slice) => rank_row(timeline, slice).rank;
   return !is_measured(timeline, a) || group_of(timeline.mesh, axes, rank(a)).includes(rank(b));
 }
 
@@ -74,7 +83,7 @@ function near(timeline, slice, found) {
  * @param {Timeline} timeline @param {number} slice
  */
 export function transfer_of(timeline, slice) {
-  const { awaits } = timeline.instructions[timeline.instruction[slice]];
+  const { awaits } = instruction_of(timeline, slice);
   if (awaits === undefined) return slice;
   const end = timeline.begin[slice] + timeline.length[slice];
   const begun = near(timeline, slice, slices_of(timeline, (_, index) => index === awaits)).filter((each) => timeline.begin[each] <= end);
@@ -96,7 +105,7 @@ export function wait_of(timeline, transfer) {
  * @param {Timeline} timeline @param {number} transfer
  */
 export function other_end(timeline, transfer) {
-  const other = OTHER_END[timeline.instructions[timeline.instruction[transfer]].routine];
+  const other = OTHER_END[instruction_of(timeline, transfer).routine];
   if (!other || !timeline.block) return -1;
   const block = timeline.chain[timeline.chain.indexOf(timeline.blocks[timeline.block[transfer]]) + other.way];
   return slices_of(timeline, (one) => one.routine === other.routine && one.kind === "transfer")
@@ -108,7 +117,7 @@ export function other_end(timeline, transfer) {
  * @param {Timeline} timeline @param {number} transfer
  */
 export function members_of(timeline, transfer) {
-  const { axes, crosses } = timeline.instructions[timeline.instruction[transfer]];
+  const { axes, crosses } = instruction_of(timeline, transfer);
   if (!axes || !(crosses || is_measured(timeline, transfer))) return [transfer];
   const own = timeline.instruction[transfer];
   const all = slices_of(timeline, (one, index) => (crosses ? one.axes === axes && one.crosses : index === own)).filter((each) => may_meet(timeline, transfer, each, axes));
@@ -120,12 +129,12 @@ export function members_of(timeline, transfer) {
  * @param {Timeline} timeline @param {number} transfer @param {number[]} members @param {number} other
  */
 function sentence_of(timeline, transfer, members, other) {
-  const { op, axes, members: size } = timeline.instructions[timeline.instruction[transfer]];
-  const rank = (/** @type {number} */ slice) => whole(timeline.ranks[rank_of(timeline, slice)].rank);
+  const { op, axes, members: size } = instruction_of(timeline, transfer);
+  const rank = (/** @type {number} */ slice) => whole(rank_row(timeline, slice).rank);
   if (other >= 0) return op === "send" ? `sent by rank ${rank(transfer)} to rank ${rank(other)}` : `received by rank ${rank(transfer)} from rank ${rank(other)}`;
   if (op === "shift") return `each of ${whole(size)} ranks along ${axes} sends to the next and receives from the one before, at the same time`;
   if (!axes) return "";
-  const ranks = ranks_text(group_of(timeline.mesh, axes, timeline.ranks[rank_of(timeline, transfer)].rank));
+  const ranks = ranks_text(group_of(timeline.mesh, axes, rank_row(timeline, transfer).rank));
   return `${whole(size)} ranks along ${axes} take part (${ranks}), ${members.length > 1 ? `in ${members.length} lanes` : "all identical: in this lane"}`;
 }
 
@@ -138,7 +147,7 @@ export function links_of(timeline, slice) {
   const none = { bars: [], arrows: [], sentence: "" };
   if (slice < 0) return none;
   const transfer = transfer_of(timeline, slice);
-  if (transfer < 0 || timeline.instructions[timeline.instruction[transfer]].kind !== "transfer") return none;
+  if (transfer < 0 || instruction_of(timeline, transfer).kind !== "transfer") return none;
   const other = other_end(timeline, transfer);
   const members = other >= 0 ? [transfer, other] : members_of(timeline, transfer);
   /** @type {[number, number][]} */
@@ -146,13 +155,13 @@ export function links_of(timeline, slice) {
   const waits = members.map((each) => wait_of(timeline, each));
   const bars = members.flatMap((each, index) => (waits[index] >= 0 ? [each, waits[index]] : [each]));
   // What a rank of a ring begins to send arrives at the next one.
-  const next = timeline.instructions[timeline.instruction[transfer]].op === "shift" ? 1 : 0;
+  const next = instruction_of(timeline, transfer).op === "shift" ? 1 : 0;
   members.forEach((each, index) => {
     const wait = waits[(index + next) % members.length];
     if (wait >= 0 && other < 0) arrows.push([each, wait]);
   });
   if (other >= 0) {
-    const sends = timeline.instructions[timeline.instruction[transfer]].op === "send";
+    const sends = instruction_of(timeline, transfer).op === "send";
     const [from, to] = sends ? [transfer, other] : [other, transfer];
     const wait = wait_of(timeline, to);
     arrows.push([from, wait >= 0 ? wait : to]);

@@ -74,6 +74,34 @@ def the_fullest_moment_is_the_peak_of_the_verdict(binary, _):
         assert told[0] == told[1], told
 
 
+def a_wait_begins_with_a_sentence_and_leads_to_its_lesson(binary, _):
+    with studio(binary) as server, browser() as chromium:
+        page = open_time(chromium, server)
+        page.evaluate("[...document.querySelectorAll('.time_bar button')].find(button => button.innerText === 'Pipeline fill').click()")
+        told = page.text(".inspector .wait_text")
+        assert told.startswith("Idle ") and "waits for the activations of microbatch 0 from stage 2" in told and "Pipeline fill" in told, told
+        assert "B/s" not in page.text(".inspector .facts"), page.text(".inspector .facts")
+        drain = page.evaluate(PICTURE + """.then(picture => import('/timeline_waits.js').then(({wait_view}) => { const {timeline} = picture;
+          const lane = timeline.lanes.findIndex(one => one.rank === 0 && one.name === 'kernels');
+          const waits = [...timeline.order.subarray(timeline.lane_start[lane], timeline.lane_start[lane + 1])].filter(slice => timeline.length[slice] > 0);
+          return waits.map(slice => wait_view(timeline, slice).map(one => one.innerText).join(' ')).filter(text => text.includes('stage 1')); }))""")
+        assert "gradient of microbatch 0" in drain[0] and "Pipeline fill" in drain[0], drain
+        assert "gradient of microbatch 7" in drain[-1] and "Pipeline drain" in drain[-1], drain
+        page.evaluate("[...document.querySelectorAll('.inspector .link')].find(button => button.innerText.startsWith('Lesson')).click()")
+        page.wait("document.querySelector('[data-lesson=\"1f1b\"]')?.getAttribute('aria-current') === 'page'", "the lesson of 1F1B")
+        assert not page.problems, page.problems
+
+
+def transfers_of_time_are_the_traffic_of_plan(binary, _):
+    script = """.then(picture => Promise.all([import('/inspector.js'), import('/app.js')]).then(([{summary_rows}, {app}]) => {
+      const place = picture.timeline.ranks.findIndex(one => one.rank === app.verdict.collectives_rank);
+      const own = Object.fromEntries(summary_rows(picture.timeline, place).filter(row => row.kind === 'transfer').map(row => [`${row.op} ${row.detail}`, row.seconds]));
+      return app.verdict.collectives.filter(row => row.seconds > 0).map(row => [`${row.op} ${row.axes}, in ${row.routine}`, row.seconds, own[`${row.op} ${row.axes}, in ${row.routine}`] ?? -1]); }))"""
+    with studio(binary) as server, browser() as chromium:
+        rows = open_time(chromium, server).evaluate(PICTURE + script)
+        assert len(rows) > 4 and all(abs(plan - time) < 1e-3 * plan for _, plan, time in rows), rows
+
+
 def sixteen_thousand_ranks_are_drawn(binary, _):
     with studio(binary) as server, browser() as chromium:
         page = open_time(chromium, server, LARGE)
@@ -101,5 +129,5 @@ def pieces_of_all_ranks_tile_each_tensor(binary, _):
 
 
 CHECKS = [pixels_show_what_the_columns_say, a_bar_leads_to_its_line_and_back, the_fullest_moment_is_the_peak_of_the_verdict,
-          sixteen_thousand_ranks_are_drawn, pieces_of_all_ranks_tile_each_tensor]
+          a_wait_begins_with_a_sentence_and_leads_to_its_lesson, transfers_of_time_are_the_traffic_of_plan, sixteen_thousand_ranks_are_drawn, pieces_of_all_ranks_tile_each_tensor]
 SAMPLE = [a_bar_leads_to_its_line_and_back]
