@@ -155,12 +155,15 @@ class StrippedPages(unittest.TestCase):
         self.assertEqual(self.script("/** @type {a} */\nlet a = 1;  // one\n\n  if (a) {\n    f(a);  /* b\n c */ g();\n  }\n"), "let a=1;if(a){f(a);g();}\n")
 
     def test_strings_templates_and_expressions_stay(self):
-        for text in ('a="//  no comment = b";', "a='it\\'s /* none */';", "a=`one\n    ${b ? `// ${c(\"}\")}` : '`'}  two /* x */`;", "a=b.replace(/\\/\\*  [/*]/g,1);",
-                     "return /[\"'`]/.test(a);", "f(x=>/  a/);"):
+        for text in ('a="//  no comment = b";', "a='it\\'s /* none */';", "a=`one\n    ${b?`// ${c(\"}\")}`:'`'}  two /* x */`;", "a=b.replace(/\\/\\*  [/*]/g,1);",
+                     "return/[\"'`]/.test(a);", "f(x=>/  a/);"):
             self.assertEqual(self.script(text), text + "\n")
 
+    def test_code_of_templates_loses_its_spaces(self):
+        self.assertEqual(self.script("return `a  ${b ? `c ${d + 1}  ` : \"  }\"} \\${ e }`;"), "return`a  ${b?`c ${d+1}  `:\"  }\"} \\${ e }`;\n")
+
     def test_division_is_no_expression(self):
-        self.assertEqual(self.script("a = b / c;  // d / e\nf = (g) / h / i;  // j\nk = `l` / m; // n / o"), "a=b / c;f=(g)/ h / i;k=`l` / m;\n")
+        self.assertEqual(self.script("a = b / c;  // d / e\nf = (g) / h / i;  // j\nk = `l` / m; // n / o"), "a=b / c;f=(g)/ h / i;k=`l`/ m;\n")
 
     def test_spaces_that_mean_something_stay(self):
         self.assertEqual(self.script("const { a } = b;\nreturn a + +b - -c;\nfor (const d of [e]) typeof d in f;"), "const{a}=b;return a + +b - -c;for(const d of[e])typeof d in f;\n")

@@ -13,9 +13,26 @@ STRING = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'")
 # Marks beside which a space means nothing; + and - are so only away from themselves (a + +b), / and what selects in a style never.
 AROUND_MARKS = re.compile(r" ?([{}()\[\],;:?=<>&|*!]) ?|(?<![+-]) ([+-]) (?![+-])")
 AROUND_RULES = re.compile(r" ?([{};,]) ?|(?<=:) ")
+# Beside strings, templates and regular expressions of a script: return "a", from "./b.js".
+BESIDE_KEPT = re.compile(r" (?=\0)|(?<=\0) ")
 # Where a line may end and no statement can.
 AFTER_MARK = re.compile(r"(?<=[{(\[,;])\n|\n(?=[})\]])")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+
+
+def code_end(text, at):
+    """Behind the } that closes the code of a template, which begins at `at`."""
+    depth = 1
+    while depth:
+        string = STRING.match(text, at)
+        if string:
+            at = string.end()
+        elif text[at] == "`":
+            at = template_end(text, at)
+        else:
+            depth += (text[at] == "{") - (text[at] == "}")
+            at += 1
+    return at
 
 
 def template_end(text, at):
@@ -24,20 +41,22 @@ def template_end(text, at):
     while text[at] != "`":
         if text[at] == "\\":
             at += 2
-        elif text.startswith("${", at):
-            depth, at = 1, at + 2
-            while depth:
-                string = STRING.match(text, at)
-                if string:
-                    at = string.end()
-                elif text[at] == "`":
-                    at = template_end(text, at)
-                else:
-                    depth += (text[at] == "{") - (text[at] == "}")
-                    at += 1
         else:
-            at += 1
+            at = code_end(text, at + 2) if text.startswith("${", at) else at + 1
     return at + 1
+
+
+def stripped_template(text):
+    """Its words as they are, its code without spaces that mean nothing."""
+    short, begin, at = "", 0, 0
+    while at < len(text):
+        if text.startswith("${", at):
+            end = code_end(text, at + 2)
+            short += text[begin:at + 2] + stripped("code.js", text[at + 2:end - 1]).strip() + "}"
+            begin = at = end
+        else:
+            at += 2 if text[at] == "\\" else 1
+    return short + text[begin:]
 
 
 def pieces(text, script):
@@ -72,12 +91,14 @@ def stripped(name, text):
     for whole, part in pieces(text, name.endswith(".js")):
         if whole:
             plain.append(f"\0{len(kept)}\0")
-            kept.append(part)
+            kept.append(stripped_template(part) if part.startswith("`") else part)
         else:
             plain.append(part)
     around = AROUND_MARKS if name.endswith(".js") else AROUND_RULES
     lines = (around.sub(lambda found: "".join(mark or "" for mark in found.groups()), re.sub(r"[ \t]+", " ", line)).strip() for line in "".join(plain)[1:].split("\n"))
     short = AFTER_MARK.sub("", "\n".join(line for line in lines if line)) + "\n"
+    if name.endswith(".js"):
+        short = BESIDE_KEPT.sub("", short)
     return re.sub(r"\0(\d+)\0", lambda found: kept[int(found.group(1))], short)
 
 
