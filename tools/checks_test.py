@@ -162,6 +162,9 @@ class StrippedPages(unittest.TestCase):
     def test_code_of_templates_loses_its_spaces(self):
         self.assertEqual(self.script("return `a  ${b ? `c ${d + 1}  ` : \"  }\"} \\${ e }`;"), "return`a  ${b?`c ${d+1}  `:\"  }\"} \\${ e }`;\n")
 
+    def test_shared_functions_have_short_names(self):
+        self.assertEqual(self.script("import { element } from './dom.js';\nelement('element', a.element, elements, `${element}`);"), "import{$e}from'./dom.js';$e('element',a.element,elements,`${$e}`);\n")
+
     def test_division_is_no_expression(self):
         self.assertEqual(self.script("a = b / c;  // d / e\nf = (g) / h / i;  // j\nk = `l` / m; // n / o"), "a=b / c;f=(g)/ h / i;k=`l`/ m;\n")
 

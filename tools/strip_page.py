@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Takes comments, empty lines and spaces that mean nothing out of scripts and styles, for the page as it travels: its names and
-texts stay as they are. Usage: strip_page.py SOURCE TARGET FILE..."""
+"""Takes comments, empty lines and spaces that mean nothing out of scripts and styles, for the page as it travels; the functions that
+nearly all modules import have short names there. Other names and texts stay as they are. Usage: strip_page.py SOURCE TARGET FILE..."""
 import re
 import sys
 from pathlib import Path
@@ -18,6 +18,9 @@ BESIDE_KEPT = re.compile(r" (?=\0)|(?<=\0) ")
 # Where a line may end and no statement can.
 AFTER_MARK = re.compile(r"(?<=[{(\[,;])\n|\n(?=[})\]])")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+# Of dom.js, format.js and ask.js; never properties, so that a name means the same wherever it stands.
+SHORT_NAMES = {"element": "$e", "seconds_text": "$s", "bytes_text": "$b", "is_cancelled": "$c", "sentence_of": "$o", "announce": "$a"}
+SHORTENED = re.compile(r"(?<![.\w$])(?:" + "|".join(SHORT_NAMES) + r")(?![\w$])")
 
 
 def code_end(text, at):
@@ -98,7 +101,7 @@ def stripped(name, text):
     lines = (around.sub(lambda found: "".join(mark or "" for mark in found.groups()), re.sub(r"[ \t]+", " ", line)).strip() for line in "".join(plain)[1:].split("\n"))
     short = AFTER_MARK.sub("", "\n".join(line for line in lines if line)) + "\n"
     if name.endswith(".js"):
-        short = BESIDE_KEPT.sub("", short)
+        short = SHORTENED.sub(lambda found: SHORT_NAMES[found.group()], BESIDE_KEPT.sub("", short))
     return re.sub(r"\0(\d+)\0", lambda found: kept[int(found.group(1))], short)
 
 
