@@ -24,7 +24,7 @@ constexpr const char* kOwnProgram = "/proc/self/exe";
 // By its path, so that it has its name; refused where another program has that path by now.
 std::string own_program() {
   std::error_code none;
-  const std::string path = std::filesystem::read_symlink(kOwnProgram, none).string();
+  std::string path = std::filesystem::read_symlink(kOwnProgram, none).string();
   struct stat own {
   }, found{};
   if (none || ::stat(kOwnProgram, &own) != 0 || ::stat(path.c_str(), &found) != 0 ||

@@ -48,7 +48,7 @@ std::string made_name(const std::string& model) {
 
 // A new folder: what is there already is left alone.
 std::filesystem::path make_run_folder(const std::filesystem::path& below, const std::string& name) {
-  const std::filesystem::path folder = below / name;
+  std::filesystem::path folder = below / name;
   if (::mkdir(folder.c_str(), 0777) == 0) return folder;
   if (errno == EEXIST)
     throw user_error("there is a run {} already", name).at("name").help("choose another name");
