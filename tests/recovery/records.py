@@ -27,7 +27,8 @@ def small_disk(folder):
 
 
 def fill(file):
-    with file.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+    """Takes what is left; again after a failed checkpoint gave some of it back."""
+    with file.open("ab", buffering=0) as stream, contextlib.suppress(OSError):
         while True:
             stream.write(bytes(4096))
 
@@ -48,7 +49,11 @@ def a_full_disk_costs_records_and_no_steps(binary, folder):
         try:
             assert wait_until(lambda: saved_steps(out), 30) is not None, run.text()
             fill(disk / "filler")
-            failed = lambda: run.text().count("FAILED, the run continues without it") >= 2
+
+            def failed():
+                fill(disk / "filler")
+                return run.text().count("FAILED, the run continues without it") >= 2 and "metrics.jsonl: no space left" in run.text()
+
             assert wait_until(failed, 60) is not None, run.text()
             (disk / "filler").unlink()
             at = steps_done(out)
@@ -56,7 +61,8 @@ def a_full_disk_costs_records_and_no_steps(binary, folder):
             run.process.send_signal(signal.SIGTERM)
             assert run.wait() == 0, run.text()
             text = run.text()
-            assert text.count("metrics.jsonl: no space left on device; the run continues") == 1, text
+            # Once each time that there was none: a failed checkpoint may have given some back in between.
+            assert 0 < text.count("metrics.jsonl: no space left on device; the run continues") < 5, text
             assert "restart" not in text, text
             lost = int(re.search(r"(\d+) records? of \S*metrics.jsonl could not be written", text).group(1))
             steps = steps_in(out)
