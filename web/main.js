@@ -51,6 +51,7 @@ async function show() {
   shown = name;
   const now = /** @type {{screen: Screen, root: HTMLElement}} */ (built.get(name));
   now.root.hidden = false;
+  scrollTo(0, 0);
   now.screen.show?.();
 }
 
