@@ -3,6 +3,7 @@
 // refuse it. Anything else that is thrown, a sanitizer's finding or a failed `must` is a bug.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +20,16 @@ namespace tessera {
 
 inline std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
+}
+// f(line) for every line of the input.
+template <typename F>
+void each_line(const uint8_t* data, size_t size, F f) {
+  std::string_view text = text_of(data, size);
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    f(line);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
 }
 
 inline void must(bool claim, const char* what) {

@@ -45,12 +45,9 @@ void check_rank_line(std::string_view text) {
 }  // namespace tessera
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::string_view text = tessera::text_of(data, size);
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
+  tessera::each_line(data, size, [](std::string_view line) {
     tessera::check_line(line);
     tessera::check_rank_line(line);
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-  }
+  });
   return 0;
 }

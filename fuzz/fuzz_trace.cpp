@@ -21,11 +21,6 @@ void check_line(std::string_view line) {
 }  // namespace tessera
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::string_view text = tessera::text_of(data, size);
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    tessera::check_line(line);
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-  }
+  tessera::each_line(data, size, tessera::check_line);
   return 0;
 }

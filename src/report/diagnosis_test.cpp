@@ -137,12 +137,7 @@ TEST(Diagnosis, StallsAndFailuresAreProblems) {
 }
 
 TEST(Diagnosis, AFailureThatWasResumedIsNotedWithoutAdvice) {
-  RunRecord run = made_run();
-  run.events.insert(run.events.begin() + 1, {.kind = "start",
-                                             .step = 4,
-                                             .text = "rank 0 was killed",
-                                             .dropped_steps = 1,
-                                             .dropped_seconds = 0.5});
+  RunRecord run = killed_run(1, 0.5);
   const Finding finding = found(run, "failures");
   EXPECT_EQ(finding.verdict, Verdict::Note);
   EXPECT_EQ(finding.answer,

@@ -49,12 +49,7 @@ TEST(Failures, AStartWithoutAnEndWasKilled) {
 }
 
 TEST(Failures, AKilledRankIsNamedWithTheStepsThatAreComputedAgain) {
-  RunRecord run = made_run();
-  run.events.insert(run.events.begin() + 1, {.kind = "start",
-                                             .step = 4,
-                                             .text = "rank 0 was killed",
-                                             .dropped_steps = 5,
-                                             .dropped_seconds = 2.125});
+  RunRecord run = killed_run(5, 2.125);
   const Sentences expected = {
       "was interrupted after step 9 (rank 0 was killed) and resumed from step 4: 5 steps computed "
       "again, 2.125 s lost"};

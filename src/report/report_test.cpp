@@ -26,12 +26,7 @@ int count(const std::string& text, const std::string& part) {
 }
 
 TEST(Report, TellsInItsSummaryOfAFailureThatWasResumed) {
-  RunRecord run = made_run();
-  run.events.insert(run.events.begin() + 1, {.kind = "start",
-                                             .step = 4,
-                                             .text = "rank 0 was killed",
-                                             .dropped_steps = 5,
-                                             .dropped_seconds = 2.125});
+  RunRecord run = killed_run(5, 2.125);
   const std::string text = to_summary(report_of(run));
   EXPECT_TRUE(text.ends_with("5 steps computed again, 2.125 s lost; it ended as planned.\n"))
       << text;

@@ -61,8 +61,9 @@ def a_full_disk_costs_records_and_no_steps(binary, folder):
             run.process.send_signal(signal.SIGTERM)
             assert run.wait() == 0, run.text()
             text = run.text()
-            # Once each time that there was none: a failed checkpoint may have given some back in between.
-            assert 0 < text.count("metrics.jsonl: no space left on device; the run continues") < 5, text
+            # Once, and again only after a failed checkpoint gave some back.
+            warned, failed_saves = (text.count(words) for words in ("metrics.jsonl: no space left on device; the run continues", "FAILED, the run continues"))
+            assert 1 <= warned <= failed_saves, text
             assert "restart" not in text, text
             lost = int(re.search(r"(\d+) records? of \S*metrics.jsonl could not be written", text).group(1))
             steps = steps_in(out)

@@ -54,17 +54,7 @@ struct Shared {
   }
 };
 
-// Where a block is in its ring.
-struct RingPlace {
-  int stage = 0;
-  uint32_t parity = 0;
-
-  __device__ void advance() {
-    if (++stage < kStages) return;
-    stage = 0;
-    parity ^= 1;
-  }
-};
+using RingPlace = StageRing<kStages>;  // of a block
 
 // The tiles of a block: where the list falls, every other turn in the opposite order, so that
 // blocks have the same share.

@@ -109,4 +109,15 @@ __device__ inline void wait_for_threads(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
+// A place in a ring of stages.
+template <int kCount>
+struct StageRing {
+  int stage = 0;
+  uint32_t parity = 0;
+
+  __device__ void advance() {
+    if (++stage == kCount) stage = 0, parity ^= 1;
+  }
+};
+
 }  // namespace tessera

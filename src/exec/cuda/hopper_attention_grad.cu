@@ -24,7 +24,7 @@ __device__ void copy_tiles(const GradMaps& maps, const GradSizes& sizes, const G
     copy_box(base + C::kV + e * C::kKeys * 2, maps.v, e, work.h, work.n * C::kKeys, work.b,
              at.keys);
   }
-  GradRing<C::kStages> ring;
+  StageRing<C::kStages> ring;
   const auto copy = [&](const CUtensorMap& map, uint32_t to, int head, int token, uint32_t full) {
     for (int e = 0; e < C::kE; e += kChunk)
       copy_box(base + to + ring.stage * C::kQueryBytes + e * C::kQueries * 2, map, e, head, token,
@@ -72,7 +72,7 @@ __device__ inline void end_turn(int* turns) {
 template <typename C>
 __device__ void add_sums(const GradSizes& sizes, const GradWorkspace& w, const GradWork<C>& work,
                          const GradBarriers<C>& at, uint32_t base, int half) {
-  GradRing<C::kSumStages> ring;
+  StageRing<C::kSumStages> ring;
   for (int i = 0; i < work.tiles; ++i) {
     const int m = work.tile(i);
     const int before = C::kPlain ? work.n : work.n - w.spans[work.b * w.query_tiles + m].first;
@@ -104,8 +104,8 @@ struct KeySums {
 // cores busy while the other warpgroup's ds is waited for, the second while dq is written.
 template <typename C>
 __device__ inline void add_tile(const GradMultiplier<C>& m, const GradBarriers<C>& at,
-                                KeySums<C>& sums, const GradRing<C::kStages>& ring,
-                                GradRing<C::kSumStages>& sum_ring, int step, bool whole, int token,
+                                KeySums<C>& sums, const StageRing<C::kStages>& ring,
+                                StageRing<C::kSumStages>& sum_ring, int step, bool whole, int token,
                                 float scale) {
   const uint32_t q = m.base + C::kQ + ring.stage * C::kQueryBytes;
   const uint32_t dout = m.base + C::kDout + ring.stage * C::kQueryBytes;
@@ -192,8 +192,8 @@ __device__ void multiply_tiles(const AttentionPlaces& places, const GradSizes& s
                                   : Place{INT_MAX, 0};
     }
   KeySums<C> sums;
-  GradRing<C::kStages> ring;
-  GradRing<C::kSumStages> sum_ring;
+  StageRing<C::kStages> ring;
+  StageRing<C::kSumStages> sum_ring;
   const float scale = sizes.scale * kLog2OfE;
   wait_for_phase(at.keys, 0);
   const int steps = work.tiles * sizes.group;

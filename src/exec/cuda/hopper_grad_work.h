@@ -79,17 +79,6 @@ struct GradBarriers {
   }
 };
 
-// A place in a ring of stages.
-template <int kCount>
-struct GradRing {
-  int stage = 0;
-  uint32_t parity = 0;
-
-  __device__ void advance() {
-    if (++stage == kCount) stage = 0, parity ^= 1;
-  }
-};
-
 // What a block does: `tiles` of queries, one after another.
 template <typename C>
 struct GradWork {

@@ -51,4 +51,15 @@ inline RunRecord made_run(int64_t steps = 10) {
   return run;
 }
 
+// A run whose rank 0 was killed, resumed from step 4.
+inline RunRecord killed_run(int64_t dropped_steps, double dropped_seconds) {
+  RunRecord run = made_run();
+  run.events.insert(run.events.begin() + 1, {.kind = "start",
+                                             .step = 4,
+                                             .text = "rank 0 was killed",
+                                             .dropped_steps = dropped_steps,
+                                             .dropped_seconds = dropped_seconds});
+  return run;
+}
+
 }  // namespace tessera
