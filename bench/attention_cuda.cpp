@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention and its gradient on a GPU at the sizes of three models and at long lengths; the
-// gradient with bits that repeat, and with sums in any order. peer_torch_attention.py times
-// PyTorch's at the same sizes.
-#include "ops/attention/attention_cuda.h"
-
+// Attention and its gradient on a GPU at the sizes of three models, and over lengths, head sizes
+// and masks; the gradient with bits that repeat, and with sums in any order.
+// peer_torch_attention.py runs this and times PyTorch's at the same sizes beside it.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "exec/cuda/attention_choice.h"
+#include "exec/cuda/causal_attention.h"
 #include "exec/cuda/device_memory.h"
 #include "exec/cuda/matrix_products.h"
 #include "exec/device.h"
@@ -20,22 +23,29 @@ namespace tessera {
 namespace {
 
 struct Shape {
-  const char* name;
-  int64_t batch, seq, kv_heads, group, e;
-  int64_t documents;  // per row
+  std::string name;
+  int64_t batch, seq, kv_heads, group, e, value_e;
+  int64_t documents = 1;  // per row
 };
 
-constexpr Shape kShapes[] = {{"GPT-2 124M, 64 x 1024", 64, 1024, 12, 1, 64, 1},
-                             {"Llama 1B, 8 x 4096", 8, 4096, 8, 4, 64, 1},
-                             {"Llama 8B, 2 x 4096", 2, 4096, 8, 4, 128, 1},
-                             {"heads of 64, 4 x 4096", 4, 4096, 8, 4, 64, 1},
-                             {"heads of 64, 1 x 16384", 1, 16384, 8, 4, 64, 1},
-                             {"heads of 64, 1 x 32768", 1, 32768, 8, 4, 64, 1},
-                             {"heads of 128, 4 x 4096", 4, 4096, 8, 4, 128, 1},
-                             {"heads of 128, 1 x 16384", 1, 16384, 8, 4, 128, 1},
-                             {"heads of 128, 1 x 32768", 1, 32768, 8, 4, 128, 1},
-                             {"Llama 1B, 8 documents a row", 8, 4096, 8, 4, 64, 8},
-                             {"Llama 8B, 8 documents a row", 2, 4096, 8, 4, 128, 8}};
+// The models, then every length by head size and mask.
+std::vector<Shape> shapes() {
+  std::vector<Shape> all{{"GPT-2 124M, 64 x 1024", 64, 1024, 12, 1, 64, 64},
+                         {"Llama 1B, 8 x 4096", 8, 4096, 8, 4, 64, 64},
+                         {"Llama 8B, 2 x 4096", 2, 4096, 8, 4, 128, 128},
+                         {"Llama 1B, 8 documents", 8, 4096, 8, 4, 64, 64, 8},
+                         {"Llama 8B, 8 documents", 2, 4096, 8, 4, 128, 128, 8}};
+  for (const auto& [e, value_e] : {std::pair{64, 64}, {128, 128}, {192, 128}})
+    for (const int64_t documents : {1, 8})
+      for (const int64_t seq : {1024, 4096, 16384, 32768, 131072}) {
+        const int64_t batch = std::max<int64_t>(1, 16384 / seq);
+        const std::string heads = e == value_e ? fmt::format("{}", e) : "192/128";
+        all.push_back(
+            {fmt::format("{}, {} x {}{}", heads, batch, seq, documents == 1 ? "" : ", 8 documents"),
+             batch, seq, e == value_e ? 8 : 32, e == value_e ? 4 : 1, e, value_e, documents});
+      }
+  return all;
+}
 
 // Zeros would be faster than data is: numbers of both signs, between 2^-4 and 4.
 std::vector<uint16_t> made_data(int64_t elements) {
@@ -55,9 +65,14 @@ class Problem {
             {"group", s.group},
             {"e", s.e}}},
         k_{DType::Bf16, {{"batch", s.batch}, {"seq", s.seq}, {"kv_heads", s.kv_heads}, {"e", s.e}}},
+        v_(k_),
+        o_(q_),
         lse_{DType::Fp32, {q_.dims.begin(), q_.dims.end() - 1}},
         index_{DType::Int32, {q_.dims.begin(), q_.dims.begin() + 2}},
-        memory_(4 * q_.bytes() + 4 * k_.bytes() + lse_.bytes() + 2 * index_.bytes()) {
+        memory_(2 * (q_.bytes() + k_.bytes()) * (s.e + s.value_e) / s.e + lse_.bytes() +
+                2 * index_.bytes()) {
+    for (TensorType* type : {&v_, &o_})
+      type->dims.back() = {s.value_e == s.e ? "e" : "value_e", s.value_e};
     const std::vector<uint16_t> data = made_data(memory_.bytes() / 2);
     memory_.fill(std::as_bytes(std::span(data)));
     std::vector<int32_t> indices;
@@ -67,11 +82,11 @@ class Problem {
       indices.push_back(static_cast<int32_t>(i % s.seq / length));
     memory_.fill(std::as_bytes(std::span(indices)));
     const TensorRef positions = take(index_), document = take(index_), q = take(q_), k = take(k_),
-                    v = take(k_), o = take(q_), lse = take(lse_), dout = take(q_);
+                    v = take(v_), o = take(o_), lse = take(lse_), dout = take(o_);
     forward_operands_ = {q, k, v, positions, document};
     forward_results_ = {o, lse};
     backward_operands_ = {q, k, v, o, lse, dout, positions, document};
-    backward_results_ = {take(q_), take(k_), take(k_)};
+    backward_results_ = {take(q_), take(k_), take(v_)};
     int64_t bytes = 0;
     for (const bool forward : {true, false}) {
       std::vector<TensorType> types;
@@ -83,27 +98,41 @@ class Problem {
     workspace_ = std::make_unique<DeviceMemory>(bytes);
   }
 
-  // The GPU's milliseconds.
-  double time(bool forward, bool plain_causal, bool repeatable) {
+  struct Timed {
+    double milliseconds = 0;  // 0: not by the plain kernels, which take minutes
+    AttentionPath path = AttentionPath::PlainCores;
+  };
+  // Of the GPU, by the path that is chosen.
+  Timed time(bool forward, bool plain_causal, bool repeatable) {
     const OpKind op = forward ? OpKind::attention : OpKind::attention_grad;
-    const CudaCall call{
-        {.operands = forward ? forward_operands_ : backward_operands_,
-         .results = forward ? forward_results_ : backward_results_,
-         .workspace = {workspace_->data(), static_cast<size_t>(workspace_->bytes())}},
-        op,
-        attributes_,
-        stream_.get(),
-        products_,
-        attention_,
-        plain_causal,
-        repeatable};
-    constexpr int kRounds = 5;
+    CudaCall call{{.operands = forward ? forward_operands_ : backward_operands_,
+                   .results = forward ? forward_results_ : backward_results_,
+                   .workspace = {workspace_->data(), static_cast<size_t>(workspace_->bytes())}},
+                  op,
+                  attributes_,
+                  stream_.get(),
+                  products_,
+                  attention_,
+                  plain_causal,
+                  repeatable};
+    if (attention_candidates(call).front() == AttentionPath::PlainCores) return {};
+    Timed timed;
+    const auto enqueue = [&](AttentionPath path) {
+      call.path = timed.path = path;
+      cuda_kernel(op)(call);
+      call.path = {};
+    };
     DeviceTimer timer;
-    cuda_kernel(op)(call);
-    timer.begin(stream_);
-    for (int i = 0; i < kRounds; ++i) cuda_kernel(op)(call);
-    timer.end(stream_);
-    return timer.seconds() / kRounds * 1e3;
+    const auto seconds = [&](int rounds) {
+      timer.begin(stream_);
+      for (int i = 0; i < rounds; ++i) run_fastest_attention(call, enqueue);
+      timer.end(stream_);
+      return timer.seconds() / rounds;
+    };
+    run_fastest_attention(call, enqueue);
+    const double once = seconds(1);
+    timed.milliseconds = 1e3 * (once > 0.1 ? once : seconds(5));
+    return timed;
   }
 
  private:
@@ -112,7 +141,7 @@ class Problem {
     return {&type, memory_.data() + at};
   }
 
-  TensorType q_, k_, lse_, index_;
+  TensorType q_, k_, v_, o_, lse_, index_;
   DeviceMemory memory_;
   int64_t next_ = 0;
   std::vector<TensorRef> forward_operands_, forward_results_, backward_operands_, backward_results_;
@@ -123,31 +152,44 @@ class Problem {
   std::unique_ptr<DeviceMemory> workspace_;
 };
 
+const char* name(AttentionPath path) {
+  constexpr const char* kNames[] = {"Hopper", "cuDNN", "mma", "plain"};
+  return kNames[static_cast<int>(path)];
+}
+
 void report(const Shape& s) {
   Problem problem(s);
   const double length = static_cast<double>(s.seq / s.documents);
   const double pairs =
       static_cast<double>(s.batch * s.kv_heads * s.group * s.documents) * length * length / 2;
   const auto time = [&](bool forward, bool repeatable) {
-    const double milliseconds = problem.time(forward, s.documents == 1, repeatable);
-    const double flops = (forward ? 4 : 10) * static_cast<double>(s.e) * pairs;
-    return fmt::format("{:>8.3f} {:>5.0f}", milliseconds, flops / milliseconds * 1e-9);
+    const auto timed = problem.time(forward, s.documents == 1, repeatable);
+    if (timed.milliseconds == 0) return std::string("-");
+    const double flops =
+        pairs * static_cast<double>(forward ? 2 * (s.e + s.value_e) : 6 * s.e + 4 * s.value_e);
+    return fmt::format("{:.3f} {:.0f} {}", timed.milliseconds, flops / timed.milliseconds * 1e-9,
+                       name(timed.path));
   };
-  fmt::print("{:<28} {:>16} {:>16} {:>16}\n", s.name, time(true, true), time(false, true),
+  fmt::print("{:<28} {:>20} {:>20} {:>20}\n", s.name, time(true, true), time(false, true),
              time(false, false));
+  std::fflush(stdout);
 }
 
 }  // namespace
 }  // namespace tessera
 
-int main() {
+// Of rows up to as many tokens as the argument says, or of all.
+int main(int argc, char** argv) {
   using namespace tessera;
   if (const std::string why = why_missing(DeviceKind::Cuda); !why.empty()) {
     fmt::print(stderr, "error: {}\n", why);
     return 1;
   }
   fmt::print(
-      "milliseconds and TFLOP/s, of the pairs that the mask leaves\n{:<28} {:>16} {:>16} {:>16}\n",
+      "milliseconds and TFLOP/s, of the pairs that the mask leaves, and by which kernel\n"
+      "{:<28} {:>20} {:>20} {:>20}\n",
       "attention", "forward", "backward", "in any order");
-  for (const Shape& shape : kShapes) report(shape);
+  const int64_t most = argc > 1 ? std::stoll(argv[1]) : std::numeric_limits<int64_t>::max();
+  for (const Shape& shape : shapes())
+    if (shape.seq <= most) report(shape);
 }

@@ -36,6 +36,9 @@ target_include_directories(tessera_unicode SYSTEM INTERFACE ${TESSERA_PCRE2_INCL
 # Headers alone: src/files/digest.cpp compiles it in.
 find_path(TESSERA_XXHASH_INCLUDE xxhash.h REQUIRED)
 
+# Headers alone: src/exec/cpu/cpu_target.cpp chooses which version of a kernel runs.
+find_path(TESSERA_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
+
 if(TESSERA_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI QUIET COMPONENTS CXX)

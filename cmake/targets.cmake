@@ -6,6 +6,7 @@
 # third faster.
 add_library(tessera_kernels OBJECT)
 target_link_libraries(tessera_kernels PRIVATE tessera_options fmt::fmt tessera_unicode)
+target_include_directories(tessera_kernels SYSTEM PRIVATE ${TESSERA_HIGHWAY_INCLUDE})
 function(tessera_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
@@ -26,6 +27,7 @@ if(GTest_FOUND)
   tessera_compile_quickly(tessera_tests)
   target_link_libraries(tessera_tests PRIVATE tessera tessera_unicode nlohmann_json::nlohmann_json GTest::gtest
                                               GTest::gtest_main)
+  target_include_directories(tessera_tests SYSTEM PRIVATE ${TESSERA_HIGHWAY_INCLUDE})
 endif()
 
 # System headers only, so that no edit of ours rebuilds everything. tools/tidy.sh reads the sources without them and so
@@ -85,6 +87,18 @@ function(tessera_finish_tests)
       TEST_LIST tessera_${label}_tests
       DISCOVERY_TIMEOUT 60
       PROPERTIES LABELS ${label} TIMEOUT ${TESSERA_LONG_TEST_SECONDS})
+  endforeach()
+  # Kernels once more with each instruction set below the best; what the processor lacks is skipped.
+  set(kernels Gemm.*:*Attention*:UnseenKeys.*:OpConformance/EveryOp.*:OpConformance/AccumulatingOp.*:OpConformance/InPlaceOp.*)
+  set(kernels ${kernels}:OpConformance/DifferentiableOp.*:KnownValues.*:OutputLoss.*:ShardedLoss.*:TrainStep.*:CpuTarget.*)
+  foreach(target base avx2 avx512)
+    add_test(NAME KernelsOf.${target} COMMAND tessera_tests --gtest_brief=1 --gtest_filter=${kernels})
+    set_tests_properties(
+      KernelsOf.${target}
+      PROPERTIES ENVIRONMENT TESSERA_CPU_TARGET=${target}
+                 SKIP_REGULAR_EXPRESSION "but this processor has"
+                 LABELS unit
+                 TIMEOUT ${TESSERA_LONG_TEST_SECONDS})
   endforeach()
   string(SUBSTRING "${other_labels}" 1 -1 other_labels)
   gtest_discover_tests(

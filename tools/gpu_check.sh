@@ -59,7 +59,7 @@ check small_models 90 "$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels*:G
 check parity_with_pytorch 90 python3 -B tests/parity/oracle.py "$bin/tessera_parity" --device cuda
 check nccl_and_faults 60 "$tests" --gtest_brief=1 --gtest_filter='GpuNccl*:GpuFault*'
 plans=$bin/tessera_plan_tests
-check meshes 90 "$plans" --gtest_brief=1 --gtest_filter='GpuMesh*:GpuExperts*'
+check meshes 90 "$plans" --gtest_brief=1 --gtest_filter='GpuMesh*:GpuExperts*:*GpuInference*:GpuFailure*:GpuOnCuda*'
 check plans 90 "$plans" --gtest_brief=1 --gtest_filter='GpuPlan*'
 check pipelines 120 "$plans" --gtest_brief=1 --gtest_filter='GpuPipeline*'
 check verify 30 "$bin/tessera" verify --device cuda --mesh pp=2,dp=2,tp=2 --shrink --set train.microbatches=4

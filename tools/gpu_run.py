@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains GPT-2 124M on the built-in text on a GPU, in one call of under ten minutes: bf16 beside PyTorch from the same first
-weights, samples and learning rates, and fp8 beside bf16, for each of three seeds of the first weights. PyTorch runs in bf16
-and, as the yardstick of bf16's own noise, in tf32. Writes every step's losses (curves.csv, curves.svg) into the folder;
+"""Trains GPT-2 124M, or another model, on the built-in text on a GPU, in one call of under ten minutes: bf16 beside PyTorch
+from the same first weights, samples and learning rates, and fp8 beside bf16, for each of three seeds of the first weights.
+fp8-e4m3 has gradients in e4m3, fp8-block scales for blocks of 128, fp8-block-e4m3 both. PyTorch runs in bf16 and, as the
+yardstick of bf16's own noise, in tf32. Llama 1B, two seeds of bf16 and one of each fp8, about a minute a run:
+
+  tools/gpu_run.py --model llama3-1b --batch 2 --seq 2048 --steps 1000 --seeds 1 2 --fp8-seeds 1 --out out/gpu_run_1b \
+    --only bf16 fp8 fp8-e4m3 fp8-block fp8-block-e4m3
+
+ Writes every step's losses (curves.csv, curves.svg) into the folder;
 prints one table last, with verdicts. A run that the folder holds already is kept, so that calls can share the work."""
 import argparse
 import json
@@ -20,6 +26,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 from gpu import say  # noqa: E402
 PEERS = {"PyTorch": "bf16", "PyTorch tf32": "tf32"}
 LAST = 50  # steps that a final training loss is the mean of
+FP8 = {"fp8": [], "fp8-e4m3": ["train.fp8_gradients=e4m3"], "fp8-block": ["train.fp8_scaling=block"],
+       "fp8-block-e4m3": ["train.fp8_scaling=block", "train.fp8_gradients=e4m3"]}
 COLUMNS = ["run", "loss, first", f"mean of last {LAST}", "held out", "tokens/s", "seconds"]
 
 
@@ -28,17 +36,21 @@ def parse_arguments():
     parser.add_argument("--bin", type=Path, default=ROOT / "build" / "cuda", help="folder of tessera, tessera_samples")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "gpu_run")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--model", default="gpt2-124m", help="a preset; PyTorch's is GPT-2 124M")
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--seq", type=int, default=1024)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--only", nargs="+", choices=("bf16", "fp8", "peer"), default=["bf16", "peer", "fp8"],
+    parser.add_argument("--fp8-seeds", type=int, nargs="+", help="seeds of the runs in fp8; those of bf16 unless given")
+    parser.add_argument("--only", nargs="+", choices=("bf16", "peer", *FP8), default=["bf16", "peer", "fp8"],
                         help="runs to make, in this order; peer needs those of bf16")
     parser.add_argument("--set", nargs="*", default=[], help="more config keys of all runs")
     parser.add_argument("--peer-python", default="python3")
     parser.add_argument("--peer-options", nargs="*", default=[], help="of bench/peer_torch_train.py, without --")
     parser.add_argument("--seconds", type=int, default=150, help="most that one run may take")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    arguments.fp8_seeds = arguments.fp8_seeds or arguments.seeds
+    return arguments
 
 
 def call(command, seconds, log):
@@ -60,7 +72,7 @@ class Runs:
     def __init__(self, arguments):
         self.arguments, self.out = arguments, arguments.out
         self.out.mkdir(parents=True, exist_ok=True)
-        self.keys = ["model.preset=gpt2-124m", f"train.batch={arguments.batch}", f"train.seq={arguments.seq}",
+        self.keys = [f"model.preset={arguments.model}", f"train.batch={arguments.batch}", f"train.seq={arguments.seq}",
                      f"train.steps={arguments.steps}", "data.seed=1", *arguments.set]
 
     def metrics(self, name):
@@ -74,12 +86,12 @@ class Runs:
                      self.out / name, *(part for key in keys for part in ("--set", key))], self.arguments.seconds,
                     self.out / f"{name}.log")
 
-    def ours(self, precision):
-        for seed in self.arguments.seeds:
-            name = f"{precision}-{seed}"
+    def ours(self, kind):
+        for seed in self.arguments.fp8_seeds if kind in FP8 else self.arguments.seeds:
+            name = f"{kind}-{seed}"
             if not self.metrics(name):
-                self.train(name, seed, precision,
-                           [f"train.eval_every={self.arguments.steps}", "train.eval_batches=16"])
+                self.train(name, seed, "fp8" if kind in FP8 else kind,
+                           [f"train.eval_every={self.arguments.steps}", "train.eval_batches=16", *FP8.get(kind, [])])
 
     def first_weights(self, file):
         """A step at a learning rate of zero changes nothing; its checkpoint holds the first weights."""
@@ -149,20 +161,24 @@ def peer_verdict(runs, arguments):
     return text
 
 
-def fp8_verdict(runs, arguments):
-    """By held-out losses. A fourth seed of bf16 would itself lie outside the range of three every second time: so the
-    mean of the same three seeds in fp8 may be above that of bf16 by no more than the range."""
-    held = {precision: [runs[name][-1]["held_out_loss"] for seed in arguments.seeds
-                        if (name := f"{precision}-{seed}") in runs and "held_out_loss" in runs[name][-1]]
-            for precision in ("bf16", "fp8")}
-    if min(len(losses) for losses in held.values()) < len(arguments.seeds):
-        return "fp8: not run"
-    low, high = min(held["bf16"]), max(held["bf16"])
-    above = statistics.mean(held["fp8"]) - statistics.mean(held["bf16"])
-    single = sum(loss <= high for loss in held["fp8"])
-    return (f"fp8: held-out loss {statistics.mean(held['fp8']):.4f} against {statistics.mean(held['bf16']):.4f} in bf16, "
-            f"{above:+.4f}; {len(held['bf16'])} seeds of bf16 spread over {high - low:.4f} ({low:.4f} to {high:.4f}): "
-            f"{'within' if above <= high - low else 'NOT within'} the spread; {single} of {len(held['fp8'])} fp8 runs end "
+def held_out(runs, kind, seeds):
+    return [runs[name][-1]["held_out_loss"] for seed in seeds
+            if (name := f"{kind}-{seed}") in runs and "held_out_loss" in runs[name][-1]]
+
+
+def fp8_verdict(runs, kind, arguments):
+    """By held-out losses. Another seed of bf16 would itself lie outside the range of a few: so the mean in fp8 may be above
+    that of the same seeds in bf16 by no more than the range."""
+    bf16, fp8 = held_out(runs, "bf16", arguments.seeds), held_out(runs, kind, arguments.fp8_seeds)
+    same = held_out(runs, "bf16", arguments.fp8_seeds)
+    if len(bf16) < len(arguments.seeds) or len(fp8) < len(arguments.fp8_seeds) or len(same) < len(fp8):
+        return f"{kind}: not run"
+    low, high = min(bf16), max(bf16)
+    above = statistics.mean(fp8) - statistics.mean(same)
+    single = sum(loss <= high for loss in fp8)
+    return (f"{kind}: held-out loss {statistics.mean(fp8):.4f} against {statistics.mean(same):.4f} in bf16, "
+            f"{above:+.4f}; {len(bf16)} seeds of bf16 spread over {high - low:.4f} ({low:.4f} to {high:.4f}): "
+            f"{'within' if above <= high - low else 'NOT within'} the spread; {single} of {len(fp8)} runs end "
             "no higher than the highest of bf16")
 
 
@@ -174,14 +190,17 @@ def main():
             runs.peers()
         else:
             runs.ours(part)
-    names = [f"bf16-{seed}" for seed in arguments.seeds] + [*PEERS] + [f"fp8-{seed}" for seed in arguments.seeds]
+    names = [f"bf16-{seed}" for seed in arguments.seeds] + [*PEERS]
+    names += [f"{kind}-{seed}" for kind in FP8 for seed in arguments.fp8_seeds]
     done = {name: rows for name in names if (rows := runs.metrics(name))}
     if len(done) > 1:
         curves = {name: [row["loss"] for row in rows] for name, rows in done.items()}
         write_csv(arguments.out / "curves.csv", curves)
         write_svg(arguments.out / "curves.svg", curves)
-    print(f"GPT-2 124M, {arguments.batch} x {arguments.seq}, {arguments.steps} steps on the built-in text")
-    print("\n".join([*table(done, arguments), peer_verdict(done, arguments), fp8_verdict(done, arguments)]))
+    print(f"{arguments.model}, {arguments.batch} x {arguments.seq}, {arguments.steps} steps on the built-in text")
+    kinds = [kind for kind in FP8 if kind in arguments.only]
+    print("\n".join([*table(done, arguments), peer_verdict(done, arguments),
+                     *(fp8_verdict(done, kind, arguments) for kind in kinds)]))
     sys.exit(0 if done else 1)
 
 

@@ -77,7 +77,7 @@ function knobs() {
   const shown = [
     segments("plan.zero", "ZeRO", ["auto", "0", "1", "2", "3"]),
     number_knob("train.microbatches", "Microbatches", microbatch_hint()),
-    select_knob("plan.recompute", "Recompute", ["none", "cheap", "attention", "block", "every", "fit"]),
+    select_knob("plan.recompute", "Recompute", ["none", "cheap", "attention", "block_keep_attention", "block", "every", "fit"]),
   ];
   if (value_of("plan.recompute") === "every") shown.push(number_knob("plan.recompute_every", "Blocks together"));
   if (mesh_size("pp") > 1) {

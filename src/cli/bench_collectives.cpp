@@ -9,8 +9,10 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "comm/local/run_ranks.h"
+#include "comm/machines.h"
 #include "comm/mpi/mpi_process.h"
 #include "core/quantities.h"
+#include "exec/device.h"
 #include "files/json.h"
 #include "measure/collective_bench.h"
 
@@ -30,6 +32,7 @@ constexpr const char* kFooter =
     "  tessera bench collectives --ranks 4\n"
     "  tessera bench collectives --ranks 2 --kinds all_reduce --sizes 64MB,400MB\n"
     "  mpirun -np 4 tessera bench collectives --backend mpi\n"
+    "  mpirun -np 8 tessera bench collectives --backend nccl     a GPU for each rank\n"
     "  tessera bench collectives --dtype bf16 --json";
 
 struct BenchCollectives {
@@ -75,12 +78,11 @@ Work work_of(const BenchCollectives& command) {
 }
 
 // The first rank's timings are the ones shown.
-std::vector<CollectiveTiming> bench_on(RankWorld& world, const Work& work, std::byte* input,
-                                       std::byte* output) {
-  const auto group = world.everyone("all");
+std::vector<CollectiveTiming> bench_on(Communicator& group, const Work& work, std::byte* input,
+                                       std::byte* output, const HostOfGroup* host = nullptr) {
   std::vector<CollectiveTiming> timings;
   for (const CollectiveBenchOptions& item : work.items)
-    timings.push_back(bench_collective(*group, item, input, output));
+    timings.push_back(bench_collective(group, item, input, output, host));
   return timings;
 }
 
@@ -151,7 +153,7 @@ void run_local(const BenchCollectives& command, const Work& work) {
     std::vector<std::byte> input(static_cast<size_t>(work.largest_bytes));
     std::vector<std::byte> output(
         static_cast<size_t>(copies_out_of_place(work) ? work.largest_bytes : 0));
-    auto timings = bench_on(world, work, input.data(), output.data());
+    auto timings = bench_on(*world.everyone("all"), work, input.data(), output.data());
     if (world.rank() == 0) report.timings = std::move(timings);
   });
   show(command, std::move(report));
@@ -162,14 +164,43 @@ void run_mpi(const BenchCollectives& command, const Work& work) {
     std::vector<std::byte> input(static_cast<size_t>(work.largest_bytes));
     std::vector<std::byte> output(
         static_cast<size_t>(copies_out_of_place(work) ? work.largest_bytes : 0));
-    auto timings = bench_on(world, work, input.data(), output.data());
+    auto timings = bench_on(*world.everyone("all"), work, input.data(), output.data());
     if (world.rank() == 0)
       show(command, {.timings = std::move(timings), .backend = "mpi", .ranks = world.size()});
   });
 }
 
+// NCCL has no others.
+bool runs_on_nccl(CollectiveKind kind) {
+  return kind != CollectiveKind::Scatter && kind != CollectiveKind::Gather;
+}
+
+void run_nccl(const BenchCollectives& command, Work work) {
+  std::erase_if(work.items,
+                [](const CollectiveBenchOptions& item) { return !runs_on_nccl(item.kind); });
+  const Device& gpus = require_device(DeviceKind::Cuda);
+  run_mpi_rank([&](RankWorld& world) {
+    gpus.take_for_rank(world.rank(), machines_of_ranks(world));
+    const std::unique_ptr<DeviceLinks> links = gpus.make_links(world);
+    std::byte* input = links->allocate(work.largest_bytes);
+    std::byte* output = copies_out_of_place(work) ? links->allocate(work.largest_bytes) : nullptr;
+    const auto hosts = world.everyone("hosts");
+    const HostOfGroup host{*hosts, [&] { links->await(); }};
+    auto timings = bench_on(links->everyone(), work, input, output, &host);
+    if (world.rank() == 0)
+      show(command, {.timings = std::move(timings), .backend = "nccl", .ranks = world.size()});
+  });
+}
+
 void run(const BenchCollectives& command) {
   const Work work = work_of(command);
+  if (command.backend == "nccl") {
+    if (!launched_by_mpi() && built_with_mpi())
+      throw user_error("--backend nccl: this process was not started by mpirun or srun")
+          .help(
+              fmt::format("mpirun -np {} tessera bench collectives --backend nccl", command.ranks));
+    return run_nccl(command, work);
+  }
   const bool mpi = command.backend.empty() ? launched_by_mpi() : command.backend == "mpi";
   if (!mpi) return run_local(command, work);
   if (!launched_by_mpi() && built_with_mpi())
@@ -189,9 +220,11 @@ void add_bench_collectives(Command bench) {
       .range(1, 256)
       .show_default();
   collectives
-      .add_option("--backend", command->backend,
-                  "local or mpi; default: mpi if started by mpirun or srun, else local")
-      .choices({"local", "mpi"});
+      .add_option(
+          "--backend", command->backend,
+          "local, mpi, or nccl for ranks with a GPU each; default: mpi if started by mpirun "
+          "or srun, else local")
+      .choices({"local", "mpi", "nccl"});
   std::vector<std::string> kinds;
   for (const CollectiveKind kind : chosen_kinds({})) kinds.emplace_back(name(kind));
   collectives.add_option("--kinds", command->kinds, "which collectives; default: all")

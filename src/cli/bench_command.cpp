@@ -47,6 +47,8 @@ std::string rate(double flops, double seconds) {
   return seconds > 0 ? fmt::format("{:.1f}", flops / seconds / 1e9) : "-";
 }
 
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
 Json to_json(const BenchCommand& command, const Config& config, const StepBenchResult& result) {
   Json json{{"model", preset_name(config)},
             {"batch", config.train.batch},
@@ -58,6 +60,8 @@ Json to_json(const BenchCommand& command, const Config& config, const StepBenchR
             {"floor_seconds", result.floor_seconds},
             {"floor_ratio", result.floor_ratio},
             {"tokens_per_second", result.tokens_per_second},
+            {"joules_per_step", or_null(result.joules_per_step)},
+            {"watts", or_null(result.watts)},
             {"mfu", result.mfu},
             {"hfu", result.hfu},
             {"peak_flops_per_second", result.peak_flops_per_second},
@@ -126,6 +130,8 @@ void print_result(const Config& config, const StepBenchResult& result) {
     fmt::print("floor_ratio        {:.3f}\n", result.floor_ratio);
   }
   fmt::print("tokens_per_second  {:.1f}\n", result.tokens_per_second);
+  if (result.joules_per_step)
+    fmt::print("joules_per_step    {:.1f} ({:.0f} W)\n", *result.joules_per_step, *result.watts);
   fmt::print("mfu                {:.3f} of {:.1f} GFLOP/s{}\n", result.mfu,
              result.peak_flops_per_second / 1e9,
              result.mfu > 1 && config.run.peak_gflops == 0 ? " (measured on a busy machine)" : "");

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "comm/mpi/mpi_process.h"
 #include "config/run_spec.h"
 #include "core/quantities.h"
 #include "files/json.h"
@@ -20,11 +21,15 @@ constexpr const char* kFooter =
     "one rank with as many threads as a rank of the mesh; ideal = the smaller of ranks and\n"
     "--threads / threads per rank; efficiency = speed-up / ideal. All meshes are measured in\n"
     "turns after a warm-up; ratios are taken within a round, and each number is a median over\n"
-    "rounds. bytes per rank are planned bytes.\n"
+    "rounds. bytes per rank are planned bytes. With --device cuda all ranks share one GPU: a\n"
+    "mesh cannot be faster than one rank, and the ratio says what it costs. For a GPU of each\n"
+    "rank's own: tools/several_gpus.py.\n"
     "Examples:\n"
     "  tessera bench scaling --model gpt2-124m --batch 4 --seq 256\n"
     "  tessera bench scaling --model gpt2-124m --batch 4 --seq 256 --meshes \"dp=2;tp=2;cp=2\"\n"
-    "  tessera bench scaling --batch 8 --meshes \"fsdp=2;fsdp=4\" --json";
+    "  tessera bench scaling --batch 8 --meshes \"fsdp=2;fsdp=4\" --json\n"
+    "  tessera bench scaling --device cuda --model gpt2-124m --batch 16 --seq 1024 --precision "
+    "bf16";
 
 struct BenchScaling {
   RunOptions run;
@@ -57,6 +62,7 @@ Json to_json(const Config& config, const ScalingResult& result) {
             {"seq", config.train.seq},
             {"microbatches", config.train.microbatches},
             {"precision", config.train.precision},
+            {"device", name(config.run.device)},
             {"threads", result.threads},
             {"tokens", result.tokens}};
   for (const ScalingRow& row : result.rows)
@@ -76,9 +82,10 @@ Json to_json(const Config& config, const ScalingResult& result) {
 }
 
 void print_table(const Config& config, const ScalingResult& result) {
-  fmt::print("# {}, batch {} x {} in all, {}, zero {}, {} threads in all\n", preset_name(config),
+  fmt::print("# {}, batch {} x {} in all, {}, zero {}, {}\n", preset_name(config),
              config.train.batch, config.train.seq, config.train.precision, config.plan.zero,
-             result.threads);
+             is_host(config.run.device) ? fmt::format("{} threads in all", result.threads)
+                                        : "all ranks on one GPU");
   fmt::print("{:<18} {:>6} {:>8} {:>11} {:>7} {:>9} {:>6} {:>11} {:>15}\n", "mesh", "ranks",
              "threads", "tokens/s", "ratio", "speed-up", "ideal", "efficiency", "bytes per rank");
   for (const ScalingRow& row : result.rows)
@@ -89,6 +96,11 @@ void print_table(const Config& config, const ScalingResult& result) {
 }
 
 void run(const BenchScaling& command) {
+  if (launched_by_mpi())
+    throw user_error("bench scaling runs all ranks in one process, but mpirun or srun started it")
+        .help(
+            "start it without a launcher: tessera bench scaling --meshes \"dp=2;tp=2\"; over "
+            "several GPUs, tools/several_gpus.py measures scaling");
   const Config config = command.run.load();
   const ScalingResult result = bench_scaling(
       config, chosen_meshes(command, config),
@@ -110,6 +122,7 @@ void add_bench_scaling(Command bench) {
   scaling.footer(kFooter);
   add_run_options(scaling, command->run);
   add_step_forms(scaling, command->run, "samples per step over all ranks");
+  add_short_form(scaling, command->run, "--device", "run.device", "where to run, as for train");
   add_short_form(scaling, command->run, "--threads", "train.threads",
                  "threads that the ranks share; 0: all cores");
   scaling

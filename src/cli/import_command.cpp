@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kFooter =
     "FOLDER holds config.json and model.safetensors, or several of them with an index: GPT-2,\n"
-    "Llama 3 and Qwen 3. The weights keep their exact values; float16 becomes fp32. The files\n"
+    "Llama 3, Qwen 3, DeepSeek-V3. The weights keep their exact values; float16 becomes fp32. The "
+    "files\n"
     "of the tokenizer are copied too.\n"
     "Examples:\n"
     "  tessera import llama-3.2-1b --out out/llama\n"
@@ -42,7 +43,8 @@ void run(const ImportCommand& command) {
   if (command.json) {
     const Json json{{"out", written.string()},  {"family", name(folder.model().family)},
                     {"parameters", parameters}, {"tensors", folder.tensors().size()},
-                    {"float16", folder.half()}, {"copied", copied}};
+                    {"float16", folder.half()}, {"left_out", folder.left_out()},
+                    {"copied", copied}};
     print_json(json);
     return;
   }
@@ -50,6 +52,11 @@ void run(const ImportCommand& command) {
              name(folder.model().family), static_cast<double>(parameters) / 1e6,
              folder.tensors().size(),
              folder.half() ? "; float16 was converted to fp32, without loss" : "");
+  if (folder.left_out() > 0)
+    fmt::print(stderr,
+               "note: {} tensors of layers that predict further tokens (num_nextn_predict_layers) "
+               "were left out\n",
+               folder.left_out());
 }
 
 }  // namespace

@@ -75,8 +75,10 @@ void add_step_forms(Command command, RunOptions& options, const std::string& bat
       "what is sharded: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too");
   add_short_form(command, options, "--schedule", "plan.schedule",
                  "pipeline schedule: 1f1b, interleaved_1f1b, zb_h1, ...");
-  add_short_form(command, options, "--recompute", "plan.recompute",
-                 "what the backward recomputes: none, cheap, attention, block, every or fit");
+  add_short_form(
+      command, options, "--recompute", "plan.recompute",
+      "what the backward recomputes: none, cheap, attention, block_keep_attention, block, "
+      "every or fit");
 }
 
 void print_json(const Json& json) { fmt::print("{}\n", sorted(json).dump()); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent: states in block order. Window: rank and step values, batch inputs of all
-// microbatches, gradients, the stream's gradients, and what comes and goes. Slot: each stage's kept
-// activations, by microbatch. Inputs are bound by name, streams along the chain.
+// microbatches, gradients, the stream's gradients, what is prepared, and what comes and goes. Slot:
+// each stage's kept activations, by microbatch. Inputs are bound by name, streams along the chain.
 #include "compiler/arena_layout.h"
 
 #include <algorithm>
@@ -24,6 +24,7 @@ class ArenaLayout {
     lay_out_step_values();
     lay_out_batch_inputs();
     states_.lay_out();
+    lay_out_prepared();
     lay_out_stages();
     lay_out_stream_gradients();
     for (int block = 0; block < num_blocks(); ++block) bind(block);
@@ -97,6 +98,15 @@ class ArenaLayout {
     program_.batch_input_stride = bytes;
     program_.window_bytes += bytes * program_.microbatches;
     count(program_, BufferKind::Input, bytes * program_.microbatches);
+  }
+
+  // Of parameters: other copies of them.
+  void lay_out_prepared() {
+    for (int block = 0; block < num_blocks(); ++block) {
+      const int64_t bytes = class_of(block).prepared_bytes;
+      prepared_base_.push_back(take(program_.window_bytes, bytes));
+      count(program_, BufferKind::Parameter, bytes);
+    }
   }
 
   int stage_of(int block) const { return module_.blocks[static_cast<size_t>(block)].stage; }
@@ -230,6 +240,8 @@ class ArenaLayout {
       const Location& location = graph.value(id).location;
       int64_t offset = kNone;
       if (location.lifetime == Lifetime::Scratch) offset = location.offset;
+      if (location.lifetime == Lifetime::Prepared)
+        offset = prepared_base_[static_cast<size_t>(block)] + location.offset;
       if (location.lifetime == Lifetime::Slot) {
         offset = slot_base_[static_cast<size_t>(block)] + location.offset;
         repeats[static_cast<size_t>(id)] = Repeat::PerSlot;
@@ -324,7 +336,7 @@ class ArenaLayout {
   std::map<std::string, int64_t> rank_values_;
   StateLayout states_{module_, program_};
   LayoutRequest microbatches_;
-  std::vector<int64_t> slot_base_, gradient_base_, checkpoint_base_;  // by block
+  std::vector<int64_t> slot_base_, gradient_base_, checkpoint_base_, prepared_base_;  // by block
   std::array<int64_t, 2> stream_gradient_{};
 };
 

@@ -47,6 +47,7 @@ class Layout : public testing::TestWithParam<LayoutCase> {
         return program_.slot_bytes;
       case Lifetime::Scratch:
         return program_.scratch_bytes;
+      case Lifetime::Prepared:
       case Lifetime::None:
         break;
     }

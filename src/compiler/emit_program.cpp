@@ -47,6 +47,7 @@ Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id
   const Graph& graph = block_class.graph;
   const Value& value = graph.value(id);
   Buffer buffer{.name = value.name, .type = value.type, .lifetime = value.location.lifetime};
+  if (buffer.lifetime == Lifetime::Prepared) buffer.lifetime = Lifetime::Window;
   if (const GraphInput* input = graph.input_of(id)) {
     switch (input->kind) {
       case InputKind::State:
@@ -141,24 +142,45 @@ bool has_work(const BlockClass& block_class) {
                      [](const Node& node) { return side(node.phase) != StepSide::Neither; });
 }
 
-ProgramClass class_of(const Module& module, const BlockClass& block_class, const Program& program) {
+// By node: of the forward, whether the backward reads a result or something made from one. The
+// stream counts where the next block is rebuilt from it.
+std::vector<bool> leads_to_backward(const Graph& graph, bool with_stream) {
+  std::vector<bool> read(static_cast<size_t>(graph.num_values()));
+  std::vector<bool> needed(static_cast<size_t>(graph.num_nodes()));
+  if (const GraphOutput* stream = graph.find_output(OutputKind::Stream))
+    read[static_cast<size_t>(stream->value)] = with_stream;
+  for (NodeId id = graph.num_nodes() - 1; id >= 0; --id) {
+    const Node& node = graph.node(id);
+    needed[static_cast<size_t>(id)] = side(node.phase) == StepSide::Backward ||
+                                      std::ranges::any_of(node.results, [&](ValueId result) {
+                                        return read[static_cast<size_t>(result)];
+                                      });
+    if (needed[static_cast<size_t>(id)])
+      for (const ValueId operand : node.operands) read[static_cast<size_t>(operand)] = true;
+  }
+  return needed;
+}
+
+ProgramClass class_of(const Module& module, const BlockClass& block_class, const Program& program,
+                      bool rebuilt_alone) {
   const Graph& graph = block_class.graph;
+  const std::vector<bool> needed = leads_to_backward(graph, !rebuilt_alone);
   ProgramClass program_class{.name = block_class.name, .buffers = {}, .routines = {}};
   for (ValueId id = 0; id < graph.num_values(); ++id)
     program_class.buffers.push_back(buffer_of(module, block_class, id));
-  for (const Node& node : graph.nodes()) {
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    const Node& node = graph.node(id);
     const RoutineKind kind = routine_of(node.phase, module.split_backward);
     const Instruction instruction = instruction_of(graph, node, program.groups);
     program_class.routine(kind).push_back(instruction);
-    if (kind == RoutineKind::Forward)
-      program_class.routine(RoutineKind::Evaluate).push_back(instruction);
+    if (kind != RoutineKind::Forward) continue;
+    program_class.routine(RoutineKind::Evaluate).push_back(instruction);
+    // What is counted over the step is counted once.
+    if (program.recomputes && instruction.accumulators.empty() && needed[static_cast<size_t>(id)])
+      program_class.routine(RoutineKind::Recompute).push_back(instruction);
   }
   for (auto& routine : program_class.routines) mark_dead(graph, routine);
   if (module.stages > 1) add_transfers(graph, program_class);
-  // What is counted over the step is counted once.
-  for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
-    if (program.recomputes && instruction.accumulators.empty())
-      program_class.routine(RoutineKind::Recompute).push_back(instruction);
   return program_class;
 }
 
@@ -276,7 +298,7 @@ Program emit_program(const Module& whole, const Schedule& schedule,
   for (const BlockClass& block_class : module.classes)
     add_groups(block_class.graph, module.mesh, program.groups);
   for (const BlockClass& block_class : module.classes)
-    program.classes.push_back(class_of(module, block_class, program));
+    program.classes.push_back(class_of(module, block_class, program, options.recompute.every == 1));
   for (const Block& block : module.blocks)
     program.blocks.push_back({.name = block.name,
                               .class_index = block.class_index,

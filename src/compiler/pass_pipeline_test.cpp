@@ -38,12 +38,12 @@ TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
 TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   Module module = mlp();
   const std::vector<PassReport> reports = training_pipeline({}, {}, {}).run(module, {});
-  ASSERT_EQ(reports.size(), 16u);
+  ASSERT_EQ(reports.size(), 18u);
   EXPECT_EQ(reports[2].name, "build_backward");
   EXPECT_EQ(reports[4].counts, (PassCounts{{"reshards", 0}}));
   EXPECT_EQ(reports[8].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[10].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
-  EXPECT_EQ(reports[15].counts.front().second, module.scratch_bytes);
+  EXPECT_EQ(reports[12].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
+  EXPECT_EQ(reports[17].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
@@ -62,7 +62,7 @@ TEST(PassPipeline, StopsBehindThePassAskedFor) {
 TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
   Module module = mlp();
   const auto reports = training_pipeline({}, {}, {}).run(module, {.disabled = {"fuse"}});
-  EXPECT_EQ(reports.size(), 15u);
+  EXPECT_EQ(reports.size(), 17u);
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) EXPECT_NE(node.op, OpKind::matmul_epilogue);
 }
@@ -77,7 +77,8 @@ TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
   const std::string help =
       " help: the passes are assign_stages, size_pools, build_backward, propagate_placements, "
       "localize, count_loads, "
-      "recompute, use_fp8, fuse, join_norm_gradients, shard_states, "
+      "use_fp8, recompute, fuse, join_norm_gradients, join_rebuilt_swiglu, fold_largest_entries, "
+      "shard_states, "
       "gradient_norm, hold_updates, update_parameters, overlap, plan_memory\n";
   EXPECT_EQ(refusal({.disabled = {"fusion"}}), "error: there is no pass fusion\n" + help);
   EXPECT_EQ(refusal({.stop_after = "plan"}), "error: there is no pass plan\n" + help);

@@ -292,6 +292,7 @@ bool any_has_routine(const Program& program, RoutineKind kind) {
 }
 
 void write_begin(ScriptWriter& script, int microbatches) {
+  script.for_blocks(RoutineKind::Prepare, 0);
   for (int microbatch = 0; microbatch < microbatches; ++microbatch)
     script.for_blocks(RoutineKind::Begin, microbatch);
   script.for_blocks(RoutineKind::CountReduce, microbatches - 1);

@@ -8,6 +8,7 @@
 #include "compiler/compile.h"
 #include "compiler/flat_uses.h"
 #include "exec/testing/small_models.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {
@@ -202,6 +203,54 @@ TEST(Scripts, FirstAndLastMicrobatchAreMarked) {
     EXPECT_EQ(call.last, call.microbatch == 2);
     const bool once = call.routine == RoutineKind::Norm || call.routine == RoutineKind::Update;
     EXPECT_TRUE(call.last || !once);
+  }
+}
+
+Program in_fp8(int microbatches, int zero, bool at_use) {
+  Plan plan = make_plan({.mesh = {{"dp", 2}}, .zero = zero}, {});
+  plan.fp8 = {.at_use = at_use};
+  return compile(small_model("Llama").build(DType::Bf16, 4),
+                 {.plan = plan, .microbatches = microbatches})
+      .program();
+}
+
+int count_of(const Program& program, std::string_view script, RoutineKind routine, OpKind op) {
+  int count = 0;
+  for (const ScriptCall& call : program.script(script).calls)
+    if (call.routine == routine)
+      for (const Instruction& instruction :
+           program.class_of(program.blocks[static_cast<size_t>(call.block)]).routine(routine)) {
+        const auto* kernel = instruction.as<KernelInstruction>();
+        count += kernel && kernel->op == op;
+      }
+  return count;
+}
+
+TEST(Scripts, WeightsAreQuantisedOnceForAllMicrobatches) {
+  constexpr int kWeights = 6;  // q, k, v, o, gate and up, down
+  const auto prepared = [](const Program& program, std::string_view script) {
+    return count_of(program, script, RoutineKind::Prepare, OpKind::quantize);
+  };
+  const Program one = in_fp8(1, 0, false), two = in_fp8(2, 0, false);
+  const auto layers = static_cast<int>(small_model("Llama").config.layers);
+  for (const char* script : {"train_step", "evaluate"}) {
+    EXPECT_EQ(prepared(one, script), kWeights * layers) << script;
+    EXPECT_EQ(prepared(two, script), kWeights * layers) << script;
+  }
+  EXPECT_EQ(count_of(two, "train_step", RoutineKind::Forward, OpKind::quantize),
+            2 * count_of(one, "train_step", RoutineKind::Forward, OpKind::quantize));
+}
+
+TEST(Scripts, WeightsThatAreGatheredAreQuantisedInForwardAndBackward) {
+  const auto quantized = [](const Program& program, RoutineKind routine) {
+    return count_of(program, "train_step", routine, OpKind::quantize);
+  };
+  const Program rest = in_fp8(1, 0, false);
+  for (const Program& program : {in_fp8(1, 3, false), in_fp8(1, 0, true)}) {
+    EXPECT_EQ(quantized(program, RoutineKind::Prepare), 0);
+    for (const RoutineKind routine : {RoutineKind::Forward, RoutineKind::Backward})
+      EXPECT_EQ(quantized(program, routine),
+                quantized(rest, routine) + quantized(rest, RoutineKind::Prepare));
   }
 }
 

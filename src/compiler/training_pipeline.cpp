@@ -3,8 +3,10 @@
 // src/passes/.
 #include "compiler/training_pipeline.h"
 
+#include "passes/fusion/fold_largest_entries.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/join_norm_gradients.h"
+#include "passes/fusion/join_rebuilt_swiglu.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/build_forward.h"
 #include "passes/gradient/count_loads.h"
@@ -35,12 +37,14 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(propagate_placements(plan));  // where every value lives
   pipeline.add(localize(plan));              // local sizes, collectives, hops
   pipeline.add(count_loads(plan));           // tokens of each expert, over microbatches and ranks
+  pipeline.add(use_fp8(plan));               // 8-bit operands, if asked for, each made once
   // What is kept from forward to backward, and what is rebuilt.
   pipeline.add(recompute(plan, profile));
-  pipeline.add(use_fp8(plan));  // 8-bit operands, if asked for
   // Fewer, larger kernels.
   pipeline.add(fuse());  // bias, activation, sum, GELU's gradient join a matmul, if not pending
-  pipeline.add(join_norm_gradients());  // with what comes along the residual connection
+  pipeline.add(join_norm_gradients());   // with what comes along the residual connection
+  pipeline.add(join_rebuilt_swiglu());   // a recomputed SwiGLU comes with its gradient
+  pipeline.add(fold_largest_entries());  // that scale 8-bit operands: found by who makes a value
   // States at rest.
   pipeline.add(shard_states(plan));                  // gathers of weights, sums of gradients
   pipeline.add(gradient_norm(plan));                 // by which the update clips
@@ -63,6 +67,7 @@ PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
   pipeline.add(localize(plan));
   pipeline.add(use_fp8(plan));
   pipeline.add(fuse());
+  pipeline.add(fold_largest_entries());
   pipeline.add(build_forward(plan));
   pipeline.add(overlap());
   pipeline.add(plan_memory(profile));

@@ -79,6 +79,9 @@ struct TrainConfig {
   double clip_norm = 1.0;
   double ema_decay = 0;
   std::string precision = "fp32";
+  std::string fp8_gradients = "e5m2";
+  std::string fp8_scaling = "tensor";
+  std::string fp8_fast_sums = "forward";
   int64_t eval_every = 100;
   int64_t eval_batches = 8;
   int64_t sample_every = 0;

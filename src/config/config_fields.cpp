@@ -215,6 +215,14 @@ std::vector<ConfigField> update_fields(TrainConfig& t) {
        "dtype of weights and activations; bf16 keeps fp32 master weights; pure_bf16 has gradients "
        "and moments in bf16 too, with stochastic rounding of updates; fp8, pure_fp8: the same, "
        "with the layers' matmuls in 8 bits"},
+      {"train.fp8_gradients", &t.fp8_gradients, Choices{"e5m2", "e4m3"},
+       "8-bit format of gradients where matmuls are in fp8; values and weights are e4m3"},
+      {"train.fp8_scaling", &t.fp8_scaling, Choices{"tensor", "block"},
+       "what has a scale of its own in fp8: a tensor; or, of activations and gradients, 128 "
+       "entries "
+       "of a row, of weights blocks of 128 x 128"},
+      {"train.fp8_fast_sums", &t.fp8_fast_sums, Choices{"forward", "none", "all"},
+       "products in fp8 whose sums a GPU may keep in about 14 bits on the way, which is faster"},
   };
 }
 
@@ -299,12 +307,16 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        "number of blocks in each stage, including embedding and head, such as 3,2,2,3; empty: by "
        "cost"},
       {"plan.recompute", &p.recompute,
-       Choices{"none", "cheap", "attention", "block", "every", "fit"},
-       "what the backward recomputes instead of keeping it; cheap: norms and activations; fit: "
-       "just enough to fit plan.memory"},
+       Choices{"none", "cheap", "attention", "block_keep_attention", "block", "every", "fit"},
+       "what the backward recomputes instead of keeping it; cheap: norms and activations; "
+       "block_keep_attention: blocks, but not attention; fit: just enough to fit plan.memory"},
       {"plan.recompute_every", &p.recompute_every, kNotNegative,
        "with plan.recompute = every: blocks recomputed together; 0: the square root of a stage's "
        "number of blocks"},
+      {"plan.fp8_weights", &p.fp8_weights, Choices{"step", "use"},
+       "when weights are quantised to fp8: once for a step, which keeps two bytes for each; or "
+       "where "
+       "they are read, as always where they are gathered for each use"},
       {"plan.memory", &p.memory, {}, "memory of one rank, such as 8GB; empty: unknown"},
   };
 }

@@ -62,6 +62,7 @@ int resolve_chunks(const PlanConfig& plan) {
 Recompute resolve_recompute(const PlanConfig& plan) {
   if (plan.recompute == "cheap") return {.kind = RecomputeKind::Cheap};
   if (plan.recompute == "attention") return {.kind = RecomputeKind::Attention};
+  if (plan.recompute == "block_keep_attention") return {.kind = RecomputeKind::KeepAttention};
   if (plan.recompute == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
   if (plan.recompute == "fit") return {.kind = RecomputeKind::Fit};
   if (plan.recompute == "every")
@@ -106,7 +107,12 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
     throw user_error("mesh cp = {} splits the sequence, but family {} has none", plan.mesh.size(cp),
                      name(model.family))
         .help("use dp, fsdp or tp");
-  plan.fp8 = resolve_precision(config).fp8;
+  if (resolve_precision(config).fp8)
+    plan.fp8 = {.gradients = *fp8_from_name(config.train.fp8_gradients),
+                .blocks = config.train.fp8_scaling == "block",
+                .at_use = config.plan.fp8_weights == "use",
+                .fast_forward = config.train.fp8_fast_sums != "none",
+                .fast_backward = config.train.fp8_fast_sums == "all"};
   plan.expert_room = parse_expert_room(config.plan.expert_room);
   plan.keys = config.plan;
   return plan;
@@ -251,6 +257,13 @@ ShrunkModel shrink_model(const ModelConfig& model, const Plan& plan) {
   const bool free_head_size = model.head_size != model.width / model.heads;
   small.head_size = 4;
   small.width = free_head_size ? small.heads * 4 + 2 : small.heads * 4;
+  if (model.has_latent_attention()) {
+    small.head_size = 6;
+    small.rope_head_size = 2;
+    small.value_head_size = 4;
+    small.kv_rank = 5;
+    small.q_rank = std::min<int64_t>(model.q_rank, 7);
+  }
   small.vocabulary = 31;  // divides by nothing, so that padding is at work
   shrunk.microbatch.seq = std::max<int64_t>(8, 2 * cp * tp_kv * tp_group);
   small.context = std::max<int64_t>(shrunk.microbatch.seq, 16);

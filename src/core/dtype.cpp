@@ -10,7 +10,8 @@ struct Row {
   std::string_view name;
   int64_t size_bytes;
 };
-constexpr std::array<Row, 4> kRows{{{"fp64", 8}, {"fp32", 4}, {"bf16", 2}, {"int32", 4}}};
+constexpr std::array<Row, 6> kRows{
+    {{"fp64", 8}, {"fp32", 4}, {"bf16", 2}, {"int32", 4}, {"e4m3", 1}, {"e5m2", 1}}};
 
 const Row& row(DType dtype) { return kRows.at(static_cast<size_t>(dtype)); }
 
@@ -26,7 +27,7 @@ std::optional<DType> dtype_from_name(std::string_view text) {
   return std::nullopt;
 }
 
-bool is_float(DType dtype) { return dtype != DType::Int32; }
+bool is_float(DType dtype) { return dtype < DType::Int32; }
 
 DType accumulator_of(DType dtype) { return dtype == DType::Bf16 ? DType::Fp32 : dtype; }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types. bf16 is storage only: arithmetic on it happens in fp32 (`Accumulator`).
+// Element types. bf16 is storage only: arithmetic on it happens in fp32 (`Accumulator`). e4m3 and
+// e5m2 are bytes that matrix products read, each times a scale (narrow_floats.h); no other
+// arithmetic happens on them, so is_float() does not count them.
 #pragma once
 
 #include <bit>
@@ -12,7 +14,7 @@
 
 namespace tessera {
 
-enum class DType : uint8_t { Fp64, Fp32, Bf16, Int32 };
+enum class DType : uint8_t { Fp64, Fp32, Bf16, Int32, E4m3, E5m2 };
 
 int64_t size_bytes(DType dtype);
 std::string_view name(DType dtype);  // "fp32", as in IR, configs and errors
@@ -71,6 +73,8 @@ decltype(auto) dispatch_float(DType dtype, F&& f) {
     case DType::Bf16:
       return f.template operator()<Bf16>();
     case DType::Int32:
+    case DType::E4m3:
+    case DType::E5m2:
       break;
   }
   check_failed("is_float(dtype)", __FILE__, __LINE__, std::string(name(dtype)));

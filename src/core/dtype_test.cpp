@@ -10,7 +10,8 @@ namespace tessera {
 namespace {
 
 TEST(DType, NamesReadBack) {
-  for (const DType dtype : {DType::Fp64, DType::Fp32, DType::Bf16, DType::Int32})
+  for (const DType dtype :
+       {DType::Fp64, DType::Fp32, DType::Bf16, DType::Int32, DType::E4m3, DType::E5m2})
     EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
   EXPECT_EQ(dtype_from_name("fp16"), std::nullopt);
 }

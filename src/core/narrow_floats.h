@@ -9,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/dtype.h"
+
 namespace tessera {
 
 // Reads float16 as other programs store it. Nothing computes in it: each of its numbers is exactly
@@ -33,6 +35,13 @@ constexpr std::string_view name(Fp8 format) { return format == Fp8::E4m3 ? "e4m3
 constexpr std::optional<Fp8> fp8_from_name(std::string_view text) {
   if (text == "e4m3") return Fp8::E4m3;
   if (text == "e5m2") return Fp8::E5m2;
+  return {};
+}
+
+constexpr DType dtype_of(Fp8 format) { return format == Fp8::E4m3 ? DType::E4m3 : DType::E5m2; }
+constexpr std::optional<Fp8> fp8_from_dtype(DType dtype) {
+  if (dtype == DType::E4m3) return Fp8::E4m3;
+  if (dtype == DType::E5m2) return Fp8::E5m2;
   return {};
 }
 
@@ -72,6 +81,37 @@ constexpr int fp8_exponent(float largest, Fp8 format) {
 
 constexpr float power_of_two(int exponent) {
   return std::bit_cast<float>(static_cast<uint32_t>(127 + exponent) << 23);
+}
+
+// The byte of a number that the format can represent (rounded_to_fp8); of every NaN the same one.
+constexpr uint8_t fp8_bits(float rounded, Fp8 format) {
+  const int mantissa_bits = format == Fp8::E4m3 ? 3 : 2, bias = format == Fp8::E4m3 ? 7 : 15;
+  const uint32_t bits = std::bit_cast<uint32_t>(rounded);
+  const uint32_t sign = bits >> 24 & 0x80u, size = bits & 0x7fffffffu;
+  if (size > 0x7f800000u) return 0x7f;
+  const int exponent = static_cast<int>(size >> 23) - 127 + bias;
+  if (exponent > 0)
+    return static_cast<uint8_t>(sign | static_cast<uint32_t>(exponent) << mantissa_bits |
+                                (size & 0x7fffffu) >> (23 - mantissa_bits));
+  // Subnormal: in units of the smallest one.
+  const float unit = format == Fp8::E4m3 ? 0x1p9f : 0x1p16f;
+  return static_cast<uint8_t>(sign | static_cast<uint32_t>(std::bit_cast<float>(size) * unit));
+}
+
+// What a byte stands for before it is scaled.
+constexpr float fp8_value(uint8_t byte, Fp8 format) {
+  const int mantissa_bits = format == Fp8::E4m3 ? 3 : 2, bias = format == Fp8::E4m3 ? 7 : 15;
+  const uint32_t sign = static_cast<uint32_t>(byte & 0x80u) << 24, size = byte & 0x7fu;
+  if (size == 0x7f || (format == Fp8::E5m2 && size > 0x7c))
+    return std::bit_cast<float>(0x7fc00000u | sign);
+  if (format == Fp8::E5m2 && size == 0x7c) return std::bit_cast<float>(0x7f800000u | sign);
+  const uint32_t exponent = size >> mantissa_bits, digits = size & ((1u << mantissa_bits) - 1);
+  if (exponent == 0) {
+    const float unit = format == Fp8::E4m3 ? 0x1p-9f : 0x1p-16f;
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(digits) * unit) | sign);
+  }
+  return std::bit_cast<float>(sign | (exponent + 127 - static_cast<uint32_t>(bias)) << 23 |
+                              digits << (23 - mantissa_bits));
 }
 
 // The value of x after it was scaled by 2^exponent, rounded and scaled back.

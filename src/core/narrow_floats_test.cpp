@@ -68,6 +68,17 @@ TEST_P(Fp8Format, EveryNumberOfItStaysWhatItIs) {
   for (const float x : all) EXPECT_EQ(rounded_to_fp8(x, GetParam()), x);
 }
 
+TEST_P(Fp8Format, EveryByteIsThatOfItsNumber) {
+  std::set<float> read;
+  for (int byte = 0; byte < 256; ++byte)
+    if (const float x = fp8_value(static_cast<uint8_t>(byte), GetParam()); std::isfinite(x)) {
+      EXPECT_EQ(fp8_bits(x, GetParam()), byte);
+      read.insert(x);
+    }
+  EXPECT_EQ(read, numbers_of(GetParam()));
+  EXPECT_TRUE(std::isnan(fp8_value(fp8_bits(std::nanf(""), GetParam()), GetParam())));
+}
+
 TEST_P(Fp8Format, OthersGoToTheNearest) {
   const std::set<float> all = numbers_of(GetParam());
   for (auto below = all.begin(), above = std::next(below); above != all.end(); ++below, ++above)

@@ -43,6 +43,10 @@ std::vector<KernelTime> Device::time_kernels(const Program& /*program*/,
   throw measured_on_gpus_alone("single kernels");
 }
 
+std::unique_ptr<DeviceLinks> Device::make_links(RankWorld& /*world*/) const {
+  throw measured_on_gpus_alone("links between devices");
+}
+
 double Device::copy_rate() const { throw measured_on_gpus_alone("copies"); }
 
 DeviceMemoryError::DeviceMemoryError(int64_t needed, int64_t free, int64_t all)

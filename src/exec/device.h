@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,6 +75,15 @@ class DeviceMemoryError : public UserError {
   int64_t free_bytes_;
 };
 
+// This rank's device among those of all ranks of a job, for collectives outside of programs.
+class DeviceLinks {
+ public:
+  virtual ~DeviceLinks() = default;
+  virtual Communicator& everyone() = 0;
+  virtual std::byte* allocate(int64_t bytes) = 0;  // the device's memory, freed with this
+  virtual void await() const = 0;                  // until all that was started is done
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -82,6 +92,8 @@ class Device {
   virtual DeviceFacts facts() const = 0;
   virtual std::vector<DevicePlace> places() const { return {}; }
   virtual int64_t bytes_in_use() const { return 0; }  // of its own memory, by any process
+  // Drawn since some moment, by any process; none: the device does not say.
+  virtual std::optional<double> joules() const { return std::nullopt; }
 
   // All ranks of the programs, by place along the pipeline, in this process. A DeviceMemoryError
   // where its memory is too small.
@@ -114,6 +126,8 @@ class Device {
   virtual std::vector<KernelTime> time_kernels(const Program& program, std::string_view script,
                                                const std::function<bool(OpKind)>& wanted,
                                                double warm_seconds = 0) const;
+  // In a job, after take_for_rank. The world must outlive it.
+  virtual std::unique_ptr<DeviceLinks> make_links(RankWorld& world) const;
   // Bytes per second, read and written, of a large copy within its memory.
   virtual double copy_rate() const;
 };

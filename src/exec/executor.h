@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/non_finite.h"
 #include "exec/rank_times.h"
 #include "program/program.h"
 
@@ -54,6 +55,10 @@ class Executor {
   virtual void replace_programs(std::vector<Program> programs) = 0;
 
   virtual void run(std::string_view script) = 0;
+  // The first value that is not finite when the last training step is computed again: its script
+  // runs without updates. Step values and gradients are those of that run afterwards. All processes
+  // of a job call it together.
+  virtual NonFinite find_non_finite(std::string_view script) = 0;
   // Detaches the observer.
   virtual void stop_observing() {}
   // Of the last script, by rank. All processes of a job ask at the same point.

@@ -92,6 +92,13 @@ double JobExecutor::read_step(std::string_view name) const {
   return values.at(static_cast<size_t>(first));
 }
 
+NonFinite JobExecutor::find_non_finite(std::string_view script) {
+  std::vector<NonFinite> found(static_cast<size_t>(everyone_->size()));
+  found[static_cast<size_t>(own_->rank())] = own_->find_non_finite(script);
+  put_together(std::as_writable_bytes(std::span(found)));
+  return first_of(found);
+}
+
 std::vector<RankTimes> JobExecutor::rank_times() const {
   std::vector<RankTimes> times(static_cast<size_t>(everyone_->size()));
   times[static_cast<size_t>(own_->rank())] = own_->rank_times().front();

@@ -32,6 +32,7 @@ class JobExecutor : public Executor {
   std::vector<RankStates*> rank_states() override { return {own_.get()}; }
   void replace_programs(std::vector<Program> programs) override;
   void run(std::string_view script) override { own_->run(script); }
+  NonFinite find_non_finite(std::string_view script) override;
   void stop_observing() override { own_->stop_observing(); }
   std::vector<RankTimes> rank_times() const override;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "comm/local/local_report.h"
 #include "comm/local/run_ranks.h"
 #include "program/check_program.h"
 #include "system/threads.h"
@@ -33,7 +34,8 @@ MeshExecutor::MeshExecutor(std::vector<Program> programs, ExecutorOptions option
           hub_, [this](RankWorld& world) { serve(world); },
           std::min(options_.deadline_seconds, kLongestGraceSeconds),
           [this] {
-            if (options_.on_failure) options_.on_failure(hub_);
+            if (options_.on_failure && hub_.failure().kind != Failure::User)
+              options_.on_failure(hub_.failure().text, report_ranks(hub_));
           });
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -72,12 +74,7 @@ MeshExecutor::~MeshExecutor() {
 void MeshExecutor::serve(RankWorld& world) {
   const int rank = world.rank();
   try {
-    CpuExecutorOptions options{
-        .threads = options_.threads, .world = &world, .poison = options_.poison};
-    if (options_.observer)
-      options.observer = [this, rank](const InstructionEvent& event) {
-        options_.observer(rank, event);
-      };
+    CpuExecutorOptions options = options_of_rank(options_, rank, &world);
     ranks_[static_cast<size_t>(rank)] =
         std::make_unique<CpuExecutor>(program_of(rank), std::move(options));
     int64_t done = 0;
@@ -129,6 +126,14 @@ void MeshExecutor::replace_programs(std::vector<Program> programs) {
 
 void MeshExecutor::run(std::string_view script) {
   on_all([&](CpuExecutor& rank) { rank.run(script); });
+}
+
+NonFinite MeshExecutor::find_non_finite(std::string_view script) {
+  std::vector<NonFinite> found(static_cast<size_t>(num_ranks()));
+  on_all([&](CpuExecutor& rank) {
+    found[static_cast<size_t>(rank.rank())] = rank.find_non_finite(script);
+  });
+  return first_of(found);
 }
 
 // A failure report names the steps that are done.

@@ -25,6 +25,7 @@ class MeshExecutor : public LocalMesh {
 
   void replace_programs(std::vector<Program> programs) override;
   void run(std::string_view script) override;
+  NonFinite find_non_finite(std::string_view script) override;
   void write_step(std::string_view name, double value) override;
   std::vector<RankTimes> rank_times() const override;
 

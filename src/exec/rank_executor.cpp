@@ -148,6 +148,13 @@ double RankExecutor::read_step(std::string_view name) const {
   return value;
 }
 
+void RankExecutor::put_nan(const BoundCall& bound) {
+  for (const TensorRef& operand : bound.operands) {
+    if (!operand.type || operand.type->dtype == DType::Int32) continue;
+    return poison({operand.data, static_cast<size_t>(size_bytes(operand.type->dtype))});
+  }
+}
+
 void RankExecutor::read_output(std::span<std::byte> bytes) const {
   require_bytes(program_.output.name, bytes.size(), program_.output.type);
   copy_out(bytes, arena(Lifetime::Slot).data() + program_.output.offset);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 
+#include "comm/failure/rank_report.h"
 #include "exec/bound_call.h"
 #include "exec/executor.h"
 
@@ -23,6 +24,8 @@ struct InstructionEvent {
   std::chrono::steady_clock::time_point time;  // a GPU tells of it later
 };
 using RankObserver = std::function<void(int rank, const InstructionEvent&)>;
+// Says before an instruction whether the first number that it reads must become a NaN.
+using RankFault = std::function<bool(int rank, const InstructionEvent&)>;
 
 class RankExecutor : public Executor, public RankStates {
  public:
@@ -68,6 +71,7 @@ class RankExecutor : public Executor, public RankStates {
                         const Instruction& instruction, size_t& accumulator);
 
   virtual void poison(std::span<std::byte> bytes) = 0;                    // fills them with NaNs
+  void put_nan(const BoundCall& bound);                                   // a fault on purpose
   void poison_before(const ScriptCall& call, const ProgramBlock& block);  // the routine's slots
   void poison_after(const ScriptCall& call, const ProgramBlock& block,
                     const Instruction& instruction);
@@ -89,8 +93,6 @@ class RankExecutor : public Executor, public RankStates {
   BoundCall bound_;
 };
 
-class LocalHub;
-
 // How programs are run, on any device.
 struct ExecutorOptions {
   int threads = 1;      // of each rank; a GPU's enqueues with one
@@ -102,11 +104,15 @@ struct ExecutorOptions {
   // Of every wait for another rank. A thread that hangs cannot be ended: it is named, and the
   // process ends with kPeerExitStatus.
   double deadline_seconds = 120;
-  // Called once, when one of the ranks that are threads has failed.
-  std::function<void(const LocalHub&)> on_failure = {};
+  // Called once, when ranks that run in this process have failed through no fault of the user's:
+  // why, and what each was doing.
+  std::function<void(std::string_view cause, std::span<const RankReport>)> on_failure = {};
   // Called on the rank's own thread; on a GPU when the script is done, with the GPU's times. Steps
   // are no graphs there while there is one.
   RankObserver observer = {};
+  // Faults on purpose: called before an instruction runs, on a GPU before it is enqueued. Steps are
+  // no graphs there while there is one.
+  RankFault fault = {};
   // Gives a rank on the CPU a program of its own; the ranks' collectives are then checked against
   // each other.
   std::function<void(int rank, Program&)> change_program = {};

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "checkpoint/checkpoint_folder.h"
 #include "core/error.h"
@@ -46,7 +47,8 @@ bool is_word(const ModelField& field) {
   return std::holds_alternative<Family ModelConfig::*>(field.kind) ||
          std::holds_alternative<Activation ModelConfig::*>(field.kind) ||
          std::holds_alternative<RouterScore ModelConfig::*>(field.kind) ||
-         std::holds_alternative<BalanceScope ModelConfig::*>(field.kind);
+         std::holds_alternative<BalanceScope ModelConfig::*>(field.kind) ||
+         std::holds_alternative<RopeScaling ModelConfig::*>(field.kind);
 }
 
 // The config that a Tessera run of this model would have.
@@ -68,6 +70,14 @@ bool is_constant(const std::string& name) {
   for (const char* ending : {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"})
     if (name.ends_with(ending)) return true;
   return false;
+}
+
+// Of a layer after the model's last one: DeepSeek-V3's folders have one that predicts a further
+// token, which is not built here, as it is not in transformers.
+bool predicts_further(const ModelConfig& model, const std::string& name) {
+  constexpr std::string_view kLayers = "model.layers.";
+  if (!model.has_latent_attention() || !name.starts_with(kLayers)) return false;
+  return std::atoll(name.c_str() + kLayers.size()) >= model.layers;
 }
 
 }  // namespace
@@ -134,11 +144,15 @@ void HuggingFaceFolder::check_tensors(const TensorMap& map) const {
   }
 }
 
-void HuggingFaceFolder::check_nothing_else(const TensorMap& map) const {
+void HuggingFaceFolder::check_nothing_else(const TensorMap& map) {
   const std::string prefix = tensor_prefix(model_);
   for (const auto& [name, tensor] : files_.tensors()) {
     const bool known = map.theirs.contains(name) || map.theirs.contains(prefix + name);
     const bool copy_of_tied = model_.tied && name == "lm_head.weight";
+    if (predicts_further(model_, name)) {
+      ++left_out_;
+      continue;
+    }
     if (!known && !copy_of_tied && !is_constant(name))
       throw user_error("{} holds {}, which its config.json does not need", path().string(), name)
           .help(

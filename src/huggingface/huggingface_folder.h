@@ -19,7 +19,8 @@ class HuggingFaceFolder : public StateSource {
 
   const CheckpointFacts& facts() const override { return facts_; }
   const ModelConfig& model() const { return model_; }
-  bool half() const { return half_; }  // some weights are float16 in the files
+  bool half() const { return half_; }             // some weights are float16 in the files
+  int64_t left_out() const { return left_out_; }  // tensors of layers that predict further tokens
 
  private:
   void for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
@@ -28,12 +29,13 @@ class HuggingFaceFolder : public StateSource {
   const SafetensorsTensor* find(const std::string& theirs) const;
   std::span<const std::byte> bytes_of(const std::string& theirs) const;
   void check_tensors(const TensorMap& map) const;
-  void check_nothing_else(const TensorMap& map) const;
+  void check_nothing_else(const TensorMap& map);
 
   ModelConfig model_;
   WeightFiles files_;
   CheckpointFacts facts_;
   bool half_ = false;
+  int64_t left_out_ = 0;
   std::map<std::string, std::vector<Patch>> patches_;  // by our name
   // The tensor that was read last: all ranks of a process read it in turn.
   mutable std::string prepared_name_, widened_name_;

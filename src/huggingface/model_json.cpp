@@ -7,6 +7,7 @@
 #include "core/choices.h"
 #include "core/error.h"
 #include "huggingface/json_fields.h"
+#include "huggingface/rope_json.h"
 #include "huggingface/tensor_map.h"
 
 namespace tessera {
@@ -48,23 +49,14 @@ ModelConfig read_gpt2(const Fields& json) {
               "activation_function is {}, which is not supported", name);
 }
 
-void read_rope(const Fields& json, ModelConfig& model) {
-  // In transformers rope_scaling takes precedence if a file has both.
-  const Fields newer = json.object("rope_parameters"), older = json.object("rope_scaling");
-  const Fields& rope = older.empty() ? newer : older;
-  const double theta = json.real("rope_theta", newer.real("rope_theta", 10000.0));
-  model.rope_theta = rope.real("rope_theta", theta);
-  json.only("partial_rotary_factor", 1.0);
-  rope.only("partial_rotary_factor", 1.0);
-  const std::string type = rope.text("rope_type", rope.text("type", "default").c_str());
-  if (type == "default") return;
-  if (type != "llama3")
-    rope.refuse("use default or llama3", "rope_type is {}, which is not supported", type);
-  model.rope_scaling_factor = rope.real("factor", 1.0);
-  if (model.rope_scaling_factor == 1.0) return;  // no scaling, whatever the other fields are
-  model.rope_low_freq_factor = rope.real("low_freq_factor", 1.0);
-  model.rope_high_freq_factor = rope.real("high_freq_factor", 4.0);
-  model.rope_original_context = rope.whole("original_max_position_embeddings", model.context);
+// Pairs that rope turns lie next to each other in their weights, and half a head apart in ours.
+void read_latent_attention(const Fields& json, ModelConfig& model) {
+  json.only("rope_interleave", true);
+  model.kv_rank = json.whole("kv_lora_rank");
+  model.q_rank = json.whole("q_lora_rank", 0);
+  model.rope_head_size = json.whole("qk_rope_head_dim");
+  model.head_size = json.whole("qk_nope_head_dim") + model.rope_head_size;
+  model.value_head_size = json.whole("v_head_dim");
 }
 
 ModelConfig read_llama(const Fields& json) {
@@ -83,6 +75,7 @@ ModelConfig read_llama(const Fields& json) {
                     .activation = Activation::Swiglu,
                     .norm_epsilon = json.real("rms_norm_eps", 1e-6),
                     .tied = json.flag("tie_word_embeddings", false)};
+  if (json.text("model_type", "") == "deepseek_v3") read_latent_attention(json, model);
   read_rope(json, model);
   return model;
 }
@@ -147,14 +140,9 @@ ModelConfig read_mixtral(const Fields& json) {
   return model;
 }
 
-// DeepSeek-V3's mixture with Qwen 3's attention. Layers from max_window_layers on have a window.
-ModelConfig read_dots1(const Fields& json) {
-  ModelConfig model = read_qwen3(json);
-  if (!json.find("layer_types") && json.find("sliding_window") &&
-      model.layers > json.whole("max_window_layers", 62))
-    json.refuse("such models cannot be imported", "its last layers have a sliding_window");
+// A sigmoid router, groups, and experts that see every token.
+void read_deepseek_mixture(const Fields& json, ModelConfig& model) {
   json.only("moe_layer_freq", 1);
-  model.head_size = json.whole("head_dim", 0);
   model.experts = json.whole("n_routed_experts");
   model.top_k = json.whole("num_experts_per_tok");
   model.expert_mlp_size = json.whole("moe_intermediate_size");
@@ -168,13 +156,26 @@ ModelConfig read_dots1(const Fields& json) {
   model.balance_loss = json.real("router_aux_loss_coef", 0.0);
   model.router_z_loss = json.real("router_z_loss_coef", 0.0);
   model.balance_rate = 0.001;  // DeepSeek-V3's: folders have the biases, but not their rate
+}
+
+// DeepSeek-V3's mixture with Qwen 3's attention. Layers from max_window_layers on have a window.
+ModelConfig read_dots1(const Fields& json) {
+  ModelConfig model = read_qwen3(json);
+  if (!json.find("layer_types") && json.find("sliding_window") &&
+      model.layers > json.whole("max_window_layers", 62))
+    json.refuse("such models cannot be imported", "its last layers have a sliding_window");
+  model.head_size = json.whole("head_dim", 0);
+  read_deepseek_mixture(json, model);
   return model;
 }
 
-void refuse_latent_attention(const Fields& json, std::string_view type) {
-  if (type == "deepseek_v2" || type == "deepseek_v3" || type == "kimi_k2")
-    json.refuse("of models with DeepSeek-V3's mixture, dots1 can be imported",
-                "model_type is {}: latent attention is not supported yet", type);
+// Without experts where all layers are dense.
+ModelConfig read_deepseek_v3(const Fields& json) {
+  ModelConfig model = read_llama(json);
+  json.only("scoring_func", "sigmoid");
+  json.only("topk_method", "noaux_tc");
+  if (json.whole("first_k_dense_replace", 3) < model.layers) read_deepseek_mixture(json, model);
+  return model;
 }
 
 struct Kind {
@@ -183,17 +184,19 @@ struct Kind {
   Family family;
   ModelConfig (*read)(const Fields&);
 };
-constexpr std::array<Kind, 7> kKinds{
+constexpr std::array<Kind, 8> kKinds{
     {{"gpt2", "GPT2LMHeadModel", Family::Gpt, read_gpt2},
      {"llama", "LlamaForCausalLM", Family::Llama, read_llama},
      {"qwen3", "Qwen3ForCausalLM", Family::Qwen, read_qwen3},
      {"mixtral", "MixtralForCausalLM", Family::Llama, read_mixtral},
      {"qwen3_moe", "Qwen3MoeForCausalLM", Family::Qwen, read_qwen3_moe},
      {"olmoe", "OlmoeForCausalLM", Family::Llama, read_olmoe},
-     {"dots1", "Dots1ForCausalLM", Family::Qwen, read_dots1}}};
+     {"dots1", "Dots1ForCausalLM", Family::Qwen, read_dots1},
+     {"deepseek_v3", "DeepseekV3ForCausalLM", Family::Llama, read_deepseek_v3}}};
 
 const Kind& kind_of(const ModelConfig& model) {
   if (model.family == Family::Gpt) return kKinds[0];
+  if (model.has_latent_attention()) return kKinds[7];
   if (!model.has_experts()) return kKinds[model.qk_norm ? 2 : 1];
   if (has_deepseek_mixture(model)) return kKinds[6];
   if (!model.qk_norm) return kKinds[3];
@@ -215,13 +218,6 @@ Json gpt2_json(const ModelConfig& model) {
 }
 
 Json llama_json(const ModelConfig& model) {
-  Json rope{{"rope_type", "default"}};
-  if (model.rope_scaling_factor != 1.0)
-    rope = {{"rope_type", "llama3"},
-            {"factor", model.rope_scaling_factor},
-            {"low_freq_factor", model.rope_low_freq_factor},
-            {"high_freq_factor", model.rope_high_freq_factor},
-            {"original_max_position_embeddings", model.rope_original_context}};
   Json json{{"num_hidden_layers", model.layers},
             {"hidden_size", model.width},
             {"num_attention_heads", model.heads},
@@ -231,11 +227,17 @@ Json llama_json(const ModelConfig& model) {
             {"max_position_embeddings", model.context},
             {"hidden_act", "silu"},
             {"rms_norm_eps", model.norm_epsilon},
-            {"attention_bias", false},
-            {"rope_theta", model.rope_theta}};
-  if (model.rope_scaling_factor != 1.0) json["rope_scaling"] = rope;
-  rope["rope_theta"] = model.rope_theta;
-  json["rope_parameters"] = rope;
+            {"attention_bias", false}};
+  add_rope(model, json);
+  if (!model.has_latent_attention()) return json;
+  json["head_dim"] = json["qk_rope_head_dim"] = model.rope_head_size;
+  json["qk_nope_head_dim"] = model.head_size - model.rope_head_size;
+  json["v_head_dim"] = model.value_head_size;
+  json["kv_lora_rank"] = model.kv_rank;
+  json["q_lora_rank"] = model.q_rank > 0 ? Json(model.q_rank) : Json();
+  json["rope_interleave"] = true;
+  json["num_nextn_predict_layers"] = 0;
+  json["first_k_dense_replace"] = model.layers;  // or as the mixture has it
   return json;
 }
 
@@ -294,7 +296,6 @@ ModelConfig parse_model_json(std::string_view text, const std::filesystem::path&
       throw UserError(error).at(path.string());
     }
   }
-  refuse_latent_attention(fields, type);
   fields.refuse(fmt::format("use {}", join_choices(types)),
                 "model_type is {}, which is not supported", type.empty() ? "not given" : type);
 }
@@ -303,30 +304,36 @@ void check_exportable(const ModelConfig& model) {
   const auto refuse = [&](std::string_view what) {
     throw user_error("Hugging Face has no model for {}", what)
         .help(
-            "models like GPT-2 (gpt with biases), Llama 3, Qwen 3, Mixtral, Qwen 3 MoE, OLMoE and "
-            "dots.llm1 can be exported");
+            "models like GPT-2 (gpt with biases), Llama 3, Qwen 3, Mixtral, Qwen 3 MoE, OLMoE, "
+            "dots.llm1 and DeepSeek-V3 can be exported");
   };
   if (std::none_of(kKinds.begin(), kKinds.end(),
                    [&](const Kind& kind) { return kind.family == model.family; }))
     refuse(fmt::format("family {}", name(model.family)));
+  const bool latent = model.has_latent_attention();
+  if (!latent && model.rope_scaling == RopeScaling::Yarn && model.rope_scaling_factor != 1.0)
+    refuse("rope_scaling = yarn without latent attention");
   if (model.has_experts()) {
     const bool qwen = model.qk_norm && !model.qk_norm_over_heads;
     if (model.router_score == RouterScore::TopkSoftmax)
       refuse(fmt::format("a router with router_score = {}", name(model.router_score)));
     if (has_deepseek_mixture(model)) {
-      if (!qwen) refuse("a router with router_score = sigmoid without qk_norm of each head");
+      if (!qwen && !latent)
+        refuse("a router with router_score = sigmoid without qk_norm of each head");
       if (model.shared_mlp_size == 0 || model.shared_mlp_size % model.expert_mlp_size != 0)
         refuse(
             "a router with router_score = sigmoid where shared_mlp_size is no multiple of "
             "expert_mlp_size");
     } else {
+      if (latent) refuse("latent attention with a router of softmax");
       if (model.balance_rate > 0) refuse("a bias (balance_rate) of a router with softmax");
       if (model.shared_mlp_size > 0) refuse("a shared expert of a router with softmax");
       if (model.routed_scale != 1.0) refuse("a routed_scale of a router with softmax");
       if (model.expert_groups > 1) refuse("groups of experts of a router with softmax");
     }
-    if (model.dense_layers > 0 && !qwen) refuse("dense layers without qk_norm of each head");
-    if (!model.normalised_gates && !model.qk_norm)
+    if (model.dense_layers > 0 && !qwen && !latent)
+      refuse("dense layers without qk_norm of each head");
+    if (!model.normalised_gates && !model.qk_norm && !latent)
       refuse("gates that are not normalised without qk_norm");
   } else if (model.qk_norm_over_heads) {
     refuse("qk_norm_over_heads without experts");

@@ -92,6 +92,56 @@ TEST(ModelJson, OfAPublishedMixtureIsItsPreset) {
             "config.json: sliding_window is 4096, but only null is supported");
 }
 
+// DeepSeek-V3 as published, without what does not matter here; its weights are then not in fp8.
+Json deepseek_v3() {
+  return Json::parse(R"({"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"],
+    "attention_bias": false, "ep_size": 1, "first_k_dense_replace": 3, "hidden_act": "silu",
+    "hidden_size": 7168, "initializer_range": 0.02, "intermediate_size": 18432, "kv_lora_rank": 512,
+    "max_position_embeddings": 163840, "moe_intermediate_size": 2048, "moe_layer_freq": 1,
+    "n_group": 8, "n_routed_experts": 256, "n_shared_experts": 1, "norm_topk_prob": true,
+    "num_attention_heads": 128, "num_experts_per_tok": 8, "num_hidden_layers": 61,
+    "num_key_value_heads": 128, "num_nextn_predict_layers": 1, "q_lora_rank": 1536,
+    "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "rms_norm_eps": 1e-06, "rope_scaling":
+    {"beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0,
+    "original_max_position_embeddings": 4096, "type": "yarn"}, "rope_theta": 10000,
+    "routed_scaling_factor": 2.5, "scoring_func": "sigmoid", "tie_word_embeddings": false,
+    "topk_group": 4, "topk_method": "noaux_tc", "v_head_dim": 128, "vocab_size": 129280})");
+}
+
+TEST(ModelJson, OfDeepSeekV3IsItsPresetWithALongerContext) {
+  ModelConfig model = resolved(find_preset("deepseek-v3").config);
+  model.context = 163840;
+  model.rope_scaling = RopeScaling::Yarn;
+  model.rope_scaling_factor = 40;
+  model.rope_high_freq_factor = 32;
+  model.rope_original_context = 4096;
+  model.rope_mscale = 1;
+  model.init_deviation = 0.02;
+  model.balance_loss = 0;  // folders do not have it
+  EXPECT_EQ(parse(deepseek_v3()), model);
+  EXPECT_EQ(parse_model_json(model_json(model, DType::Bf16), "config.json"), model);
+  const ModelConfig dense = parse(with(deepseek_v3(), "first_k_dense_replace", 61));
+  EXPECT_FALSE(dense.has_experts());
+  EXPECT_EQ(parse_model_json(model_json(dense, DType::Bf16), "config.json"), dense);
+  EXPECT_EQ(parse(with(deepseek_v3(), "q_lora_rank", nullptr)).q_rank, 0);
+}
+
+TEST(ModelJson, RefusesLatentAttentionThatWeHaveNot) {
+  EXPECT_EQ(refusal(with(deepseek_v3(), "rope_interleave", false)),
+            "config.json: rope_interleave is false, but only true is supported");
+  EXPECT_EQ(refusal(with(deepseek_v3(), "topk_method", "group_limited_greedy")),
+            "config.json: topk_method is \"group_limited_greedy\", but only \"noaux_tc\" is "
+            "supported");
+  EXPECT_EQ(refusal(without(deepseek_v3(), "kv_lora_rank")), "config.json: it has no kv_lora_rank");
+  Json scaled = deepseek_v3();
+  scaled["rope_scaling"]["mscale"] = 0.707;
+  EXPECT_EQ(refusal(scaled),
+            "config.json: mscale is 0.707 and mscale_all_dim is 1, but only equal ones are "
+            "supported");
+  scaled["rope_scaling"]["type"] = "longrope";
+  EXPECT_EQ(refusal(scaled), "config.json: rope_type is longrope, which is not supported");
+}
+
 TEST(ModelJson, ReadsRotationsInEitherStyle) {
   Json newer = without(without(llama(), "rope_theta"), "rope_scaling");
   newer["rope_parameters"] = llama()["rope_scaling"];
@@ -132,8 +182,6 @@ TEST(ModelJson, ThatIsWrittenReadsBackTheSame) {
 TEST(ModelJson, RefusesMathsThatWeHaveNot) {
   EXPECT_EQ(refusal(with(llama(), "model_type", "mamba")),
             "config.json: model_type is mamba, which is not supported");
-  EXPECT_EQ(refusal(with(llama(), "model_type", "deepseek_v3")),
-            "config.json: model_type is deepseek_v3: latent attention is not supported yet");
   EXPECT_EQ(refusal(with(llama(), "attention_bias", true)),
             "config.json: attention_bias is true, but only false is supported");
   EXPECT_EQ(refusal(with(llama(), "hidden_act", "gelu")),
@@ -180,6 +228,15 @@ TEST(ModelJson, RefusesModelsThatTransformersHasNot) {
       "Hugging Face has no model for a router with router_score = sigmoid without qk_norm of each "
       "head");
   check_exportable(resolved(find_preset("dots-llm1").config));
+  ModelConfig latent = resolved(find_preset("deepseek-v3").config);
+  check_exportable(latent);
+  latent.router_score = RouterScore::Softmax;
+  EXPECT_EQ(user_error_of([&] { check_exportable(latent); }),
+            "Hugging Face has no model for latent attention with a router of softmax");
+  ModelConfig yarn = resolved(find_preset("llama3-8b").config);
+  yarn.rope_scaling = RopeScaling::Yarn;
+  EXPECT_EQ(user_error_of([&] { check_exportable(yarn); }),
+            "Hugging Face has no model for rope_scaling = yarn without latent attention");
 }
 
 }  // namespace

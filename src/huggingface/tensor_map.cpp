@@ -68,11 +68,21 @@ class MapBuilder {
   // Their weights are [out, in]. Query head kv_head * group + g reads key head kv_head, and rope
   // turns element i with i + e / 2, on both sides.
   void llama_layer(int64_t layer, const std::string& ours, const std::string& theirs) {
+    same(ours + "attention_norm", theirs + "input_layernorm.weight", {d_});
+    if (model_.has_latent_attention())
+      latent_attention(ours, theirs + "self_attn.");
+    else
+      attention(ours, theirs + "self_attn.");
+    same(ours + "mlp_norm", theirs + "post_attention_layernorm.weight", {d_});
+    if (model_.has_experts() && layer >= model_.dense_layers) return experts(ours, theirs);
+    gated_mlp(ours, theirs + "mlp.", mlp_);
+  }
+
+  void attention(const std::string& ours, const std::string& theirs) {
     const int64_t heads = kv_heads_ * group_;
     const auto projection = [&](const char* name) {
-      return fmt::format("{}self_attn.{}.weight", theirs, name);
+      return fmt::format("{}{}.weight", theirs, name);
     };
-    same(ours + "attention_norm", theirs + "input_layernorm.weight", {d_});
     transposed(ours + "wq", {d_, kv_heads_, group_, e_}, projection("q_proj"), {heads * e_, d_});
     transposed(ours + "wk", {d_, kv_heads_, e_}, projection("k_proj"), {kv_heads_ * e_, d_});
     transposed(ours + "wv", {d_, kv_heads_, e_}, projection("v_proj"), {kv_heads_ * e_, d_});
@@ -84,9 +94,60 @@ class MapBuilder {
       same(ours + "q_norm", projection("q_norm"), {e_});
       same(ours + "k_norm", projection("k_norm"), {e_});
     }
-    same(ours + "mlp_norm", theirs + "post_attention_layernorm.weight", {d_});
-    if (model_.has_experts() && layer >= model_.dense_layers) return experts(ours, theirs);
-    gated_mlp(ours, theirs + "mlp.", mlp_);
+  }
+
+  // Of each head, their parts lie next to each other: not rotated and rotated, or keys and values.
+  void latent_attention(const std::string& ours, const std::string& theirs) {
+    const int64_t heads = kv_heads_, rope = model_.rope_head_size, nope = e_ - rope;
+    const int64_t value = model_.value_head_size, kv_rank = model_.kv_rank;
+    const bool direct = model_.q_rank == 0;
+    const int64_t q_in = direct ? d_ : model_.q_rank;
+    if (!direct) {
+      transposed(ours + "wq_down", {d_, q_in}, theirs + "q_a_proj.weight", {q_in, d_});
+      same(ours + "q_norm", theirs + "q_a_layernorm.weight", {q_in});
+    }
+    const Shape q_proj{heads * e_, q_in}, kv_proj{heads * (nope + value), kv_rank};
+    const Shape kv_down{kv_rank + rope, d_};
+    const std::string q = theirs + (direct ? "q_proj.weight" : "q_b_proj.weight"),
+                      kv = theirs + "kv_b_proj.weight", down = theirs + "kv_a_proj_with_mqa.weight";
+    for (int64_t h = 0; h < heads; ++h) {
+      part_of_outputs(ours + "wq", {q_in, heads, 1, nope}, h * nope, nope, q, q_proj, h * e_);
+      turned_outputs(ours + "wq_rope", {q_in, heads, 1, rope}, h * rope, q, q_proj, h * e_ + nope);
+      const int64_t first = h * (nope + value);
+      part_of_outputs(ours + "wk", {kv_rank, heads, nope}, h * nope, nope, kv, kv_proj, first);
+      part_of_outputs(ours + "wv", {kv_rank, heads, value}, h * value, value, kv, kv_proj,
+                      first + nope);
+    }
+    part_of_outputs(ours + "wkv_down", {d_, kv_rank}, 0, kv_rank, down, kv_down, 0);
+    turned_outputs(ours + "wk_rope", {d_, rope}, 0, down, kv_down, kv_rank);
+    same(ours + "kv_norm", theirs + "kv_a_layernorm.weight", {kv_rank});
+    transposed(ours + "wo", {heads, 1, value, d_}, theirs + "o_proj.weight", {d_, heads * value});
+  }
+
+  // `count` outputs of a weight that is [inputs, outputs] with us and [outputs, inputs] with them,
+  // from `our_first` and `their_first` on; theirs may be `step` apart.
+  void part_of_outputs(const std::string& ours, const Shape& shape, int64_t our_first,
+                       int64_t count, const std::string& theirs, const Shape& their_shape,
+                       int64_t their_first, int64_t step = 1) {
+    const int64_t inputs = their_shape[1];
+    add({.ours = ours,
+         .theirs = theirs,
+         .rows = inputs,
+         .columns = count,
+         .our_begin = our_first,
+         .our_row = elements_of(shape) / inputs,
+         .their_begin = their_first * inputs,
+         .their_row = 1,
+         .their_column = step * inputs},
+        shape, their_shape);
+  }
+  // What rope turns: their pairs are neighbours, ours half a head apart.
+  void turned_outputs(const std::string& ours, const Shape& shape, int64_t our_first,
+                      const std::string& theirs, const Shape& their_shape, int64_t their_first) {
+    const int64_t half = model_.rope_head_size / 2;
+    for (int64_t i = 0; i < 2; ++i)
+      part_of_outputs(ours, shape, our_first + i * half, half, theirs, their_shape, their_first + i,
+                      2);
   }
 
   void gated_mlp(const std::string& ours, const std::string& theirs, int64_t inner) {
@@ -97,7 +158,7 @@ class MapBuilder {
 
   // Mixtral has names of its own for experts that are not merged.
   void experts(const std::string& ours, const std::string& theirs) {
-    const bool mixtral = !model_.qk_norm && !merged_;
+    const bool mixtral = !model_.qk_norm && !model_.has_latent_attention() && !merged_;
     const std::string block = theirs + (mixtral ? "block_sparse_moe." : "mlp.");
     transposed(ours + "router", {d_, model_.experts}, block + "gate.weight", {model_.experts, d_});
     if (has_deepseek_mixture(model_)) {

@@ -35,8 +35,8 @@ enum class ExpertLayout : uint8_t { PerExpert, Merged };
 bool has_deepseek_mixture(const ModelConfig& model);
 
 // Maps a gpt to GPT-2, a model with norms of queries and keys to Qwen 3, others to Llama 3; those
-// with experts to OLMoE, Qwen 3 MoE, dots.llm1 or Mixtral. The config must be resolved, and one
-// that `model_json` supports.
+// with experts to OLMoE, Qwen 3 MoE, dots.llm1 or Mixtral; with latent attention to DeepSeek-V3.
+// The config must be resolved, and one that `model_json` supports.
 TensorMap tensor_map(const ModelConfig& model, ExpertLayout layout = ExpertLayout::PerExpert);
 
 // A tensor that only a folder with merged experts has.

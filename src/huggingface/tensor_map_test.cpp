@@ -53,6 +53,25 @@ ModelConfig dots1() {
   return model;
 }
 
+ModelConfig latent(int64_t q_rank) {
+  ModelConfig model = small(Family::Llama, false);
+  model.kv_heads = 6;
+  model.head_size = 11;
+  model.kv_rank = 7;
+  model.q_rank = q_rank;
+  model.rope_head_size = 8;
+  model.value_head_size = 5;
+  return resolved(model);
+}
+
+ModelConfig deepseek_v3() {
+  ModelConfig model = with_experts(latent(13), 1);
+  model.router_score = RouterScore::Sigmoid;
+  model.shared_mlp_size = 9;
+  model.balance_rate = 0.001;
+  return resolved(model);
+}
+
 const std::vector<ModelConfig>& models() {
   static const std::vector<ModelConfig> kModels{small(Family::Gpt, true),
                                                 small(Family::Gpt, false),
@@ -62,7 +81,9 @@ const std::vector<ModelConfig>& models() {
                                                 with_experts(small(Family::Llama, false), 0),
                                                 with_experts(small(Family::Qwen, false), 1),
                                                 olmoe(),
-                                                dots1()};
+                                                dots1(),
+                                                latent(0),
+                                                deepseek_v3()};
   return kModels;
 }
 
@@ -119,6 +140,38 @@ TEST(TensorMap, HasTheNamesOfPublishedMixtures) {
   without_bias.balance_rate = 0;
   EXPECT_TRUE(tensor_map(without_bias).zeros.contains(bias));
   EXPECT_FALSE(tensor_map(without_bias).theirs.contains(bias));
+}
+
+TEST(TensorMap, HasTheNamesOfDeepSeekV3) {
+  const std::string layer = "model.layers.1.self_attn.";
+  const auto theirs = tensor_map(deepseek_v3()).theirs;
+  using Shape = std::vector<int64_t>;
+  EXPECT_EQ(theirs.at(layer + "q_a_proj.weight"), (Shape{13, 12}));
+  EXPECT_EQ(theirs.at(layer + "q_a_layernorm.weight"), (Shape{13}));
+  EXPECT_EQ(theirs.at(layer + "q_b_proj.weight"), (Shape{6 * 11, 13}));
+  EXPECT_EQ(theirs.at(layer + "kv_a_proj_with_mqa.weight"), (Shape{7 + 8, 12}));
+  EXPECT_EQ(theirs.at(layer + "kv_a_layernorm.weight"), (Shape{7}));
+  EXPECT_EQ(theirs.at(layer + "kv_b_proj.weight"), (Shape{6 * (3 + 5), 7}));
+  EXPECT_EQ(theirs.at(layer + "o_proj.weight"), (Shape{12, 6 * 5}));
+  EXPECT_TRUE(theirs.contains("model.layers.1.mlp.experts.4.up_proj.weight"));
+  EXPECT_TRUE(theirs.contains("model.layers.1.mlp.gate.e_score_correction_bias"));
+  EXPECT_EQ(tensor_map(latent(0)).theirs.at(layer + "q_proj.weight"), (Shape{6 * 11, 12}));
+}
+
+// Rope turns elements 2 i and 2 i + 1 of theirs, i and i + 4 of ours.
+TEST(TensorMap, MovesPairsOfNeighboursHalfAHeadApart) {
+  const TensorMap map = tensor_map(latent(13));
+  const int64_t head = 2, input = 5, inputs = 13;
+  std::map<int64_t, int64_t> ours_by_theirs;
+  for (const Patch& patch : map.patches)
+    if (patch.ours == "layer.0.wq_rope")
+      for (int64_t c = 0; c < patch.columns; ++c)
+        ours_by_theirs[patch.their_begin + input * patch.their_row + c * patch.their_column] =
+            patch.our_begin + input * patch.our_row + c;
+  for (int64_t i = 0; i < 8; ++i)
+    EXPECT_EQ(ours_by_theirs.at((head * 11 + 3 + i) * inputs + input),
+              input * 6 * 8 + head * 8 + i % 2 * 4 + i / 2)
+        << i;
 }
 
 TEST(TensorMap, TakesEveryElementOfEitherSideOnce) {

@@ -8,50 +8,85 @@
 
 #include "compiler/compile.h"
 #include "core/random.h"
-#include "exec/cpu/cpu_executor.h"
+#include "exec/device.h"
 #include "models/build_model.h"
 
 namespace tessera {
 namespace {
 
-// Draws from softmax(logits / temperature), restricted to the top k.
-int32_t draw(std::vector<double>& logits, const GenerateOptions& options, double uniform) {
-  std::vector<int32_t> order(logits.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto likelier = [&](int32_t a, int32_t b) {
-    const double la = logits[static_cast<size_t>(a)], lb = logits[static_cast<size_t>(b)];
-    return la != lb ? la > lb : a < b;
+// Tokens in the order of their likelihood, found one by one: a draw needs few of them.
+class LikeliestFirst {
+ public:
+  explicit LikeliestFirst(const std::vector<double>& logits) : less_likely_{logits} {
+    rest_.resize(logits.size());
+    std::iota(rest_.begin(), rest_.end(), 0);
+    std::make_heap(rest_.begin(), rest_.end(), less_likely_);
+  }
+
+  int32_t at(size_t place) {
+    for (; found_.size() <= place; rest_.pop_back()) {
+      std::pop_heap(rest_.begin(), rest_.end(), less_likely_);
+      found_.push_back(rest_.back());
+    }
+    return found_[place];
+  }
+
+ private:
+  struct LessLikely {
+    const std::vector<double>& logits;
+    bool operator()(int32_t a, int32_t b) const {
+      const double la = logits[static_cast<size_t>(a)], lb = logits[static_cast<size_t>(b)];
+      return la != lb ? la < lb : a > b;
+    }
   };
-  if (options.temperature <= 0) return *std::min_element(order.begin(), order.end(), likelier);
-  size_t kept = order.size();
-  if (options.top_k > 0) kept = std::min(kept, static_cast<size_t>(options.top_k));
-  std::partial_sort(order.begin(), order.begin() + static_cast<int64_t>(kept), order.end(),
-                    likelier);
-  const double largest = logits[static_cast<size_t>(order[0])];
+
+  LessLikely less_likely_;
+  std::vector<int32_t> rest_, found_;
+};
+
+// Draws from softmax(logits / temperature), restricted to the top k.
+int32_t draw(const std::vector<double>& logits, const GenerateOptions& options, double uniform) {
+  LikeliestFirst order(logits);
+  if (options.temperature <= 0) return order.at(0);
+  const double largest = logits[static_cast<size_t>(order.at(0))];
+  const auto weight_of_logit = [&](double logit) {
+    return std::exp((logit - largest) / options.temperature);
+  };
+  const auto weight = [&](size_t place) {
+    return weight_of_logit(logits[static_cast<size_t>(order.at(place))]);
+  };
   double total = 0;
-  std::vector<double> weights(kept);
-  for (size_t i = 0; i < kept; ++i)
-    total += weights[i] =
-        std::exp((logits[static_cast<size_t>(order[i])] - largest) / options.temperature);
+  size_t kept = logits.size();
+  if (options.top_k > 0 && static_cast<size_t>(options.top_k) < kept) {
+    kept = static_cast<size_t>(options.top_k);
+    for (size_t i = 0; i < kept; ++i) total += weight(i);
+  } else {
+    for (const double logit : logits) total += weight_of_logit(logit);
+  }
   double left = uniform * total;
   for (size_t i = 0; i + 1 < kept; ++i)
-    if ((left -= weights[i]) < 0) return order[i];
-  return order[kept - 1];
+    if ((left -= weight(i)) < 0) return order.at(i);
+  return order.at(kept - 1);
 }
 
 }  // namespace
 
-TextGenerator::TextGenerator(const ModelConfig& model, DType precision, int64_t seq, int threads)
-    : seq_(seq),
-      window_(static_cast<size_t>(seq)),
-      positions_(static_cast<size_t>(seq)),
-      document_(static_cast<size_t>(seq), 0) {
-  const DeviceProfile profile{.threads = threads};
+int64_t window_for(int64_t text_tokens, int64_t seq) {
+  constexpr int64_t kStep = 128;  // tiles of the kernels
+  return std::min(seq, (text_tokens + kStep - 1) / kStep * kStep);
+}
+
+TextGenerator::TextGenerator(const ModelConfig& model, DType precision, int64_t window, int threads,
+                             DeviceKind device)
+    : window_(static_cast<size_t>(window)),
+      positions_(static_cast<size_t>(window)),
+      document_(static_cast<size_t>(window), 0) {
+  const int own_threads = is_host(device) ? threads : 1;
   Compiled compiled =
-      compile(build_model(model, {.batch = 1, .seq = seq}, precision, HeadKind::Logits),
-              {.training = false, .optimizer = {}, .profile = profile});
-  executor_ = std::make_unique<CpuExecutor>(std::move(compiled.program()),
-                                            CpuExecutorOptions{.threads = threads});
+      compile(build_model(model, {.batch = 1, .seq = window}, precision, HeadKind::Logits),
+              {.training = false, .optimizer = {}, .profile = {.threads = own_threads}});
+  executor_ =
+      require_device(device).make_executor(std::move(compiled.programs), {.threads = own_threads});
   std::iota(positions_.begin(), positions_.end(), 0);
   output_.resize(static_cast<size_t>(executor_->program().output.type.bytes()));
   logits_.resize(static_cast<size_t>(model.vocabulary));

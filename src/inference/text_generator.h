@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continues a prompt, token by token. The model's window slides over the last `seq` tokens.
+// Continues a prompt, token by token. The model's window slides over the last tokens, as many as it
+// was made for.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/device_kind.h"
 #include "exec/executor.h"
 #include "models/model_config.h"
 
@@ -19,9 +21,14 @@ struct GenerateOptions {
   uint64_t seed = 1;
 };
 
+// The window for a text of N tokens, prompt included, by a model that sees `seq`: what lies
+// after the text would be computed for every token and read by none.
+int64_t window_for(int64_t text_tokens, int64_t seq);
+
 class TextGenerator {
  public:
-  TextGenerator(const ModelConfig& model, DType precision, int64_t seq, int threads);
+  TextGenerator(const ModelConfig& model, DType precision, int64_t window, int threads,
+                DeviceKind device = DeviceKind::Cpu);
 
   Executor& executor() { return *executor_; }
   void copy_parameters(const Executor& trained);
@@ -34,7 +41,6 @@ class TextGenerator {
   int32_t next_token(const std::vector<int32_t>& text, const GenerateOptions& options,
                      uint64_t draw);
 
-  int64_t seq_;
   std::unique_ptr<Executor> executor_;
   std::vector<int32_t> window_, positions_, document_;
   std::vector<std::byte> output_;

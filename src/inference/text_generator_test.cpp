@@ -8,6 +8,8 @@
 #include <cmath>
 #include <set>
 
+#include "config/run_spec.h"
+
 namespace tessera {
 namespace {
 
@@ -101,6 +103,29 @@ TEST_F(TextGeneratorTest, DrawsAsOftenAsTheTemperatureSays) {
           << "token " << token << " at " << temperature;
     }
   }
+}
+
+TEST(WindowOfText, IsNoLongerThanTheTextNeedsAndNeverLongerThanTheModelSees) {
+  EXPECT_EQ(window_for(200, 1024), 256);
+  EXPECT_EQ(window_for(256, 1024), 256);
+  EXPECT_EQ(window_for(5000, 1024), 1024);
+  EXPECT_EQ(window_for(3, 16), 16);
+}
+
+TEST(WindowOfText, ChangesNoTokenOfATextThatItHolds) {
+  const std::vector<std::string> settings{"model.preset=tiny"};
+  const ModelConfig model = resolve_model(load_config({}, settings));
+  const auto written = [&](int64_t window) {
+    TextGenerator generator(model, DType::Fp64, window, 1);
+    initialise_states(generator.executor(), 1);
+    std::vector<int32_t> tokens;
+    generator.generate({5, 9, 2}, {.tokens = 40, .temperature = 1, .seed = 3}, [&](int32_t token) {
+      tokens.push_back(token);
+      return true;
+    });
+    return tokens;
+  };
+  EXPECT_EQ(written(43), written(128));
 }
 
 TEST_F(TextGeneratorTest, StopsWhenItIsTold) {

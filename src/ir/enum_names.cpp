@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, 9> kFlatRoles{"weights", "gradient",     
                                                      "reduced", "gradient_shard", "master",
                                                      "",        "average",        "load"};
 constexpr std::array<std::string_view, 4> kStateRoles{"parameter", "master", "", "average"};
-constexpr std::array<std::string_view, 5> kLifetimes{"none", "persistent", "window", "slot",
-                                                     "scratch"};
+constexpr std::array<std::string_view, 6> kLifetimes{"none", "persistent", "window",
+                                                     "slot", "scratch",    "prepared"};
 constexpr std::array<std::string_view, 4> kForms{"maths", "step", "local", "planned"};
 
 template <typename Spec, size_t N>

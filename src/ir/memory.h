@@ -10,13 +10,14 @@ namespace tessera {
 
 // Persistent: outlives the step. Window: between two positions of the step's script (gradients,
 // inputs, step values). Slot: one per microbatch in flight (activations kept for the backward).
-// Scratch: within one routine call.
-enum class Lifetime : uint8_t { None, Persistent, Window, Slot, Scratch };
+// Scratch: within one routine call. Prepared: from the step's beginning to its end, one per block;
+// in a Program, part of the window.
+enum class Lifetime : uint8_t { None, Persistent, Window, Slot, Scratch, Prepared };
 std::string_view name(Lifetime lifetime);
 std::optional<Lifetime> lifetime_from_name(std::string_view text);
 
-// Scratch offsets are absolute; Slot offsets count from the block's slot. Persistent and Window
-// buffers are bound by name, per block.
+// Scratch offsets are absolute; Slot and Prepared offsets count from the block's own. Persistent
+// and Window buffers are bound by name, per block.
 struct Location {
   Lifetime lifetime = Lifetime::None;
   int64_t offset = 0;

@@ -35,6 +35,7 @@ struct BlockClass {
   Graph graph;
   std::vector<Bundle> bundles = {};  // set by shard_states
   int64_t slot_bytes = 0;            // set by plan_memory: one microbatch's kept activations
+  int64_t prepared_bytes = 0;        // the same: what is prepared once for all of a step's
 };
 
 inline constexpr int kEveryStage = -1;

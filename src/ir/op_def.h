@@ -150,6 +150,9 @@ struct OpDef {
   bool gradient_yields_results = false;          // the forward node then runs only in `evaluate`
   Cost (*cost)(const OpCall&) = nullptr;
   int64_t (*workspace_bytes)(const OpCall&, const DeviceProfile&) = nullptr;  // null: none
+  // Its results stand for operand 0 in fewer bytes: kept for the backward where what takes more
+  // would be recomputed.
+  bool shrinks = false;
   std::vector<InPlace> in_place = {};
   bool aliases = false;                  // result 0 is operand 0's buffer, always
   std::vector<size_t> accumulates = {};  // results that the kernel can add into

@@ -327,6 +327,10 @@ void parse_class_head(Lexer& line, Module& module) {
     line.expect('=');
     block_class.slot_bytes = line.integer();
   }
+  if (line.accept_word("prepared")) {
+    line.expect('=');
+    block_class.prepared_bytes = line.integer();
+  }
   line.expect('{');
   module.classes.push_back(std::move(block_class));
 }

@@ -15,6 +15,7 @@ namespace tessera {
 enum class Phase : uint8_t {
   Gather,
   GatherWait,
+  Prepare,
   Begin,
   CountReduce,
   Forward,
@@ -34,6 +35,7 @@ enum class Phase : uint8_t {
 enum class RoutineKind : uint8_t {
   Gather,
   GatherWait,
+  Prepare,
   Begin,
   CountReduce,
   Forward,
@@ -77,6 +79,9 @@ inline constexpr auto kRoutines = std::to_array<RoutineRow>({
      "one call before a block's parameters are used: starts to gather their shards", Phase::Gather},
     {RoutineKind::GatherWait, "gather_wait", StepSide::Neither,
      "before the first use of gathered parameters: waits for the gather", Phase::GatherWait},
+    {RoutineKind::Prepare, "prepare", StepSide::Neither,
+     "once, before any forward: what all microbatches read of a block's parameters alone",
+     Phase::Prepare},
     {RoutineKind::Begin, "begin", StepSide::Neither,
      "for each microbatch, before any forward: counts labels", Phase::Begin},
     {RoutineKind::CountReduce, "count_reduce", StepSide::Neither,

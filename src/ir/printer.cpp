@@ -103,6 +103,10 @@ std::string print(const Bundle& bundle, const Mesh& mesh) {
   return text;
 }
 
+std::string print_size(std::string_view what, int64_t bytes) {
+  return bytes ? fmt::format(" {}={}", what, bytes) : "";
+}
+
 std::vector<PrintedLine> print_class(const BlockClass& block_class, const Mesh& mesh, int index) {
   using Kind = PrintedLine::Kind;
   const Graph& graph = block_class.graph;
@@ -111,8 +115,8 @@ std::vector<PrintedLine> print_class(const BlockClass& block_class, const Mesh& 
     lines.push_back({kind, std::move(text), index, std::move(values)});
   };
   add(Kind::Heading,
-      fmt::format("class {}{} {{", block_class.name,
-                  block_class.slot_bytes ? fmt::format(" slot={}", block_class.slot_bytes) : ""));
+      fmt::format("class {}{}{} {{", block_class.name, print_size("slot", block_class.slot_bytes),
+                  print_size("prepared", block_class.prepared_bytes)));
   for (const GraphInput& input : graph.inputs())
     add(Kind::Input, print_input(graph, input, mesh), {input.value});
   for (const Bundle& bundle : block_class.bundles) add(Kind::Bundle, print(bundle, mesh));

@@ -169,6 +169,9 @@ void verify_planned(const Module& module) {
         TESSERA_CHECK(value.location.lifetime != Lifetime::Slot ||
                           value.location.offset + value.type.bytes() <= block_class.slot_bytes,
                       "class {}: %{} is outside the slot", block_class.name, value.name);
+        TESSERA_CHECK(value.location.lifetime != Lifetime::Prepared ||
+                          value.location.offset + value.type.bytes() <= block_class.prepared_bytes,
+                      "class {}: %{} is outside the prepared bytes", block_class.name, value.name);
       }
     }
 }

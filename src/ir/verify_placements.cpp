@@ -18,7 +18,9 @@ bool contains(const std::vector<size_t>& numbers, size_t number) {
   return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
-bool is_checked(Phase phase) { return phase == Phase::Begin || side(phase) != StepSide::Neither; }
+bool is_checked(Phase phase) {
+  return phase == Phase::Prepare || phase == Phase::Begin || side(phase) != StepSide::Neither;
+}
 
 class ClassPlacements {
  public:

@@ -4,6 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+
+#include "config/compile_step.h"
+#include "ir/op_list.h"
+#include "measure/calibration_model.h"
+#include "program/buffer_types.h"
 
 namespace tessera {
 namespace {
@@ -40,6 +46,25 @@ TEST(Calibrate, MeasuresEveryCollectiveThatProgramsHave) {
                               return table.op == op && table.points.back().second > 0;
                             }))
         << name(op);
+}
+
+// Each is a model that can be compiled, so its kernels can be timed.
+TEST(LongModels, HaveHeadsOf64And128UpTo131072Tokens) {
+  std::map<int64_t, int64_t> longest;  // by head size
+  for (const CalibrationModel& model : long_models()) {
+    const RunSpec spec = resolve(config_of(model, {"train.precision=bf16"}));
+    const Program program = std::move(compile(spec).programs.front());
+    for (const ProgramClass& each : program.classes)
+      for (const auto& routine : each.routines)
+        for (const Instruction& instruction : routine) {
+          const auto* kernel = instruction.as<KernelInstruction>();
+          if (!kernel || kernel->op != OpKind::attention) continue;
+          const TensorType query = types_of(each, kernel->operands).front();
+          int64_t& most = longest[query.dims.back().size];
+          most = std::max(most, query.dims[1].size);
+        }
+  }
+  EXPECT_EQ(longest, (std::map<int64_t, int64_t>{{64, 131072}, {128, 131072}}));
 }
 
 }  // namespace

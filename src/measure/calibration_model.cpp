@@ -4,8 +4,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tessera {
+namespace {
+
+// Grouped heads and as many keys as queries; a batch of several short rows fills a GPU as one long
+// row does.
+constexpr std::array kLongModels{
+    CalibrationModel{"llama3-1b", 1, 1280, 20, 5, 1024, 1000, 4, 4096},
+    CalibrationModel{"llama3-1b", 1, 1280, 20, 5, 1024, 1000, 1, 16384},
+    CalibrationModel{"llama3-1b", 1, 1280, 20, 5, 1024, 1000, 1, 32768},
+    CalibrationModel{"llama3-1b", 1, 1280, 20, 20, 1024, 1000, 1, 65536},
+    CalibrationModel{"llama3-1b", 1, 768, 12, 3, 1024, 1000, 1, 131072},
+    CalibrationModel{"llama3-1b", 1, 2560, 20, 5, 1024, 1000, 4, 4096},
+    CalibrationModel{"llama3-1b", 1, 2560, 20, 5, 1024, 1000, 1, 16384},
+    CalibrationModel{"llama3-1b", 1, 2560, 20, 5, 1024, 1000, 1, 32768},
+    CalibrationModel{"llama3-1b", 1, 2560, 20, 20, 1024, 1000, 1, 65536},
+    CalibrationModel{"llama3-1b", 1, 1536, 12, 3, 1024, 1000, 1, 131072},
+};
+
+}  // namespace
+
+std::span<const CalibrationModel> long_models() { return kLongModels; }
 
 Config config_of(const CalibrationModel& model, std::vector<std::string> settings) {
   const auto set = [&](std::string_view key, int64_t value) {

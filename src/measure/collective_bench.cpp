@@ -2,6 +2,7 @@
 #include "measure/collective_bench.h"
 
 #include <algorithm>
+#include <array>
 #include <barrier>
 #include <chrono>
 #include <cstring>
@@ -80,9 +81,9 @@ void run_once(Communicator& group, const Collective& collective, std::byte* outp
   recv.kind = CollectiveKind::Recv;
   recv.root = (rank + size - 1) % size;
   recv.output = output;
-  const Ticket sent = group.start(send), received = group.start(recv);
-  group.wait(sent);
-  group.wait(received);
+  std::array<Ticket, 2> tickets{};
+  group.start_together(std::array{send, recv}, tickets);
+  for (const Ticket ticket : tickets) group.wait(ticket);
 }
 
 // The same number on every member: the first one's.
@@ -99,12 +100,14 @@ int32_t agreed(Communicator& group, int32_t number) {
   return number;
 }
 
-double timed(Communicator& group, const Collective& collective, std::byte* output, int times) {
+double timed(Communicator& group, const HostOfGroup& host, const Collective& collective,
+             std::byte* output, int times) {
   const Collective barrier{.kind = CollectiveKind::Barrier, .name = "bench"};
-  group.run(barrier);
+  host.group.run(barrier);
   const Clock::time_point begin = Clock::now();
   for (int i = 0; i < times; ++i) run_once(group, collective, output);
-  group.run(barrier);
+  host.await();
+  host.group.run(barrier);
   return seconds_since(begin) / times;
 }
 
@@ -126,20 +129,22 @@ std::string_view bus_formula(CollectiveKind kind) {
 }
 
 CollectiveTiming bench_collective(Communicator& group, const CollectiveBenchOptions& options,
-                                  std::byte* input, std::byte* output) {
+                                  std::byte* input, std::byte* output, const HostOfGroup* beside) {
+  const HostOfGroup host = beside ? *beside : HostOfGroup{group, [] {}};
   const int64_t parts = cut_into_parts(options.kind) ? group.size() : 1;
   const int64_t part_elements = options.bytes / size_bytes(options.dtype) / parts;
   const Collective collective = in_place(options, part_elements, group.rank(), input, output);
   run_once(group, collective, output);
-  const double once = timed(group, collective, output, 1);
+  host.await();
+  const double once = timed(group, host, collective, output, 1);
   const int wanted = static_cast<int>(std::clamp(options.measured_seconds / once, 2.0, 2000.0));
   CollectiveTiming timing{.kind = options.kind,
                           .reduction = options.reduction,
                           .dtype = options.dtype,
                           .count = part_elements * parts,
                           .bytes = part_elements * parts * size_bytes(options.dtype),
-                          .iterations = agreed(group, wanted)};
-  timing.seconds = timed(group, collective, output, timing.iterations);
+                          .iterations = agreed(host.group, wanted)};
+  timing.seconds = timed(group, host, collective, output, timing.iterations);
   timing.algorithm_bytes_per_second = static_cast<double>(timing.bytes) / timing.seconds;
   timing.bus_bytes_per_second =
       timing.algorithm_bytes_per_second * bus_factor(options.kind, group.size());

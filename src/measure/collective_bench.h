@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "comm/communicator.h"
@@ -34,11 +35,19 @@ struct CollectiveBenchOptions {
   double measured_seconds = 0.25;  // about as long as it is repeated
 };
 
+// Of a group that works beside its host, such as GPUs: the same ranks' own group there, and the
+// wait until what was started is done.
+struct HostOfGroup {
+  Communicator& group;
+  std::function<void()> await;
+};
+
 // Called on every member; all get the same timing: warmed up, between two barriers, averaged.
 // Buffers hold `bytes` each; `output` is not used where the collective can be in place. A send is
 // one hop of a ring: every rank sends and receives.
 CollectiveTiming bench_collective(Communicator& group, const CollectiveBenchOptions& options,
-                                  std::byte* input, std::byte* output);
+                                  std::byte* input, std::byte* output,
+                                  const HostOfGroup* host = nullptr);
 bool needs_output(CollectiveKind kind);
 
 // Bytes read plus bytes written per second when `threads` threads copy large buffers at once: what

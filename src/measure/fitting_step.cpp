@@ -24,7 +24,8 @@ std::string change_text(const Config& from, const Config& to) {
 std::string fitting_change(const Config& config, int64_t limit_bytes,
                            const BytesOfPrograms& bytes) {
   Config tried = config;
-  for (const std::string& recompute : {config.plan.recompute, std::string("block")}) {
+  for (const std::string& recompute :
+       {config.plan.recompute, std::string("block_keep_attention"), std::string("block")}) {
     tried.plan.recompute = recompute;
     for (int64_t count = config.train.microbatches; count <= config.train.batch; count *= 2) {
       tried.train.microbatches = count;

@@ -26,7 +26,8 @@ TEST(FittingStep, IsTheFirstChangeThatFits) {
     return seen.back();
   };
   EXPECT_EQ(fitting_change(sixteen_rows(), 0, noting), "");
-  ASSERT_EQ(seen.size(), 9u);  // 2, 4, 8, 16 microbatches, and 1 to 16 with blocks rebuilt
+  // 2, 4, 8, 16 microbatches, and 1 to 16 with blocks rebuilt, without attention and with it.
+  ASSERT_EQ(seen.size(), 14u);
   for (size_t i = 1; i < 4; ++i) EXPECT_LT(seen[i], seen[i - 1]);
   EXPECT_EQ(fitting_change(sixteen_rows(), seen[1], peak),
             fmt::format("train.microbatches = 4 would need {:.2f} GB",
@@ -36,7 +37,7 @@ TEST(FittingStep, IsTheFirstChangeThatFits) {
 TEST(FittingStep, NamesBothChangesWhereOneIsNotEnough) {
   int calls = 0;
   const std::string change = fitting_change(sixteen_rows(), 1, [&](std::span<const Program>) {
-    return ++calls == 6 ? 1 : 2;  // after four of microbatches alone and one of blocks alone
+    return ++calls == 11 ? 1 : 2;  // after four of microbatches alone and those of attention kept
   });
   EXPECT_EQ(change, "train.microbatches = 2 with plan.recompute = \"block\" would need 0.00 GB");
 }

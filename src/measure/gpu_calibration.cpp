@@ -94,12 +94,16 @@ TimedModel timed(const Device& gpu, const CalibrationModel& made, Precision prec
   return result;
 }
 
-std::vector<KernelTime> timed_experts(const Device& gpu, const CalibrationModel& made) {
+bool attends(OpKind op) { return op == OpKind::attention || op == OpKind::attention_grad; }
+
+// Some kernels of a model whose step is not run: on a GPU that they have warmed.
+void add_alone(const Device& gpu, const CalibrationModel& made, const KernelCost& kernels,
+               const std::function<bool(OpKind)>& wanted, EfficiencySamples& samples) {
   const RunSpec spec = resolve(config_of(made, {"train.precision=bf16", "run.device=cuda"}));
-  std::vector<KernelTime> times = gpu.time_kernels(compile(spec).program(), "train_step",
-                                                   multiplies_for_experts, kSteadySeconds);
-  std::erase_if(times, [](const KernelTime& each) { return each.seconds == 0; });
-  return times;
+  for (const KernelTime& each :
+       gpu.time_kernels(compile(spec).program(), "train_step", wanted, kSteadySeconds))
+    if (each.seconds > 0)
+      samples.add(kernels, {each.op, each.attributes, each.operands, each.results}, each.seconds);
 }
 
 ClusterDevice measured_gpu(const Device& gpu, const DeviceFacts& facts) {
@@ -118,7 +122,8 @@ ClusterDevice measured_gpu(const Device& gpu, const DeviceFacts& facts) {
   return device;
 }
 
-// Kernels by themselves, stretched to fill the step. In fp8 only its products are new.
+// Kernels by themselves, stretched to fill the step. In fp8 its products and what makes their
+// operands are new.
 void add_samples(const TimedModel& model, const KernelCost& kernels,
                  const std::function<bool(OpKind)>& wanted, EfficiencySamples& samples) {
   const double stretch = model.step_seconds / model.kernel_seconds();
@@ -155,13 +160,19 @@ Cluster calibrate_gpu(const CalibrateOptions& options) {
     };
     measure(DType::Bf16, [](OpKind) { return true; });
     if (facts.has_fp8)
-      measure({DType::Bf16, false, true}, [](OpKind op) { return op == OpKind::matmul_fp8; });
+      measure({DType::Bf16, false, true}, [](OpKind op) {
+        return op == OpKind::matmul_fp8 || op == OpKind::quantize || op == OpKind::largest_entry;
+      });
   }
   for (const CalibrationModel& made :
        std::span(kGpuMixtures).first(options.quick ? 1 : kGpuMixtures.size())) {
     say(fmt::format("products of {} experts", made.experts));
-    for (const KernelTime& each : timed_experts(gpu, made))
-      samples.add(kernels, {each.op, each.attributes, each.operands, each.results}, each.seconds);
+    add_alone(gpu, made, kernels, multiplies_for_experts, samples);
+  }
+  for (const CalibrationModel& made :
+       long_models().first(options.quick ? 1 : long_models().size())) {
+    say(fmt::format("attention over {} tokens, heads of {}", made.seq, made.width / made.heads));
+    add_alone(gpu, made, kernels, attends, samples);
   }
   samples.add_tables({.threads = 0, .ranks = 0}, cluster.efficiencies);
   cluster.efficiencies.push_back(other_table(cluster.efficiencies));

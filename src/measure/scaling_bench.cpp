@@ -10,6 +10,7 @@
 #include "config/compile_step.h"
 #include "core/statistics.h"
 #include "data/synthetic_batch.h"
+#include "exec/device.h"
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 #include "measure/step_floor.h"
@@ -57,12 +58,9 @@ class ScalingBench {
  public:
   ScalingBench(const Config& config, const ScalingBenchOptions& options)
       : config_(config), options_(options) {
-    if (!is_host(config.run.device))
-      throw user_error("run.device is {}, but scaling is measured over ranks on the CPU",
-                       name(config.run.device))
-          .help("use --device cpu");
+    require_device(config.run.device);
     const RunSpec alone = resolve(with_mesh(config, {}));
-    result_.threads = alone.threads;
+    result_.threads = alone.threads_per_rank();
     result_.tokens = alone.tokens_per_step();
   }
 
@@ -152,8 +150,10 @@ double ideal_speed_up(int ranks, int threads_per_rank, int threads) {
 
 std::vector<std::vector<Axis>> default_scaling_meshes(const Config& config) {
   std::vector<std::vector<Axis>> meshes;
+  constexpr int kMostSharers = 8;  // of a GPU
+  const int most = is_host(config.run.device) ? resolve_threads(config) : kMostSharers;
   const int64_t rows = config.train.batch / config.train.microbatches;
-  for (int ranks = 2; ranks <= resolve_threads(config) && rows % ranks == 0; ranks *= 2)
+  for (int ranks = 2; ranks <= most && rows % ranks == 0; ranks *= 2)
     meshes.push_back({{"dp", ranks}});
   return meshes;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures whole training steps of one model and batch on several meshes, in turns within one run,
-// beside one rank with all the threads and one rank with as many as a rank of the mesh has.
+// beside one rank with all the threads and one rank with as many as a rank of the mesh has. On a
+// GPU the ranks share it: each has one thread, and no mesh can be faster than one rank.
 #pragma once
 
 #include <functional>
@@ -41,8 +42,8 @@ struct ScalingResult {
 // As many of `threads` as ranks with `threads_per_rank` can use, over what one of them uses.
 double ideal_speed_up(int ranks, int threads_per_rank, int threads);
 
-// The meshes of a default run: dp = 2, 4, 8 and so on while there is a thread for each rank and the
-// batch divides.
+// The meshes of a default run: dp = 2, 4, 8 and so on while there is a thread for each rank (on a
+// GPU: up to 8) and the batch divides.
 std::vector<std::vector<Axis>> default_scaling_meshes(const Config& config);
 
 // One rank is always measured, whether or not it is among `meshes`. Runs on random tokens.

@@ -54,7 +54,15 @@ class StepBench {
   // The floor is OpenBLAS's, so a GPU has none.
   StepBenchResult run_without_floor() {
     measure_peak();
+    const std::optional<double> before = device_.joules();
+    const auto begin = Clock::now();
     measure_steps(steps_);
+    const double seconds = seconds_since(begin);
+    const std::optional<double> after = device_.joules();
+    if (before && after) {
+      result_.joules_per_step = (*after - *before) / steps_;
+      result_.watts = (*after - *before) / seconds;
+    }
     result_.device_bytes = device_.bytes_in_use();
     finish();
     return std::move(result_);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct StepBenchResult {
   double floor_seconds = 0;
   double floor_ratio = 0;  // floor over step
   double tokens_per_second = 0;
+  std::optional<double> joules_per_step, watts;  // means; none where the device does not say
   double peak_flops_per_second = 0;
   double mfu = 0, hfu = 0;
   int64_t peak_bytes = 0;      // planned

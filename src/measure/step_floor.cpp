@@ -27,14 +27,14 @@ class MatmulList {
     add(name + " forward", {rows_, out, in, false, false}, count);
     add_weight_grad(name, in, out, count, false);
   }
-  void add_attention(int64_t seq, int64_t head_size, double heads) {
-    const MatmulShape scores{seq, seq, head_size, false, true};
-    const MatmulShape mix{seq, head_size, seq, false, false};
-    const MatmulShape mix_transposed{seq, head_size, seq, true, false};
+  void add_attention(int64_t seq, int64_t head_size, int64_t value_size, double heads) {
     const double half = heads / 2;
-    add("attention q k^T and dy v^T", scores, 3 * half, true);
-    add("attention p v and ds k", mix, 2 * half, true);
-    add("attention p^T dy and ds^T q", mix_transposed, 2 * half, true);
+    add("attention q k^T", {seq, seq, head_size, false, true}, 2 * half, true);
+    add("dy v^T", {seq, seq, value_size, false, true}, half, true);
+    add("attention p v", {seq, value_size, seq, false, false}, half, true);
+    add("ds k", {seq, head_size, seq, false, false}, half, true);
+    add("attention p^T dy", {seq, value_size, seq, true, false}, half, true);
+    add("ds^T q", {seq, head_size, seq, true, false}, half, true);
   }
   std::vector<FloorMatmul> take() { return std::move(matmuls_); }
 
@@ -68,16 +68,30 @@ void add_mlp(MatmulList& list, const ModelConfig& model, double repeats) {
   }
 }
 
+void add_latent_weights(MatmulList& list, const ModelConfig& model, double layers) {
+  if (model.q_rank > 0) list.add_weight("q_down", model.width, model.q_rank, layers);
+  list.add_weight("q", model.q_rank > 0 ? model.q_rank : model.width, model.heads * model.head_size,
+                  layers);
+  list.add_weight("kv_down", model.width, model.kv_rank + model.rope_head_size, layers);
+  list.add_weight("kv", model.kv_rank,
+                  model.heads * (model.head_size - model.rope_head_size + model.value_head_size),
+                  layers);
+}
+
 void add_transformer(MatmulList& list, const ModelConfig& model, const BatchShape& shape,
                      double repeats) {
   const double layers = static_cast<double>(model.layers) * repeats;
   const bool gated = model.activation == Activation::Swiglu;
-  list.add_weight("qkv", model.width, (model.heads + 2 * model.kv_heads) * model.head_size, layers);
-  list.add_weight("out", model.heads * model.head_size, model.width, layers);
+  if (model.has_latent_attention())
+    add_latent_weights(list, model, layers);
+  else
+    list.add_weight("qkv", model.width, (model.heads + 2 * model.kv_heads) * model.head_size,
+                    layers);
+  list.add_weight("out", model.heads * model.value_size(), model.width, layers);
   list.add_weight(gated ? "gate_up" : "up", model.width, (gated ? 2 : 1) * model.mlp_size, layers);
   list.add_weight("down", model.mlp_size, model.width, layers);
   list.add_weight("head", model.width, model.vocabulary, repeats, /*table=*/true);
-  list.add_attention(shape.seq, model.head_size,
+  list.add_attention(shape.seq, model.head_size, model.value_size(),
                      layers * static_cast<double>(shape.batch * model.heads));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/narrow_floats.h"
 #include "mesh/mesh.h"
 #include "mesh/placement.h"
 #include "mesh/plan_config.h"
@@ -17,13 +18,23 @@ namespace tessera {
 
 // What the backward recomputes instead of keeping it. Cheap: norms and activations, that is what no
 // matmul, attention or collective makes. Attention: its results and what leads to them from the
-// projections. Blocks: all but the residual stream between every `every` blocks. Values: the
-// `values` cheapest per byte. Fit: just enough of those, or all blocks, to fit a rank's memory.
-enum class RecomputeKind : uint8_t { None, Cheap, Attention, Blocks, Values, Fit };
+// projections. KeepAttention: all of a block but attention's results, which cost the square of the
+// sequence. Blocks: all but the residual stream between every `every` blocks. Values: the `values`
+// cheapest per byte. Fit: just enough of those, or all blocks, to fit a rank's memory.
+enum class RecomputeKind : uint8_t { None, Cheap, Attention, KeepAttention, Blocks, Values, Fit };
 struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
   int every = 1;   // blocks; 0: the square root of a stage's
   int values = 0;  // of all block classes together
+};
+
+// How the layers' matmuls are done in 8 bits.
+struct Fp8Plan {
+  Fp8 gradients = Fp8::E5m2;  // values and weights are e4m3
+  bool blocks = false;        // scaled by tiles and blocks of 128, not by tensor
+  bool at_use = false;        // weights are quantised where they are read, not once for a step
+  // Sums keep about 14 bits on the way, on a GPU: in the forward, and in the backward too.
+  bool fast_forward = true, fast_backward = false;
 };
 
 // What a user writes in [mesh] and [plan].
@@ -69,8 +80,8 @@ struct Plan {
   std::vector<int> blocks_per_stage = {};
   // Rows of a rank's pool of experts, as a factor of the mean; infinity: as many as could come.
   double expert_room = std::numeric_limits<double>::infinity();
-  bool fp8 = false;      // matmuls of layers round their operands to fp8
-  PlanConfig keys = {};  // as they were given, for passes that take one as it is
+  std::optional<Fp8Plan> fp8 = {};  // matmuls of layers read 8-bit floats
+  PlanConfig keys = {};             // as they were given, for passes that take one as it is
 
   int pipeline_ranks() const { return pipeline_axis < 0 ? 1 : mesh.size(pipeline_axis); }
   bool single() const { return mesh.num_ranks() == 1; }

@@ -28,6 +28,7 @@ struct PlanConfig {
   std::string stages;
   std::string recompute = "none";
   int64_t recompute_every = 1;
+  std::string fp8_weights = "step";
   std::string memory;  // of a rank; empty: not said
 };
 

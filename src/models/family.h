@@ -23,6 +23,7 @@ struct FamilyRow {
   bool has_bias = false;      // may have
   bool has_qk_norm = false;   // may have
   bool has_experts = false;   // may have
+  bool has_latent = false;    // may have latent attention
 };
 
 inline constexpr auto kFamilies = std::to_array<FamilyRow>({
@@ -42,7 +43,8 @@ inline constexpr auto kFamilies = std::to_array<FamilyRow>({
      .has_rope = true,
      .is_gated = true,
      .has_qk_norm = true,
-     .has_experts = true},
+     .has_experts = true,
+     .has_latent = true},
     {.family = Family::Qwen,
      .name = "qwen",
      .summary = "Qwen 3: Llama with normalised queries and keys",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Llama 3 and Qwen 3: RMSNorm, rotary positions, grouped heads, SwiGLU, no biases. Qwen 3 also
 // normalises each query and key head. With experts (Mixtral, OLMoE, Qwen 3 MoE) a mixture takes the
-// place of the mlp.
+// place of the mlp, with kv_rank (DeepSeek-V3) latent attention that of attention.
 #include "models/activation.h"
+#include "models/latent_attention.h"
 #include "models/mixture.h"
 #include "models/transformer_parts.h"
 
@@ -39,7 +40,10 @@ class LlamaBuilder {
   void add_layer_class(const std::string& name, bool experts) {
     BlockBuilder& b = module_.block_class(name);
     Tensor x = b.stream("x", dims_.stream());
-    Tensor after_attention = add(x, attention_part(b, norm(b, "attention_norm", x, {dims_.d})));
+    Tensor attended = norm(b, "attention_norm", x, {dims_.d});
+    Tensor after_attention =
+        add(x, config_.has_latent_attention() ? latent_attention(b, config_, dims_, attended)
+                                              : attention_part(b, attended));
     Tensor normalised = norm(b, "mlp_norm", after_attention, {dims_.d});
     b.returns(add(after_attention,
                   experts ? mixture(b, request_, dims_, normalised) : mlp_part(b, normalised)));
@@ -59,19 +63,10 @@ class LlamaBuilder {
     }
     // One after another: the order in which arguments are computed is the C++ compiler's choice.
     Tensor document = b.batch("document", dims_.words());
-    k = rotated(k, positions);
-    q = rotated(q, positions);
-    Tensor mixed = attention(q, k, v, positions, document);
+    k = rotated(config_, k, positions);
+    q = rotated(config_, q, positions);
+    Tensor mixed = attention(q, k, v, positions, document, attention_scale_of(config_));
     return matmul(mixed, b.parameter("wo", {kv_heads, group, e, d}, residual_init(config_)));
-  }
-
-  Tensor rotated(Tensor x, Tensor positions) {
-    return rope(x, positions,
-                {{"theta", config_.rope_theta},
-                 {"scaling_factor", config_.rope_scaling_factor},
-                 {"low_freq_factor", config_.rope_low_freq_factor},
-                 {"high_freq_factor", config_.rope_high_freq_factor},
-                 {"original_context", config_.rope_original_context}});
   }
 
   Tensor mlp_part(BlockBuilder& b, Tensor x) {

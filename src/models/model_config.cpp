@@ -15,6 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kActivationNames{"relu", "gelu", "gelu_tanh", "swiglu"};
 constexpr std::array<std::string_view, 3> kRouterScoreNames{"softmax", "sigmoid", "topk_softmax"};
 constexpr std::array<std::string_view, 2> kBalanceScopeNames{"sequence", "microbatch"};
+constexpr std::array<std::string_view, 2> kRopeScalingNames{"llama3", "yarn"};
 
 std::string divisors(int64_t number) {
   std::vector<std::string> found;
@@ -33,6 +34,11 @@ void derive_sizes(ModelConfig& config) {
           .help(fmt::format("use heads = {}, or give head_size", divisors(config.width)));
     config.head_size = config.width / config.heads;
   }
+  if (config.has_latent_attention()) {
+    if (config.rope_head_size == 0) config.rope_head_size = config.head_size / 2;
+    if (config.value_head_size == 0)
+      config.value_head_size = config.head_size - config.rope_head_size;
+  }
   if (config.mlp_size == 0 && !config.has_sequence()) config.mlp_size = config.width;
   if (config.mlp_size == 0)
     config.mlp_size = gated ? (config.width * 8 / 3 + 63) / 64 * 64 : config.width * 4;
@@ -46,11 +52,46 @@ void check_heads(const ModelConfig& config) {
     throw user_error("heads ({}) is not a multiple of kv_heads ({})", config.heads, config.kv_heads)
         .at("model.kv_heads")
         .help(fmt::format("use kv_heads = {}", divisors(config.heads)));
+  if (config.has_latent_attention()) return;
   if (row_of(config.family).has_rope && config.head_size % 2 != 0)
     throw user_error("head_size ({}) is odd, and rope turns pairs", config.head_size)
         .at("model.head_size")
         .help(fmt::format("use head_size = {} or {}",
                           config.head_size > 1 ? config.head_size - 1 : 4, config.head_size + 1));
+}
+
+void check_latent_attention(const ModelConfig& config) {
+  if (config.kv_heads != config.heads)
+    throw user_error("kv_heads ({}) is not heads ({}), but latent attention has keys for each head",
+                     config.kv_heads, config.heads)
+        .at("model.kv_heads")
+        .help("leave kv_heads out, or set kv_rank = 0");
+  if (config.rope_head_size % 2 != 0)
+    throw user_error("rope_head_size ({}) is odd, and rope turns pairs", config.rope_head_size)
+        .at("model.rope_head_size")
+        .help(fmt::format("use rope_head_size = {}", config.rope_head_size + 1));
+  if (config.rope_head_size >= config.head_size)
+    throw user_error("rope_head_size ({}) leaves nothing of head_size ({}) that is not rotated",
+                     config.rope_head_size, config.head_size)
+        .at("model.rope_head_size")
+        .help(fmt::format("head_size is the sum of both parts: use head_size = {}, say",
+                          3 * config.rope_head_size));
+  if (config.qk_norm)
+    throw user_error("qk_norm is not of latent attention, which normalises what heads come from")
+        .at("model.qk_norm")
+        .help("leave qk_norm out, or set kv_rank = 0");
+}
+
+void check_no_latent_attention(const ModelConfig& config) {
+  const auto refuse = [](std::string_view key, int64_t size) {
+    if (size > 0)
+      throw user_error("{} ({}) is of latent attention, but kv_rank is 0", key, size)
+          .at(fmt::format("model.{}", key))
+          .help(fmt::format("set model.kv_rank, or leave {} out", key));
+  };
+  refuse("q_rank", config.q_rank);
+  refuse("rope_head_size", config.rope_head_size);
+  refuse("value_head_size", config.value_head_size);
 }
 
 void check_family(const ModelConfig& config) {
@@ -71,6 +112,7 @@ void check_family(const ModelConfig& config) {
   require(config.rope_scaling_factor != 1.0, "rope_scaling_factor", &FamilyRow::has_rope);
   require(config.tied, "tied", &FamilyRow::has_sequence);
   require(config.has_experts(), "experts", &FamilyRow::has_experts);
+  require(config.has_latent_attention(), "kv_rank", &FamilyRow::has_latent);
 }
 
 void check_experts(const ModelConfig& config) {
@@ -101,7 +143,7 @@ void check_rope(const ModelConfig& config) {
     throw user_error("rope_low_freq_factor ({}) is not below rope_high_freq_factor ({})",
                      config.rope_low_freq_factor, config.rope_high_freq_factor)
         .at("model.rope_low_freq_factor")
-        .help("llama 3 uses 1 and 4");
+        .help("llama 3 uses 1 and 4, yarn 1 and 32");
 }
 
 }  // namespace
@@ -118,12 +160,19 @@ std::span<const std::string_view> router_score_names() { return kRouterScoreName
 std::string_view name(BalanceScope scope) { return kBalanceScopeNames[static_cast<size_t>(scope)]; }
 std::span<const std::string_view> balance_scope_names() { return kBalanceScopeNames; }
 
+std::string_view name(RopeScaling scaling) {
+  return kRopeScalingNames[static_cast<size_t>(scaling)];
+}
+std::span<const std::string_view> rope_scaling_names() { return kRopeScalingNames; }
+
 ModelConfig resolved(ModelConfig config) {
   check_field_ranges(config);
   derive_sizes(config);
   check_family(config);
   if (!config.has_sequence()) return config;
   check_heads(config);
+  config.has_latent_attention() ? check_latent_attention(config)
+                                : check_no_latent_attention(config);
   check_rope(config);
   if (config.has_experts()) check_experts(config);
   if (!config.has_experts() && config.shared_mlp_size > 0)

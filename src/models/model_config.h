@@ -26,25 +26,37 @@ enum class BalanceScope : uint8_t { Sequence, Microbatch };
 std::string_view name(BalanceScope scope);
 std::span<const std::string_view> balance_scope_names();
 
+// How rope's slow rotations are stretched over a longer context.
+enum class RopeScaling : uint8_t { Llama3, Yarn };
+std::string_view name(RopeScaling scaling);
+std::span<const std::string_view> rope_scaling_names();
+
 struct ModelConfig {
   Family family = Family::Gpt;
   int64_t layers = 0;
   int64_t width = 0;
   int64_t heads = 0;
   int64_t kv_heads = 0;   // 0: as many as heads
-  int64_t head_size = 0;  // 0: width / heads
-  int64_t mlp_size = 0;   // 0: width without a sequence, else 4 x width, or where the activation is
-                          // swiglu 8/3 x width up to a multiple of 64
+  int64_t head_size = 0;  // of queries and keys; 0: width / heads
+  // Latent attention (DeepSeek-V2): keys and values of all heads come from one small vector of a
+  // token, and only a part of each head is rotated; that of the keys is one for all heads.
+  int64_t kv_rank = 0;          // size of that vector; 0: keys and values come from the stream
+  int64_t q_rank = 0;           // likewise of queries
+  int64_t rope_head_size = 0;   // rotated part of head_size; 0: half of it
+  int64_t value_head_size = 0;  // 0: what is left of head_size
+  int64_t mlp_size = 0;  // 0: width without a sequence, else 4 x width, or where the activation is
+                         // swiglu 8/3 x width up to a multiple of 64
   int64_t vocabulary = 0;
   int64_t context = 0;
   Activation activation = Activation::GeluTanh;
   double norm_epsilon = 1e-5;
   double rope_theta = 10000.0;
-  // Llama 3's scaling of low RoPE frequencies; a factor of 1 means none.
-  double rope_scaling_factor = 1.0;
+  RopeScaling rope_scaling = RopeScaling::Llama3;
+  double rope_scaling_factor = 1.0;  // 1 means none
   double rope_low_freq_factor = 1.0;
   double rope_high_freq_factor = 4.0;
   int64_t rope_original_context = 8192;
+  double rope_mscale = 0.0;         // YaRN's sharpening of attention; 0: none
   bool tied = false;                // the output head shares the embedding's table
   bool qk_norm = false;             // each query and key head is normalised before rope
   bool qk_norm_over_heads = false;  // over all heads at once (OLMoE)
@@ -69,6 +81,8 @@ struct ModelConfig {
 
   bool has_sequence() const { return row_of(family).has_sequence; }
   bool has_experts() const { return experts > 0; }
+  bool has_latent_attention() const { return kv_rank > 0; }
+  int64_t value_size() const { return has_latent_attention() ? value_head_size : head_size; }
   bool operator==(const ModelConfig&) const = default;
 };
 

@@ -87,7 +87,48 @@ TEST(ModelConfig, RefusesRopeFactorsInTheWrongOrder) {
               resolved(with("llama3-8b", {{"rope_low_freq_factor", "4"}}));
             }),
             "rope_low_freq_factor (4) is not below rope_high_freq_factor (4) | "
-            "model.rope_low_freq_factor | llama 3 uses 1 and 4");
+            "model.rope_low_freq_factor | llama 3 uses 1 and 4, yarn 1 and 32");
+}
+
+TEST(ModelConfig, DerivesThePartsOfALatentHead) {
+  const ModelConfig config =
+      resolved(with("tiny", {{"kv_heads", "0"}, {"kv_rank", "24"}, {"head_size", "48"}}));
+  EXPECT_EQ(config.kv_heads, 4);
+  EXPECT_EQ(config.rope_head_size, 24);
+  EXPECT_EQ(config.value_head_size, 24);
+  EXPECT_EQ(resolved(config), config);
+}
+
+TEST(ModelConfig, RefusesLatentAttentionWhosePartsDoNotFit) {
+  EXPECT_EQ(complaint([] {
+              resolved(with("tiny", {{"kv_rank", "24"}}));
+            }),
+            "kv_heads (2) is not heads (4), but latent attention has keys for each head | "
+            "model.kv_heads | leave kv_heads out, or set kv_rank = 0");
+  EXPECT_EQ(complaint([] {
+              resolved(with("deepseek-v3", {{"rope_head_size", "192"}}));
+            }),
+            "rope_head_size (192) leaves nothing of head_size (192) that is not rotated | "
+            "model.rope_head_size | head_size is the sum of both parts: use head_size = 576, say");
+  EXPECT_EQ(complaint([] {
+              resolved(with("deepseek-v3", {{"rope_head_size", "63"}}));
+            }),
+            "rope_head_size (63) is odd, and rope turns pairs | model.rope_head_size | "
+            "use rope_head_size = 64");
+  EXPECT_EQ(complaint([] {
+              resolved(with("deepseek-v3", {{"qk_norm", "true"}}));
+            }),
+            "qk_norm is not of latent attention, which normalises what heads come from | "
+            "model.qk_norm | leave qk_norm out, or set kv_rank = 0");
+  EXPECT_EQ(complaint([] {
+              resolved(with("tiny", {{"value_head_size", "16"}}));
+            }),
+            "value_head_size (16) is of latent attention, but kv_rank is 0 | "
+            "model.value_head_size | set model.kv_rank, or leave value_head_size out");
+  EXPECT_EQ(complaint([] {
+              resolved(with("gpt2-124m", {{"kv_rank", "64"}}));
+            }),
+            "family gpt has no kv_rank | model.kv_rank | remove it, or use family = llama");
 }
 
 TEST(ModelConfig, RefusesSequencesBeyondTheContext) {

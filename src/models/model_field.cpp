@@ -23,8 +23,19 @@ constexpr std::array kFields{
     ModelField{"heads", "number of query heads", WholeField{&C::heads, 1, 4'096, true}},
     ModelField{"kv_heads", "number of key and value heads, a divisor of heads; 0: as many as heads",
                WholeField{&C::kv_heads, 0, 4'096}},
-    ModelField{"head_size", "size of one head; 0: width / heads",
+    ModelField{"head_size", "size of one head of queries and keys; 0: width / heads",
                WholeField{&C::head_size, 0, 4'096}},
+    ModelField{"kv_rank",
+               "latent attention: size of the vector that keys and values of all heads come from; "
+               "0: none",
+               WholeField{&C::kv_rank, 0, kMostWidth}},
+    ModelField{"q_rank", "with kv_rank: size of the vector that queries come from; 0: none",
+               WholeField{&C::q_rank, 0, kMostWidth}},
+    ModelField{"rope_head_size", "with kv_rank: how much of head_size is rotated; 0: half of it",
+               WholeField{&C::rope_head_size, 0, 4'096}},
+    ModelField{"value_head_size",
+               "with kv_rank: size of one head of values; 0: head_size - rope_head_size",
+               WholeField{&C::value_head_size, 0, 4'096}},
     ModelField{"mlp_size",
                "inner size of a layer's mlp; 0: width in an mlp, 8/3 x width rounded up to a "
                "multiple of 64 with swiglu, else 4 x width",
@@ -38,14 +49,21 @@ constexpr std::array kFields{
                RealField{&C::norm_epsilon, 0, 1}},
     ModelField{"rope_theta", "base of the rotation's wavelengths",
                RealField{&C::rope_theta, 1, 1e12}},
-    ModelField{"rope_scaling_factor", "llama 3's stretching of slow rotations; 1: none",
+    ModelField{"rope_scaling", "how slow rotations are stretched: llama3 or yarn",
+               &C::rope_scaling},
+    ModelField{"rope_scaling_factor", "by how much slow rotations are stretched; 1: not at all",
                RealField{&C::rope_scaling_factor, 1, 1e6}},
-    ModelField{"rope_low_freq_factor", "wavelengths above original context / this are stretched",
+    ModelField{"rope_low_freq_factor",
+               "wavelengths above original context / this are stretched; yarn's beta_slow",
                RealField{&C::rope_low_freq_factor, 1e-6, 1e6}},
-    ModelField{"rope_high_freq_factor", "wavelengths below original context / this are kept",
+    ModelField{"rope_high_freq_factor",
+               "wavelengths below original context / this are kept; yarn's beta_fast",
                RealField{&C::rope_high_freq_factor, 1e-6, 1e6}},
     ModelField{"rope_original_context", "context before stretching",
                WholeField{&C::rope_original_context, 1, kMost}},
+    ModelField{"rope_mscale",
+               "yarn's mscale: scores are multiplied by (1 + this / 10 x ln scaling factor)^2",
+               RealField{&C::rope_mscale, 0, 100}},
     ModelField{"tied", "the output head shares the embedding's table", &C::tied},
     ModelField{"qk_norm", "normalise each query and key head before rope", &C::qk_norm},
     ModelField{"qk_norm_over_heads", "with qk_norm: over all heads at once",
@@ -152,6 +170,9 @@ struct Read {
   }
   void operator()(BalanceScope ModelConfig::*member) const {
     read_word(config.*member, field, text, balance_scope_names());
+  }
+  void operator()(RopeScaling ModelConfig::*member) const {
+    read_word(config.*member, field, text, rope_scaling_names());
   }
 };
 

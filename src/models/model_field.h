@@ -27,7 +27,8 @@ struct ModelField {
   std::string_view key;
   std::string_view doc;
   std::variant<WholeField, RealField, bool ModelConfig::*, Family ModelConfig::*,
-               Activation ModelConfig::*, RouterScore ModelConfig::*, BalanceScope ModelConfig::*>
+               Activation ModelConfig::*, RouterScore ModelConfig::*, BalanceScope ModelConfig::*,
+               RopeScaling ModelConfig::*>
       kind;
 };
 

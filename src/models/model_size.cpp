@@ -87,8 +87,8 @@ FlopsPerToken flops_per_token(const ModelConfig& config, int64_t seq) {
   const ModelConfig whole = resolved(config);
   const double weights = 6.0 * static_cast<double>(matmul_parameter_count(whole));
   if (!whole.has_sequence()) return {.causal = weights, .full = weights};
-  const double keys = 6.0 * static_cast<double>(whole.layers * whole.heads) *
-                      static_cast<double>(whole.head_size * seq);
+  const double keys = 3.0 * static_cast<double>(whole.layers * whole.heads) *
+                      static_cast<double>((whole.head_size + whole.value_size()) * seq);
   return {.causal = weights + keys, .full = weights + 2.0 * keys};
 }
 

@@ -26,6 +26,14 @@ TEST(FlopsPerToken, CountKeysByTheirHeadsAndAttentionByItsQueries) {
   EXPECT_DOUBLE_EQ(llama.causal, 6 * weights + 6 * layers * d * 8192);
 }
 
+// Scores of 192 elements, sums of 128.
+TEST(FlopsPerToken, CountScoresAndValuesOfTheirOwnSizes) {
+  const ModelConfig config = find_preset("deepseek-v3").config;
+  const double weights = 6.0 * static_cast<double>(matmul_parameter_count(config));
+  EXPECT_DOUBLE_EQ(flops_per_token(config, 4096).causal,
+                   weights + 3.0 * 61 * 128 * (192 + 128) * 4096);
+}
+
 TEST(MfuPrecision, OfMixturesInFp8IsThatOfTheirExperts) {
   const Precision fp8(DType::Bf16, false, true);
   EXPECT_TRUE(mfu_precision(find_preset("llama3-8b").config, fp8).fp8);

@@ -56,6 +56,19 @@ TEST(ModelStructure, OnlyQwenNormalisesHeads) {
   EXPECT_EQ(type_of(build("llama3-1b"), "layer", "q_norm"), "absent");
 }
 
+TEST(ModelStructure, LatentAttentionHasAWeightForEachPartOfAHead) {
+  const Module module = build("deepseek-v3");
+  EXPECT_EQ(type_of(module, "layer", "wq_down"), "fp32[d=7168, q_rank=1536]");
+  EXPECT_EQ(type_of(module, "layer", "wq"), "fp32[q_rank=1536, kv_heads=128, group=1, nope_e=128]");
+  EXPECT_EQ(type_of(module, "dense_layer", "wq_rope"),
+            "fp32[q_rank=1536, kv_heads=128, group=1, rope_e=64]");
+  EXPECT_EQ(type_of(module, "layer", "wk_rope"), "fp32[d=7168, rope_e=64]");
+  EXPECT_EQ(type_of(module, "layer", "wk"), "fp32[kv_rank=512, kv_heads=128, nope_e=128]");
+  EXPECT_EQ(type_of(module, "layer", "wv"), "fp32[kv_rank=512, kv_heads=128, value_e=128]");
+  EXPECT_EQ(type_of(module, "layer", "wo"), "fp32[kv_heads=128, group=1, value_e=128, d=7168]");
+  EXPECT_FALSE(state_of(module, "layer", "kv_norm").decay);
+}
+
 TEST(ModelStructure, ATiedHeadReadsTheEmbeddingsTable) {
   const Module tied = build("llama3-1b");
   EXPECT_EQ(tied.state_name(tied.blocks.back(), "table"), "embedding.table");

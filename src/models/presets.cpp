@@ -155,15 +155,17 @@ constexpr ModelConfig olmoe() {
           .router_z_loss = 0.001 / 16};
 }
 
-// Grouped heads take the place of latent attention: as many heads, and as many weights within 0.1
-// %. The context is that of pretraining.
+// The context is that of pretraining.
 constexpr ModelConfig deepseek_v3() {
   return {.family = Family::Llama,
           .layers = 61,
           .width = 7168,
           .heads = 128,
-          .kv_heads = 8,
-          .head_size = 96,
+          .head_size = 192,
+          .kv_rank = 512,
+          .q_rank = 1536,
+          .rope_head_size = 64,
+          .value_head_size = 128,
           .mlp_size = 18432,
           .vocabulary = 129280,
           .context = 4096,
@@ -181,6 +183,16 @@ constexpr ModelConfig deepseek_v3() {
           .kept_groups = 4,
           .balance_loss = 0.0001,
           .balance_rate = 0.001};
+}
+
+// Grouped heads take the place of latent attention: as many heads, and as many weights within 0.1
+// %.
+constexpr ModelConfig deepseek_v3_gqa() {
+  ModelConfig config = deepseek_v3();
+  config.kv_heads = 8;
+  config.head_size = 96;
+  config.kv_rank = config.q_rank = config.rope_head_size = config.value_head_size = 0;
+  return config;
 }
 
 // DeepSeek-V3's mixture with Qwen's attention.
@@ -238,11 +250,10 @@ constexpr std::array kPresets{
     Preset{"mixtral-8x7b", "Mixtral 8x7B", mixtral({32, 4096, 32, 14336, 32768}), kLlamaTraining},
     Preset{"mixtral-8x22b", "Mixtral 8x22B", mixtral({56, 6144, 48, 16384, 65536}), kLlamaTraining},
     Preset{"dots-llm1", "dots.llm1 142B-A14B", dots_llm1(), kLlamaTraining},
-    Preset{
-        "deepseek-v3-gqa",
-        "DeepSeek-V3 671B-A37B, with grouped heads in place of its latent attention, which is not "
-        "supported yet",
-        deepseek_v3(), kLlamaTraining},
+    Preset{"deepseek-v3", "DeepSeek-V3 671B-A37B", deepseek_v3(), kLlamaTraining},
+    Preset{"deepseek-v3-gqa",
+           "DeepSeek-V3 671B-A37B, with grouped heads in place of its latent attention",
+           deepseek_v3_gqa(), kLlamaTraining},
 };
 
 }  // namespace

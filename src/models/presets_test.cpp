@@ -36,6 +36,7 @@ const std::map<std::string, int64_t, std::less<>> kPublished{
     {"mixtral-8x7b", 46'702'792'704},
     {"mixtral-8x22b", 140'620'634'112},
     {"dots-llm1", 142'774'381'696},
+    {"deepseek-v3", 671'026'419'200},
     // Attention has 63'488 weights a layer more than the latent one.
     {"deepseek-v3-gqa", 671'026'419'200 + 61 * 63'488},
 };
@@ -69,6 +70,10 @@ TEST(Presets, MultiplyByTheSharedExpertAndTheMlpOfDenseLayers) {
   const int64_t mixture = 256LL * 7168 + (8 + 1) * 3LL * 7168 * 2048;
   EXPECT_EQ(matmul_parameter_count(find_preset("deepseek-v3-gqa").config),
             61 * attention + 3 * dense + 58 * mixture + 129280LL * 7168);
+  const int64_t queries = 1536LL * (7168 + 128 * 192), out = 128LL * 128 * 7168;
+  const int64_t keys_and_values = 7168LL * (512 + 64) + 512LL * 128 * (128 + 128);
+  EXPECT_EQ(matmul_parameter_count(find_preset("deepseek-v3").config),
+            61 * (queries + keys_and_values + out) + 3 * dense + 58 * mixture + 129280LL * 7168);
 }
 
 TEST(Presets, CountAttentionOncePerVisibleKey) {

@@ -22,6 +22,22 @@ Init residual_init(const ModelConfig& config) {
   return normal(config.init_deviation / std::sqrt(2.0 * static_cast<double>(config.layers)));
 }
 
+Tensor rotated(const ModelConfig& config, Tensor x, Tensor positions, SourceLine at) {
+  Attributes attributes{{"theta", config.rope_theta},
+                        {"scaling_factor", config.rope_scaling_factor},
+                        {"low_freq_factor", config.rope_low_freq_factor},
+                        {"high_freq_factor", config.rope_high_freq_factor},
+                        {"original_context", config.rope_original_context}};
+  if (config.rope_scaling == RopeScaling::Yarn) attributes.set("scaling", "yarn");
+  return rope(x, positions, std::move(attributes), at);
+}
+
+double attention_scale_of(const ModelConfig& config) {
+  if (config.rope_mscale == 0 || config.rope_scaling_factor == 1.0) return 0;
+  const double sharper = 1.0 + 0.1 * config.rope_mscale * std::log(config.rope_scaling_factor);
+  return sharper * sharper / std::sqrt(static_cast<double>(config.head_size));
+}
+
 void add_layers(ModuleBuilder& module, const ModelConfig& config) {
   const int64_t dense = config.has_experts() ? config.dense_layers : 0;
   for (int64_t i = 0; i < config.layers; ++i)

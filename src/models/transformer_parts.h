@@ -25,6 +25,13 @@ struct TransformerDims {
 Init weight_init(const ModelConfig& config);
 Init residual_init(const ModelConfig& config);
 
+// Rotated by its position, as the config's rope fields have it.
+Tensor rotated(const ModelConfig& config, Tensor x, Tensor positions,
+               SourceLine at = SourceLine::here());
+
+// 0, which is one over the root of the head size, or that times YaRN's sharpening.
+double attention_scale_of(const ModelConfig& config);
+
 // Adds `config.layers` blocks of class `layer`; in a mixture the first may be of class
 // `dense_layer`.
 void add_layers(ModuleBuilder& module, const ModelConfig& config);

@@ -51,9 +51,17 @@ inline Tensor embedding(Tensor table, Tensor index, SourceLine at = SourceLine::
 inline Tensor take_position(Tensor x, Tensor index, SourceLine at = SourceLine::here()) {
   return call_one(at, OpKind::take_position, {x, index});
 }
+// Beside each other along the innermost dim, which is then `dim`; y is repeated where it lacks dims
+// of x.
+inline Tensor concat(Tensor x, Tensor y, const char* dim, SourceLine at = SourceLine::here()) {
+  return call_one(at, OpKind::concat, {x, y}, {.attributes = {{"dim", dim}}});
+}
+// A scale of 0 is one over the root of q's head size.
 inline Tensor attention(Tensor q, Tensor k, Tensor v, Tensor positions, Tensor document,
-                        SourceLine at = SourceLine::here()) {
-  return call_one(at, OpKind::attention, {q, k, v, positions, document});
+                        double scale = 0, SourceLine at = SourceLine::here()) {
+  const Attributes own{{"scale", scale}};
+  return call_one(at, OpKind::attention, {q, k, v, positions, document},
+                  {.attributes = scale == 0 ? Attributes() : own});
 }
 
 // In the accumulator's dtype: fp32 of bf16.

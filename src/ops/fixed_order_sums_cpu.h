@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums whose order depends only on the number of terms: along a row, and over rows from the partial
 // sums of their chunks.
-#pragma once
+#if defined(TESSERA_OPS_FIXED_ORDER_SUMS_CPU_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_OPS_FIXED_ORDER_SUMS_CPU_H
+#undef TESSERA_OPS_FIXED_ORDER_SUMS_CPU_H
+#else
+#define TESSERA_OPS_FIXED_ORDER_SUMS_CPU_H
+#endif
 
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/lanes.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
-
-// kLanes<S> elements as S; fp32 and bf16 may be widened to double.
-template <typename S, typename T>
-TESSERA_INLINE Lanes<S> load_lanes_as(const T* from) {
-  if constexpr (std::is_same_v<S, Accumulator<T>>) {
-    return load_lanes(from);
-  } else {
-    using Floats = float __attribute__((vector_size(32)));
-    Floats floats;
-    if constexpr (std::is_same_v<T, Bf16>) {
-      using Bits = int32_t __attribute__((vector_size(32)));
-      uint16_t half __attribute__((vector_size(16)));
-      std::memcpy(&half, from, sizeof(half));
-      floats = __builtin_bit_cast(Floats, __builtin_convertvector(half, Bits) << 16);
-    } else {
-      std::memcpy(&floats, from, sizeof(floats));
-    }
-    return __builtin_convertvector(floats, Lanes<double>);
-  }
-}
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 // The sum over i < count of term(x[i]...), computed in S. Four vectors of lanes side by side, then
 // a fixed tree, then the tail.
@@ -72,4 +58,7 @@ void add_partial_rows(ThreadPool& threads, const A* partials, int64_t count, int
   });
 }
 
-}  // namespace tessera
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

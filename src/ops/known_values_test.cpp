@@ -46,6 +46,20 @@ TEST(KnownValues, Gelu) {
                   0.34571400982514394, 1.954597694087775});
 }
 
+TEST(KnownValues, TheGradientOfSwigluYieldsItsValueToo) {
+  const auto h = given(DType::Fp64, {{"gate_up", 2}, {"mlp", 3}}, kX);
+  const auto dy = given(DType::Fp64, {{"mlp", 3}}, {3, -1, 0.5});
+  const HostTensor value = run(OpKind::swiglu, {h})[0];
+  const HostTensor gradient = run(OpKind::swiglu_grad, {h, dy})[0];
+  for (const int64_t largest : {0, 1}) {
+    const auto both =
+        run(OpKind::swiglu_grad, {h, dy}, {{"largest", largest}, {"value", int64_t{1}}});
+    ASSERT_EQ(both.size(), static_cast<size_t>(2 + largest));
+    for (int64_t i = 0; i < gradient.size(); ++i) EXPECT_EQ(both[0].at(i), gradient.at(i));
+    for (int64_t i = 0; i < value.size(); ++i) EXPECT_EQ(both[1].at(i), value.at(i));
+  }
+}
+
 TEST(KnownValues, GradientOfGeluBehindAProduct) {
   const auto two = given(DType::Fp64, {{"batch", 1}, {"k", 1}}, {2});
   const auto ones = given(DType::Fp64, {{"k", 1}, {"d", 6}}, {1, 1, 1, 1, 1, 1});
@@ -87,6 +101,14 @@ TEST(KnownValues, Rope) {
           {{"theta", 500000.0}, {"scaling_factor", 8.0}, {"original_context", int64_t{8192}}})[0],
       {-3.808188897400071, -5.453677012677073, -1.830761341990581, 3.934238371588724,
        -3.390825463175424, -3.202718695327093, 7.392449723107546, 8.032544331375888});
+  // YaRN keeps the first pair, is half-way at the second and stretches the others.
+  expect_numbers(run(OpKind::rope, {q, given(DType::Int32, {{"seq", 1}}, {77})},
+                     {{"scaling", "yarn"},
+                      {"scaling_factor", 8.0},
+                      {"high_freq_factor", 8.0},
+                      {"original_context", int64_t{64}}})[0],
+                 {-5.028575824634873, 4.825493454179911, 2.3134044260594493, 3.9228159090628902,
+                  0.844644999924649, -4.088350880693442, 7.255905178645085, 8.038128845919497});
 }
 
 TEST(KnownValues, SineAndCosineOfLargeAngles) {
@@ -149,6 +171,45 @@ TEST(KnownValues, Lion) {
   expect_near(after_three_steps(OpKind::lion, {{0.3, -4, 0.01}, {0.6, 2, -0.9}, {-0.02, 8, 0.03}}),
               {{0.967032989, -2.004015988, 0.5085114895},
                {0.006640843886378433, 0.017868811548414232, -0.007713356775053073}});
+}
+
+SampleOperand fp32(double value) { return given(DType::Fp32, {}, {value}); }
+
+// 5.25 and 21 lie halfway between numbers of 4 and of 3 bits: 5.25 -> 5 (e4m3), 21 -> 20 (e4m3).
+TEST(KnownValues, QuantizedAsItLiesAndTurned) {
+  const auto x = given(DType::Fp64, {{"seq", 2}, {"d", 3}}, {1, -2, 5.25, 0, 21, -28});
+  const auto results = run(OpKind::quantize, {x, fp32(28)});
+  ASSERT_EQ(results.size(), 4u);
+  expect_numbers(results[0], {16, -32, 80, 0, 320, -448});  // times 16: 28 becomes the largest, 448
+  expect_numbers(results[1], {1.0 / 16});
+  expect_numbers(results[2], {16, 0, -32, 320, 80, -448});
+  expect_numbers(results[3], {1.0 / 16});
+}
+
+TEST(KnownValues, QuantizedInTilesAndBlocks) {
+  Numbers rising(130 * 2);  // rows of 130: a tile of 128 and one of 2
+  for (size_t i = 0; i < rising.size(); ++i) rising[i] = i % 130 < 128 ? 7 : i < 130 ? 0.875 : 14;
+  const auto x = given(DType::Fp64, {{"seq", 2}, {"d", 130}}, rising);
+  const auto tiles = run(OpKind::quantize, {x}, {{"scaling", "tiles"}});
+  for (const int64_t i : {0, 129, 130, 259}) EXPECT_EQ(tiles[0].at(i), 448) << i;
+  expect_numbers(tiles[1], {1.0 / 64, 1.0 / 64, 1.0 / 512, 1.0 / 32});  // by tile, then row
+  EXPECT_EQ(tiles[3].at(0), 1.0 / 64);
+  EXPECT_EQ(tiles[3].at(129), 1.0 / 32);  // a column of 0.875 and 14
+  EXPECT_EQ(tiles[2].at(2 * 129), 28);
+  const auto blocks = run(OpKind::quantize, {x}, {{"scaling", "blocks"}});
+  expect_numbers(blocks[1], {1.0 / 64, 1.0 / 32, 0, 0});  // padded to four
+  EXPECT_EQ(blocks[0].at(129), 28);
+}
+
+TEST(KnownValues, ProductOfBytes) {
+  const auto x = given(DType::E4m3, {{"seq", 2}, {"d", 3}}, {1, 2, 3, 4, 5, 6});
+  const auto w = given(DType::E5m2, {{"mlp", 2}, {"d", 3}}, {1, 0, -1, 2, 4, 8});
+  const auto more = given(DType::Fp64, {{"seq", 2}, {"mlp", 2}}, {1, 2, 3, 4});
+  const Attributes attributes{{"dtype", "fp64"}};
+  expect_numbers(run(OpKind::matmul_fp8, {x, w, fp32(0.5), fp32(4)}, attributes)[0],
+                 {-4, 68, -4, 152});
+  expect_numbers(run(OpKind::matmul_fp8, {x, w, fp32(0.5), fp32(4), more}, attributes)[0],
+                 {-3, 70, -1, 156});
 }
 
 }  // namespace

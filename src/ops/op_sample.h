@@ -17,6 +17,7 @@ struct SampleOperand {
   bool differentiable = true;  // checked against finite differences (floats only)
   bool parameter = false;      // its gradient is a weight gradient
   bool accumulator = false;    // fp32 where the call is bf16: statistics, gradients, master weights
+  bool own_dtype = false;      // of `type`, whatever that of the call
   // Element i as a function of (i, u) with u uniform in [0, 1), deterministic. Empty: normal(0, 1).
   std::function<double(int64_t, double)> fill = {};
 };

@@ -24,13 +24,15 @@ int64_t parse_size(std::string_view entry, std::string_view text) {
 void set_recompute(Candidate& candidate, std::string_view word) {
   candidate.every = word != "every" ? 1 : candidate.every == 1 ? 0 : candidate.every;
   for (const RecomputeKind kind :
-       {RecomputeKind::None, RecomputeKind::Cheap, RecomputeKind::Attention, RecomputeKind::Fit,
-        RecomputeKind::Blocks}) {
+       {RecomputeKind::None, RecomputeKind::Cheap, RecomputeKind::Attention,
+        RecomputeKind::KeepAttention, RecomputeKind::Fit, RecomputeKind::Blocks}) {
     candidate.recompute = kind;
     if (recompute_name(candidate) == word) return;
   }
-  throw user_error("recompute is {}, but must be none, cheap, attention, fit, block or every",
-                   word);
+  throw user_error(
+      "recompute is {}, but must be none, cheap, attention, block_keep_attention, fit, "
+      "block or every",
+      word);
 }
 
 ContextKind parse_context(std::string_view text) {
@@ -130,6 +132,8 @@ std::string_view recompute_name(const Candidate& candidate) {
       return "cheap";
     case RecomputeKind::Attention:
       return "attention";
+    case RecomputeKind::KeepAttention:
+      return "block_keep_attention";
     case RecomputeKind::Fit:
       return "fit";
     case RecomputeKind::Blocks:
@@ -155,7 +159,7 @@ Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision pre
                          .chunks = candidate.chunks,
                          .recompute = {.kind = candidate.recompute, .every = candidate.every}},
                         sizes);
-  plan.fp8 = precision.fp8;
+  if (precision.fp8) plan.fp8.emplace();
   plan.keys.dispatch = candidate.dispatch;
   return plan;
 }

@@ -66,7 +66,7 @@ struct Candidate {
 bool is_asked_for(const PlanTask& task, const Candidate& candidate);
 
 Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision);
-// "none", "attention", "fit", "block" or "every", as in a config.
+// "none", "fit", "block" and so on, as in a config.
 std::string_view recompute_name(const Candidate& candidate);
 
 // "pp=8,fsdp=8,tp=8 zero=1 microbatch=1 recompute=block schedule=1f1b"

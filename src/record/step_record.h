@@ -30,6 +30,7 @@ struct StepRecord {
   double step_seconds = kUnknown;
   StepTimes times = kUnknownTimes;    // within step_seconds
   double elapsed_seconds = kUnknown;  // from the start of this run to the end of the step
+  double joules = kUnknown;           // of the writing process's GPU, since the step before
   double peak_bytes = kUnknown;
   // Where there are several ranks: their own work, without waiting.
   double slowest_rank = kUnknown, slowest_rank_seconds = kUnknown, fastest_rank_seconds = kUnknown;
@@ -74,6 +75,7 @@ inline constexpr StepField kFieldsBeforeTimes[] = {
 };
 inline constexpr StepField kFieldsAfterTimes[] = {
     {"elapsed_seconds", nullptr, Unit::Seconds, OverSteps::Last, &StepRecord::elapsed_seconds},
+    {"joules", nullptr, Unit::None, OverSteps::Mean, &StepRecord::joules, false},
     {"peak_bytes", nullptr, Unit::Bytes, OverSteps::Largest, &StepRecord::peak_bytes},
     {"slowest_rank", nullptr, Unit::Count, OverSteps::Last, &StepRecord::slowest_rank, false},
     {"slowest_rank_seconds", nullptr, Unit::Seconds, OverSteps::Mean,

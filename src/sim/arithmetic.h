@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic in which a device multiplies, each with its own peak: the keys of a cluster file's
-// [device.peak_flops]. Fp8 is not a dtype of tensors: matmul_fp8 rounds its operands to it.
+// [device.peak_flops]. Fp8 is that of matmul_fp8, whose operands are e4m3 or e5m2.
 #pragma once
 
 #include <cstdint>

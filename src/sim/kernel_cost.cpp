@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "ir/op_list.h"
 #include "ir/optimizer.h"
-#include "ops/matmul/fp8_operands.h"
+#include "ops/matmul/fp8_product.h"
 #include "ops/moe/expert_contraction.h"
 
 namespace tessera {
@@ -22,8 +22,10 @@ Cost cost_of_call(const OpCall& call) {
 }
 
 Arithmetic arithmetic_of(const OpCall& call) {
-  if (call.op == OpKind::matmul_fp8 && multiplies_in_fp8(call.operand(0), call.operand(1)))
-    return Arithmetic::Fp8;
+  if (call.op == OpKind::matmul_fp8)
+    return multiplies_in_fp8(fp8_operands(call))
+               ? Arithmetic::Fp8
+               : tessera::arithmetic_of(decoded_dtype(call.result(0).dtype));
   for (const TensorType& operand : call.operands)
     if (is_float(operand.dtype)) return tessera::arithmetic_of(operand.dtype);
   return Arithmetic::Fp32;
@@ -110,13 +112,9 @@ double KernelCost::total_peak(Arithmetic arithmetic) const {
 double KernelCost::roofline_seconds(const OpCall& call) const {
   const Cost cost = cost_of_call(call);
   const double flop_seconds = static_cast<double>(cost.flops) / rank_peak(arithmetic_of(call));
-  const auto byte_seconds = [&](int64_t bytes) {
-    return static_cast<double>(bytes) / cluster_.device.memory_bandwidth.value;
-  };
-  if (call.op != OpKind::matmul_fp8) return std::max(flop_seconds, byte_seconds(cost.bytes));
-  const Fp8Traffic traffic = fp8_traffic(call);
-  return byte_seconds(traffic.rounding_bytes) +
-         std::max(flop_seconds, byte_seconds(traffic.product_bytes));
+  const double byte_seconds =
+      static_cast<double>(cost.bytes) / cluster_.device.memory_bandwidth.value;
+  return std::max(flop_seconds, byte_seconds);
 }
 
 bool KernelCost::is_bound_by_flops(const OpCall& call) const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a kernel takes on a device: the roofline of the op's own cost rule, over the efficiency
-// that the cluster file gives for its size, plus the launch. fp8 matmuls round their operands
-// first, which adds to the roofline.
+// that the cluster file gives for its size, plus the launch.
 #pragma once
 
 #include "ir/op_def.h"

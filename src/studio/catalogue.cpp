@@ -56,6 +56,7 @@ struct ModelFieldJson {
   void operator()(Activation ModelConfig::*) { take(activation_names()); }
   void operator()(RouterScore ModelConfig::*) { take(router_score_names()); }
   void operator()(BalanceScope ModelConfig::*) { take(balance_scope_names()); }
+  void operator()(RopeScaling ModelConfig::*) { take(rope_scaling_names()); }
 
   void take(std::span<const std::string_view> names) {
     json["type"] = "choice";

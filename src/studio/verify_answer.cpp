@@ -21,7 +21,7 @@ RunSpec spec_to_verify(const Config& config, DType precision, bool shrink) {
   const int64_t wider = size_bytes(precision) / size_bytes(spec.precision.compute);
   spec.memory_bytes *= std::max<int64_t>(1, wider);
   spec.precision = precision;
-  spec.plan.fp8 = false;
+  spec.plan.fp8.reset();
   spec.plan.expert_room = std::numeric_limits<double>::infinity();  // nobody repeats a step
   return spec;
 }

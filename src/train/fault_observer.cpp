@@ -2,7 +2,6 @@
 #include "train/fault_observer.h"
 
 #include <cerrno>
-#include <cstring>
 #include <optional>
 
 namespace tessera {
@@ -16,22 +15,12 @@ std::optional<FaultPhase> phase_of(const InstructionEvent& event) {
   return std::nullopt;
 }
 
-// All bits set are a NaN in every float dtype.
-void put_nan(const InstructionEvent& event) {
-  for (const TensorRef& operand : event.bound.operands) {
-    if (!operand.type || operand.type->dtype == DType::Int32) continue;
-    std::memset(operand.data, 0xff, static_cast<size_t>(size_bytes(operand.type->dtype)));
-    return;
-  }
-}
-
 }  // namespace
 
-RankObserver with_faults(RankObserver next, FaultPlan& faults, const int64_t& steps) {
-  return [next = std::move(next), &faults, &steps](int rank, const InstructionEvent& event) {
+RankFault faults_in_steps(FaultPlan& faults, const int64_t& steps) {
+  return [&faults, &steps](int rank, const InstructionEvent& event) {
     const auto phase = phase_of(event);
-    if (phase && !event.finished && faults.at(*phase, rank, steps + 1) == EDOM) put_nan(event);
-    if (next) next(rank, event);
+    return phase && faults.at(*phase, rank, steps + 1) == EDOM;
   };
 }
 

@@ -101,7 +101,7 @@ void Recovery::rewind(const std::string& why) {
 
 namespace {
 
-bool is_finite(const TensorType& type, const std::vector<std::byte>& bytes) {
+bool has_only_finite(const TensorType& type, const std::vector<std::byte>& bytes) {
   const std::vector<double> values = to_doubles(type, bytes);
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
@@ -110,25 +110,41 @@ std::vector<std::byte> room_for(const TensorType& type) {
   return std::vector<std::byte>(static_cast<size_t>(type.bytes()));
 }
 
-}  // namespace
+// As the step left them.
+struct Suspects {
+  std::string parameter, gradient;  // empty: all are finite
+};
 
-// Numbers flow from parameters through the loss to gradients, and those are made from the last
-// block to the first. Every process reads all of them: reading is a collective.
-std::string first_non_finite(const Executor& executor, double loss) {
-  std::string parameter, gradient;
+// Gradients are made from the last block to the first. Every process reads all of them: reading is
+// a collective.
+Suspects find_suspects(const Executor& executor) {
+  Suspects found;
   for (const StateBuffer& state : executor.program().states) {
     if (state.spec.role != StateRole::Parameter) continue;
     std::vector<std::byte> bytes = room_for(state.type);
     executor.read_state(state, bytes);
-    if (parameter.empty() && !is_finite(state.type, bytes)) parameter = state.name;
+    if (found.parameter.empty() && !has_only_finite(state.type, bytes))
+      found.parameter = state.name;
     if (!state.has_gradient()) continue;
     bytes = room_for(state.gradient_type);
     executor.read_gradient(state, bytes);
-    if (!is_finite(state.gradient_type, bytes)) gradient = state.name;
+    if (!has_only_finite(state.gradient_type, bytes)) found.gradient = state.name;
   }
-  if (!parameter.empty()) return parameter;
-  if (!std::isfinite(loss)) return "the loss";
-  return gradient.empty() ? "the gradient norm" : "the gradient of " + gradient;
+  return found;
+}
+
+}  // namespace
+
+// Numbers flow from parameters through the loss to gradients.
+std::string first_non_finite(Executor& executor, double loss) {
+  const Suspects suspects = find_suspects(executor);
+  if (!suspects.parameter.empty()) return suspects.parameter;
+  const NonFinite value = executor.find_non_finite("train_step");
+  if (value.found) return to_text(value, executor.program().mesh.num_ranks());
+  const std::string seen = !std::isfinite(loss)        ? "the loss"
+                           : suspects.gradient.empty() ? "the gradient norm"
+                                                       : "the gradient of " + suspects.gradient;
+  return seen + ", but every value is finite when the step is computed again: this is no overflow";
 }
 
 }  // namespace tessera

@@ -12,9 +12,11 @@
 
 namespace tessera {
 
-// A step whose loss or gradient norm is not finite: which tensor was the first that is not.
-// "the gradient of layer.1.wq", "the loss". All processes of a job ask at the same point.
-std::string first_non_finite(const Executor& executor, double loss);
+// After a step whose loss or gradient norm is not finite: what was the first that is not. A
+// parameter, else the value that the step made first, which is computed again for it: "%h: swiglu
+// of layer.3, forward, microbatch 2". No state changes. All processes of a job ask at the same
+// point.
+std::string first_non_finite(Executor& executor, double loss);
 
 class Recovery {
  public:

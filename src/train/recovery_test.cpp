@@ -71,6 +71,31 @@ TEST_F(NonFinite, StopsAndNamesTheFirstTensor) {
   }
 }
 
+// The numbers that were not finite are gone when the step is computed again.
+TEST_F(NonFinite, ThatAComputationDoesNotRepeatIsToldFromAnOverflow) {
+  try {
+    train("once", "stop", kBackward);
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_NE(error.message().find("every value is finite when the step is computed again"),
+              std::string::npos)
+        << error.message();
+  }
+}
+
+TEST_F(NonFinite, NamesTheInstructionThatMadeTheFirst) {
+  try {
+    train("overflow", "stop", "phase=exit,step=99",
+          {"train.learning_rate=1e18", "train.warmup_steps=0", "train.clip_norm=0"});
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_NE(error.message().find("the first that is not finite is %"), std::string::npos)
+        << error.message();
+    EXPECT_NE(error.message().find(" of layer.0, forward, microbatch 0, rank "), std::string::npos)
+        << error.message();
+  }
+}
+
 // The loss and every gradient after it are not finite either.
 TEST_F(NonFinite, NamesAWeightBeforeWhatFollowsFromIt) {
   try {

@@ -2,7 +2,6 @@
 #include "train/run_executor.h"
 
 #include "checkpoint/snapshot.h"
-#include "comm/local/local_report.h"
 #include "comm/machines.h"
 #include "exec/device.h"
 #include "measure/fitting_step.h"
@@ -25,9 +24,17 @@ std::string note_of_plan(const Plan& plan, const Program& program) {
   return gathers_text(program);
 }
 
+// Nothing before the run has a folder.
+void write_report_of(const std::filesystem::path& run, std::string_view cause,
+                     std::span<const RankReport> ranks) {
+  std::error_code ignored;
+  if (std::filesystem::exists(run, ignored)) write_failure_file(run, cause, ranks);
+}
+
 }  // namespace
 
-RunExecutor make_run_executor(const Config& config, RankWorld* world, RankObserver observer) {
+RunExecutor make_run_executor(const Config& config, RankWorld* world, RankObserver observer,
+                              RankFault fault) {
   const RunSpec spec = resolve(config);
   const Device& device = require_device(spec.device);
   if (world) check_job_size(spec.plan.mesh, *world);
@@ -45,9 +52,11 @@ RunExecutor make_run_executor(const Config& config, RankWorld* world, RankObserv
   made.executor = make_fitting_executor(
       config, spec, std::move(compiled.programs),
       {.deadline_seconds = config.run.deadline_seconds,
-       .on_failure = [run =
-                          config.run.out](const LocalHub& hub) { write_failure_report(hub, run); },
-       .observer = std::move(observer)},
+       .on_failure = [run = config.run.out](
+                         std::string_view cause,
+                         std::span<const RankReport> ranks) { write_report_of(run, cause, ranks); },
+       .observer = std::move(observer),
+       .fault = std::move(fault)},
       world);
   return made;
 }

@@ -17,6 +17,7 @@ struct RunExecutor {
 };
 
 // `world`: this process is one rank of it; null: it runs all ranks.
-RunExecutor make_run_executor(const Config& config, RankWorld* world, RankObserver observer);
+RunExecutor make_run_executor(const Config& config, RankWorld* world, RankObserver observer,
+                              RankFault fault = {});
 
 }  // namespace tessera

@@ -16,16 +16,18 @@ SampleWriter::SampleWriter(const Config& config, const ModelConfig& model, int t
       writes_(config.train.sample_every > 0 && model.has_sequence() && text_.is_text()) {}
 
 void SampleWriter::write(const Executor& trained, int64_t step, RunOutputs& outputs) {
+  constexpr int64_t kTokens = 240;
   const auto begin = std::chrono::steady_clock::now();
-  if (!generator_)
-    generator_ = std::make_unique<TextGenerator>(model_, resolve_precision(config_).compute,
-                                                 config_.train.seq, threads_);
-  generator_->copy_parameters(trained);
   std::string text = config_.data.source == DataSource::Stories ? "Once upon a time" : "";
   std::vector<int32_t> prompt = text_.opening();
   for (const int32_t token : text_.encode(text)) prompt.push_back(token);
+  if (!generator_)
+    generator_ = std::make_unique<TextGenerator>(
+        model_, resolve_precision(config_).compute,
+        window_for(static_cast<int64_t>(prompt.size()) + kTokens, config_.train.seq), threads_);
+  generator_->copy_parameters(trained);
   // A low temperature: what the model is sure of, not all that it may say.
-  generator_->generate(prompt, {.tokens = 240, .temperature = 0.4, .top_k = 0, .seed = 1},
+  generator_->generate(prompt, {.tokens = kTokens, .temperature = 0.4, .top_k = 0, .seed = 1},
                        [&](int32_t token) {
                          text += text_.show(token);
                          return true;

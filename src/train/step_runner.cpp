@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <utility>
 
+#include "exec/device.h"
 #include "exec/train_step.h"
 #include "inference/evaluate_model.h"
 #include "measure/utilisation.h"
@@ -80,7 +82,14 @@ StepRecord StepRunner::run(CheckpointPosition& position) {
     parts_.outputs.record_ranks(position.step, times);
   }
   add_utilisation(record);
+  add_energy(record);
   return record;
+}
+
+void StepRunner::add_energy(StepRecord& record) {
+  const std::optional<double> before =
+      std::exchange(joules_, require_device(parts_.config.run.device).joules());
+  if (before && joules_) record.joules = *joules_ - *before;
 }
 
 // The peak is measured after the first step, so that nobody waits for it.

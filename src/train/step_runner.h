@@ -40,13 +40,15 @@ class StepRunner {
 
  private:
   void add_utilisation(StepRecord& record);
+  void add_energy(StepRecord& record);
 
   StepParts parts_;
   MfuPeak peak_;
   ExpertRoom& room_;
   BatchFeeder feeder_;
   std::unique_ptr<BatchLoader> loader_;
-  double fastest_ = 0;  // flops per second of the model's maths, in the fastest step
+  std::optional<double> joules_;  // of the device's counter, after the step before
+  double fastest_ = 0;            // flops per second of the model's maths, in the fastest step
 };
 
 }  // namespace tessera

@@ -80,9 +80,10 @@ void Trainer::prepare_folder(OldRun old) {
 void Trainer::make_executor() {
   RankObserver observer;
   if (!config_.run.trace.empty()) observer = outputs_.trace_observer();
-  if (options_.faults)
-    observer = with_faults(std::move(observer), *options_.faults, position_.step);
-  RunExecutor made = make_run_executor(config_, options_.world, std::move(observer));
+  RankFault fault;
+  if (options_.faults) fault = faults_in_steps(*options_.faults, position_.step);
+  RunExecutor made =
+      make_run_executor(config_, options_.world, std::move(observer), std::move(fault));
   executor_ = std::move(made.executor);
   if (options_.world) job_ = options_.world->everyone("job");
   facts_ = std::move(made.facts);
@@ -163,7 +164,7 @@ void Trainer::after_step(StepRecord& record) {
   if (outputs_.tracing() &&
       (last || position_.step - summary.first_step == config_.run.trace_steps)) {
     outputs_.write_trace(job_.get());
-    if (!options_.faults) executor_->stop_observing();
+    executor_->stop_observing();
   }
   if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {
     const auto begin = std::chrono::steady_clock::now();

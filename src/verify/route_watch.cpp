@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 #include "ir/op_list.h"
-#include "ops/moe/routing_cpu.h"
+#include "ops/moe/routing.h"
 #include "program/pieces.h"
 
 namespace tessera {
@@ -32,15 +32,6 @@ bool speaks_for_copies(const Program& program, int rank, const Placement& placem
 
 const std::string& layer_of(const InstructionEvent& event) {
   return event.program.blocks[static_cast<size_t>(event.call.block)].name;
-}
-
-template <typename S>
-void set_gates(const Routing& r, const S* logits, const int32_t* chosen, std::vector<S>& shares,
-               S* gates) {
-  if (r.gate == GateKind::Softmax) softmax_row(logits, r.experts, shares.data());
-  chosen_weights(r, logits, chosen, shares.data(), gates);
-  const S divisor = divisor_of(r, gates);
-  for (int64_t k = 0; k < r.top_k; ++k) gates[k] = gates[k] / divisor * static_cast<S>(r.scale);
 }
 
 }  // namespace
@@ -97,7 +88,7 @@ void RouteWatch::force(const InstructionEvent& event, const Tokens& tokens) cons
       const auto at = static_cast<int64_t>(t);
       const std::span own(chosen + at * r.top_k, static_cast<size_t>(r.top_k));
       forced_choice(layer_of(event), tokens.whole[t], r.experts, own);
-      set_gates(r, logits + at * r.experts, own.data(), shares, gates + at * r.top_k);
+      set_gates(r, logits + at * r.experts, own.data(), shares.data(), gates + at * r.top_k);
     }
   });
 }

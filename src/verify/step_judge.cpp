@@ -78,6 +78,8 @@ double unit_of(DType dtype) {
     case DType::Bf16:
       return 0x1p-7;
     case DType::Int32:
+    case DType::E4m3:
+    case DType::E5m2:
       break;
   }
   check_failed("a float", __FILE__, __LINE__, "");

@@ -31,6 +31,17 @@ DOTS1 = {
     "num_experts_per_tok": 3, "moe_intermediate_size": 10, "n_shared_experts": 2, "norm_topk_prob": True,
     "routed_scaling_factor": 2.5, "n_group": 4, "topk_group": 2,
 }
+DEEPSEEK_V3 = {
+    "architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 24,
+    "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 36, "vocab_size": 59, "q_lora_rank": 14,
+    "kv_lora_rank": 10, "qk_nope_head_dim": 6, "qk_rope_head_dim": 8, "v_head_dim": 5, "max_position_embeddings": 512,
+    "hidden_act": "silu", "rms_norm_eps": 1e-06, "attention_bias": False, "rope_theta": 10000, "tie_word_embeddings": False,
+    "first_k_dense_replace": 1, "n_routed_experts": 12, "num_experts_per_tok": 3, "moe_intermediate_size": 10,
+    "n_shared_experts": 2, "norm_topk_prob": True, "routed_scaling_factor": 2.5, "n_group": 4, "topk_group": 2,
+    "scoring_func": "sigmoid", "topk_method": "noaux_tc", "moe_layer_freq": 1, "num_nextn_predict_layers": 1,
+    "rope_scaling": {"type": "yarn", "factor": 8, "beta_fast": 8, "beta_slow": 1, "mscale": 0.8, "mscale_all_dim": 0.8,
+                     "original_max_position_embeddings": 64},
+}
 
 # name -> (config, dtype, files, prefix of the tensors is left out)
 MODELS = {
@@ -47,6 +58,9 @@ MODELS = {
     "qwen3_newer_style": (dict(QWEN3, tie_word_embeddings=False, layer_types=["full_attention"] * 2,
                                rope_parameters={"rope_type": "default", "rope_theta": 1000000.0}), "BF16", 2, False),
     "qwen_with_deepseek_mixture": (DOTS1, "F32", 2, False),
+    "llama_as_deepseek_v3": (DEEPSEEK_V3, "F32", 2, False),
+    "llama_latent_and_dense": (dict(DEEPSEEK_V3, first_k_dense_replace=3, q_lora_rank=None, rope_scaling=None), "BF16", 1,
+                               False),
 }
 
 
@@ -81,7 +95,7 @@ def gated_mlp(name, d, inner):
 def mlp_shapes(config, layer):
     """A mixture from layer first_k_dense_replace on."""
     d = config["hidden_size"]
-    if config["model_type"] != "dots1" or layer < config["first_k_dense_replace"]:
+    if layer < config.get("first_k_dense_replace", layer + 1):
         return gated_mlp("mlp", d, config["intermediate_size"])
     experts, inner = config["n_routed_experts"], config["moe_intermediate_size"]
     shapes = {"mlp.gate.weight": [experts, d], "mlp.gate.e_score_correction_bias": [experts]}
@@ -90,13 +104,30 @@ def mlp_shapes(config, layer):
     return shapes | gated_mlp("mlp.shared_experts", d, inner * config["n_shared_experts"])
 
 
-def llama_shapes(config):
+def attention_shapes(config):
     d, e = config["hidden_size"], head_dim(config)
     q, kv = config["num_attention_heads"] * e, config["num_key_value_heads"] * e
-    layer = {"input_layernorm.weight": [d], "self_attn.q_proj.weight": [q, d], "self_attn.k_proj.weight": [kv, d],
-             "self_attn.v_proj.weight": [kv, d], "self_attn.o_proj.weight": [d, q], "post_attention_layernorm.weight": [d]}
+    shapes = {"q_proj.weight": [q, d], "k_proj.weight": [kv, d], "v_proj.weight": [kv, d], "o_proj.weight": [d, q]}
     if has_qk_norm(config):
-        layer.update({"self_attn.q_norm.weight": [e], "self_attn.k_norm.weight": [e]})
+        shapes.update({"q_norm.weight": [e], "k_norm.weight": [e]})
+    return shapes
+
+
+def latent_shapes(config):
+    d, heads, q_rank, kv_rank = (config[key] for key in ("hidden_size", "num_attention_heads", "q_lora_rank", "kv_lora_rank"))
+    nope, rope, value = (config[key] for key in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
+    q = heads * (nope + rope)
+    shapes = {"q_a_proj.weight": [q_rank, d], "q_a_layernorm.weight": [q_rank], "q_b_proj.weight": [q, q_rank]}
+    return (shapes if q_rank else {"q_proj.weight": [q, d]}) | {
+        "kv_a_proj_with_mqa.weight": [kv_rank + rope, d], "kv_a_layernorm.weight": [kv_rank],
+        "kv_b_proj.weight": [heads * (nope + value), kv_rank], "o_proj.weight": [d, heads * value]}
+
+
+def llama_shapes(config):
+    d = config["hidden_size"]
+    attention = latent_shapes(config) if "kv_lora_rank" in config else attention_shapes(config)
+    layer = {"input_layernorm.weight": [d], "post_attention_layernorm.weight": [d]}
+    layer.update({f"self_attn.{name}": shape for name, shape in attention.items()})
     shapes = {"embed_tokens.weight": [config["vocab_size"], d], "norm.weight": [d]}
     for i in range(config["num_hidden_layers"]):
         shapes.update({f"layers.{i}.{name}": shape for name, shape in (layer | mlp_shapes(config, i)).items()})
@@ -146,6 +177,14 @@ def tensors_of(name):
     return tensors
 
 
+def further_tensors(name):
+    """A few of a layer that predicts a further token; they are left out."""
+    config, dtype, _, _ = MODELS[name]
+    layer, d = f"model.layers.{config.get('num_hidden_layers')}", config.get("hidden_size")
+    shapes = {f"{layer}.enorm.weight": [d], f"{layer}.eh_proj.weight": [d, 2 * d]} if config.get("num_nextn_predict_layers") else {}
+    return {key: (dtype, shape, encode([0.0] * (d * (2 * d if len(shape) > 1 else 1)), dtype)) for key, shape in shapes.items()}
+
+
 def write_safetensors(path, tensors):
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     for name, (dtype, shape, data) in tensors.items():
@@ -180,7 +219,7 @@ def write_folder(name, folder):
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config, indent=2))
     (folder / "tokenizer.json").write_text('{"version": "1.0"}')
-    tensors = tensors_of(name)
+    tensors = tensors_of(name) | further_tensors(name)
     if files == 1:
         write_safetensors(folder / "model.safetensors", tensors)
         return

@@ -52,6 +52,8 @@ class Check:
         self.close(self.loss(name, name), expected, f"{name}: loss of the folder")
         told = self.tessera("import", name, "--out", f"{name}-run")
         self.claim(("float16 was converted to fp32" in told) == (folders.MODELS[name][1] == "F16"), f"{name}: import says {told}")
+        left_out = json.loads(self.tessera("import", name, "--out", f"{name}.safetensors", "--json"))["left_out"]
+        self.claim(left_out == len(folders.further_tensors(name)), f"{name}: {left_out} tensors are left out")
         shown = json.loads(self.tessera("checkpoint", "show", f"{name}-run", "--json"))
         self.claim(shown["model"] == "custom" and name.startswith(shown["family"]), f"{name}: shown as {shown['model']}")
         self.close(self.loss(f"{name}-run", name), expected, f"{name}: loss of the import")

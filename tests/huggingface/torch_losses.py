@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPT-2, Llama, Qwen 3 and dots.llm1 in plain PyTorch, in double, straight from tensors with Hugging Face's names: what its models
+"""GPT-2, Llama, Qwen 3, dots.llm1 and DeepSeek-V3 in plain PyTorch, in double, straight from tensors with Hugging Face's names: what its models
 compute, written from the papers. `loss` is the mean over labels that are not negative."""
 import math
 
@@ -20,9 +20,9 @@ def load(name):
     return tensors
 
 
-def attend(q, k, v):
+def attend(q, k, v, sharper=1.0):
     """Each [batch, heads, positions, size]."""
-    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    scores = q @ k.transpose(-1, -2) * sharper / math.sqrt(q.shape[-1])
     later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
     mixed = scores.masked_fill(later, -math.inf).softmax(-1) @ v
     return mixed.transpose(1, 2).flatten(2)
@@ -52,13 +52,31 @@ def gpt2_logits(config, w, tokens):
     return norm(x, "ln_f") @ table.T
 
 
+def yarn_frequencies(rope, base, plain):
+    """Between the pairs that turn beta_fast and beta_slow times within the original context, in whole pairs, the weight of
+    the frequency divided by the factor rises in equal steps."""
+    def pair_with(turns):
+        return len(plain) * math.log(rope["original_max_position_embeddings"] / (2 * math.pi * turns)) / math.log(base)
+
+    fast, slow = max(0, math.floor(pair_with(rope["beta_fast"]))), math.ceil(pair_with(rope["beta_slow"]))
+    scaled = []
+    for i, frequency in enumerate(plain):
+        weight = 0.0 if i <= fast else 1.0 if i >= slow else (i - fast) / (slow - fast)
+        scaled.append(weight * frequency / rope["factor"] + (1 - weight) * frequency)
+    return torch.tensor(scaled, dtype=torch.float64)
+
+
 def inverse_frequencies(config):
     """Of a pair, in radians per position; Llama 3.1's rule compares wavelengths with two limits."""
     rope = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
-    base, size = rope.get("rope_theta", config.get("rope_theta", 10000.0)), folders.head_dim(config)
+    base = rope.get("rope_theta", config.get("rope_theta", 10000.0))
+    size = config["qk_rope_head_dim"] if "kv_lora_rank" in config else folders.head_dim(config)
     plain = [base ** -(i / size) for i in range(0, size, 2)]
-    if rope.get("rope_type", "default") == "default":
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind == "default":
         return torch.tensor(plain, dtype=torch.float64)
+    if kind == "yarn":
+        return yarn_frequencies(rope, base, plain)
     original, low, high = (rope[key] for key in ("original_max_position_embeddings", "low_freq_factor", "high_freq_factor"))
     scaled = []
     for frequency in plain:
@@ -100,9 +118,34 @@ def mixture(config, w, name, x):
     return torch.stack(out).view_as(x)
 
 
+def rotate_neighbours(x, frequencies):
+    """Pairs (0, 1), (2, 3) and so on, as complex numbers, the way DeepSeek's own code has it."""
+    angles = torch.arange(x.shape[2], dtype=torch.float64)[:, None] * frequencies
+    turned = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous()) * torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(turned).flatten(-2)
+
+
+def latent_attention(config, linear, norm, name, x, frequencies):
+    """DeepSeek-V3's."""
+    nope, rope, rank = config["qk_nope_head_dim"], config["qk_rope_head_dim"], config["kv_lora_rank"]
+    if config["q_lora_rank"]:
+        q = linear(norm(linear(x, f"{name}.q_a_proj"), f"{name}.q_a_layernorm"), f"{name}.q_b_proj")
+    else:
+        q = linear(x, f"{name}.q_proj")
+    q_nope, q_rope = heads_of(q, nope + rope).split([nope, rope], dim=-1)
+    latent, k_rope = linear(x, f"{name}.kv_a_proj_with_mqa").split([rank, rope], dim=-1)
+    kv = linear(norm(latent, f"{name}.kv_a_layernorm"), f"{name}.kv_b_proj")
+    k_nope, v = heads_of(kv, nope + config["v_head_dim"]).split([nope, config["v_head_dim"]], dim=-1)
+    k_rope = rotate_neighbours(k_rope[:, None], frequencies).expand(-1, config["num_attention_heads"], -1, -1)
+    scaling = config.get("rope_scaling") or {"factor": 1, "mscale_all_dim": 0}
+    sharper = (0.1 * scaling["mscale_all_dim"] * math.log(scaling["factor"]) + 1) ** 2
+    mixed = attend(torch.cat([q_nope, rotate_neighbours(q_rope, frequencies)], dim=-1), torch.cat([k_nope, k_rope], dim=-1),
+                   v, sharper)
+    return linear(mixed, f"{name}.o_proj")
+
+
 def llama_logits(config, w, tokens):
-    epsilon, size = config["rms_norm_eps"], folders.head_dim(config)
-    group = config["num_attention_heads"] // config["num_key_value_heads"]
+    epsilon = config["rms_norm_eps"]
     frequencies = inverse_frequencies(config)
 
     def norm(x, name):
@@ -111,16 +154,21 @@ def llama_logits(config, w, tokens):
     def linear(x, name):
         return x @ w[f"model.{name}.weight"].T
 
+    def attention(x, name):
+        size, group = folders.head_dim(config), config["num_attention_heads"] // config["num_key_value_heads"]
+        q, k, v = (heads_of(linear(x, f"{name}.{part}_proj"), size) for part in "qkv")
+        if folders.has_qk_norm(config):
+            q, k = norm(q, f"{name}.q_norm"), norm(k, f"{name}.k_norm")
+        q, k = rotate(q, frequencies), rotate(k, frequencies)
+        k, v = (part.repeat_interleave(group, dim=1) for part in (k, v))
+        return linear(attend(q, k, v), f"{name}.o_proj")
+
     x = w["model.embed_tokens.weight"][tokens]
     for i in range(config["num_hidden_layers"]):
         layer = f"layers.{i}"
-        y = norm(x, f"{layer}.input_layernorm")
-        q, k, v = (heads_of(linear(y, f"{layer}.self_attn.{part}_proj"), size) for part in "qkv")
-        if folders.has_qk_norm(config):
-            q, k = norm(q, f"{layer}.self_attn.q_norm"), norm(k, f"{layer}.self_attn.k_norm")
-        q, k = rotate(q, frequencies), rotate(k, frequencies)
-        k, v = (part.repeat_interleave(group, dim=1) for part in (k, v))
-        x = x + linear(attend(q, k, v), f"{layer}.self_attn.o_proj")
+        y, name = norm(x, f"{layer}.input_layernorm"), f"{layer}.self_attn"
+        latent = "kv_lora_rank" in config
+        x = x + (latent_attention(config, linear, norm, name, y, frequencies) if latent else attention(y, name))
         y = norm(x, f"{layer}.post_attention_layernorm")
         x = x + (mixture(config, w, f"model.{layer}.mlp", y) if f"model.{layer}.mlp.gate.weight" in w
                  else gated_mlp(w, f"model.{layer}.mlp", y))

@@ -4,7 +4,7 @@
 its losses, and come back from an export with the bits of every tensor. Prints a line a model; exit code 1 where one
 differs, 77 where transformers is missing. Not part of the suite, as Debian has no package of it.
 
-Usage: transformers_check.py BINARY
+Usage: transformers_check.py BINARY [KIND...]
 """
 import json
 import pathlib
@@ -65,12 +65,24 @@ def dots1(tied):
         topk_group=2))
 
 
+def deepseek_v3(tied):
+    sizes = dict(SIZES, num_key_value_heads=4)
+    yarn = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 8.0, "beta_fast": 16, "beta_slow": 1, "mscale": 1.0,
+            "mscale_all_dim": 1.0, "original_max_position_embeddings": 64}
+    return transformers.DeepseekV3ForCausalLM(transformers.DeepseekV3Config(
+        **sizes, tie_word_embeddings=tied, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=48,
+        n_shared_experts=2, first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, n_group=4,
+        topk_group=2, q_lora_rank=None if tied else 40, kv_lora_rank=24, qk_nope_head_dim=20, qk_rope_head_dim=16,
+        v_head_dim=12, **({} if tied else {"rope_parameters": yarn})))
+
+
 # maker, tied, dtype, largest file
 CASES = [(gpt2, True, torch.float32, "1GB"), (gpt2, False, torch.float32, "100KB"), (llama, False, torch.float32, "200KB"),
          (llama, True, torch.float32, "1GB"), (llama, True, torch.bfloat16, "1GB"), (qwen3, True, torch.float32, "1GB"),
          (qwen3, False, torch.bfloat16, "200KB"), (qwen3_moe, False, torch.float32, "1GB"),
          (qwen3_moe, True, torch.float32, "200KB"), (mixtral, False, torch.float32, "1GB"), (olmoe, False, torch.float32, "1GB"),
-         (dots1, False, torch.float32, "1GB")]
+         (dots1, False, torch.float32, "1GB"), (deepseek_v3, False, torch.float32, "1GB"),
+         (deepseek_v3, True, torch.float32, "200KB")]
 
 
 def tessera(binary, folder, *words):
@@ -119,6 +131,8 @@ def main():
     transformers.logging.set_verbosity_error()
     good = True
     for case in CASES:
+        if sys.argv[2:] and case[0].__name__ not in sys.argv[2:]:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             good = check(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(folder), case) and good
     return 0 if good else 1

@@ -18,7 +18,7 @@ CASES = {
     "bench experts --experts 2 --rows 4 --rounds 1 --threads 1": (
         "threads results", "experts rows n k flops_per_second one_product_flops_per_second ratio"),
     "bench scaling --model tiny --batch 2 --seq 16 --threads 2 --meshes 1;dp=2;tp=2 --steps 1 --rounds 1": (
-        "model batch seq microbatches precision threads tokens results",
+        "model batch seq microbatches precision device threads tokens results",
         "mesh zero ranks threads_per_rank step_seconds tokens_per_second same_threads_ratio speed_up ideal efficiency "
         "bytes_per_rank loss"),
     "simulate --cluster dgx-h100 --model tiny --mesh dp=2,tp=2 --batch 4 --seq 16": (
@@ -46,7 +46,7 @@ CASES = {
         "idle span peak_activations begin end"),
     "checkpoint convert trained all.safetensors": ("checkpoint step out",),
     "export trained --out model": ("checkpoint out bytes tensors files copied",),
-    "import model --out imported": ("out family parameters tensors float16 copied",),
+    "import model --out imported": ("out family parameters tensors float16 copied left_out",),
     "tokenizer decode tokenizer.json tokens.txt": ("text",),
 }
 

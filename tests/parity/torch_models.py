@@ -31,16 +31,27 @@ class RmsNorm(nn.Module):
         return (scaled * self.weight).to(x.dtype)
 
 
-def rope_frequencies(config):
-    """Radians per position of each pair; Llama 3.1 divides slow ones by a factor, with a ramp between slow and fast."""
-    pairs = config["head_size"] // 2
+def kept_share(config, pair, pairs):
+    """How much of a pair's frequency is left as it is. Llama 3.1 has a ramp over the turns that a pair makes within the
+    original context, YaRN over the pairs between two numbers of turns, which lie on whole pairs."""
+    low, high = config["rope_low_freq_factor"], config["rope_high_freq_factor"]
+    if config["rope_scaling"] == "llama3":
+        turns = config["rope_original_context"] * config["rope_theta"] ** (-pair / pairs) / (2 * math.pi)
+        return min(1.0, max(0.0, (turns - low) / (high - low)))
+    # theta ^ (-pair / pairs) x context / 2 pi = turns, solved for the pair
+    first, last = (pairs * math.log(config["rope_original_context"] / (2 * math.pi * turns), config["rope_theta"])
+                   for turns in (high, low))
+    first, last = max(math.floor(first), 0), min(math.ceil(last), 2 * pairs - 1)
+    return 1 - min(1.0, max(0.0, (pair - first) / (last - first)))
+
+
+def rope_frequencies(config, size):
+    """Radians per position of each pair; slow ones may be divided by a factor."""
+    pairs = size // 2
     frequencies = []
     for i in range(pairs):
-        frequency = config["rope_theta"] ** (-i / pairs)
-        turns = config["rope_original_context"] * frequency / (2 * math.pi)
-        low, high = config["rope_low_freq_factor"], config["rope_high_freq_factor"]
-        kept = min(1.0, max(0.0, (turns - low) / (high - low)))
-        frequencies.append(frequency * (kept + (1 - kept) / config["rope_scaling_factor"]))
+        kept = kept_share(config, i, pairs)
+        frequencies.append(config["rope_theta"] ** (-i / pairs) * (kept + (1 - kept) / config["rope_scaling_factor"]))
     return torch.tensor(frequencies, dtype=torch.float64)
 
 
@@ -50,6 +61,16 @@ def rotate(x, positions, frequencies):
     left, right = wide(x).chunk(2, dim=-1)
     cos, sin = angles.cos().to(left.dtype), angles.sin().to(left.dtype)
     return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1).to(x.dtype)
+
+
+def attend(q, k, v, positions, document, scale):
+    """Each of q, k and v is batch, head, position, size; gives batch, position, head times size."""
+    scores = q @ k.transpose(-1, -2) * scale
+    same_document = document[:, :, None] == document[:, None, :]
+    earlier = positions[:, None, :] <= positions[:, :, None]
+    scores = scores.masked_fill(~(same_document & earlier)[:, None], -math.inf)
+    shares = wide(scores).softmax(-1).to(v.dtype)
+    return (shares @ v).transpose(1, 2).flatten(2)
 
 
 class Attention(nn.Module):
@@ -62,7 +83,7 @@ class Attention(nn.Module):
         self.k = nn.Linear(width, self.kv_heads * self.head_size, bias=bias)
         self.v = nn.Linear(width, self.kv_heads * self.head_size, bias=bias)
         self.o = nn.Linear(self.heads * self.head_size, width, bias=bias)
-        self.frequencies = rope_frequencies(config) if config["family"] in ("llama", "qwen") else None
+        self.frequencies = rope_frequencies(config, self.head_size) if config["family"] in ("llama", "qwen") else None
         self.norm_over_heads = config["qk_norm_over_heads"]
         if config["qk_norm"]:
             heads = (self.heads, self.kv_heads) if self.norm_over_heads else (1, 1)
@@ -82,12 +103,39 @@ class Attention(nn.Module):
         if self.frequencies is not None:
             q, k = rotate(q, positions, self.frequencies), rotate(k, positions, self.frequencies)
         k, v = (t.repeat_interleave(self.heads // self.kv_heads, dim=1) for t in (k, v))
-        scores = q @ k.transpose(-1, -2) / math.sqrt(self.head_size)
-        same_document = document[:, :, None] == document[:, None, :]
-        earlier = positions[:, None, :] <= positions[:, :, None]
-        scores = scores.masked_fill(~(same_document & earlier)[:, None], -math.inf)
-        shares = wide(scores).softmax(-1).to(v.dtype)
-        return self.o((shares @ v).transpose(1, 2).flatten(2))
+        return self.o(attend(q, k, v, positions, document, 1 / math.sqrt(self.head_size)))
+
+
+class LatentAttention(nn.Module):
+    """DeepSeek-V2's: keys and values come from one small vector, queries from another; a part of each head is rotated,
+    and that of the keys is the same for all heads."""
+
+    def __init__(self, config):
+        super().__init__()
+        width, heads, rank, value = config["width"], config["heads"], config["kv_rank"], config["value_head_size"]
+        rope, self.heads = config["rope_head_size"], heads
+        nope, q_in = config["head_size"] - rope, config["q_rank"] or width
+        if config["q_rank"]:
+            self.q_down, self.q_norm = nn.Linear(width, q_in, bias=False), RmsNorm(q_in, 1e-6)
+        self.q, self.q_rope = nn.Linear(q_in, heads * nope, bias=False), nn.Linear(q_in, heads * rope, bias=False)
+        self.kv_down, self.kv_norm = nn.Linear(width, rank, bias=False), RmsNorm(rank, 1e-6)
+        self.k, self.k_rope = nn.Linear(rank, heads * nope, bias=False), nn.Linear(width, rope, bias=False)
+        self.v, self.o = nn.Linear(rank, heads * value, bias=False), nn.Linear(heads * value, width, bias=False)
+        self.frequencies = rope_frequencies(config, rope)
+        sharper = 1 + 0.1 * config["rope_mscale"] * math.log(config["rope_scaling_factor"])
+        self.scale = sharper ** 2 / math.sqrt(nope + rope)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def forward(self, x, positions, document):
+        of_q = self.q_norm(self.q_down(x)) if hasattr(self, "q_down") else x
+        of_kv = self.kv_norm(self.kv_down(x))
+        q_rope = rotate(self.split(self.q_rope(of_q)), positions, self.frequencies)
+        k_rope = rotate(self.k_rope(x)[:, None], positions, self.frequencies).expand(-1, self.heads, -1, -1)
+        q = torch.cat([self.split(self.q(of_q)), q_rope], dim=-1)
+        k = torch.cat([self.split(self.k(of_kv)), k_rope], dim=-1)
+        return self.o(attend(q, k, self.split(self.v(of_kv)), positions, document, self.scale))
 
 
 class GptMlp(nn.Module):
@@ -185,7 +233,7 @@ class Layer(nn.Module):
     def __init__(self, config, layer):
         super().__init__()
         self.attention_norm, self.mlp_norm = make_norm(config), make_norm(config)
-        self.attention = Attention(config)
+        self.attention = LatentAttention(config) if config["kv_rank"] else Attention(config)
         self.mlp = make_mlp(config, layer)
 
     def forward(self, x, positions, document):

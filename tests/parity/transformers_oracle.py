@@ -6,7 +6,7 @@ softmaxes to fp32 whatever the model is; these casts are patched out, and once m
 Balance and z losses are those of torch_models.py, on the routers' logits of transformers. Exits 77 where transformers is
 missing. Not part of the suite, as Debian has no package of it.
 
-Usage: transformers_oracle.py TESSERA_PARITY
+Usage: transformers_oracle.py TESSERA_PARITY [CASE...]
 """
 import contextlib
 import subprocess
@@ -35,7 +35,8 @@ LAYER_NAMES = {
     "attention.v": "self_attn.v_proj", "attention.o": "self_attn.o_proj", "mlp.router": "mlp.gate",
     "mlp.gate": "mlp.gate_proj", "mlp.up": "mlp.up_proj", "mlp.down": "mlp.down_proj",
     "mlp.shared.gate": "mlp.shared_experts.gate_proj", "mlp.shared.up": "mlp.shared_experts.up_proj",
-    "mlp.shared.down": "mlp.shared_experts.down_proj"}
+    "mlp.shared.down": "mlp.shared_experts.down_proj", "attention.q_down": "self_attn.q_a_proj",
+    "attention.kv_norm": "self_attn.kv_a_layernorm"}
 OTHER_NAMES = {"words": "model.embed_tokens", "norm": "model.norm", "head": "lm_head"}
 
 
@@ -80,7 +81,7 @@ def mixtral(config):
 
 
 def deepseek(config):
-    """Llama with the mixtures of DeepSeek-V3, whose latent attention Tessera does not have."""
+    """Llama with the mixtures of DeepSeek-V3."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
         **common_settings(config), intermediate_size=config["mlp_size"], mlp_bias=False))
     settings = transformers.DeepseekV3Config(
@@ -94,7 +95,62 @@ def deepseek(config):
     return model
 
 
-CASES = {"qwen3_moe": qwen3_moe, "olmoe": olmoe, "mixtral": mixtral, "deepseek": deepseek}
+def deepseek_v3(config):
+    """As it is published: pairs that rope turns are neighbours, and a context stretched by YaRN."""
+    settings = common_settings(config)
+    settings["head_dim"] = config["rope_head_size"]
+    settings["rope_parameters"] = {
+        "rope_type": "yarn", "rope_theta": config["rope_theta"], "factor": config["rope_scaling_factor"],
+        "beta_fast": config["rope_high_freq_factor"], "beta_slow": config["rope_low_freq_factor"],
+        "mscale": config["rope_mscale"], "mscale_all_dim": config["rope_mscale"],
+        "original_max_position_embeddings": config["rope_original_context"]}
+    return transformers.DeepseekV3ForCausalLM(transformers.DeepseekV3Config(
+        **settings, intermediate_size=config["mlp_size"], q_lora_rank=config["q_rank"], kv_lora_rank=config["kv_rank"],
+        qk_nope_head_dim=config["head_size"] - config["rope_head_size"], qk_rope_head_dim=config["rope_head_size"],
+        v_head_dim=config["value_head_size"], rope_interleave=True, first_k_dense_replace=config["dense_layers"],
+        n_routed_experts=config["experts"], num_experts_per_tok=config["top_k"],
+        moe_intermediate_size=config["expert_mlp_size"],
+        n_shared_experts=config["shared_mlp_size"] // config["expert_mlp_size"], n_group=config["expert_groups"],
+        topk_group=config["kept_groups"], norm_topk_prob=config["normalised_gates"],
+        routed_scaling_factor=config["routed_scale"]))
+
+
+CASES = {"qwen3_moe": qwen3_moe, "olmoe": olmoe, "mixtral": mixtral, "deepseek": deepseek, "deepseek_v3": deepseek_v3}
+
+
+class LatentViews:
+    """The parts of each head in the weights of transformers' latent attention; what rope turns in Tessera's order, in which
+    the two of a pair are half a head apart."""
+
+    def __init__(self, config):
+        self.heads, self.rope, self.nope = config["heads"], config["rope_head_size"], config["head_size"] - config["rope_head_size"]
+        self.parts = {"attention.q": ("q_b_proj", self.first), "attention.q_rope": ("q_b_proj", self.rotated),
+                      "attention.k": ("kv_b_proj", self.first), "attention.v": ("kv_b_proj", self.rest),
+                      "attention.kv_down": ("kv_a_proj_with_mqa", lambda w: w[:config["kv_rank"]]),
+                      "attention.k_rope": ("kv_a_proj_with_mqa", lambda w: self.paired(w[config["kv_rank"]:])),
+                      "attention.q_norm": ("q_a_layernorm", lambda w: w)}
+
+    def paired(self, weight):
+        return weight.unflatten(-2, (self.rope // 2, 2)).transpose(-3, -2)
+
+    def by_head(self, weight):
+        return weight.unflatten(0, (self.heads, -1))
+
+    def first(self, weight):
+        return self.by_head(weight)[:, :self.nope]
+
+    def rest(self, weight):
+        return self.by_head(weight)[:, self.nope:]
+
+    def rotated(self, weight):
+        return self.paired(self.rest(weight))
+
+    def find(self, parameters, prefix, module):
+        """A view with as many dims as it needs; None where transformers has the weight as it is."""
+        if module not in self.parts:
+            return None
+        name, part = self.parts[module]
+        return part(parameters[f"{prefix}self_attn.{name}.weight"])
 
 
 class FromTransformers(torch.nn.Module):
@@ -103,6 +159,7 @@ class FromTransformers(torch.nn.Module):
     def __init__(self, maker, config):
         super().__init__()
         self.inner = maker(config)
+        self.latent = LatentViews(config) if config["kv_rank"] else None
         self.losses = []
         self.router = torch_models.Mixture({**config, "experts": config["experts"]})  # for its losses alone
         self.router.requires_grad_(False)
@@ -139,7 +196,7 @@ class FromTransformers(torch.nn.Module):
     label_count = staticmethod(torch_models.Transformer.label_count)
 
 
-def view_of(parameters, name):
+def view_of(parameters, name, latent=None):
     """What transformers has of a parameter of torch_models.py; of the experts' stacked weights a part."""
     if not name.startswith("layers."):
         module, leaf = name.rsplit(".", 1)
@@ -147,6 +204,9 @@ def view_of(parameters, name):
     _, layer, inner = name.split(".", 2)
     prefix = f"model.layers.{layer}."
     module, leaf = inner.rsplit(".", 1)
+    view = latent and latent.find(parameters, prefix, module)
+    if view is not None:
+        return view
     if not module.startswith("mlp.experts."):
         return parameters[f"{prefix}{LAYER_NAMES[module]}.{leaf}"]
     _, _, expert, part = module.split(".")
@@ -158,11 +218,12 @@ def view_of(parameters, name):
 class TorchNames:
     """Parameters of transformers under the names of torch_models.py."""
 
-    def __init__(self, parameters):
-        self.parameters = parameters
+    def __init__(self, parameters, latent):
+        self.parameters, self.latent = parameters, latent
 
     def __getitem__(self, name):
-        return view_of(self.parameters, name)
+        view = view_of(self.parameters, name, self.latent)
+        return view if view.dim() < 3 else view.flatten(0, -2)
 
 
 class TransformersOracle(oracle.Oracle):
@@ -172,13 +233,14 @@ class TransformersOracle(oracle.Oracle):
         left = sum(parameter.numel() for parameter in parameters.values())
         for name in self.shapes:
             for torch_name, tensor in weight_names.to_torch(name, self.tensors[f"weight.{name}"]):
-                view_of(parameters, torch_name).copy_(tensor)
+                view = view_of(parameters, torch_name, self.model.latent)
+                view.copy_(tensor.view(view.shape))
                 left -= tensor.numel()
         if left != 0:
             raise SystemExit(f"{left} weights of transformers were not set")
 
     def exported(self, parameters):
-        return super().exported(TorchNames(parameters))
+        return super().exported(TorchNames(parameters, self.model.latent))
 
 
 def compare(path, maker, patched):
@@ -195,12 +257,12 @@ def main():
     print(f"transformers {transformers.__version__}, torch {torch.__version__}")
     fine = True
     with tempfile.TemporaryDirectory() as folder:
-        for case, maker in CASES.items():
+        for case in sys.argv[2:] or CASES:
             path = Path(folder) / f"{case}.safetensors"
             subprocess.run([sys.argv[1], case, "fp64", str(path), "cpu"], check=True)
             for patched in (True, False):
                 print(f"{case}, casts to fp32 {'patched out' if patched else 'as they are'}")
-                fine &= compare(path, maker, patched)
+                fine &= compare(path, CASES[case], patched)
     sys.exit(0 if fine else 1)
 
 

@@ -12,8 +12,10 @@
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
+#include "passes/fusion/fold_largest_entries.h"
 #include "passes/fusion/fuse.h"
 #include "passes/fusion/join_norm_gradients.h"
+#include "passes/fusion/join_rebuilt_swiglu.h"
 #include "passes/gradient/build_backward.h"
 #include "passes/gradient/count_loads.h"
 #include "passes/gradient/gradient_norm.h"
@@ -55,7 +57,9 @@ void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes
   else if (key == "zero")
     request.zero = std::stoi(value);
   else if (key == "recompute")
-    request.recompute.kind = value == "attention" ? RecomputeKind::Attention : RecomputeKind::Cheap;
+    request.recompute.kind = value == "attention"              ? RecomputeKind::Attention
+                             : value == "block_keep_attention" ? RecomputeKind::KeepAttention
+                                                               : RecomputeKind::Cheap;
   else if (key == "kv_heads")
     sizes.kv_heads = std::stoi(value);
   else if (key == "experts")
@@ -68,6 +72,14 @@ void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes
     request.dims.emplace_back(key.substr(5), listed(value));
   else
     TESSERA_CHECK(false, "{} is no word of a plan", word);
+}
+
+// Words of use_fp8: fp8_blocks, fp8_at_use, e4m3_gradients.
+bool change_fp8(const std::string& word, Fp8Plan& fp8) {
+  fp8.blocks = fp8.blocks || word == "fp8_blocks";
+  fp8.at_use = fp8.at_use || word == "fp8_at_use";
+  if (word == "e4m3_gradients") fp8.gradients = Fp8::E4m3;
+  return word == "fp8_blocks" || word == "fp8_at_use" || word == "e4m3_gradients";
 }
 
 // As the user wrote them: make_plan may have split tp in two.
@@ -86,14 +98,18 @@ Plan plan_of(const std::string& input) {
     const Mesh mesh = parse_module(input).mesh;
     PlanRequest request{.mesh = axes_of_user(mesh)};
     PlanSizes sizes;
+    Fp8Plan fp8;
     std::istringstream lines(input);
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line);
       std::string word;
       if (!(words >> word && word == "#" && words >> word && word == "plan:")) continue;
-      while (words >> word) change_plan(word, request, sizes);
+      while (words >> word)
+        if (!change_fp8(word, fp8)) change_plan(word, request, sizes);
     }
-    return make_plan(request, sizes);
+    Plan plan = make_plan(request, sizes);
+    plan.fp8 = fp8;
+    return plan;
   } catch (const UserError&) {
     return {};  // the pass under test gives the same report
   }
@@ -116,17 +132,17 @@ Pass states_at_rest(const Plan& plan) {
 }
 
 std::vector<Pass> known_passes(const Plan& plan) {
-  Plan with_fp8 = plan;
-  with_fp8.fp8 = true;
   return {size_pools(plan),
           build_backward(),
           propagate_placements(plan),
           localize(plan),
           count_loads(plan),
+          use_fp8(plan),
           recompute(plan, {.threads = 1}),
-          use_fp8(with_fp8),
           fuse(),
           join_norm_gradients(),
+          join_rebuilt_swiglu(),
+          fold_largest_entries(),
           states_at_rest(plan),
           overlap(),
           plan_memory({.threads = 1})};

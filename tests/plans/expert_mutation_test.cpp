@@ -153,6 +153,34 @@ std::vector<Mutant> broken_layers_of_deepseek() {
   };
 }
 
+// The gradient of the rotated part of keys, which the heads of all ranks share.
+CollectiveInstruction& find_sum_over_heads(Program& p) {
+  for (int n = 0;; ++n) {  // throws where there is none
+    const KernelInstruction& parts = find_kernel(p, "layer", Backward, OpKind::concat_grad, n);
+    if (parts.attributes.integer("repeated") == 0) continue;
+    for (int m = 0;; ++m)
+      if (CollectiveInstruction& sum =
+              find_collective(p, "layer", Backward, CollectiveOp::AllReduce, m);
+          sum.input == parts.results[1])
+        return sum;
+  }
+}
+
+std::vector<Mutant> broken_latent_attention() {
+  const PlanCase heads{.model = "DeepSeek", .axes = {{Tp, 2}}};
+  return {
+      {"GradientOfSharedKeysNotSummedOverHeads", heads,
+       everywhere([](Program& p) { find_sum_over_heads(p).group = group_over(p, {}); })},
+      {"RotatedPartOfKeysAlsoThatOfQueries", heads, everywhere([](Program& p) {
+         const int of_queries = find_kernel(p, "layer", Forward, OpKind::rope, 0).results[0];
+         find_kernel(p, "layer", Forward, OpKind::concat, 1).operands[1] = of_queries;
+       })},
+      {"ScoresOfOneRankNotSharpened", heads, on_rank_one([](Program& p) {
+         find_kernel(p, "layer", Forward, OpKind::attention).attributes.set("scale", 0.0);
+       })},
+  };
+}
+
 const PlanCase kExchanged{.model = "Moe", .axes = {{Ep, 2}}, .exchange = true};
 const PlanCase kExchangedBeside{.model = "Moe", .axes = {{Dp, 2}, {Ep, 2}}, .exchange = true};
 const PlanCase kExchangedAfter{
@@ -271,6 +299,7 @@ std::vector<Mutant> broken_balance() {
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> all = broken_sums();
   for (const Mutant& mutant : broken_layers_of_deepseek()) all.push_back(mutant);
+  for (const Mutant& mutant : broken_latent_attention()) all.push_back(mutant);
   for (const Mutant& mutant : broken_exchanges()) all.push_back(mutant);
   for (const Mutant& mutant : broken_balance()) all.push_back(mutant);
   for (const Mutant& mutant : broken_moves()) all.push_back(mutant);

@@ -3,6 +3,8 @@
 // (plan_test.cpp) compare them with one rank.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "data/synthetic_batch.h"
 #include "exec/device.h"
 #include "exec/train_step.h"
@@ -71,6 +73,41 @@ TEST_F(GpuMesh, RepeatsItsBitsAlsoAsAGraph) {
       EXPECT_EQ(graph.losses, apart.losses);
       EXPECT_TRUE(graph == again && graph == apart) << name(precision);
     }
+}
+
+// From the second step on they are graphs. What a stream does is disjoint, so it adds up to less
+// than the script.
+TEST_F(GpuMesh, EveryInstructionHasItsTimesAlsoInAGraph) {
+  for (const PlanCase& plan : some_cases()) {
+    SCOPED_TRACE(plan.name());
+    const RunSpec spec = plan.spec();
+    const int ranks = spec.plan.mesh.num_ranks();
+    std::vector<double> seconds(static_cast<size_t>(ranks)), begin(static_cast<size_t>(ranks));
+    std::vector<int> seen(static_cast<size_t>(ranks));
+    const auto mesh = make_mesh(
+        compile(spec).programs, {.observer = [&](int rank, const InstructionEvent& event) {
+          const auto r = static_cast<size_t>(rank);
+          const double now = std::chrono::duration<double>(event.time.time_since_epoch()).count();
+          EXPECT_GE(now, begin[r]);
+          if (event.finished) seconds[r] += now - begin[r];
+          begin[r] = now;
+          ++seen[r];
+        }});
+    initialise_states(*mesh, 1);
+    write_verification_batch(*mesh, 1, {.seed = 1, .vocabulary = spec.model.vocabulary});
+    std::vector<int> first;
+    for (int step = 1; step <= 4; ++step) {
+      std::ranges::fill(seconds, 0);
+      std::ranges::fill(seen, 0);
+      run_train_step(*mesh, {.learning_rate = 1e-3, .step = step});
+      if (step == 1) first = seen;
+      EXPECT_EQ(seen, first);
+      for (int rank = 0; rank < ranks; ++rank) {
+        EXPECT_GT(seconds[static_cast<size_t>(rank)], 0);
+        EXPECT_LE(seconds[static_cast<size_t>(rank)], 1.01 * mesh->rank_times()[0].run_seconds);
+      }
+    }
+  }
 }
 
 TEST_F(GpuMesh, SaysWhereRanksStandStill) {

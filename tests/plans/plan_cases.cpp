@@ -18,6 +18,27 @@ constexpr int64_t kHeads = 24, kKvHeads = 2, kExperts = 8;
 
 bool is_mixture(const std::string& model) { return model == "Moe" || model == "DeepSeek"; }
 
+void make_deepseek(ModelConfig& config) {
+  config.family = Family::Llama;
+  config.kv_heads = kHeads;
+  config.head_size = 6;
+  config.kv_rank = 5;
+  config.q_rank = 7;
+  config.rope_head_size = 4;
+  config.value_head_size = 3;
+  config.rope_scaling = RopeScaling::Yarn;
+  config.rope_scaling_factor = 4;
+  config.rope_original_context = 16;
+  config.rope_mscale = 1;
+  config.layers = 3;
+  config.dense_layers = 1;
+  config.shared_mlp_size = 48;
+  config.router_score = RouterScore::Sigmoid;
+  config.routed_scale = 2.5;
+  config.expert_groups = 4;
+  config.kept_groups = 2;
+}
+
 // Heads and mlp divide by 2, 3, 4, 6 and 8; vocabularies by nothing; grouped models have fewer
 // key/value heads than tp = 4 and 8.
 ModelConfig model_config(const std::string& name) {
@@ -51,16 +72,7 @@ ModelConfig model_config(const std::string& name) {
     config.rope_scaling_factor = 4;
     config.rope_original_context = 8;
   }
-  if (name == "DeepSeek") {
-    config.family = Family::Llama;
-    config.layers = 3;
-    config.dense_layers = 1;
-    config.shared_mlp_size = 48;
-    config.router_score = RouterScore::Sigmoid;
-    config.routed_scale = 2.5;
-    config.expert_groups = 4;
-    config.kept_groups = 2;
-  }
+  if (name == "DeepSeek") make_deepseek(config);
   if (is_mixture(name)) {
     config.experts = kExperts;
     config.top_k = 2;
@@ -106,7 +118,8 @@ bool is_legal(const PlanCase& c) {
   if (c.ulysses && cp == 1) return false;                     // no choice to make
   if (c.sequence_parallel && (tp == 1 || mlp)) return false;  // likewise
   if (mlp) return cp == 1 && 24 % tp == 0;
-  const int64_t kv_heads = c.model == "Gpt" ? kHeads : kKvHeads;
+  const bool grouped = c.model != "Gpt" && c.model != "DeepSeek";
+  const int64_t kv_heads = grouped ? kKvHeads : kHeads;
   const int64_t shared = std::gcd<int64_t>(tp, kv_heads);
   if (kHeads / kv_heads % (tp / shared) != 0) return false;
   return !c.ulysses || kv_heads % (shared * cp) == 0;
@@ -119,7 +132,7 @@ const std::vector<std::string> kSchedules = [] {
   return names;
 }();
 const std::vector<std::string> kRecomputes{"none",  "cheap", "attention", "block",
-                                           "every", "sqrt",  "fit"};
+                                           "every", "sqrt",  "fit",       "block_keep_attention"};
 
 const std::vector<std::string> kExpertAxes{"ep", "ep+tp", "cp+tp"};
 
@@ -165,7 +178,7 @@ bool is_legal_pipeline(const PlanCase& c) {
   if (!is_legal(c) || c.axes.ranks() > kMostRanks) return false;
   if (c.pp() == 1 && (c.schedule != "1f1b" || c.chunks > 1 || c.recompute == "none")) return false;
   if (!schedule_kind(c.schedule).takes_chunks(c.chunks)) return false;
-  return c.model != "Mlp" || c.recompute != "attention";  // it has none
+  return c.model != "Mlp" || c.recompute.find("attention") == std::string::npos;  // it has none
 }
 
 // The n-th of a long list of cases, legal or not.
@@ -238,6 +251,7 @@ std::vector<AxisSizes> meshes_without_a_pipeline() {
 Recompute recompute_of(const std::string& name) {
   if (name == "cheap") return {.kind = RecomputeKind::Cheap};
   if (name == "attention") return {.kind = RecomputeKind::Attention};
+  if (name == "block_keep_attention") return {.kind = RecomputeKind::KeepAttention};
   if (name == "block") return {.kind = RecomputeKind::Blocks, .every = 1};
   if (name == "every") return {.kind = RecomputeKind::Blocks, .every = 2};
   if (name == "sqrt") return {.kind = RecomputeKind::Blocks, .every = 0};

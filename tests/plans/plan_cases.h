@@ -20,7 +20,7 @@ struct PlanCase {
   int microbatches = 1;
   int chunks = 1;
   std::string schedule = "1f1b";
-  std::string recompute = "none";  // cheap, attention, block, every (two), sqrt, fit
+  std::string recompute = "none";  // as in a config; every: two, sqrt
   std::string experts = "ep";      // axes that split them: ep, ep+tp, cp+tp
   bool exchange = false;           // rows of experts, instead of gathering tokens
   int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more

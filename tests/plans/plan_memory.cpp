@@ -11,6 +11,7 @@
 #include "data/synthetic_batch.h"
 #include "exec/mesh_executor.h"
 #include "exec/train_step.h"
+#include "ir/pool.h"
 
 namespace tessera {
 namespace {
@@ -31,8 +32,8 @@ void fill(const CpuExecutor& rank) {
     std::memcpy(window.data() + value.offset, before.data() + value.offset, sizeof(int32_t));
 }
 
-// Workspaces have room for the worst case, so that a kernel need not reach their end: where one
-// lies last in the scratch arena, its first byte is what must be reached.
+// Workspaces and pools of experts have room for the worst case, so that their end need not be
+// reached: where one lies last in the scratch arena, its first byte is what must be.
 int64_t must_be_reached(const Program& program, Lifetime lifetime, int64_t bytes) {
   int64_t reached = bytes - kBufferAlignment;
   if (lifetime != Lifetime::Scratch) return reached;
@@ -41,6 +42,13 @@ int64_t must_be_reached(const Program& program, Lifetime lifetime, int64_t bytes
       for (const Instruction& instruction : routine)
         if (instruction.workspace_offset + instruction.workspace_bytes > reached)
           reached = std::min(reached, instruction.workspace_offset);
+  for (const ProgramBlock& block : program.blocks) {
+    const auto& buffers = program.classes[static_cast<size_t>(block.class_index)].buffers;
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].lifetime == lifetime && is_pool(buffers[i].type) &&
+          block.offsets[i] + buffers[i].type.bytes() > bytes - kBufferAlignment)
+        reached = std::min(reached, block.offsets[i]);
+  }
   return reached;
 }
 

@@ -54,7 +54,7 @@ def draw_model(draw, preset, sizes):
     return settings, ulysses
 
 
-def draw_experts(draw, sizes):
+def draw_experts(draw, sizes, heads, kv_heads):
     """Their number is a multiple of the ranks that share them."""
     axes = draw.choice(["ep", "ep", "ep+tp", "cp+tp", "tp"])
     ranks = math.prod(sizes[axis] for axis in axes.split("+"))
@@ -65,6 +65,9 @@ def draw_experts(draw, sizes):
         groups = 2 if settings["model.experts"] % 2 == 0 else 1
         settings |= {"model.shared_mlp_size": sizes["tp"] * draw.choice([3, 8]), "model.dense_layers": draw.choice([0, 1, 2]),
                      "model.router_score": "sigmoid", "model.routed_scale": 2.5, "model.expert_groups": groups}
+        if heads == kv_heads:
+            settings |= {"model.family": "llama", "model.qk_norm": "false", "model.kv_rank": draw.choice([3, 8]),
+                         "model.q_rank": draw.choice([0, 5]), "model.rope_head_size": 2, "model.value_head_size": 3}
         settings["model.top_k"] = min(settings["model.top_k"], settings["model.experts"] // groups)
     return settings
 
@@ -92,7 +95,7 @@ def draw_plan(draw, precision):
         settings["plan.context"] = "ulysses" if ulysses else "ring"
     axes = list(sizes)
     if preset == MIXTURE:
-        settings |= draw_experts(draw, sizes)
+        settings |= draw_experts(draw, sizes, settings["model.heads"], settings["model.kv_heads"])
         axes.sort(key=lambda axis: axis == "ep")  # tokens are gathered over it while they stay split over the others
         axes.sort(key=lambda axis: axis == "tp")
     if tp > 1 and preset != "mlp":
@@ -100,8 +103,8 @@ def draw_plan(draw, precision):
         if settings["plan.sequence_parallel"] == "true" and axes.index("tp") < axes.index("cp"):
             at = axes.index("tp"), axes.index("cp")  # cp comes first where both split the sequence
             axes[at[0]], axes[at[1]] = "cp", "tp"
-    recompute = draw.choice(["none", "none", "cheap", "attention", "block", "every"])
-    if recompute != "none" and not (preset == "mlp" and recompute == "attention"):
+    recompute = draw.choice(["none", "none", "cheap", "attention", "block_keep_attention", "block", "every"])
+    if recompute != "none" and not (preset == "mlp" and "attention" in recompute):
         settings["plan.recompute"] = recompute
     if recompute == "every":
         settings["plan.recompute_every"] = draw.choice([0, 2, 3])

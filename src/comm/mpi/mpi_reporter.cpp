@@ -38,6 +38,11 @@ void MpiReporter::begin() {
   if (engine_.rank() == 0) open_reports(run_);
 }
 
+void MpiReporter::also_report(std::function<void(RankReport&)> add) {
+  const std::lock_guard lock(mutex_);
+  add_ = std::move(add);
+}
+
 void MpiReporter::watch(const std::stop_token& stop) {
   std::mutex nobody;
   std::condition_variable_any never;
@@ -62,6 +67,7 @@ void MpiReporter::write(const std::string& life, const MpiFailure* why) {
                     .time_ms = now_ms(),
                     .report = make_report(engine_.record(), engine_.steps().step)};
   filed.report.life = fmt::format("{} (process {})", life, getpid());
+  if (add_) add_(filed.report);
   if (why) {
     const std::optional<MpiFailure> known = engine_.failure();
     filed.error = why->text;

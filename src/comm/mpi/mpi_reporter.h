@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "comm/failure/rank_report.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_options.h"
 
@@ -26,6 +27,8 @@ class MpiReporter {
   MpiReporter& operator=(const MpiReporter&) = delete;
 
   void begin();  // from here on a failure is reported
+  // Completes this rank's reports from now on.
+  void also_report(std::function<void(RankReport&)> add);
   // Before the others learn of it.
   void report_failure(const MpiFailure& why);
   // Once every rank that can has written its report.
@@ -40,6 +43,7 @@ class MpiReporter {
   const std::function<bool()> told_to_end_;
   std::mutex mutex_;
   bool begun_ = false, gave_up_ = false;
+  std::function<void(RankReport&)> add_;
   std::jthread watch_;  // last, so that it ends first
 };
 

@@ -38,6 +38,13 @@ std::unique_ptr<Communicator> MpiWorld::group(const std::vector<int>& ranks, std
   return std::make_unique<MpiCommunicator>(engine_, std::move(group));
 }
 
+std::optional<PeerError> MpiWorld::told_of_failure() const {
+  const std::optional<MpiFailure> failure = engine_.failure();
+  if (!failure) return std::nullopt;
+  return PeerError(failure->guilty_rank, fmt::format("stopped because rank {} failed: {}",
+                                                     failure->guilty_rank, failure->text));
+}
+
 MpiCommunicator::MpiCommunicator(MpiEngine& engine, std::unique_ptr<MpiGroup> group)
     : engine_(engine), group_(std::move(group)) {}
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/failure/job_failures.h"
 #include "comm/mpi/mpi_engine.h"
 #include "comm/mpi/mpi_reporter.h"
 #include "comm/ticket_table.h"
@@ -37,7 +38,7 @@ class MpiCommunicator : public Communicator {
   TicketTable<MpiJob> jobs_;
 };
 
-class MpiWorld : public RankWorld {
+class MpiWorld : public RankWorld, public JobFailures {
  public:
   MpiWorld(MpiEngine& engine, MpiReporter& reporter, int64_t largest_message_bytes)
       : engine_(engine),
@@ -49,6 +50,10 @@ class MpiWorld : public RankWorld {
   int size() const override { return engine_.size(); }
   std::unique_ptr<Communicator> group(const std::vector<int>& ranks, std::string name) override;
   std::string_view ranks_as() const override { return "processes over MPI"; }
+  void also_report(std::function<void(RankReport&)> add) override {
+    reporter_.also_report(std::move(add));
+  }
+  std::optional<PeerError> told_of_failure() const override;
   void at_step(int64_t step) override {
     engine_.at_step(step);
     reporter_.begin();

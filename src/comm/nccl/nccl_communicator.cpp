@@ -27,6 +27,9 @@ ncclDataType_t data_type(DType dtype) {
       return ncclBfloat16;
     case DType::Int32:
       return ncclInt32;
+    case DType::E4m3:
+    case DType::E5m2:
+      break;
   }
   check_failed("dtype", __FILE__, __LINE__, "");
 }

@@ -36,6 +36,7 @@ class NcclCommunicator : public Communicator {
   void start_together(std::span<const Collective> collectives, std::span<Ticket> tickets) override;
   void wait(Ticket ticket) override;  // the compute stream does, not this thread
 
+  const std::vector<int>& ranks() const { return ranks_; }  // of the world
   int64_t progress() const { return progress_.state(); }
   std::string unfinished() const;  // "all_gather %w over dp={0,1}"; empty: nothing
   std::string failure() const;     // what NCCL says of it; empty: nothing

@@ -39,10 +39,14 @@ void NcclProgress::write(cudaStream_t stream, size_t word) const {
                 "note progress");
 }
 
-void NcclProgress::begin(cudaStream_t stream, std::string title) {
+int32_t NcclProgress::begin(cudaStream_t stream, std::string title) {
   number_ = number_ + 1 < static_cast<int32_t>(kMostTitles) ? number_ + 1 : 1;
-  titles_[static_cast<size_t>(number_)] = std::move(title);
+  {
+    const std::lock_guard lock(mutex_);
+    titles_[static_cast<size_t>(number_)] = std::move(title);
+  }
   write(stream, kBegun);
+  return number_;
 }
 
 void NcclProgress::end(cudaStream_t stream) { write(stream, kEnded); }
@@ -51,9 +55,14 @@ int64_t NcclProgress::state() const {
   return static_cast<int64_t>(words_[kBegun]) << 32 | words_[kEnded];
 }
 
-std::string NcclProgress::unfinished() const {
+int32_t NcclProgress::unfinished_number() const {
   const int32_t begun = words_[kBegun];
-  return begun == words_[kEnded] ? "" : titles_[static_cast<size_t>(begun)];
+  return begun == words_[kEnded] ? 0 : begun;
+}
+
+std::string NcclProgress::unfinished() const {
+  const std::lock_guard lock(mutex_);
+  return titles_[static_cast<size_t>(unfinished_number())];
 }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,16 +19,19 @@ class NcclProgress {
   NcclProgress(const NcclProgress&) = delete;
   NcclProgress& operator=(const NcclProgress&) = delete;
 
-  void begin(cudaStream_t stream, std::string title);
+  // Returns its number.
+  int32_t begin(cudaStream_t stream, std::string title);
   void end(cudaStream_t stream);
 
   // Changes whenever a collective begins or ends; at once, whatever the GPU does.
   int64_t state() const;
-  std::string unfinished() const;  // the title of what has begun and not ended; empty: nothing
+  int32_t unfinished_number() const;  // of what has begun and not ended; 0: nothing
+  std::string unfinished() const;     // its title; empty: nothing. From any thread
 
  private:
   void write(cudaStream_t stream, size_t word) const;
 
+  mutable std::mutex mutex_;           // of the titles
   std::vector<std::string> titles_;    // by number; the oldest are forgotten
   int32_t number_ = 0;                 // of the newest
   int32_t* numbers_ = nullptr;         // 0, 1, 2 and so on, in the GPU's memory

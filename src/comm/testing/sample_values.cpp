@@ -65,6 +65,9 @@ void put_value(DType dtype, std::byte* data, int64_t index, double value) {
       return write(to_bf16(static_cast<float>(value)));
     case DType::Int32:
       return write(static_cast<int32_t>(value));
+    case DType::E4m3:
+    case DType::E5m2:
+      check_failed("no sample of bytes", __FILE__, __LINE__, std::string(name(dtype)));
   }
 }
 
@@ -94,6 +97,9 @@ uint64_t bits_of_reduction(DType dtype, Reduction reduction, int ranks, int64_t 
     case DType::Int32:
       return reduced_bits<int32_t, int32_t>(reduction, ranks, element, unchanged, unchanged,
                                             plain_sample<int32_t>);
+    case DType::E4m3:
+    case DType::E5m2:
+      break;
   }
   return 0;
 }

@@ -10,16 +10,6 @@
 namespace tessera {
 namespace {
 
-// What one rank takes of the options for all.
-CpuExecutorOptions options_of_rank(const ExecutorOptions& options, int rank, RankWorld* world) {
-  CpuExecutorOptions own{.threads = options.threads, .world = world, .poison = options.poison};
-  if (options.observer)
-    own.observer = [observer = options.observer, rank](const InstructionEvent& event) {
-      observer(rank, event);
-    };
-  return own;
-}
-
 class CpuDevice : public Device {
  public:
   std::string why_missing() const override { return ""; }

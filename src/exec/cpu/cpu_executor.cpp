@@ -26,6 +26,19 @@ std::span<std::byte> span_of(const Arena& arena) {
 
 }  // namespace
 
+CpuExecutorOptions options_of_rank(const ExecutorOptions& options, int rank, RankWorld* world) {
+  CpuExecutorOptions own{.threads = options.threads, .world = world, .poison = options.poison};
+  if (options.observer)
+    own.observer = [observer = options.observer, rank](const InstructionEvent& event) {
+      observer(rank, event);
+    };
+  if (options.fault)
+    own.fault = [fault = options.fault, rank](const InstructionEvent& event) {
+      return fault(rank, event);
+    };
+  return own;
+}
+
 CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
     : RankExecutor(std::move(program), options.world ? options.world->rank() : 0),
       options_(std::move(options)),
@@ -74,6 +87,7 @@ std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
       return span_of(slots_);
     case Lifetime::Scratch:
       return span_of(scratch_);
+    case Lifetime::Prepared:
     case Lifetime::None:
       break;
   }
@@ -104,6 +118,18 @@ void CpuExecutor::run_timed(const ScriptCall& call, const Instruction& instructi
   (bubble ? times_.bubble_seconds : times_.exposed_communication_seconds) += seconds_since(begin);
 }
 
+void CpuExecutor::tell(const InstructionEvent& event) {
+  if (options_.observer) options_.observer(event);
+  if (options_.fault && !event.finished && options_.fault(event)) put_nan(event.bound);
+}
+
+void CpuExecutor::look_at(const ScriptCall& call, const Instruction& instruction,
+                          const BoundCall& bound) {
+  for (size_t i = 0; i < bound.results.size() && !found_->found; ++i)
+    if (may_look_at(instruction, bound, i) && !is_finite(bound.results[i]))
+      *found_ = non_finite_at(program_, rank(), call, instruction, i);
+}
+
 void CpuExecutor::run(const ScriptCall& call) {
   const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
   const ProgramClass& program_class = program_.class_of(block);
@@ -111,24 +137,37 @@ void CpuExecutor::run(const ScriptCall& call) {
   if (options_.poison) poison_before(call, block);
   for (const Instruction& instruction : program_class.routine(call.routine)) {
     const BoundCall& bound = bind(call, block, instruction, accumulator);
-    if (options_.observer)
-      options_.observer({program_, call, program_class, instruction, bound, false, Clock::now()});
+    if (!found_) tell({program_, call, program_class, instruction, bound, false, Clock::now()});
     if (options_.world && (communicates(instruction) || instruction.as<WaitInstruction>()))
       run_timed(call, instruction, bound);
     else
       run_instruction(instruction, call.channel, bound, runner_, threads_);
-    if (options_.observer)
-      options_.observer({program_, call, program_class, instruction, bound, true, Clock::now()});
+    if (!found_)
+      tell({program_, call, program_class, instruction, bound, true, Clock::now()});
+    else
+      look_at(call, instruction, bound);
     if (options_.poison) poison_after(call, block, instruction);
   }
 }
 
 void CpuExecutor::run(std::string_view script) { run(program_.script(script)); }
 
+// Rows that nothing writes must not hold what the step left there.
+NonFinite CpuExecutor::find_non_finite(std::string_view script) {
+  for (const Lifetime lifetime : {Lifetime::Slot, Lifetime::Scratch})
+    std::ranges::fill(arena(lifetime), std::byte{0});
+  NonFinite found;
+  found_ = &found;
+  run(program_.script(script));
+  found_ = nullptr;
+  return found;
+}
+
 void CpuExecutor::run(const Script& script) {
   times_ = {};
   const auto begin = Clock::now();
-  for (const ScriptCall& call : script.calls) run(call);
+  for (const ScriptCall& call : script.calls)
+    if (!found_ || !changes_states(call)) run(call);
   times_.run_seconds = seconds_since(begin);
   TESSERA_CHECK(runner_.empty(), "script {} ends with collectives in flight", script.name);
 }

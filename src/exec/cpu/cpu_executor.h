@@ -25,7 +25,11 @@ struct CpuExecutorOptions {
   RankWorld* world = nullptr;  // the ranks of the program's mesh; null: there is one
   bool poison = false;         // fill arenas with NaNs first, and buffers again when they die
   std::function<void(const InstructionEvent&)> observer = {};
+  std::function<bool(const InstructionEvent&)> fault = {};  // as ExecutorOptions'
 };
+
+// What one rank takes of the options for all.
+CpuExecutorOptions options_of_rank(const ExecutorOptions& options, int rank, RankWorld* world);
 
 class CpuExecutor : public RankExecutor {
  public:
@@ -34,6 +38,7 @@ class CpuExecutor : public RankExecutor {
   int64_t planned_bytes() const override { return program_.peak_bytes(); }
   void replace_program(Program program) override;
   void run(std::string_view script) override;
+  NonFinite find_non_finite(std::string_view script) override;
   std::vector<RankTimes> rank_times() const override { return {times_}; }
 
   const RankTimes& own_times() const { return times_; }
@@ -49,6 +54,8 @@ class CpuExecutor : public RankExecutor {
   void poison_arenas();
   void run(const Script& script);
   void run(const ScriptCall& call);
+  void tell(const InstructionEvent& event);
+  void look_at(const ScriptCall& call, const Instruction& instruction, const BoundCall& bound);
   void run_timed(const ScriptCall& call, const Instruction& instruction, const BoundCall& bound);
 
   CpuExecutorOptions options_;
@@ -56,7 +63,8 @@ class CpuExecutor : public RankExecutor {
   InstructionRunner runner_;
   Arena persistent_, window_, slots_, scratch_, host_;
   ThreadPool threads_;
-  RankTimes times_;  // of the last script
+  RankTimes times_;             // of the last script
+  NonFinite* found_ = nullptr;  // while it is looked for
 };
 
 }  // namespace tessera

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/cpu_target.h"
 
 namespace tessera {
 namespace {
@@ -60,19 +60,12 @@ Grid choose_grid(const GridProblem& problem, int threads) {
   return best;
 }
 
-TESSERA_INLINE void narrow_row(const float* from, Bf16* to, int64_t n, bool add) {
-  for (int64_t j = 0; j < n; ++j) to[j] = to_bf16(add ? from[j] + to_float(to[j]) : from[j]);
-}
-TESSERA_SIMD void narrow_rows(const float* from, int64_t from_stride, Bf16* to, int64_t to_stride,
-                              int64_t m, int64_t n, bool add) {
-  for (int64_t i = 0; i < m; ++i) narrow_row(from + i * from_stride, to + i * to_stride, n, add);
-}
-
 template <typename A, typename B, typename C>
 class TileProduct {
  public:
   using S = Accumulator<C>;
   static constexpr bool kKeepsC = std::is_same_v<C, Bf16>;
+  static constexpr bool kHalves = std::is_same_v<A, Bf16> && std::is_same_v<B, Bf16>;
   static bool packs_a(const Gemm<A, B, C>& g) { return g.a.transposed || std::is_same_v<A, Bf16>; }
 
   TileProduct(const Gemm<A, B, C>& g, const Tile& tile, const GemmScratch& sizes,
@@ -88,7 +81,7 @@ class TileProduct {
     const int64_t depth = block_depth(g_.k);
     for (int64_t first = 0; first == 0 || first < g_.k; first += depth) {
       const int64_t k = std::min(depth, g_.k - first);
-      if (!reads_b_in_place()) pack_panels(g_.b.at(first, tile_.first_column), k, columns, b_);
+      if (!reads_b_in_place()) pack_b(first, k, columns);
       for (int64_t row = tile_.first_row; row < tile_.last_row; row += kRowsAtOnce) {
         const int64_t last_row = std::min(row + kRowsAtOnce, tile_.last_row);
         multiply_rows(row, last_row, first, k);
@@ -100,37 +93,60 @@ class TileProduct {
  private:
   void multiply_rows(int64_t row, int64_t last_row, int64_t first, int64_t k) const {
     const bool packed = packs_a(g_);
-    if (packed) pack_strips(g_.a.at(row, first), last_row - row, k, a_);
+    if (packed) pack_a(row, last_row, first, k);
+    const int64_t steps = pairs_ ? num_blocks(k, 2) : k;
     for (int64_t i = row; i < last_row; i += kStripRows) {
       Strip<S> strip{.rows = std::min(kStripRows, last_row - i),
                      .columns = tile_.last_column - tile_.first_column,
-                     .k = k,
-                     .a = a_ + (i - row) * k,
+                     .k = steps,
+                     .a = a_ + (i - row) * steps,
                      .a_row = 1,
                      .a_k = kStripRows,
                      .panels = b_,
-                     .panel_size = k * kPanelColumns<S>,
+                     .packed_k = steps,
                      .c = c_at(i),
                      .c_row = c_stride(),
                      .add = first > 0 || (!kKeepsC && g_.accumulate)};
       if constexpr (std::is_same_v<B, S>)
         if (reads_b_in_place()) {
           strip.panels = g_.b.at(first, tile_.first_column).data;
-          strip.panel_size = kPanelColumns<S>, strip.b_row = g_.b.stride;
+          strip.b_row = g_.b.stride;
         }
       if constexpr (std::is_same_v<A, S>)
         if (!packed) {
           strip.a = g_.a.at(i, first).data, strip.a_row = g_.a.stride, strip.a_k = 1;
           if (i + kStripRows < last_row) strip.next_a = strip.a + kStripRows * strip.a_row;
         }
-      multiply_strip(strip);
+      multiply(strip);
     }
   }
 
-  // Few rows do not repay packing.
+  void pack_b(int64_t first, int64_t k, int64_t columns) const {
+    const Matrix<B> b = g_.b.at(first, tile_.first_column);
+    if constexpr (kHalves)
+      if (pairs_) return pack_pair_panels(b, k, columns, b_);
+    pack_panels(b, k, columns, b_);
+  }
+  void pack_a(int64_t row, int64_t last_row, int64_t first, int64_t k) const {
+    const Matrix<A> a = g_.a.at(row, first);
+    if constexpr (kHalves)
+      if (pairs_) return pack_pair_strips(a, last_row - row, k, a_);
+    pack_strips(a, last_row - row, k, a_);
+  }
+  void multiply(const Strip<S>& strip) const {
+    if constexpr (kHalves)
+      if (pairs_) return multiply_pair_strip(strip);
+    multiply_strip(strip);
+  }
+
+  // Few rows do not repay packing. Narrow vectors, and a B that comes from memory, want it sooner:
+  // unpacked, a pass takes a line or two from each of many pages.
   bool reads_b_in_place() const {
     if constexpr (!std::is_same_v<B, S>) return false;
-    return !g_.b.transposed && tile_.last_row - tile_.first_row <= kRowsInPlace &&
+    const bool near = cpu_target() >= CpuTarget::Avx512 &&
+                      g_.k * g_.n * static_cast<int64_t>(sizeof(S)) <= kNearBytes;
+    return !g_.b.transposed &&
+           tile_.last_row - tile_.first_row <= (near ? kRowsInPlace : kFewRowsInPlace) &&
            (tile_.last_column - tile_.first_column) % kPanelColumns<S> == 0;
   }
 
@@ -146,15 +162,19 @@ class TileProduct {
 
   void finish(const Tile& done) const {
     if constexpr (kKeepsC)
-      narrow_rows(c_at(done.first_row), c_stride(),
-                  g_.c + done.first_row * g_.c_stride + done.first_column, g_.c_stride,
-                  done.last_row - done.first_row, done.last_column - done.first_column,
-                  g_.accumulate);
+      narrow_rows({.rows = done.last_row - done.first_row,
+                   .columns = done.last_column - done.first_column,
+                   .from = c_at(done.first_row),
+                   .from_row = c_stride(),
+                   .to = g_.c + done.first_row * g_.c_stride + done.first_column,
+                   .to_row = g_.c_stride,
+                   .add = g_.accumulate});
     if (g_.tile_done) (*g_.tile_done)(done);
   }
 
   const Gemm<A, B, C>& g_;
   Tile tile_;
+  bool pairs_ = kHalves && multiplies_pairs();
   S *b_, *a_, *c_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inner part of a matrix product: strips of up to 6 rows of A times packed panels of B, and the
 // packing. Every element of C is one chain of multiply-adds in the order of k, whatever the strip
-// or panel it falls into; so tiling never changes bits.
+// or panel it falls into; so tiling never changes bits. Each call runs the version of the
+// instruction set that the process uses.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +15,35 @@ namespace tessera {
 template <typename S>
 inline constexpr int64_t kPanelColumns = kPanelBytes / sizeof(S);
 
-// C[rows, columns] = or += A[rows, k] B[k, columns]. B is packed: panel after panel, each
-// [k][kPanelColumns], the last one padded.
+// C[rows, columns] = or += A[rows, k] B[k, columns]. B is packed: panel after panel, each of
+// kPanelColumns, the last one padded.
 template <typename S>
 struct Strip {
   int64_t rows, columns, k;
   const S* a;
   int64_t a_row, a_k;  // distance in A between rows, and between steps of k
   const S* panels;
-  int64_t panel_size;  // from one panel to the next: k * kPanelColumns where B was packed for this
-                       // k alone
+  int64_t packed_k;  // steps of k in a packed panel
   S* c;
   int64_t c_row;
   bool add;
-  int64_t b_row = kPanelColumns<S>;  // from one step of k to the next in a panel; B's own stride
-                                     // where it is not packed
+  int64_t first_k = 0;        // of the packed steps
+  int64_t b_row = 0;          // where B is not packed: from one step of k to the next
   const S* next_a = nullptr;  // the strip of A after this one, fetched meanwhile; a_k is then 1
 };
 void multiply_strip(const Strip<float>& strip);
 void multiply_strip(const Strip<double>& strip);
+
+// Sums into a result of bf16.
+struct NarrowedRows {
+  int64_t rows, columns;
+  const float* from;
+  int64_t from_row;
+  Bf16* to;
+  int64_t to_row;
+  bool add;
+};
+void narrow_rows(const NarrowedRows& part);
 
 // A piece of a matrix as it enters the product: element (i, j) lies at data[i * stride + j], or at
 // data[j * stride + i] when transposed.
@@ -47,7 +58,7 @@ struct Matrix {
   }
 };
 
-// B[k, columns] into panels.
+// B[k, columns] into panels, num_blocks(columns, kPanelColumns) * kPanelColumns * k elements.
 void pack_panels(const Matrix<float>& b, int64_t k, int64_t columns, float* panels);
 void pack_panels(const Matrix<Bf16>& b, int64_t k, int64_t columns, float* panels);
 void pack_panels(const Matrix<double>& b, int64_t k, int64_t columns, double* panels);
@@ -57,5 +68,12 @@ void pack_panels(const Matrix<double>& b, int64_t k, int64_t columns, double* pa
 void pack_strips(const Matrix<float>& a, int64_t rows, int64_t k, float* packed);
 void pack_strips(const Matrix<Bf16>& a, int64_t rows, int64_t k, float* packed);
 void pack_strips(const Matrix<double>& a, int64_t rows, int64_t k, double* packed);
+
+// Where the processor multiplies pairs of bf16, products of bf16 with bf16 are packed as words of
+// two steps of k, num_blocks(k, 2) of them; a strip's k counts words.
+bool multiplies_pairs();
+void multiply_pair_strip(const Strip<float>& strip);
+void pack_pair_panels(const Matrix<Bf16>& b, int64_t k, int64_t columns, float* panels);
+void pack_pair_strips(const Matrix<Bf16>& a, int64_t rows, int64_t k, float* packed);
 
 }  // namespace tessera

@@ -1,48 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+#define HWY_TARGET_INCLUDE "exec/cpu/peak_rate.cpp"
 #include "exec/cpu/peak_rate.h"
 
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
 
-namespace tessera {
-namespace {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
-// Two units with a latency of four or five cycles need ten chains; with both factors they fit the
-// 16 registers of the older sets.
-constexpr int kChains = 12;
-
-// s = s x + y stays near y / (1 - x): neither grows nor becomes denormal.
-template <typename V>
-TESSERA_INLINE float run_chains(int64_t rounds, float x, float y) {
-  V s[kChains];
-  const V xs = x - V{}, ys = y - V{};
+// s = s x + y stays near y / (1 - x): neither grows nor becomes denormal. Two units with a latency
+// of four or five cycles need ten chains; with both factors, twelve fit the 16 registers of the
+// older sets.
+float multiply_add_chains(int64_t rounds, float x, float y, double* flops) {
+  constexpr int kChains = 12;
+  const Tag<float> tag;
+  const Vector<float> xs = hn::Set(tag, x), ys = hn::Set(tag, y);
+  Vector<float> s[kChains];
 #pragma GCC unroll 12
-  for (int i = 0; i < kChains; ++i) s[i] = ys * static_cast<float>(i);
+  for (int i = 0; i < kChains; ++i) s[i] = hn::Mul(ys, hn::Set(tag, static_cast<float>(i)));
   for (int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i) s[i] = s[i] * xs + ys;
+    for (int i = 0; i < kChains; ++i) s[i] = hn::MulAdd(s[i], xs, ys);
   }
-  V sum = s[0];
+  Vector<float> sum = s[0];
 #pragma GCC unroll 12
-  for (int i = 1; i < kChains; ++i) sum += s[i];
-  return sum[0];
+  for (int i = 1; i < kChains; ++i) sum = hn::Add(sum, s[i]);
+  *flops = static_cast<double>(2 * kChains * kVectorLanes<float> * rounds);
+  return hn::GetLane(sum);
 }
 
-#define TESSERA_CHAINS(version, bytes, vectors)                           \
-  version float chains(int64_t rounds, float x, float y, double* flops) { \
-    typedef float V __attribute__((vector_size(bytes)));                  \
-    constexpr int64_t kFloats = bytes / 4;                                \
-    *flops = static_cast<double>(2 * kChains * kFloats * rounds);         \
-    return run_chains<V>(rounds, x, y);                                   \
-  }
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-TESSERA_VERSIONS(TESSERA_CHAINS)
-#undef TESSERA_CHAINS
-
-}  // namespace
+#if HWY_ONCE
+namespace tessera {
 
 // The best of several, because a peak is asked for.
 double measure_peak_rate(ThreadPool& threads) {
@@ -50,6 +45,7 @@ double measure_peak_rate(ThreadPool& threads) {
   constexpr int64_t kRounds = 400000;
   constexpr int kCalls = 8;
   const int workers = threads.threads();
+  const auto chains = TESSERA_VERSION(multiply_add_chains);
   struct alignas(64) Done {
     double flops = 0;
     float sum = 0;
@@ -71,3 +67,4 @@ double measure_peak_rate(ThreadPool& threads) {
 }
 
 }  // namespace tessera
+#endif

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "exec/cpu/simd.h"
+#include "exec/cpu/processor.h"
 #include "system/threads.h"
 
 namespace tessera {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithm that each matrix product was measured to be fastest with, kept in a text file: what
-// was chosen once is taken ever after, so that bits repeat and starting is quick. Copies share it.
+// The algorithm that each matrix product was measured to be fastest with, and the implementation
+// that attention was, kept in a text file: what was chosen once is taken ever after, so that bits
+// repeat and starting is quick. Copies share it.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace tessera {
 
 class AlgorithmFile {
  public:
-  using Algorithm = std::array<uint64_t, 8>;  // as the library writes it
+  using Algorithm = std::array<uint64_t, 8>;  // as the library writes it, or a number alone
 
   // What the file holds, or nothing where there is none. Lines that are not whole are left out.
   explicit AlgorithmFile(std::filesystem::path path);

@@ -127,10 +127,11 @@ int64_t largest_divisor(int64_t number, int64_t most) {
   return 1;
 }
 
-bool fits(OpKind op, const TensorType& q, size_t operands) {
-  const AttentionSizes s(q);
+bool fits(OpKind op, const TensorType& q, const TensorType& v, size_t operands) {
+  const AttentionSizes s(q, v);
   const bool own_keys = operands == (op == OpKind::attention ? 5 : 8);
-  return q.dtype == DType::Bf16 && (s.e == 64 || s.e == 128) && s.seq % 128 == 0 && own_keys;
+  return q.dtype == DType::Bf16 && (s.e == 64 || s.e == 128) && s.value_e == s.e &&
+         s.seq % 128 == 0 && own_keys;
 }
 
 // Op, batch, seq, heads of keys, group, head size, scale.
@@ -180,9 +181,10 @@ std::optional<Prepared> prepare(const Cudnn& cudnn, OpKind op, const AttentionSi
 class CausalAttention::Plans {
  public:
   // Null where cuDNN does not take it.
-  Prepared* find(OpKind op, const Attributes& attributes, const TensorType& q, size_t operands) {
-    if (!fits(op, q, operands)) return nullptr;
-    const AttentionSizes sizes(q);
+  Prepared* find(OpKind op, const Attributes& attributes, const TensorType& q, const TensorType& v,
+                 size_t operands) {
+    if (!fits(op, q, v, operands)) return nullptr;
+    const AttentionSizes sizes(q, v);
     const Shape shape = shape_of(op, attributes, sizes);
     const auto [found, is_new] = prepared_.try_emplace(shape);
     std::optional<Prepared>& made = found->second;
@@ -207,20 +209,22 @@ CausalAttention::CausalAttention() : plans_(std::make_unique<Plans>()) {}
 CausalAttention::~CausalAttention() = default;
 
 int64_t CausalAttention::workspace_bytes(const OpCall& call) {
-  const Prepared* made =
-      plans_->find(call.op, call.attributes, call.operand(0), call.operands.size());
+  const Prepared* made = plans_->find(call.op, call.attributes, call.operand(0), call.operand(2),
+                                      call.operands.size());
   return made ? made->workspace_bytes : 0;
 }
 
-bool CausalAttention::takes(const CudaCall& call) {
-  return call.plain_causal &&
-         plans_->find(call.op, call.attributes, *call.operand(0).type, call.operands.size());
+int64_t CausalAttention::workspace_bytes(const CudaCall& call) {
+  if (!call.plain_causal) return 0;
+  const Prepared* made = plans_->find(call.op, call.attributes, *call.operand(0).type,
+                                      *call.operand(2).type, call.operands.size());
+  return made ? made->workspace_bytes : 0;
 }
 
 void CausalAttention::enqueue(const CudaCall& call) {
-  const AttentionSizes s(*call.operand(0).type);
-  Prepared& made =
-      *plans_->find(call.op, call.attributes, *call.operand(0).type, call.operands.size());
+  const AttentionSizes s(*call.operand(0).type, *call.operand(2).type);
+  Prepared& made = *plans_->find(call.op, call.attributes, *call.operand(0).type,
+                                 *call.operand(2).type, call.operands.size());
   TESSERA_CHECK(static_cast<int64_t>(call.workspace.size()) >= made.workspace_bytes);
   const bool forward = call.op == OpKind::attention;
   // q, k, v, o, lse, do, dq, dk, dv: the forward's results are the backward's operands.

@@ -21,9 +21,8 @@ class CausalAttention {
   // is said once, on stderr, unless the shape alone rules it out.
   int64_t workspace_bytes(const OpCall& call);
 
-  // Whether cuDNN does the call.
-  bool takes(const CudaCall& call);
-  void enqueue(const CudaCall& call);  // one that it takes
+  int64_t workspace_bytes(const CudaCall& call);  // 0 also where it is not plain causal
+  void enqueue(const CudaCall& call);             // one that it takes
 
  private:
   class Plans;

@@ -3,6 +3,8 @@
 // allocate nothing, wait for nothing and give the same bits on every run, unless told otherwise.
 #pragma once
 
+#include <optional>
+
 #include "exec/bound_call.h"
 #include "exec/cuda/cuda_error.h"
 #include "ir/op_def.h"
@@ -11,6 +13,7 @@ namespace tessera {
 
 class CausalAttention;
 class MatrixProducts;
+enum class AttentionPath : int;
 
 struct CudaCall : BoundCall {  // its workspace: at least cuda_workspace_bytes()
   OpKind op;
@@ -21,6 +24,8 @@ struct CudaCall : BoundCall {  // its workspace: at least cuda_workspace_bytes()
   // Of attention: every query sees the keys up to its own, whatever positions and document say.
   bool plain_causal = false;
   bool repeatable = true;  // else sums may be added in any order
+  // Of attention: the implementation, instead of the fastest.
+  std::optional<AttentionPath> path = {};
 };
 
 using CudaKernel = void (*)(const CudaCall&);

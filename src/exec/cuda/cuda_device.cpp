@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exec/cuda/cuda_mesh.h"
+#include "exec/cuda/energy_counter.h"
 
 namespace tessera {
 
@@ -63,6 +64,17 @@ int64_t CudaDevice::bytes_in_use() const {
   size_t free = 0, all = 0;
   check_cuda(cudaMemGetInfo(&free, &all), "ask for the GPU's memory");
   return static_cast<int64_t>(all - free);
+}
+
+std::optional<double> CudaDevice::joules() const {
+  static const EnergyCounter counter([] {
+    char address[32] = "";
+    int gpu = 0;
+    check_cuda(cudaGetDevice(&gpu), "ask which GPU runs programs");
+    check_cuda(cudaDeviceGetPCIBusId(address, sizeof address, gpu), "ask where the GPU is");
+    return std::string(address);
+  }());
+  return counter.joules();
 }
 
 int64_t CudaDevice::bytes_of(std::span<const Program> programs) const {

@@ -13,6 +13,7 @@ class CudaDevice : public Device {
   DeviceFacts facts() const override;
   std::vector<DevicePlace> places() const override;
   int64_t bytes_in_use() const override;
+  std::optional<double> joules() const override;
 
   std::unique_ptr<Executor> make_executor(std::vector<Program> programs,
                                           ExecutorOptions options) const override;
@@ -31,6 +32,7 @@ class CudaDevice : public Device {
   std::vector<KernelTime> time_kernels(const Program& program, std::string_view script,
                                        const std::function<bool(OpKind)>& wanted,
                                        double warm_seconds) const override;
+  std::unique_ptr<DeviceLinks> make_links(RankWorld& world) const override;
   double copy_rate() const override;
 };
 

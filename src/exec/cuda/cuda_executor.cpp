@@ -104,6 +104,7 @@ void CudaExecutor::replace_program(Program program) {
   read_states(0, states);
   take_program(std::move(program));
   graphs_.forget();
+  timed_scripts_.clear();
   layout_ = next;
   memory_.replace(layout_.bytes);
   write_states(0, states);
@@ -131,6 +132,7 @@ std::span<std::byte> CudaExecutor::arena(Lifetime lifetime) const {
     case Lifetime::Scratch:
       which = 3;
       break;
+    case Lifetime::Prepared:
     case Lifetime::None:
       check_failed("lifetime", __FILE__, __LINE__, "");
   }
@@ -261,12 +263,23 @@ std::string CudaExecutor::values_of(const ProgramBlock& block,
 void CudaExecutor::enqueue(const ScriptCall& call, const ProgramBlock& block,
                            const Instruction& instruction) {
   const BoundCall& bound = bind(call, block, instruction, accumulator_);
-  if (options_.observer) times_.begin(stream_, call, program_.class_of(block), instruction, bound);
+  const ProgramClass& program_class = program_.class_of(block);
+  if (options_.fault && !search_ &&
+      options_.fault(rank(), {program_, call, program_class, instruction, bound, false,
+                              std::chrono::steady_clock::now()}))
+    put_nan(bound);
+  if (observes()) times_->begin(stream_, call, program_class, instruction, bound);
   if (instruction.as<KernelInstruction>()) return enqueue_kernel(block, instruction, bound);
   if (has_peers(instruction, program_))
     runner_.title = fmt::format("{} of {}, microbatch {}", values_of(block, instruction),
                                 block.name, call.microbatch);
   awaited_ = runner_.run(instruction, call.channel, bound.operands, bound.results);
+}
+
+void CudaExecutor::look_at(const ScriptCall& call, const Instruction& instruction) {
+  const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+  size_t accumulator = 0;  // of no matter here
+  search_->look_at(call, instruction, bind(call, block, instruction, accumulator), stream_);
 }
 
 void CudaExecutor::enqueue_kernel(const ProgramBlock& block, const Instruction& instruction,
@@ -285,12 +298,37 @@ void CudaExecutor::begin(const Script& script) {
   script_ = &script;
   next_call_ = next_instruction_ = accumulator_ = 0;
   awaited_ = nullptr;
+  if (observes()) times_->clear();
+}
+
+// Rows that nothing writes must not hold what the step left there.
+void CudaExecutor::begin_search(const Script& script) {
+  search_ = std::make_unique<NonFiniteSearch>(program_, script);
+  for (const Lifetime lifetime : {Lifetime::Slot, Lifetime::Scratch})
+    if (const std::span<std::byte> bytes = arena(lifetime); !bytes.empty())
+      check_cuda(cudaMemsetAsync(bytes.data(), 0, bytes.size(), stream_.get()), "clear memory");
+}
+
+NonFinite CudaExecutor::end_search() {
+  await();
+  const std::unique_ptr<NonFiniteSearch> search = std::move(search_);
+  return search->first(program_, rank());
+}
+
+NonFinite CudaExecutor::find_non_finite(std::string_view name) {
+  const Script& script = program_.script(name);
+  begin_search(script);
+  begin(script);
+  advance();
+  TESSERA_CHECK(ended(), "rank {} is at {}", rank(), position());
+  return end_search();
 }
 
 bool CudaExecutor::advance() {
   bool moved = false;
   for (; !ended(); ++next_call_, next_instruction_ = accumulator_ = 0) {
     const ScriptCall& call = script_->calls[next_call_];
+    if (search_ && changes_states(call)) continue;
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
     const auto& routine = program_.class_of(block).routine(call.routine);
     if (options_.poison && next_instruction_ == 0 && !awaited_) poison_before(call, block);
@@ -299,6 +337,7 @@ bool CudaExecutor::advance() {
       try {
         if (!awaited_) {
           enqueue(call, block, instruction);
+          ++enqueued_;
           moved = true;
         }
         if (awaited_) {
@@ -312,7 +351,8 @@ bool CudaExecutor::advance() {
             "{} of block {}, microbatch {}, making {}: {}{}", name(instruction), block.name,
             call.microbatch, values_of(block, instruction), error.what(), async_error_hint()));
       }
-      if (options_.observer) times_.end(stream_);
+      if (observes()) times_->end(stream_);
+      if (search_) look_at(call, instruction);
       if (options_.poison) poison_after(call, block, instruction);
     }
   }
@@ -331,7 +371,7 @@ std::string CudaExecutor::position() const {
 
 void CudaExecutor::report_times(const ZeroTime& zero) {
   await();
-  times_.report(program_, rank(), options_.observer, zero);
+  times_->report(program_, rank(), options_.observer, zero);
 }
 
 void CudaExecutor::run(std::string_view name) {
@@ -341,16 +381,22 @@ void CudaExecutor::run(std::string_view name) {
     advance();
     TESSERA_CHECK(ended(), "rank {} is at {}", rank(), position());
   };
+  const std::string key = script.name + (batches_.plain() ? ", plain causal" : "");
   close_inputs();
   timer_.begin(stream_);
+  const bool as_graph = !options_.wait_for_each && !options_.fault;
   if (options_.observer) {
+    time_script(key);
     const ZeroTime zero(stream_);
-    enqueue_all();
+    if (as_graph)
+      graphs_.run(key + ", timed", stream_, enqueue_all);
+    else
+      enqueue_all();
     report_times(zero);
-  } else if (options_.wait_for_each) {
-    enqueue_all();
+  } else if (as_graph) {
+    graphs_.run(key, stream_, enqueue_all);
   } else {
-    graphs_.run(script.name + (batches_.plain() ? ", plain causal" : ""), stream_, enqueue_all);
+    enqueue_all();
   }
   timer_.end(stream_);
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/gpu_instruction_times.h"
 #include "exec/cuda/matrix_products.h"
+#include "exec/cuda/non_finite_search.h"
 #include "exec/executor.h"
 #include "exec/instruction_runner.h"
 #include "exec/rank_executor.h"
@@ -44,6 +47,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
                    std::span<const std::byte> bytes) override;
   void replace_program(Program program) override;
   void run(std::string_view script) override;
+  NonFinite find_non_finite(std::string_view script) override;
   void stop_observing() override { options_.observer = {}; }
   // By the GPU's clock, from the first kernel's begin to the last one's end.
   std::vector<RankTimes> rank_times() const override { return {{.run_seconds = timer_.seconds()}}; }
@@ -55,9 +59,16 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   void begin(const Script& script);
   bool advance();
   bool ended() const { return next_call_ == script_->calls.size(); }
+  bool walks() const { return script_ && !ended(); }
+  int64_t enqueued() const { return enqueued_; }  // instructions so far; from any thread
   std::string position() const;  // "forward of layer.1, microbatch 0, at all_gather"
-  // Of the script that was walked last; waits for its end.
+  // Where there is an observer: the script of this name is about to be walked, or launched as what
+  // was recorded when it was. Afterwards its times are reported; this waits for its end.
+  void time_script(const std::string& name) { times_ = &timed_scripts_[name]; }
   void report_times(const ZeroTime& zero);
+  // A script that is walked in between is looked at and changes no state.
+  void begin_search(const Script& script);
+  NonFinite end_search();  // waits for its end
 
   const DeviceStream& stream() const { return stream_; }
   // Of the batch that was written last; a recorded step is for one kind.
@@ -83,7 +94,9 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   void copy_input(std::byte* to, std::span<const std::byte> bytes) override;
   void poison(std::span<std::byte> bytes) override;
 
+  bool observes() const { return options_.observer && !search_; }
   void enqueue(const ScriptCall& call, const ProgramBlock& block, const Instruction& instruction);
+  void look_at(const ScriptCall& call, const Instruction& instruction);
   void enqueue_kernel(const ProgramBlock& block, const Instruction& instruction,
                       const BoundCall& bound);
   ByteMover stream_mover() const;
@@ -109,11 +122,14 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   int64_t inputs_used_ = 0;
   DeviceEvent inputs_copied_;  // until then inputs_ must stay as it is
   ScriptGraphs graphs_;
-  DeviceTimer timer_;          // of the last script
-  GpuInstructionTimes times_;  // where there is an observer
+  DeviceTimer timer_;  // of the last script
+  std::map<std::string, GpuInstructionTimes> timed_scripts_;
+  GpuInstructionTimes* times_ = nullptr;     // where there is an observer
+  std::unique_ptr<NonFiniteSearch> search_;  // while there is one
 
   const Script* script_ = nullptr;
   size_t next_call_ = 0, next_instruction_ = 0, accumulator_ = 0;
+  std::atomic<int64_t> enqueued_ = 0;
   // The buffer of the collective that the next instruction waits for; it is enqueued.
   const std::byte* awaited_ = nullptr;
 };

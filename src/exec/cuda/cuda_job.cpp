@@ -12,7 +12,8 @@ namespace {
 
 // What the executor stands on, and so is made before it.
 struct CudaJobLinks {
-  explicit CudaJobLinks(RankWorld& hosts) : world(make_nccl_world(hosts, own_stream.get())) {}
+  CudaJobLinks(RankWorld& hosts, double deadline_seconds)
+      : world(make_nccl_world(hosts, own_stream.get(), {.deadline_seconds = deadline_seconds})) {}
   DeviceStream own_stream;
   std::unique_ptr<NcclWorld> world;
 };
@@ -20,7 +21,7 @@ struct CudaJobLinks {
 class CudaJobRank : private CudaJobLinks, public CudaExecutor {
  public:
   CudaJobRank(Program program, RankWorld& hosts, ExecutorOptions options)
-      : CudaJobLinks(hosts),
+      : CudaJobLinks(hosts, options.deadline_seconds),
         CudaExecutor(std::move(program), std::move(options),
                      {.world = world.get(),
                       .stream = &own_stream,
@@ -29,7 +30,29 @@ class CudaJobRank : private CudaJobLinks, public CudaExecutor {
                       }}) {}
 };
 
+class CudaLinks : private CudaJobLinks, public DeviceLinks {
+ public:
+  explicit CudaLinks(RankWorld& hosts)
+      : CudaJobLinks(hosts, kDeadlineSeconds), everyone_(world->everyone("all")) {}
+
+  Communicator& everyone() override { return *everyone_; }
+  std::byte* allocate(int64_t bytes) override {
+    require_free_memory(bytes);
+    return memory_.emplace_back(std::make_unique<DeviceMemory>(bytes))->data();
+  }
+  void await() const override { check_cuda(world->await(own_stream.get()), "wait for the stream"); }
+
+ private:
+  static constexpr double kDeadlineSeconds = 60;
+  std::unique_ptr<Communicator> everyone_;
+  std::vector<std::unique_ptr<DeviceMemory>> memory_;
+};
+
 }  // namespace
+
+std::unique_ptr<DeviceLinks> CudaDevice::make_links(RankWorld& hosts) const {
+  return std::make_unique<CudaLinks>(hosts);
+}
 
 void CudaDevice::take_for_rank(int rank, std::span<const int> machines) const {
   // Each group has a stream. Streams that share a queue of the GPU's wait for each other, and then

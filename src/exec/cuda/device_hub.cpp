@@ -114,7 +114,10 @@ void enqueue_moves(const DeviceFlight& flight, const DeviceStream& stream) {
 }  // namespace
 
 DeviceHub::DeviceHub(int ranks)
-    : streams_(static_cast<size_t>(ranks)), communication_(static_cast<size_t>(ranks)) {
+    : streams_(static_cast<size_t>(ranks)),
+      communication_(static_cast<size_t>(ranks)),
+      progress_(static_cast<size_t>(ranks)),
+      members_(static_cast<size_t>(ranks)) {
   for (int rank = 0; rank < ranks; ++rank)
     worlds_.push_back(std::make_unique<DeviceWorld>(*this, rank, ranks));
 }
@@ -185,8 +188,13 @@ void DeviceHub::enqueue(const DeviceGroup& group, DeviceFlight& flight, int firs
     hold_back(stream, *ready);
     give_back(ready);
   }
+  NcclProgress& progress = progress_[static_cast<size_t>(first_rank)];
   try {
+    const std::string title = fmt::format("{} over {}", brief(header_of(flight.posted[0], 0)),
+                                          group_text(group.name, group.ranks));
+    members_[static_cast<size_t>(first_rank)][progress.begin(stream.get(), title)] = group.ranks;
     enqueue_moves(flight, stream);
+    progress.end(stream.get());
   } catch (const CudaError& error) {
     throw CudaError(fmt::format("{} over {}: {}", full(header_of(flight.posted[0], 0)),
                                 group_text(group.name, group.ranks), error.what()));
@@ -201,12 +209,24 @@ void DeviceHub::wait(DeviceFlight& flight, int rank) {
   if (--flight.waits_left == 0) give_back(flight.done);
 }
 
+// The collectives and messages that some members have started and others not.
+template <typename See>
+void DeviceHub::for_each_open(const See& see) const {
+  for (const auto& group : groups_) {
+    if (!group->collectives.open.empty())
+      see(*group, *group->collectives.open.front(), group->ranks);
+    for (const auto& [ends, queue] : group->messages)
+      if (!queue.open.empty())
+        see(*group, *queue.open.front(),
+            std::vector<int>{group->ranks[static_cast<size_t>(ends.first)],
+                             group->ranks[static_cast<size_t>(ends.second)]});
+  }
+}
+
 std::string DeviceHub::unfinished() const {
   std::string text;
-  const auto describe = [&](const DeviceGroup& group, const DeviceQueue& queue,
-                            const std::vector<int>& ranks) {
-    if (queue.open.empty()) return;
-    const DeviceFlight& flight = *queue.open.front();
+  for_each_open([&](const DeviceGroup& group, const DeviceFlight& flight,
+                    const std::vector<int>& ranks) {
     std::string missing;
     const Collective* posted = nullptr;
     for (size_t member = 0; member < ranks.size(); ++member)
@@ -216,15 +236,43 @@ std::string DeviceHub::unfinished() const {
         missing += fmt::format("{}rank {}", missing.empty() ? "" : ", ", ranks[member]);
     text += fmt::format("{}{} over {}, not started by {}", text.empty() ? "" : "; ",
                         brief(header_of(*posted, 0)), group_text(group.name, group.ranks), missing);
-  };
-  for (const auto& group : groups_) {
-    describe(*group, group->collectives, group->ranks);
-    for (const auto& [ends, queue] : group->messages)
-      describe(*group, queue,
-               {group->ranks[static_cast<size_t>(ends.first)],
-                group->ranks[static_cast<size_t>(ends.second)]});
-  }
+  });
   return text;
+}
+
+int64_t DeviceHub::progress() const {
+  uint64_t state = 0;
+  for (const NcclProgress& each : progress_)
+    state = 31 * state + static_cast<uint64_t>(each.state());
+  return static_cast<int64_t>(state);
+}
+
+std::string DeviceHub::in_flight() const {
+  std::string text;
+  for (const NcclProgress& each : progress_)
+    if (const std::string title = each.unfinished(); !title.empty())
+      text += (text.empty() ? "" : "; ") + title;
+  return text;
+}
+
+void DeviceHub::add_waits(std::span<RankReport> reports) const {
+  for_each_open(
+      [&](const DeviceGroup& group, const DeviceFlight& flight, const std::vector<int>& ranks) {
+        for (size_t waiting = 0; waiting < ranks.size(); ++waiting)
+          for (size_t missing = 0; missing < ranks.size(); ++missing)
+            if (flight.ready[waiting] && !flight.ready[missing])
+              reports[static_cast<size_t>(ranks[waiting])].waits.push_back(
+                  {.rank = ranks[missing],
+                   .in = fmt::format("{} over {}", full(header_of(flight.posted[waiting], 0)),
+                                     group.name)});
+      });
+  for (size_t stream = 0; stream < progress_.size(); ++stream) {
+    const auto found = members_[stream].find(progress_[stream].unfinished_number());
+    if (found == members_[stream].end()) continue;
+    for (const int rank : found->second)
+      reports[static_cast<size_t>(rank)].last.push_back(progress_[stream].unfinished() +
+                                                        ": begun by the GPU, in flight");
+  }
 }
 
 }  // namespace tessera

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/failure/rank_report.h"
+#include "comm/nccl/nccl_progress.h"
 #include "exec/cuda/device_memory.h"
 
 namespace tessera {
@@ -55,13 +57,26 @@ class DeviceHub {
   // What some ranks have started and others not: "all_gather over tp={0,1}, not started by rank 1".
   std::string unfinished() const;
 
+  // For failure reports, from any thread while the one that serves the ranks is stuck.
+  // Changes whenever the GPU begins or ends a collective.
+  int64_t progress() const;
+  // What the GPU has begun and not ended; empty: nothing.
+  std::string in_flight() const;
+  // Adds whom each rank waits for, by rank, and what the GPU has in flight for it.
+  void add_waits(std::span<RankReport> reports) const;
+
  private:
   const DeviceEvent* take_event();
   void give_back(const DeviceEvent* event) { free_events_.push_back(event); }
   void enqueue(const DeviceGroup& group, DeviceFlight& flight, int first_rank);
+  template <typename See>
+  void for_each_open(const See& see) const;
 
   std::vector<std::unique_ptr<RankWorld>> worlds_;
   std::vector<DeviceStream> streams_, communication_;  // by rank
+  std::vector<NcclProgress> progress_;                 // of the streams of communication
+  // By stream and by number of what it was given.
+  std::vector<std::map<int32_t, std::vector<int>>> members_;
   std::vector<std::unique_ptr<DeviceGroup>> groups_;
   std::deque<DeviceEvent> events_;
   std::vector<const DeviceEvent*> free_events_;

@@ -2,6 +2,18 @@
 #include "exec/cuda/gpu_instruction_times.h"
 
 namespace tessera {
+namespace {
+
+// In a graph that is being recorded an event is a mere dependency unless it is said to be more.
+void record_time(const DeviceEvent& event, const DeviceStream& stream) {
+  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  check_cuda(cudaStreamIsCapturing(stream.get(), &capturing), "ask whether a graph is recorded");
+  const unsigned flags =
+      capturing == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
+  check_cuda(cudaEventRecordWithFlags(event.get(), stream.get(), flags), "record a time");
+}
+
+}  // namespace
 
 void GpuInstructionTimes::begin(const DeviceStream& stream, const ScriptCall& call,
                                 const ProgramClass& program_class, const Instruction& instruction,
@@ -15,11 +27,11 @@ void GpuInstructionTimes::begin(const DeviceStream& stream, const ScriptCall& ca
                     &instruction,
                     {bound.operands.begin(), bound.operands.end()},
                     {bound.results.begin(), bound.results.end()}});
-  events_[2 * (timed_.size() - 1)].record(stream);
+  record_time(events_[2 * (timed_.size() - 1)], stream);
 }
 
 void GpuInstructionTimes::end(const DeviceStream& stream) {
-  events_[2 * timed_.size() - 1].record(stream);
+  record_time(events_[2 * timed_.size() - 1], stream);
 }
 
 void GpuInstructionTimes::report(const Program& program, int rank, const RankObserver& observer,
@@ -29,14 +41,12 @@ void GpuInstructionTimes::report(const Program& program, int rank, const RankObs
     const BoundCall bound{.operands = each.operands, .results = each.results, .workspace = {}};
     for (const bool finished : {false, true}) {
       const DeviceEvent& event = events_[2 * i + (finished ? 1 : 0)];
-      event.wait();
       float ms = 0;
       check_cuda(cudaEventElapsedTime(&ms, zero.event.get(), event.get()), "read a time");
       observer(rank, {program, *each.call, *each.program_class, *each.instruction, bound, finished,
                       zero.time + std::chrono::nanoseconds(static_cast<int64_t>(1e6 * ms))});
     }
   }
-  timed_.clear();
 }
 
 }  // namespace tessera

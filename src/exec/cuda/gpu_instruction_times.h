@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a rank's instructions began and ended, by the GPU's own clock: events on its stream, read
-// when the script is done, so that looking changes nothing but the events themselves.
+// when the script is done, so that looking changes nothing but the events themselves. They become
+// part of a graph that the script is recorded as: its launches are timed as any other.
 #pragma once
 
 #include <deque>
@@ -24,11 +25,12 @@ struct ZeroTime {
 
 class GpuInstructionTimes {
  public:
+  void clear() { timed_.clear(); }  // the script is walked again
   void begin(const DeviceStream& stream, const ScriptCall& call, const ProgramClass& program_class,
              const Instruction& instruction, const BoundCall& bound);
   void end(const DeviceStream& stream);
 
-  // Waits for the last of them and tells the observer of all.
+  // Tells the observer of all; the stream must be done.
   void report(const Program& program, int rank, const RankObserver& observer, const ZeroTime& zero);
 
  private:

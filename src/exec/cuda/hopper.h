@@ -57,6 +57,21 @@ __device__ inline void copy_box(uint32_t to, const CUtensorMap& map, int x, int 
       "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
+// Writes the box at (x, y, z, w) of a tensor, without what lies outside. The thread waits for it.
+__device__ inline void write_box(const CUtensorMap& map, int x, int y, int z, int w,
+                                 uint32_t from) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
+          &map),
+      "r"(from), "r"(x), "r"(y), "r"(z), "r"(w)
+      : "memory");
+}
+__device__ inline void end_write_group() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+__device__ inline void fetch_tensor_map(const CUtensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 // A multiple of 16 bytes, from memory.
 __device__ inline void copy_bytes(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
   asm volatile(
@@ -109,6 +124,17 @@ __device__ inline void wait_for_threads(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
+// A number in shared memory, by which threads of a block do things in order.
+__device__ inline void wait_for_count(uint32_t at, int count) {
+  int found;
+  do {
+    asm volatile("ld.acquire.cta.shared::cta.s32 %0, [%1];" : "=r"(found) : "r"(at) : "memory");
+  } while (found != count);
+}
+__device__ inline void set_count(uint32_t at, int count) {
+  asm volatile("st.release.cta.shared::cta.s32 [%0], %1;" ::"r"(at), "r"(count) : "memory");
+}
+
 // A place in a ring of stages.
 template <int kCount>
 struct StageRing {
@@ -118,6 +144,16 @@ struct StageRing {
   __device__ void advance() {
     if (++stage == kCount) stage = 0, parity ^= 1;
   }
+};
+
+// The place of step number `step` in such a ring.
+template <int kCount>
+struct RingPlace {
+  int stage;
+  uint32_t parity;
+
+  __device__ explicit RingPlace(int step)
+      : stage(step % kCount), parity(static_cast<uint32_t>(step / kCount) & 1) {}
 };
 
 }  // namespace tessera

@@ -1,156 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block owns 128 keys of a head and goes through the tiles of queries that see them, the last
 // first, and for each through the heads of queries that share the keys. One warp has tiles of q and
-// do copied; two warpgroups multiply; a warp for each adds its half of dq to memory (add_sums).
+// do copied; two warpgroups multiply; others add tiles of dq to memory in rotation (add_sums).
 #include "exec/cuda/hopper_attention.h"
+#include "exec/cuda/hopper_grad_copies.h"
 #include "exec/cuda/hopper_grad_multiplier.h"
 #include "exec/cuda/tensor_map.h"
 
 namespace tessera {
 namespace {
 
-struct GradMaps {
-  CUtensorMap q, k, v, dout;
-};
-
-// By one thread.
-template <typename C>
-__device__ void copy_tiles(const GradMaps& maps, const GradSizes& sizes, const GradWorkspace& w,
-                           const GradWork<C>& work, const GradBarriers<C>& at, uint32_t base) {
-  arrive_expecting(at.keys, 2 * C::kKeyBytes);
-  for (int e = 0; e < C::kE; e += kChunk) {
-    copy_box(base + C::kK + e * C::kKeys * 2, maps.k, e, work.h, work.n * C::kKeys, work.b,
-             at.keys);
-    copy_box(base + C::kV + e * C::kKeys * 2, maps.v, e, work.h, work.n * C::kKeys, work.b,
-             at.keys);
-  }
-  StageRing<C::kStages> ring;
-  const auto copy = [&](const CUtensorMap& map, uint32_t to, int head, int token, uint32_t full) {
-    for (int e = 0; e < C::kE; e += kChunk)
-      copy_box(base + to + ring.stage * C::kQueryBytes + e * C::kQueries * 2, map, e, head, token,
-               work.b, full);
-  };
-  for (int i = 0; i < work.tiles; ++i) {
-    const int token = work.tile(i) * C::kQueries;
-    for (int g = 0; g < sizes.group; ++g, ring.advance()) {
-      const int head = work.h * sizes.group + g;
-      const int row = (work.pair * sizes.group + g) * w.padded + token;
-      const uint32_t q_full = at.q_full + 8 * ring.stage, dout_full = at.dout_full + 8 * ring.stage;
-      wait_for_phase(at.q_empty + 8 * ring.stage, ring.parity ^ 1);
-      arrive_expecting(q_full, C::kQueryBytes + C::kTermBytes + C::kPlaceBytes);
-      copy(maps.q, C::kQ, head, token, q_full);
-      copy_bytes(base + C::kLse + ring.stage * C::kTermBytes, w.lse + row, C::kTermBytes, q_full);
-      if constexpr (!C::kPlain)
-        copy_bytes(base + C::kPlaces + ring.stage * C::kPlaceBytes,
-                   w.places + work.b * w.padded + token, C::kPlaceBytes, q_full);
-      wait_for_phase(at.dout_empty + 8 * ring.stage, ring.parity ^ 1);
-      arrive_expecting(dout_full, C::kQueryBytes + C::kTermBytes);
-      copy(maps.dout, C::kDout, head, token, dout_full);
-      copy_bytes(base + C::kDelta + ring.stage * C::kTermBytes, w.delta + row, C::kTermBytes,
-                 dout_full);
-    }
-  }
-}
-
-__device__ inline void wait_for_turn(const int* turns, int own) {
-  int turn;
-  do {
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(turn) : "l"(turns) : "memory");
-  } while (turn != own);
-}
-__device__ inline void end_turn(int* turns) {
-  wait_until_written();
-  order_with_copies();
-  asm volatile("fence.acq_rel.gpu;\nred.release.gpu.global.add.s32 [%0], 1;" ::"l"(turns)
-               : "memory");
-}
-
-// By one thread: half of each tile of dq goes to memory when its turn has come. A tile is a sum
-// over blocks; they add to it in the order of their keys, so bits repeat. Blocks take their work by
-// tickets, those of earlier keys first, so whoever is waited for has begun; and since the one with
-// earlier keys meets every tile earlier, a tile's turn has mostly come by the time it is ready.
-template <typename C>
-__device__ void add_sums(const GradSizes& sizes, const GradWorkspace& w, const GradWork<C>& work,
-                         const GradBarriers<C>& at, uint32_t base, int half) {
-  StageRing<C::kSumStages> ring;
-  for (int i = 0; i < work.tiles; ++i) {
-    const int m = work.tile(i);
-    const int before = C::kPlain ? work.n : work.n - w.spans[work.b * w.query_tiles + m].first;
-    for (int g = 0; g < sizes.group; ++g, ring.advance()) {
-      const int tile = ((work.pair * sizes.group + g) * w.query_tiles + m) * 2 + half;
-      const int place = 2 * ring.stage + half;
-      if (sizes.in_turn) wait_for_turn(w.turns + tile, before);
-      wait_for_phase(at.sums_full + 8 * place, ring.parity);
-      order_with_copies();
-      float* const to = w.sums + static_cast<int64_t>(tile) * (C::kHalfSumBytes / 4);
-      const uint32_t from = base + C::kSums + place * C::kHalfSumBytes;
-      if (sizes.in_turn && before == 0)
-        write_bytes(to, from, C::kHalfSumBytes);
-      else
-        add_floats(to, from, C::kHalfSumBytes);
-      wait_until_read();
-      arrive(at.sums_empty + 8 * place);
-      if (sizes.in_turn) end_turn(w.turns + tile);
-    }
-  }
-}
-
 template <typename C>
 struct KeySums {
-  float dk[C::kE / 2], dv[C::kE / 2];
+  float dk[C::kE / 2], dv[C::kValueE / 2];
 };
 
-// One tile of queries of one head. The products of dk are in two parts: the first keeps the tensor
-// cores busy while the other warpgroup's ds is waited for, the second while dq is written.
+// Named barriers: a group's ds is in shared memory, and nobody reads it any more.
+inline constexpr int kShared = 1, kFree = 3;
+
+// Adds the group's part of dq to a stage of sums, while the rest of dk is multiplied.
 template <typename C>
-__device__ inline void add_tile(const GradMultiplier<C>& m, const GradBarriers<C>& at,
-                                KeySums<C>& sums, const StageRing<C::kStages>& ring,
-                                StageRing<C::kSumStages>& sum_ring, int step, bool whole, int token,
-                                float scale) {
-  const uint32_t q = m.base + C::kQ + ring.stage * C::kQueryBytes;
-  const uint32_t dout = m.base + C::kDout + ring.stage * C::kQueryBytes;
-  const uint32_t shared_ds = m.base + C::kScores + step % 2 * C::kScoreBytes;
+__device__ inline void give_sums(const GradMultiplier<C>& m, const GradBarriers<C>& at,
+                                 KeySums<C>& sums, int step,
+                                 const uint32_t (&ds)[GradMultiplier<C>::kPairs], uint32_t q,
+                                 uint32_t shared_ds, bool last) {
   constexpr int kSteps = GradMultiplier<C>::kSteps;
-  float p[GradMultiplier<C>::kScores], dp[GradMultiplier<C>::kScores], dq[32];
-  uint32_t pairs[GradMultiplier<C>::kPairs], ds[GradMultiplier<C>::kPairs];
-  wait_for_phase(at.q_full + 8 * ring.stage, ring.parity);
-  begin_products();
-  m.multiply_keys(p, m.base + C::kK, q);
-  end_product_group();
-  wait_for_phase(at.dout_full + 8 * ring.stage, ring.parity);
-  begin_products();
-  m.multiply_keys(dp, m.base + C::kV, dout);
-  end_product_group();
-  wait_for_products<1>();
-  m.exponentiate(p, m.base + C::kLse + ring.stage * C::kTermBytes, scale);
-  if (!whole) m.hide(p, token, m.base + C::kPlaces + ring.stage * C::kPlaceBytes);
-#pragma unroll
-  for (int j = 0; j < GradMultiplier<C>::kPairs; ++j) pairs[j] = pack(p[2 * j], p[2 * j + 1]);
-  begin_products();
-  m.template add_queries<0, kSteps>(sums.dv, pairs, dout, step > 0);
-  end_product_group();
-  wait_for_products<1>();
-  m.weigh(ds, p, dp, m.base + C::kDelta + ring.stage * C::kTermBytes);
-  m.share(ds, shared_ds);
-  arrive_at_threads(1 + m.group, kWarpgroups * kWarpgroup);
-  begin_products();
-  m.template add_queries<0, kSteps / 2>(sums.dk, ds, q, step > 0);
-  end_product_group();
-  wait_for_threads(2 - m.group, kWarpgroups * kWarpgroup);
+  const RingPlace<C::kSumStages> place(step);
+  float dq[32];
   begin_products();
   m.multiply_scores(dq, shared_ds);
   end_product_group();
-  m.template add_queries<kSteps / 2, kSteps>(sums.dk, ds, q, true);
+  if constexpr (!C::kWide) {
+    m.template add_queries<kSteps / 2, kSteps>(sums.dk, ds, q, true);
+    end_product_group();
+  }
+  wait_for_products<C::kWide ? 0 : 1>();
+  m.release(at.dout_empty + 8 * RingPlace<C::kDoutStages>(step).stage);
+  wait_for_phase(at.sums_empty + 8 * place.stage, place.parity ^ 1);
+  m.stage_sums(dq, place.stage);
+  if constexpr (C::kWide) {
+    float middle[16];
+    begin_products();
+    m.multiply_middle(middle, shared_ds);
+    end_product_group();
+    wait_for_products<0>();
+    if (!last) arrive_at_threads(kFree + m.group, kWarpgroups * kWarpgroup);
+    m.stage_sums(middle, place.stage, 8);
+  }
+  arrive(at.sums_full + 8 * place.stage);
+}
+
+// One tile of queries of one head. The products of dk are in two parts: the first keeps the tensor
+// cores busy while the other warpgroup's ds is waited for, the second while dq is written. Wide
+// heads leave no registers for that, nor for dp beside probabilities in fp32.
+template <typename C>
+__device__ inline void add_tile(const GradMultiplier<C>& m, const GradBarriers<C>& at,
+                                KeySums<C>& sums, int step, bool whole, bool last, int token,
+                                float scale) {
+  const RingPlace<C::kStages> q_place(step);
+  const RingPlace<C::kDoutStages> dout_place(step);
+  const uint32_t q = m.base + C::kQ + q_place.stage * C::kQBytes;
+  const uint32_t dout = m.base + C::kDout + dout_place.stage * C::kDoutBytes;
+  const uint32_t delta = m.base + C::kDelta + dout_place.stage * C::kTermBytes;
+  const uint32_t shared_ds = m.base + C::kScores + step % C::kScoreStages * C::kScoreBytes;
+  constexpr int kSteps = GradMultiplier<C>::kSteps, kFirstSteps = C::kWide ? kSteps : kSteps / 2;
+  float p[GradMultiplier<C>::kScores], dp[GradMultiplier<C>::kScores];
+  uint32_t pairs[GradMultiplier<C>::kPairs], ds[GradMultiplier<C>::kPairs];
+  const auto multiply_values = [&] {
+    wait_for_phase(at.dout_full + 8 * dout_place.stage, dout_place.parity);
+    begin_products();
+    m.template multiply_keys<C::kValueE>(dp, m.base + C::kV, dout);
+    end_product_group();
+  };
+  wait_for_phase(at.q_full + 8 * q_place.stage, q_place.parity);
+  begin_products();
+  m.template multiply_keys<C::kE>(p, m.base + C::kK, q);
   end_product_group();
-  wait_for_products<1>();
-  m.release(at.dout_empty + 8 * ring.stage);
-  const int place = 2 * sum_ring.stage + m.group;
-  wait_for_phase(at.sums_empty + 8 * place, sum_ring.parity ^ 1);
-  m.stage_sums(dq, sum_ring.stage);
-  arrive(at.sums_full + 8 * place);
-  sum_ring.advance();
+  if constexpr (!C::kWide) multiply_values();
+  wait_for_products<C::kWide ? 0 : 1>();
+  m.exponentiate(p, m.base + C::kLse + q_place.stage * C::kTermBytes, scale);
+  if (!whole) m.hide(p, token, m.base + C::kPlaces + q_place.stage * C::kPlaceBytes);
+#pragma unroll
+  for (int j = 0; j < GradMultiplier<C>::kPairs; ++j) pairs[j] = pack(p[2 * j], p[2 * j + 1]);
+  if constexpr (C::kWide) multiply_values();
+  begin_products();
+  m.template add_queries<0, kSteps>(sums.dv, pairs, dout, step > 0);
+  end_product_group();
+  wait_for_products<C::kWide ? 0 : 1>();
+  if constexpr (C::kWide)
+    m.weigh(ds, pairs, dp, delta);
+  else
+    m.weigh(ds, p, dp, delta);
+  if (C::kScoreStages == 1 && step > 0)
+    wait_for_threads(kFree + 1 - m.group, kWarpgroups * kWarpgroup);
+  m.share(ds, shared_ds);
+  arrive_at_threads(kShared + m.group, kWarpgroups * kWarpgroup);
+  begin_products();
+  m.template add_queries<0, kFirstSteps>(sums.dk, ds, q, step > 0);
+  end_product_group();
+  wait_for_threads(kShared + 1 - m.group, kWarpgroups * kWarpgroup);
+  give_sums(m, at, sums, step, ds, q, shared_ds, last);
   wait_for_products<0>();
-  m.release(at.q_empty + 8 * ring.stage);
+  m.release(at.q_empty + 8 * q_place.stage);
 }
 
 template <typename C>
@@ -161,15 +112,18 @@ __device__ void write_keys(const GradMultiplier<C>& m, const KeySums<C>& sums,
     const int key = m.first_key + 8 * half;
     if (key >= sizes.seq) continue;
     const int64_t token = static_cast<int64_t>(work.b) * sizes.seq + key;
-    const int64_t to = (token * sizes.kv_heads + work.h) * C::kE + 2 * (m.lane % 4);
+    const int64_t vector = token * sizes.kv_heads + work.h;
+    const auto write = [&]<int kSums>(Bf16* to, const float(&sum)[kSums], float scale) {
+      to += vector * 2 * kSums + 2 * (m.lane % 4);
 #pragma unroll
-    for (int j = 0; j < C::kE / 8; ++j) {
-      const int i = 4 * j + 2 * half;
-      const bool any = work.tiles > 0;
-      *reinterpret_cast<uint32_t*>(dk + to + 8 * j) =
-          any ? pack(sums.dk[i] * sizes.scale, sums.dk[i + 1] * sizes.scale) : 0;
-      *reinterpret_cast<uint32_t*>(dv + to + 8 * j) = any ? pack(sums.dv[i], sums.dv[i + 1]) : 0;
-    }
+      for (int j = 0; j < kSums / 4; ++j) {
+        const int i = 4 * j + 2 * half;
+        *reinterpret_cast<uint32_t*>(to + 8 * j) =
+            work.tiles > 0 ? pack(sum[i] * scale, sum[i + 1] * scale) : 0;
+      }
+    };
+    write(dk, sums.dk, sizes.scale);
+    write(dv, sums.dv, 1);
   }
 }
 
@@ -192,15 +146,12 @@ __device__ void multiply_tiles(const AttentionPlaces& places, const GradSizes& s
                                   : Place{INT_MAX, 0};
     }
   KeySums<C> sums;
-  StageRing<C::kStages> ring;
-  StageRing<C::kSumStages> sum_ring;
   const float scale = sizes.scale * kLog2OfE;
   wait_for_phase(at.keys, 0);
   const int steps = work.tiles * sizes.group;
   for (int step = 0, i = 0, g = 0; step < steps; ++step) {
-    add_tile<C>(m, at, sums, ring, sum_ring, step, work.is_whole(i), work.tile(i) * C::kQueries,
+    add_tile<C>(m, at, sums, step, work.is_whole(i), step + 1 == steps, work.tile(i) * C::kQueries,
                 scale);
-    ring.advance();
     if (++g == sizes.group) g = 0, ++i;
   }
   write_keys<C>(m, sums, sizes, work, dk, dv);
@@ -216,6 +167,7 @@ __global__ void __launch_bounds__(kGradThreads, 1)
   int& ticket = *reinterpret_cast<int*>(shared + C::kTicket);
   if (threadIdx.x == 0) {
     at.init();
+    set_count(base + C::kAdded, 0);
     ticket = atomicAdd(w.turns + w.num_turns - 1, 1);
   }
   __syncthreads();
@@ -233,9 +185,10 @@ __global__ void __launch_bounds__(kGradThreads, 1)
   }
   if (threadIdx.x < kWarpgroup) {
     give_registers<24>();
-    if (threadIdx.x == 0) copy_tiles<C>(maps, sizes, w, work, at, base);
-    if (threadIdx.x == 32) add_sums<C>(sizes, w, work, at, base, 0);
-    if (threadIdx.x == 64) add_sums<C>(sizes, w, work, at, base, 1);
+    if (threadIdx.x == 0)
+      copy_tiles<C>(maps, sizes, w, work, at, base);
+    else if (threadIdx.x % 32 == 0)
+      add_sums<C>(sizes, w, work, at, base, static_cast<int>(threadIdx.x / 32) - 1);
   } else {
     take_registers<240>();
     multiply_tiles<C>(places, sizes, work, at, base, dk, dv);
@@ -279,14 +232,16 @@ void launch_grad(const CudaCall& call, const AttentionSizes& s) {
                       w.lse,
                       w.delta};
   const int64_t num_rows = s.batch * heads * w.padded;
-  launch(call, Grid{.blocks = blocks_for(num_rows * (C::kE / 8), kThreads), .threads = kThreads},
-         grad_rows_kernel<C::kE>, rows, num_rows);
+  launch(call,
+         Grid{.blocks = blocks_for(num_rows * (C::kValueE / 8), kThreads), .threads = kThreads},
+         grad_rows_kernel<C::kValueE>, rows, num_rows);
   if constexpr (!C::kPlain) find_spans(call, s, places, w);
-  const auto map = [&](size_t operand, int64_t of_heads, int tokens) {
-    return make_tensor_map(call.operand(operand).data, {s.e, of_heads, s.seq, s.batch}, 2, tokens);
+  const auto map = [&](size_t operand, int64_t e, int64_t of_heads, int tokens) {
+    return make_tensor_map(call.operand(operand).data, {e, of_heads, s.seq, s.batch}, 2, tokens);
   };
-  const GradMaps maps{map(0, heads, C::kQueries), map(1, s.kv_heads, C::kKeys),
-                      map(2, s.kv_heads, C::kKeys), map(5, heads, C::kQueries)};
+  const GradMaps maps{map(0, C::kE, heads, C::kQueries), map(1, C::kE, s.kv_heads, C::kKeys),
+                      map(2, C::kValueE, s.kv_heads, C::kKeys),
+                      map(5, C::kValueE, heads, C::kQueries)};
   const auto kernel = attention_grad_kernel<C>;
   const size_t bytes = C::shared_bytes(w.query_tiles);
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -302,16 +257,28 @@ void launch_grad(const CudaCall& call, const AttentionSizes& s) {
          static_cast<int>(heads), sizes.scale);
 }
 
+// f.operator()<e, value_e>() of these sizes of heads; whether there is a kernel for them.
+template <typename F>
+bool dispatch_head_sizes(const AttentionSizes& s, F f) {
+  if (s.e == 64 && s.value_e == 64) return f.template operator()<64, 64>(), true;
+  if (s.e == 128 && s.value_e == 128) return f.template operator()<128, 128>(), true;
+  if (s.e == 192 && s.value_e == 128) return f.template operator()<192, 128>(), true;
+  return false;
+}
+
 }  // namespace
 
-bool hopper_takes_attention_grad(const TensorType& q) {
-  const AttentionSizes s(q);
-  const int64_t tiles =
-      num_blocks(s.seq, kGradKeys) * kGradKeys / grad_queries(static_cast<int>(s.e));
-  const int64_t rows = s.batch * s.kv_heads * s.group * num_blocks(s.seq, kGradKeys) * kGradKeys;
-  return q.dtype == DType::Bf16 && (s.e == 64 || s.e == 128) && rows < (int64_t{1} << 30) &&
-         tiles <= GradConfig<64, false>::most_tiles() &&
-         tiles <= GradConfig<128, false>::most_tiles() && is_hopper();
+bool hopper_takes_attention_grad(const TensorType& q, const TensorType& v) {
+  const AttentionSizes s(q, v);
+  const int64_t padded = num_blocks(s.seq, kGradKeys) * kGradKeys;
+  int most_tiles = 0;
+  return q.dtype == DType::Bf16 &&
+         dispatch_head_sizes(s,
+                             [&]<int kE, int kValueE>() {
+                               most_tiles = GradConfig<kE, kValueE, false>::most_tiles();
+                             }) &&
+         padded / grad_queries(static_cast<int>(s.e)) <= most_tiles &&
+         s.batch * s.kv_heads * s.group * padded < (int64_t{1} << 30) && is_hopper();
 }
 
 int64_t hopper_attention_grad_bytes(const AttentionSizes& sizes) {
@@ -319,13 +286,15 @@ int64_t hopper_attention_grad_bytes(const AttentionSizes& sizes) {
 }
 
 void enqueue_hopper_attention_grad(const CudaCall& call) {
-  const AttentionSizes s(*call.operand(0).type);
+  const AttentionSizes s(*call.operand(0).type, *call.operand(2).type);
   TESSERA_CHECK(static_cast<int64_t>(call.workspace.size()) >= hopper_attention_grad_bytes(s));
-  if (call.plain_causal)
-    return s.e == 64 ? launch_grad<GradConfig<64, true>>(call, s)
-                     : launch_grad<GradConfig<128, true>>(call, s);
-  return s.e == 64 ? launch_grad<GradConfig<64, false>>(call, s)
-                   : launch_grad<GradConfig<128, false>>(call, s);
+  const bool taken = dispatch_head_sizes(s, [&]<int kE, int kValueE>() {
+    if (call.plain_causal)
+      launch_grad<GradConfig<kE, kValueE, true>>(call, s);
+    else
+      launch_grad<GradConfig<kE, kValueE, false>>(call, s);
+  });
+  TESSERA_CHECK(taken);
 }
 
 }  // namespace tessera

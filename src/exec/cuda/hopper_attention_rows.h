@@ -14,6 +14,13 @@ namespace tessera {
 inline constexpr int kGradKeys = 128;  // of a block
 // Of a step: with larger heads more would not fit the registers.
 constexpr int grad_queries(int e) { return e == 64 ? 128 : 64; }
+// Elements of a half of a tile's dq, by eights.
+constexpr int grad_parts(int e) { return e == 192 ? 12 : 8; }
+// Of a half's part: its first element. Heads of 64 are halved by queries.
+constexpr int grad_column(int e, int half, int part) {
+  if (e == 192 && half == 1) return part < 8 ? 128 + 8 * part : 32 + 8 * part;
+  return (e == 64 ? 0 : half * 64) + 8 * part;
+}
 
 // The tiles of keys that some query of a tile may see are among first .. last.
 struct KeySpan {
@@ -23,8 +30,8 @@ struct KeySpan {
 // Pieces of the workspace.
 struct GradWorkspace {
   int padded, query_tiles, key_tiles;  // tokens and tiles of a sequence
-  float* sums;                         // [batch, heads, query tile, half, 8, 128, 4]
-  int* turns;  // [batch, heads, query tile, half]: tiles of keys that have been added; a ticket
+  float* sums;                         // [batch, heads, query tile, half, part, 128, 4]
+  int* turns;  // [batch, heads, query tile]: tiles of keys that have been added; a ticket
   int64_t num_turns, sum_bytes;
   float *lse, *delta;  // [batch, heads, padded]
   Place* places;       // of queries, [batch, padded]
@@ -39,7 +46,7 @@ struct GradWorkspace {
     const int64_t rows = s.batch * s.kv_heads * s.group * padded;
     const int64_t tiles = s.batch * query_tiles;
     sum_bytes = rows * s.e * size_bytes(DType::Fp32);
-    num_turns = 2 * tiles * s.kv_heads * s.group + 1;
+    num_turns = tiles * s.kv_heads * s.group + 1;
     std::byte* const begin = memory;
     const auto take = [&]<typename T>(T*& piece, int64_t count) {
       piece = reinterpret_cast<T*>(memory);
@@ -131,16 +138,16 @@ __global__ void grad_result_kernel(GradWorkspace w, const KeySpan* spans, Bf16* 
   const int head = static_cast<int>(at / 2 / w.query_tiles % heads);
   const int64_t b = at / 2 / w.query_tiles / heads;
   const bool has_sums = !spans || spans[b * w.query_tiles + m].last >= 0;
-  for (int i = static_cast<int>(threadIdx.x); i < 256; i += static_cast<int>(blockDim.x)) {
-    const int j = i % 8, row = i / 8 % 8, warp = i / 64;
+  constexpr int kParts = grad_parts(kE);
+  for (int i = static_cast<int>(threadIdx.x); i < 32 * kParts; i += static_cast<int>(blockDim.x)) {
+    const int j = i % kParts, row = i / kParts % 8, warp = i / kParts / 8;
     float4 v[4] = {};
     if (has_sums)
       for (int k = 0; k < 4; ++k)
-        v[k] =
-            reinterpret_cast<const float4*>(w.sums)[at * 1024 + j * 128 + warp * 32 + row * 4 + k];
+        v[k] = reinterpret_cast<const float4*>(
+            w.sums)[(at * kParts + j) * 128 + warp * 32 + row * 4 + k];
     const int token = m * grad_queries(kE) + (kE == 64 ? half * 64 : 0) + 16 * warp + row;
-    const int64_t column = (kE == 64 ? 0 : half * 64) + 8 * j;
-    const int64_t to = ((b * seq + token) * heads + head) * kE + column;
+    const int64_t to = ((b * seq + token) * heads + head) * kE + grad_column(kE, half, j);
     const auto pairs = [&](float x, float y) { return pack(x * scale, y * scale); };
     if (token < seq)
       *reinterpret_cast<uint4*>(dq + to) = {pairs(v[0].x, v[0].y), pairs(v[1].x, v[1].y),

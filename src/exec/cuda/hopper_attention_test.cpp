@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention's gradients on Hopper: random shapes and masks against fp64, and the same bits on every
-// run.
+// Attention and its gradients on Hopper: random shapes and masks against fp64, and the same bits on
+// every run.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 #include <random>
 
@@ -33,31 +34,36 @@ class RandomCase {
   explicit RandomCase(unsigned seed) : random_(seed) {}
 
   AttentionCase make() {
-    AttentionCase c{.name = "random",
+    AttentionCase c{.name = "plain causal",
                     .batch = one_of(1, 2),
                     .seq = one_of(0, 1) == 0 ? one_of(1, 130) : one_of(131, 400),
                     .kv_heads = 1,
                     .group = one_of(1, 2),
-                    .e = one_of(0, 1) == 0 ? 64 : 128};
+                    .e = 64 * one_of(1, 3)};
+    if (c.e == 192) c.value_e = 128;
     switch (one_of(0, 4)) {
-      case 0:  // plain causal
+      case 0:
         break;
-      case 1: {  // documents in order, whose positions begin at 0 again
+      case 1: {
+        c.name = "documents in order, whose positions begin at 0 again";
         Values positions, documents;
         fill_documents(c.seq, positions, documents);
         c.position = function_of(positions);
         c.document = function_of(documents);
         break;
       }
-      case 2:  // anywhere
+      case 2:
+        c.name = "positions in any order";
         c.position = function_of(shuffled(c.seq));
         break;
-      case 3:  // another rank's keys, earlier, later or between
+      case 3:
+        c.name = "another rank's keys, earlier, later or between";
         c.key_position =
             function_of(shifted(c.seq, static_cast<double>(one_of(-2 * c.seq, c.seq))));
         c.key_document = [](int64_t) { return 0.0; };
         break;
-      case 4: {  // another rank's, of other documents, so that whole tiles see nothing
+      case 4: {
+        c.name = "another rank's keys of other documents, so that whole tiles see nothing";
         Values positions, documents, key_positions, key_documents;
         fill_documents(c.seq, positions, documents);
         fill_documents(c.seq, key_positions, key_documents);
@@ -97,35 +103,51 @@ class RandomCase {
   std::mt19937 random_;
 };
 
+void expect_matches_fp64(OpKind op, const AttentionCase& c, unsigned seed) {
+  const OpSample sample = op == OpKind::attention ? attention_sample(c) : attention_grad_sample(c);
+  const SampleCall rounded = sample_call(op, sample, DType::Bf16);
+  const auto results = run_on_gpu(rounded, {}, AttentionPath::Hopper);
+  const auto exact = run_on_gpu(exact_call(op, sample, rounded));
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i].first_unwritten(), -1) << "seed " << seed << ", result " << i;
+    EXPECT_LE(relative_error(results[i], exact[i]), sample.tolerance_bf16)
+        << "seed " << seed << ", result " << i << ", batch " << c.batch << ", seq " << c.seq
+        << ", heads " << c.kv_heads << " x " << c.group << " of " << c.e << ": " << c.name;
+  }
+}
+
+constexpr unsigned kCases = 1000;
+
+TEST_F(HopperAttention, GradientsOfRandomShapesAndMasksMatchFp64) {
+  for (unsigned seed = 0; seed < kCases && !HasFailure(); ++seed)
+    expect_matches_fp64(OpKind::attention_grad, RandomCase(seed).make(), seed);
+}
+
 TEST_F(HopperAttention, RandomShapesAndMasksMatchFp64) {
-  constexpr unsigned kCases = 1000;
   for (unsigned seed = 0; seed < kCases && !HasFailure(); ++seed) {
-    const AttentionCase c = RandomCase(seed).make();
-    const OpSample sample = attention_grad_sample(c);
-    const SampleCall rounded = sample_call(OpKind::attention_grad, sample, DType::Bf16);
-    const auto results = run_on_gpu(rounded);
-    const auto exact = run_on_gpu(exact_call(OpKind::attention_grad, sample, rounded));
-    for (size_t i = 0; i < results.size(); ++i) {
-      EXPECT_EQ(results[i].first_unwritten(), -1) << "seed " << seed << ", result " << i;
-      EXPECT_LE(relative_error(results[i], exact[i]), sample.tolerance_bf16)
-          << "seed " << seed << ", result " << i << ", batch " << c.batch << ", seq " << c.seq
-          << ", heads " << c.kv_heads << " x " << c.group << " of " << c.e;
-    }
+    AttentionCase c = RandomCase(seed).make();
+    c.group = std::array{1, 2, 3, 4, 6, 8}.at(seed / 3 % 6);
+    expect_matches_fp64(OpKind::attention, c, seed);
+  }
+}
+
+void expect_same_bits(OpKind op, const AttentionCase& c) {
+  const OpSample sample = op == OpKind::attention ? attention_sample(c) : attention_grad_sample(c);
+  const SampleCall call = sample_call(op, sample, DType::Bf16);
+  const auto first = run_on_gpu(call, {}, AttentionPath::Hopper);
+  for (int run = 1; run < 100 && !testing::Test::HasFailure(); ++run) {
+    const auto again = run_on_gpu(call, {}, AttentionPath::Hopper);
+    for (size_t i = 0; i < first.size(); ++i)
+      EXPECT_TRUE(again[i].same_bits(first[i])) << c.e << ", run " << run << ", result " << i;
   }
 }
 
 TEST_F(HopperAttention, AHundredRunsGiveTheSameBits) {
-  for (const int64_t e : {64, 128}) {
-    const AttentionCase c{
-        .name = "long", .batch = 1, .seq = 1100, .kv_heads = 2, .group = 2, .e = e};
-    const SampleCall call =
-        sample_call(OpKind::attention_grad, attention_grad_sample(c), DType::Bf16);
-    const auto first = run_on_gpu(call);
-    for (int run = 1; run < 100 && !HasFailure(); ++run) {
-      const auto again = run_on_gpu(call);
-      for (size_t i = 0; i < first.size(); ++i)
-        EXPECT_TRUE(again[i].same_bits(first[i])) << e << ", run " << run << ", result " << i;
-    }
+  for (const int64_t e : {64, 128, 192}) {
+    AttentionCase c{.name = "long", .batch = 1, .seq = 1100, .kv_heads = 2, .group = 2, .e = e};
+    if (e == 192) c.value_e = 128;
+    expect_same_bits(OpKind::attention_grad, c);
+    expect_same_bits(OpKind::attention, c);
   }
 }
 

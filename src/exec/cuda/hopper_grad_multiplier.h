@@ -20,10 +20,11 @@ struct GradMultiplier {
   int first_key;  // of the thread's two, which are 8 apart
   Place keys[2];  // unless plain causal
 
-  // scores = keys queries^T, of `own` keys and a tile of queries.
+  // scores = keys queries^T, of `own` keys and a tile of queries, with kSize elements.
+  template <int kSize>
   __device__ void multiply_keys(float (&scores)[kScores], uint32_t own, uint32_t queries) const {
 #pragma unroll
-    for (int k = 0; k < C::kE / kTerms; ++k) {
+    for (int k = 0; k < kSize / kTerms; ++k) {
       const int chunk = k / 4, step = k % 4 * static_cast<int>(kTermsStep<kTermsT>);
       const uint64_t a = tile_descriptor(own + chunk * C::kKeys * 128 + group * kChunkBytes) + step;
       const uint64_t b = tile_descriptor(queries + chunk * C::kQueries * 128) + step;
@@ -34,8 +35,8 @@ struct GradMultiplier {
     }
   }
   // sums += weights queries, of a part of the queries' terms.
-  template <int kFrom, int kTo>
-  __device__ void add_queries(float (&sums)[C::kE / 2], const uint32_t (&weights)[kPairs],
+  template <int kFrom, int kTo, int kSums>
+  __device__ void add_queries(float (&sums)[kSums], const uint32_t (&weights)[kPairs],
                               uint32_t queries, bool add) const {
 #pragma unroll
     for (int k = kFrom; k < kTo; ++k)
@@ -44,11 +45,9 @@ struct GradMultiplier {
           tile_descriptor(queries + k / 4 * kChunkBytes) + k % 4 * kTermsStep<kVectorsT>,
           add || k > kFrom);
   }
-  // The group's half of dq = ds keys: of 64 queries, or of 64 elements.
-  __device__ void multiply_scores(float (&dq)[32], uint32_t ds) const {
-    constexpr bool kByQueries = C::kQueries == 128;
-    const uint32_t own = ds + (kByQueries ? group : 0) * 2 * kChunkBytes;
-    const uint32_t k_at = base + C::kK + (kByQueries ? 0 : group) * C::kKeys * 128;
+  // dq = ds keys, of the chunk of 64 queries at `own` and the elements of keys at `k_at`.
+  template <int kSums>
+  __device__ void multiply_scores(float (&dq)[kSums], uint32_t own, uint32_t k_at) const {
 #pragma unroll
     for (int k = 0; k < C::kKeys / kTerms; ++k) {
       const uint64_t step = k % 4 * kTermsStep<kVectorsT>;
@@ -59,6 +58,17 @@ struct GradMultiplier {
       else
         add_product<kVectorsT, kVectorsT>(dq, a, b);
     }
+  }
+  // The group's half of dq: of 64 queries, or of the tile's first or last 64 elements.
+  __device__ void multiply_scores(float (&dq)[32], uint32_t ds) const {
+    constexpr bool kByQueries = C::kQueries == 128;
+    multiply_scores<32>(
+        dq, ds + (kByQueries ? group : 0) * 2 * kChunkBytes,
+        base + C::kK + (kByQueries ? 0 : group * (C::kE / 64 - 1)) * C::kKeys * 128);
+  }
+  // Of heads of 192: half of the chunk between the two.
+  __device__ void multiply_middle(float (&dq)[16], uint32_t ds) const {
+    multiply_scores<16>(dq, ds, base + C::kK + C::kKeys * 128 + group * 64);
   }
 
   // f(pair j of queries, its two numbers) of terms in shared memory.
@@ -101,13 +111,20 @@ struct GradMultiplier {
       }
     }
   }
-  // ds = p (dp - delta), in pairs.
-  __device__ void weigh(uint32_t (&ds)[kPairs], const float (&p)[kScores],
-                        const float (&dp)[kScores], uint32_t delta) const {
+  // ds = p (dp - delta), in pairs, of probabilities as they are or rounded to pairs.
+  template <typename P>
+  __device__ void weigh(uint32_t (&ds)[kPairs], const P& p, const float (&dp)[kScores],
+                        uint32_t delta) const {
     each_term(delta, [&](int j, float x, float y) {
-      ds[2 * j] = pack(p[4 * j] * (dp[4 * j] - x), p[4 * j + 1] * (dp[4 * j + 1] - y));
-      ds[2 * j + 1] = pack(p[4 * j + 2] * (dp[4 * j + 2] - x), p[4 * j + 3] * (dp[4 * j + 3] - y));
+      ds[2 * j] =
+          pack(entry(p, 4 * j) * (dp[4 * j] - x), entry(p, 4 * j + 1) * (dp[4 * j + 1] - y));
+      ds[2 * j + 1] = pack(entry(p, 4 * j + 2) * (dp[4 * j + 2] - x),
+                           entry(p, 4 * j + 3) * (dp[4 * j + 3] - y));
     });
+  }
+  static __device__ float entry(const float (&p)[kScores], int i) { return p[i]; }
+  static __device__ float entry(const uint32_t (&pairs)[kPairs], int i) {
+    return __uint_as_float(i % 2 == 0 ? pairs[i / 2] << 16 : pairs[i / 2] & 0xffff0000u);
   }
   // To shared memory as products read it: chunks of 64 keys by 64 queries, a key's together.
   __device__ void share(const uint32_t (&ds)[kPairs], uint32_t to) const {
@@ -123,10 +140,13 @@ struct GradMultiplier {
     }
     publish_stores();
   }
-  __device__ void stage_sums(const float (&dq)[32], int stage) const {
-    const uint32_t to = base + C::kSums + (2 * stage + group) * C::kHalfSumBytes + thread * 16;
+  // From the group's part `first` on, of 64 queries by 8 elements each.
+  template <int kSums>
+  __device__ void stage_sums(const float (&dq)[kSums], int stage, int first = 0) const {
+    const uint32_t to =
+        base + C::kSums + (2 * stage + group) * (C::kSumBytes / 2) + first * 2048 + thread * 16;
 #pragma unroll
-    for (int j = 0; j < 8; ++j)
+    for (int j = 0; j < kSums / 4; ++j)
       asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to + j * 2048), "f"(dq[4 * j]),
                    "f"(dq[4 * j + 1]), "f"(dq[4 * j + 2]), "f"(dq[4 * j + 3])
                    : "memory");

@@ -9,6 +9,7 @@
 namespace tessera {
 
 inline constexpr int kWarpgroup = 128, kWarpgroups = 2;  // threads; that multiply
+inline constexpr int kAdders = 3;                        // threads that add tiles of dq in rotation
 inline constexpr int kGradThreads = kWarpgroup * (kWarpgroups + 1);
 inline constexpr int kHeadsTogether =
     8;  // whose blocks alternate, so that neighbours do not queue up
@@ -21,24 +22,30 @@ struct GradSizes {
   __device__ int head_pairs() const { return batch * kv_heads; }
 };
 
-template <int kHeadSize, bool kPlainCausal>
+// Heads of kHeadSize elements, whose values have kValueSize.
+template <int kHeadSize, int kValueSize, bool kPlainCausal>
 struct GradConfig {
-  static constexpr int kE = kHeadSize, kQueries = grad_queries(kE), kKeys = kGradKeys;
+  static constexpr int kE = kHeadSize, kValueE = kValueSize, kKeys = kGradKeys;
+  static constexpr int kQueries = grad_queries(kE);
   static constexpr bool kPlain = kPlainCausal;  // every query sees the keys up to its own
-  static constexpr int kStages = 2, kSumStages = kPlain ? 2 : 1;
-  static constexpr uint32_t kKeyBytes = kKeys * kE * 2, kQueryBytes = kQueries * kE * 2;
-  static constexpr uint32_t kScoreBytes = kQueries * kKeys * 2, kHalfSumBytes = 64 * 64 * 4;
+  static constexpr bool kWide = kE > 128;       // few registers and little memory are left
+  static constexpr int kStages = 2, kDoutStages = kWide && !kPlain ? 1 : 2;
+  static constexpr int kScoreStages = kWide ? 1 : 2, kSumStages = kPlain && !kWide ? 2 : 1;
+  static constexpr uint32_t kKBytes = kKeys * kE * 2, kVBytes = kKeys * kValueE * 2;
+  static constexpr uint32_t kQBytes = kQueries * kE * 2, kDoutBytes = kQueries * kValueE * 2;
+  static constexpr uint32_t kScoreBytes = kQueries * kKeys * 2, kSumBytes = kQueries * kE * 4;
   static constexpr uint32_t kTermBytes = kQueries * 4, kPlaceBytes = kPlain ? 0 : kQueries * 8;
   // Offsets in shared memory.
-  static constexpr uint32_t kK = 0, kV = kK + kKeyBytes, kQ = kV + kKeyBytes;
-  static constexpr uint32_t kDout = kQ + kStages * kQueryBytes;
-  static constexpr uint32_t kScores = kDout + kStages * kQueryBytes;
-  static constexpr uint32_t kSums = kScores + 2 * kScoreBytes;
-  static constexpr uint32_t kLse = kSums + kSumStages * 2 * kHalfSumBytes;
+  static constexpr uint32_t kK = 0, kV = kK + kKBytes, kQ = kV + kVBytes;
+  static constexpr uint32_t kDout = kQ + kStages * kQBytes;
+  static constexpr uint32_t kScores = kDout + kDoutStages * kDoutBytes;
+  static constexpr uint32_t kSums = kScores + kScoreStages * kScoreBytes;
+  static constexpr uint32_t kLse = kSums + kSumStages * kSumBytes;
   static constexpr uint32_t kDelta = kLse + kStages * kTermBytes;
-  static constexpr uint32_t kPlaces = kDelta + kStages * kTermBytes;
+  static constexpr uint32_t kPlaces = kDelta + kDoutStages * kTermBytes;
   static constexpr uint32_t kBarriers = kPlaces + kStages * kPlaceBytes;
-  static constexpr uint32_t kTicket = kBarriers + 192, kTiles = kTicket + 8, kList = kTiles + 8;
+  static constexpr uint32_t kTicket = kBarriers + 192, kTiles = kTicket + 4, kAdded = kTiles + 4;
+  static constexpr uint32_t kList = kAdded + 8;
   static constexpr int kMostBytes = 227 * 1024;
   static_assert(kList <= kMostBytes);
 
@@ -59,20 +66,22 @@ struct GradBarriers {
         q_full(keys + 8),
         q_empty(q_full + 8 * C::kStages),
         dout_full(q_empty + 8 * C::kStages),
-        dout_empty(dout_full + 8 * C::kStages),
-        sums_full(dout_empty + 8 * C::kStages),  // by half of dq, then stage
-        sums_empty(sums_full + 16 * C::kSumStages) {}
+        dout_empty(dout_full + 8 * C::kDoutStages),
+        sums_full(dout_empty + 8 * C::kDoutStages),
+        sums_empty(sums_full + 8 * C::kSumStages) {}
 
   __device__ void init() const {
     init_barrier(keys, 1);
     for (int i = 0; i < C::kStages; ++i) {
       init_barrier(q_full + 8 * i, 1);
       init_barrier(q_empty + 8 * i, 4 * kWarpgroups);
+    }
+    for (int i = 0; i < C::kDoutStages; ++i) {
       init_barrier(dout_full + 8 * i, 1);
       init_barrier(dout_empty + 8 * i, 4 * kWarpgroups);
     }
-    for (int i = 0; i < 2 * C::kSumStages; ++i) {
-      init_barrier(sums_full + 8 * i, kWarpgroup);
+    for (int i = 0; i < C::kSumStages; ++i) {
+      init_barrier(sums_full + 8 * i, kWarpgroups * kWarpgroup);
       init_barrier(sums_empty + 8 * i, 1);
     }
     publish_barriers();

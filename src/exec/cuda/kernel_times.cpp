@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/narrow_floats.h"
 #include "core/random.h"
 #include "exec/cuda/causal_attention.h"
 #include "exec/cuda/cuda_call.h"
@@ -30,6 +31,8 @@ template <typename T>
 T made_value(double u, bool of_both_signs) {
   if constexpr (std::is_same_v<T, int32_t>)
     return static_cast<int32_t>(1000 * u * u);
+  else if constexpr (std::is_same_v<T, uint8_t>)  // finite as e4m3 and as e5m2
+    return fp8_bits(rounded_to_fp8(static_cast<float>(200 * (2 * u - 1)), Fp8::E4m3), Fp8::E4m3);
   else
     return store<T>(static_cast<Accumulator<T>>(of_both_signs ? 2 * u - 1 : 0.25 + u));
 }
@@ -111,7 +114,9 @@ class KernelTimer {
   const DeviceMemory& pattern(DType dtype, bool of_both_signs) {
     std::unique_ptr<DeviceMemory>& made = patterns_[{dtype, of_both_signs}];
     if (made) return *made;
-    const std::vector<std::byte> bytes = dtype == DType::Int32  ? pattern_of<int32_t>(of_both_signs)
+    const std::vector<std::byte> bytes = fp8_from_dtype(dtype) ? pattern_of<uint8_t>(of_both_signs)
+                                         : dtype == DType::Int32
+                                             ? pattern_of<int32_t>(of_both_signs)
                                          : dtype == DType::Bf16 ? pattern_of<Bf16>(of_both_signs)
                                          : dtype == DType::Fp32 ? pattern_of<float>(of_both_signs)
                                                                 : pattern_of<double>(of_both_signs);

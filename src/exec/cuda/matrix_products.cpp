@@ -26,6 +26,11 @@ cudaDataType_t data_type(const DeviceMatrix& matrix, DType dtype) {
   return matrix.fp8 == Fp8::E4m3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
 }
 
+int32_t scale_mode(const DeviceMatrix& matrix) {
+  return matrix.scaling == Fp8Scaling::Tiles ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
+                                             : CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+}
+
 // Bytes, a power of two up to 64 (that of planned buffers), that divide the address.
 uint32_t alignment_of(const void* data) {
   const auto address = reinterpret_cast<uintptr_t>(data);
@@ -77,18 +82,12 @@ const void* summand_of(const DeviceProduct& p) {
 }
 bool adds(const DeviceProduct& p) { return p.accumulate || p.addend; }
 
-std::string machine() {
+std::string describe_machine() {
   cudaDeviceProp properties{};
   int device = 0;
   check_cuda(cudaGetDevice(&device), "ask for the GPU");
   check_cuda(cudaGetDeviceProperties(&properties, device), "ask what the GPU is");
   return fmt::format("{}, cuBLASLt {}", properties.name, cublasLtGetVersion());
-}
-
-bool is_recording(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check_cuda(cudaStreamIsCapturing(stream, &status), "ask whether a graph is recorded");
-  return status != cudaStreamCaptureStatusNone;
 }
 
 // Up to kCandidates, the best guess first. Of the ways to cut k, those that add the parts in any
@@ -130,8 +129,14 @@ class Candidates {
 
 }  // namespace
 
+bool is_recording(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check_cuda(cudaStreamIsCapturing(stream, &status), "ask whether a graph is recorded");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 MatrixProducts::MatrixProducts(AlgorithmFile algorithms)
-    : algorithms_(std::move(algorithms)), machine_(machine()) {
+    : algorithms_(std::move(algorithms)), machine_(describe_machine()) {
   check_cublas(cublasLtCreate(&handle_), "start cuBLASLt");
 }
 
@@ -148,16 +153,18 @@ MatrixProducts::~MatrixProducts() {
 // All that the choice of an algorithm depends on.
 std::string MatrixProducts::key_of(const DeviceProduct& p) const {
   const auto matrix = [](const DeviceMatrix& each) {
-    return fmt::format("{}{}@{}{}{}", each.stride, each.transposed ? "t" : "",
+    static constexpr const char* kScaling[] = {"", " tiles", " blocks"};
+    return fmt::format("{}{}@{}{}{}{}", each.stride, each.transposed ? "t" : "",
                        alignment_of(each.data), each.fp8 ? " " : "",
-                       each.fp8 ? name(*each.fp8) : "");
+                       each.fp8 ? name(*each.fp8) : "",
+                       kScaling[static_cast<size_t>(each.scaling)]);
   };
   const auto epilogue = epilogue_of(p);
   const auto addend = p.addend ? fmt::format("@{}", alignment_of(p.addend)) : std::string();
-  return fmt::format("{}: {} x {} x {}, {} into {}, {} {} {}, beta {}{}, epilogue {}", machine_,
+  return fmt::format("{}: {} x {} x {}, {} into {}, {} {} {}, beta {}{}, epilogue {}{}", machine_,
                      p.m, p.n, p.k, name(p.dtype), name(p.result_dtype), matrix(p.a), matrix(p.b),
                      matrix({p.c, p.c_stride}), adds(p) ? 1 : 0, addend,
-                     epilogue ? static_cast<int>(*epilogue) : -1);
+                     epilogue ? static_cast<int>(*epilogue) : -1, p.fast_sums ? ", fast" : "");
 }
 
 void MatrixProducts::describe(const DeviceProduct& p, Prepared& made) const {
@@ -175,6 +182,11 @@ void MatrixProducts::describe(const DeviceProduct& p, Prepared& made) const {
   made.first = operand(p.b, p.k, p.n);
   made.second = operand(p.a, p.m, p.k);
   made.result = layout(data_type(p.result_dtype), p.m, p.n, p.c_stride);
+  if (p.fast_sums) set(made.operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{1});
+  if (p.a.scaling != Fp8Scaling::Tensor) {
+    set(made.operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(p.b));
+    set(made.operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(p.a));
+  }
   set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p).value());
   if (p.bias) set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(p.result_dtype));
   if (p.before) {

@@ -10,6 +10,7 @@
 #include "core/narrow_floats.h"
 #include "exec/cuda/algorithm_file.h"
 #include "exec/cuda/device_memory.h"
+#include "ops/fp8/fp8_scaling.h"
 #include "ops/matmul/epilogue_activation.h"
 
 namespace tessera {
@@ -21,6 +22,7 @@ struct DeviceMatrix {
   bool transposed = false;
   std::optional<Fp8> fp8 = {};   // instead of the product's dtype
   const float* scale = nullptr;  // in GPU memory, with fp8: what a stored one stands for
+  Fp8Scaling scaling = Fp8Scaling::Tensor;
 };
 
 // C[m, n] = A[m, k] B[k, n], or C += A B; a and b are of one dtype, sums of bf16 are kept in fp32.
@@ -37,7 +39,10 @@ struct DeviceProduct {
   EpilogueActivation activation = EpilogueActivation::None;
   void* before = nullptr;        // as c: gets what the activation is applied to; read for a slope
   const void* addend = nullptr;  // as c, elsewhere; c is then not added to
+  bool fast_sums = false;        // of fp8: in about 14 bits on the way
 };
+
+bool is_recording(cudaStream_t stream);  // a graph
 
 class MatrixProducts {
  public:
@@ -54,6 +59,10 @@ class MatrixProducts {
   // Enqueues nothing where the library has no such epilogue for the product.
   [[nodiscard]] bool try_enqueue(const DeviceProduct& product, cudaStream_t stream);
   int64_t workspace_bytes() const { return workspace_.bytes(); }
+
+  // Where choices are kept, also those of others, and what they hold for.
+  AlgorithmFile& algorithms() { return algorithms_; }
+  const std::string& machine() const { return machine_; }
 
  private:
   struct Prepared {

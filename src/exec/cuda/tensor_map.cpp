@@ -31,8 +31,8 @@ int attribute_of_device(cudaDeviceAttr attribute) {
 
 }  // namespace
 
-CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes, int row_dim,
-                            int rows) {
+CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes,
+                            const std::array<int, 3>& box_sizes) {
   static const Encode encode = find_encoder();
   constexpr int kDims = 4, kElementBytes = 2, kBoxElements = 64;
   cuuint64_t dims[kDims], strides[kDims - 1];
@@ -40,7 +40,7 @@ CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& size
   cuuint64_t bytes = kElementBytes;
   for (int i = 0; i < kDims; ++i) {
     dims[i] = static_cast<cuuint64_t>(sizes[static_cast<size_t>(i)]);
-    box[i] = i == 0 ? kBoxElements : i == row_dim ? static_cast<cuuint32_t>(rows) : 1;
+    box[i] = i == 0 ? kBoxElements : static_cast<cuuint32_t>(box_sizes[static_cast<size_t>(i - 1)]);
     steps[i] = 1;
     bytes *= dims[i];
     if (i < kDims - 1) strides[i] = bytes;
@@ -54,6 +54,13 @@ CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& size
           : CUDA_ERROR_NOT_SUPPORTED;
   if (status != CUDA_SUCCESS) throw CudaError("make a tensor map: the driver refuses it");
   return map;
+}
+
+CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes, int row_dim,
+                            int rows) {
+  std::array<int, 3> box{1, 1, 1};
+  box.at(static_cast<size_t>(row_dim - 1)) = rows;
+  return make_tensor_map(data, sizes, box);
 }
 
 bool is_hopper() {

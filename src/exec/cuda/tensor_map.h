@@ -9,8 +9,11 @@
 
 namespace tessera {
 
-// Sizes from the innermost dim on, dense; boxes are 64 elements of the innermost dim, `rows` of the
-// dim `row_dim` and one of every other. Zeros are read outside.
+// Sizes from the innermost dim on, dense; boxes are 64 elements of the innermost dim and as many of
+// the others as `box` says. Zeros are read outside.
+CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes,
+                            const std::array<int, 3>& box);
+// Boxes of `rows` of the dim `row_dim` and one of every other.
 CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes, int row_dim,
                             int rows);
 

@@ -15,11 +15,12 @@ inline constexpr int kTerms = 16;  // of one instruction
 enum class Lies { TermsTogether, VectorsTogether };
 
 // The descriptor of a tile that begins at `address`: swizzle of 128 bytes; the next eight rows of
-// 128 bytes are 1 KiB away, the next chunk 8 KiB.
+// 128 bytes are 1 KiB away, the next chunk 8 KiB, or as far as the tile has rows.
+template <int kChunkDistance = kChunkBytes>
 __device__ inline uint64_t tile_descriptor(uint32_t address) {
   constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
   constexpr uint64_t kNextRows = uint64_t{1024 >> 4} << 32;
-  constexpr uint64_t kNextChunk = uint64_t{kChunkBytes >> 4} << 16;
+  constexpr uint64_t kNextChunk = uint64_t{kChunkDistance >> 4} << 16;
   return kSwizzle128 | kNextRows | kNextChunk | ((address & 0x3ffff) >> 4);
 }
 // From one instruction's terms to the next one's, in the unit of descriptors.
@@ -65,91 +66,85 @@ __device__ inline void multiply_tiles(float (&d)[128], uint64_t a, uint64_t b, b
         "n"(kB == Lies::VectorsTogether));
 }
 
-#define TESSERA_R32                                                        \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+// Lists of operands: registers by number, and as results and sums of the instruction.
+#define TESSERA_R16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define TESSERA_R32 \
+  TESSERA_R16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define TESSERA_R64                                                                    \
   TESSERA_R32                                                                          \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TESSERA_SUMS32(d) \
-  TESSERA_SUMS(d, 0), TESSERA_SUMS(d, 8), TESSERA_SUMS(d, 16), TESSERA_SUMS(d, 24)
-#define TESSERA_SUMS64(d)                                                           \
-  TESSERA_SUMS32(d), TESSERA_SUMS(d, 32), TESSERA_SUMS(d, 40), TESSERA_SUMS(d, 48), \
-      TESSERA_SUMS(d, 56)
+#define TESSERA_R96                                                                    \
+  TESSERA_R64                                                                          \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define TESSERA_NEW(d, i)                                                                     \
   "=f"(d[i]), "=f"(d[i + 1]), "=f"(d[i + 2]), "=f"(d[i + 3]), "=f"(d[i + 4]), "=f"(d[i + 5]), \
       "=f"(d[i + 6]), "=f"(d[i + 7])
-#define TESSERA_NEW32(d) \
-  TESSERA_NEW(d, 0), TESSERA_NEW(d, 8), TESSERA_NEW(d, 16), TESSERA_NEW(d, 24)
-#define TESSERA_NEW64(d) \
-  TESSERA_NEW32(d), TESSERA_NEW(d, 32), TESSERA_NEW(d, 40), TESSERA_NEW(d, 48), TESSERA_NEW(d, 56)
+#define TESSERA_LIST16(list, d) list(d, 0), list(d, 8)
+#define TESSERA_LIST32(list, d) TESSERA_LIST16(list, d), list(d, 16), list(d, 24)
+#define TESSERA_LIST64(list, d) \
+  TESSERA_LIST32(list, d), list(d, 32), list(d, 40), list(d, 48), list(d, 56)
+#define TESSERA_LIST96(list, d) \
+  TESSERA_LIST64(list, d), list(d, 64), list(d, 72), list(d, 80), list(d, 88)
 
-// The same by 64 and by 128 vectors of b, in three forms: d = a b, whose registers are free until
-// then; d += a b; and d += a b or d = a b with a in registers, as sums of a product are once they
-// are packed in pairs.
-template <Lies kA, Lies kB>
-__device__ inline void begin_sums(float (&d)[32], uint64_t a, uint64_t b) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" TESSERA_R32
-      "}, %32, %33, p, 1, 1, %34, %35;\n}"
-      : TESSERA_NEW32(d)
-      : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether), "n"(kB == Lies::VectorsTogether));
-}
-template <Lies kA, Lies kB>
-__device__ inline void add_product(float (&d)[32], uint64_t a, uint64_t b) {
-  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" TESSERA_R32
-               "}, %32, %33, 1, 1, 1, %34, %35;"
-               : TESSERA_SUMS32(d)
-               : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether),
-                 "n"(kB == Lies::VectorsTogether));
-}
-template <Lies kB>
-__device__ inline void add_product(float (&d)[32], const uint32_t* a, uint64_t b, bool add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" TESSERA_R32
-      "}, {%32, %33, %34, %35}, %36, p, 1, 1, %38;\n}"
-      : TESSERA_SUMS32(d)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)),
-        "n"(kB == Lies::VectorsTogether));
-}
-template <Lies kA, Lies kB>
-__device__ inline void begin_sums(float (&d)[64], uint64_t a, uint64_t b) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" TESSERA_R64
-      "}, %64, %65, p, 1, 1, %66, %67;\n}"
-      : TESSERA_NEW64(d)
-      : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether), "n"(kB == Lies::VectorsTogether));
-}
-template <Lies kA, Lies kB>
-__device__ inline void add_product(float (&d)[64], uint64_t a, uint64_t b) {
-  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" TESSERA_R64
-               "}, %64, %65, 1, 1, 1, %66, %67;"
-               : TESSERA_SUMS64(d)
-               : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether),
-                 "n"(kB == Lies::VectorsTogether));
-}
-template <Lies kB>
-__device__ inline void add_product(float (&d)[64], const uint32_t* a, uint64_t b, bool add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" TESSERA_R64
-      "}, {%64, %65, %66, %67}, %68, p, 1, 1, %70;\n}"
-      : TESSERA_SUMS64(d)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)),
-        "n"(kB == Lies::VectorsTogether));
-}
+// The same by other numbers of vectors of b, in four forms: d = a b, whose registers are free until
+// then; d += a b; and both with a in registers, as sums of a product are once they are packed in
+// pairs. o0 .. o6 are the operands after the registers.
+#define TESSERA_PRODUCTS(columns, count, o0, o1, o2, o3, o4, o5, o6)                               \
+  template <Lies kA, Lies kB>                                                                      \
+  __device__ inline void begin_sums(float(&d)[count], uint64_t a, uint64_t b) {                    \
+    asm volatile(                                                                                  \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"                                                 \
+        "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32.bf16.bf16 {" TESSERA_R##count        \
+        "}, " o0 ", " o1 ", p, 1, 1, " o2 ", " o3 ";\n}"                                           \
+        : TESSERA_LIST##count(TESSERA_NEW, d)                                                      \
+        : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether), "n"(kB == Lies::VectorsTogether));     \
+  }                                                                                                \
+  template <Lies kA, Lies kB>                                                                      \
+  __device__ inline void add_product(float(&d)[count], uint64_t a, uint64_t b) {                   \
+    asm volatile(                                                                                  \
+        "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32.bf16.bf16 {" TESSERA_R##count        \
+        "}, " o0 ", " o1 ", 1, 1, 1, " o2 ", " o3 ";"                                              \
+        : TESSERA_LIST##count(TESSERA_SUMS, d)                                                     \
+        : "l"(a), "l"(b), "n"(kA == Lies::VectorsTogether), "n"(kB == Lies::VectorsTogether));     \
+  }                                                                                                \
+  template <Lies kB>                                                                               \
+  __device__ inline void begin_sums(float(&d)[count], const uint32_t* a, uint64_t b) {             \
+    asm volatile(                                                                                  \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"                                                 \
+        "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32.bf16.bf16 {" TESSERA_R##count        \
+        "}, {" o0 ", " o1 ", " o2 ", " o3 "}, " o4 ", p, 1, 1, " o5 ";\n}"                         \
+        : TESSERA_LIST##count(TESSERA_NEW, d)                                                      \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(kB == Lies::VectorsTogether));   \
+  }                                                                                                \
+  template <Lies kB>                                                                               \
+  __device__ inline void add_product(float(&d)[count], const uint32_t* a, uint64_t b, bool add) {  \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " o5                                            \
+                 ", 0;\n"                                                                          \
+                 "wgmma.mma_async.sync.aligned.m64n" #columns                                      \
+                 "k16.f32.bf16.bf16 {" TESSERA_R##count "}, {" o0 ", " o1 ", " o2 ", " o3 "}, " o4 \
+                                                        ", p, 1, 1, " o6 ";\n}"                    \
+                 : TESSERA_LIST##count(TESSERA_SUMS, d)                                            \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)), \
+                   "n"(kB == Lies::VectorsTogether));                                              \
+  }
 
-#undef TESSERA_NEW64
-#undef TESSERA_NEW32
+TESSERA_PRODUCTS(32, 16, "%16", "%17", "%18", "%19", "%20", "%21", "%22")
+TESSERA_PRODUCTS(64, 32, "%32", "%33", "%34", "%35", "%36", "%37", "%38")
+TESSERA_PRODUCTS(128, 64, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
+TESSERA_PRODUCTS(192, 96, "%96", "%97", "%98", "%99", "%100", "%101", "%102")
+
+#undef TESSERA_PRODUCTS
+#undef TESSERA_LIST96
+#undef TESSERA_LIST64
+#undef TESSERA_LIST32
+#undef TESSERA_LIST16
 #undef TESSERA_NEW
-#undef TESSERA_SUMS64
-#undef TESSERA_SUMS32
+#undef TESSERA_R96
 #undef TESSERA_R64
 #undef TESSERA_R32
+#undef TESSERA_R16
 #undef TESSERA_SUMS
 
 }  // namespace tessera

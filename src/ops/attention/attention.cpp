@@ -16,7 +16,13 @@ void require_attention_operands(const OpCall& call, size_t positions) {
                to_string(q));
   const TensorType k{q.dtype, {q.dims[0], q.dims[1], q.dims[2], q.dims[4]}};
   require_type(call, 1, k);
-  require_type(call, 2, k);
+  const TensorType& v = call.operand(2);
+  call.require(v.dims.size() == 4, "v must be [batch, seq, kv_heads, e], is {}", to_string(v));
+  // Values may have a head size of their own; it then has a name of its own.
+  const Dim& value_e = v.dims[3];
+  call.require(value_e.name != q.dims[4].name || value_e.size == q.dims[4].size,
+               "v has {} = {} where q has {}", value_e.name, value_e.size, q.dims[4].size);
+  require_type(call, 2, {q.dtype, {q.dims[0], q.dims[1], q.dims[2], value_e}});
   const TensorType index{DType::Int32, {q.dims[0], q.dims[1]}};
   for (size_t i = positions; i < call.operands.size(); ++i) require_type(call, i, index);
   call.require(call.operands.size() != positions + 3,
@@ -27,11 +33,20 @@ TensorType lse_type(const TensorType& q) {
   return {accumulator_of(q.dtype), {q.dims.begin(), q.dims.end() - 1}};
 }
 
+TensorType attention_result_type(const TensorType& q, const TensorType& v) {
+  TensorType o = q;
+  o.dims[4] = v.dims[3];
+  return o;
+}
+
 namespace {
+
+AttentionSizes sizes_of(const OpCall& call) { return {call.operand(0), call.operand(2)}; }
 
 std::vector<TensorType> infer_types(const OpCall& call) {
   require_attention_operands(call, 3);
-  return {call.operand(0), lse_type(call.operand(0))};
+  const TensorType& q = call.operand(0);
+  return {attention_result_type(q, call.operand(2)), lse_type(q)};
 }
 
 void gradient(GradientBuilder& g) {
@@ -47,13 +62,13 @@ void gradient(GradientBuilder& g) {
 // Two matmuls, scores and values, over the pairs that a causal mask over one document leaves
 // visible. A hop of zigzag ring attention also leaves half of all pairs.
 Cost cost(const OpCall& call) {
-  const AttentionSizes s(call.operand(0));
-  return cost_of(call, 4 * s.e * s.causal_pairs());
+  const AttentionSizes s = sizes_of(call);
+  return cost_of(call, 2 * (s.e + s.value_e) * s.causal_pairs());
 }
 
 int64_t workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
   const int64_t element_bytes = size_bytes(accumulator_of(call.operand(0).dtype));
-  return AttentionScratch(AttentionSizes(call.operand(0)), element_bytes).bytes * profile.threads;
+  return AttentionScratch(sizes_of(call), element_bytes).bytes * profile.threads;
 }
 
 }  // namespace
@@ -89,22 +104,22 @@ namespace {
 
 std::vector<TensorType> infer_grad_types(const OpCall& call) {
   require_attention_operands(call, 6);
-  require_same_type(call, 0, 3);
-  require_type(call, 4, lse_type(call.operand(0)));
-  require_same_type(call, 0, 5);
+  const TensorType o = attention_result_type(call.operand(0), call.operand(2));
+  require_type(call, 3, o);
+  require_type(call, 4, lse_type(o));
+  require_type(call, 5, o);
   return {call.operand(0), call.operand(1), call.operand(2)};
 }
 
 // Five matmuls over the visible pairs: q k^T, do v^T, and those for dq, dk, dv.
 Cost grad_cost(const OpCall& call) {
-  const AttentionSizes s(call.operand(0));
-  return cost_of(call, 10 * s.e * s.causal_pairs());
+  const AttentionSizes s = sizes_of(call);
+  return cost_of(call, (6 * s.e + 4 * s.value_e) * s.causal_pairs());
 }
 
 int64_t grad_workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
   const int64_t element_bytes = size_bytes(accumulator_of(call.operand(0).dtype));
-  return AttentionGradScratch(AttentionSizes(call.operand(0)), element_bytes).bytes *
-         profile.threads;
+  return AttentionGradScratch(sizes_of(call), element_bytes).bytes * profile.threads;
 }
 
 }  // namespace

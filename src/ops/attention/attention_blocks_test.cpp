@@ -236,6 +236,23 @@ TEST(MergeAttention, KeepsTheBitsOfTheOnlySideThatSees) {
   }
 }
 
+TEST(Attention, WantsANameForAHeadSizeOfTheValuesOwn) {
+  const Block mine = around_the_document(DType::Fp32);
+  TensorType v = keys(kFew, DType::Fp32);
+  v.dims[3].size = 3;
+  try {
+    run_op(OpKind::attention,
+           {mine.q, mine.k, random_tensor(v, "v"), mine.positions, mine.document});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.message(), "attention: v has e = 3 where q has 5");
+  }
+  v.dims[3].name = "value_e";
+  const auto results = run_op(
+      OpKind::attention, {mine.q, mine.k, random_tensor(v, "v"), mine.positions, mine.document});
+  EXPECT_EQ(results[0].type().dims.back(), (Dim{"value_e", 3}));
+}
+
 TEST(Attention, WantsKeyPositionsAndKeyDocumentTogether) {
   const Block mine = around_the_document(DType::Fp32);
   try {

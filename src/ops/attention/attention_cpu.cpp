@@ -2,9 +2,12 @@
 // A task packs the keys and values of one head that its rows may see and processes six rows at a
 // time: their scores over all visible keys fit into the L1 cache, so the softmax is simple and the
 // product with the values is one long matmul.
+#define HWY_TARGET_INCLUDE "ops/attention/attention_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/attention/rows_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename S>
@@ -14,16 +17,17 @@ struct Softmax {
 
 // exp(score - max) in place; 0 everywhere for a row that sees nothing. n is a multiple of a panel.
 template <typename S>
-TESSERA_SIMD Softmax<S> exponentials(S* scores, int64_t n) {
+Softmax<S> exponentials(S* scores, int64_t n) {
   constexpr int64_t kStep = 4 * kLanes<S>;
   Lanes<S> largest[4];
-  for (auto& lanes : largest) lanes = all_lanes(-std::numeric_limits<S>::infinity());
+  for (auto& lanes : largest) lanes = -std::numeric_limits<S>::infinity();
   for (int64_t i = 0; i < n; i += kStep)
     for (int64_t j = 0; j < 4; ++j) {
       const Lanes<S> x = load_lanes(scores + i + j * kLanes<S>);
-      largest[j] = x > largest[j] ? x : largest[j];
+      largest[j] = select(x > largest[j], x, largest[j]);
     }
-  for (int64_t j = 1; j < 4; ++j) largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
+  for (int64_t j = 1; j < 4; ++j)
+    largest[0] = select(largest[j] > largest[0], largest[j], largest[0]);
   S max = max_lanes<S>(largest[0]);
   if (max == -std::numeric_limits<S>::infinity()) max = 0;
   Lanes<S> sums[4] = {};
@@ -51,8 +55,8 @@ class Head {
         place_(call, 3, batch, s.seq),
         first_row_(first_row),
         last_row_(last_row),
-        q_(call.operand(0).as<T>(), s, batch, head),
-        o_(call.result(0).as<T>(), s, batch, head),
+        q_(call.operand(0).as<T>(), s, s.e, batch, head),
+        o_(call.result(0).as<T>(), s, s.value_e, batch, head),
         lse_(call.result(1).as<S>() + (batch * s.seq * s.kv_heads + head) * s.group),
         scale_(static_cast<S>(attention_scale(call.attributes, s.e))),
         spans_(at<PositionSpan>(scratch, l_.spans)),
@@ -66,13 +70,15 @@ class Head {
         seen_panels(queries_of(first_row, last_row - first_row), spans_, 0, l_.panels);
     packed_ = {panels.begin * kPanel, std::min(panels.end * kPanel, s.seq)};
     if (packed_.empty()) return;
-    const int64_t count = packed_.end - packed_.begin, stride = s.kv_heads * s.e;
-    const int64_t first = (batch * s.seq * s.kv_heads + head) * s.e + packed_.begin * stride;
-    const T *k = call.operand(1).as<T>() + first, *v = call.operand(2).as<T>() + first;
-    prefetch_keys(k, stride, count, s.e);
-    prefetch_keys(v, stride, count, s.e);
-    pack_panels(Matrix<T>{k, stride, true}, s.e, count, keys_);
-    pack_panels(Matrix<T>{v, stride, false}, count, s.e, values_);
+    const int64_t count = packed_.end - packed_.begin;
+    const int64_t first = (batch * s.seq + packed_.begin) * s.kv_heads + head;
+    const T *k = call.operand(1).as<T>() + first * s.e,
+            *v = call.operand(2).as<T>() + first * s.value_e;
+    const int64_t k_stride = s.kv_heads * s.e, v_stride = s.kv_heads * s.value_e;
+    prefetch_keys(k, k_stride, count, s.e);
+    prefetch_keys(v, v_stride, count, s.value_e);
+    pack_panels(Matrix<T>{k, k_stride, true}, s.e, count, keys_);
+    pack_panels(Matrix<T>{v, v_stride, false}, count, s.value_e, values_);
   }
 
   void run() const {
@@ -101,7 +107,7 @@ class Head {
                             .a_row = s_.e,
                             .a_k = 1,
                             .panels = keys_ + (first - packed_.begin) * s_.e,
-                            .panel_size = s_.e * kPanel,
+                            .packed_k = s_.e,
                             .c = scores_,
                             .c_row = count,
                             .add = false});
@@ -110,26 +116,27 @@ class Head {
     for (int64_t i = 0; i < rows; ++i) softmax[i] = exponentials(scores_ + i * count, count);
     const KeyRange keys = trimmed(place_.keys, queries, {first, std::min(first + count, s_.seq)});
     multiply_strip(Strip<S>{.rows = rows,
-                            .columns = s_.e,
+                            .columns = s_.value_e,
                             .k = keys.end - keys.begin,
                             .a = scores_ + (keys.begin - first),
                             .a_row = count,
                             .a_k = 1,
-                            .panels = values_ + (keys.begin - packed_.begin) * kPanel,
-                            .panel_size = (packed_.end - packed_.begin) * kPanel,
+                            .panels = values_,
+                            .packed_k = packed_.end - packed_.begin,
                             .c = out_,
-                            .c_row = s_.e,
-                            .add = false});
+                            .c_row = s_.value_e,
+                            .add = false,
+                            .first_k = keys.begin - packed_.begin});
     for (int64_t i = 0; i < rows; ++i) {
       const auto [max, sum] = softmax[i];
-      store_scaled(out_ + i * s_.e, sum > 0 ? 1 / sum : S{0}, o_.row(row + i), s_.e);
+      store_scaled(out_ + i * s_.value_e, sum > 0 ? 1 / sum : S{0}, o_.row(row + i), s_.value_e);
       lse_of(row + i) = max + std::log(sum);
     }
   }
 
   void see_nothing(int64_t row, int64_t rows) const {
     for (int64_t r = row; r < row + rows; ++r) {
-      std::fill_n(o_.row(r), s_.e, T{});
+      std::fill_n(o_.row(r), s_.value_e, T{});
       lse_of(r) = -std::numeric_limits<S>::infinity();
     }
   }
@@ -170,7 +177,7 @@ int64_t parts_of_head(const AttentionSizes& s) {
 
 template <typename T>
 void attend(const CpuCall& call) {
-  const AttentionSizes s(*call.operand(0).type);
+  const AttentionSizes s(*call.operand(0).type, *call.operand(2).type);
   const int64_t worker_bytes = AttentionScratch(s, sizeof(Accumulator<T>)).bytes;
   const int64_t parts = parts_of_head(s);
   const int64_t rows = num_blocks(num_blocks(s.rows(), kStripRows), parts) * kStripRows;
@@ -189,4 +196,11 @@ void attention_cpu(const CpuCall& call) {
   dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { attend<T>(call); });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(attention_cpu)
 }  // namespace tessera
+#endif

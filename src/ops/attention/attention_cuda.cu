@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax with a running maximum and sum (Milakov and Gimelshein) over tiles of keys: no full row
 // of scores ever exists. Tiles that no row of the block sees are skipped.
+#include "exec/cuda/attention_choice.h"
+#include "exec/cuda/causal_attention.h"
+#include "exec/cuda/hopper_attention.h"
 #include "ops/attention/tensor_attention_cuda.h"
 #include "ops/attention/tiles_cuda.h"
 
@@ -36,7 +39,7 @@ template <typename T, int kChunks>
 __global__ void attention_kernel(AttentionPlaces at, Tensors<T> t) {
   using S = Accumulator<T>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  const int e = at.e, padded = e + 1;
+  const int e = at.e, padded = e + 1, value_e = at.value_e, value_padded = value_e + 1;
   S* queries = reinterpret_cast<S*>(shared_bytes);
   S* keys = queries + kOwned * e;
   S* values = keys + kTileVectors * padded;
@@ -55,7 +58,8 @@ __global__ void attention_kernel(AttentionPlaces at, Tensors<T> t) {
       any = any || sees[r];
     }
     if (!__syncthreads_or(any)) continue;
-    load_vectors<false>(at, t.k, t.v, key, kTileVectors, padded, keys, values);
+    load_vectors<false>(at, t.k, e, key, kTileVectors, padded, keys);
+    load_vectors<false>(at, t.v, value_e, key, kTileVectors, value_padded, values);
     __syncthreads();
     S p[kOwnedPerWarp] = {};
     for (int d = 0; d < e; ++d)
@@ -65,7 +69,7 @@ __global__ void attention_kernel(AttentionPlaces at, Tensors<T> t) {
     for (int j = 0; j < kTileVectors; ++j)
       for (int c = 0; c < kChunks; ++c) {
         const int d = lane + 32 * c;
-        const S value = d < e ? values[j * padded + d] : S{0};
+        const S value = d < value_e ? values[j * value_padded + d] : S{0};
         for (int r = 0; r < kOwnedPerWarp; ++r)
           rows[r].out[c] += __shfl_sync(0xffffffffu, p[r], j) * value;
       }
@@ -75,8 +79,8 @@ __global__ void attention_kernel(AttentionPlaces at, Tensors<T> t) {
     if (row >= at.rows()) continue;
     const S sum = rows[r].sum, weight = sum > 0 ? 1 / sum : S{0};
     for (int c = 0; c < kChunks; ++c)
-      if (const int d = lane + 32 * c; d < e)
-        t.o[at.row_at(row) + d] = narrow<T>(rows[r].out[c] * weight);
+      if (const int d = lane + 32 * c; d < value_e)
+        t.o[at.row_number(row) * value_e + d] = narrow<T>(rows[r].out[c] * weight);
     if (lane == 0) t.lse[at.row_number(row)] = rows[r].max + log(sum);
   }
 }
@@ -84,15 +88,16 @@ __global__ void attention_kernel(AttentionPlaces at, Tensors<T> t) {
 template <typename T>
 void attend(const CudaCall& call) {
   using S = Accumulator<T>;
-  const AttentionSizes s(*call.operand(0).type);
+  const AttentionSizes s(*call.operand(0).type, *call.operand(2).type);
   const Tensors<T> tensors{.q = call.operand(0).as<T>(),
                            .k = call.operand(1).as<T>(),
                            .v = call.operand(2).as<T>(),
                            .o = call.result(0).as<T>(),
                            .lse = call.result(1).as<S>(),
                            .scale = static_cast<S>(attention_scale(call.attributes, s.e))};
-  const auto elements = static_cast<size_t>(kOwned * s.e + 2 * kTileVectors * (s.e + 1));
-  dispatch_chunks(s.e, [&]<int kChunks>() {
+  const auto elements =
+      static_cast<size_t>(kOwned * s.e + kTileVectors * (s.e + 1 + s.value_e + 1));
+  dispatch_chunks(s, [&]<int kChunks>() {
     allow_shared_bytes(attention_kernel<T, kChunks>, elements * sizeof(S));
     launch(call, attention_grid(s, s.rows(), elements * sizeof(S)), attention_kernel<T, kChunks>,
            AttentionPlaces(call, 3, s), tensors);
@@ -102,16 +107,19 @@ void attend(const CudaCall& call) {
 }  // namespace
 
 void attention_cuda(const CudaCall& call) {
-  const bool wide = AttentionSizes(*call.operand(0).type).e == 128;
-  switch (attention_path(call)) {
-    case AttentionPath::Hopper:
-    case AttentionPath::Cudnn:
-      return call.attention.enqueue(call);
-    case AttentionPath::TensorCores:
-      return wide ? attend_on_tensor_cores<128>(call) : attend_on_tensor_cores<64>(call);
-    case AttentionPath::PlainCores:
-      dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { attend<T>(call); });
-  }
+  const bool wide = call.operand(0).type->dims[4].size == 128;
+  run_fastest_attention(call, [&](AttentionPath path) {
+    switch (path) {
+      case AttentionPath::Hopper:
+        return enqueue_hopper_attention(call);
+      case AttentionPath::Cudnn:
+        return call.attention.enqueue(call);
+      case AttentionPath::TensorCores:
+        return wide ? attend_on_tensor_cores<128>(call) : attend_on_tensor_cores<64>(call);
+      case AttentionPath::PlainCores:
+        dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { attend<T>(call); });
+    }
+  });
 }
 
 int64_t attention_cuda_workspace_bytes(const OpCall& call, CausalAttention& attention) {

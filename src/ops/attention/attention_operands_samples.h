@@ -9,6 +9,7 @@ namespace tessera {
 struct AttentionCase {
   std::string name;
   int64_t batch, seq, kv_heads, group, e;
+  int64_t value_e = 0;  // 0: as e
   double scale = 0.0;
   std::function<double(int64_t)> position = [](int64_t t) { return static_cast<double>(t); };
   std::function<double(int64_t)> document = [](int64_t) { return 0.0; };
@@ -21,6 +22,18 @@ struct AttentionCase {
   }
   TensorType k() const {
     return {DType::Fp64, {{"batch", batch}, {"seq", seq}, {"kv_heads", kv_heads}, {"e", e}}};
+  }
+  // Of values, where they have a size of their own, and of results.
+  Dim value_dim() const { return value_e == 0 ? Dim{"e", e} : Dim{"value_e", value_e}; }
+  TensorType v() const {
+    TensorType type = k();
+    type.dims.back() = value_dim();
+    return type;
+  }
+  TensorType o() const {
+    TensorType type = q();
+    type.dims.back() = value_dim();
+    return type;
   }
   TensorType lse() const {
     return {DType::Fp64,
@@ -71,6 +84,20 @@ inline std::vector<AttentionCase> whole_sequence_cases() {
        .kv_heads = 1,
        .group = 1,
        .e = 3},
+      {.name = "values_of_a_smaller_size",
+       .batch = 2,
+       .seq = 7,
+       .kv_heads = 2,
+       .group = 1,
+       .e = 12,
+       .value_e = 8},
+      {.name = "values_of_a_larger_size",
+       .batch = 1,
+       .seq = 90,
+       .kv_heads = 1,
+       .group = 2,
+       .e = 3,
+       .value_e = 5},
   };
 }
 
@@ -103,6 +130,17 @@ inline std::vector<AttentionCase> key_block_cases() {
        .document = [](int64_t) { return 0.0; },
        .key_position = outer,
        .key_document = [](int64_t) { return 0.0; }},
+      {.name = "earlier_keys_with_values_of_a_smaller_size",
+       .batch = 1,
+       .seq = 6,
+       .kv_heads = 2,
+       .group = 2,
+       .e = 6,
+       .value_e = 4,
+       .position = from(6),
+       .document = [](int64_t t) { return t < 4 ? 1.0 : 0.0; },
+       .key_position = from(0),
+       .key_document = [](int64_t t) { return t < 2 ? 0.0 : 1.0; }},
   };
 }
 
@@ -158,6 +196,30 @@ inline std::vector<AttentionCase> tensor_core_cases() {
        .document = one,
        .key_position = in_order,
        .key_document = one},
+  };
+}
+
+// Likewise, with DeepSeek-V3's sizes: queries and keys of 192 elements, values of 128.
+inline std::vector<AttentionCase> latent_attention_cases() {
+  const auto restarts = [](int64_t t) { return static_cast<double>(t < 70 ? t : t - 70); };
+  const auto documents = [](int64_t t) { return t < 70 ? 3.0 : 1.0; };
+  return {
+      {.name = "latent_causal",
+       .batch = 1,
+       .seq = 128,
+       .kv_heads = 3,
+       .group = 1,
+       .e = 192,
+       .value_e = 128},
+      {.name = "latent_documents",
+       .batch = 2,
+       .seq = 140,
+       .kv_heads = 2,
+       .group = 1,
+       .e = 192,
+       .value_e = 128,
+       .position = restarts,
+       .document = documents},
   };
 }
 

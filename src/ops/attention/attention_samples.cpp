@@ -7,9 +7,9 @@ namespace tessera {
 
 OpSample attention_sample(const AttentionCase& c) {
   OpSample sample{.name = c.name,
-                  .operands = {{.type = c.q()}, {.type = c.k()}, {.type = c.k()}},
+                  .operands = {{.type = c.q()}, {.type = c.k()}, {.type = c.v()}},
                   .attributes = {{"scale", c.scale}},
-                  .flops = 4 * c.e * c.causal_pairs()};
+                  .flops = 2 * (c.e + c.value_dim().size) * c.causal_pairs()};
   c.add_indices(sample.operands);
   return sample;
 }
@@ -26,12 +26,12 @@ OpSample sample_of(const AttentionCase& c, const std::function<double(int64_t, d
   OpSample sample{.name = c.name,
                   .operands = {{.type = c.q()},
                                {.type = c.k()},
-                               {.type = c.k()},
-                               {.type = c.q()},
+                               {.type = c.v()},
+                               {.type = c.o()},
                                {.type = c.lse(), .accumulator = true, .fill = lse},
-                               {.type = c.q()}},
+                               {.type = c.o()}},
                   .attributes = {{"scale", c.scale}},
-                  .flops = 10 * c.e * c.causal_pairs()};
+                  .flops = (6 * c.e + 4 * c.value_dim().size) * c.causal_pairs()};
   c.add_indices(sample.operands);
   return sample;
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row by row. A side with lse = -inf has weight 0 and leaves the other one's bits.
+#define HWY_TARGET_INCLUDE "ops/attention/merge_attention_cpu.cpp"
 #include <limits>
 
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void mix(const T* x, Accumulator<T> x_weight, const T* y, Accumulator<T> y_weight,
-                      T* out, int64_t n) {
+void mix(const T* x, Accumulator<T> x_weight, const T* y, Accumulator<T> y_weight, T* out,
+         int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) out[i] = store<T>(x_weight * load(x[i]) + y_weight * load(y[i]));
 }
@@ -44,4 +47,11 @@ void merge_attention_cpu(const CpuCall& call) {
   dispatch_float(call.operand(0).type->dtype, [&]<typename T>() { merge<T>(call); });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(merge_attention_cpu)
 }  // namespace tessera
+#endif

@@ -22,10 +22,10 @@ struct Keys {
 // The sequence is split over a ring; a head is not split. A hop of such a ring, whose keys are not
 // those of the queries, is not split again.
 ShardingRule attention_sharding(const OpCall& call) {
-  const Dims& q = call.operand(0).dims;
+  const Dims &q = call.operand(0).dims, &v = call.operand(2).dims;
   const size_t own_keys = call.op == OpKind::attention ? 5 : 8;
-  if (call.operands.size() > own_keys) return {.whole = {q[1].name, q[4].name}};
-  return {.whole = {q[4].name}, .expandable = {q[1].name}};
+  if (call.operands.size() > own_keys) return {.whole = {q[1].name, q[4].name, v[3].name}};
+  return {.whole = {q[4].name, v[3].name}, .expandable = {q[1].name}};
 }
 
 std::vector<ValueId> ring_attention(ExpansionBuilder& b) {

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on rows for the kernels of attention and its gradient: copy, mask, split off a
 // worker's part.
-#pragma once
+#if defined(TESSERA_OPS_ATTENTION_ROWS_CPU_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_OPS_ATTENTION_ROWS_CPU_H
+#undef TESSERA_OPS_ATTENTION_ROWS_CPU_H
+#else
+#define TESSERA_OPS_ATTENTION_ROWS_CPU_H
+#endif
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "exec/cpu/cpu_call.h"
+#include "exec/cpu/fast_math.h"
 #include "exec/cpu/gemm_kernels.h"
-#include "exec/cpu/simd.h"
 #include "ops/attention/attention.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 // Which keys a query sees: those of its document at the same or an earlier position. Ranges are
 // checked first, so that whole panels are skipped or left unmasked.
@@ -77,17 +83,18 @@ inline KeyRange trimmed(const SequencePlaces& placement, const PositionSpan& que
   return keys;
 }
 
-// The rows (query, group) of one head of keys, in a tensor [batch, seq, kv_heads, group, e].
+// The rows (query, group) of one head of keys, in a tensor [batch, seq, kv_heads, group, e], where
+// e is that of queries or that of values.
 template <typename T>
 struct HeadRows {
   T* data;  // of the sequence and the head
   int64_t group, e, query_stride;
 
-  HeadRows(T* tensor, const AttentionSizes& s, int64_t batch, int64_t head)
-      : data(tensor + (batch * s.seq * s.kv_heads + head) * s.group * s.e),
+  HeadRows(T* tensor, const AttentionSizes& s, int64_t head_size, int64_t batch, int64_t head)
+      : data(tensor + (batch * s.seq * s.kv_heads + head) * s.group * head_size),
         group(s.group),
-        e(s.e),
-        query_stride(s.kv_heads * s.group * s.e) {}
+        e(head_size),
+        query_stride(s.kv_heads * s.group * head_size) {}
   T* row(int64_t r) const { return data + r / group * query_stride + r % group * e; }
 };
 
@@ -116,19 +123,19 @@ S* at(std::byte* scratch, int64_t offset) {
 }
 
 template <typename T>
-TESSERA_SIMD void copy_scaled(const T* from, Accumulator<T> scale, Accumulator<T>* to, int64_t n) {
+void copy_scaled(const T* from, Accumulator<T> scale, Accumulator<T>* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = load(from[i]) * scale;
 }
 
 template <typename T>
-TESSERA_SIMD void store_scaled(const Accumulator<T>* from, Accumulator<T> scale, T* to, int64_t n) {
+void store_scaled(const Accumulator<T>* from, Accumulator<T> scale, T* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = store<T>(from[i] * scale);
 }
 
 // Scores of keys that the query does not see become minus infinity.
 template <typename S>
-TESSERA_SIMD void mask_row(S* scores, const int32_t* positions, const int32_t* documents,
-                           int32_t position, int32_t document, int64_t n) {
+void mask_row(S* scores, const int32_t* positions, const int32_t* documents, int32_t position,
+              int32_t document, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     scores[i] = ((positions[i] <= position) & (documents[i] == document))
                     ? scores[i]
@@ -168,4 +175,7 @@ inline void fill_spans(const SequencePlaces& keys, int64_t seq, int64_t panel,
     spans[key / panel] = keys.span(key, std::min(key + panel, seq));
 }
 
-}  // namespace tessera
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(32 * kWarps)
 template <int kE>
 void attend_on_tensor_cores(const CudaCall& call) {
   constexpr int kM = 2, kWarps = 4, kOwn = 16 * kM * kWarps;
-  const AttentionSizes s(*call.operand(0).type);
+  const AttentionSizes s(*call.operand(0).type, *call.operand(2).type);
   const AttentionPlaces at(call, 3, s);
   const TileRanges ranges(call.workspace.data(), s);
   const TensorAttention t{.q = call.operand(0).as<Bf16>(),

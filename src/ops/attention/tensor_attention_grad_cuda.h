@@ -157,7 +157,7 @@ void run_grad(const CudaCall& call, const AttentionSizes& s, const TensorAttenti
 
 template <int kE>
 void attend_backward_on_tensor_cores(const CudaCall& call) {
-  const AttentionSizes s(*call.operand(0).type);
+  const AttentionSizes s(*call.operand(0).type, *call.operand(2).type);
   const AttentionPlaces at(call, 6, s);
   const TileRanges ranges(call.workspace.data(), s);
   const TensorAttentionGrad t{

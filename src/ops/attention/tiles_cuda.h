@@ -14,7 +14,7 @@ inline constexpr int kOwned = kAttentionWarps * kOwnedPerWarp;
 
 struct AttentionPlaces {
   const int32_t *positions, *documents, *key_positions, *key_documents;
-  int seq, kv_heads, group, e;
+  int seq, kv_heads, group, e, value_e;
 
   // `first` is the operand `positions`; the others follow it.
   AttentionPlaces(const CudaCall& call, size_t first, const AttentionSizes& s)
@@ -25,18 +25,21 @@ struct AttentionPlaces {
         seq(static_cast<int>(s.seq)),
         kv_heads(static_cast<int>(s.kv_heads)),
         group(static_cast<int>(s.group)),
-        e(static_cast<int>(s.e)) {}
+        e(static_cast<int>(s.e)),
+        value_e(static_cast<int>(s.value_e)) {}
 
   __device__ int rows() const { return seq * group; }
-  // In elements, of the block's batch and head.
+  // Of the block's batch and head, counted in vectors.
   __device__ int64_t row_number(int row) const {
     const int64_t token = static_cast<int64_t>(blockIdx.z) * seq + row / group;
     return (token * kv_heads + blockIdx.y) * group + row % group;
   }
+  // In elements, of queries and keys.
   __device__ int64_t row_at(int row) const { return row_number(row) * e; }
-  __device__ int64_t key_at(int key) const {
-    return ((static_cast<int64_t>(blockIdx.z) * seq + key) * kv_heads + blockIdx.y) * e;
+  __device__ int64_t key_number(int key) const {
+    return (static_cast<int64_t>(blockIdx.z) * seq + key) * kv_heads + blockIdx.y;
   }
+  __device__ int64_t key_at(int key) const { return key_number(key) * e; }
   __device__ bool sees(int row, int key) const {
     if (row >= rows() || key >= seq) return false;
     const int64_t first = static_cast<int64_t>(blockIdx.z) * seq, query = first + row / group;
@@ -45,17 +48,16 @@ struct AttentionPlaces {
   }
 };
 
-// Vectors `first` and on of two tensors, rows or else keys, each padded to `stride` elements; zeros
-// beyond the last.
+// Vectors `first` and on of a tensor with e elements each, rows or else keys, padded to `stride`
+// elements; zeros beyond the last.
 template <bool kRows, typename T, typename S>
-__device__ void load_vectors(const AttentionPlaces& at, const T* from_x, const T* from_y, int first,
-                             int count, int stride, S* x, S* y) {
-  for (int i = threadIdx.x; i < count * at.e; i += blockDim.x) {
-    const int j = i / at.e, d = i % at.e, vector = first + j;
+__device__ void load_vectors(const AttentionPlaces& at, const T* from, int e, int first, int count,
+                             int stride, S* to) {
+  for (int i = threadIdx.x; i < count * e; i += blockDim.x) {
+    const int j = i / e, d = i % e, vector = first + j;
     const bool inside = vector < (kRows ? at.rows() : at.seq);
-    const int64_t from = kRows ? at.row_at(vector) + d : at.key_at(vector) + d;
-    x[j * stride + d] = inside ? widen(from_x[from]) : S{0};
-    y[j * stride + d] = inside ? widen(from_y[from]) : S{0};
+    const int64_t number = kRows ? at.row_number(vector) : at.key_number(vector);
+    to[j * stride + d] = inside ? widen(from[number * e + d]) : S{0};
   }
 }
 
@@ -75,9 +77,10 @@ inline Grid attention_grid(const AttentionSizes& s, int64_t owned, size_t shared
 }
 
 // Calls f.template operator()<chunks>() with the smallest power of two of 32-element chunks that
-// hold e.
+// hold a head.
 template <typename F>
-void dispatch_chunks(int64_t e, F&& f) {
+void dispatch_chunks(const AttentionSizes& s, F&& f) {
+  const int64_t e = std::max(s.e, s.value_e);
   if (e <= 32) return f.template operator()<1>();
   if (e <= 64) return f.template operator()<2>();
   if (e <= 128) return f.template operator()<4>();

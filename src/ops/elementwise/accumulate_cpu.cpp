@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies, casts or adds, element by element.
+#define HWY_TARGET_INCLUDE "ops/elementwise/accumulate_cpu.cpp"
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename X, typename Y>
-TESSERA_SIMD void copy_range(const X* x, Y* y, int64_t begin, int64_t end, bool accumulate) {
+void copy_range(const X* x, Y* y, int64_t begin, int64_t end, bool accumulate) {
   using A = Accumulator<Y>;
   if (accumulate)
     for (int64_t i = begin; i < end; ++i) y[i] = store<Y>(load(y[i]) + static_cast<A>(load(x[i])));
@@ -30,4 +33,11 @@ void accumulate_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(accumulate_cpu)
 }  // namespace tessera
+#endif

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The activations and their derivatives, for V = float, double or Lanes<float>: shared by forward,
 // gradient and fused kernels.
-#pragma once
+#if defined(TESSERA_OPS_ELEMENTWISE_ACTIVATIONS_CPU_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_OPS_ELEMENTWISE_ACTIVATIONS_CPU_H
+#undef TESSERA_OPS_ELEMENTWISE_ACTIVATIONS_CPU_H
+#else
+#define TESSERA_OPS_ELEMENTWISE_ACTIVATIONS_CPU_H
+#endif
 
 #include <numbers>
 #include <type_traits>
 
-#include "exec/cpu/simd.h"
+#include "exec/cpu/fast_math.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 template <typename V>
 using ScalarOf = std::conditional_t<std::is_same_v<V, double>, double, float>;
@@ -66,4 +72,7 @@ struct TimesSlope {
   }
 };
 
-}  // namespace tessera
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sum, or what was there plus the sum.
+#define HWY_TARGET_INCLUDE "ops/elementwise/add_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/elementwise/pointwise_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 struct Add {
@@ -13,7 +16,7 @@ struct Add {
 };
 
 template <typename T>
-TESSERA_SIMD void accumulate_sum(const T* x, const T* y, T* sum, int64_t begin, int64_t end) {
+void accumulate_sum(const T* x, const T* y, T* sum, int64_t begin, int64_t end) {
 #pragma GCC ivdep
   for (int64_t i = begin; i < end; ++i) sum[i] = store<T>(load(sum[i]) + (load(x[i]) + load(y[i])));
 }
@@ -32,4 +35,11 @@ void add_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(add_cpu)
 }  // namespace tessera
+#endif

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row by row: the bias stays in the cache.
+#define HWY_TARGET_INCLUDE "ops/elementwise/bias_add_cpu.cpp"
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void add_bias(const T* x, const T* bias, T* y, int64_t rows, int64_t cols) {
+void add_bias(const T* x, const T* bias, T* y, int64_t rows, int64_t cols) {
   for (int64_t row = 0; row < rows; ++row)
 #pragma GCC ivdep
     for (int64_t c = 0; c < cols; ++c)
@@ -29,4 +32,11 @@ void bias_add_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(bias_add_cpu)
 }  // namespace tessera
+#endif

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The activation at every element, by either formula.
+#define HWY_TARGET_INCLUDE "ops/elementwise/gelu_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/elementwise/activations_cpu.h"
 #include "ops/elementwise/pointwise_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename Activation>
@@ -31,4 +34,12 @@ void gelu_grad_cpu(const CpuCall& call) {
     run_pointwise<TimesSlope<GeluExact>>(call);
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(gelu_cpu)
+TESSERA_KERNEL(gelu_grad_cpu)
 }  // namespace tessera
+#endif

@@ -2,16 +2,22 @@
 // The loop of all kernels whose result i depends only on element i of their operands. `F::apply`
 // takes one or two elements in the accumulator's type. A result may be exactly in place of an
 // operand.
-#pragma once
+#if defined(TESSERA_OPS_ELEMENTWISE_POINTWISE_CPU_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_OPS_ELEMENTWISE_POINTWISE_CPU_H
+#undef TESSERA_OPS_ELEMENTWISE_POINTWISE_CPU_H
+#else
+#define TESSERA_OPS_ELEMENTWISE_POINTWISE_CPU_H
+#endif
 
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/lanes.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 template <typename F, typename T>
-TESSERA_SIMD void pointwise_range(const CpuCall& call, int64_t begin, int64_t end) {
+void pointwise_range(const CpuCall& call, int64_t begin, int64_t end) {
   using A = Accumulator<T>;
   const T* x = call.operand(0).as<T>();
   T* y = call.result(0).as<T>();
@@ -36,4 +42,7 @@ void run_pointwise(const CpuCall& call) {
   });
 }
 
-}  // namespace tessera
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

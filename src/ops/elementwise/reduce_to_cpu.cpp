@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chunks of rows are summed into partial rows, which are then added in order.
+#define HWY_TARGET_INCLUDE "ops/elementwise/reduce_to_cpu.cpp"
 #include "exec/cpu/cpu_call.h"
+#include "exec/cpu/each_target.h"
 #include "ops/fixed_order_sums_cpu.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void sum_rows(const T* x, Accumulator<T>* sums, int64_t rows, int64_t cols) {
+void sum_rows(const T* x, Accumulator<T>* sums, int64_t rows, int64_t cols) {
   for (int64_t c = 0; c < cols; ++c) sums[c] = load(x[c]);
   for (int64_t row = 1; row < rows; ++row)
 #pragma GCC ivdep
@@ -36,4 +39,11 @@ void reduce_to_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(reduce_to_cpu)
 }  // namespace tessera
+#endif

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The activation at every element.
+#define HWY_TARGET_INCLUDE "ops/elementwise/relu_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/elementwise/activations_cpu.h"
 #include "ops/elementwise/pointwise_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 struct Forward {
@@ -31,4 +34,12 @@ struct Backward {
 
 void relu_grad_cpu(const CpuCall& call) { run_pointwise<Backward>(call); }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(relu_cpu)
+TESSERA_KERNEL(relu_grad_cpu)
 }  // namespace tessera
+#endif

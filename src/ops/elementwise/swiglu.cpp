@@ -48,8 +48,8 @@ const OpDef& swiglu_def() {
   return def;
 }
 
-// swiglu_grad(h, dy): the gradient of gate and up, laid out as in h; with largest = 1 also the
-// largest |dh| (use_fp8).
+// swiglu_grad(h, dy): the gradient of gate and up, laid out as in h; with value = 1 also swiglu(h)
+// (join_rebuilt_swiglu), with largest = 1 also the largest |dh| (use_fp8).
 namespace {
 
 std::vector<TensorType> infer_grad_types(const OpCall& call) {
@@ -60,11 +60,15 @@ std::vector<TensorType> infer_grad_types(const OpCall& call) {
   TensorType y = h;
   y.dims.erase(y.dims.end() - 2);
   require_type(call, 1, y);
-  if (!call.attributes.integer("largest")) return {h};
-  return {h, largest_entry_type()};
+  std::vector<TensorType> results{h};
+  if (call.attributes.integer("value")) results.push_back(y);
+  if (call.attributes.integer("largest")) results.push_back(largest_entry_type());
+  return results;
 }
 
-Cost grad_cost(const OpCall& call) { return cost_of(call, 10 * call.operand(1).num_elements()); }
+Cost grad_cost(const OpCall& call) {
+  return cost_of(call, (10 + call.attributes.integer("value")) * call.operand(1).num_elements());
+}
 
 // Gate and value must be on one rank.
 ShardingRule grad_sharding(const OpCall& call) {
@@ -80,11 +84,11 @@ const OpDef& swiglu_grad_def() {
       .name = "swiglu_grad",
       .summary = "gradient of gate and up",
       .operands = {{"h"}, {"dy"}},
-      .results = {"dh", "largest"},
-      .attributes = {{"largest", int64_t{0}}},
+      .results = {"dh", "y", "largest"},
+      .attributes = {{"largest", int64_t{0}}, {"value", int64_t{0}}},
       .infer_types = infer_grad_types,
       .cost = grad_cost,
-      .in_place = {{.result = 0, .operand = 0}},
+      .in_place = {{.result = 0, .operand = 0}, {.result = 1, .operand = 1}},
       .sharding = grad_sharding,
   };
   return def;

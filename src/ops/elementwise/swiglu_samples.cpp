@@ -49,6 +49,17 @@ std::vector<OpSample> swiglu_grad_samples() {
                     {.type = {DType::Fp64, {{"seq", 40}, {"mlp", 999}}}}},
        .attributes = {{"largest", int64_t{1}}},
        .flops = 10 * 40 * 999},
+      {.name = "with_the_value",
+       .operands = {{.type = {DType::Fp64, {{"seq", 40}, {"gate_up", 2}, {"mlp", 1000}}}},
+                    {.type = {DType::Fp64, {{"seq", 40}, {"mlp", 1000}}}}},
+       .attributes = {{"value", int64_t{1}}},
+       .flops = 11 * 40 * 1000},
+      {.name = "with_the_largest_entry_and_the_value",
+       .operands = {{.type = {DType::Fp64, {{"seq", 3}, {"gate_up", 2}, {"mlp", 35}}},
+                     .fill = far_out},
+                    {.type = {DType::Fp64, {{"seq", 3}, {"mlp", 35}}}}},
+       .attributes = {{"largest", int64_t{1}}, {"value", int64_t{1}}},
+       .flops = 11 * 3 * 35},
   };
 }
 

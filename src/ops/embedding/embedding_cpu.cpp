@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One copy per index; zeros where another shard has the row.
+#define HWY_TARGET_INCLUDE "ops/embedding/embedding_cpu.cpp"
 #include <cstring>
 
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
 #include "ops/embedding/index_check_cpu.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 void embedding_cpu(const CpuCall& call) {
   const TensorRef table = call.operand(0), out = call.result(0);
@@ -31,8 +34,8 @@ void embedding_cpu(const CpuCall& call) {
 namespace {
 
 template <typename T, typename Y>
-TESSERA_SIMD void add_columns(const TableIndex& index, int64_t count, const T* dy, Y* table,
-                              int64_t cols, int64_t begin, int64_t end) {
+void add_columns(const TableIndex& index, int64_t count, const T* dy, Y* table, int64_t cols,
+                 int64_t begin, int64_t end) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = index.row(i);
     if (row < 0) continue;
@@ -70,4 +73,12 @@ void embedding_grad_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(embedding_cpu)
+TESSERA_KERNEL(embedding_grad_cpu)
 }  // namespace tessera
+#endif

@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logits in chunks of rows, and what is computed from them. The order of sums depends only on the
 // order of rows and of the vocabulary.
-#pragma once
+#if defined(TESSERA_OPS_LOSS_LOGITS_CPU_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_OPS_LOSS_LOGITS_CPU_H
+#undef TESSERA_OPS_LOSS_LOGITS_CPU_H
+#else
+#define TESSERA_OPS_LOSS_LOGITS_CPU_H
+#endif
 
 #include <limits>
 
 #include "exec/cpu/cpu_call.h"
+#include "exec/cpu/fast_math.h"
 #include "exec/cpu/gemm.h"
-#include "exec/cpu/simd.h"
 #include "ops/loss/output_loss.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 template <typename S>
-TESSERA_SIMD S largest_of(const S* x, int64_t n) {
+S largest_of(const S* x, int64_t n) {
   constexpr int64_t kStep = 4 * kLanes<S>;
   Lanes<S> largest[4];
-  for (auto& lanes : largest) lanes = all_lanes(-std::numeric_limits<S>::infinity());
+  for (auto& lanes : largest) lanes = -std::numeric_limits<S>::infinity();
   int64_t i = 0;
   for (; i + kStep <= n; i += kStep)
     for (int64_t j = 0; j < 4; ++j) {
       const Lanes<S> y = load_lanes(x + i + j * kLanes<S>);
-      largest[j] = y > largest[j] ? y : largest[j];
+      largest[j] = select(y > largest[j], y, largest[j]);
     }
-  for (int64_t j = 1; j < 4; ++j) largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
+  for (int64_t j = 1; j < 4; ++j)
+    largest[0] = select(largest[j] > largest[0], largest[j], largest[0]);
   S max = max_lanes<S>(largest[0]);
   for (; i < n; ++i) max = x[i] > max ? x[i] : max;
   return max;
@@ -31,7 +38,7 @@ TESSERA_SIMD S largest_of(const S* x, int64_t n) {
 
 // The sum of exp(x - max); `keep` leaves the exponentials in x.
 template <bool keep, typename S>
-TESSERA_SIMD S sum_of_exponentials(S* x, S max, int64_t n) {
+S sum_of_exponentials(S* x, S max, int64_t n) {
   constexpr int64_t kStep = 4 * kLanes<S>;
   Lanes<S> sums[4] = {};
   int64_t i = 0;
@@ -51,7 +58,7 @@ TESSERA_SIMD S sum_of_exponentials(S* x, S max, int64_t n) {
 }
 
 template <typename S>
-TESSERA_SIMD void scale_all(S* x, S scale, int64_t n) {
+void scale_all(S* x, S scale, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] *= scale;
 }
 
@@ -122,4 +129,7 @@ inline void store_mean_loss(const CpuCall& call, double sum, double label_count)
   loss = (call.accumulates(0) ? loss : 0.0) + (sum == 0 ? 0.0 : sum / label_count);
 }
 
-}  // namespace tessera
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Only the loss, by chunks of rows, for `evaluate`.
+#define HWY_TARGET_INCLUDE "ops/loss/output_loss_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/loss/logits_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 void output_loss_cpu(const CpuCall& call) {
   const OutputLossSizes s(*call.operand(0).type, *call.operand(1).type);
@@ -72,4 +75,12 @@ void output_loss_grad_cpu(const CpuCall& call) {
   store_mean_loss(call, sum_of_losses(call, s), label_count);
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(output_loss_cpu)
+TESSERA_KERNEL(output_loss_grad_cpu)
 }  // namespace tessera
+#endif

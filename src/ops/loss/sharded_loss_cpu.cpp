@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // One logarithm per row: one thread does it.
+#define HWY_TARGET_INCLUDE "ops/loss/sharded_loss_cpu.cpp"
 #include <cmath>
 
 #include "exec/cpu/cpu_call.h"
+#include "exec/cpu/each_target.h"
 #include "ops/loss/logits_cpu.h"
 #include "ops/loss/sharded_loss.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 // The classes of one shard: `first` to `first + count`; the other rows of its table are padding.
@@ -122,4 +125,14 @@ void shared_stats_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(sharded_loss_cpu)
+TESSERA_KERNEL(sharded_loss_grad_cpu)
+TESSERA_KERNEL(output_stats_cpu)
+TESSERA_KERNEL(shared_stats_cpu)
 }  // namespace tessera
+#endif

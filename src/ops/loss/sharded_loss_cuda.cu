@@ -121,9 +121,7 @@ __global__ void __launch_bounds__(1024)
   const T* x = logits + blockIdx.x * stride;
   const int32_t label = labels[blockIdx.x];
   RowSoftmax<S> softmax{0, 0};
-  if (label >= 0)
-    softmax =
-        softmax_of_row(LogitRow<T>(x, classes.count, reinterpret_cast<Pack<T>*>(kept), num_kept));
+  if (label >= 0) softmax = softmax_of_row(LogitRow<T>(x, classes.count, kept, num_kept));
   if (threadIdx.x != 0) return;
   const int64_t column = classes.column(label);
   max[blockIdx.x] = softmax.shift * static_cast<S>(RowSoftmax<S>::kLn2);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sum of squared differences of a piece, shared by squared_loss and its gradient.
+#define HWY_TARGET_INCLUDE "ops/loss/squared_loss_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/fixed_order_sums_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 struct SquaredDifference {
@@ -19,7 +22,7 @@ TESSERA_INLINE double squared_differences(const T* prediction, const T* target, 
 }
 
 template <typename T>
-TESSERA_SIMD double loss_of_piece(const T* prediction, const T* target, int64_t count) {
+double loss_of_piece(const T* prediction, const T* target, int64_t count) {
   return squared_differences(prediction, target, count);
 }
 
@@ -42,8 +45,8 @@ void squared_loss_cpu(const CpuCall& call) {
 namespace {
 
 template <typename T>
-TESSERA_SIMD double grad_of_piece(const T* prediction, const T* target, T* dprediction,
-                                  Accumulator<T> scale, int64_t count) {
+double grad_of_piece(const T* prediction, const T* target, T* dprediction, Accumulator<T> scale,
+                     int64_t count) {
   const double sum = squared_differences(prediction, target, count);
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i)
@@ -69,4 +72,12 @@ void squared_loss_grad_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(squared_loss_cpu)
+TESSERA_KERNEL(squared_loss_grad_cpu)
 }  // namespace tessera
+#endif

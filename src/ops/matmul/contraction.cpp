@@ -24,6 +24,11 @@ Dims require_contraction(const OpCall& call) {
   require_float(call, 0);
   const TensorType &x = call.operand(0), &w = call.operand(1);
   call.require(x.dtype == w.dtype, "x is {} and w is {}", name(x.dtype), name(w.dtype));
+  return require_contracted_dims(call);
+}
+
+Dims require_contracted_dims(const OpCall& call) {
+  const TensorType &x = call.operand(0), &w = call.operand(1);
   const Dims shared = select(x.dims, w, true);
   call.require(!shared.empty(), "x {} and w {} share no dim to sum over", to_string(x.dims),
                to_string(w.dims));

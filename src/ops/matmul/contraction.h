@@ -33,6 +33,9 @@ bool is_contraction(OpKind op);
 // Checks operands 0 and 1 and gives the result's dims: x's own, then w's own.
 Dims require_contraction(const OpCall& call);
 
+// The same of operands whose dtypes may differ.
+Dims require_contracted_dims(const OpCall& call);
+
 // Operand i is a bias of the result: it has w's own dims.
 void require_bias(const OpCall& call, size_t i, const TensorType& result);
 

@@ -18,8 +18,10 @@ inline constexpr int64_t kMaxDepth = 384;
 inline constexpr int64_t kBlockBytes = 800 << 10;
 inline constexpr int64_t kRowsAtOnce =
     16 * kStripRows;  // rows of A packed, or of C finished, together
-inline constexpr int64_t kRowsInPlace = kRowsAtOnce;      // tiles of no more read B unpacked
-inline constexpr int64_t kScratchRows = 2 * kRowsAtOnce;  // of a tile whose sums cannot stay in C
+inline constexpr int64_t kRowsInPlace = kRowsAtOnce;        // tiles of no more read B unpacked,
+inline constexpr int64_t kFewRowsInPlace = 2 * kStripRows;  // and no more than these where B is
+inline constexpr int64_t kNearBytes = 4 << 20;              // larger, or vectors are narrow
+inline constexpr int64_t kScratchRows = 2 * kRowsAtOnce;    // of a tile whose sums cannot stay in C
 
 inline int64_t num_blocks(int64_t count, int64_t size) { return (count + size - 1) / size; }
 

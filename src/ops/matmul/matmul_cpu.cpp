@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contraction as one matmul over the rank's threads.
-#include "exec/cpu/simd.h"
+#define HWY_TARGET_INCLUDE "ops/matmul/matmul_cpu.cpp"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
 #include "ops/matmul/finished_rows_cpu.h"
 #include "ops/matmul/product_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 // The matmul is rounded before the sum, as if they were separate ops.
 template <typename R>
-TESSERA_SIMD void add_row(R* y, const R* addend, int64_t count) {
+void add_row(R* y, const R* addend, int64_t count) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) y[i] = store<R>(load(addend[i]) + load(y[i]));
 }
@@ -36,4 +39,11 @@ void matmul_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(matmul_cpu)
 }  // namespace tessera
+#endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core that computed a tile applies bias and activation, or the derivative of the activation.
 // Each step is rounded to the dtype as if it were a separate op.
+#define HWY_TARGET_INCLUDE "ops/matmul/matmul_epilogue_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/elementwise/activations_cpu.h"
 #include "ops/matmul/epilogue_activation.h"
 #include "ops/matmul/finished_rows_cpu.h"
 #include "ops/matmul/product_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 struct Identity {
@@ -18,7 +21,7 @@ struct Identity {
 
 // pre += bias; y = activation(pre), or addend + pre. `pre` may be `y` itself.
 template <typename Activation, typename T>
-TESSERA_SIMD void finish_row(T* pre, const T* bias, const T* addend, T* y, int64_t count) {
+void finish_row(T* pre, const T* bias, const T* addend, T* y, int64_t count) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) {
     if (bias) pre[i] = store<T>(load(pre[i]) + load(bias[i]));
@@ -42,7 +45,7 @@ void multiply(const CpuCall& call) {
 }
 
 template <typename Activation, typename T>
-TESSERA_SIMD void times_slope(T* y, const T* pre, int64_t count) {
+void times_slope(T* y, const T* pre, int64_t count) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i)
     y[i] = store<T>(TimesSlope<Activation>::apply(load(pre[i]), load(y[i])));
@@ -82,4 +85,11 @@ void matmul_epilogue_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(matmul_epilogue_cpu)
 }  // namespace tessera
+#endif

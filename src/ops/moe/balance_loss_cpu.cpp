@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss alone, and the loss with the gradient, its second result, from the same scores.
-#include "exec/cpu/simd.h"
+#define HWY_TARGET_INCLUDE "ops/moe/balance_loss_cpu.cpp"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/fast_math.h"
 #include "ops/moe/router_loss_cpu.h"
 #include "ops/moe/routing_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 // Scores of one token that add up to 1. Gives the sum by which sigmoids were divided.
@@ -63,4 +66,12 @@ void balance_loss_cpu(const CpuCall& call) { balance_loss_kernel(call); }
 
 void balance_loss_grad_cpu(const CpuCall& call) { balance_loss_kernel(call); }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(balance_loss_cpu)
+TESSERA_KERNEL(balance_loss_grad_cpu)
 }  // namespace tessera
+#endif

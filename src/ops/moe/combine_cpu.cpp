@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // By token: its rows are gathered and added in order of k, so nothing is added to memory that
 // others write.
+#define HWY_TARGET_INCLUDE "ops/moe/combine_cpu.cpp"
 #include <algorithm>
 
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
 #include "ops/moe/pool.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void combine_token(const T* y, const int32_t* places, int64_t top_k, int64_t cols,
-                                T* out) {
+void combine_token(const T* y, const int32_t* places, int64_t top_k, int64_t cols, T* out) {
   using A = Accumulator<T>;
   constexpr int64_t kBlock = 256;
   A sums[kBlock];
@@ -60,4 +62,11 @@ void combine_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(combine_cpu)
 }  // namespace tessera
+#endif

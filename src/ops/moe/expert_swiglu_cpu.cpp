@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row of h is a row of gates followed by a row of ups. Rows after the last end are left alone.
+#define HWY_TARGET_INCLUDE "ops/moe/expert_swiglu_cpu.cpp"
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/fast_math.h"
 #include "ops/fixed_order_sums_cpu.h"
 #include "ops/moe/pool.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void expert_swiglu_rows(const T* h, const Accumulator<T>* weights, T* a, int64_t rows,
-                                     int64_t cols) {
+void expert_swiglu_rows(const T* h, const Accumulator<T>* weights, T* a, int64_t rows,
+                        int64_t cols) {
   using A = Accumulator<T>;
   for (int64_t row = 0; row < rows; ++row) {
     const T *gates = h + row * 2 * cols, *ups = gates + cols;
@@ -56,7 +59,7 @@ struct SwigluRows {
 };
 
 template <typename T>
-TESSERA_SIMD void expert_swiglu_grad_rows(const SwigluRows<T>& r, int64_t begin, int64_t end) {
+void expert_swiglu_grad_rows(const SwigluRows<T>& r, int64_t begin, int64_t end) {
   using A = Accumulator<T>;
   constexpr int64_t kBlock = 512;
   const int64_t cols = r.cols;
@@ -106,4 +109,12 @@ void expert_swiglu_grad_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(expert_swiglu_cpu)
+TESSERA_KERNEL(expert_swiglu_grad_cpu)
 }  // namespace tessera
+#endif

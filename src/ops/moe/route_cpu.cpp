@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // One token at a time: its keys, then top_k times the best key that is left. Keys are compared with
 // `>` in order of the index, so that a tie, and a NaN, leaves the lower one.
+#define HWY_TARGET_INCLUDE "ops/moe/route_cpu.cpp"
 #include <limits>
 
+#include "exec/cpu/each_target.h"
 #include "ops/moe/routing_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 // The key of an expert that is chosen already, or not eligible.
@@ -59,8 +62,23 @@ TESSERA_INLINE void set_keys(const Routing& r, const S* logits, const S* bias, c
 }
 
 template <typename S>
-TESSERA_SIMD void route_tokens(const Routing& r, int64_t tokens, const S* logits, const S* bias,
-                               S* gates, int32_t* chosen, S* scratch) {
+TESSERA_INLINE void finished_gates(const Routing& r, const S* logits, const int32_t* chosen,
+                                   const S* shares, S* gates) {
+  chosen_weights(r, logits, chosen, shares, gates);
+  const S divisor = divisor_of(r, gates);
+  for (int64_t k = 0; k < r.top_k; ++k) gates[k] = gates[k] / divisor * static_cast<S>(r.scale);
+}
+
+template <typename S>
+void set_chosen_gates(const Routing& r, const S* logits, const int32_t* chosen, S* shares,
+                      S* gates) {
+  if (r.gate == GateKind::Softmax) softmax_row(logits, r.experts, shares);
+  finished_gates(r, logits, chosen, shares, gates);
+}
+
+template <typename S>
+void route_tokens(const Routing& r, int64_t tokens, const S* logits, const S* bias, S* gates,
+                  int32_t* chosen, S* scratch) {
   S *keys = scratch, *shares = keys + r.experts, *scores = shares + r.experts;
   for (int64_t t = 0; t < tokens; ++t) {
     if (r.scores_are_softmax) softmax_row(logits, r.experts, shares);
@@ -71,14 +89,21 @@ TESSERA_SIMD void route_tokens(const Routing& r, int64_t tokens, const S* logits
       chosen[k] = static_cast<int32_t>(best);
       keys[best] = kOut<S>;
     }
-    chosen_weights(r, logits, chosen, shares, gates);
-    const S divisor = divisor_of(r, gates);
-    for (int64_t k = 0; k < r.top_k; ++k) gates[k] = gates[k] / divisor * static_cast<S>(r.scale);
+    finished_gates(r, logits, chosen, shares, gates);
     logits += r.experts, gates += r.top_k, chosen += r.top_k;
   }
 }
 
 }  // namespace
+
+void gates_of_floats(const Routing& r, const float* logits, const int32_t* chosen, float* shares,
+                     float* gates) {
+  set_chosen_gates(r, logits, chosen, shares, gates);
+}
+void gates_of_doubles(const Routing& r, const double* logits, const int32_t* chosen, double* shares,
+                      double* gates) {
+  set_chosen_gates(r, logits, chosen, shares, gates);
+}
 
 void route_cpu(const CpuCall& call) {
   const TensorType& type = *call.operand(0).type;
@@ -114,9 +139,8 @@ TESSERA_INLINE void to_weight_gradients(const Routing& r, const S* d_gates, S* w
 }
 
 template <typename S>
-TESSERA_SIMD void route_grad_tokens(const Routing& r, int64_t tokens, const S* logits,
-                                    const int32_t* chosen, const S* d_gates, S* d_logits,
-                                    S* scratch) {
+void route_grad_tokens(const Routing& r, int64_t tokens, const S* logits, const int32_t* chosen,
+                       const S* d_gates, S* d_logits, S* scratch) {
   S *shares = scratch, *weights = shares + r.experts, *gradients = weights + r.experts;
   for (int64_t t = 0; t < tokens; ++t) {
     if (r.gate == GateKind::Softmax) softmax_row(logits, r.experts, shares);
@@ -153,4 +177,21 @@ void route_grad_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(route_cpu)
+TESSERA_KERNEL(route_grad_cpu)
+
+void set_gates(const Routing& r, const float* logits, const int32_t* chosen, float* shares,
+               float* gates) {
+  TESSERA_VERSION(gates_of_floats)(r, logits, chosen, shares, gates);
+}
+void set_gates(const Routing& r, const double* logits, const int32_t* chosen, double* shares,
+               double* gates) {
+  TESSERA_VERSION(gates_of_doubles)(r, logits, chosen, shares, gates);
+}
 }  // namespace tessera
+#endif

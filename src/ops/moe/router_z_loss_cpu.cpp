@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss alone, and the loss with the gradient, its second result, from the same exponentials.
+#define HWY_TARGET_INCLUDE "ops/moe/router_z_loss_cpu.cpp"
 #include <cmath>
 
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/fast_math.h"
 #include "ops/moe/router_loss_cpu.h"
 #include "ops/moe/routing_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 // With z = log(sum_e exp(logit_e)): z^2, whose gradient is 2 z softmax(logits).
@@ -39,4 +42,12 @@ void router_z_loss_cpu(const CpuCall& call) { router_z_loss_kernel(call); }
 
 void router_z_loss_grad_cpu(const CpuCall& call) { router_z_loss_kernel(call); }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(router_z_loss_cpu)
+TESSERA_KERNEL(router_z_loss_grad_cpu)
 }  // namespace tessera
+#endif

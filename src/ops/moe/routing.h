@@ -35,4 +35,18 @@ struct Routing {
 // Scratch of one worker, in elements: keys, shares and the scores of groups.
 inline int64_t routing_scratch(int64_t experts) { return 3 * experts; }
 
+// Calls f.template operator()<S>() with the C++ type of logits.
+template <typename F>
+void dispatch_accumulator(DType dtype, F&& f) {
+  if (dtype == DType::Fp64) return f.template operator()<double>();
+  f.template operator()<float>();
+}
+
+// The gates of one token for choices that are given, as `route` computes them; `shares` has room
+// for a number for each expert. On the CPU.
+void set_gates(const Routing& r, const float* logits, const int32_t* chosen, float* shares,
+               float* gates);
+void set_gates(const Routing& r, const double* logits, const int32_t* chosen, double* shares,
+               double* gates);
+
 }  // namespace tessera

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gates of one token from its logits and its choices; route and route_grad share it.
-#pragma once
+#if defined(TESSERA_OPS_MOE_ROUTING_CPU_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_OPS_MOE_ROUTING_CPU_H
+#undef TESSERA_OPS_MOE_ROUTING_CPU_H
+#else
+#define TESSERA_OPS_MOE_ROUTING_CPU_H
+#endif
 
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/fast_math.h"
 #include "ops/moe/routing.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
-
-// Calls f.template operator()<S>() with the C++ type of logits.
-template <typename F>
-void dispatch_accumulator(DType dtype, F&& f) {
-  if (dtype == DType::Fp64) return f.template operator()<double>();
-  f.template operator()<float>();
-}
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 // shares[e] = softmax(logits)[e], summed in order of e.
 template <typename S>
@@ -60,4 +59,7 @@ void run_tokens(ThreadPool& threads, const Routing& r, int64_t elements, Body&& 
   threads.run_ranges(elements / r.experts, std::max<int64_t>(1, kScores / r.experts), body);
 }
 
-}  // namespace tessera
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

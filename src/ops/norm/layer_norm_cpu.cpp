@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row is read three times, but from memory only once.
+#define HWY_TARGET_INCLUDE "ops/norm/layer_norm_cpu.cpp"
 #include "exec/cpu/cpu_call.h"
+#include "exec/cpu/each_target.h"
 #include "ops/fixed_order_sums_cpu.h"
 #include "ops/norm/norm_rows_cpu.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void layer_norm_rows(const LayerNormRows<T>& r, int64_t begin, int64_t end) {
+void layer_norm_rows(const LayerNormRows<T>& r, int64_t begin, int64_t end) {
   using A = Accumulator<T>;
   const auto count = static_cast<A>(r.cols);
   for (int64_t row = begin; row < end; ++row) {
@@ -50,8 +53,8 @@ namespace {
 
 // dbias may be null.
 template <typename T>
-TESSERA_SIMD void layer_norm_grad_rows(const LayerNormGradRows<T>& r, int64_t begin, int64_t end,
-                                       Accumulator<T>* dgain, Accumulator<T>* dbias) {
+void layer_norm_grad_rows(const LayerNormGradRows<T>& r, int64_t begin, int64_t end,
+                          Accumulator<T>* dgain, Accumulator<T>* dbias) {
   using A = Accumulator<T>;
   const auto count = static_cast<A>(r.cols);
   std::memset(dgain, 0, sizeof(A) * static_cast<size_t>(r.cols));
@@ -100,4 +103,12 @@ void layer_norm_grad_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(layer_norm_cpu)
+TESSERA_KERNEL(layer_norm_grad_cpu)
 }  // namespace tessera
+#endif

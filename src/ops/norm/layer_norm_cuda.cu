@@ -41,7 +41,7 @@ void layer_norm_grad_cuda(const CudaCall& call) {
 }
 
 int64_t layer_norm_grad_cuda_workspace_bytes(const OpCall& call, CausalAttention&) {
-  return norm_grad_workspace_bytes(call);
+  return norm_grad_workspace_bytes(call, std::ssize(call.results) - 1);
 }
 
 }  // namespace tessera

@@ -11,8 +11,6 @@
 
 namespace tessera {
 
-inline constexpr int64_t kMultiprocessors = 132;  // of an H200; correct on other GPUs, too
-
 template <typename T>
 struct NormGradient {
   const T *x, *gain, *dy;
@@ -21,6 +19,7 @@ struct NormGradient {
   T* dx;                             // may lie over x or dy
   int64_t rows;
   int cols;
+  float* largest = nullptr;  // null, or where the largest |dx| goes
 };
 
 // By a block whose rows end: what each of its rows' lanes summed, added up for every column.
@@ -47,29 +46,51 @@ __device__ void write_block_sums(const A* sums, int cols, int lanes, A* partials
 }
 
 template <bool kCentred, bool kMore, typename T, typename Shape>
+struct NormGradientRow {
+  RowPiece<T, Shape> x, dy, more;
+  Accumulator<T> rstd = 0, mean = 0;
+
+  __device__ void load(const NormGradient<T>& r, int64_t row, int lanes, int lane) {
+    const bool inside = row < r.rows;
+    x.load(r.x + row * r.cols, r.cols, lanes, lane, inside);
+    dy.load(r.dy + row * r.cols, r.cols, lanes, lane, inside);
+    if constexpr (kMore) more.load(r.more + row * r.cols, r.cols, lanes, lane, inside);
+    if (inside) rstd = r.rstd[row];
+    if (kCentred && inside) mean = r.mean[row];
+  }
+};
+
+// The next row comes while this one is computed, where there are registers for it.
+template <bool kCentred, bool kMore, typename T, typename Shape>
 __global__ void __launch_bounds__(Shape::kMostThreads, Shape::kBlocks)
     norm_grad_kernel(NormGradient<T> r, int lanes, Accumulator<T>* dgain, Accumulator<T>* dbias) {
   using A = Accumulator<T>;
+  constexpr bool kAhead = Shape::kPacks <= 2;
   const int lane = threadIdx.x % lanes, groups = blockDim.x / lanes;
   const int64_t stride = static_cast<int64_t>(gridDim.x) * groups;
   const A inverse_count = A{1} / static_cast<A>(r.cols);
   A gain_sums[Shape::kSize] = {}, bias_sums[kCentred ? Shape::kSize : 1] = {};
   RowSums<A, kCentred ? 2 : 1> row_sums;
-  RowPiece<T, Shape> x, dy, more, gain;
+  NormGradientRow<kCentred, kMore, T, Shape> own, next;
+  RowPiece<T, Shape> gain;
+  float largest = 0;
   gain.load(r.gain, r.cols, lanes, lane, true);
   int64_t row = static_cast<int64_t>(blockIdx.x) * groups + threadIdx.x / lanes;
+  if constexpr (kAhead) next.load(r, row, lanes, lane);
   // Every thread of a block runs the same number of iterations, because sums may be over all of
   // them.
   for (int64_t base = static_cast<int64_t>(blockIdx.x) * groups; base < r.rows; base += stride) {
-    const bool inside = row < r.rows;
-    x.load(r.x + row * r.cols, r.cols, lanes, lane, inside);
-    dy.load(r.dy + row * r.cols, r.cols, lanes, lane, inside);
-    if constexpr (kMore) more.load(r.more + row * r.cols, r.cols, lanes, lane, inside);
-    const A rstd = inside ? r.rstd[row] : A{0}, mean = kCentred && inside ? r.mean[row] : A{0};
+    if constexpr (kAhead) {
+      own = next;
+      next.load(r, row + stride, lanes, lane);
+    } else {
+      own.load(r, row, lanes, lane);
+    }
+    const A rstd = own.rstd, mean = own.mean;
     A sums[kCentred ? 2 : 1] = {};  // of g * xhat, and of g
 #pragma unroll
     for (int i = 0; i < Shape::kSize; ++i) {
-      const A d = dy.at(i), xhat = (x.at(i) - mean) * rstd, g = d * gain.at(i);
+      const A d = own.dy.at(i), xhat = (own.x.at(i) - mean) * rstd, g = d * gain.at(i);
       sums[0] += g * xhat;
       gain_sums[i] += d * xhat;
       if constexpr (kCentred) {
@@ -80,15 +101,17 @@ __global__ void __launch_bounds__(Shape::kMostThreads, Shape::kBlocks)
     row_sums.add_up(sums, lanes);
     const A along = rstd * rstd * sums[0] * inverse_count;
     const A level = kCentred ? rstd * sums[kCentred ? 1 : 0] * inverse_count : A{0};
-    dy.set_all([&](int i) {
-      A dx = dy.at(i) * (gain.at(i) * rstd) - (x.at(i) - mean) * along;
+    own.dy.set_all([&](int i) {
+      A dx = own.dy.at(i) * (gain.at(i) * rstd) - (own.x.at(i) - mean) * along;
       if constexpr (kCentred) dx -= level;
-      if constexpr (kMore) dx += more.at(i);
+      if constexpr (kMore) dx += own.more.at(i);
       return dx;
     });
-    if (inside) dy.store(r.dx + row * r.cols, r.cols, lanes, lane);
+    if (row < r.rows) own.dy.store(r.dx + row * r.cols, r.cols, lanes, lane);
+    if (r.largest && row < r.rows) largest = fmaxf(largest, own.dy.largest_entry());
     row += stride;
   }
+  if (r.largest) raise_largest_entry(largest, r.largest);
   write_block_sums<A, Shape>(gain_sums, r.cols, lanes, dgain);
   if (kCentred && dbias) write_block_sums<A, Shape>(bias_sums, r.cols, lanes, dbias);
 }
@@ -97,9 +120,9 @@ __global__ void __launch_bounds__(Shape::kMostThreads, Shape::kBlocks)
 struct NormGradShapes {
   template <int kWidth, typename Body>
   void choose(int64_t packs, Body&& body) const {
-    if (packs <= 32) return with_rows_in_warps<kWidth, 1, 4>(packs, body);
-    if (packs <= 96) return with_row_in_block<kWidth, 1, 96, 10>(packs, body);
-    if (packs <= 256) return with_row_in_block<kWidth, 1, 256, 4>(packs, body);
+    if (packs <= 32) return with_rows_in_warps<kWidth, 1, 3>(packs, body);
+    if (packs <= 96) return with_row_in_block<kWidth, 1, 96, 8>(packs, body);
+    if (packs <= 256) return with_row_in_block<kWidth, 1, 256, 3>(packs, body);
     if (packs <= 512) return with_row_in_block<kWidth, 1, 512, 2>(packs, body);
     if (packs <= 1024) return with_row_in_block<kWidth, 2, 512, 1>(packs, body);
     with_row_in_block<kWidth, 8, 1024, 1>(packs, body);
@@ -115,8 +138,8 @@ void with_norm_grad_blocks(int64_t rows, int64_t cols, Body&& body) {
   });
 }
 
-// Results 1 and 2 are dgain and dbias; each has a row of sums per block.
-inline int64_t norm_grad_workspace_bytes(const OpCall& call) {
+// Result 1 is dgain, result 2 of a centred norm dbias; each has a row of sums per block.
+inline int64_t norm_grad_workspace_bytes(const OpCall& call, int64_t sums) {
   const int64_t cols = call.operand(1).num_elements();
   int64_t bytes = 0;
   dispatch_float(call.operand(0).dtype, [&]<typename T>() {
@@ -125,7 +148,7 @@ inline int64_t norm_grad_workspace_bytes(const OpCall& call) {
                                bytes = blocks * cols * sizeof(Accumulator<T>);
                              });
   });
-  return bytes * static_cast<int64_t>(call.results.size() - 1);
+  return bytes * sums;
 }
 
 template <bool kCentred, typename T>
@@ -134,7 +157,7 @@ void run_norm_grad(const CudaCall& call, const NormGradient<T>& rows) {
   with_norm_grad_blocks<T>(
       rows.rows, rows.cols, [&]<typename Shape>(RowThreads threads, int64_t blocks) {
         A* dgain = reinterpret_cast<A*>(call.workspace.data());
-        A* dbias = call.result(2) ? dgain + blocks * rows.cols : nullptr;
+        A* dbias = kCentred && call.result(2) ? dgain + blocks * rows.cols : nullptr;
         const size_t shared_elements = threads.rows() > 1 ? threads.rows() * rows.cols : 0;
         launch(call,
                {.blocks = static_cast<unsigned>(blocks),

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a norm's kernel, on the CPU or on a GPU, finds its operands and results.
-#pragma once
+#if defined(TESSERA_OPS_NORM_NORM_ROWS_CPU_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_OPS_NORM_NORM_ROWS_CPU_H
+#undef TESSERA_OPS_NORM_NORM_ROWS_CPU_H
+#else
+#define TESSERA_OPS_NORM_NORM_ROWS_CPU_H
+#endif
 
 #include "core/dtype.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/lanes.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 // The terms of the sums that norms take along a row, for sum_terms: V = float, double or their
 // lanes.
@@ -130,4 +136,7 @@ RmsNormGradRows<T> rows_of_rms_norm_grad(const Call& call) {
           .cols = gain.type->num_elements()};
 }
 
-}  // namespace tessera
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

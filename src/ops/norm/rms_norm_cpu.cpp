@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row is read twice, but from memory only once.
+#define HWY_TARGET_INCLUDE "ops/norm/rms_norm_cpu.cpp"
 #include "exec/cpu/cpu_call.h"
+#include "exec/cpu/each_target.h"
 #include "ops/fixed_order_sums_cpu.h"
+#include "ops/largest_entry_cpu.h"
 #include "ops/norm/norm_rows_cpu.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void rms_norm_rows(const RmsNormRows<T>& r, int64_t begin, int64_t end) {
+void rms_norm_rows(const RmsNormRows<T>& r, int64_t begin, int64_t end) {
   using A = Accumulator<T>;
   for (int64_t row = begin; row < end; ++row) {
     const T* x = r.x + row * r.cols;
@@ -30,6 +34,8 @@ void rms_norm_cpu(const CpuCall& call) {
     const auto rows = rows_of_rms_norm<T>(call);
     run_rows(call.threads, x.type->num_elements() / rows.cols, rows.cols,
              [&](int64_t begin, int64_t end) { rms_norm_rows(rows, begin, end); });
+    if (const TensorRef largest = call.result(2))
+      *largest.as<float>() = largest_entry<T>(rows.y, x.type->num_elements(), call.threads);
   });
 }
 
@@ -38,8 +44,8 @@ void rms_norm_cpu(const CpuCall& call) {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void rms_norm_grad_rows(const RmsNormGradRows<T>& r, int64_t begin, int64_t end,
-                                     Accumulator<T>* dgain) {
+void rms_norm_grad_rows(const RmsNormGradRows<T>& r, int64_t begin, int64_t end,
+                        Accumulator<T>* dgain) {
   using A = Accumulator<T>;
   const auto count = static_cast<A>(r.cols);
   std::memset(dgain, 0, sizeof(A) * static_cast<size_t>(r.cols));
@@ -73,7 +79,17 @@ void rms_norm_grad_cpu(const CpuCall& call) {
     });
     add_partial_rows(call.threads, dgain, chunks.count(), rows.cols, call.result(1).as<A>(),
                      call.accumulates(1));
+    if (const TensorRef largest = call.result(2))
+      *largest.as<float>() = largest_entry<T>(rows.dx, x.type->num_elements(), call.threads);
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(rms_norm_cpu)
+TESSERA_KERNEL(rms_norm_grad_cpu)
 }  // namespace tessera
+#endif

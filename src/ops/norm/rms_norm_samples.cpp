@@ -19,6 +19,10 @@ std::vector<OpSample> rms_norm_samples() {
       {.name = "several_pieces",
        .operands = {{.type = wide}, {.type = {DType::Fp64, {{"d", 700}}}, .parameter = true}},
        .flops = 4 * 50 * 700},
+      {.name = "its_largest_entry",
+       .operands = {{.type = wide}, {.type = {DType::Fp64, {{"d", 700}}}, .parameter = true}},
+       .attributes = {{"largest", int64_t{1}}},
+       .flops = 4 * 50 * 700},
   };
 }
 
@@ -59,6 +63,14 @@ std::vector<OpSample> rms_norm_grad_samples() {
                     {.type = x},
                     {.type = x}},
        .flops = 10 * 2 * 5 * 37},
+      {.name = "the_largest_entry_of_a_sum",
+       .operands = {{.type = tall},
+                    {.type = {DType::Fp64, {{"d", 40}}}},
+                    {.type = {DType::Fp64, {{"seq", 300}}}, .accumulator = true, .fill = near_one},
+                    {.type = tall},
+                    {.type = tall}},
+       .attributes = {{"largest", int64_t{1}}},
+       .flops = 10 * 300 * 40},
   };
 }
 

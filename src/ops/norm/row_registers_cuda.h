@@ -5,9 +5,11 @@
 
 #include <bit>
 
-#include "exec/cuda/elements.h"
+#include "ops/largest_entry_cuda.h"
 
 namespace tessera {
+
+inline constexpr int64_t kMultiprocessors = 132;  // of an H200; correct on other GPUs, too
 
 // A thread has kPacks times kWidth elements, in a block of kMostThreads at most; registers are for
 // kBlocks blocks on a multiprocessor.
@@ -23,9 +25,13 @@ struct RowThreads {
   int rows() const { return threads / lanes; }
 };
 
+// Of bf16, a register has two: its halves are never moved about.
 template <typename T, typename Shape>
 struct RowPiece {
-  Elements<T, Shape::kWidth> packs[Shape::kPacks];
+  static constexpr bool kPairs = std::is_same_v<T, Bf16> && Shape::kWidth % 2 == 0;
+  using Stored = std::conditional_t<kPairs, uint32_t, T>;
+  using Stores = Elements<Stored, kPairs ? Shape::kWidth / 2 : Shape::kWidth>;
+  Stores packs[Shape::kPacks];
 
   __device__ static int column(int pack, int lanes, int lane) {
     return (pack * lanes + lane) * Shape::kWidth;
@@ -36,18 +42,31 @@ struct RowPiece {
     for (int p = 0; p < Shape::kPacks; ++p) {
       const int c = column(p, lanes, lane);
       packs[p] = {};
-      if (inside && c < cols) packs[p] = load_elements<Shape::kWidth>(row + c);
+      if (inside && c < cols) packs[p] = *reinterpret_cast<const Stores*>(row + c);
     }
   }
   __device__ void store(T* row, int cols, int lanes, int lane) const {
 #pragma unroll
     for (int p = 0; p < Shape::kPacks; ++p) {
       const int c = column(p, lanes, lane);
-      if (c < cols) store_elements(row + c, packs[p]);
+      if (c < cols) *reinterpret_cast<Stores*>(row + c) = packs[p];
     }
   }
   __device__ Accumulator<T> at(int i) const {
-    return widen(packs[i / Shape::kWidth].values[i % Shape::kWidth]);
+    const Stores& pack = packs[i / Shape::kWidth];
+    if constexpr (kPairs) {
+      const uint32_t pair = pack.values[i % Shape::kWidth / 2];
+      return __uint_as_float(i % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+    } else {
+      return widen(pack.values[i % Shape::kWidth]);
+    }
+  }
+  __device__ float largest_entry() const {
+    float largest = 0;
+#pragma unroll
+    for (int i = 0; i < Shape::kSize; ++i)
+      largest = fmaxf(largest, fabsf(static_cast<float>(at(i))));
+    return largest;
   }
   // Element i becomes f(i), which may ask for this piece's element i.
   template <typename F>
@@ -57,7 +76,15 @@ struct RowPiece {
       Accumulator<T> values[Shape::kWidth];
 #pragma unroll
       for (int j = 0; j < Shape::kWidth; ++j) values[j] = f(p * Shape::kWidth + j);
-      packs[p] = narrow_all<T>(values);
+      if constexpr (kPairs) {
+#pragma unroll
+        for (int j = 0; j < Stores::kSize; ++j) {
+          const __nv_bfloat162 pair = __floats2bfloat162_rn(values[2 * j], values[2 * j + 1]);
+          packs[p].values[j] = reinterpret_cast<const uint32_t&>(pair);
+        }
+      } else {
+        packs[p] = narrow_all<T>(values);
+      }
     }
   }
 };

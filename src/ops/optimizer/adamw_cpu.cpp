@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // AdamW's rule for one element, with both moments corrected for their start at zero.
+#define HWY_TARGET_INCLUDE "ops/optimizer/adamw_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/optimizer/update_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename A>
@@ -32,4 +35,11 @@ struct AdamwRule {
 
 void adamw_cpu(const CpuCall& call) { run_update<AdamwRule>(call); }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(adamw_cpu)
 }  // namespace tessera
+#endif

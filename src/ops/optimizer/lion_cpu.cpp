@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lion's rule for one element: a step of fixed size. The sign of 0 is 0, so that what has no
 // gradient stays.
+#define HWY_TARGET_INCLUDE "ops/optimizer/lion_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/optimizer/update_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename A>
@@ -28,4 +31,11 @@ struct LionRule {
 
 void lion_cpu(const CpuCall& call) { run_update<LionRule>(call); }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(lion_cpu)
 }  // namespace tessera
+#endif

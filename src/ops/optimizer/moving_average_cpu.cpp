@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass, bound by memory.
+#define HWY_TARGET_INCLUDE "ops/optimizer/moving_average_cpu.cpp"
 #include <algorithm>
 #include <cmath>
 
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename T>
-TESSERA_SIMD void average_range(const Accumulator<T>* average, const T* weights,
-                                Accumulator<T>* result, Accumulator<T> decay, int64_t begin,
-                                int64_t end) {
+void average_range(const Accumulator<T>* average, const T* weights, Accumulator<T>* result,
+                   Accumulator<T> decay, int64_t begin, int64_t end) {
   const Accumulator<T> rest = 1 - decay;
 #pragma GCC ivdep
   for (int64_t i = begin; i < end; ++i) result[i] = decay * average[i] + rest * load(weights[i]);
@@ -42,4 +44,11 @@ void moving_average_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(moving_average_cpu)
 }  // namespace tessera
+#endif

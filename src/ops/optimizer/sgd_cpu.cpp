@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SGD's rule for one element: a step along the decaying sum of gradients.
+#define HWY_TARGET_INCLUDE "ops/optimizer/sgd_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/optimizer/update_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 template <typename A>
@@ -23,4 +26,11 @@ struct SgdRule {
 
 void sgd_cpu(const CpuCall& call) { run_update<SgdRule>(call); }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(sgd_cpu)
 }  // namespace tessera
+#endif

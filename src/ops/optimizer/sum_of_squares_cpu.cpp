@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pieces are summed in double whatever the dtype, then added in order.
+#define HWY_TARGET_INCLUDE "ops/optimizer/sum_of_squares_cpu.cpp"
+#include "exec/cpu/each_target.h"
 #include "ops/fixed_order_sums_cpu.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 struct Square {
@@ -13,7 +16,7 @@ struct Square {
 };
 
 template <typename T>
-TESSERA_SIMD double squares_of_piece(const T* x, int64_t count) {
+double squares_of_piece(const T* x, int64_t count) {
   return sum_terms<double>(count, Square{}, x);
 }
 
@@ -31,4 +34,11 @@ void sum_of_squares_cpu(const CpuCall& call) {
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(sum_of_squares_cpu)
 }  // namespace tessera
+#endif

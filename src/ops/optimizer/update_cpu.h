@@ -2,7 +2,12 @@
 // What the CPU kernels of all optimizers share: one pass over weights, gradient and slots, bound by
 // memory. A rule, such as AdamwRule<float>, holds the scalars of one step and says what becomes of
 // one element.
-#pragma once
+#if defined(TESSERA_OPS_OPTIMIZER_UPDATE_CPU_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_OPS_OPTIMIZER_UPDATE_CPU_H
+#undef TESSERA_OPS_OPTIMIZER_UPDATE_CPU_H
+#else
+#define TESSERA_OPS_OPTIMIZER_UPDATE_CPU_H
+#endif
 
 #include <algorithm>
 #include <array>
@@ -10,12 +15,13 @@
 #include <cmath>
 
 #include "exec/cpu/cpu_call.h"
-#include "exec/cpu/simd.h"
+#include "exec/cpu/lanes.h"
 #include "ops/optimizer/optimizer_op.h"
 #include "ops/optimizer/stochastic_rounding.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 
 // Updates in bf16 draw a number per element of the whole flat buffer and step.
 struct StochasticRounding {
@@ -75,9 +81,8 @@ TESSERA_INLINE void update_elements(const UpdateStep<Rule, Accumulator<S>>& step
 }
 
 template <typename Rule, typename S, typename Copy>
-TESSERA_SIMD void update_range(const UpdateStep<Rule, Accumulator<S>>& step,
-                               const UpdateTensors<S, Copy, Rule::kSlots>& tensors, int64_t begin,
-                               int64_t end) {
+void update_range(const UpdateStep<Rule, Accumulator<S>>& step,
+                  const UpdateTensors<S, Copy, Rule::kSlots>& tensors, int64_t begin, int64_t end) {
   if (tensors.copy)
     update_elements<true, Rule>(step, tensors, begin, end);
   else
@@ -179,4 +184,7 @@ void run_update(const CpuCall& call) {
   });
 }
 
-}  // namespace tessera
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rope(x, positions): pairs (i, i + e/2) of the innermost dim are rotated by position *
-// frequency_i, as Llama has it. Its gradient is the rotation back.
+// frequency_i, as Llama has it. Its gradient is the rotation back. With largest = 1 also the
+// largest |y| (fold_largest_entries).
 #include "ir/op_list.h"
+#include "ops/largest_entry.h"
 #include "ops/type_rules.h"
 
 namespace tessera {
@@ -19,7 +21,11 @@ std::vector<TensorType> infer_types(const OpCall& call) {
                x.dims.back().name, x.dims.back().size);
   call.require(call.attributes.real("theta") > 0, "theta = {} must be positive",
                call.attributes.real("theta"));
-  return {x};
+  const std::string& scaling = call.attributes.word("scaling");
+  call.require(scaling == "llama3" || scaling == "yarn", "scaling = {} is neither llama3 nor yarn",
+               scaling);
+  if (!call.attributes.integer("largest")) return {x};
+  return {x, largest_entry_type()};
 }
 
 void gradient(GradientBuilder& g) {
@@ -41,22 +47,27 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile&) {
 }
 
 // The two halves of a head must be on one rank.
-ShardingRule sharding(const OpCall& call) { return {.whole = {call.operand(0).dims.back().name}}; }
+ShardingRule sharding(const OpCall& call) {
+  if (call.attributes.integer("largest")) return largest_entry_sharding(call, {1});
+  return {.whole = {call.operand(0).dims.back().name}};
+}
 
 }  // namespace
 
 const OpDef& rope_def() {
   static const OpDef def{
       .name = "rope",
-      .summary = "rotary position embedding, with Llama 3's scaling of low frequencies",
+      .summary = "rotary position embedding, with Llama 3's or YaRN's scaling of low frequencies",
       .operands = {{"x"}, {"positions"}},
-      .results = {"y"},
+      .results = {"y", "largest"},
       .attributes = {{"theta", 10000.0},
                      {"inverse", int64_t{0}},
+                     {"scaling", "llama3"},
                      {"scaling_factor", 1.0},
                      {"low_freq_factor", 1.0},
                      {"high_freq_factor", 4.0},
-                     {"original_context", int64_t{8192}}},
+                     {"original_context", int64_t{8192}},
+                     {"largest", int64_t{0}}},
       .infer_types = infer_types,
       .gradient = gradient,
       .cost = cost,

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Angles are computed in double once per position, for all heads.
+#define HWY_TARGET_INCLUDE "ops/rope/rope_cpu.cpp"
 #include "exec/cpu/cpu_call.h"
+#include "exec/cpu/each_target.h"
+#include "exec/cpu/lanes.h"
+#include "ops/largest_entry_cpu.h"
 #include "ops/rope/frequency.h"
 #include "ops/rope/sincos_cpu.h"
 #include "ops/row_ranges.h"
 
-namespace tessera {
+HWY_BEFORE_NAMESPACE();
+namespace tessera::HWY_NAMESPACE {
 namespace {
 
 struct Rotation {
@@ -16,7 +21,7 @@ struct Rotation {
 
 // The heads of one position, in blocks of pairs whose sines and cosines fit the stack.
 template <typename T>
-TESSERA_SIMD void rotate_heads(const Rotation& rotation, double position, const T* x, T* y) {
+void rotate_heads(const Rotation& rotation, double position, const T* x, T* y) {
   using A = Accumulator<T>;
   constexpr int64_t kBlock = 64;
   A sine[kBlock], cosine[kBlock];
@@ -61,7 +66,16 @@ void rope_cpu(const CpuCall& call) {
       for (int64_t token = begin; token < end; ++token)
         rotate_heads(rotation, positions[token], x + token * cols, y + token * cols);
     });
+    if (const TensorRef largest = call.result(1))
+      *largest.as<float>() = largest_entry<T>(y, tokens * cols, call.threads);
   });
 }
 
+}  // namespace tessera::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera {
+TESSERA_KERNEL(rope_cpu)
 }  // namespace tessera
+#endif

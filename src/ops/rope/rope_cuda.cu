@@ -2,7 +2,7 @@
 // Angles are computed in double, once for all heads of a position.
 #include <cmath>
 
-#include "exec/cuda/elements.h"
+#include "ops/largest_entry_cuda.h"
 #include "ops/rope/frequency.h"
 
 namespace tessera {
@@ -41,8 +41,9 @@ struct Pairs {
     a = load_elements<N>(x + at);
     b = load_elements<N>(x + at + r.half);
   }
-  __device__ void turn_and_store(const Rotation& r, const Accumulator<T>* cosines,
-                                 const Accumulator<T>* sines, T* y) {
+  // Gives the largest |entry| of those that it stores.
+  __device__ float turn_and_store(const Rotation& r, const Accumulator<T>* cosines,
+                                  const Accumulator<T>* sines, T* y) {
     Accumulator<T> first[N], second[N];
     for (int j = 0; j < N; ++j) {
       const Accumulator<T> c = cosines[angle + j], s = sines[angle + j];
@@ -50,8 +51,10 @@ struct Pairs {
       first[j] = from * c - to * s;
       second[j] = to * c + from * s;
     }
-    store_elements(y + at, narrow_all<T>(first));
-    store_elements(y + at + r.half, narrow_all<T>(second));
+    const Elements<T, N> turned_a = narrow_all<T>(first), turned_b = narrow_all<T>(second);
+    store_elements(y + at, turned_a);
+    store_elements(y + at + r.half, turned_b);
+    return larger_entry(larger_entry(0, turned_a), turned_b);
   }
 };
 
@@ -59,7 +62,8 @@ struct Pairs {
 // per thread. The first pairs are loaded while angles are computed.
 template <int N, typename T>
 __global__ void __launch_bounds__(kThreads)
-    rope_kernel(const __grid_constant__ Rotation r, const int32_t* positions, const T* x, T* y) {
+    rope_kernel(const __grid_constant__ Rotation r, const int32_t* positions, const T* x, T* y,
+                float* largest) {
   using A = Accumulator<T>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   A* cosines = reinterpret_cast<A*>(shared_bytes);
@@ -79,25 +83,31 @@ __global__ void __launch_bounds__(kThreads)
     sines[i] = sine * static_cast<A>(r.direction);
   }
   __syncthreads();
+  float own = 0;
 #pragma unroll
   for (int p = 0; p < kAhead; ++p)
-    if (thread + p * kThreads < count) pairs[p].turn_and_store(r, cosines, sines, y);
+    if (thread + p * kThreads < count)
+      own = fmaxf(own, pairs[p].turn_and_store(r, cosines, sines, y));
 #pragma unroll 2
   for (int i = thread + kAhead * kThreads; i < count; i += kThreads) {
     Pairs<N, T> next;
     next.load(r, first, i, x);
-    next.turn_and_store(r, cosines, sines, y);
+    own = fmaxf(own, next.turn_and_store(r, cosines, sines, y));
   }
+  if (largest) raise_largest_entry(own, largest);
 }
 
 template <int N, typename T>
 void run_rope(const CudaCall& call, const Rotation& rotation) {
+  const TensorRef largest = call.result(1);
+  if (largest) clear_largest_entry(call, largest);
   launch(call,
          {.blocks = blocks_for(rotation.tokens, kTokens),
           .threads = kThreads,
           .shared_bytes = 2 * kTokens * rotation.half * sizeof(Accumulator<T>)},
          rope_kernel<N, T>, rotation, static_cast<const int32_t*>(call.operand(1).as<int32_t>()),
-         static_cast<const T*>(call.operand(0).as<T>()), call.result(0).as<T>());
+         static_cast<const T*>(call.operand(0).as<T>()), call.result(0).as<T>(),
+         largest ? largest.as<float>() : nullptr);
 }
 
 }  // namespace

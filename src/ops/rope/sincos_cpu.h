@@ -3,7 +3,9 @@
 // for |x| < 1.6e6, where the reduction by pi/2 is exact (constants and polynomials are fdlibm's).
 #pragma once
 
-#include "exec/cpu/simd.h"
+#include <cstdint>
+
+#include "exec/cpu/versions.h"
 
 namespace tessera {
 

@@ -14,7 +14,8 @@ namespace tessera {
 namespace {
 
 DType dtype_in(const SampleOperand& operand, DType compute) {
-  if (!is_float(operand.type.dtype) || operand.type.dims.empty()) return operand.type.dtype;
+  if (!is_float(operand.type.dtype) || operand.type.dims.empty() || operand.own_dtype)
+    return operand.type.dtype;
   return operand.accumulator ? accumulator_of(compute) : compute;
 }
 

@@ -59,6 +59,12 @@ class ClassFusion {
     return biased ? matmul : nullptr;
   }
 
+  // Without an addend.
+  Node* fp8_matmul(ValueId value, Phase phase) {
+    Node* matmul = maker(value, OpKind::matmul_fp8, phase);
+    return matmul && matmul->operands.size() == 4 ? matmul : nullptr;
+  }
+
   bool try_bias(const Node& node) {
     if (node.op != OpKind::bias_add) return false;
     Node* matmul = plain_matmul(node.operands[0], node.phase);
@@ -147,6 +153,7 @@ class ClassFusion {
       const ValueId own = node.operands[i];
       const Node* product = biased_matmul(own, node.phase);
       if (!product) product = plain_matmul(own, node.phase);
+      if (!product) product = fp8_matmul(own, node.phase);
       if (!product || !kept_.read_once(own) || !partial_axes(graph_.value(own).placement).empty() ||
           comes_from_other_ranks(node.operands[1 - i]))
         continue;

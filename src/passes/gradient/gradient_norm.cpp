@@ -89,7 +89,7 @@ void add_squares(const TrainedBundle& bundle, const Mesh& mesh, const AxisIds& a
       {.kind = OutputKind::Step, .value = squares, .target = "norm_squares", .accumulates = true});
 }
 
-PassCounts run(Module& module, const Plan& plan) {
+PassCounts add_norms(Module& module, const Plan& plan) {
   require_owners_gradients(module);
   // The last stage has the loss; every stage has a share of the norm.
   const bool counts_everywhere = layers_read_label_count(module);
@@ -122,7 +122,7 @@ Pass gradient_norm(Plan plan) {
           .summary = "sums gradients of tied parameters and adds the norm of all gradients",
           .requires_form = Form::Local,
           .ensures_form = Form::Local,
-          .run = [plan = std::move(plan)](Module& module) { return run(module, plan); }};
+          .run = [plan = std::move(plan)](Module& module) { return add_norms(module, plan); }};
 }
 
 }  // namespace tessera

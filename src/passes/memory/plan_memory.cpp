@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A returned value is placed where its reader expects it; a value that the backward reads is in the
-// block's slot; all others are in scratch from their definition to their last use within one
-// routine. Scratch is shared by all routines.
+// block's slot; what is prepared for all microbatches in bytes of the block's own, for the step;
+// all others are in scratch from their definition to their last use within one routine. Scratch is
+// shared by all routines.
 #include "passes/memory/plan_memory.h"
 
 #include <algorithm>
@@ -36,6 +37,7 @@ class ClassPlan {
 
   int64_t run() {
     place_returned();
+    place_prepared();
     place_kept();
     place_aliases();
     std::set<RoutineKind> routines;
@@ -75,6 +77,23 @@ class ClassPlan {
         case OutputKind::Step:
           location(output.value) = {.lifetime = Lifetime::Window, .offset = 0, .bytes = bytes};
           break;
+      }
+    }
+  }
+
+  // In the block's prepared bytes, unless `prepare` alone reads it.
+  void place_prepared() {
+    for (const Node& node : graph_.nodes()) {
+      if (node.phase != Phase::Prepare) continue;
+      for (const ValueId id : node.results) {
+        const auto& readers = readers_[static_cast<size_t>(id)];
+        if (std::all_of(readers.begin(), readers.end(),
+                        [&](NodeId reader) { return graph_.node(reader).phase == Phase::Prepare; }))
+          continue;
+        const int64_t bytes = graph_.value(id).type.bytes();
+        location(id) = {
+            .lifetime = Lifetime::Prepared, .offset = class_.prepared_bytes, .bytes = bytes};
+        class_.prepared_bytes += align_up(bytes);
       }
     }
   }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and weights become e4m3; gradients, whose sizes differ more, e5m2. A router's products, of
-// its logits and of their gradients, are left as they are: a rounded score chooses another expert.
+// A value that several matmuls read is quantised by one node, in the earliest of their phases.
+// Weights are, once for a step (phase prepare); where they are gathered for each use, or the plan
+// says so, once in the forward and once in the backward. A router's products are left as they are:
+// a rounded score chooses another expert.
 #include "passes/precision/use_fp8.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
@@ -20,36 +22,54 @@ bool is_layer(const Graph& graph) {
                      [](const GraphInput& input) { return input.kind == InputKind::Stream; });
 }
 
-bool is_gradient(const Graph& graph, ValueId value) {
-  if (const GraphInput* input = graph.input_of(value))
-    return input->kind == InputKind::OutputGradient;
-  return makes_gradients(graph.node(graph.value(value).producer).phase);
-}
-
 class Fp8Layer {
  public:
-  explicit Fp8Layer(Graph& graph) : graph_(graph) {}
+  Fp8Layer(Graph& graph, const Fp8Plan& plan) : graph_(graph), plan_(plan) {}
 
   int64_t run() {
     for (const Node& node : graph_.nodes())
       if (node.op == OpKind::route)
         choices_.insert(graph_.value(node.operands[0]).type.dims.back().name);
     const std::vector<Node> nodes = graph_.nodes();
-    for (const Node& node : nodes) {
-      if (node.phase == Phase::Recompute) note_original(node, nodes);
-      Node kept = node.op == OpKind::matmul && !is_of_router(node) ? in_fp8(node) : node;
-      for (const ValueId result : kept.results) maker_[result] = order_.size();
-      order_.push_back(std::move(kept));
-    }
-    graph_.rebuild(std::move(order_));
+    for (const Node& node : nodes)
+      if (is_chosen(node))
+        for (const size_t i : {0, 1}) note_use(node, i);
+    for (const Node& node : nodes) order_.push_back(is_chosen(node) ? in_fp8(node) : node);
+    prepared_.insert(prepared_.end(), order_.begin(), order_.end());
+    graph_.rebuild(std::move(prepared_));
     return used_;
   }
 
+  int64_t quantized() const { return quantized_; }
+
  private:
+  // What one quantize node gives. A value whose outermost `split` dims are rows for one matmul and
+  // others for another has two.
+  struct Key {
+    ValueId value;
+    int64_t split;
+    bool backward;  // of weights that are quantised where they are read
+
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Wanted {
+    bool as_is = false, turned = false;
+    Phase phase = Phase::Update;  // the earliest that reads it
+  };
+  struct Matrix {
+    ValueId bytes = kNone, scale = kNone;
+  };
+  struct Quantized {
+    Matrix as_is, turned;
+  };
   struct Found {
     ValueId largest;
     Phase phase;
   };
+
+  bool is_chosen(const Node& node) const {
+    return node.op == OpKind::matmul && node.operands.size() == 2 && !is_of_router(node);
+  }
 
   // One of its tensors has the dim of the router's scores.
   bool is_of_router(const Node& node) const {
@@ -61,96 +81,150 @@ class Fp8Layer {
            std::any_of(node.results.begin(), node.results.end(), has_choice);
   }
 
-  ValueId original(ValueId value) const {
-    const auto found = originals_.find(value);
-    return found == originals_.end() ? value : found->second;
+  bool is_weight(ValueId value) const {
+    const GraphInput* input = graph_.input_of(value);
+    return input && input->kind == InputKind::State;
   }
 
-  // A recomputed value has the bits of the original.
-  void note_original(const Node& rebuilt, const std::vector<Node>& nodes) {
-    std::vector<ValueId> operands;
-    for (const ValueId operand : rebuilt.operands) operands.push_back(original(operand));
-    for (const Node& node : nodes)
-      if (node.phase == Phase::Forward && node.op == rebuilt.op &&
-          node.attributes == rebuilt.attributes && node.operands == operands)
-        for (size_t i = 0; i < node.results.size(); ++i)
-          originals_[rebuilt.results[i]] = node.results[i];
+  bool is_gradient(ValueId value) const {
+    if (const GraphInput* input = graph_.input_of(value))
+      return input->kind == InputKind::OutputGradient;
+    return makes_gradients(graph_.node(graph_.value(value).producer).phase);
   }
 
-  // The node that computes the value also gives its largest entry, if it can.
-  void ask_maker(ValueId value) {
-    const auto found = maker_.find(value);
-    if (found == maker_.end()) return;
-    Node& maker = order_[found->second];
-    if (op_def(maker.op).results.back() != "largest") return;
-    Attributes attributes = maker.attributes;
-    attributes.set("largest", int64_t{1});
-    emit(graph_, maker.op, maker.operands,
-         {.attributes = attributes, .phase = maker.phase, .name = graph_.value(value).name});
-    std::vector<ValueId> results = maker.results;
-    maker = graph_.nodes().back();
-    std::copy(results.begin(), results.end(), maker.results.begin());
-    largest_[value] = {maker.results.back(), maker.phase};
-    graph_.value(value).origin.changed = true;
+  // Tiles and blocks are added in full.
+  bool is_fast(Phase phase) const {
+    const bool backward = side(phase) == StepSide::Backward;
+    return !plan_.blocks && (backward ? plan_.fast_backward : plan_.fast_forward);
+  }
+
+  bool is_prepared(ValueId value) const { return is_weight(value) && !plan_.at_use; }
+
+  // The matmul sums over the innermost dims of operand i, else over the outermost.
+  bool reads_as_is(const Node& node, size_t i) const {
+    return graph_.value(node.operands[1 - i])
+        .type.has(graph_.value(node.operands[i]).type.dims.back().name);
+  }
+
+  Key key_of(const Node& node, size_t i) const {
+    const Dims& dims = graph_.value(node.operands[i]).type.dims;
+    const TensorType& other = graph_.value(node.operands[1 - i]).type;
+    int64_t split = 1;
+    while (other.has(dims[static_cast<size_t>(split)].name) == other.has(dims[0].name)) ++split;
+    const bool apart = is_weight(node.operands[i]) && plan_.at_use;
+    return {node.operands[i], split, apart && side(node.phase) == StepSide::Backward};
+  }
+
+  void note_use(const Node& node, size_t i) {
+    Wanted& wanted = wanted_[key_of(node, i)];
+    (reads_as_is(node, i) ? wanted.as_is : wanted.turned) = true;
+    wanted.phase =
+        is_prepared(node.operands[i]) ? Phase::Prepare : std::min(wanted.phase, node.phase);
+  }
+
+  std::vector<Node>& order_of(Phase phase) { return phase == Phase::Prepare ? prepared_ : order_; }
+
+  std::vector<ValueId> emit_node(OpKind op, std::vector<ValueId> operands, Attributes attributes,
+                                 Phase phase, const std::string& about) {
+    std::vector<ValueId> results =
+        emit(graph_, op, std::move(operands),
+             {.attributes = std::move(attributes), .phase = phase, .name = about});
+    order_of(phase).push_back(graph_.nodes().back());
+    return results;
+  }
+
+  // Found once. Nothing may depend on weight gradients, which a schedule can run later.
+  ValueId largest_of(ValueId value, Phase phase) {
+    if (const auto found = largest_.find(value);
+        found != largest_.end() && found->second.phase <= phase)
+      return found->second.largest;
+    const ValueId largest =
+        emit_node(OpKind::largest_entry, {value}, {}, phase, graph_.value(value).name + "_largest")
+            .front();
+    largest_[value] = {largest, phase};
+    return largest;
+  }
+
+  Quantized quantize(const Key& key) {
+    const Wanted& wanted = wanted_.at(key);
+    const char* scaling = !plan_.blocks ? "tensor" : is_weight(key.value) ? "blocks" : "tiles";
+    const bool both = wanted.as_is && wanted.turned;
+    std::vector<ValueId> operands{key.value};
+    if (!plan_.blocks) operands.push_back(largest_of(key.value, wanted.phase));
+    const Fp8 format = is_gradient(key.value) ? plan_.gradients : Fp8::E4m3;
+    const std::vector<ValueId> results =
+        emit_node(OpKind::quantize, std::move(operands),
+                  {{"format", std::string(name(format))},
+                   {"scaling", scaling},
+                   {"layout", both            ? "both"
+                              : wanted.turned ? "turned"
+                                              : "as_is"},
+                   {"split", key.split}},
+                  wanted.phase, graph_.value(key.value).name + "_fp8");
+    ++quantized_;
+    const Matrix first{results[0], results[1]};
+    if (both) return {.as_is = first, .turned = {results[2], results[3]}};
+    return wanted.turned ? Quantized{.as_is = {}, .turned = first}
+                         : Quantized{.as_is = first, .turned = {}};
+  }
+
+  Matrix operand_of(const Node& node, size_t i) {
+    const Key key = key_of(node, i);
+    auto made = made_.find(key);
+    if (made == made_.end()) made = made_.emplace(key, quantize(key)).first;
+    return reads_as_is(node, i) ? made->second.as_is : made->second.turned;
   }
 
   Node in_fp8(const Node& node) {
-    std::vector<ValueId> operands = node.operands;
-    std::array<bool, 2> known{};
-    for (const size_t i : {0, 1}) {
-      const ValueId value = original(node.operands[i]);
-      if (!largest_.contains(value)) ask_maker(value);
-      if (const auto found = largest_.find(value);
-          found != largest_.end() && found->second.phase <= node.phase) {
-        operands.push_back(found->second.largest);
-        known[i] = true;
-      }
-    }
-    const auto format = [&](size_t i) {
-      return is_gradient(graph_, node.operands[i]) ? "e5m2" : "e4m3";
-    };
-    emit(graph_, OpKind::matmul_fp8, std::move(operands),
-         {.attributes = {{"dtype", node.attributes.word("dtype")},
-                         {"x_format", format(0)},
-                         {"w_format", format(1)},
-                         {"x_known", int64_t{known[0]}},
-                         {"w_known", int64_t{known[1]}}},
+    const Matrix x = operand_of(node, 0), w = operand_of(node, 1);
+    std::string dtype = node.attributes.word("dtype");
+    if (dtype == "same") dtype = name(graph_.value(node.operands[0]).type.dtype);
+    emit(graph_, OpKind::matmul_fp8, {x.bytes, w.bytes, x.scale, w.scale},
+         {.attributes = {{"dtype", dtype}, {"fast", int64_t{is_fast(node.phase)}}},
           .phase = node.phase,
           .name = graph_.value(node.results[0]).name});
     Node made = graph_.nodes().back();
     made.results[0] = node.results[0];
     graph_.value(node.results[0]).origin.changed = true;
-    size_t next = 1;
-    for (const size_t i : {0, 1})
-      if (!known[i]) largest_[original(node.operands[i])] = {made.results[next++], node.phase};
     ++used_;
     return made;
   }
 
   Graph& graph_;
-  std::set<std::string> choices_;         // dims of routers' scores
-  std::map<ValueId, ValueId> originals_;  // of values that the backward recomputes
-  std::map<ValueId, size_t> maker_;       // of values: the node in order_
-  // The largest entry of a value, from the node that computes it or from the first matmul that
-  // reads it. Nothing may depend on weight gradients, which a schedule can run later.
+  const Fp8Plan& plan_;
+  std::set<std::string> choices_;  // dims of routers' scores
+  std::map<Key, Wanted> wanted_;
+  std::map<Key, Quantized> made_;
   std::map<ValueId, Found> largest_;
-  std::vector<Node> order_;
-  int64_t used_ = 0;
+  std::vector<Node> prepared_, order_;
+  int64_t used_ = 0, quantized_ = 0;
 };
+
+PassCounts run(Module& module, const Fp8Plan& plan) {
+  int64_t used = 0, quantized = 0;
+  for (BlockClass& block_class : module.classes) {
+    if (!is_layer(block_class.graph)) continue;
+    Fp8Layer layer(block_class.graph, plan);
+    used += layer.run();
+    quantized += layer.quantized();
+  }
+  return {{"matmuls", used}, {"quantized", quantized}};
+}
 
 }  // namespace
 
 Pass use_fp8(const Plan& plan) {
+  std::optional<Fp8Plan> fp8 = plan.fp8;
+  const bool gathered = plan.zero == 3 && !plan.shard_axes.empty();
+  if (fp8 && gathered) fp8->at_use = true;
   return {.name = "use_fp8",
-          .summary = "rounds the operands of the layers' matmuls to fp8, where the plan says so",
+          .summary =
+              "lets the layers' matmuls read 8-bit floats, where the plan says so: each "
+              "value is quantised once",
           .requires_form = Form::Local,
           .ensures_form = Form::Local,
-          .run = [on = plan.fp8](Module& module) {
-            int64_t used = 0;
-            if (on)
-              for (BlockClass& block_class : module.classes)
-                if (is_layer(block_class.graph)) used += Fp8Layer(block_class.graph).run();
-            return PassCounts{{"matmuls", used}};
+          .run = [fp8](Module& module) {
+            return fp8 ? run(module, *fp8) : PassCounts{{"matmuls", 0}, {"quantized", 0}};
           }};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// use_fp8: the matmuls of layers round their operands to 8-bit floats (matmul_fp8). Blocks that
-// begin or end the model keep theirs: embedding and head.
+// use_fp8: the matmuls of layers read 8-bit floats (quantize, matmul_fp8). Blocks that begin or end
+// the model keep theirs: embedding and head.
 #pragma once
 
 #include "mesh/plan.h"

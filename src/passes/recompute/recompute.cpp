@@ -10,21 +10,44 @@
 namespace tessera {
 namespace {
 
+OpKind producer_op(const Graph& graph, ValueId id) {
+  return graph.node(graph.value(id).producer).op;
+}
+
+// Attention's results: of the whole ring where there is one.
+bool is_attention(OpKind op) { return op == OpKind::attention || op == OpKind::merge_attention; }
+
+bool is_stream(const Graph& graph, ValueId value) {
+  const GraphOutput* stream = graph.find_output(OutputKind::Stream);
+  return stream && stream->value == value;
+}
+
 // Attention and the ops between the projections and it: large, and cheap to recompute from them.
 std::set<ValueId> attention_values(const Graph& graph) {
   std::set<ValueId> chosen;
   for (const ValueId id : kept_values(graph)) {
-    const OpKind op = graph.node(graph.value(id).producer).op;
-    if (op == OpKind::rope || op == OpKind::attention || op == OpKind::merge_attention)
-      chosen.insert(id);
+    const OpKind op = producer_op(graph, id);
+    if (op == OpKind::rope || op == OpKind::concat || is_attention(op)) chosen.insert(id);
   }
   return chosen;
+}
+
+// Everything else, of a class that has attention. Products rebuild queries, keys and values, and no
+// hop of a ring is repeated.
+std::set<ValueId> values_but_attention(const Graph& graph) {
+  std::set<ValueId> chosen = kept_values(graph);
+  const size_t attention =
+      std::erase_if(chosen, [&](ValueId id) { return is_attention(producer_op(graph, id)); });
+  std::erase_if(chosen, [&](ValueId id) { return is_stream(graph, id); });
+  return attention > 0 ? chosen : std::set<ValueId>{};
 }
 
 struct Candidate {
   size_t block_class = 0;
   ValueId value = kNone;
-  bool expensive = false;    // a matmul, attention or a collective must run again
+  // A matmul, attention or a collective must run again, or what is kept is smaller than what it is
+  // made of.
+  bool expensive = false;
   double cost_per_byte = 0;  // in flops, bytes weighed
 };
 
@@ -36,7 +59,7 @@ class RebuildCost {
 
   Candidate of(ValueId value) {
     double cost = 0;
-    bool expensive = false;
+    bool expensive = op_def(graph_.node(graph_.value(value).producer).op).shrinks;
     std::set<NodeId> done;
     std::vector<ValueId> wanted{value};
     while (!wanted.empty()) {
@@ -64,11 +87,6 @@ class RebuildCost {
   std::set<ValueId> kept_;
 };
 
-bool is_stream(const Graph& graph, ValueId value) {
-  const GraphOutput* stream = graph.find_output(OutputKind::Stream);
-  return stream && stream->value == value;
-}
-
 // The cheapest first; those without a matmul before all others.
 std::vector<Candidate> candidates(const Module& module, const DeviceProfile& profile) {
   std::vector<Candidate> all;
@@ -87,11 +105,26 @@ std::vector<Candidate> candidates(const Module& module, const DeviceProfile& pro
   return all;
 }
 
+// What takes next to nothing is kept, unless its node runs again for something larger: a norm's
+// statistics, where nobody reads what it normalised.
+void keep_what_is_small(const Graph& graph, std::set<ValueId>& dropped) {
+  constexpr int64_t kWorth = 8;  // bytes that a node moves for each that it saves
+  std::map<NodeId, int64_t> saved;
+  for (const ValueId id : dropped) saved[graph.value(id).producer] += graph.value(id).type.bytes();
+  std::erase_if(dropped, [&](ValueId id) {
+    const NodeId producer = graph.value(id).producer;
+    return kWorth * saved.at(producer) < node_cost(graph, graph.node(producer)).bytes;
+  });
+}
+
 PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
   std::map<size_t, std::set<ValueId>> chosen;
-  if (plan.recompute.kind == RecomputeKind::Attention)
-    for (size_t c = 0; c < module.classes.size(); ++c)
-      chosen[c] = attention_values(module.classes[c].graph);
+  for (size_t c = 0; c < module.classes.size(); ++c) {
+    const Graph& graph = module.classes[c].graph;
+    if (plan.recompute.kind == RecomputeKind::Attention) chosen[c] = attention_values(graph);
+    if (plan.recompute.kind == RecomputeKind::KeepAttention)
+      chosen[c] = values_but_attention(graph);
+  }
   if (plan.recompute.kind == RecomputeKind::Values || plan.recompute.kind == RecomputeKind::Cheap) {
     const std::vector<Candidate> all = candidates(module, profile);
     const auto expensive =
@@ -101,6 +134,8 @@ PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
                            : std::min(all.size(), static_cast<size_t>(plan.recompute.values));
     for (size_t i = 0; i < count; ++i) chosen[all[i].block_class].insert(all[i].value);
   }
+  if (plan.recompute.kind == RecomputeKind::Cheap)
+    for (auto& [c, values] : chosen) keep_what_is_small(module.classes[c].graph, values);
   int64_t dropped = 0, bytes = 0;
   for (const auto& [c, values] : chosen) {
     Graph& graph = module.classes[c].graph;

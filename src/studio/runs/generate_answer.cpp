@@ -95,8 +95,11 @@ Answer answer_generate(const Question& question) {
         .at(run.name)
         .help("choose a run of a language model, such as tiny");
   const TokenText tokens(tokenizer_of(*stored, ""), model.vocabulary);
-  TextGenerator generator(model, resolve_precision(config).compute, config.train.seq,
-                          resolve_threads(config));
+  const std::vector<int32_t> first = tokens.encode(prompt);
+  TextGenerator generator(
+      model, resolve_precision(config).compute,
+      window_for(static_cast<int64_t>(first.size()) + options.tokens, config.train.seq),
+      resolve_threads(config));
   stored->load_weights(generator.executor(), /*averaged=*/false);
   const auto tell = [&](const Json& part) { return !question.tell || question.tell(part); };
   const int64_t step = stored->facts().position.step;
@@ -104,7 +107,7 @@ Answer answer_generate(const Question& question) {
   TextOfTokens text;
   int64_t written = 0;
   auto begin = std::chrono::steady_clock::now();
-  generator.generate(tokens.encode(prompt), options, [&](int32_t token) {
+  generator.generate(first, options, [&](int32_t token) {
     const double seconds = seconds_since(begin);
     begin = std::chrono::steady_clock::now();
     ++written;

@@ -2,6 +2,8 @@
 #include "exec/cuda/testing/gpu_samples.h"
 
 #include "ir/op_list.h"
+#include "ops/fp8/fp8_scaling.h"
+#include "ops/loss/output_loss_samples.h"
 #include "ops/moe/pool_samples.h"
 
 namespace tessera {
@@ -36,6 +38,12 @@ void add_norms(std::vector<ConformanceCase>& all) {
     all.push_back(
         {OpKind::layer_norm_grad, {.name = more, .operands = {x, gain, each, each, x, x}}});
     all.push_back({OpKind::rms_norm_grad, {.name = more, .operands = {x, gain, each, x, x}}});
+    const Attributes largest{{"largest", int64_t{1}}};
+    all.push_back({OpKind::rms_norm,
+                   {.name = name + "_largest", .operands = {x, gain}, .attributes = largest}});
+    all.push_back(
+        {OpKind::rms_norm_grad,
+         {.name = more + "_largest", .operands = {x, gain, each, x, x}, .attributes = largest}});
     all.push_back({OpKind::bias_add, {.name = name, .operands = {x, gain}}});
     all.push_back(
         {OpKind::reduce_to, {.name = name, .operands = {x}, .attributes = {{"dtype", "fp64"}}}});
@@ -70,6 +78,10 @@ void add_elementwise(std::vector<ConformanceCase>& all) {
   const SampleOperand large = tensor({{"n", 20003}});
   all.push_back({OpKind::swiglu, {.name = "long_rows", .operands = {h}}});
   all.push_back({OpKind::swiglu_grad, {.name = "long_rows", .operands = {h, y}}});
+  all.push_back({OpKind::swiglu_grad,
+                 {.name = "long_rows_with_the_value",
+                  .operands = {h, y},
+                  .attributes = {{"value", int64_t{1}}}}});
   all.push_back({OpKind::add, {.name = "a_last_part", .operands = {large, large}}});
   all.push_back({OpKind::accumulate,
                  {.name = "a_last_part", .operands = {large}, .attributes = {{"dtype", "fp64"}}}});
@@ -93,6 +105,58 @@ void add_products(std::vector<ConformanceCase>& all) {
   all.push_back({OpKind::matmul,
                  {.name = "an_addend_of_ragged_rows",
                   .operands = {tensor({few, many}), tensor({few, wide}), tensor({many, wide})}}});
+}
+
+// A row of logits in one block, in parts of a cluster's blocks, and in more than their shared
+// memory keeps; the last part has a ragged end.
+void add_losses(std::vector<ConformanceCase>& all) {
+  for (const int64_t vocab : {20001, 128251, 250003})
+    all.push_back({OpKind::output_loss_grad,
+                   {.name = fmt::format("vocabulary_of_{}", vocab),
+                    .operands = output_loss_operands(1, 5, 8, vocab, 4)}});
+}
+
+// Several tiles of 128 x 128 with ragged edges, in every layout; then products with every kind of
+// scales, as large as cuBLASLt's own tiles.
+void add_fp8(std::vector<ConformanceCase>& all) {
+  const SampleOperand x = tensor({{"seq", 400}, {"d", 272}});
+  const SampleOperand largest{.type = scalar(DType::Fp32),
+                              .fill = [](int64_t, double) { return 3; }};
+  for (const char* scaling : {"tensor", "tiles", "blocks"})
+    for (const char* layout : {"as_is", "turned", "both"})
+      for (const char* format : {"e4m3", "e5m2"}) {
+        std::vector<SampleOperand> operands{x};
+        if (scaling == std::string("tensor")) operands.push_back(largest);
+        all.push_back(
+            {OpKind::quantize,
+             {.name = fmt::format("{}_{}_{}", scaling, layout, format),
+              .operands = std::move(operands),
+              .attributes = {{"scaling", scaling}, {"layout", layout}, {"format", format}}}});
+      }
+  const auto bytes = [](Dims dims, DType format = DType::E4m3) {
+    return SampleOperand{.type = {format, std::move(dims)},
+                         .fill = [](int64_t, double u) { return 400 * (2 * u - 1); }};
+  };
+  const auto scales = [](Fp8Scaling scaling, int64_t rows) {
+    return SampleOperand{.type = fp8_scale_type(scaling, rows, 640),
+                         .own_dtype = true,
+                         .fill = [](int64_t i, double) { return 1.0 / (64 << i % 4); }};
+  };
+  const Dim rows{"seq", 272}, columns{"mlp", 400}, d{"d", 640};
+  for (const auto& [name, a, b] : {std::tuple{"tensors", Fp8Scaling::Tensor, Fp8Scaling::Tensor},
+                                   std::tuple{"tiles", Fp8Scaling::Tiles, Fp8Scaling::Tiles},
+                                   std::tuple{"blocks", Fp8Scaling::Tiles, Fp8Scaling::Blocks}})
+    for (const DType format : {DType::E4m3, DType::E5m2}) {
+      std::vector<SampleOperand> operands{bytes({rows, d}, format), bytes({columns, d}),
+                                          scales(a, 272), scales(b, 400)};
+      const std::string text = fmt::format("{}_{}", name, tessera::name(format));
+      all.push_back({OpKind::matmul_fp8, {.name = text, .operands = operands}});
+      operands.push_back({.type = {DType::Fp64, {rows, columns}}, .accumulator = true});
+      all.push_back({OpKind::matmul_fp8,
+                     {.name = text + "_and_an_addend",
+                      .operands = std::move(operands),
+                      .attributes = {{"dtype", "fp64"}}}});
+    }
 }
 
 // Sizes for tensor cores: several tiles and stages, with ragged edges, and an expert without rows.
@@ -135,9 +199,11 @@ void add_routing(std::vector<ConformanceCase>& all) {
 std::vector<ConformanceCase> gpu_samples() {
   std::vector<ConformanceCase> all;
   add_products(all);
+  add_fp8(all);
   add_norms(all);
   add_embeddings(all);
   add_elementwise(all);
+  add_losses(all);
   add_experts(all);
   add_routing(all);
   return all;

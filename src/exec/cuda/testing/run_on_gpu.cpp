@@ -87,7 +87,20 @@ bool is_plain_causal(const SampleCall& call) {
          RowPattern(call.operands[positions + 1].bytes(), seq).is_constant;
 }
 
-std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run) {
+std::vector<AttentionPath> paths_of(const SampleCall& call) {
+  std::vector<TensorRef> operands;
+  for (const TensorType& type : call.operand_types) operands.push_back({&type, nullptr});
+  return attention_candidates({{.operands = operands, .results = {}},
+                               call.op,
+                               call.attributes,
+                               nullptr,
+                               products(),
+                               attention(),
+                               is_plain_causal(call)});
+}
+
+std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run,
+                                   std::optional<AttentionPath> path) {
   std::vector<HostTensor> results;
   for (size_t i = 0; i < call.result_types.size(); ++i)
     results.push_back(i < run.added_to.size() ? run.added_to[i] : HostTensor(call.result_types[i]));
@@ -119,7 +132,9 @@ std::vector<HostTensor> run_on_gpu(const SampleCall& call, KernelRun run) {
                         stream.get(),
                         products(),
                         attention(),
-                        is_plain_causal(call)});
+                        is_plain_causal(call),
+                        /*repeatable=*/true,
+                        path});
   stream.wait();
   arena.from_gpu();
 

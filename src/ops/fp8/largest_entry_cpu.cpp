@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over x.
+#include "ops/largest_entry_cpu.h"
+
+namespace tessera {
+
+void largest_entry_cpu(const CpuCall& call) {
+  const TensorRef x = call.operand(0);
+  dispatch_float(x.type->dtype, [&]<typename T>() {
+    *call.result(0).as<float>() = largest_entry<T>(x.as<T>(), x.type->num_elements(), call.threads);
+  });
+}
+
+}  // namespace tessera
