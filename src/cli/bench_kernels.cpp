@@ -18,8 +18,8 @@ namespace {
 constexpr const char* kFooter =
     "Each kernel runs alone, on operands that are not in the GPU's cache; the time is a median.\n"
     "The floor is a lower bound: the larger of its bytes at the rate of a large copy and its\n"
-    "flops at the rate of a large matmul. Both rates are measured first; bytes and flops are\n"
-    "counted by the op's own rule, each operand and result once.\n"
+    "flops at the rate of a large matmul (in fp8 if it multiplies in fp8). The rates are measured\n"
+    "first; bytes and flops are counted by the op's own rule, each operand and result once.\n"
     "Examples:\n"
     "  tessera bench kernels --device cuda --model gpt2-124m --batch 64 --seq 1024\n"
     "  tessera bench kernels --device cuda --model llama3-1b --batch 8 --seq 4096 --only "
@@ -40,16 +40,19 @@ struct BenchKernels {
 };
 
 struct Rates {
-  double bytes_per_second, flops_per_second;
-  double floor_seconds(const Cost& cost) const {
-    return std::max(static_cast<double>(cost.bytes) / bytes_per_second,
-                    static_cast<double>(cost.flops) / flops_per_second);
+  double bytes_per_second, flops_per_second, fp8_flops_per_second;  // fp8: 0 without it
+  double floor_seconds(const KernelTime& kernel) const {
+    const bool fp8 = kernel.op == OpKind::matmul_fp8;
+    return std::max(
+        static_cast<double>(kernel.cost.bytes) / bytes_per_second,
+        static_cast<double>(kernel.cost.flops) / (fp8 ? fp8_flops_per_second : flops_per_second));
   }
 };
 
 Json to_json(const std::vector<KernelTime>& times, const Rates& rates) {
   Json json{{"copy_bytes_per_second", rates.bytes_per_second},
             {"matmul_flops_per_second", rates.flops_per_second},
+            {"fp8_matmul_flops_per_second", rates.fp8_flops_per_second},
             {"kernels", Json::array()}};
   for (const KernelTime& each : times)
     json["kernels"].push_back({{"op", name(each.op)},
@@ -58,13 +61,16 @@ Json to_json(const std::vector<KernelTime>& times, const Rates& rates) {
                                {"seconds", each.seconds},
                                {"bytes", each.cost.bytes},
                                {"flops", each.cost.flops},
-                               {"floor_seconds", rates.floor_seconds(each.cost)}});
+                               {"floor_seconds", rates.floor_seconds(each)}});
   return json;
 }
 
 void print_table(const std::vector<KernelTime>& times, const Rates& rates) {
-  fmt::print("# copy {:.0f} GB/s, matmul {:.1f} TFLOP/s\n", rates.bytes_per_second / 1e9,
+  fmt::print("# copy {:.0f} GB/s, matmul {:.1f} TFLOP/s", rates.bytes_per_second / 1e9,
              rates.flops_per_second / 1e12);
+  if (rates.fp8_flops_per_second > 0)
+    fmt::print(", in fp8 {:.1f}", rates.fp8_flops_per_second / 1e12);
+  fmt::print("\n");
   fmt::print("{:<18} {:>5} {:>9} {:>9} {:>7} {:>8} {:>9} {:>6}  {}\n", "kernel", "calls", "us",
              "ms/step", "GB/s", "TFLOP/s", "floor us", "share", "operands");
   double seconds = 0, floors = 0;
@@ -74,7 +80,7 @@ void print_table(const std::vector<KernelTime>& times, const Rates& rates) {
                  shape_text(each.operands));
       continue;
     }
-    const double floor = rates.floor_seconds(each.cost);
+    const double floor = rates.floor_seconds(each);
     seconds += each.calls * each.seconds;
     floors += each.calls * floor;
     fmt::print("{:<18} {:>5} {:>9.1f} {:>9.3f} {:>7.0f} {:>8.1f} {:>9.1f} {:>6.2f}  {}\n",
@@ -103,7 +109,8 @@ void run(const BenchKernels& command) {
   const RunSpec spec = resolve(config);
   const Device& device = require_device(spec.device);
   const Compiled compiled = compile(spec);
-  const Rates rates{device.copy_rate(), device.matmul_rate(spec.precision.compute, 1)};
+  const Rates rates{device.copy_rate(), device.matmul_rate(spec.precision.compute, 1),
+                    spec.precision.fp8 ? device.matmul_rate(spec.precision, 1) : 0};
   std::vector<KernelTime> times =
       device.time_kernels(compiled.program(), "train_step", wanted, command.warm_seconds);
   std::ranges::stable_sort(times, std::greater{},
