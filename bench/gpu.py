@@ -4,8 +4,10 @@
 train.repeatable = false, the peer, and what `tessera simulate` predicts. Needs a build with CUDA and a python3 whose torch
 sees the GPU. Progress goes to standard error, the tables come last; MFU is of the causal count of flops and --peak. What
 CUDA and its libraries keep of the GPU for themselves is measured by a step of a tiny model; "over plan" is what a step
-takes beyond that and its plan. The whole table takes just under ten minutes; --part 1/2 --json FILE and --part 2/2
-measure half of it each, and --merge FILE FILE prints both."""
+takes beyond that and its plan. Nothing is begun after --in-all seconds, and what was left out is said: so one call takes
+less than ten minutes. --part 1/2 --json FILE and --part 2/2 measure half of the table each, and --merge FILE FILE prints
+both. With several rounds the runs take turns, for ratios of runs that are within a percent of each other:
+  bench/gpu.py --runs 8b 8b-fp8 --only ours free --rounds 3"""
 import argparse
 import json
 import subprocess
@@ -13,12 +15,14 @@ import sys
 import time
 from pathlib import Path
 
-from gpu_rows import DETERMINISTIC_PEER, LAYERS, MOST_STEPS, NO_PEER, PARTS, PEER_PRECISIONS, RUNS, TABLE, print_tables
+from gpu_rows import BF16_ALONE, DETERMINISTIC_PEER, LAYERS, MOST_STEPS, PARTS, PEER_PRECISIONS, RUNS, TABLE, print_tables
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / "bench" / "peer_torch_gpu.py"
 BEGIN = time.monotonic()
-KINDS = ("ours", "free", "peer", "peer_repeats", "simulated")
+# What is measured of a run, in this order: its prediction; with repeatable bits; the peer; with train.repeatable = false;
+# the peer with repeatable bits.
+KINDS = ("simulated", "ours", "peer", "free", "peer_repeats")
 
 
 def parse_arguments():
@@ -26,14 +30,14 @@ def parse_arguments():
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "cuda" / "tessera")
     parser.add_argument("--runs", nargs="+", choices=RUNS, default=list(TABLE))
     parser.add_argument("--part", choices=("1/2", "2/2"), help="half of the runs of the table")
-    parser.add_argument("--rounds", type=int, default=1, help="rounds of ours and the peer, one after the other")
+    parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS,
+                        help="what to measure; free: train.repeatable = false, peer_repeats: PyTorch's deterministic mode")
+    parser.add_argument("--rounds", type=int, default=1, help="rounds over all runs, each of ours and the peer in turn")
     parser.add_argument("--steps", type=int, default=4, help="steps measured per round, fewer where they are long")
     parser.add_argument("--warmup", type=int, default=3, help="steps of the peer before those")
     parser.add_argument("--peak", type=float, default=989.4, help="TFLOP/s that MFU is taken of")
     parser.add_argument("--cluster", default="h200", help="what the prediction is for; empty: none")
     parser.add_argument("--peer-python", default="python3")
-    parser.add_argument("--no-peer", action="store_true")
-    parser.add_argument("--no-free", action="store_true", help="leave train.repeatable = false out")
     parser.add_argument("--set", nargs="*", default=[], help="config keys of ours, as in tessera bench step --set")
     parser.add_argument("--seconds", type=int, default=120, help="most that one measurement may take")
     parser.add_argument("--in-all", type=int, default=590, help="seconds after which nothing more is begun")
@@ -111,40 +115,42 @@ def peer_command(arguments, run, steps, *, deterministic):
             *(["--deterministic"] if deterministic else [])]
 
 
-def measurements(arguments, run):
-    """What is measured of a run, in order, and how; PyTorch is imported while ours is measured."""
+def kinds_of(arguments, run):
+    """What is measured of a run; fp8 has no peer, and of what fp8 alone is compared with the other figures are not asked."""
+    found = ["simulated"] if arguments.cluster else []
+    found.append("ours")
+    if run not in BF16_ALONE:
+        has_peer = RUNS[run][3] in PEER_PRECISIONS
+        found += ["peer", "free"] if has_peer else ["free"]
+        found += ["peer_repeats"] if has_peer and run in DETERMINISTIC_PEER else []
+    return [kind for kind in found if kind in arguments.only]
+
+
+def measurement_of(arguments, run, kind):
+    """PyTorch is imported while ours is measured."""
     steps = min(arguments.steps, MOST_STEPS.get(run, arguments.steps))
-    _, _, _, precision, _ = RUNS[run]
-    has_peer = not arguments.no_peer and precision in PEER_PRECISIONS and run not in NO_PEER
-    found = []
-    if arguments.cluster:
-        found.append(("simulated", Measurement(simulate_command(arguments, run))))
-    found.append(("ours", Measurement(step_command(arguments, run, steps, repeatable=True))))
-    if has_peer:
-        found.append(("peer", Measurement(peer_command(arguments, run, steps, deterministic=False), waiting=True)))
-    if not arguments.no_free and has_peer:
-        found.append(("free", Measurement(step_command(arguments, run, min(steps, 2), repeatable=False))))
-    if has_peer and run in DETERMINISTIC_PEER:
-        found.append(("peer_repeats", Measurement(peer_command(arguments, run, min(steps, 2), deterministic=True),
-                                                  waiting=True)))
-    return found
+    if kind == "simulated":
+        return Measurement(simulate_command(arguments, run))
+    if kind in ("ours", "free"):
+        repeatable = kind == "ours"
+        return Measurement(step_command(arguments, run, steps if repeatable else min(steps, 2), repeatable=repeatable))
+    deterministic = kind == "peer_repeats"
+    return Measurement(peer_command(arguments, run, min(steps, 2) if deterministic else steps, deterministic=deterministic),
+                       waiting=True)
 
 
 def measure(arguments, run, result):
-    for turn in range(arguments.rounds):
-        say(f"{run} ({' '.join(str(part) for part in RUNS[run])}), round {turn + 1} of {arguments.rounds}")
-        for kind, measurement in measurements(arguments, run):
-            if kind == "simulated" and result[kind]:
-                continue
-            left = arguments.in_all - elapsed()
-            if left < 5:
-                say(f"  {kind} is left out: {arguments.in_all} s are over")
-                measurement.stop()
-                continue
-            measured = measurement.run(min(arguments.seconds, left))
-            if measured:
-                result[kind].append(measured)
-                say(f"  {kind}: {measured['tokens_per_second']:.0f} tokens/s")
+    kinds = [kind for kind in kinds_of(arguments, run) if kind != "simulated" or not result[kind]]
+    for kind, measurement in [(kind, measurement_of(arguments, run, kind)) for kind in kinds]:
+        left = arguments.in_all - elapsed()
+        if left < 5:
+            say(f"  {kind} is left out: {arguments.in_all} s are over")
+            measurement.stop()
+            continue
+        measured = measurement.run(min(arguments.seconds, left))
+        if measured:
+            result[kind].append(measured)
+            say(f"  {kind}: {measured['tokens_per_second']:.0f} tokens/s")
 
 
 def library_bytes(arguments):
@@ -173,12 +179,14 @@ def main():
         sys.exit(f"error: there is no {arguments.binary}: run make cuda")
     libraries = library_bytes(arguments)
     say(f"CUDA and its libraries keep {libraries / 1e9:.3f} GB of the GPU")
-    results = {}
-    for run in PARTS[int(arguments.part[0]) - 1] if arguments.part else arguments.runs:
-        results[run] = {kind: [] for kind in KINDS}
-        measure(arguments, run, results[run])
-        if arguments.json:
-            arguments.json.write_text(json.dumps({"library_bytes": libraries, "runs": results}), encoding="utf-8")
+    runs = PARTS[int(arguments.part[0]) - 1] if arguments.part else arguments.runs
+    results = {run: {kind: [] for kind in KINDS} for run in runs}
+    for turn in range(arguments.rounds):
+        for run in runs:
+            say(f"{run} ({' '.join(str(part) for part in RUNS[run])}), round {turn + 1} of {arguments.rounds}")
+            measure(arguments, run, results[run])
+            if arguments.json:
+                arguments.json.write_text(json.dumps({"library_bytes": libraries, "runs": results}), encoding="utf-8")
     say(f"all of it took {elapsed():.0f} s")
     print_tables(results, libraries)
 

@@ -22,7 +22,7 @@ RUNS = {
 }
 LAYERS = {"qwen3-moe": 8}  # instead of the preset's
 PEER_PRECISIONS = ("bf16", "pure_bf16")
-NO_PEER = ("8b-1k",)  # only fp8 is compared with it
+BF16_ALONE = ("8b-1k",)  # only fp8 is compared with it
 OWN_BF16 = {"8b-fp8": "8b", "8b-1k-fp8": "8b-1k"}  # what fp8 is compared with
 # The table that a release must reach: ours / PyTorch, or fp8 / own bf16. Longest first within a part.
 GOALS = {
@@ -61,14 +61,15 @@ def ratio_row(run, results):
     """`results`: by run, lists of measurements by what was measured: ours, free, peer, peer_repeats, simulated."""
     result = results[run]
     own, free, peer = result["ours"], result["free"], result["peer"]
-    beside = results[OWN_BF16[run]]["ours"] if OWN_BF16.get(run) in results else peer
+    bf16 = results.get(OWN_BF16.get(run))
+    beside, beside_free = (bf16["ours"], bf16["free"] or bf16["ours"]) if bf16 else (peer, peer)
     must, aim = GOALS.get(run, (None, None))
     _, batch, seq, _, _ = RUNS[run]
     return [run, f"{batch} x {seq}", figure(own, "tokens_per_second", "{:.0f}"), figure(own, "mfu", "{:.1f}", 0.01),
             figure(own, "step_seconds", "{:.4f}"), figure(result["simulated"], "step_seconds", "{:.4f}"),
             figure(own, "joules_per_step", "{:.0f}"), figure(free, "tokens_per_second", "{:.0f}"),
             figure(peer, "tokens_per_second", "{:.0f}"), figure(peer, "joules_per_step", "{:.0f}"), ratio(own, beside),
-            f"{must:.2f}" if must else "-", f"{aim:.2f}" if aim else "-", ratio(free, peer),
+            f"{must:.2f}" if must else "-", f"{aim:.2f}" if aim else "-", ratio(free, beside_free),
             ratio(own, result["peer_repeats"])]
 
 

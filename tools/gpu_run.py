@@ -8,8 +8,8 @@ yardstick of bf16's own noise, in tf32. Llama 1B, two seeds of bf16 and one of e
   tools/gpu_run.py --model llama3-1b --batch 2 --seq 2048 --steps 1000 --seeds 1 2 --fp8-seeds 1 --out out/gpu_run_1b \
     --only bf16 fp8 fp8-e4m3 fp8-block fp8-block-e4m3
 
- Writes every step's losses (curves.csv, curves.svg) into the folder;
-prints one table last, with verdicts. A run that the folder holds already is kept, so that calls can share the work."""
+Writes every step's losses (curves.csv, curves.svg) into the folder; prints one table last, with verdicts. A run that the folder
+holds already is kept, so that calls can share the work."""
 import argparse
 import json
 import shutil

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the scripts that measure a GPU make of times and results, without a GPU: gpu_figures.py, bench/gpu.py and
+bench/gpu_kernels.py."""
+import contextlib
+import io
+import pathlib
+import re
+import sys
+import tempfile
+import time
+import types
+import unittest
+from unittest import mock
+
+import gpu_figures
+import gpu_run
+
+sys.path.insert(0, str(gpu_figures.ROOT / "bench"))
+import gpu  # noqa: E402
+import gpu_kernels  # noqa: E402
+import gpu_rows  # noqa: E402
+
+SCRIPTS = {"bench/gpu.py": gpu, "bench/gpu_kernels.py": gpu_kernels, "tools/gpu_run.py": gpu_run}
+
+
+def parsed(module, words):
+    with mock.patch.object(sys, "argv", ["script", *words]):
+        return module.parse_arguments()
+
+
+def quietly(work, *arguments):
+    with contextlib.redirect_stderr(io.StringIO()):
+        return work(*arguments)
+
+
+def measured(*rates):
+    return [{"tokens_per_second": rate} for rate in rates]
+
+
+class Parts(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.arguments = types.SimpleNamespace(bin=pathlib.Path("build"), out=pathlib.Path(self.folder.name))
+
+    def run_part(self, command, left, seconds=1):
+        return quietly(gpu_figures.run, "made", gpu_figures.Part("made", seconds, command), self.arguments, left)
+
+    def test_every_command_is_one_that_its_script_takes(self):
+        for part in gpu_figures.PARTS.values():
+            words = [word.format(bin="build", out="out", left=100) for word in part.command]
+            self.assertTrue((gpu_figures.ROOT / words[1]).exists(), words[1])
+            if words[1] in SCRIPTS:
+                parsed(SCRIPTS[words[1]], words[2:])
+
+    def test_checks_of_the_sanitizer_exist(self):
+        checks = re.findall(r'check "?([\w${}]+)', (gpu_figures.ROOT / "tools" / "gpu_check.sh").read_text(encoding="utf-8"))
+        wanted = gpu_figures.PARTS["sanitizer"].command[-1]
+        self.assertEqual([check for check in checks if re.search(wanted, check)], ["sanitizer_${tool}_attention"])
+
+    def test_the_first_call_has_time_for_most_of_them(self):
+        seconds = [part.seconds for part in gpu_figures.PARTS.values()]
+        self.assertLessEqual(sum(seconds[:6]), 590 - gpu_figures.MARGIN)
+
+    def test_a_part_is_left_out_where_its_time_is_too_short(self):
+        self.assertIsNone(self.run_part(["echo", "done"], left=4, seconds=5))
+        self.assertEqual(list(self.arguments.out.iterdir()), [])
+
+    def test_a_part_that_fails_says_so_last(self):
+        self.assertEqual(self.run_part(["echo", "whole"], left=20), ("whole\n", True))
+        self.assertEqual(self.run_part(["bash", "-c", "echo half; exit 3"], left=20), ("half\nmade failed with 3\n", False))
+        self.assertIn("no-such-command", self.run_part(["no-such-command"], left=20)[0])
+
+    def test_what_a_stopped_part_has_started_ends_with_it(self):
+        file = self.arguments.out / "lives"
+        output = self.run_part(["bash", "-c", f"(sleep 2; touch {file}) & echo half; wait"], left=1)
+        self.assertEqual(output, ("half\nmade was stopped after 1 s\n", False))
+        time.sleep(1.5)
+        self.assertFalse(file.exists())
+
+
+class Steps(unittest.TestCase):
+    def test_what_is_measured_of_a_run(self):
+        arguments = parsed(gpu, [])
+        self.assertEqual(gpu.kinds_of(arguments, "1b"), ["simulated", "ours", "peer", "free"])
+        self.assertEqual(gpu.kinds_of(arguments, "1b-32k")[-1], "peer_repeats")
+        self.assertEqual(gpu.kinds_of(arguments, "8b-fp8"), ["simulated", "ours", "free"])
+        self.assertEqual(gpu.kinds_of(arguments, "8b-1k"), ["simulated", "ours"])
+        self.assertEqual(gpu.kinds_of(parsed(gpu, ["--only", "free", "ours"]), "1b-32k"), ["ours", "free"])
+
+    def test_rounds_go_over_all_runs(self):
+        seen = []
+        words = ["--binary", __file__, "--runs", "8b", "8b-fp8", "--rounds", "2"]
+        with mock.patch.object(sys, "argv", ["gpu.py", *words]), mock.patch.object(gpu, "library_bytes", lambda _: 0), \
+                mock.patch.object(gpu, "measure", lambda _, run, result: seen.append(run)), \
+                contextlib.redirect_stdout(io.StringIO()):
+            quietly(gpu.main)
+        self.assertEqual(seen, ["8b", "8b-fp8"] * 2)
+
+    def test_fp8_is_compared_with_own_bf16_both_ways(self):
+        none = {kind: [] for kind in gpu.KINDS}
+        results = {"8b": {**none, "ours": measured(100, 110, 120), "free": measured(125), "peer": measured(55)},
+                   "8b-fp8": {**none, "ours": measured(154), "free": measured(150)}}
+        row = dict(zip(gpu_rows.RATIOS, gpu_rows.ratio_row("8b-fp8", results)))
+        self.assertEqual((row["ratio"], row["bits differ"]), ("1.400", "1.200"))
+        row = dict(zip(gpu_rows.RATIOS, gpu_rows.ratio_row("8b", results)))
+        self.assertEqual((row["ratio"], row["bits differ"]), ("2.000", "2.273"))
+
+
+class Kernels(unittest.TestCase):
+    def test_ops_are_added_up_by_kind(self):
+        self.assertEqual(gpu_kernels.kind_of("attention_grad"), "attention, backward")
+        self.assertEqual(gpu_kernels.kind_of("attention"), "attention, forward")
+        self.assertEqual(gpu_kernels.kind_of("matmul_fp8"), "matmuls of the layers")
+        self.assertEqual(gpu_kernels.kind_of("rms_norm_grad"), "norms and their gradients")
+        self.assertEqual(gpu_kernels.kind_of("rope"), "all others")
+
+    def test_a_kernel_that_did_not_fit_is_counted_apart(self):
+        def kernel(op, seconds, floor):
+            return {"op": op, "calls": 2, "seconds": seconds, "floor_seconds": floor}
+
+        kernels = [kernel("matmul", 0.004, 0.003), kernel("matmul_epilogue", 0.001, 0.001), kernel("rope", 0, 0.5)]
+        columns = gpu_kernels.columns_of("1b", kernels, {"step_seconds": 0.0123, "joules_per_step": None})
+        rows = {row[0]: row[1:] for row in gpu_kernels.table([columns])}
+        self.assertEqual(rows["matmuls of the layers"], ["10.0", "8.0", "0.80"])
+        self.assertEqual(rows["all"], ["10.0", "8.0", "0.80"])
+        self.assertEqual(rows["all others"], ["-", "-", "-"])
+        self.assertEqual([rows[name][0] for name in ("the step", "its joules", "kernels that did not fit")], ["12.3", "-", "1"])
+
+
+if __name__ == "__main__":
+    unittest.main()
