@@ -30,6 +30,8 @@ def steps(name, runs, kinds, *more):
 
 
 BOTH_WAYS = ("ours", "free")
+SMALL = [word for key, size in {"layers": 1, "width": 256, "heads": 4, "kv_heads": 2, "head_size": 64, "mlp_size": 512,
+                                "vocabulary": 1024}.items() for word in ("--set", f"model.{key}={size}")]
 PARTS = {
     "fp8": Part("fp8 over own bf16, in turns", 60, steps("fp8", ("8b", "8b-fp8"), BOTH_WAYS, "--rounds", "2")),
     "deterministic": Part("32,768 tokens beside PyTorch's deterministic flash attention", 90,
@@ -43,9 +45,15 @@ PARTS = {
                     ["python3", "bench/gpu_kernels.py", "--binary", "{bin}/tessera", "--runs", "1b", "8b", "--warm", "0.2"]),
     "sanitizer": Part("compute-sanitizer over attention", 50,
                       ["bash", "tools/gpu_check.sh", "{bin}", "{out}/sanitizer", "sanitizer_.*_attention"]),
+    # From here on: what a second call has time for.
     "free_long": Part("the same of steps that take seconds", 110, steps("free_long", ("1b-131k", "8b-32k"), BOTH_WAYS)),
     "attention": Part("attention by length, head size and mask beside PyTorch's", 120,
                       ["python3", "bench/peer_torch_attention.py", "16384"]),
+    "ring": Part("32,768 tokens over four ranks that share the GPU, beside one rank on the CPU", 30,
+                 ["{bin}/tessera", "verify", "--device", "cuda", "--model", "llama3-1b", *SMALL, "--mesh", "cp=4", "--batch", "1",
+                  "--seq", "32768", "--precision", "bf16", "--recompute", "block_keep_attention", "--steps", "1"]),
+    "calibrate": Part("the cluster file of this GPU", 200,
+                      ["{bin}/tessera", "bench", "calibrate", "--device", "cuda", "--out", "{out}/gpu.toml"]),
 }
 
 
@@ -83,7 +91,7 @@ def ended_as(command, file, seconds):
 def run(name, part, arguments, left):
     """What it printed, with how it ended where that was not well, and whether it was; None where there was no time for it."""
     if left < part.seconds:
-        say(f"{name}: left out, {left:.0f} s are too few; run again with --only {name}")
+        say(f"{name}: left out, {left:.0f} s are too few")
         return None
     say(f"{name}: {part.what}")
     file = arguments.out / f"{name}.txt"
@@ -106,6 +114,9 @@ def main():
                for name in arguments.only}
     for name, result in results.items():
         print(f"== {name}: {PARTS[name].what}\n\n{result[0] if result else 'left out: no time was left'}")
+    missing = [name for name, result in results.items() if not result]
+    if missing:
+        print(f"run again for the rest: tools/gpu_figures.py --only {' '.join(missing)}")
     sys.exit(0 if all(result and result[1] for result in results.values()) else 1)
 
 

@@ -50,7 +50,7 @@ class Parts(unittest.TestCase):
     def test_every_command_is_one_that_its_script_takes(self):
         for part in gpu_figures.PARTS.values():
             words = [word.format(bin="build", out="out", left=100) for word in part.command]
-            self.assertTrue((gpu_figures.ROOT / words[1]).exists(), words[1])
+            self.assertTrue(words[0] == "build/tessera" or (gpu_figures.ROOT / words[1]).exists(), words[:2])
             if words[1] in SCRIPTS:
                 parsed(SCRIPTS[words[1]], words[2:])
 
@@ -59,9 +59,11 @@ class Parts(unittest.TestCase):
         wanted = gpu_figures.PARTS["sanitizer"].command[-1]
         self.assertEqual([check for check in checks if re.search(wanted, check)], ["sanitizer_${tool}_attention"])
 
-    def test_the_first_call_has_time_for_most_of_them(self):
-        seconds = [part.seconds for part in gpu_figures.PARTS.values()]
-        self.assertLessEqual(sum(seconds[:6]), 590 - gpu_figures.MARGIN)
+    def test_two_calls_have_time_for_all_of_them(self):
+        seconds = {name: part.seconds for name, part in gpu_figures.PARTS.items()}
+        second = list(seconds).index("free_long")
+        for call in (list(seconds)[:second], list(seconds)[second:]):
+            self.assertLessEqual(sum(seconds[name] for name in call), 590 - gpu_figures.MARGIN)
 
     def test_a_part_is_left_out_where_its_time_is_too_short(self):
         self.assertIsNone(self.run_part(["echo", "done"], left=4, seconds=5))

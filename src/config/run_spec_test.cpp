@@ -21,7 +21,7 @@ TEST(RunSpec, HasWhatTheConfigSaysAsValues) {
       {"model.preset=gpt2-124m", "train.batch=12", "train.microbatches=3", "train.seq=64",
        "train.precision=fp8", "train.beta1=0.8", "train.seed=5", "mesh=pp=2,cp=2",
        "plan.context=ulysses", "plan.recompute=every", "plan.recompute_every=2", "plan.memory=2KB",
-       "plan.schedule=gpipe", "run.device=cuda"}));
+       "plan.schedule=gpipe", "run.device=cuda", "train.repeatable=false"}));
   EXPECT_EQ(spec.model.layers, 12);
   EXPECT_EQ(spec.precision, Precision(DType::Bf16, false, true));
   EXPECT_TRUE(spec.plan.fp8);
@@ -37,6 +37,7 @@ TEST(RunSpec, HasWhatTheConfigSaysAsValues) {
   EXPECT_EQ(spec.plan.schedule, "gpipe");
   EXPECT_EQ(spec.memory_bytes, 2000);
   EXPECT_EQ(spec.device, DeviceKind::Cuda);
+  EXPECT_FALSE(spec.repeatable);
 }
 
 TEST(RunSpec, SharesTheThreadsOfTheMachineAmongItsRanks) {

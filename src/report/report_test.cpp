@@ -58,6 +58,16 @@ TEST(Report, SaysEverythingAWriteUpRecords) {
     EXPECT_NE(text.find(row), std::string::npos) << row << "\n" << text;
 }
 
+TEST(Report, SaysWhetherBitsRepeat) {
+  RunRecord run = made_run();
+  const auto says = [&](const char* row) {
+    return to_markdown(document_of(report_of(run))).find(row) != std::string::npos;
+  };
+  EXPECT_TRUE(says("| bits | the same on every run |"));
+  run.config->train.repeatable = false;
+  EXPECT_TRUE(says("| bits | may differ from run to run: train.repeatable = false |"));
+}
+
 TEST(Report, ShowsTheLoadsOfExpertsOfTheLastLoggedStep) {
   RunRecord run = made_run();
   EXPECT_EQ(to_markdown(document_of(report_of(run))).find("Loads of experts"), std::string::npos);
