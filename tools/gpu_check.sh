@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks the CUDA build on a machine with a GPU: every kernel against the CPU, small models in training against the CPU and
 # against PyTorch, a covering set of meshes and schedules, compute-sanitizer, and steps of real models timed. Prints one table
-# last; what ten minutes do not suffice for is a failure, and can be run by name.
-# Usage: tools/gpu_check.sh [folder of what make cuda builds] [folder for logs] [regular expression: checks to run, by name]
+# last; what the time does not suffice for is a failure, and can be run by name.
+# Usage: tools/gpu_check.sh [folder of what make cuda builds] [folder for logs] [names, a regular expression] [seconds: 590]
 set -uo pipefail
 cd "$(dirname "$0")/.."
 bin=${1:-build/cuda}
 logs=${2:-${OUT:-out/gpu_check}}
 wanted=${3:-.}
-in_all=590
+in_all=${4:-590}
 if [[ ! -x $bin/tessera ]]; then
   echo "error: $bin/tessera is not there" >&2
   echo " help: build it with make cuda, or give the folder that it was carried to" >&2

@@ -44,7 +44,7 @@ PARTS = {
     "kernels": Part("where the time goes: kernels on a hot GPU, and joules", 50,
                     ["python3", "bench/gpu_kernels.py", "--binary", "{bin}/tessera", "--runs", "1b", "8b", "--warm", "0.2"]),
     "sanitizer": Part("compute-sanitizer over attention", 50,
-                      ["bash", "tools/gpu_check.sh", "{bin}", "{out}/sanitizer", "sanitizer_.*_attention"]),
+                      ["bash", "tools/gpu_check.sh", "{bin}", "{out}/sanitizer", "sanitizer_.*_attention", "{left}"]),
     # From here on: what a second call has time for.
     "free_long": Part("the same of steps that take seconds", 110, steps("free_long", ("1b-131k", "8b-32k"), BOTH_WAYS)),
     "attention": Part("attention by length, head size and mask beside PyTorch's", 120,

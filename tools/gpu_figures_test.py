@@ -56,7 +56,7 @@ class Parts(unittest.TestCase):
 
     def test_checks_of_the_sanitizer_exist(self):
         checks = re.findall(r'check "?([\w${}]+)', (gpu_figures.ROOT / "tools" / "gpu_check.sh").read_text(encoding="utf-8"))
-        wanted = gpu_figures.PARTS["sanitizer"].command[-1]
+        wanted = gpu_figures.PARTS["sanitizer"].command[-2]
         self.assertEqual([check for check in checks if re.search(wanted, check)], ["sanitizer_${tool}_attention"])
 
     def test_two_calls_have_time_for_all_of_them(self):
