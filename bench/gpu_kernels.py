@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gpu import ROOT, Measurement, say, step_command
+from gpu import ROOT, Measurement, elapsed, say, step_command
 from gpu_rows import RUNS, print_table
 
 # The first that begins an op's name has it.
@@ -33,6 +33,7 @@ def parse_arguments():
     parser.add_argument("--peak", type=float, default=989.4, help="TFLOP/s that MFU is taken of")
     parser.add_argument("--set", nargs="*", default=[], help="config keys, as in tessera bench kernels --set")
     parser.add_argument("--seconds", type=int, default=120, help="most that one measurement may take")
+    parser.add_argument("--in-all", type=int, default=590, help="seconds after which nothing is measured any more")
     return parser.parse_args()
 
 
@@ -73,6 +74,10 @@ def table(columns):
     return [[name, *(cell for of_run in columns for cell in of_run[i])] for i, name in enumerate(rows)]
 
 
+def measured(command, arguments):
+    return Measurement(command).run(min(arguments.seconds, arguments.in_all - elapsed()))
+
+
 def main():
     arguments = parse_arguments()
     if not arguments.binary.exists():
@@ -80,13 +85,10 @@ def main():
     columns = []
     for run in arguments.runs:
         say(f"{run} ({' '.join(str(part) for part in RUNS[run])})")
-        measured = Measurement(kernels_command(arguments, run)).run(arguments.seconds)
-        if not measured:
-            continue
-        step = None
-        if arguments.steps:
-            step = Measurement(step_command(arguments, run, arguments.steps, repeatable=True)).run(arguments.seconds)
-        columns.append(columns_of(run, measured["kernels"], step))
+        found = measured(kernels_command(arguments, run), arguments)
+        if found:
+            step = measured(step_command(arguments, run, arguments.steps, repeatable=True), arguments) if arguments.steps else None
+            columns.append(columns_of(run, found["kernels"], step))
     if not columns:
         sys.exit("error: nothing could be measured")
     print_table(table(columns))

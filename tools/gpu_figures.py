@@ -42,7 +42,7 @@ PARTS = {
     "free": Part("train.repeatable = false beside the rest of the table", 60,
                  steps("free", ("1b", "1b-8k", "qwen3-8b", "8b-1k-fp8", "124m"), BOTH_WAYS)),
     "kernels": Part("where the time goes: kernels on a hot GPU, and joules", 50,
-                    ["python3", "bench/gpu_kernels.py", "--binary", "{bin}/tessera", "--runs", "1b", "8b", "--warm", "0.2"]),
+                    ["python3", "bench/gpu_kernels.py", "--binary", "{bin}/tessera", "--in-all", "{left}", "--runs", "1b", "8b", "--warm", "0.2"]),
     "sanitizer": Part("compute-sanitizer over attention", 50,
                       ["bash", "tools/gpu_check.sh", "{bin}", "{out}/sanitizer", "sanitizer_.*_attention", "{left}"]),
     # From here on: what a second call has time for.
