@@ -16,18 +16,21 @@ namespace {
 using Overrides = std::vector<std::string>;
 
 const std::vector<Overrides>& meshes() {
-  static const std::vector<Overrides> all{{},
-                                          {"mesh=dp=2,tp=2"},
-                                          {"mesh=cp=2"},
-                                          {"mesh=fsdp=4", "plan.zero=3", "train.microbatches=1"},
-                                          {"mesh=fsdp=2,cp=2", "plan.shard_axes=fsdp,cp"},
-                                          {"mesh=ep=2", "plan.zero=1"},
-                                          {"mesh=ep=4", "plan.zero=3", "train.microbatches=1"},
-                                          {"mesh=pp=2", "plan.schedule=zb_h1"},
-                                          {"mesh=pp=3,tp=2"},
-                                          {"mesh=pp=2,fsdp=2", "plan.zero=2"},
-                                          {"mesh=dp=2,fsdp=2,tp=2", "plan.zero=1",
-                                           "plan.sequence_parallel=true", "train.microbatches=1"}};
+  static const std::vector<Overrides> all{
+      {},
+      {"mesh=dp=2,tp=2"},
+      {"mesh=cp=2"},
+      {"mesh=fsdp=4", "plan.zero=3", "train.microbatches=1"},
+      {"mesh=fsdp=2,cp=2", "plan.shard_axes=fsdp,cp"},
+      {"mesh=ep=2", "plan.zero=1"},
+      {"mesh=ep=4", "plan.zero=3", "train.microbatches=1"},
+      {"mesh=fsdp=2", "plan.offload=parameters"},
+      {"mesh=dp=2", "plan.zero=1", "plan.offload=states", "plan.offload_update=host"},
+      {"mesh=pp=2", "plan.schedule=zb_h1"},
+      {"mesh=pp=3,tp=2"},
+      {"mesh=pp=2,fsdp=2", "plan.zero=2"},
+      {"mesh=dp=2,fsdp=2,tp=2", "plan.zero=1", "plan.sequence_parallel=true",
+       "train.microbatches=1"}};
   return all;
 }
 
@@ -122,7 +125,7 @@ TEST(CheckpointMeshes, ReplicasOfATiedTableAreLoadedOnEveryStage) {
       if (state.name == "embedding.table") {
         ++holders;
         std::vector<std::byte> bytes(static_cast<size_t>(state.type.bytes()));
-        rank->read_states(state.place.offset, bytes);
+        rank->read_states(state.place.space, state.place.offset, bytes);
         EXPECT_EQ(bytes, one.states().at("embedding.table"));
       }
   EXPECT_EQ(holders, 2);

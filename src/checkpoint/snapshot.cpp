@@ -37,7 +37,8 @@ void Snapshot::plan_copies(const RankStates& from, const RankShare& share) {
     for (const ArenaStretch& stretch : share.pieces[i].stretches)
       for (int64_t done = 0; done < stretch.bytes; done += kMostCopied) {
         const int64_t bytes = std::min(kMostCopied, stretch.bytes - done);
-        copies_.push_back({&from, stretch.offset + done, to, bytes});
+        copies_.push_back(
+            {&from, share.pieces[i].state->place.space, stretch.offset + done, to, bytes});
         to += bytes;
       }
   }
@@ -46,7 +47,8 @@ void Snapshot::plan_copies(const RankStates& from, const RankShare& share) {
 void Snapshot::take(int threads) {
   run_parts(copies_.size(), threads, [&](size_t part, size_t) {
     const Copy& copy = copies_[part];
-    copy.from->read_states(copy.offset, {arena_.data() + copy.to, static_cast<size_t>(copy.bytes)});
+    copy.from->read_states(copy.space, copy.offset,
+                           {arena_.data() + copy.to, static_cast<size_t>(copy.bytes)});
   });
 }
 

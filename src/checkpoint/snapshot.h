@@ -32,6 +32,7 @@ class Snapshot {
  private:
   struct Copy {
     const RankStates* from;
+    MemorySpace space;
     int64_t offset, to, bytes;
   };
   void plan_copies(const RankStates& from, const RankShare& share);

@@ -14,15 +14,16 @@
 namespace tessera {
 namespace {
 
-// Stretches of a rank's piece of a state, and their positions in its arena.
+// Stretches of a rank's piece of a state, and their positions in its arena of that memory.
 struct Held {
   std::vector<Stretch> stretches;
   std::vector<int64_t> offsets;
+  MemorySpace space;
   int64_t elements = 0;
 };
 
 Held held_by(const RankStates& rank, const StateBuffer& state) {
-  Held held;
+  Held held{.stretches = {}, .offsets = {}, .space = state.place.space};
   for_each_piece(rank.program(), rank.rank(), state.type, state.placement, state.place,
                  [&](int64_t offset, int64_t element, int64_t count) {
                    held.stretches.push_back({element, count});
@@ -86,12 +87,12 @@ void StateSource::load(RankStates& rank, const StateBuffer& state, const std::st
                      loaded += count;
                      const int64_t offset = held.offsets[i] + skip * element_bytes;
                      if (tensor.dtype == state.type.dtype) {
-                       rank.write_states(offset, bytes);
+                       rank.write_states(held.space, offset, bytes);
                        return;
                      }
                      converted.resize(static_cast<size_t>(count * element_bytes));
                      convert_elements(tensor.dtype, bytes, state.type.dtype, converted);
-                     rank.write_states(offset, converted);
+                     rank.write_states(held.space, offset, converted);
                    });
   if (loaded != held.elements)
     throw user_error("{}: the parts of {} do not cover all of it", path_.string(), name);

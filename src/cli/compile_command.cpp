@@ -114,6 +114,7 @@ void print_report(const Compiled& compiled, int64_t parameters, int64_t snapshot
                 program.bytes_by_kind[static_cast<size_t>(kind)], parameters);
   if (snapshot > 0) print_bytes("snapshot", snapshot, parameters);
   print_bytes("all", program.peak_bytes() + snapshot, parameters);
+  if (program.host_bytes() > 0) print_bytes("on the host", program.host_bytes(), parameters);
   if (const PoolRoom room = pool_room_of(compiled.programs); room.rows > 0)
     fmt::print("{}\n", to_string(room));
   print_collectives(program);

@@ -107,6 +107,9 @@ void print_result(const SimulateCommand& command, const SimulatedStep& step) {
   fmt::print("peak_bytes                     {} ({}), {} {}\n", simulation.peak_bytes,
              short_bytes(simulation.peak_bytes), step.fits() ? "fits" : "does not fit",
              step.cluster.device.name);
+  if (simulation.host_bytes > 0)
+    fmt::print("host_bytes                     {} ({}) of each rank\n", simulation.host_bytes,
+               short_bytes(simulation.host_bytes));
   fmt::print("\n{:>6} {:>6} {:>12} {:>12} {:>12} {:>14} {:>12}\n", "rank", "ranks", "compute s",
              "exposed s", "bubble s", "all transfers", "peak bytes");
   for (const SimulatedRank& rank : simulation.ranks)

@@ -193,6 +193,9 @@ class ArenaLayout {
   // As much as the routines take that this rank's scripts call; other stages' may take more.
   void lay_out_scratch() {
     std::set<std::pair<int, RoutineKind>> seen;
+    const auto most_of = [&](MemorySpace space) -> int64_t& {
+      return space == MemorySpace::Host ? program_.host_scratch_bytes : program_.scratch_bytes;
+    };
     int64_t& most = program_.scratch_bytes;
     for (const Script& script : program_.scripts)
       for (const ScriptCall& call : script.calls) {
@@ -203,13 +206,15 @@ class ArenaLayout {
           most = std::max(most, instruction.workspace_offset + instruction.workspace_bytes);
           for (const int result : writes(instruction)) {
             const Buffer& buffer = program_class.buffers[static_cast<size_t>(result)];
-            if (buffer.lifetime == Lifetime::Scratch)
-              most =
-                  std::max(most, block.offsets[static_cast<size_t>(result)] + buffer.type.bytes());
+            if (buffer.lifetime != Lifetime::Scratch) continue;
+            int64_t& reach = most_of(buffer.space);
+            reach =
+                std::max(reach, block.offsets[static_cast<size_t>(result)] + buffer.type.bytes());
           }
         }
       }
     most = align_up(most);
+    program_.host_scratch_bytes = align_up(program_.host_scratch_bytes);
     count(program_, BufferKind::Scratch, most);
   }
 
@@ -218,6 +223,7 @@ class ArenaLayout {
     microbatches_.window_begin = program_.window_bytes;
     const MicrobatchBytes bytes = lay_out_microbatches(microbatches_, program_);
     program_.slot_bytes = bytes.slot;
+    program_.host_slot_bytes = bytes.host_slot;
     program_.window_bytes += bytes.window;
     count(program_, BufferKind::Activation, bytes.slot + bytes.window);
   }
@@ -245,6 +251,11 @@ class ArenaLayout {
       if (location.lifetime == Lifetime::Slot) {
         offset = slot_base_[static_cast<size_t>(block)] + location.offset;
         repeats[static_cast<size_t>(id)] = Repeat::PerSlot;
+      }
+      if (location.lifetime == Lifetime::Away) {
+        offset = location.offset;
+        repeats[static_cast<size_t>(id)] =
+            graph.value(id).space == MemorySpace::Host ? Repeat::AwayInHost : Repeat::Away;
       }
       offsets.push_back(offset);
     }

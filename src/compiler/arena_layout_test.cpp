@@ -48,6 +48,7 @@ class Layout : public testing::TestWithParam<LayoutCase> {
       case Lifetime::Scratch:
         return program_.scratch_bytes;
       case Lifetime::Prepared:
+      case Lifetime::Away:
       case Lifetime::None:
         break;
     }

@@ -2,6 +2,7 @@
 #include "compiler/compile.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/emit_program.h"
 #include "ir/verifier.h"
@@ -77,36 +78,79 @@ Compiled compile_as_planned(Module module, const CompileOptions& options) {
   return compiled;
 }
 
-// The least that is rebuilt so that every rank fits: a growing number of values, then blocks.
-Compiled compile_to_fit(const Module& module, CompileOptions options) {
-  const int64_t memory = options.profile.memory_bytes;
-  if (memory == 0)
-    throw user_error("plan.recompute = fit needs to know a rank's memory")
+int values_of(const Compiled& compiled, std::string_view pass_name) {
+  for (const PassReport& pass : compiled.passes)
+    for (const auto& [what, count] : pass.counts)
+      if (pass.name == pass_name && what == "values") return static_cast<int>(count);
+  return 0;
+}
+
+// The least that leaves the device so that every rank fits. Where activations may go to the host, a
+// growing number of values does, those first that would cost most to recompute; then, and where
+// they may not, a growing number is recomputed, the cheapest first; then blocks are.
+class Fit {
+ public:
+  Fit(const Module& module, CompileOptions options)
+      : module_(module),
+        options_(std::move(options)),
+        memory_(options_.profile.memory_bytes),
+        offload_(options_.plan.offload) {}
+
+  Compiled run() {
+    Compiled compiled = with({}, 0);
+    if (fits(compiled)) return compiled;
+    if (offload_.activations)
+      if (Compiled away = with({}, kAll); fits(away))
+        return fewest(std::move(away), "offload_activations",
+                      [&](int values) { return with({}, values); });
+    if (Compiled rebuilt = with(kAllValues, kAll); fits(rebuilt))
+      return fewest(std::move(rebuilt), "recompute", [&](int values) {
+        return with({.kind = RecomputeKind::Values, .values = values}, kAll);
+      });
+    Compiled blocks = with({.kind = RecomputeKind::Blocks, .every = 1}, 0);
+    if (fits(blocks)) return blocks;
+    throw user_error("a rank needs {} bytes even if it recomputes every block, but has {}",
+                     most_bytes(blocks.programs), memory_)
         .at("plan.recompute")
-        .help("set plan.memory, such as 8GB");
-  const auto with = [&](Recompute recompute) {
-    options.plan.recompute = recompute;
-    return compile_as_planned(module, options);
-  };
-  Compiled compiled = with({});
-  if (most_bytes(compiled.programs) <= memory) return compiled;
-  Compiled enough = with(kAllValues);
-  if (most_bytes(enough.programs) <= memory) {
-    least_values(rebuilt_values(enough), [&](int values) {
-      Compiled some = with({.kind = RecomputeKind::Values, .values = values});
-      const bool fits = most_bytes(some.programs) <= memory;
-      if (fits) enough = std::move(some);
-      return fits;
+        .help("use more ranks, smaller microbatches or plan.zero = 3");
+  }
+
+ private:
+  static constexpr int kAll = std::numeric_limits<int>::max();
+
+  bool fits(const Compiled& compiled) const { return most_bytes(compiled.programs) <= memory_; }
+
+  // With that number of values on the host, where any may be.
+  Compiled with(Recompute recompute, int on_host) {
+    options_.plan.recompute = recompute;
+    options_.plan.offload.activations = offload_.activations && on_host > 0;
+    options_.plan.offload.values = on_host;
+    return compile_as_planned(module_, options_);
+  }
+
+  template <typename With>
+  Compiled fewest(Compiled enough, std::string_view pass, const With& compiled_with) {
+    least_values(values_of(enough, pass), [&](int values) {
+      Compiled some = compiled_with(values);
+      const bool fit = fits(some);
+      if (fit) enough = std::move(some);
+      return fit;
     });
     return enough;
   }
-  Compiled blocks = with({.kind = RecomputeKind::Blocks, .every = 1});
-  if (most_bytes(blocks.programs) > memory)
-    throw user_error("a rank needs {} bytes even if it recomputes every block, but has {}",
-                     most_bytes(blocks.programs), memory)
+
+  const Module& module_;
+  CompileOptions options_;
+  int64_t memory_;
+  Offload offload_;
+};
+
+Compiled compile_to_fit(const Module& module, const CompileOptions& options) {
+  if (options.profile.memory_bytes == 0)
+    throw user_error("plan.recompute = fit needs to know a rank's memory")
         .at("plan.recompute")
-        .help("use more ranks, smaller microbatches or plan.zero = 3");
-  return blocks;
+        .help("set plan.memory, such as 8GB");
+  return Fit(module, options).run();
 }
 
 }  // namespace
@@ -117,12 +161,7 @@ int64_t most_bytes(const std::vector<Program>& programs) {
   return most;
 }
 
-int rebuilt_values(const Compiled& compiled) {
-  for (const PassReport& pass : compiled.passes)
-    for (const auto& [what, count] : pass.counts)
-      if (pass.name == "recompute" && what == "values") return static_cast<int>(count);
-  return 0;
-}
+int rebuilt_values(const Compiled& compiled) { return values_of(compiled, "recompute"); }
 
 int least_values(int all, const std::function<bool(int)>& fits) {
   int too_few = 0, enough = all;

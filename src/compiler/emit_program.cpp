@@ -15,6 +15,7 @@ namespace {
 
 // Of a flat buffer: whole weights that are gathered for each use come and go; what rests stays.
 Lifetime flat_lifetime(const BlockClass& block_class, const FlatSpec& flat) {
+  if (flat.staged) return Lifetime::Window;
   if (flat.role == FlatRole::Gradient || flat.role == FlatRole::GradientShard ||
       flat.role == FlatRole::Reduced || flat.role == FlatRole::Load)
     return Lifetime::Window;
@@ -46,8 +47,12 @@ Lifetime state_lifetime(const Module& module, const BlockClass& block_class,
 Buffer buffer_of(const Module& module, const BlockClass& block_class, ValueId id) {
   const Graph& graph = block_class.graph;
   const Value& value = graph.value(id);
-  Buffer buffer{.name = value.name, .type = value.type, .lifetime = value.location.lifetime};
+  Buffer buffer{.name = value.name,
+                .type = value.type,
+                .lifetime = value.location.lifetime,
+                .space = value.space};
   if (buffer.lifetime == Lifetime::Prepared) buffer.lifetime = Lifetime::Window;
+  if (buffer.lifetime == Lifetime::Away) buffer.lifetime = Lifetime::Slot;
   if (const GraphInput* input = graph.input_of(id)) {
     switch (input->kind) {
       case InputKind::State:
@@ -95,7 +100,8 @@ void mark_dead(const Graph& graph, std::vector<Instruction>& routine) {
     return graph.value(buffer).location.lifetime == Lifetime::Scratch;
   };
   const auto same_place = [&](int a, int b) {
-    return graph.value(a).location == graph.value(b).location;
+    return graph.value(a).location == graph.value(b).location &&
+           graph.value(a).space == graph.value(b).space;
   };
   for (size_t i = 0; i < routine.size(); ++i) {
     const std::span<const int> read = reads(routine[i]), written = writes(routine[i]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "compiler/flat_uses.h"
 #include "passes/memory/place_intervals.h"
@@ -12,15 +13,30 @@ namespace {
 
 constexpr std::array kMoving{Repeat::PerSlot,    Repeat::StreamIn,    Repeat::StreamOut,
                              Repeat::GradientIn, Repeat::GradientOut, Repeat::InnerGradients,
-                             Repeat::Checkpoint};
+                             Repeat::Checkpoint, Repeat::Away,        Repeat::AwayInHost};
 
-bool in_slot_arena(Repeat repeat) {
-  return repeat == Repeat::PerSlot || repeat == Repeat::StreamIn || repeat == Repeat::StreamOut ||
-         repeat == Repeat::Checkpoint;
+enum class MovingArena : uint8_t { Slot, Window, HostSlot };
+
+MovingArena arena_of(Repeat repeat) {
+  switch (repeat) {
+    case Repeat::PerSlot:
+    case Repeat::StreamIn:
+    case Repeat::StreamOut:
+    case Repeat::Checkpoint:
+    case Repeat::Away:
+      return MovingArena::Slot;
+    case Repeat::AwayInHost:
+      return MovingArena::HostSlot;
+    default:
+      return MovingArena::Window;
+  }
 }
 
-// The bytes of one kind that a microbatch has in a stage or, where they are PerSlot, in a segment;
-// those that are rebuilt are others than the forward's.
+bool is_away(Repeat repeat) { return repeat == Repeat::Away || repeat == Repeat::AwayInHost; }
+
+// The bytes of one kind that a microbatch has in a stage or, where they are PerSlot, in a segment,
+// or, where they are away in between, in a block; those that are rebuilt, or come back from the
+// host, are others than the forward's.
 struct Key {
   int unit, microbatch;
   Repeat repeat;
@@ -34,9 +50,12 @@ class ScriptLayout {
       : request_(request), program_(program) {}
 
   MicrobatchBytes run(Script& script) {
+    for (const ScriptCall& call : script.calls)
+      if (call.routine == RoutineKind::ActivationsOut) leave_.insert({call.block, call.microbatch});
     for (size_t i = 0; i < script.calls.size(); ++i) mark(script.calls[i], static_cast<int>(i));
-    const MicrobatchBytes bytes{.slot = place(true, 0),
-                                .window = place(false, request_.window_begin)};
+    const MicrobatchBytes bytes{.slot = place(MovingArena::Slot, 0),
+                                .window = place(MovingArena::Window, request_.window_begin),
+                                .host_slot = place(MovingArena::HostSlot, 0)};
     for (ScriptCall& call : script.calls)
       for (const Repeat repeat : kMoving)
         if (const auto found = offsets_.find(key(call, repeat)); found != offsets_.end())
@@ -47,10 +66,14 @@ class ScriptLayout {
  private:
   Key key(const ScriptCall& call, Repeat repeat) const {
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
-    const bool slot = repeat == Repeat::PerSlot;
+    const bool slot = repeat == Repeat::PerSlot,
+               backward = side(call.routine) == StepSide::Backward;
+    if (is_away(repeat))
+      return {call.block, call.microbatch, repeat,
+              repeat == Repeat::Away && backward && leave_.contains({call.block, call.microbatch})};
     const bool made_again = slot || repeat == Repeat::StreamOut;
     return {slot ? block.segment : block.stage, call.microbatch, repeat,
-            made_again && request_.recomputes && side(call.routine) == StepSide::Backward};
+            made_again && request_.recomputes && backward};
   }
 
   int64_t bytes_of(const ProgramBlock& block, Repeat repeat) const {
@@ -98,7 +121,8 @@ class ScriptLayout {
   void mark(const ScriptCall& call, int position) {
     const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
     for (const auto& [repeat, reach] : touched(call)) {
-      const int64_t bytes = repeat == Repeat::PerSlot ? reach : bytes_of(block, repeat);
+      const bool own = repeat == Repeat::PerSlot || is_away(repeat);
+      const int64_t bytes = own ? reach : bytes_of(block, repeat);
       if (bytes == 0 || block.stage == kEveryStage) continue;
       const auto [at, fresh] = intervals_.try_emplace(
           key(call, repeat), Interval{.begin = position, .end = position, .bytes = bytes});
@@ -107,10 +131,10 @@ class ScriptLayout {
     }
   }
 
-  int64_t place(bool slots, int64_t begin) {
+  int64_t place(MovingArena arena, int64_t begin) {
     std::vector<Key> keys;
     for (const auto& [key, interval] : intervals_)
-      if (in_slot_arena(key.repeat) == slots) keys.push_back(key);
+      if (arena_of(key.repeat) == arena) keys.push_back(key);
     // In order of time the first place that fits is the best one for equal sizes.
     std::stable_sort(keys.begin(), keys.end(), [this](const Key& a, const Key& b) {
       return intervals_.at(a).begin < intervals_.at(b).begin;
@@ -125,6 +149,7 @@ class ScriptLayout {
   const LayoutRequest& request_;
   const Program& program_;
   std::map<std::pair<int, RoutineKind>, std::map<Repeat, int64_t>> touched_;  // by block
+  std::set<std::pair<int, int>> leave_;  // blocks and microbatches that go to the host
   std::map<Key, Interval> intervals_;
   std::map<Key, int64_t> offsets_;
 };
@@ -137,6 +162,7 @@ MicrobatchBytes lay_out_microbatches(const LayoutRequest& request, Program& prog
     const MicrobatchBytes bytes = ScriptLayout(request, program).run(script);
     most.slot = std::max(most.slot, bytes.slot);
     most.window = std::max(most.window, bytes.window);
+    most.host_slot = std::max(most.host_slot, bytes.host_slot);
   }
   return most;
 }

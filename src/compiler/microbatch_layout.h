@@ -23,7 +23,7 @@ struct LayoutRequest {
 };
 
 struct MicrobatchBytes {
-  int64_t slot = 0, window = 0;
+  int64_t slot = 0, window = 0, host_slot = 0;
 };
 
 // Fills the bases of every call of every script.

@@ -13,12 +13,15 @@ namespace {
 
 constexpr int64_t kSeq = 512;  // of which a value costs attention more than a product
 
-Program llama(Recompute recompute, const std::vector<Axis>& mesh = {}, int64_t memory = 0) {
+Program llama(Recompute recompute, const std::vector<Axis>& mesh = {}, int64_t memory = 0,
+              bool offload = false) {
   SmallModel model = small_model("Llama");
   model.config.context = model.seq = kSeq;
   const PlanSizes sizes{.kv_heads = model.config.kv_heads, .heads = model.config.heads};
   return compile(model.build(DType::Fp32, 1),
-                 {.plan = make_plan({.mesh = mesh, .recompute = recompute}, sizes),
+                 {.plan = make_plan(
+                      {.mesh = mesh, .recompute = recompute, .offload = {.activations = offload}},
+                      sizes),
                   .profile = {.threads = 1, .memory_bytes = memory}})
       .program();
 }
@@ -78,6 +81,28 @@ TEST(Recompute, LongSequencesAreMadeToFitWithoutRunningAttentionAgain) {
   EXPECT_GT(kernels(fit, RoutineKind::Backward, OpKind::matmul),
             kernels(llama({}), RoutineKind::Backward, OpKind::matmul));
   EXPECT_EQ(kernels(fit, RoutineKind::Backward, OpKind::attention), 0);
+}
+
+// What fits as it is stays; then values go to the host, and only then some are recomputed.
+TEST(Recompute, ActivationsGoToTheHostBeforeAnyIsRecomputed) {
+  const auto fit = [](int64_t memory) {
+    return llama({.kind = RecomputeKind::Fit}, {}, memory, true);
+  };
+  const auto again = [](const Program& program) {
+    return kernels(program, RoutineKind::Backward, OpKind::matmul) -
+           kernels(llama({}), RoutineKind::Backward, OpKind::matmul);
+  };
+  const int64_t all = llama({}).peak_bytes(), away = llama({}, {}, 0, true).peak_bytes();
+  ASSERT_LT(away, all);
+  EXPECT_EQ(fit(all).host_bytes(), 0);
+  const Program some = fit((all + away) / 2);
+  EXPECT_LE(some.peak_bytes(), (all + away) / 2);
+  EXPECT_GT(some.host_bytes(), 0);
+  EXPECT_LT(some.host_bytes(), llama({}, {}, 0, true).host_bytes());
+  EXPECT_EQ(again(some), 0);
+  const Program less = fit(away - 1);
+  EXPECT_LT(less.peak_bytes(), away);
+  EXPECT_GT(again(less), 0);
 }
 
 }  // namespace

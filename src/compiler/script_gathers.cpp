@@ -56,18 +56,27 @@ void add_gathers(Script& script, const std::vector<int>& runs, const Program& pr
   const HeldInRuns held_in_runs(script, runs, needs);
   const auto next_need = [&](size_t i) {
     while (i < needs.size() && needs[i].empty()) ++i;
-    return i < needs.size() ? needs[i] : Blocks{};
+    return i;
   };
-  Blocks held, there;
+  const auto needs_at = [&](size_t i) { return i < needs.size() ? needs[i] : Blocks{}; };
+  Blocks brought, held, there;  // from the host; gathered; waited for
   std::vector<ScriptCall> calls;
   for (size_t i = 0; i < needs.size(); ++i) {
     const int microbatch = script.calls[i].microbatch;
     if (!needs[i].empty()) {
-      const Blocks next = next_need(i + 1);
+      const size_t coming = next_need(i + 1);
+      const Blocks next = needs_at(coming), after = needs_at(next_need(coming + 1));
+      for (const Blocks* wanted : {needs.data() + i, &next, &after})
+        for (const int block : *wanted)
+          if (has_routine(program, RoutineKind::WeightsIn, block) && !held.contains(block) &&
+              brought.insert(block).second)
+            calls.push_back(make_call(program, RoutineKind::WeightsIn, block, microbatch));
       for (const Blocks* wanted : {needs.data() + i, &next})
         for (const int block : *wanted)
-          if (held.insert(block).second)
+          if (held.insert(block).second) {
             calls.push_back(make_call(program, RoutineKind::Gather, block, microbatch));
+            brought.erase(block);
+          }
       for (const int block : needs[i])
         if (there.insert(block).second && has_routine(program, RoutineKind::GatherWait, block))
           calls.push_back(make_call(program, RoutineKind::GatherWait, block, microbatch));

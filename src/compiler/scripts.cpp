@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "compiler/flat_uses.h"
 #include "compiler/script_accumulation.h"
@@ -48,10 +50,13 @@ class ScriptWriter {
     if (!actions.empty()) receive(actions.front());
     for (size_t i = 0; i < actions.size(); ++i) {
       if (i + 1 < actions.size()) receive(actions[i + 1]);
+      turns_back_ = i + 1 < actions.size() && actions[i + 1].stage == actions[i].stage &&
+                    actions[i + 1].microbatch == actions[i].microbatch;
       comes_again_ = next_weight_grad_is_of(actions[i].stage, actions, i + 1);
       run(actions[i]);
     }
     settle_where([](const Sum&) { return true; });
+    let_leave();
     for (const auto& [key, sent] : sent_)
       for (const int microbatch : sent) call(key.first, key.second, microbatch, channel_of(key));
     sent_.clear();
@@ -64,6 +69,23 @@ class ScriptWriter {
       if (action.kind == ActionKind::Forward) forward.push_back(action);
     evaluates_ = true;
     run(forward);
+  }
+
+  // States that rest on the host come while the block before is updated, and leave while the next
+  // one is: two blocks' are on the device at once.
+  void update(int microbatch) {
+    int before = kNone;
+    for (int block = next_update(0); block < num_blocks(); block = next_update(block + 1)) {
+      if (before == kNone) call(RoutineKind::StatesIn, block, microbatch);
+      if (before != kNone) call(RoutineKind::StatesOutDone, before, microbatch);
+      if (const int after = next_update(block + 1); after < num_blocks())
+        call(RoutineKind::StatesIn, after, microbatch);
+      call(RoutineKind::StatesInDone, block, microbatch);
+      call(RoutineKind::Update, block, microbatch);
+      call(RoutineKind::StatesOut, block, microbatch);
+      before = block;
+    }
+    if (before != kNone) call(RoutineKind::StatesOutDone, before, microbatch);
   }
 
   void finish() {
@@ -82,6 +104,10 @@ class ScriptWriter {
   };
 
   int num_blocks() const { return static_cast<int>(program_.blocks.size()); }
+  int next_update(int block) const {
+    while (block < num_blocks() && !has(RoutineKind::Update, block)) ++block;
+    return block;
+  }
   static bool next_weight_grad_is_of(int stage, const std::vector<Action>& actions, size_t from) {
     while (from < actions.size() && !frees_activations(actions[from].kind)) ++from;
     return from < actions.size() && actions[from].stage == stage;
@@ -148,11 +174,43 @@ class ScriptWriter {
         call(RoutineKind::StreamIn, own.first_block, microbatch, own.stream_in);
       call(RoutineKind::StreamInDone, own.first_block, microbatch, own.stream_in);
     }
-    for (int block = own.first_block; block <= own.last_block; ++block)
+    for (int block = own.first_block; block <= own.last_block; ++block) {
       call(evaluates_ ? RoutineKind::Evaluate : RoutineKind::Forward, block, microbatch);
+      let_leave();
+      if (!evaluates_ && !comes_back_soon(own, block)) send_away(block, microbatch);
+    }
     if (own.stream_out == kNone) return;
     call(RoutineKind::StreamOut, own.last_block, microbatch, own.stream_out);
     sent_[{RoutineKind::StreamOutDone, own.last_block}].push_back(microbatch);
+  }
+
+  // What a block keeps on the host leaves while the next block's forward runs; what is needed again
+  // in next to no time stays. It comes back while the backward of the block after it runs.
+  bool comes_back_soon(const StageEdges& own, int block) const {
+    return turns_back_ && own.last_block - block < 2;
+  }
+  void send_away(int block, int microbatch) {
+    if (!has(RoutineKind::ActivationsOut, block)) return;
+    call(RoutineKind::ActivationsOut, block, microbatch);
+    leaving_ = {block, microbatch};
+    away_.insert(*leaving_);
+  }
+  void let_leave() {
+    if (leaving_) call(RoutineKind::ActivationsOutDone, leaving_->first, leaving_->second);
+    leaving_.reset();
+  }
+  void bring_back(const StageEdges& own, int block, int microbatch) {
+    if (block < own.first_block || !away_.contains({block, microbatch})) return;
+    if (leaving_ == std::pair{block, microbatch}) let_leave();
+    call(RoutineKind::ActivationsIn, block, microbatch);
+  }
+  // Before the backward of the block: what it keeps is there, and what the one before it keeps is
+  // on its way.
+  void take_back(const StageEdges& own, int block, int microbatch) {
+    if (block == own.last_block) bring_back(own, block, microbatch);
+    bring_back(own, block - 1, microbatch);
+    if (away_.erase({block, microbatch}) > 0)
+      call(RoutineKind::ActivationsInDone, block, microbatch);
   }
 
   // Whoever gives a gradient back has taken the stream.
@@ -207,8 +265,12 @@ class ScriptWriter {
         !module_.split_backward || input_grads_[own.first_block] == backwards_[own.first_block];
     const bool adds_up = own.first_block == own.last_block && comes_again_;
     for (int block = own.last_block; block >= own.first_block; --block) {
-      if (routine != RoutineKind::WeightGrad) rebuild(own, block, microbatch);
+      if (routine != RoutineKind::WeightGrad) {
+        take_back(own, block, microbatch);
+        rebuild(own, block, microbatch);
+      }
       call_backward(routine, block, microbatch);
+      let_leave();
       const bool due = last || (whole && comes_and_goes(block) && !adds_up);
       if (due && has(RoutineKind::Reduce, block)) start_sum(block, microbatch);
     }
@@ -259,8 +321,10 @@ class ScriptWriter {
     take_gradient(own, microbatch);
     ++input_grads_[own.first_block];
     for (int block = own.last_block; block >= own.first_block; --block) {
+      take_back(own, block, microbatch);
       rebuild(own, block, microbatch);
       call_backward(RoutineKind::InputGrad, block, microbatch);
+      let_leave();
     }
     give_gradient(own, microbatch);
   }
@@ -279,7 +343,11 @@ class ScriptWriter {
   std::map<Sender, std::deque<int>> sent_;      // microbatches under way
   std::map<int, int> input_grads_, backwards_;  // so far, by a stage's first block
   std::deque<Sum> sums_;                        // on their way
-  std::vector<int> runs_;                       // by call
+  // Blocks and microbatches whose activations are on the host, and the one on its way there.
+  std::set<std::pair<int, int>> away_;
+  std::optional<std::pair<int, int>> leaving_;
+  bool turns_back_ = false;  // the next action is the backward of the same stage and microbatch
+  std::vector<int> runs_;    // by call
   int run_ = kNone;
   Action last_ = {};
   bool comes_again_ = false;  // the next weight gradients of this rank are of the same stage
@@ -304,10 +372,10 @@ void write_train_step(const Module& module, Program& program, const Stages& stag
   write_begin(script, program.microbatches);
   script.run(actions);
   const int last = script.last_microbatch();
-  for (const RoutineKind routine :
-       {RoutineKind::ReduceTied, RoutineKind::MetricReduce, RoutineKind::Norm,
-        RoutineKind::NormReduce, RoutineKind::Update})
+  for (const RoutineKind routine : {RoutineKind::ReduceTied, RoutineKind::MetricReduce,
+                                    RoutineKind::Norm, RoutineKind::NormReduce})
     script.for_blocks(routine, last);
+  script.update(last);
   script.finish();
 }
 

@@ -57,6 +57,7 @@ void StateLayout::lay_out_windows_of_script() {
   windows_begin_ = take(program_.window_bytes, windows_.bytes);
   count(program_, BufferKind::Parameter, windows_.weights_bytes);
   count(program_, BufferKind::Gradient, windows_.gradient_bytes);
+  count(program_, BufferKind::Optimizer, windows_.staged_bytes);
 }
 
 void StateLayout::lay_out_block(int block) {
@@ -78,32 +79,35 @@ void StateLayout::lay_out_block(int block) {
 }
 
 void StateLayout::lay_out_bundle(int block, const Bundle& bundle) {
-  const BlockClass& block_class = class_of(block);
-  for (const GraphInput& input : block_class.graph.inputs()) {
-    if (!input.flat || input.flat->bundle != bundle.name) continue;
-    const Value& value = block_class.graph.value(input.value);
-    Place& place = flats_[{block, value.name}];
-    if (input.flat->role == FlatRole::Reduced) {  // inside the whole gradient
-      const GraphInput* whole = find_flat(block_class, bundle.name, FlatRole::Gradient);
-      place = flats_.at({block, block_class.graph.value(whole->value).name});
-      continue;
-    }
-    const BufferKind kind = kind_of(input.flat->role);
-    if (const int64_t window = windows_.offset(block, value.name); window != kNone) {
-      place = {Lifetime::Window, windows_begin_ + window};
-      continue;
-    }
-    const bool in_window = kind == BufferKind::Gradient;
-    place = {
-        in_window ? Lifetime::Window : Lifetime::Persistent,
-        take(in_window ? program_.window_bytes : program_.persistent_bytes, value.type.bytes())};
-    count(program_, kind, align_up(value.type.bytes()));
-    if (input.flat->role == FlatRole::Load)
-      program_.loads.push_back({.name = module_.blocks[static_cast<size_t>(block)].name,
-                                .type = value.type,
-                                .offset = place.offset});
-  }
+  for (const GraphInput& input : class_of(block).graph.inputs())
+    if (input.flat && input.flat->bundle == bundle.name)
+      flats_[{block, class_of(block).graph.value(input.value).name}] = lay_out_flat(block, input);
   for (size_t i = 0; i < bundle.parameters.size(); ++i) add_states(block, bundle, i);
+}
+
+StateLayout::Place StateLayout::lay_out_flat(int block, const GraphInput& input) {
+  const BlockClass& block_class = class_of(block);
+  const Value& value = block_class.graph.value(input.value);
+  if (input.flat->role == FlatRole::Reduced) {  // inside the whole gradient
+    const GraphInput* whole = find_flat(block_class, input.flat->bundle, FlatRole::Gradient);
+    return flats_.at({block, block_class.graph.value(whole->value).name});
+  }
+  if (value.space == MemorySpace::Host)
+    return {Lifetime::Persistent, take(program_.host_persistent_bytes, value.type.bytes()),
+            MemorySpace::Host};
+  if (const int64_t window = windows_.offset(block, value.name); window != kNone)
+    return {Lifetime::Window, windows_begin_ + window};
+  const BufferKind kind = kind_of(input.flat->role);
+  const bool in_window = kind == BufferKind::Gradient;
+  const Place place = {
+      in_window ? Lifetime::Window : Lifetime::Persistent,
+      take(in_window ? program_.window_bytes : program_.persistent_bytes, value.type.bytes())};
+  count(program_, kind, align_up(value.type.bytes()));
+  if (input.flat->role == FlatRole::Load)
+    program_.loads.push_back({.name = module_.blocks[static_cast<size_t>(block)].name,
+                              .type = value.type,
+                              .offset = place.offset});
+  return place;
 }
 
 FlatPlace StateLayout::place_of(int block, const Bundle& bundle, size_t i, FlatRole role,
@@ -115,6 +119,7 @@ FlatPlace StateLayout::place_of(int block, const Bundle& bundle, size_t i, FlatR
   const int64_t elements = value.type.num_elements();
   const bool whole = elements == bundle.elements;
   return {.lifetime = place.lifetime,
+          .space = place.space,
           .offset = place.offset,
           .begin = bundle.begins[i],
           .shard_axes = whole ? AxisIds{} : bundle.rest,
@@ -147,7 +152,8 @@ void StateLayout::add_states(int block, const Bundle& bundle, size_t i) {
        {std::pair{FlatRole::Master, StateRole::Master}, std::pair{FlatRole::Slot, StateRole::Slot},
         std::pair{FlatRole::Average, StateRole::Average}})
     for (const GraphInput& companion : block_class.graph.inputs())
-      if (companion.flat && companion.flat->bundle == bundle.name && companion.flat->role == flat)
+      if (companion.flat && !companion.flat->staged && companion.flat->bundle == bundle.name &&
+          companion.flat->role == flat)
         program_.states.push_back(
             companion_of(parameter, role, companion.flat->slot,
                          place_of(block, bundle, i, flat, companion.flat->slot)));

@@ -41,6 +41,7 @@ class StateLayout {
   struct Place {
     Lifetime lifetime = Lifetime::None;
     int64_t offset = 0;
+    MemorySpace space = MemorySpace::Device;
   };
 
   const BlockClass& class_of(int block) const {
@@ -52,6 +53,7 @@ class StateLayout {
   void lay_out_windows_of_script();
   void lay_out_block(int block);
   void lay_out_bundle(int block, const Bundle& bundle);
+  Place lay_out_flat(int block, const GraphInput& input);
   void add_states(int block, const Bundle& bundle, size_t i);
   // The flat buffer of that role, as the place of the bundle's i-th parameter; empty when absent.
   FlatPlace place_of(int block, const Bundle& bundle, size_t i, FlatRole role,

@@ -15,6 +15,8 @@
 #include "passes/gradient/shard_states.h"
 #include "passes/gradient/update_parameters.h"
 #include "passes/memory/plan_memory.h"
+#include "passes/offload/offload_activations.h"
+#include "passes/offload/offload_states.h"
 #include "passes/overlap/overlap.h"
 #include "passes/pipeline/assign_stages.h"
 #include "passes/placement/localize.h"
@@ -45,11 +47,14 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(join_norm_gradients());   // with what comes along the residual connection
   pipeline.add(join_rebuilt_swiglu());   // a recomputed SwiGLU comes with its gradient
   pipeline.add(fold_largest_entries());  // that scale 8-bit operands: found by who makes a value
+  pipeline.add(
+      offload_activations(plan, profile));  // what the backward reads: to the host and back
   // States at rest.
   pipeline.add(shard_states(plan));                  // gathers of weights, sums of gradients
   pipeline.add(gradient_norm(plan));                 // by which the update clips
   pipeline.add(hold_updates(plan));                  // where experts had too little room
   pipeline.add(update_parameters(optimizer, plan));  // the optimizer and its slots
+  pipeline.add(offload_states(plan));                // copies of what rests on the host
   pipeline.add(overlap());                           // collectives start early, are waited for late
   // Which bytes, where.
   pipeline.add(plan_memory(profile));  // last: a buffer lives until its last reader

@@ -125,6 +125,10 @@ Instruction translate_node(const Node& node, std::span<const TensorType> operand
   else if (node.op == OpKind::wait)
     instruction.what = WaitInstruction{.held = {node.operands.begin(), node.operands.end()},
                                        .output = node.results[0]};
+  else if (node.op == OpKind::copy)
+    instruction.what = CopyInstruction{.input = node.operands[0],
+                                       .output = node.results[0],
+                                       .async = node.attributes.integer("async") != 0};
   else if (node.op == OpKind::clear_gaps)
     instruction.what =
         ClearInstruction{.input = node.operands[0],

@@ -2,6 +2,9 @@
 #include "compiler/window_layout.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "compiler/flat_uses.h"
 
@@ -12,10 +15,12 @@ struct Stretch {
   int begin, end;  // positions of calls, over all scripts, both inclusive
 };
 
+enum class WindowKind : uint8_t { Weights, Gradient, Staged };
+
 struct Window {
   int block;
   std::string flat;
-  FlatRole role;
+  WindowKind kind;
   int64_t bytes;
   std::vector<Stretch> alive = {};
   int64_t offset = kNone;
@@ -34,24 +39,29 @@ struct Window {
   }
 };
 
+std::optional<WindowKind> kind_of(const BlockClass& block_class, const FlatSpec& flat) {
+  if (flat.staged) return WindowKind::Staged;
+  if (flat.role == FlatRole::Weights && find_flat(block_class, flat.bundle, FlatRole::WeightsShard))
+    return WindowKind::Weights;
+  if (flat.role == FlatRole::Gradient &&
+      find_flat(block_class, flat.bundle, FlatRole::GradientShard))
+    return WindowKind::Gradient;
+  return std::nullopt;
+}
+
 std::vector<Window> windows_of(const Module& module) {
   std::vector<Window> windows;
   for (int block = 0; block < static_cast<int>(module.blocks.size()); ++block) {
     const BlockClass& block_class = module.class_of(module.blocks[static_cast<size_t>(block)]);
-    for (const Bundle& bundle : block_class.bundles)
-      for (const FlatRole role : {FlatRole::Weights, FlatRole::Gradient}) {
-        const bool weights = role == FlatRole::Weights;
-        const bool comes_and_goes =
-            weights ? find_flat(block_class, bundle.name, FlatRole::WeightsShard) != nullptr
-                    : reduces_every_microbatch(block_class, bundle);
-        if (!comes_and_goes) continue;
-        const Value& value =
-            block_class.graph.value(find_flat(block_class, bundle.name, role)->value);
+    for (const GraphInput& input : block_class.graph.inputs()) {
+      if (!input.flat) continue;
+      const Value& value = block_class.graph.value(input.value);
+      if (const std::optional<WindowKind> kind = kind_of(block_class, *input.flat))
         windows.push_back({.block = block,
                            .flat = value.name,
-                           .role = role,
+                           .kind = *kind,
                            .bytes = align_up(value.type.bytes())});
-      }
+    }
   }
   return windows;
 }
@@ -60,37 +70,98 @@ bool contains(const std::vector<int>& blocks, int block) {
   return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
 }
 
-// A gradient begins with its first writer and ends where its sum is there.
-void mark_alive(const Module& module, const Program& program, std::vector<Window>& windows) {
-  int position = 0;
-  FlatUses uses(module, program);
-  std::vector<bool> open(windows.size(), false);
-  for (const Script& script : program.scripts)
-    for (const ScriptCall& call : script.calls) {
-      ++position;
-      const std::vector<int>&read = uses.weights_read(call),
-            &written = uses.gradients_written(call);
-      for (size_t i = 0; i < windows.size(); ++i) {
-        Window& window = windows[i];
-        if (window.role == FlatRole::Weights) {
-          const bool gathers = call.routine == RoutineKind::Gather && call.block == window.block;
-          if (gathers || contains(read, window.block)) window.touch(position, gathers);
-        } else {
-          const bool own = call.block == window.block;
-          const bool reduces = own && call.routine == RoutineKind::Reduce;
-          const bool waits_later =
-              !program.class_of(program.blocks[static_cast<size_t>(window.block)])
-                   .routine(RoutineKind::ReduceWait)
-                   .empty();
-          const bool settles =
-              own && call.routine == (waits_later ? RoutineKind::ReduceWait : RoutineKind::Reduce);
-          if (!reduces && !settles && !contains(written, window.block)) continue;
-          window.touch(position, !open[i]);
-          open[i] = !settles;
-        }
+// Follows which windows are alive at each call of all scripts.
+class Lives {
+ public:
+  Lives(const Module& module, const Program& program, std::vector<Window>& windows)
+      : module_(module),
+        program_(program),
+        windows_(windows),
+        uses_(module, program),
+        open_(windows.size(), false) {}
+
+  void mark() {
+    for (const Script& script : program_.scripts)
+      for (const ScriptCall& call : script.calls) {
+        ++position_;
+        for (size_t i = 0; i < windows_.size(); ++i) switch (windows_[i].kind) {
+            case WindowKind::Weights:
+              mark_weights(call, windows_[i]);
+              break;
+            case WindowKind::Gradient:
+              mark_gradient(call, i);
+              break;
+            case WindowKind::Staged:
+              mark_staged(call, i);
+              break;
+          }
       }
+  }
+
+ private:
+  bool has(RoutineKind routine, int block) const {
+    return !program_.class_of(program_.blocks[static_cast<size_t>(block)]).routine(routine).empty();
+  }
+
+  void mark_weights(const ScriptCall& call, Window& window) {
+    const bool gathers = call.routine == RoutineKind::Gather && call.block == window.block;
+    if (gathers || contains(uses_.weights_read(call), window.block))
+      window.touch(position_, gathers);
+  }
+
+  // Begins with its first writer and ends where its sum is there.
+  void mark_gradient(const ScriptCall& call, size_t i) {
+    Window& window = windows_[i];
+    const bool own = call.block == window.block;
+    const bool reduces = own && call.routine == RoutineKind::Reduce;
+    const bool waits_later = has(RoutineKind::ReduceWait, window.block);
+    const bool settles =
+        own && call.routine == (waits_later ? RoutineKind::ReduceWait : RoutineKind::Reduce);
+    if (!reduces && !settles && !contains(uses_.gradients_written(call), window.block)) return;
+    touch(i, settles);
+  }
+
+  // Begins where it is copied from the host or written, ends where it has been read or copied back.
+  void mark_staged(const ScriptCall& call, size_t i) {
+    if (call.block != windows_[i].block || !reaches(call, windows_[i].flat)) return;
+    const bool ends =
+        call.routine == RoutineKind::GatherWait || call.routine == RoutineKind::StatesOutDone;
+    touch(i, ends);
+  }
+
+  void touch(size_t i, bool ends) {
+    windows_[i].touch(position_, !open_[i]);
+    open_[i] = !ends;
+  }
+
+  // Whether an instruction of the call reads or writes that buffer, or the memory that is it.
+  bool reaches(const ScriptCall& call, const std::string& flat) {
+    const int index = program_.blocks[static_cast<size_t>(call.block)].class_index;
+    std::set<std::string>& reached = reached_[{index, call.routine}];
+    if (reached.empty()) {
+      const Graph& graph = module_.classes[static_cast<size_t>(index)].graph;
+      reached.insert("");  // known
+      for (const Instruction& instruction :
+           program_.classes[static_cast<size_t>(index)].routine(call.routine))
+        for (const std::span<const int> buffers : {reads(instruction), writes(instruction)})
+          for (const int buffer : buffers) {
+            reached.insert(graph.value(buffer).name);
+            for (const GraphOutput& output : graph.outputs())
+              if (output.kind == OutputKind::Flat && output.value == buffer)
+                reached.insert(output.target);
+          }
     }
-}
+    return reached.contains(flat);
+  }
+
+  const Module& module_;
+  const Program& program_;
+  std::vector<Window>& windows_;
+  FlatUses uses_;
+  int position_ = 0;
+  std::vector<bool> open_;                                                // by window
+  std::map<std::pair<int, RoutineKind>, std::set<std::string>> reached_;  // by class
+};
 
 // Largest first, each at the lowest offset where it meets nobody.
 int64_t place(std::vector<Window>& windows) {
@@ -115,13 +186,13 @@ int64_t place(std::vector<Window>& windows) {
   return bytes;
 }
 
-int64_t most_alive(const std::vector<Window>& windows, bool weights) {
+int64_t most_alive(const std::vector<Window>& windows, WindowKind kind) {
   int64_t most = 0;
   for (const Window& at : windows)
     for (const Stretch& stretch : at.alive) {
       int64_t sum = 0;
       for (const Window& other : windows)
-        if ((other.role == FlatRole::Weights) == weights &&
+        if (other.kind == kind &&
             std::any_of(other.alive.begin(), other.alive.end(), [&](const Stretch& s) {
               return s.begin <= stretch.begin && stretch.begin <= s.end;
             }))
@@ -144,10 +215,14 @@ WindowLayout lay_out_windows(const Module& module, const Program& program) {
   layout.offsets.resize(module.blocks.size());
   std::vector<Window> windows = windows_of(module);
   if (windows.empty()) return layout;
-  mark_alive(module, program, windows);
+  Lives(module, program, windows).mark();
   layout.bytes = place(windows);
-  layout.weights_bytes = most_alive(windows, true);
-  layout.gradient_bytes = layout.bytes - layout.weights_bytes;
+  layout.weights_bytes = most_alive(windows, WindowKind::Weights);
+  const int64_t others = layout.bytes - layout.weights_bytes;
+  layout.staged_bytes = std::max<int64_t>(
+      0, most_alive(windows, WindowKind::Staged) - most_alive(windows, WindowKind::Gradient));
+  layout.staged_bytes = std::min(layout.staged_bytes, others);
+  layout.gradient_bytes = others - layout.staged_bytes;
   for (const Window& window : windows)
     layout.offsets[static_cast<size_t>(window.block)].emplace_back(window.flat, window.offset);
   return layout;

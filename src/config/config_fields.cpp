@@ -306,6 +306,12 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        {},
        "number of blocks in each stage, including embedding and head, such as 3,2,2,3; empty: by "
        "cost"},
+  };
+}
+
+// What a rank keeps, and where.
+std::vector<ConfigField> plan_memory_fields(PlanConfig& p) {
+  return {
       {"plan.recompute", &p.recompute,
        Choices{"none", "cheap", "attention", "block_keep_attention", "block", "every", "fit"},
        "what the backward recomputes instead of keeping it; cheap: norms and activations; "
@@ -317,6 +323,16 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        "when weights are quantised to fp8: once for a step, which keeps two bytes for each; or "
        "where "
        "they are read, as always where they are gathered for each use"},
+      {"plan.offload",
+       &p.offload,
+       {},
+       "what is kept in the host's memory: moments (the optimizer's states), states (master "
+       "weights "
+       "too) or parameters (weights too); and activations, such as states,activations"},
+      {"plan.offload_update", &p.offload_update, Choices{"device", "host"},
+       "where states that rest on the host are updated: they are streamed through the device, or "
+       "the "
+       "host's cores do it, to which gradients go and from which weights come"},
       {"plan.memory", &p.memory, {}, "memory of one rank, such as 8GB; empty: unknown"},
   };
 }
@@ -348,7 +364,7 @@ std::vector<ConfigField> config_fields(Config& c) {
   for (const std::vector<ConfigField>& more :
        {train_fields(c.train), optimizer_fields(c.train), update_fields(c.train),
         train_loop_fields(c.train), checkpoint_fields(c.checkpoint), plan_fields(c.plan),
-        run_fields(c.run)})
+        plan_memory_fields(c.plan), run_fields(c.run)})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

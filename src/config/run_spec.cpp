@@ -78,6 +78,12 @@ DispatchKind resolve_dispatch(const Config& config) {
                                                          : config.plan.dispatch;
 }
 
+Offload resolve_offload(const Config& config) {
+  Offload offload = parse_offload(config.plan.offload);
+  offload.update_on_host = config.plan.offload_update == "host";
+  return offload;
+}
+
 Plan resolve_plan(const Config& config, const ModelConfig& model) {
   const PlanRequest request{.mesh = config.mesh,
                             .zero = resolve_zero(config),
@@ -94,7 +100,8 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
                             .actions = config.plan.actions,
                             .chunks = resolve_chunks(config.plan),
                             .recompute = resolve_recompute(config.plan),
-                            .blocks_per_stage = parse_stages(config.plan.stages)};
+                            .blocks_per_stage = parse_stages(config.plan.stages),
+                            .offload = resolve_offload(config)};
   PlanSizes sizes;
   if (model.has_sequence())
     sizes = {.kv_heads = model.kv_heads,

@@ -32,7 +32,7 @@ TEST(HostMemory, WhatIsCopiedThereComesBack) {
   CpuExecutor executor(CopyProgram().program, {});
   EXPECT_EQ(run(executor, counting()), counting());
   // It was there: the host's arena is none of the device's.
-  const auto host = executor.host_arena();
+  const auto host = executor.host_arena(Lifetime::Slot);
   ASSERT_EQ(host.size(), 128 + 15 * sizeof(float));
   EXPECT_EQ(std::memcmp(host.data() + 128, counting().data(), 15 * sizeof(float)), 0);
 }

@@ -23,14 +23,15 @@ const std::byte* InstructionRunner::run(const Instruction& instruction, int chan
   }
   if (instruction.as<WaitInstruction>()) {
     copy(operands[0], results[0]);  // in a program both are the same memory
+    if (mover_.await_copy) mover_.await_copy(operands[0].data);
     return operands[0].data;
   }
   if (instruction.as<SendInstruction>()) {
     send(channel, operands[0]);
   } else if (instruction.as<ReceiveInstruction>()) {
     receive(channel, results[0]);
-  } else if (instruction.as<CopyInstruction>()) {
-    copy(operands[0], results[0]);
+  } else if (const auto* moved = instruction.as<CopyInstruction>()) {
+    moved->async ? start_copy(operands[0], results[0]) : copy(operands[0], results[0]);
   } else if (const auto* clear = instruction.as<ClearInstruction>()) {
     copy(operands[0], results[0]);
     const int64_t element = size_bytes(results[0].type->dtype);
@@ -44,6 +45,11 @@ const std::byte* InstructionRunner::run(const Instruction& instruction, int chan
 
 void InstructionRunner::copy(const TensorRef& from, const TensorRef& to) const {
   if (from.data != to.data) mover_.copy(to.data, from.data, to.type->bytes());
+}
+
+void InstructionRunner::start_copy(const TensorRef& from, const TensorRef& to) const {
+  if (!mover_.start_copy) return copy(from, to);
+  mover_.start_copy(to.data, from.data, to.type->bytes());
 }
 
 void InstructionRunner::start(const CollectiveInstruction& collective,

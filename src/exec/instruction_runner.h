@@ -36,6 +36,10 @@ class RankGroups {
 struct ByteMover {
   std::function<void(std::byte* to, const std::byte* from, int64_t bytes)> copy;
   std::function<void(std::byte* to, int64_t bytes)> clear;
+  // Copies between memories that run beside kernels until they are waited for by where they go to;
+  // null: they are done at once.
+  std::function<void(std::byte* to, const std::byte* from, int64_t bytes)> start_copy = {};
+  std::function<void(const std::byte* to)> await_copy = {};
 };
 
 class InstructionRunner {
@@ -75,6 +79,7 @@ class InstructionRunner {
   void send(int channel, const TensorRef& buffer);
   void receive(int channel, const TensorRef& buffer);
   void copy(const TensorRef& from, const TensorRef& to) const;
+  void start_copy(const TensorRef& from, const TensorRef& to) const;
   std::string_view title_or(std::string_view name) const { return title.empty() ? name : title; }
 
   const RankGroups& groups_;

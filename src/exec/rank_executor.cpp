@@ -31,6 +31,7 @@ RankExecutor::RankExecutor(Program program, int rank) : program_(std::move(progr
 
 void RankExecutor::take_program(Program program) {
   TESSERA_CHECK(program.persistent_bytes == program_.persistent_bytes &&
+                    program.host_persistent_bytes == program_.host_persistent_bytes &&
                     program.groups.size() == program_.groups.size() &&
                     program.channels.size() == program_.channels.size() &&
                     std::ranges::equal(program.states, program_.states,
@@ -64,7 +65,7 @@ void RankExecutor::write_state(const StateBuffer& state, std::span<const std::by
   require_bytes(state.name, bytes.size(), state.type);
   const StateBuffer* own = program_.find_state(state.name);
   if (!own) return;
-  std::byte* to = arena(own->place.lifetime).data();
+  std::byte* to = arena(own->place.space, own->place.lifetime).data();
   for_each_piece(program_, rank_, own->type, own->placement, own->place,
                  [&](int64_t offset, int64_t element, int64_t count) {
                    copy_in(to + offset, stretch(bytes, own->type, element, count));
@@ -73,7 +74,7 @@ void RankExecutor::write_state(const StateBuffer& state, std::span<const std::by
 
 void RankExecutor::read_pieces(const TensorType& type, const Placement& placement,
                                const FlatPlace& place, std::span<std::byte> bytes) const {
-  const std::byte* from = arena(place.lifetime).data();
+  const std::byte* from = arena(place.space, place.lifetime).data();
   for_each_piece(program_, rank_, type, placement, place,
                  [&](int64_t offset, int64_t element, int64_t count) {
                    copy_out(stretch(bytes, type, element, count), from + offset);
@@ -110,12 +111,14 @@ std::vector<int32_t> RankExecutor::read_loads() const {
   return loads;
 }
 
-void RankExecutor::read_states(int64_t offset, std::span<std::byte> bytes) const {
-  copy_out(bytes, arena(Lifetime::Persistent).data() + offset);
+void RankExecutor::read_states(MemorySpace space, int64_t offset,
+                               std::span<std::byte> bytes) const {
+  copy_out(bytes, arena(space, Lifetime::Persistent).data() + offset);
 }
 
-void RankExecutor::write_states(int64_t offset, std::span<const std::byte> bytes) {
-  copy_in(arena(Lifetime::Persistent).data() + offset, bytes);
+void RankExecutor::write_states(MemorySpace space, int64_t offset,
+                                std::span<const std::byte> bytes) {
+  copy_in(arena(space, Lifetime::Persistent).data() + offset, bytes);
 }
 
 void RankExecutor::write_batch(const HostBuffer& input, int microbatch,
@@ -165,9 +168,7 @@ std::byte* RankExecutor::address(const ScriptCall& call, const ProgramBlock& blo
   const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
   const int64_t offset = program_.offset_of(call, buffer);
   TESSERA_CHECK(offset != kNone, "{}: {} is not bound", block.name, declared.name);
-  const std::span<std::byte> whole =
-      declared.space == MemorySpace::Host ? host_arena() : arena(declared.lifetime);
-  return whole.data() + offset +
+  return arena(declared.space, declared.lifetime).data() + offset +
          declared.rank_stride * program_.mesh.index(rank_, declared.rank_axes);
 }
 

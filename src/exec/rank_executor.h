@@ -45,15 +45,18 @@ class RankExecutor : public Executor, public RankStates {
   void read_loads(const HostView& view, std::span<int32_t> loads) const;
   void read_output(std::span<std::byte> bytes) const override;
   std::vector<RankStates*> rank_states() override { return {this}; }
-  void read_states(int64_t offset, std::span<std::byte> bytes) const override;
-  void write_states(int64_t offset, std::span<const std::byte> bytes) override;
+  void read_states(MemorySpace space, int64_t offset, std::span<std::byte> bytes) const override;
+  void write_states(MemorySpace space, int64_t offset, std::span<const std::byte> bytes) override;
   void replace_programs(std::vector<Program> programs) override {
     replace_program(at_place(programs, rank_));
   }
   virtual void replace_program(Program program) = 0;
 
   virtual std::span<std::byte> arena(Lifetime lifetime) const = 0;  // in the device's own memory
-  virtual std::span<std::byte> host_arena() const = 0;
+  virtual std::span<std::byte> host_arena(Lifetime lifetime) const = 0;
+  std::span<std::byte> arena(MemorySpace space, Lifetime lifetime) const {
+    return space == MemorySpace::Host ? host_arena(lifetime) : arena(lifetime);
+  }
 
  protected:
   RankExecutor(Program program, int rank);

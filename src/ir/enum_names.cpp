@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, 9> kFlatRoles{"weights", "gradient",     
                                                      "reduced", "gradient_shard", "master",
                                                      "",        "average",        "load"};
 constexpr std::array<std::string_view, 4> kStateRoles{"parameter", "master", "", "average"};
-constexpr std::array<std::string_view, 6> kLifetimes{"none", "persistent", "window",
-                                                     "slot", "scratch",    "prepared"};
+constexpr std::array<std::string_view, 7> kLifetimes{"none",    "persistent", "window", "slot",
+                                                     "scratch", "prepared",   "away"};
 constexpr std::array<std::string_view, 4> kForms{"maths", "step", "local", "planned"};
 
 template <typename Spec, size_t N>
@@ -43,6 +43,7 @@ bool set_role_of(Spec& spec, const std::array<std::string_view, N>& names, std::
 std::string_view name(InputKind kind) { return kInputKinds.at(static_cast<size_t>(kind)); }
 std::string_view name(OutputKind kind) { return kOutputKinds.at(static_cast<size_t>(kind)); }
 std::string_view name(Lifetime lifetime) { return kLifetimes.at(static_cast<size_t>(lifetime)); }
+std::string_view name(MemorySpace space) { return space == MemorySpace::Host ? "host" : "device"; }
 std::string_view name(Form form) { return kForms.at(static_cast<size_t>(form)); }
 
 std::optional<InputKind> input_kind_from_name(std::string_view text) {

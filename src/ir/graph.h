@@ -30,7 +30,8 @@ struct Value {
   TensorType type;
   NodeId producer = kNone;   // kNone: an input of the graph
   Placement placement = {};  // set by propagate_placements; over the module's mesh
-  Location location = {};    // set by plan_memory
+  MemorySpace space = MemorySpace::Device;
+  Location location = {};  // set by plan_memory
   Origin origin = {};
 };
 

@@ -24,8 +24,8 @@ std::string Module::state_name(const Block& block, std::string_view input) const
 const GraphInput* find_flat(const BlockClass& block_class, std::string_view bundle, FlatRole role,
                             std::string_view slot) {
   for (const GraphInput& input : block_class.graph.inputs())
-    if (input.flat && input.flat->bundle == bundle && input.flat->role == role &&
-        input.flat->slot == slot)
+    if (input.flat && !input.flat->staged && input.flat->bundle == bundle &&
+        input.flat->role == role && input.flat->slot == slot)
       return &input;
   return nullptr;
 }

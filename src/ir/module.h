@@ -36,6 +36,7 @@ struct BlockClass {
   std::vector<Bundle> bundles = {};  // set by shard_states
   int64_t slot_bytes = 0;            // set by plan_memory: one microbatch's kept activations
   int64_t prepared_bytes = 0;        // the same: what is prepared once for all of a step's
+  int64_t away_bytes = 0;            // the same: one microbatch's that goes to the host and back
 };
 
 inline constexpr int kEveryStage = -1;
@@ -57,7 +58,8 @@ struct Module {
   bool split_backward = false;  // input and weight gradients run apart
   std::vector<BlockClass> classes;
   std::vector<Block> blocks;
-  int64_t scratch_bytes = 0;  // set by plan_memory: the largest need of any routine
+  // Set by plan_memory: the largest need of any routine, on the device and on the host.
+  int64_t scratch_bytes = 0, host_scratch_bytes = 0;
 
   const BlockClass& class_of(const Block& block) const {
     return classes[static_cast<size_t>(block.class_index)];
@@ -68,7 +70,7 @@ struct Module {
   std::string state_name(const Block& block, std::string_view input) const;
 };
 
-// The flat buffer of that bundle and role; null when the class has none.
+// The flat buffer of that bundle and role, where it rests; null when the class has none.
 const GraphInput* find_flat(const BlockClass& block_class, std::string_view bundle, FlatRole role,
                             std::string_view slot = {});
 // The bundle that holds a parameter of the class itself; null when none does.

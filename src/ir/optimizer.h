@@ -57,6 +57,8 @@ struct OptimizerDef {
 std::span<const OptimizerDef> optimizers();  // the first is the default
 const OptimizerDef* find_optimizer(OpKind op);
 const OptimizerDef* find_optimizer(std::string_view name);
+// An optimizer, or the average of weights.
+bool is_update(OpKind op);
 // The slot of any optimizer; null when none has it.
 const CompanionState* find_slot(std::string_view name);
 // Is this the name of a state that belongs to a parameter, such as "layer.3.wq.moment1"?

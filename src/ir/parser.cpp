@@ -100,6 +100,7 @@ StateSpec parse_state(Lexer& line) {
 
 FlatSpec parse_flat(Lexer& line) {
   FlatSpec flat;
+  flat.staged = line.accept_word("staged");
   const std::string word = line.word();
   if (!set_role(flat, word)) line.fail(fmt::format("{} is not a flat buffer's role", word));
   if (!line.accept_word("of")) line.fail("expected of");
@@ -136,10 +137,18 @@ ValueId known_value(Lexer& line, const Graph& graph) {
   return id;
 }
 
+// "in host"; nothing on the device
+MemorySpace parse_space(Lexer& line) {
+  if (!line.accept_word("in")) return MemorySpace::Device;
+  if (!line.accept_word("host")) line.fail("expected host");
+  return MemorySpace::Host;
+}
+
 struct ResultText {
   std::string name;
   std::optional<TensorType> type;
   Placement placement;
+  MemorySpace space = MemorySpace::Device;
   Location location;
 };
 
@@ -150,6 +159,7 @@ std::vector<ResultText> parse_results(Lexer& line, const Graph& graph, const Mes
     if (line.accept(':')) {
       result.type = parse_type(line);
       result.placement = parse_placement(line, mesh);
+      result.space = parse_space(line);
       result.location = parse_location(line);
     }
     const bool twice = graph.find_value(result.name) != kNone ||
@@ -206,6 +216,7 @@ void parse_node(Lexer& line, Graph& graph, const Mesh& mesh) {
                             to_string(*results[i].type)));
     value.name = results[i].name;
     value.placement = results[i].placement;
+    value.space = results[i].space;
     value.location = results[i].location;
     if (i == 0) graph.node(value.producer).workspace = workspace;
   }
@@ -232,6 +243,7 @@ void parse_input(Lexer& line, Graph& graph, const Mesh& mesh) {
   line.expect(':');
   TensorType type = parse_type(line);
   Placement placement = parse_placement(line, mesh);
+  const MemorySpace space = parse_space(line);
   const Location location = parse_location(line);
   GraphInput input{.kind = *kind, .value = kNone, .state = {}};
   if (line.accept_word("whole")) input.whole = parse_dims(line);
@@ -239,6 +251,7 @@ void parse_input(Lexer& line, Graph& graph, const Mesh& mesh) {
   if (*kind == InputKind::Flat) input.flat = parse_flat(line);
   const ValueId id = graph.add_input(std::move(input), std::move(value_name), std::move(type));
   graph.value(id).placement = std::move(placement);
+  graph.value(id).space = space;
   graph.value(id).location = location;
 }
 
@@ -317,6 +330,10 @@ void parse_module_line(Lexer& line, Module& module) {
     line.expect('=');
     module.scratch_bytes = line.integer();
   }
+  if (line.accept_word("host_scratch")) {
+    line.expect('=');
+    module.host_scratch_bytes = line.integer();
+  }
 }
 
 void parse_class_head(Lexer& line, Module& module) {
@@ -330,6 +347,10 @@ void parse_class_head(Lexer& line, Module& module) {
   if (line.accept_word("prepared")) {
     line.expect('=');
     block_class.prepared_bytes = line.integer();
+  }
+  if (line.accept_word("away")) {
+    line.expect('=');
+    block_class.away_bytes = line.integer();
   }
   line.expect('{');
   module.classes.push_back(std::move(block_class));

@@ -23,8 +23,9 @@ std::string print_placement(const Mesh& mesh, const Placement& placement) {
 
 std::string print_typed(const Graph& graph, ValueId id, const Mesh& mesh) {
   const Value& value = graph.value(id);
-  return fmt::format("%{}: {}{}{}", value.name, to_string(value.type),
-                     print_placement(mesh, value.placement), print(value.location));
+  return fmt::format("%{}: {}{}{}{}", value.name, to_string(value.type),
+                     print_placement(mesh, value.placement),
+                     value.space == MemorySpace::Host ? " in host" : "", print(value.location));
 }
 
 std::string print(const StateSpec& state) {
@@ -90,7 +91,9 @@ std::string print_input(const Graph& graph, const GraphInput& input, const Mesh&
   if (!input.whole.empty() && input.whole != graph.value(input.value).type.dims)
     text += " whole " + to_string(input.whole);
   if (input.state) text += print(*input.state);
-  if (input.flat) text += fmt::format(" {} of {}", role_name(*input.flat), input.flat->bundle);
+  if (input.flat)
+    text += fmt::format(" {}{} of {}", input.flat->staged ? "staged " : "", role_name(*input.flat),
+                        input.flat->bundle);
   return text;
 }
 
@@ -115,8 +118,9 @@ std::vector<PrintedLine> print_class(const BlockClass& block_class, const Mesh& 
     lines.push_back({kind, std::move(text), index, std::move(values)});
   };
   add(Kind::Heading,
-      fmt::format("class {}{}{} {{", block_class.name, print_size("slot", block_class.slot_bytes),
-                  print_size("prepared", block_class.prepared_bytes)));
+      fmt::format("class {}{}{}{} {{", block_class.name, print_size("slot", block_class.slot_bytes),
+                  print_size("prepared", block_class.prepared_bytes),
+                  print_size("away", block_class.away_bytes)));
   for (const GraphInput& input : graph.inputs())
     add(Kind::Input, print_input(graph, input, mesh), {input.value});
   for (const Bundle& bundle : block_class.bundles) add(Kind::Bundle, print(bundle, mesh));
@@ -159,9 +163,9 @@ std::vector<PrintedLine> print_lines(const Module& module) {
   const auto heading = [&](std::string text) {
     lines.push_back({.kind = PrintedLine::Kind::Heading, .text = std::move(text)});
   };
-  heading(
-      fmt::format("module {} {}{}", module.name, name(module.form),
-                  module.scratch_bytes ? fmt::format(" scratch={}", module.scratch_bytes) : ""));
+  heading(fmt::format("module {} {}{}{}", module.name, name(module.form),
+                      print_size("scratch", module.scratch_bytes),
+                      print_size("host_scratch", module.host_scratch_bytes)));
   if (module.stages > 1)
     heading(fmt::format("stages {}{}", module.stages, module.split_backward ? " split" : ""));
   if (module.mesh.num_axes() > 0) {

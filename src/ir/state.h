@@ -71,6 +71,7 @@ struct FlatSpec {
   std::string bundle;
   FlatRole role = FlatRole::Weights;
   std::string slot = {};  // of the role Slot: its name
+  bool staged = false;    // where the device works on what rests on the host
   bool operator==(const FlatSpec&) const = default;
 };
 

@@ -163,12 +163,18 @@ void verify_planned(const Module& module) {
         const Value& value = block_class.graph.value(result);
         TESSERA_CHECK(value.location.lifetime != Lifetime::None, "class {}: %{} has no place",
                       block_class.name, value.name);
+        const int64_t scratch_bytes =
+            value.space == MemorySpace::Host ? module.host_scratch_bytes : module.scratch_bytes;
         TESSERA_CHECK(value.location.lifetime != Lifetime::Scratch ||
-                          value.location.offset + value.type.bytes() <= module.scratch_bytes,
+                          value.location.offset + value.type.bytes() <= scratch_bytes,
                       "class {}: %{} is outside the scratch arena", block_class.name, value.name);
         TESSERA_CHECK(value.location.lifetime != Lifetime::Slot ||
                           value.location.offset + value.type.bytes() <= block_class.slot_bytes,
                       "class {}: %{} is outside the slot", block_class.name, value.name);
+        TESSERA_CHECK(value.location.lifetime != Lifetime::Away ||
+                          value.location.offset + value.type.bytes() <= block_class.away_bytes,
+                      "class {}: %{} is outside the bytes that are away", block_class.name,
+                      value.name);
         TESSERA_CHECK(value.location.lifetime != Lifetime::Prepared ||
                           value.location.offset + value.type.bytes() <= block_class.prepared_bytes,
                       "class {}: %{} is outside the prepared bytes", block_class.name, value.name);

@@ -92,6 +92,26 @@ void require_zero_fits(int zero, const Mesh& mesh, const AxisIds& shard_axes) {
   }
 }
 
+// Weights of a shard come whole for each use, which is what zero = 3 does; what a block is
+// recomputed from is all that it keeps.
+void require_offload_fits(const PlanRequest& request, int zero, const AxisIds& shard_axes) {
+  if (request.offload.states == OffloadedStates::Parameters && zero < 3 && !shard_axes.empty())
+    throw user_error(
+        "plan.offload keeps parameters on the host, but plan.zero = {} keeps whole "
+        "ones on the device",
+        zero)
+        .at("plan.offload")
+        .help("set plan.zero = 3, or plan.offload = states");
+  if (request.offload.update_on_host && request.offload.states == OffloadedStates::None)
+    throw user_error("plan.offload_update is host, but plan.offload keeps no states there")
+        .at("plan.offload_update")
+        .help("set plan.offload to moments, states or parameters");
+  if (request.offload.activations && request.recompute.kind == RecomputeKind::Blocks)
+    throw user_error("plan.offload keeps activations on the host, but plan.recompute leaves none")
+        .at("plan.offload")
+        .help("set plan.recompute to none, cheap, attention or block_keep_attention");
+}
+
 bool has_own_dims(const PlanRequest& request, std::string_view axis) {
   return std::any_of(request.dims.begin(), request.dims.end(),
                      [&](const auto& entry) { return entry.first == axis; });
@@ -217,6 +237,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
   const Mesh asked(request.mesh);
   const int zero = zero_level(request.zero, asked);
   require_zero_fits(zero, asked, shard_axes_of(request, asked, zero));
+  require_offload_fits(request, zero, shard_axes_of(request, asked, zero));
   require_expert_axes(request.experts);
   require_heads_divide(request, sizes);
   require_cp_before_tp(request, asked);
@@ -232,7 +253,8 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
             .actions = request.actions,
             .chunks = request.chunks,
             .recompute = request.recompute,
-            .blocks_per_stage = request.blocks_per_stage};
+            .blocks_per_stage = request.blocks_per_stage,
+            .offload = request.offload};
   if (sizes_of(request.mesh)[AxisKind::Pp] > 1) plan.pipeline_axis = plan.mesh.find("pp");
   for (const Axis& axis : plan.mesh.axes()) plan.dims.push_back(dims_of_axis(request, axis.name));
   for (const auto& own : request.dims)

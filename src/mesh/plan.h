@@ -11,6 +11,7 @@
 #include "core/dtype.h"
 #include "core/narrow_floats.h"
 #include "mesh/mesh.h"
+#include "mesh/offload.h"
 #include "mesh/placement.h"
 #include "mesh/plan_config.h"
 
@@ -55,6 +56,7 @@ struct PlanRequest {
   int chunks = 0;            // stages of one rank; 0: as few as the schedule takes
   Recompute recompute = {};
   std::vector<int> blocks_per_stage = {};  // empty: cut by cost
+  Offload offload = {};
 };
 
 struct Plan {
@@ -78,6 +80,7 @@ struct Plan {
   int chunks = 0;
   Recompute recompute = {};
   std::vector<int> blocks_per_stage = {};
+  Offload offload = {};
   // Rows of a rank's pool of experts, as a factor of the mean; infinity: as many as could come.
   double expert_room = std::numeric_limits<double>::infinity();
   std::optional<Fp8Plan> fp8 = {};  // matmuls of layers read 8-bit floats

@@ -29,6 +29,8 @@ struct PlanConfig {
   std::string recompute = "none";
   int64_t recompute_every = 1;
   std::string fp8_weights = "step";
+  std::string offload = "none";
+  std::string offload_update = "device";
   std::string memory;  // of a rank; empty: not said
 };
 

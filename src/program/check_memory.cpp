@@ -64,8 +64,8 @@ struct ByteRange {
   int64_t begin, end;
 
   bool meets(const ByteRange& other) const {
-    return space == other.space && (space == MemorySpace::Host || lifetime == other.lifetime) &&
-           begin < other.end && other.begin < end;
+    return space == other.space && lifetime == other.lifetime && begin < other.end &&
+           other.begin < end;
   }
 };
 
@@ -114,7 +114,8 @@ class MemoryWalk {
 
   Stretches& written(Lifetime lifetime) { return written_[static_cast<size_t>(lifetime)]; }
   Stretches& written(const ByteRange& range) {
-    return range.space == MemorySpace::Host ? host_ : written(range.lifetime);
+    return range.space == MemorySpace::Host ? host_[static_cast<size_t>(range.lifetime)]
+                                            : written(range.lifetime);
   }
 
   // What rests on the host is there before the first step.
@@ -123,7 +124,8 @@ class MemoryWalk {
     for (size_t i = 0; i < buffers.size(); ++i)
       if (buffers[i].space == MemorySpace::Host && buffers[i].lifetime == Lifetime::Persistent &&
           block.offsets[i] != kNone)
-        host_.add(block.offsets[i], block.offsets[i] + buffers[i].type.bytes());
+        host_[static_cast<size_t>(Lifetime::Persistent)].add(
+            block.offsets[i], block.offsets[i] + buffers[i].type.bytes());
   }
 
   // Step values that no instruction of the script writes come from the host.
@@ -176,8 +178,10 @@ class MemoryWalk {
           fmt::format("{} reads {} before it is written", where(place), place.buffer(buffer).name));
   }
 
-  // Copies alone reach the host's memory; both ends hold the same bytes.
+  // A kernel works in one memory; copies, and waits for them, go between both, and both ends hold
+  // the same bytes.
   void require_spaces(const Place& place) {
+    if (place.instruction.as<WaitInstruction>()) return;
     if (const auto* copy = place.instruction.as<CopyInstruction>()) {
       const Buffer &from = place.buffer(copy->input), &to = place.buffer(copy->output);
       if (from.type.bytes() != to.type.bytes())
@@ -185,11 +189,12 @@ class MemoryWalk {
                                        to_string(from.type), to.name, to_string(to.type)));
       return;
     }
+    const MemorySpace space = space_of(place.instruction, place.program_class);
     for (const std::span<const int> buffers : {reads(place.instruction), writes(place.instruction)})
       for (const int buffer : buffers)
-        if (place.buffer(buffer).space != MemorySpace::Device)
-          throw ProgramError(fmt::format("{} works on {}, which is on the {}", where(place),
-                                         place.buffer(buffer).name,
+        if (place.buffer(buffer).space != space)
+          throw ProgramError(fmt::format("{} works on the {}, but {} is on the {}", where(place),
+                                         name(space), place.buffer(buffer).name,
                                          name(place.buffer(buffer).space)));
   }
 
@@ -260,8 +265,7 @@ class MemoryWalk {
 
   const Program& program_;
   const Script& script_;
-  std::array<Stretches, 5> written_;  // of the device, by lifetime
-  Stretches host_;                    // written of the host
+  std::array<Stretches, 5> written_, host_;  // of the device and of the host, by lifetime
   std::vector<Flying> flying_;
 };
 

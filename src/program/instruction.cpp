@@ -56,13 +56,15 @@ bool communicates(const Instruction& instruction) {
 }
 
 bool is_started(const Instruction& instruction) {
+  if (const auto* copy = instruction.as<CopyInstruction>()) return copy->async;
   const auto* collective = instruction.as<CollectiveInstruction>();
   return collective ? collective->async : communicates(instruction);
 }
 
 int awaited_buffer(const Instruction& instruction) {
   if (const auto* wait = instruction.as<WaitInstruction>()) return wait->held.front();
-  TESSERA_CHECK(communicates(instruction), "{} starts nothing", name(instruction));
+  TESSERA_CHECK(communicates(instruction) || is_started(instruction), "{} starts nothing",
+                name(instruction));
   const std::span<const int> written = writes(instruction);
   return written.empty() ? reads(instruction).front() : written.front();
 }

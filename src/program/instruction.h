@@ -55,9 +55,11 @@ struct WaitInstruction {
   int output = kNone;
 };
 
-// Between buffers of equal size, in any memory spaces.
+// Between buffers of equal size, in any memory spaces. With `async` it runs until a wait for its
+// output.
 struct CopyInstruction {
   int input = kNone, output = kNone;
+  bool async = false;
 };
 
 struct ElementRange {

@@ -19,10 +19,13 @@ class KeptBytes {
     const int64_t block = bytes_of(program_.blocks[static_cast<size_t>(call.block)]);
     if (call.routine == (program_.recomputes ? RoutineKind::Recompute : RoutineKind::Forward))
       kept_ += block;
+    if (call.routine == RoutineKind::ActivationsIn) kept_ += away_bytes_of(call);
     const int64_t now =
         program_.persistent_bytes + program_.window_bytes + program_.scratch_bytes + kept_;
     if (call.routine == RoutineKind::Backward || call.routine == RoutineKind::WeightGrad)
       kept_ -= std::min(kept_, block);
+    if (call.routine == RoutineKind::ActivationsOutDone)
+      kept_ -= std::min(kept_, away_bytes_of(call));
     return now;
   }
 
@@ -31,9 +34,20 @@ class KeptBytes {
     const ProgramClass& program_class = program_.class_of(block);
     int64_t bytes = 0;
     for (const Instruction& instruction : program_class.routine(RoutineKind::Forward))
-      for (const int result : writes(instruction))
-        if (block.repeats[static_cast<size_t>(result)] == Repeat::PerSlot)
+      for (const int result : writes(instruction)) {
+        const Repeat repeat = block.repeats[static_cast<size_t>(result)];
+        if (repeat == Repeat::PerSlot || repeat == Repeat::Away)
           bytes += program_class.buffers[static_cast<size_t>(result)].type.bytes();
+      }
+    return bytes;
+  }
+  // Of what goes to the host and back.
+  int64_t away_bytes_of(const ScriptCall& call) const {
+    const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
+    const ProgramClass& program_class = program_.class_of(block);
+    int64_t bytes = 0;
+    for (const Instruction& instruction : program_class.routine(RoutineKind::ActivationsOut))
+      bytes += program_class.buffers[static_cast<size_t>(reads(instruction).front())].type.bytes();
     return bytes;
   }
 

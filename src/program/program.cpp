@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/optimizer.h"
+
 namespace tessera {
 namespace {
 
@@ -19,7 +21,6 @@ const Named* find(const std::vector<Named>& all, std::string_view wanted) {
 }  // namespace
 
 std::string_view name(BufferKind kind) { return kBufferKinds.at(static_cast<size_t>(kind)); }
-std::string_view name(MemorySpace space) { return space == MemorySpace::Host ? "host" : "device"; }
 
 const Script& Program::script(std::string_view script_name) const {
   const Script* found = find(scripts, script_name);
@@ -83,6 +84,12 @@ const std::string& group_name(const Instruction& instruction, const ScriptCall& 
   if (const auto* collective = instruction.as<CollectiveInstruction>())
     return program.group_of(*collective).name;
   return program.channels.at(static_cast<size_t>(call.channel)).name;
+}
+
+MemorySpace space_of(const Instruction& instruction, const ProgramClass& program_class) {
+  const auto* kernel = instruction.as<KernelInstruction>();
+  if (!kernel || !is_update(kernel->op)) return MemorySpace::Device;
+  return program_class.buffers[static_cast<size_t>(kernel->results.front())].space;
 }
 
 bool has_peers(const Instruction& instruction, const Program& program) {

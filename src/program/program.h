@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract between compiler and machines: what one class of ranks does in a step. Instructions
 // are stored once per block class; a script call binds them to a block and a microbatch. Nothing is
-// allocated while a script runs: all bytes are in arenas of known size, four on the device and one
-// on the host.
+// allocated while a script runs: all bytes are in arenas of known size, four on the device and
+// three on the host.
 #pragma once
 
 #include <array>
@@ -33,16 +33,14 @@ enum class Repeat : uint8_t {
   GradientOut,
   InnerGradients,
   Checkpoint,
+  Away,
+  AwayInHost,
   PerMicrobatch
 };
-inline constexpr int kNumRepeats = 9;
+inline constexpr int kNumRepeats = 11;
 
-// Kernels and collectives work in a device's own memory; copies go between it and the host's.
-enum class MemorySpace : uint8_t { Device, Host };
-std::string_view name(MemorySpace space);
-
-// A buffer as a block class sees it; each block gives it an offset in its arena. On the device the
-// lifetime decides the arena; the host has only one.
+// A buffer as a block class sees it; each block gives it an offset in the arena of its memory space
+// and lifetime. The host has three: of what persists, of slots and of scratch.
 struct Buffer {
   std::string name;
   TensorType type;
@@ -84,8 +82,9 @@ struct ScriptCall {
   std::vector<bool>
       accumulate;  // by accumulator write of the routine, in order: add instead of write
   // By Repeat, in bytes. Slot arena: what the segment keeps, the stream from the stage before and
-  // to the next one, the streams between segments. Window arena: the gradients that come into the
-  // stage, that go out of it and, where the backward is split, those between its blocks.
+  // to the next one, the streams between segments, what a block keeps on the host, on either side.
+  // Window arena: the gradients that come into the stage, that go out of it and, where the backward
+  // is split, those between its blocks.
   std::array<int64_t, kNumRepeats> bases = {};
   int channel = -1;  // of Program::channels, that a call between stages goes through
 };
@@ -99,10 +98,11 @@ struct Script {
 // the buffer is cut into equal parts, and the rank holds the one of its index along these axes.
 struct FlatPlace {
   Lifetime lifetime = Lifetime::None;  // None: nowhere
-  int64_t offset = 0;                  // of what the rank holds, in bytes of its arena
-  int64_t begin = 0;                   // in elements of the whole flat buffer
-  AxisIds shard_axes = {};             // empty: it holds the whole buffer
-  int64_t shard_elements = 0;          // of one part
+  MemorySpace space = MemorySpace::Device;
+  int64_t offset = 0;          // of what the rank holds, in bytes of its arena
+  int64_t begin = 0;           // in elements of the whole flat buffer
+  AxisIds shard_axes = {};     // empty: it holds the whole buffer
+  int64_t shard_elements = 0;  // of one part
   bool in_whole = false;  // the whole buffer is at `offset`, and the part at its own place in it
 };
 
@@ -174,12 +174,15 @@ struct Program : HostView {
   std::vector<StageChannel> channels;  // in an order that all ranks share
 
   int64_t persistent_bytes = 0, window_bytes = 0, slot_bytes = 0, scratch_bytes = 0;
-  int64_t host_bytes = 0;
+  int64_t host_persistent_bytes = 0, host_slot_bytes = 0, host_scratch_bytes = 0;
   int64_t batch_input_stride = 0;  // from one microbatch's batch inputs to the next one's
   std::array<int64_t, kNumBufferKinds> bytes_by_kind{};
 
   int64_t peak_bytes() const {  // of the device
     return persistent_bytes + window_bytes + slot_bytes + scratch_bytes;
+  }
+  int64_t host_bytes() const {
+    return host_persistent_bytes + host_slot_bytes + host_scratch_bytes;
   }
   int64_t bytes(BufferKind kind) const { return bytes_by_kind[static_cast<size_t>(kind)]; }
   const ProgramClass& class_of(const ProgramBlock& block) const {
@@ -201,6 +204,8 @@ const Program& at_place(std::span<const Program> programs, int rank);
 // The name of the group, or of the channel between stages, that an instruction communicates over.
 const std::string& group_name(const Instruction& instruction, const ScriptCall& call,
                               const Program& program);
+// Where a kernel runs: where what it writes lies. Only optimizers run on the host.
+MemorySpace space_of(const Instruction& instruction, const ProgramClass& program_class);
 // Whether it communicates with other ranks: not in a group of one.
 bool has_peers(const Instruction& instruction, const Program& program);
 // Whether ranks of another stage take part, which may run another program.

@@ -51,6 +51,16 @@ struct Level {
   double rate() const { return bandwidth.value / oversubscription.value; }
 };
 
+// The memory of the host and the link to it, of each device of a host.
+struct HostLink {
+  Figure bandwidth = {};                            // bytes per second, one way
+  Figure both_ways = {};                            // together, while bytes go both ways
+  Figure memory_bytes = {}, memory_bandwidth = {};  // of the host: bytes, bytes per second
+  int devices = 1;                                  // that share the host's memory
+
+  double bytes_of_device() const { return memory_bytes.value / devices; }
+};
+
 // The share of the roofline, max(flops / peak, bytes / bandwidth), that an op's kernel reaches, by
 // size (kernel_size). Above 1 where data stays in caches.
 struct EfficiencyPoint {
@@ -87,7 +97,8 @@ struct Cluster {
   std::string name;
   bool calibrated = false;
   ClusterDevice device = {};
-  std::vector<Level> levels = {};  // from the innermost
+  std::vector<Level> levels = {};     // from the innermost
+  std::optional<HostLink> host = {};  // none: not known, or the host's own cores are the device
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Fastest;
   bool moves_in_wait = false;  // ranks move bytes themselves while they wait: nothing is hidden
   std::vector<EfficiencyTable> efficiencies = {};

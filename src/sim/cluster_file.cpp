@@ -197,6 +197,22 @@ ClusterDevice read_device(const TomlValue& table, FileContext& file) {
   return device;
 }
 
+HostLink read_host(const TomlValue& table, FileContext& file) {
+  Section section(table, "[host]", file);
+  HostLink host{.bandwidth = section.positive("bandwidth"),
+                .both_ways = section.positive("both_ways"),
+                .memory_bytes = section.positive("memory_bytes"),
+                .memory_bandwidth = section.positive("memory_bandwidth"),
+                .devices = section.count("devices")};
+  const double one = host.bandwidth.value, both = host.both_ways.value;
+  if (both < one || both > 2 * one)
+    section.fail(table, fmt::format("both_ways is {} and bandwidth {}: it must be between that and "
+                                    "twice that",
+                                    both, one));
+  section.done();
+  return host;
+}
+
 Level read_level(Section& section) {
   Level level{.name = section.text("name"),
               .ranks = section.count("ranks"),
@@ -317,6 +333,10 @@ Cluster read(const TomlValue& table, const std::string& origin) {
     return *node;
   };
   cluster.device = read_device(inner("device"), file);
+  if (const TomlValue* host = top.find("host")) {
+    if (host->kind != Kind::Table) top.fail(*host, "host is not a table");
+    cluster.host = read_host(*host, file);
+  }
   read_rules(inner("rules"), file, cluster);
   cluster.levels = read_all(top, "level", file, read_level);
   cluster.efficiencies = read_all(top, "efficiency", file, read_efficiency);

@@ -33,6 +33,14 @@ fp8 = { value = 1978.9e12, source = "datasheet" }
 bf16 = { value = 989.4e12, source = "datasheet" }
 fp32 = { value = 66.9e12, source = "datasheet" }
 
+# Optional, for plan.offload: the memory of the host and each device's link to it, which bytes that go both ways share.
+[host]
+bandwidth = { value = 55e9, source = "assumed" }          # one way
+both_ways = { value = 90e9, source = "assumed" }          # together
+memory_bytes = { value = 2e12, source = "datasheet" }     # of the host
+memory_bandwidth = { value = 614e9, source = "assumed" }  # for plan.offload_update = host
+devices = 8                                               # of one host
+
 # Levels of the network, from the inside. `ranks` are those of one unit of the level, a multiple of those of the level
 # before; bandwidth is what one rank can send through the level, one way.
 [[level]]

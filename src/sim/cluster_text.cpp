@@ -27,6 +27,14 @@ std::string text_of(const ClusterDevice& device) {
   return text;
 }
 
+std::string text_of(const HostLink& host) {
+  return fmt::format(
+      "\n[host]\nbandwidth = {}\nboth_ways = {}\nmemory_bytes = {}\nmemory_bandwidth = {}\n"
+      "devices = {}\n",
+      text_of(host.bandwidth), text_of(host.both_ways), text_of(host.memory_bytes),
+      text_of(host.memory_bandwidth), host.devices);
+}
+
 std::string text_of(const Level& level) {
   return fmt::format(
       "\n[[level]]\nname = {}\nranks = {}\nbandwidth = {}\nlatency_seconds = {}\n"
@@ -81,6 +89,7 @@ std::string to_toml(const Cluster& cluster) {
   text += fmt::format("\n[rules]\nalgorithm = \"{}\"\nmoves_in_wait = {}\n",
                       name(cluster.algorithm), cluster.moves_in_wait);
   text += text_of(cluster.device);
+  if (cluster.host) text += text_of(*cluster.host);
   for (const Level& level : cluster.levels) text += text_of(level);
   for (const EfficiencyTable& table : cluster.efficiencies) text += text_of(table);
   for (const CollectiveTable& table : cluster.collectives) text += text_of(table);

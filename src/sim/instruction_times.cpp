@@ -53,13 +53,37 @@ TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
   const std::vector<TensorType> results = mean_types_of(program_class, writes(instruction), load);
   TimedInstruction timed{.kind = Kind::Kernel, .bytes = bytes_of(operands) + bytes_of(results)};
   static const Attributes kNoAttributes;
-  if (const auto* kernel = instruction.as<KernelInstruction>())
+  if (cluster_.host && space_of(instruction, program_class) == MemorySpace::Host)
+    timed.seconds = static_cast<double>(timed.bytes) * cluster_.host->devices /
+                    cluster_.host->memory_bandwidth.value;
+  else if (const auto* kernel = instruction.as<KernelInstruction>())
     timed.seconds = kernels_.seconds({kernel->op, kernel->attributes, operands, results});
   else if (instruction.as<ClearInstruction>())
     timed.seconds = kernels_.seconds({OpKind::clear_gaps, kNoAttributes, operands, results});
+  else if (const auto* copy = instruction.as<CopyInstruction>();
+           copy && cluster_.host && crosses_spaces(program_class, *copy))
+    return timed_host_copy(program_class, *copy);
   else
     timed.seconds = kernels_.copy_seconds(timed.bytes);
   return timed;
+}
+
+bool InstructionTimes::crosses_spaces(const ProgramClass& program_class,
+                                      const CopyInstruction& copy) {
+  return program_class.buffers[static_cast<size_t>(copy.input)].space !=
+         program_class.buffers[static_cast<size_t>(copy.output)].space;
+}
+
+TimedInstruction InstructionTimes::timed_host_copy(const ProgramClass& program_class,
+                                                   const CopyInstruction& copy) {
+  const auto buffer = [&](int index) { return program_class.buffers[static_cast<size_t>(index)]; };
+  const int64_t bytes = buffer(copy.input).type.bytes();
+  const bool to_host = buffer(copy.output).space == MemorySpace::Host;
+  return {.kind = TimedInstruction::Kind::Collective,
+          .seconds = static_cast<double>(bytes) / cluster_.host->bandwidth.value,
+          .async = copy.async,
+          .level = cluster_.levels.size() + (to_host ? 1 : 0),
+          .bytes = bytes};
 }
 
 // As slow as the slowest of the mesh's groups: in the end the step waits for it.

@@ -22,7 +22,9 @@ struct TimedInstruction {
   bool async = false;         // of a collective: another instruction waits for it
   bool crosses = false;       // of a collective: its members run different programs
   bool needs_counts = false;  // it sends rows to experts: eager hosts wait for their numbers first
-  size_t level = 0;   // of a collective: the outermost one that it spans, whose links it takes
+  // Of a collective: the outermost level that it spans, whose links it takes. Of a copy between
+  // device and host: that link, one for each direction, after all levels.
+  size_t level = 0;
   int64_t bytes = 0;  // as shown in a trace
 };
 
@@ -38,6 +40,8 @@ class InstructionTimes {
   TimedInstruction timed(const ProgramClass& program_class, const Instruction& instruction);
   TimedInstruction timed_transfer(const ProgramClass& program_class,
                                   const Instruction& instruction);
+  static bool crosses_spaces(const ProgramClass& program_class, const CopyInstruction& copy);
+  TimedInstruction timed_host_copy(const ProgramClass& program_class, const CopyInstruction& copy);
   void use_unit_cost(const Script& script, const UnitCost& cost);
 
   const Program& program_;

@@ -17,8 +17,8 @@ RankWalk::RankWalk(const Program& program, const Script& script, const Cluster& 
       count_transfers_(options.count_transfers),
       times_(program, cluster, options),
       eager_seconds_(options.eager_seconds),
-      link_free_(cluster.levels.size()),
-      on_links_(cluster.levels.size()) {
+      link_free_(cluster.levels.size() + 2),
+      on_links_(cluster.levels.size() + 2) {
   result_.peak_bytes = program.peak_bytes();
 }
 
@@ -83,10 +83,10 @@ void RankWalk::launch(const TimedInstruction& timed) {
   now_ = std::max(now_, host_);
 }
 
-// Concurrent transfers take some of the device's time.
+// Concurrent transfers between ranks take some of the device's time.
 void RankWalk::run_kernel(const ScriptCall& call, const Instruction& instruction,
                           const TimedInstruction& timed) {
-  const double last = *std::max_element(link_free_.begin(), link_free_.end());
+  const double last = *std::max_element(link_free_.begin(), link_free_.end() - 2);
   const double beside = std::clamp(last - now_, 0.0, timed.seconds);
   const double seconds = timed.seconds + cluster_.device.overlap_slowdown.value * beside;
   keep(result_.trace.kernels, {now_, now_ + seconds, &call, &instruction, timed.bytes});
@@ -114,13 +114,27 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
     ++crossing.arrived;
     crossing.ready = std::max(crossing.ready, now_);
   } else if (!cluster_.moves_in_wait) {
-    double& free = link_free_[timed.level];
-    flying.end = free = std::max(now_, free) + timed.seconds;
+    flying.seconds = on_link(timed.level, timed.seconds);
+    const double free = flying.end = link_free_[timed.level];
     if (count_transfers_)
-      on_links_[timed.level].push_back({free - timed.seconds, free, &instruction});
+      on_links_[timed.level].push_back({free - flying.seconds, free, &instruction});
   }
   if (count_transfers_) result_.transfers[&instruction].seconds += flying.seconds;
   return flying;
+}
+
+// How long a transfer takes once its links are free. Bytes that meet others on their way from or to
+// the host share the link with them.
+double RankWalk::on_link(size_t level, double seconds) {
+  const double begin = std::max(now_, link_free_[level]);
+  if (const size_t levels = cluster_.levels.size(); level >= levels) {
+    const double other = link_free_[level == levels ? levels + 1 : levels];
+    const double share = cluster_.host->both_ways.value / (2 * cluster_.host->bandwidth.value);
+    const double beside = std::clamp(other - begin, 0.0, seconds / share);
+    seconds += beside * (1 - share);
+  }
+  link_free_[level] = begin + seconds;
+  return seconds;
 }
 
 // The wait is a bubble until the others arrive, then the transfer.
@@ -169,7 +183,7 @@ RankWalk::Place RankWalk::place_of(const ScriptCall& call, const Instruction& in
   const int buffer = awaited_buffer(instruction);
   const ProgramBlock& block = program_.blocks[static_cast<size_t>(call.block)];
   const Buffer& declared = program_.class_of(block).buffers[static_cast<size_t>(buffer)];
-  return {declared.lifetime, program_.offset_of(call, buffer)};
+  return {declared.space, declared.lifetime, program_.offset_of(call, buffer)};
 }
 
 size_t RankWalk::keep(std::vector<Slice>& slices, const Slice& slice) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulates one rank's script: a compute stream and one communication stream for each level of the
-// topology, all in order. It proceeds until it waits for ranks that run another program and have
-// not arrived yet.
+// Simulates one rank's script: a compute stream, one communication stream for each level of the
+// topology and one for each direction of the link to the host, all in order. It proceeds until it
+// waits for ranks that run another program and have not arrived yet.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,8 @@ class RankWalk {
   SimulatedRank take() { return std::move(result_); }
 
  private:
-  // The destination of a started collective: arena and offset.
-  using Place = std::pair<Lifetime, int64_t>;
+  // The destination of a started collective or copy: arena and offset.
+  using Place = std::tuple<MemorySpace, Lifetime, int64_t>;
   struct Flying {
     double end = 0;  // known at the start if members are identical and links move the bytes
     double seconds = 0;
@@ -58,6 +59,7 @@ class RankWalk {
                   const TimedInstruction& timed);
   Flying start(const ScriptCall& call, const Instruction& instruction,
                const TimedInstruction& timed, Crossings& crossings);
+  double on_link(size_t level, double seconds);
   bool finish(Flying& flying, Crossings& crossings, int members);
   void count_stall(const Flying& flying, double bubble);
   Place place_of(const ScriptCall& call, const Instruction& instruction) const;
@@ -73,7 +75,7 @@ class RankWalk {
   double now_ = 0, call_begin_ = 0;
   const double eager_seconds_;
   double host_ = 0;                         // when an eager host has launched what comes next
-  std::vector<double> link_free_;           // by level: when its links are free
+  std::vector<double> link_free_;           // by level, then from and to the host
   std::map<Place, Flying> flying_;          // started, not yet waited for
   std::vector<Flying> blocked_;             // a collective that this instruction itself waits for
   std::map<std::string, int64_t> numbers_;  // crossings so far, by axes

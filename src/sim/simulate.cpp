@@ -55,6 +55,7 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
     rank.alike = mesh.num_ranks() / members;
     rank.times.bubble_seconds += simulation.step_seconds - walks[i]->now();
     simulation.peak_bytes = std::max(simulation.peak_bytes, rank.peak_bytes);
+    simulation.host_bytes = std::max(simulation.host_bytes, programs[i].host_bytes());
     mean.exposed_communication_seconds += rank.times.exposed_communication_seconds / members;
     mean.bubble_seconds += rank.times.bubble_seconds / members;
     simulation.ranks.push_back(std::move(rank));

@@ -59,6 +59,7 @@ struct Simulation {
   double mfu = 0;
   StepTimes times = {};              // means over all ranks
   int64_t peak_bytes = 0;            // of the fullest rank
+  int64_t host_bytes = 0;            // the same, in the host's memory
   std::vector<SimulatedRank> ranks;  // by program
 };
 

@@ -74,6 +74,7 @@ Json to_json(const Compiled& compiled, int64_t parameters, int64_t snapshot) {
     json["bytes"] = bytes_json(program);
     json["bytes"]["snapshot"] = snapshot;
     json["peak_bytes"] = program.peak_bytes() + snapshot;
+    json["host_bytes"] = program.host_bytes();
     json["ranks"] = program.mesh.num_ranks();
     json["collectives"] = collectives_json(program);
     if (const PoolRoom room = pool_room_of(compiled.programs); room.rows > 0)

@@ -26,9 +26,16 @@ std::string_view kept_name(const KeptActivations& kept) {
       return "stream to the next stage";
     case Repeat::Checkpoint:
       return "checkpoints between rebuilt blocks";
+    case Repeat::Away:
+      return kept.rebuilt ? "activations back from the host" : "activations that go to the host";
     default:
       return kept.rebuilt ? "rebuilt activations" : "kept activations";
   }
+}
+
+std::string_view unit_name(Repeat repeat) {
+  if (repeat == Repeat::Away) return "block";
+  return repeat == Repeat::PerSlot ? "segment" : "stage";
 }
 
 struct MemoryPlace {
@@ -82,7 +89,7 @@ Json kept_json(const MemoryPlace& place) {
   Json list = Json::array();
   for (size_t i = 0; i < std::min(alive.size(), kMostBuffersShown); ++i)
     list.push_back({{"what", kept_name(alive[i])},
-                    {alive[i].repeat == Repeat::PerSlot ? "segment" : "stage", alive[i].unit},
+                    {std::string(unit_name(alive[i].repeat)), alive[i].unit},
                     {"microbatch", alive[i].microbatch},
                     {"offset", alive[i].offset},
                     {"bytes", alive[i].bytes}});

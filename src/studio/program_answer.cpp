@@ -106,7 +106,7 @@ Answer answer_program(const Question& question) {
                         {"window", program.window_bytes},
                         {"slot", program.slot_bytes},
                         {"scratch", program.scratch_bytes},
-                        {"host", program.host_bytes}};
+                        {"host", program.host_bytes()}};
   json["classes"] = Json::array();
   for (const ProgramClass& program_class : program.classes)
     json["classes"].push_back(class_json(program, program_class, lines));

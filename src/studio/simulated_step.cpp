@@ -2,6 +2,7 @@
 #include "studio/simulated_step.h"
 
 #include "config/compile_step.h"
+#include "core/error.h"
 #include "program/pool_room.h"
 #include "program/program_work.h"
 #include "studio/run_on_cluster.h"
@@ -10,7 +11,12 @@ namespace tessera {
 
 bool SimulatedStep::fits() const {
   const double devices = cluster.device.cores > 0 ? ranks() : 1;
-  return static_cast<double>(simulation.peak_bytes) * devices <= cluster.device.memory_bytes.value;
+  const auto peak = static_cast<double>(simulation.peak_bytes),
+             host = static_cast<double>(simulation.host_bytes);
+  if (!cluster.host)  // the device's memory is the host's
+    return (peak + host) * devices <= cluster.device.memory_bytes.value;
+  return peak * devices <= cluster.device.memory_bytes.value &&
+         host <= cluster.host->bytes_of_device();
 }
 
 RunSpec spec_to_simulate(const Cluster& cluster, const Config& config) {
@@ -40,7 +46,21 @@ SimulatedStep compile_to_simulate(const Config& config, const Cluster& cluster, 
           .simulation = {}};
 }
 
+namespace {
+
+// Of a device that is the host's own cores there is none.
+void require_host_link(const Cluster& cluster, const Offload& offload) {
+  if (!offload.any() || cluster.host || cluster.device.cores > 0) return;
+  throw user_error("plan.offload uses the host's memory, of which cluster {} says nothing",
+                   cluster.name)
+      .at("plan.offload")
+      .help("add [host] to a cluster file of your own: `tessera docs cluster` shows it");
+}
+
+}  // namespace
+
 void simulate_compiled(SimulatedStep& step) {
+  require_host_link(step.cluster, step.spec.plan.offload);
   step.simulation = simulate(step.compiled.programs, step.cluster, step.options);
 }
 
@@ -86,6 +106,7 @@ Json to_json(const SimulatedStep& step) {
             {"exposed_communication_seconds", simulation.times.exposed_communication_seconds},
             {"bubble_seconds", simulation.times.bubble_seconds},
             {"peak_bytes", simulation.peak_bytes},
+            {"host_bytes", simulation.host_bytes},
             {"fits", step.fits()}};
   for (const SimulatedRank& rank : simulation.ranks) {
     Json result{{"rank", rank.rank},

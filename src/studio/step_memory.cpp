@@ -14,7 +14,7 @@ namespace {
 
 bool is_kept(Repeat repeat) {
   return repeat == Repeat::PerSlot || repeat == Repeat::StreamIn || repeat == Repeat::StreamOut ||
-         repeat == Repeat::Checkpoint;
+         repeat == Repeat::Checkpoint || repeat == Repeat::Away;
 }
 
 using KeptKey = std::tuple<int, int, Repeat, bool>;  // unit, microbatch, repeat, rebuilt
@@ -40,6 +40,9 @@ std::map<Repeat, int64_t> reach_of(const Program& program, const ScriptCall& cal
 StepMemory::StepMemory(const Program& program)
     : program_(program), script_(program.script("train_step")) {
   std::map<KeptKey, size_t> known;
+  std::set<std::pair<int, int>> leave;  // blocks and microbatches that go to the host
+  for (const ScriptCall& call : script_.calls)
+    if (call.routine == RoutineKind::ActivationsOut) leave.insert({call.block, call.microbatch});
   std::map<std::pair<int, RoutineKind>, std::map<Repeat, int64_t>> reaches;
   for (size_t i = 0; i < script_.calls.size(); ++i) {
     const ScriptCall& call = script_.calls[i];
@@ -49,9 +52,11 @@ StepMemory::StepMemory(const Program& program)
     if (fresh_reach) reach->second = reach_of(program_, call);
     for (const auto& [repeat, bytes] : reach->second) {
       const bool slot = repeat == Repeat::PerSlot;
-      const bool rebuilt = (slot || repeat == Repeat::StreamOut) && program_.recomputes &&
-                           side(call.routine) == StepSide::Backward;
-      const int unit = slot ? block.segment : block.stage;
+      const bool away = repeat == Repeat::Away;
+      const bool again = away ? leave.contains({call.block, call.microbatch})
+                              : (slot || repeat == Repeat::StreamOut) && program_.recomputes;
+      const bool rebuilt = again && side(call.routine) == StepSide::Backward;
+      const int unit = away ? call.block : slot ? block.segment : block.stage;
       const auto [at, fresh] =
           known.try_emplace({unit, call.microbatch, repeat, rebuilt}, all_.size());
       if (fresh)

@@ -14,9 +14,11 @@ namespace tessera {
 // Bytes of the slot arena that one microbatch has in a stage or segment, from one call to another.
 struct KeptActivations {
   Repeat repeat = Repeat::PerSlot;
-  int unit = 0;  // the segment of what is kept, the stage of what goes between stages
+  // The segment of what is kept, the block of what goes to the host and back, the stage of what
+  // goes between stages.
+  int unit = 0;
   int microbatch = 0;
-  bool rebuilt = false;
+  bool rebuilt = false;  // or back from the host
   int64_t offset = 0, bytes = 0;
   size_t begin = 0, end = 0;  // positions of calls, both inclusive
 };

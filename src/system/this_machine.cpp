@@ -25,4 +25,12 @@ double installed_memory_bytes() {
                                      : 0;
 }
 
+int64_t available_memory_bytes() {
+  std::ifstream info("/proc/meminfo");
+  std::string name, unit;
+  for (int64_t kilobytes = 0; info >> name >> kilobytes >> unit;)
+    if (name == "MemAvailable:") return kilobytes * 1024;
+  return static_cast<int64_t>(installed_memory_bytes());
+}
+
 }  // namespace tessera

@@ -22,6 +22,8 @@
 #include "passes/gradient/shard_states.h"
 #include "passes/gradient/update_parameters.h"
 #include "passes/memory/plan_memory.h"
+#include "passes/offload/offload_activations.h"
+#include "passes/offload/offload_states.h"
 #include "passes/overlap/overlap.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
@@ -45,7 +47,7 @@ std::vector<std::string> listed(const std::string& text) {
 
 // The usual plan for the mesh that the module names, changed by a line `# plan: <word>...` with
 // words such as sequence_parallel, ulysses, zero=1, shard_axes=fsdp+cp, kv_heads=2,
-// experts=ep+tp, expert_count=4, recompute=attention and dims.tp=mlp+seq.
+// experts=ep+tp, expert_count=4, recompute=attention, offload=states and dims.tp=mlp+seq.
 void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes) {
   const size_t equals = std::min(word.find('='), word.size());
   const std::string key = word.substr(0, equals),
@@ -60,6 +62,8 @@ void change_plan(const std::string& word, PlanRequest& request, PlanSizes& sizes
     request.recompute.kind = value == "attention"              ? RecomputeKind::Attention
                              : value == "block_keep_attention" ? RecomputeKind::KeepAttention
                                                                : RecomputeKind::Cheap;
+  else if (key == "offload")
+    request.offload = parse_offload(value);
   else if (key == "kv_heads")
     sizes.kv_heads = std::stoi(value);
   else if (key == "experts")
@@ -143,7 +147,9 @@ std::vector<Pass> known_passes(const Plan& plan) {
           join_norm_gradients(),
           join_rebuilt_swiglu(),
           fold_largest_entries(),
+          offload_activations(plan, {.threads = 1}),
           states_at_rest(plan),
+          offload_states(plan),
           overlap(),
           plan_memory({.threads = 1})};
 }

@@ -282,7 +282,9 @@ std::string PlanCase::name() const {
   if (exchange) text += "_exchange";
   if (pp() > 1) text += fmt::format("_pp{}x{}_{}", pp(), chunks, schedule);
   if (layers > 0) text += fmt::format("_layers{}", layers);
-  return recompute == "none" ? text : text + "_" + recompute;
+  if (recompute != "none") text += "_" + recompute;
+  for (const char c : offload == "none" ? "" : "_" + offload) text += c == ',' ? '_' : c;
+  return update_on_host ? text + "_updated_there" : text;
 }
 
 RunSpec PlanCase::spec() const {
@@ -300,7 +302,9 @@ RunSpec PlanCase::spec() const {
                    .dims = {},
                    .schedule = schedule,
                    .chunks = chunks,
-                   .recompute = recompute_of(recompute)};
+                   .recompute = recompute_of(recompute),
+                   .offload = parse_offload(offload)};
+  plan.offload.update_on_host = update_on_host;
   // Long enough for several documents in a row, and for labels that count and do not.
   const int64_t cp = axes[Cp], tp = axes[Tp];
   const int64_t pieces = std::lcm(2 * cp, cp * tp), seq = (7 / pieces + 1) * pieces;

@@ -23,6 +23,8 @@ struct PlanCase {
   std::string recompute = "none";  // as in a config; every: two, sqrt
   std::string experts = "ep";      // axes that split them: ep, ep+tp, cp+tp
   bool exchange = false;           // rows of experts, instead of gathering tokens
+  std::string offload = "none";    // as in a config
+  bool update_on_host = false;
   int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more
 
   int pp() const { return axes[AxisKind::Pp]; }

@@ -72,6 +72,17 @@ def draw_experts(draw, sizes, heads, kv_heads):
     return settings
 
 
+def draw_offload(draw, settings):
+    """Weights in shards need zero 3; recomputed blocks keep nothing that could go."""
+    whole = settings.get("plan.zero") in (1, 2)
+    states = draw.choice(["none", "moments", "states"] + ([] if whole else ["parameters"]))
+    recomputed = settings.get("plan.recompute") in ("block", "every")
+    kinds = [states] + ([] if recomputed else draw.choice([[], ["activations"]]))
+    settings["plan.offload"] = ",".join(kinds)
+    if states != "none":
+        settings["plan.offload_update"] = draw.choice(["device", "host"])
+
+
 def draw_plan(draw, precision):
     preset = draw.choice(PRESETS + (MIXTURE, MIXTURE))
     sizes = draw_mesh(draw, preset)
@@ -108,6 +119,8 @@ def draw_plan(draw, precision):
         settings["plan.recompute"] = recompute
     if recompute == "every":
         settings["plan.recompute_every"] = draw.choice([0, 2, 3])
+    if draw.random() < 0.3:
+        draw_offload(draw, settings)
     if draw.random() < 0.2:
         settings["plan.reduce_dtype"] = draw.choice(["bf16", "fp32"])
     if draw.random() < 0.3:

@@ -48,7 +48,9 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
       window_(arena_for(options_.world, program_.window_bytes)),
       slots_(arena_for(options_.world, program_.slot_bytes)),
       scratch_(arena_for(options_.world, program_.scratch_bytes)),
-      host_(program_.host_bytes),
+      host_persistent_(program_.host_persistent_bytes),
+      host_slots_(program_.host_slot_bytes),
+      host_scratch_(program_.host_scratch_bytes),
       threads_(options_.threads) {
   TESSERA_CHECK(options_.threads <= program_.threads, "{} threads, but workspaces for {}",
                 options_.threads, program_.threads);
@@ -62,11 +64,13 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
 // What is given back first need not be there beside what is taken.
 void CpuExecutor::replace_program(Program program) {
   take_program(std::move(program));
-  for (Arena* arena : {&window_, &slots_, &scratch_, &host_}) *arena = Arena();
+  for (Arena* arena : {&window_, &slots_, &scratch_, &host_slots_, &host_scratch_})
+    *arena = Arena();
   window_ = arena_for(options_.world, program_.window_bytes);
   slots_ = arena_for(options_.world, program_.slot_bytes);
   scratch_ = arena_for(options_.world, program_.scratch_bytes);
-  host_ = Arena(program_.host_bytes);
+  host_slots_ = Arena(program_.host_slot_bytes);
+  host_scratch_ = Arena(program_.host_scratch_bytes);
   poison_arenas();
   write_rank_values();
 }
@@ -75,6 +79,9 @@ void CpuExecutor::poison_arenas() {
   if (options_.poison)
     for (const Lifetime lifetime : {Lifetime::Window, Lifetime::Slot, Lifetime::Scratch})
       poison(arena(lifetime));
+  if (options_.poison)
+    for (const Lifetime lifetime : {Lifetime::Slot, Lifetime::Scratch})
+      poison(host_arena(lifetime));
 }
 
 std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
@@ -88,13 +95,18 @@ std::span<std::byte> CpuExecutor::arena(Lifetime lifetime) const {
     case Lifetime::Scratch:
       return span_of(scratch_);
     case Lifetime::Prepared:
+    case Lifetime::Away:
     case Lifetime::None:
       break;
   }
   check_failed("lifetime", __FILE__, __LINE__, "");
 }
 
-std::span<std::byte> CpuExecutor::host_arena() const { return span_of(host_); }
+std::span<std::byte> CpuExecutor::host_arena(Lifetime lifetime) const {
+  return span_of(lifetime == Lifetime::Persistent ? host_persistent_
+                 : lifetime == Lifetime::Slot     ? host_slots_
+                                                  : host_scratch_);
+}
 
 void CpuExecutor::copy_in(std::byte* to, std::span<const std::byte> bytes) {
   std::memcpy(to, bytes.data(), bytes.size());

@@ -35,7 +35,7 @@ class CpuExecutor : public RankExecutor {
  public:
   CpuExecutor(Program program, CpuExecutorOptions options);
 
-  int64_t planned_bytes() const override { return program_.peak_bytes(); }
+  int64_t planned_bytes() const override { return program_.peak_bytes() + program_.host_bytes(); }
   void replace_program(Program program) override;
   void run(std::string_view script) override;
   NonFinite find_non_finite(std::string_view script) override;
@@ -43,7 +43,7 @@ class CpuExecutor : public RankExecutor {
 
   const RankTimes& own_times() const { return times_; }
   std::span<std::byte> arena(Lifetime lifetime) const override;
-  std::span<std::byte> host_arena() const override;
+  std::span<std::byte> host_arena(Lifetime lifetime) const override;
 
  private:
   void copy_in(std::byte* to, std::span<const std::byte> bytes) override;
@@ -61,7 +61,8 @@ class CpuExecutor : public RankExecutor {
   CpuExecutorOptions options_;
   RankGroups groups_;
   InstructionRunner runner_;
-  Arena persistent_, window_, slots_, scratch_, host_;
+  Arena persistent_, window_, slots_, scratch_;  // what a plan calls the device
+  Arena host_persistent_, host_slots_, host_scratch_;
   ThreadPool threads_;
   RankTimes times_;             // of the last script
   NonFinite* found_ = nullptr;  // while it is looked for

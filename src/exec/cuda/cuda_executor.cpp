@@ -17,25 +17,6 @@ namespace {
 constexpr int64_t kStagingBytes = 32 << 20;
 constexpr int kPoison = 0xff;  // an all-ones pattern is a NaN in every float dtype
 
-int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-int64_t workspace_beyond_plan(const Program& program, CausalAttention& attention) {
-  int64_t most = 0;
-  for (const ProgramClass& each : program.classes)
-    for (const auto& routine : each.routines)
-      for (const Instruction& instruction : routine) {
-        const auto* kernel = instruction.as<KernelInstruction>();
-        if (!kernel) continue;
-        const auto operands = types_of(each, kernel->operands);
-        const auto results = types_of(each, kernel->results);
-        cuda_kernel(kernel->op);  // or says that there is none, before anything runs
-        const OpCall call{kernel->op, kernel->attributes, operands, results};
-        const int64_t needed = cuda_workspace_bytes(call, attention);
-        if (needed > instruction.workspace_bytes) most = std::max(most, needed);
-      }
-  return most;
-}
-
 int64_t fitting(int64_t bytes) {
   require_free_memory(bytes + MatrixProducts::kWorkspaceBytes);
   return bytes;
@@ -45,27 +26,12 @@ int64_t fitting(int64_t bytes) {
 int64_t input_bytes(const Program& program) {
   int64_t bytes = 0;
   for (const HostBuffer& each : program.batch_inputs)
-    bytes += program.microbatches * (aligned(each.type.bytes()) + 256);
-  for (const HostBuffer& each : program.step_values) bytes += aligned(each.type.bytes());
+    bytes += program.microbatches * (align_for_gpu(each.type.bytes()) + 256);
+  for (const HostBuffer& each : program.step_values) bytes += align_for_gpu(each.type.bytes());
   return bytes;
 }
 
 }  // namespace
-
-CudaExecutor::Layout::Layout(const Program& program, CausalAttention& attention) {
-  int64_t next = 0;
-  const auto take = [&](int64_t size) { return std::exchange(next, next + aligned(size)); };
-  sizes = {program.persistent_bytes, program.window_bytes, program.slot_bytes,
-           program.scratch_bytes};
-  std::transform(sizes.begin(), sizes.end(), arenas.begin(), take);
-  workspace_bytes = workspace_beyond_plan(program, attention);
-  workspace = take(workspace_bytes);
-  bytes = next;
-}
-
-int64_t CudaExecutor::device_bytes(const Program& program, CausalAttention& attention) {
-  return Layout(program, attention).bytes + MatrixProducts::kWorkspaceBytes;
-}
 
 bool launches_block() {
   const char* value = std::getenv("CUDA_LAUNCH_BLOCKING");
@@ -84,7 +50,9 @@ CudaExecutor::CudaExecutor(Program program, ExecutorOptions options, CudaPeers p
       memory_(fitting(layout_.bytes)),
       groups_(program_, peers.world),
       runner_(groups_, stream_mover()),
-      host_(program_.host_bytes),
+      host_states_(program_.host_persistent_bytes),
+      host_slots_(program_.host_slot_bytes),
+      host_scratch_(program_.host_scratch_bytes),
       staging_(std::min(kStagingBytes, layout_.bytes)),
       inputs_(input_bytes(program_)) {
   options_.wait_for_each |= launches_block();
@@ -101,13 +69,16 @@ void CudaExecutor::replace_program(Program program) {
   const Layout next(program, attention_);
   require_free_memory(std::max<int64_t>(0, next.bytes - layout_.bytes));
   std::vector<std::byte> states(static_cast<size_t>(program_.persistent_bytes));
-  read_states(0, states);
+  read_states(MemorySpace::Device, 0, states);
   take_program(std::move(program));
   graphs_.forget();
+  host_kernels_.forget();
   timed_scripts_.clear();
   layout_ = next;
   memory_.replace(layout_.bytes);
-  write_states(0, states);
+  write_states(MemorySpace::Device, 0, states);
+  host_slots_.replace(program_.host_slot_bytes);
+  host_scratch_.replace(program_.host_scratch_bytes);
   poison_arenas();
   write_rank_values();
 }
@@ -133,17 +104,27 @@ std::span<std::byte> CudaExecutor::arena(Lifetime lifetime) const {
       which = 3;
       break;
     case Lifetime::Prepared:
+    case Lifetime::Away:
     case Lifetime::None:
       check_failed("lifetime", __FILE__, __LINE__, "");
   }
   return {memory_.data() + layout_.arenas[which], static_cast<size_t>(layout_.sizes[which])};
 }
 
-std::span<std::byte> CudaExecutor::host_arena() const {
-  return {host_.data(), static_cast<size_t>(host_.bytes())};
+std::span<std::byte> CudaExecutor::host_arena(Lifetime lifetime) const {
+  const PinnedMemory& memory = lifetime == Lifetime::Persistent ? host_states_
+                               : lifetime == Lifetime::Slot     ? host_slots_
+                                                                : host_scratch_;
+  return {memory.data(), static_cast<size_t>(memory.bytes())};
 }
 
-ByteMover CudaExecutor::stream_mover() const {
+MemorySpace CudaExecutor::space_of(const std::byte* address) const {
+  const bool host =
+      host_states_.holds(address) || host_slots_.holds(address) || host_scratch_.holds(address);
+  return host ? MemorySpace::Host : MemorySpace::Device;
+}
+
+ByteMover CudaExecutor::stream_mover() {
   return {.copy =
               [this](std::byte* to, const std::byte* from, int64_t bytes) {
                 copy(to, from, static_cast<size_t>(bytes), "copy a buffer");
@@ -152,7 +133,12 @@ ByteMover CudaExecutor::stream_mover() const {
               [this](std::byte* to, int64_t bytes) {
                 check_cuda(cudaMemsetAsync(to, 0, static_cast<size_t>(bytes), stream_.get()),
                            "clear a buffer");
-              }};
+              },
+          .start_copy =
+              [this](std::byte* to, const std::byte* from, int64_t bytes) {
+                host_copies_.start(space_of(to), to, from, bytes, stream_);
+              },
+          .await_copy = [this](const std::byte* to) { host_copies_.wait(to, stream_); }};
 }
 
 void CudaExecutor::copy_in(std::byte* to, std::span<const std::byte> bytes) {
@@ -181,6 +167,7 @@ bool CudaExecutor::make_first_value(const StateBuffer& state, const StateBuffer&
   if (!values.can_make(state.type.dtype)) return false;
   const StateBuffer* own = program_.find_state(state.name);
   if (!own) return true;
+  if (own->place.space == MemorySpace::Host) return false;
   for_each_piece(program_, rank(), own->type, own->placement, own->place,
                  [&](int64_t offset, int64_t element, int64_t count) {
                    values.write(own->type.dtype, arena(own->place.lifetime).data() + offset,
@@ -269,6 +256,8 @@ void CudaExecutor::enqueue(const ScriptCall& call, const ProgramBlock& block,
                               std::chrono::steady_clock::now()}))
     put_nan(bound);
   if (observes()) times_->begin(stream_, call, program_class, instruction, bound);
+  if (space_of(instruction, program_class) == MemorySpace::Host)
+    return host_kernels_.enqueue(call, instruction, bound, stream_);
   if (instruction.as<KernelInstruction>()) return enqueue_kernel(block, instruction, bound);
   if (has_peers(instruction, program_))
     runner_.title = fmt::format("{} of {}, microbatch {}", values_of(block, instruction),

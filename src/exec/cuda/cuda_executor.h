@@ -16,6 +16,8 @@
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/device_graph.h"
 #include "exec/cuda/gpu_instruction_times.h"
+#include "exec/cuda/host_copies.h"
+#include "exec/cuda/host_kernels.h"
 #include "exec/cuda/matrix_products.h"
 #include "exec/cuda/non_finite_search.h"
 #include "exec/executor.h"
@@ -52,7 +54,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   // By the GPU's clock, from the first kernel's begin to the last one's end.
   std::vector<RankTimes> rank_times() const override { return {{.run_seconds = timer_.seconds()}}; }
   std::span<std::byte> arena(Lifetime lifetime) const override;
-  std::span<std::byte> host_arena() const override;
+  std::span<std::byte> host_arena(Lifetime lifetime) const override;
 
   // A script in turns with others that the same thread serves. `advance` enqueues as far as to a
   // collective that a peer has yet to start; false: nothing was left that it could.
@@ -99,7 +101,8 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   void look_at(const ScriptCall& call, const Instruction& instruction);
   void enqueue_kernel(const ProgramBlock& block, const Instruction& instruction,
                       const BoundCall& bound);
-  ByteMover stream_mover() const;
+  ByteMover stream_mover();
+  MemorySpace space_of(const std::byte* address) const;
   void copy(void* to, const void* from, size_t bytes, const char* what) const;  // on the stream
   void await() const;                    // until the stream is done
   std::string async_error_hint() const;  // for an error that may belong to an earlier call
@@ -116,9 +119,11 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   MatrixProducts products_;
   RankGroups groups_;
   InstructionRunner runner_;
-  PinnedMemory host_;     // the program's buffers there
-  PinnedMemory staging_;  // of states and outputs, outside of steps
-  PinnedMemory inputs_;   // of batches and step values, as they come
+  HostCopies host_copies_;
+  HostKernels host_kernels_;
+  PinnedMemory host_states_, host_slots_, host_scratch_;  // the program's buffers there
+  PinnedMemory staging_;                                  // of states and outputs, outside of steps
+  PinnedMemory inputs_;  // of batches and step values, as they come
   int64_t inputs_used_ = 0;
   DeviceEvent inputs_copied_;  // until then inputs_ must stay as it is
   ScriptGraphs graphs_;

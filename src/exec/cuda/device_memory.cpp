@@ -2,6 +2,7 @@
 #include "exec/cuda/device_memory.h"
 
 #include "core/error.h"
+#include "exec/cuda/near_gpu.h"
 #include "exec/device.h"
 
 namespace tessera {
@@ -33,8 +34,11 @@ void DeviceMemory::fill(std::span<const std::byte> bytes) const {
   check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "copy to the GPU");
 }
 
-PinnedMemory::PinnedMemory(int64_t bytes) : bytes_(bytes) {
+void PinnedMemory::replace(int64_t bytes) {
+  check_cuda(cudaFreeHost(std::exchange(data_, nullptr)), "free pinned memory");
+  bytes_ = bytes;
   if (bytes == 0) return;
+  const NearGpu near;
   check_cuda(cudaMallocHost(&data_, static_cast<size_t>(bytes)), "allocate pinned memory");
 }
 

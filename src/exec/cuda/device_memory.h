@@ -36,19 +36,26 @@ class DeviceMemory {
   int64_t bytes_ = 0;
 };
 
+// Lines of its own for each buffer.
+inline int64_t align_for_gpu(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
 class PinnedMemory {
  public:
-  explicit PinnedMemory(int64_t bytes);
+  explicit PinnedMemory(int64_t bytes) { replace(bytes); }
   ~PinnedMemory() { cudaFreeHost(data_); }
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
   std::byte* data() const { return static_cast<std::byte*>(data_); }
   int64_t bytes() const { return bytes_; }
+  bool holds(const std::byte* address) const {
+    return address >= data() && address < data() + bytes_;
+  }
+  void replace(int64_t bytes);  // what it held is lost
 
  private:
   void* data_ = nullptr;
-  int64_t bytes_;
+  int64_t bytes_ = 0;
 };
 
 class DeviceStream {

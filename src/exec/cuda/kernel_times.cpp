@@ -23,8 +23,6 @@ constexpr int64_t kSpreadBytes = int64_t{512} << 20;  // ten times the largest G
 constexpr int64_t kPatternElements = 1 << 20;
 constexpr int kRounds = 5;
 
-int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 // Floats of both signs below one in size, or between 0.25 and 1.25; integers below 1000, small ones
 // often, as words of a text are. The first is 0: a rank's index.
 template <typename T>
@@ -98,8 +96,8 @@ class KernelTimer {
     std::vector<int64_t> places{0};
     for (const auto* each : {&types.operands, &types.results})
       for (const TensorType& type : *each)
-        places.push_back(places.back() + aligned(std::max<int64_t>(type.bytes(), 1)));
-    places.push_back(places.back() + aligned(cuda_workspace_bytes(types.call(), attention_)));
+        places.push_back(places.back() + align_for_gpu(std::max<int64_t>(type.bytes(), 1)));
+    places.push_back(places.back() + align_for_gpu(cuda_workspace_bytes(types.call(), attention_)));
     return places;
   }
 

@@ -17,7 +17,7 @@ struct CopyProgram {
     program.classes.push_back({.name = "only", .buffers = {}, .routines = {}});
     only().buffers = {
         {.name = "x", .type = type, .lifetime = Lifetime::Window},
-        {.name = "stored", .type = type, .lifetime = Lifetime::Window, .space = MemorySpace::Host},
+        {.name = "stored", .type = type, .lifetime = Lifetime::Slot, .space = MemorySpace::Host},
         {.name = "y", .type = type, .lifetime = Lifetime::Slot}};
     program.blocks.push_back({.name = "only",
                               .offsets = {64, 128, 0},
@@ -30,7 +30,7 @@ struct CopyProgram {
     program.output = {.name = "y", .type = type, .whole = type};
     program.window_bytes = 64 + type.bytes();
     program.slot_bytes = type.bytes();
-    program.host_bytes = 128 + type.bytes();
+    program.host_slot_bytes = 128 + type.bytes();
   }
 
   ProgramClass& only() { return program.classes.front(); }

@@ -80,6 +80,12 @@ std::vector<TensorType> infer_take_rows(const OpCall& call) {
   return infer_moved_pool(call, 1, 0, false);
 }
 
+std::vector<TensorType> infer_copy(const OpCall& call) {
+  const std::string& to = call.attributes.word("to");
+  call.require(to == "host" || to == "device", "to = {} is not host or device", to);
+  return {call.operand(0)};
+}
+
 std::vector<TensorType> infer_clear_gaps(const OpCall& call) {
   require_float(call, 0);
   return {call.operand(0)};
@@ -216,13 +222,28 @@ const OpDef& take_rows_def() {
 const OpDef& wait_def() {
   static const OpDef def{
       .name = "wait",
-      .summary = "what a started collective fills, once it is done",
+      .summary = "what a started collective or copy fills, once it is done",
       .operands = {{"y"}, {.name = "x", .optional = true}, {.name = "all_ends", .optional = true}},
       .results = {"y"},
       .infer_types = same_type,
       .cost = moving_cost,
       .in_place = {{.result = 0, .operand = 0}},
       .aliases = true,
+  };
+  return def;
+}
+
+// x in the memory of the host, or of the device again.
+const OpDef& copy_def() {
+  static const OpDef def{
+      .name = "copy",
+      .summary = "the same in another memory",
+      .operands = {{"x"}},
+      .results = {"y"},
+      .attributes = {{"to", "device"}, {"async", int64_t{0}}},
+      .infer_types = infer_copy,
+      .cost = moving_cost,
+      .passes_pending = true,
   };
   return def;
 }

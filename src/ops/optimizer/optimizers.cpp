@@ -44,6 +44,8 @@ const OptimizerDef* find_optimizer(OpKind op) {
   return found == table().end() ? nullptr : &*found;
 }
 
+bool is_update(OpKind op) { return find_optimizer(op) || op == OpKind::moving_average; }
+
 const OptimizerDef* find_optimizer(std::string_view text) {
   const auto found =
       std::ranges::find_if(table(), [&](const OptimizerDef& row) { return name(row.op) == text; });

@@ -71,7 +71,11 @@ ValueId all_gathered(Graph& graph, const Bundle& bundle, const std::string& axes
 
 void gather_bundle(Graph& graph, const Bundle& bundle, const std::string& axes, ValueId shard,
                    ValueId whole) {
-  return_flat(graph, whole, all_gathered(graph, bundle, axes, shard, Phase::Gather, true));
+  return_flat(graph, whole,
+              bundle.shards > 1
+                  ? all_gathered(graph, bundle, axes, shard, Phase::Gather, true)
+                  : emit_for_bundle(graph, bundle, OpKind::copy, {shard}, {{"async", int64_t{1}}},
+                                    Phase::Gather, "gathered"));
   return_flat(graph, whole, await_flat(graph, bundle, whole, shard, Phase::GatherWait));
 }
 

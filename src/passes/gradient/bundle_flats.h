@@ -24,7 +24,7 @@ ValueId await_flat(Graph& graph, const Bundle& bundle, ValueId buffer, ValueId s
 // All shards of a flat buffer, over the ranks along `axes`.
 ValueId all_gathered(Graph& graph, const Bundle& bundle, const std::string& axes, ValueId shard,
                      Phase phase, bool async = false);
-// Starts in the phase Gather, is waited for in Await.
+// Over ranks, or of one shard a copy; starts in the phase Gather, is waited for in GatherWait.
 void gather_bundle(Graph& graph, const Bundle& bundle, const std::string& axes, ValueId shard,
                    ValueId whole);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZeRO: with level 1 a rank updates its shard of the weights, with 2 it keeps its shard of the
-// gradients alone, with 3 also of the weights.
+// gradients alone, with 3 also of the weights. Weights that rest on the host are a shard, too.
 #include "passes/gradient/shard_states.h"
 
 #include "ir/emit.h"
@@ -29,8 +29,8 @@ class BundleShards {
     // Where other bundles of the block are reduced for every microbatch, all that are summed are.
     if (plan_.zero >= 2 && (sharded_ || !bundle_.pending.empty()))
       gradient_shard_ = add_flat(FlatRole::GradientShard, bundle_.kept);
-    if (!sharded_) return;
-    if (plan_.zero == 3) weights_shard_ = add_flat(FlatRole::WeightsShard, bundle_.dtype);
+    if ((sharded_ && plan_.zero == 3) || plan_.offload.states == OffloadedStates::Parameters)
+      weights_shard_ = add_flat(FlatRole::WeightsShard, bundle_.dtype);
   }
 
   void add_gather() {

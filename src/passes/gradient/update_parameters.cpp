@@ -83,8 +83,9 @@ class BundleUpdate {
 
   // Where the weights that this rank updates are on their own; kNone: inside the whole ones.
   ValueId weights_at_rest() const {
-    return find_value(block_class_, bundle_.bundle,
-                      sharded() ? FlatRole::WeightsShard : FlatRole::Weights);
+    const ValueId shard = find_value(block_class_, bundle_.bundle, FlatRole::WeightsShard);
+    if (shard != kNone || sharded()) return shard;
+    return find_value(block_class_, bundle_.bundle, FlatRole::Weights);
   }
 
   ValueId own_weights() {

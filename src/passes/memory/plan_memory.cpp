@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A returned value is placed where its reader expects it; a value that the backward reads is in the
-// block's slot; what is prepared for all microbatches in bytes of the block's own, for the step;
-// all others are in scratch from their definition to their last use within one routine. Scratch is
-// shared by all routines.
+// block's slot, or away on the host in between; what is prepared for all microbatches in bytes of
+// the block's own, for the step; all others are in scratch from their definition to their last use
+// within one routine. Scratch is shared by all routines.
 #include "passes/memory/plan_memory.h"
 
 #include <algorithm>
 #include <set>
 
 #include "ir/emit.h"
+#include "ir/op_list.h"
 #include "passes/memory/place_intervals.h"
 
 namespace tessera {
@@ -42,9 +43,12 @@ class ClassPlan {
     place_aliases();
     std::set<RoutineKind> routines;
     for (const Node& node : graph_.nodes()) routines.insert(routine(node));
-    for (const RoutineKind each : routines) place_scratch(each);
+    for (const RoutineKind each : routines)
+      for (const MemorySpace space : {MemorySpace::Device, MemorySpace::Host})
+        place_scratch(each, space);
     return scratch_bytes_;
   }
+  int64_t host_scratch_bytes() const { return host_scratch_bytes_; }
 
  private:
   Location& location(ValueId id) { return graph_.value(id).location; }
@@ -105,11 +109,38 @@ class ClassPlan {
       if (producer == kNone || location(id).lifetime != Lifetime::None) continue;
       const RoutineKind written = routine(graph_.node(producer));
       if (side(written) == StepSide::Neither || written == RoutineKind::WeightGrad) continue;
+      if (graph_.node(producer).op == OpKind::copy) continue;  // it lies where its wait does
+      if (leaves(id)) {
+        place_away(id);
+        continue;
+      }
       for (const NodeId reader : readers_[static_cast<size_t>(id)])
         if (routine(graph_.node(reader)) != written) {
           place_in_slot(id);
           break;
         }
+    }
+  }
+
+  NodeId reader_in(ValueId id, Phase phase) const {
+    for (const NodeId reader : readers_[static_cast<size_t>(id)])
+      if (graph_.node(reader).phase == phase) return reader;
+    return kNone;
+  }
+  bool leaves(ValueId id) const { return reader_in(id, Phase::ActivationsOut) != kNone; }
+
+  // The value, its copy on the host and what comes back lie at one offset of the bytes that are
+  // away, each in its own memory and at its own time.
+  void place_away(ValueId id) {
+    const int64_t bytes = graph_.value(id).type.bytes();
+    const Location away{.lifetime = Lifetime::Away, .offset = class_.away_bytes, .bytes = bytes};
+    class_.away_bytes += align_up(bytes);
+    location(id) = away;
+    for (const auto& [start, done] : {std::pair{Phase::ActivationsOut, Phase::ActivationsOutDone},
+                                      std::pair{Phase::ActivationsIn, Phase::ActivationsInDone}}) {
+      const ValueId copied = graph_.node(reader_in(id, start)).results.front();
+      id = graph_.node(reader_in(copied, done)).results.front();
+      location(id) = away;
     }
   }
 
@@ -151,7 +182,7 @@ class ClassPlan {
     return kNone;
   }
 
-  void place_scratch(RoutineKind wanted) {
+  void place_scratch(RoutineKind wanted, MemorySpace space) {
     std::vector<int> position(static_cast<size_t>(graph_.num_nodes()), -1);
     std::vector<NodeId> nodes;
     for (NodeId id = 0; id < graph_.num_nodes(); ++id)
@@ -167,7 +198,7 @@ class ClassPlan {
       const auto now = static_cast<int>(at);
       for (size_t r = 0; r < node.results.size(); ++r) {
         const ValueId id = node.results[r];
-        if (location(id).lifetime != Lifetime::None) continue;
+        if (location(id).lifetime != Lifetime::None || graph_.value(id).space != space) continue;
         const int last = last_position(id, position);
         int chosen = taken_over(node, r, now, interval_of, intervals);
         TESSERA_CHECK(!op_def(node.op).aliases || chosen != kNone, "class {}: %{} is moved",
@@ -181,12 +212,13 @@ class ClassPlan {
         }
         interval_of[static_cast<size_t>(id)] = chosen;
       }
-      if (const int64_t bytes = workspace_bytes(node)) {
+      if (const int64_t bytes = space == MemorySpace::Device ? workspace_bytes(node) : 0) {
         workspace_of[at] = static_cast<int>(intervals.size());
         intervals.push_back({.begin = now, .end = now, .bytes = bytes, .offset = 0});
       }
     }
-    scratch_bytes_ = std::max(scratch_bytes_, place_intervals(intervals));
+    int64_t& most = space == MemorySpace::Host ? host_scratch_bytes_ : scratch_bytes_;
+    most = std::max(most, place_intervals(intervals));
     const auto as_location = [&](int i) {
       const Interval& interval = intervals[static_cast<size_t>(i)];
       return Location{
@@ -215,7 +247,7 @@ class ClassPlan {
   const DeviceProfile& profile_;
   bool split_backward_;
   std::vector<std::vector<NodeId>> readers_;
-  int64_t scratch_bytes_ = 0;
+  int64_t scratch_bytes_ = 0, host_scratch_bytes_ = 0;
 };
 
 }  // namespace
@@ -229,9 +261,10 @@ Pass plan_memory(DeviceProfile profile) {
             int64_t slot_bytes = 0;
             for (BlockClass& block_class : module.classes) {
               if (module.split_backward) move_what_input_gradients_read(block_class.graph);
-              module.scratch_bytes =
-                  std::max(module.scratch_bytes,
-                           ClassPlan(block_class, profile, module.split_backward).run());
+              ClassPlan plan(block_class, profile, module.split_backward);
+              module.scratch_bytes = std::max(module.scratch_bytes, plan.run());
+              module.host_scratch_bytes =
+                  std::max(module.host_scratch_bytes, plan.host_scratch_bytes());
             }
             for (const Block& block : module.blocks)
               slot_bytes += module.class_of(block).slot_bytes;

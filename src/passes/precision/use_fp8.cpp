@@ -215,7 +215,8 @@ PassCounts run(Module& module, const Fp8Plan& plan) {
 
 Pass use_fp8(const Plan& plan) {
   std::optional<Fp8Plan> fp8 = plan.fp8;
-  const bool gathered = plan.zero == 3 && !plan.shard_axes.empty();
+  const bool gathered = (plan.zero == 3 && !plan.shard_axes.empty()) ||
+                        plan.offload.states == OffloadedStates::Parameters;
   if (fp8 && gathered) fp8->at_use = true;
   return {.name = "use_fp8",
           .summary =

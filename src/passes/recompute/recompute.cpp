@@ -6,6 +6,7 @@
 
 #include "ir/op_list.h"
 #include "passes/node_work.h"
+#include "passes/recompute/rebuild_cost.h"
 
 namespace tessera {
 namespace {
@@ -45,46 +46,7 @@ std::set<ValueId> values_but_attention(const Graph& graph) {
 struct Candidate {
   size_t block_class = 0;
   ValueId value = kNone;
-  // A matmul, attention or a collective must run again, or what is kept is smaller than what it is
-  // made of.
-  bool expensive = false;
-  double cost_per_byte = 0;  // in flops, bytes weighed
-};
-
-// The cost of recomputing a value from kept ones.
-class RebuildCost {
- public:
-  RebuildCost(const Graph& graph, const DeviceProfile& profile)
-      : graph_(graph), profile_(profile), kept_(kept_values(graph)) {}
-
-  Candidate of(ValueId value) {
-    double cost = 0;
-    bool expensive = op_def(graph_.node(graph_.value(value).producer).op).shrinks;
-    std::set<NodeId> done;
-    std::vector<ValueId> wanted{value};
-    while (!wanted.empty()) {
-      const ValueId id = wanted.back();
-      wanted.pop_back();
-      const NodeId producer = graph_.value(id).producer;
-      if (producer == kNone || (id != value && kept_.contains(id)) || !done.insert(producer).second)
-        continue;
-      const Node& node = graph_.node(producer);
-      const Cost own = node_cost(graph_, node);
-      cost += work_of(own, profile_);
-      expensive = expensive || op_def(node.op).communicates || own.flops > kExpensive * own.bytes;
-      wanted.insert(wanted.end(), node.operands.begin(), node.operands.end());
-    }
-    return {.value = value,
-            .expensive = expensive,
-            .cost_per_byte = cost / static_cast<double>(graph_.value(value).type.bytes())};
-  }
-
- private:
-  static constexpr int64_t kExpensive = 4;  // flops per byte: norms and activations stay below
-
-  const Graph& graph_;
-  const DeviceProfile& profile_;
-  std::set<ValueId> kept_;
+  RebuildCost cost = {};
 };
 
 // The cheapest first; those without a matmul before all others.
@@ -92,16 +54,14 @@ std::vector<Candidate> candidates(const Module& module, const DeviceProfile& pro
   std::vector<Candidate> all;
   for (size_t c = 0; c < module.classes.size(); ++c) {
     const Graph& graph = module.classes[c].graph;
-    RebuildCost cost(graph, profile);
-    for (const ValueId value : kept_values(graph)) {
-      if (is_stream(graph, value)) continue;
-      all.push_back(cost.of(value));
-      all.back().block_class = c;
-    }
+    const std::set<ValueId> kept = kept_values(graph);
+    for (const ValueId value : kept)
+      if (!is_stream(graph, value))
+        all.push_back(
+            {.block_class = c, .value = value, .cost = rebuild_cost(graph, kept, value, profile)});
   }
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return a.expensive != b.expensive ? b.expensive : a.cost_per_byte < b.cost_per_byte;
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   return all;
 }
 
@@ -128,7 +88,7 @@ PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
   if (plan.recompute.kind == RecomputeKind::Values || plan.recompute.kind == RecomputeKind::Cheap) {
     const std::vector<Candidate> all = candidates(module, profile);
     const auto expensive =
-        std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.expensive; });
+        std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.cost.expensive; });
     const auto count = plan.recompute.kind == RecomputeKind::Cheap
                            ? static_cast<size_t>(expensive - all.begin())
                            : std::min(all.size(), static_cast<size_t>(plan.recompute.values));

@@ -49,7 +49,7 @@ class KeptNow {
       const bool slot = each.repeat == Repeat::PerSlot;
       if (each.repeat == Repeat::Checkpoint)
         bytes += std::min(each.bytes, checkpoints_[{each.unit, each.microbatch}]);
-      else if (!slot || program_.recomputes)
+      else if (each.repeat != Repeat::Away && (!slot || program_.recomputes))
         bytes += each.bytes;
     }
     return std::min(bytes, memory_.filled_bytes()[call]);
