@@ -11,6 +11,7 @@
 #include "passes/gradient/build_forward.h"
 #include "passes/gradient/count_loads.h"
 #include "passes/gradient/gradient_norm.h"
+#include "passes/gradient/group_parameters.h"
 #include "passes/gradient/hold_updates.h"
 #include "passes/gradient/shard_states.h"
 #include "passes/gradient/update_parameters.h"
@@ -30,6 +31,8 @@ namespace tessera {
 PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& plan,
                                const DeviceProfile& profile, const Schedule& schedule) {
   PassPipeline pipeline(Form::Maths);
+  // What moves which parameter.
+  pipeline.add(group_parameters(optimizer));
   // Which rank has which blocks.
   pipeline.add(assign_stages(plan, schedule, profile));  // by cost, or as the user says
   // The maths of a whole step, as if on one device.

@@ -102,8 +102,39 @@ bool apply_mixture(const ConfigValue& value, Config& config) {
   return true;
 }
 
+// A part of a key in quotes that a shell did not take off.
+std::string unquoted(const std::string& part) {
+  const bool quoted = part.size() > 2 && part.front() == '"' && part.back() == '"';
+  return quoted ? part.substr(1, part.size() - 2) : part;
+}
+
+// train.group."*.norm".weight_decay = 0 sets or appends one group; the key's last part is the field.
+bool apply_group(const ConfigValue& value, Config& config) {
+  constexpr std::string_view kPrefix = "train.group";
+  if (value.key != kPrefix && !value.key.starts_with("train.group.")) return false;
+  const size_t dot = value.key.rfind('.');
+  const std::string field = value.key.substr(dot + 1),
+                    pattern = dot <= kPrefix.size() ? "" : unquoted(value.key.substr(12, dot - 12));
+  const std::vector<GroupField> fields = group_fields();
+  const auto known = std::ranges::find(fields, field, &GroupField::name);
+  if (pattern.empty() || known == fields.end())
+    throw user_error("{} is no key of a parameter group", value.key)
+        .at(value.place)
+        .help(R"(write [train.group."PATTERN"] with learning_rate_factor, weight_decay or )"
+              R"(optimizer: [train.group."*norm"] and weight_decay = 0)");
+  auto& groups = config.train.groups;
+  auto group = std::ranges::find(groups, pattern, &ParameterGroup::pattern);
+  if (group == groups.end()) {
+    groups.push_back({.pattern = pattern});
+    group = groups.end() - 1;
+  }
+  known->set(*group, value.key, value.text, value.place);
+  return true;
+}
+
 void apply(const ConfigValue& value, Config& config) {
-  if (apply_mesh(value, config) || apply_plan_dims(value, config) || apply_mixture(value, config))
+  if (apply_mesh(value, config) || apply_plan_dims(value, config) ||
+      apply_mixture(value, config) || apply_group(value, config))
     return;
   if (is_model_key(value.key)) {
     config.model.emplace_back(value.key == "model" ? "preset" : value.key.substr(6), value.text);
@@ -253,6 +284,8 @@ std::string to_toml(const Config& config) {
   if (!config.data.mixture.empty()) text += "\n[data.mixture]\n";
   for (const auto& [path, weight] : config.data.mixture)
     text += fmt::format("{} = {}\n", toml_string(path), weight);
+  for (const ParameterGroup& group : config.train.groups)
+    text += fmt::format("\n[train.group.{}]\n{}", toml_string(group.pattern), group_text(group));
   if (!config.plan_dims.empty()) text += "\n[plan.dims]\n";
   for (const auto& [axis, dims] : config.plan_dims)
     text += fmt::format("{} = {}\n", toml_key(axis),
@@ -273,6 +306,14 @@ std::vector<ConfigKey> table_keys() {
   std::vector<ConfigKey> keys{
       {"data.mixture.<path>", "", "a number from 1e-09 to 1000000000",
        "weight of a text file or folder, or of token shards by glob: its share of the samples"},
+      {"train.group.<pattern>.learning_rate_factor", "1", "a number of at least 0",
+       "of parameters whose full names match the pattern, such as \"layer.*.wq\" (* and ? as in "
+       "a glob; the first group that matches counts): times the learning rate"},
+      {"train.group.<pattern>.weight_decay", "0.1", "a number of at least 0",
+       "their decoupled weight decay instead of train.weight_decay; norms and biases have none"},
+      {"train.group.<pattern>.optimizer", "adamw",
+       "the name of an optimizer, as in train.optimizer",
+       "what moves them instead of train.optimizer, with its own default settings"},
       {"mesh", "", "axes with sizes, such as dp=2,tp=4",
        "ranks by axis; the last one varies fastest; empty: one rank (--mesh)"}};
   for (const AxisRow& row : kAxes)

@@ -76,6 +76,7 @@ struct TrainConfig {
   // Of all optimizers: train.beta1 and others, declared in their table.
   OptimizerSettings optimizer_settings = default_settings(optimizers().front());
   double weight_decay = 0.1;
+  std::vector<ParameterGroup> groups;  // in the order given
   double clip_norm = 1.0;
   double ema_decay = 0;
   std::string precision = "fp32";
@@ -144,7 +145,7 @@ struct ConfigKey {
   std::string key, default_value, allowed, doc;
 };
 std::vector<ConfigKey> config_keys();
-// Those of [data.mixture], [mesh] and [plan.dims], which have no field.
+// Those of [data.mixture], [train.group], [mesh] and [plan.dims], which have no field.
 std::vector<ConfigKey> table_keys();
 
 // What a config asks for without effect: no mistake, but hardly what was meant.

@@ -322,6 +322,33 @@ TEST(Config, MixesSourcesByWeightInTheOrderGiven) {
             "data.source is mixture, which reads no data.path, but that is b");
 }
 
+TEST(Config, ReadsParameterGroupsInTheOrderGiven) {
+  const Config config = parse_config(R"([train]
+optimizer = "muon"
+[train.group."*norm"]
+weight_decay = 0
+[train.group."layer.*.w?"]
+learning_rate_factor = 0.5
+optimizer = "sgd"
+)",
+                                     "test.toml", {});
+  ASSERT_EQ(config.train.groups.size(), 2u);
+  EXPECT_EQ(config.train.groups[0].pattern, "*norm");
+  EXPECT_EQ(config.train.groups[0].weight_decay, 0.0);
+  EXPECT_FALSE(config.train.groups[0].op);
+  EXPECT_EQ(config.train.groups[1].pattern, "layer.*.w?");
+  EXPECT_EQ(config.train.groups[1].learning_rate_factor, 0.5);
+  EXPECT_EQ(config.train.groups[1].op, find_optimizer("sgd")->op);
+  const std::string text = to_toml(config);
+  EXPECT_EQ(to_toml(parse_config(text, "saved", {})), text);
+  const std::vector<std::string> overrides{"train.group.\"layer.*.w?\".learning_rate_factor=2",
+                                           "train.group.head.*.weight_decay=0.3"};
+  const Config changed = parse_config(text, "saved", overrides);
+  ASSERT_EQ(changed.train.groups.size(), 3u);
+  EXPECT_EQ(changed.train.groups[1].learning_rate_factor, 2);
+  EXPECT_EQ(changed.train.groups[2].pattern, "head.*");
+}
+
 TEST(Config, SaysThatTheFileIsMissing) {
   EXPECT_EQ(user_error_of([] { load_config("/nonexistent.toml", Overrides{}); }),
             "cannot read /nonexistent.toml: no such file or directory");

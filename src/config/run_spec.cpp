@@ -23,7 +23,8 @@ OptimizerOptions resolve_optimizer(const TrainConfig& train) {
           .weight_decay = train.weight_decay,
           .clip_norm = train.clip_norm,
           .ema_decay = train.ema_decay,
-          .rounding_seed = train.seed};
+          .rounding_seed = train.seed,
+          .groups = train.groups};
 }
 
 // "3,2,2,3"

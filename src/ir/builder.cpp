@@ -42,6 +42,15 @@ Tensor BlockBuilder::parameter(std::string name, Dims dims, Init init, bool deca
                std::move(name), {compute_, std::move(dims)}, at);
 }
 
+Tensor BlockBuilder::matrix(std::string name, std::string shape, Dims dims, Init init,
+                            SourceLine at) {
+  TESSERA_CHECK(shape.size() == dims.size(), "{}: {} dims, {} letters", name, dims.size(),
+                shape.size());
+  const Tensor weights = parameter(std::move(name), std::move(dims), init, true, at);
+  graph_.inputs().back().state->matrix = std::move(shape);
+  return weights;
+}
+
 Tensor BlockBuilder::balanced_bias(std::string name, Dims dims, double rate, SourceLine at) {
   const Tensor bias = parameter(std::move(name), std::move(dims), zeros(), false, at);
   graph_.inputs().back().state->balance_rate = rate;

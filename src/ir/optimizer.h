@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,12 @@ struct OptimizerDef {
   std::vector<OptimizerSetting> settings;
   int flops_per_element;
   bool takes_sign = false;  // a gradient near zero decides the direction of a whole step
+  // Set: it moves whole matrices along the orthogonal matrix next to their momentum, its one slot,
+  // which is kept before the op; this optimizer moves all other parameters.
+  std::optional<OpKind> for_others = {};
+
+  bool takes_matrices() const { return for_others.has_value(); }
+  std::span<const CompanionState> own_slots() const;  // of the op: none where it takes matrices
 };
 
 std::span<const OptimizerDef> optimizers();  // the first is the default
@@ -59,6 +66,7 @@ const OptimizerDef* find_optimizer(OpKind op);
 const OptimizerDef* find_optimizer(std::string_view name);
 // An optimizer, or the average of weights.
 bool is_update(OpKind op);
+const OptimizerDef& optimizer_of(const StateSpec& parameter);  // that moves it
 // The slot of any optimizer; null when none has it.
 const CompanionState* find_slot(std::string_view name);
 // Is this the name of a state that belongs to a parameter, such as "layer.3.wq.moment1"?
@@ -69,6 +77,15 @@ using OptimizerSettings = std::map<std::string, double, std::less<>>;
 // that has the setting.
 OptimizerSettings default_settings(const OptimizerDef& optimizer);
 
+// Parameters that are updated in another way: those whose full names ("layer.3.wq") match the
+// pattern and no earlier group's.
+struct ParameterGroup {
+  std::string pattern;             // * and ? as in a glob
+  double learning_rate_factor = 1;  // times the step's learning rate
+  std::optional<OpKind> op = {};   // none: as the others
+  std::optional<double> weight_decay = {};
+};
+
 struct OptimizerOptions {
   OpKind op = OpKind::adamw;
   OptimizerSettings settings = {};  // absent ones are the optimizer's defaults
@@ -76,6 +93,19 @@ struct OptimizerOptions {
   double clip_norm = 1.0;           // 0: gradients are not clipped
   double ema_decay = 0.0;           // 0: no moving average of the weights
   int64_t rounding_seed = 0;        // of stochastic rounding
+  std::vector<ParameterGroup> groups = {};
+
+  // Of a parameter group, from 1; 0: of what is in none.
+  OpKind optimizer_of(int64_t group) const { return of(group).op.value_or(op); }
+  double weight_decay_of(int64_t group) const {
+    return of(group).weight_decay.value_or(weight_decay);
+  }
+  double learning_rate_factor_of(int64_t group) const { return of(group).learning_rate_factor; }
+
+ private:
+  ParameterGroup of(int64_t group) const {
+    return group == 0 ? ParameterGroup{} : groups[static_cast<size_t>(group) - 1];
+  }
 };
 
 }  // namespace tessera

@@ -50,6 +50,9 @@ std::string print(const StateSpec& state) {
   if (!state.joined.empty()) text += fmt::format(" joined {}", state.joined);
   if (state.replica) text += " replica";
   if (state.pure) text += " pure";
+  if (!state.matrix.empty()) text += fmt::format(" matrix {}", state.matrix);
+  if (!state.optimizer.empty()) text += fmt::format(" optimizer {}", state.optimizer);
+  if (state.group > 0) text += fmt::format(" group {}", state.group);
   if (state.balance_rate > 0) text += fmt::format(" balanced {}", state.balance_rate);
   return text;
 }

@@ -47,23 +47,23 @@ class GptBuilder {
   Tensor attention_part(BlockBuilder& b, Tensor x) {
     const Dim &d = dims_.d, &kv_heads = dims_.kv_heads, &group = dims_.group, &e = dims_.e;
     const Init small = weight_init(config_);
-    Tensor q = biased(b, matmul(x, b.parameter("wq", {d, kv_heads, group, e}, small)), "bq",
+    Tensor q = biased(b, matmul(x, b.matrix("wq", "rccc", {d, kv_heads, group, e}, small)), "bq",
                       {kv_heads, group, e});
     Tensor k =
-        biased(b, matmul(x, b.parameter("wk", {d, kv_heads, e}, small)), "bk", {kv_heads, e});
+        biased(b, matmul(x, b.matrix("wk", "rcc", {d, kv_heads, e}, small)), "bk", {kv_heads, e});
     Tensor v =
-        biased(b, matmul(x, b.parameter("wv", {d, kv_heads, e}, small)), "bv", {kv_heads, e});
+        biased(b, matmul(x, b.matrix("wv", "rcc", {d, kv_heads, e}, small)), "bv", {kv_heads, e});
     Tensor document = b.batch("document", dims_.words());
     Tensor positions = b.batch("positions", dims_.words());
     Tensor mixed = attention(q, k, v, positions, document);
-    Tensor wo = b.parameter("wo", {kv_heads, group, e, d}, residual_init(config_));
+    Tensor wo = b.matrix("wo", "rrrc", {kv_heads, group, e, d}, residual_init(config_));
     return biased(b, matmul(mixed, wo), "bo", {d});
   }
 
   Tensor mlp_part(BlockBuilder& b, Tensor x) {
-    Tensor up = b.parameter("up", {dims_.d, dims_.mlp}, weight_init(config_));
+    Tensor up = b.matrix("up", "rc", {dims_.d, dims_.mlp}, weight_init(config_));
     Tensor h = activate(biased(b, matmul(x, up), "up_bias", {dims_.mlp}), config_.activation);
-    Tensor down = b.parameter("down", {dims_.mlp, dims_.d}, residual_init(config_));
+    Tensor down = b.matrix("down", "rc", {dims_.mlp, dims_.d}, residual_init(config_));
     return biased(b, matmul(h, down), "down_bias", {dims_.d});
   }
 

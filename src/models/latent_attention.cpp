@@ -13,7 +13,7 @@ constexpr double kEpsilon = 1e-6;
 Tensor compressed(BlockBuilder& b, const ModelConfig& config, Tensor x, const std::string& name,
                   const Dim& rank) {
   Tensor down =
-      matmul(x, b.parameter("w" + name + "_down", {x.dims().back(), rank}, weight_init(config)));
+      matmul(x, b.matrix("w" + name + "_down", "rc", {x.dims().back(), rank}, weight_init(config)));
   return rms_norm(down, b.parameter(name + "_norm", {rank}, ones(), false), kEpsilon);
 }
 
@@ -26,7 +26,9 @@ Tensor latent_attention(BlockBuilder& b, const ModelConfig& config, const Transf
       rope{"rope_e", config.rope_head_size}, value{"value_e", config.value_head_size};
   const Init small = weight_init(config);
   const auto weight = [&](const char* name, Dims shape) {
-    return b.parameter(name, std::move(shape), small);
+    std::string letters(shape.size(), 'c');
+    letters.front() = 'r';
+    return b.matrix(name, std::move(letters), std::move(shape), small);
   };
   Tensor positions = b.batch("positions", dims.words());
   Tensor document = b.batch("document", dims.words());
@@ -45,7 +47,7 @@ Tensor latent_attention(BlockBuilder& b, const ModelConfig& config, const Transf
   Tensor v = matmul(of_kv, weight("wv", {kv_in, kv_heads, value}));
 
   Tensor mixed = attention(q, k, v, positions, document, attention_scale_of(config));
-  return matmul(mixed, b.parameter("wo", {kv_heads, group, value, dims.d}, residual_init(config)));
+  return matmul(mixed, b.matrix("wo", "rrrc", {kv_heads, group, value, dims.d}, residual_init(config)));
 }
 
 }  // namespace tessera

@@ -53,9 +53,9 @@ class LlamaBuilder {
     const Dim &d = dims_.d, &kv_heads = dims_.kv_heads, &group = dims_.group, &e = dims_.e;
     const Init small = weight_init(config_);
     Tensor positions = b.batch("positions", dims_.words());
-    Tensor q = matmul(x, b.parameter("wq", {d, kv_heads, group, e}, small));
-    Tensor k = matmul(x, b.parameter("wk", {d, kv_heads, e}, small));
-    Tensor v = matmul(x, b.parameter("wv", {d, kv_heads, e}, small));
+    Tensor q = matmul(x, b.matrix("wq", "rccc", {d, kv_heads, group, e}, small));
+    Tensor k = matmul(x, b.matrix("wk", "rcc", {d, kv_heads, e}, small));
+    Tensor v = matmul(x, b.matrix("wv", "rcc", {d, kv_heads, e}, small));
     if (config_.qk_norm) {
       const bool all = config_.qk_norm_over_heads;
       q = norm(b, "q_norm", q, all ? Dims{kv_heads, group, e} : Dims{e});
@@ -66,14 +66,14 @@ class LlamaBuilder {
     k = rotated(config_, k, positions);
     q = rotated(config_, q, positions);
     Tensor mixed = attention(q, k, v, positions, document, attention_scale_of(config_));
-    return matmul(mixed, b.parameter("wo", {kv_heads, group, e, d}, residual_init(config_)));
+    return matmul(mixed, b.matrix("wo", "rrrc", {kv_heads, group, e, d}, residual_init(config_)));
   }
 
   Tensor mlp_part(BlockBuilder& b, Tensor x) {
     Tensor gate_up =
-        b.parameter("gate_up", {dims_.d, dims_.gate_up, dims_.mlp}, weight_init(config_));
+        b.matrix("gate_up", "rsc", {dims_.d, dims_.gate_up, dims_.mlp}, weight_init(config_));
     Tensor h = activate(matmul(x, gate_up), config_.activation);
-    return matmul(h, b.parameter("down", {dims_.mlp, dims_.d}, residual_init(config_)));
+    return matmul(h, b.matrix("down", "rc", {dims_.mlp, dims_.d}, residual_init(config_)));
   }
 
   Tensor norm(BlockBuilder& b, const std::string& name, Tensor x, Dims over) {

@@ -48,7 +48,7 @@ class MlpBuilder {
     Tensor x = first(layer) ? b.batch_float("x", rows(layer)) : b.stream("x", rows(layer));
     // Keeps the size of activations through relu (He et al. 2015).
     const double deviation = std::sqrt((last(layer) ? 1.0 : 2.0) / static_cast<double>(in.size));
-    Tensor y = matmul(x, b.parameter("w", {in, out}, normal(deviation)));
+    Tensor y = matmul(x, b.matrix("w", "rc", {in, out}, normal(deviation)));
     if (config_.bias) y = bias_add(y, b.parameter("bias", {out}, zeros()));
     b.returns(last(layer) ? y : activate(y, config_.activation));
   }

@@ -173,6 +173,67 @@ TEST(KnownValues, Lion) {
                {0.006640843886378433, 0.017868811548414232, -0.007713356775053073}});
 }
 
+// Jordan's function in PyTorch, times 0.2 sqrt(3) and sqrt(3 / 2): of 2 x 3, and of the same turned.
+TEST(KnownValues, Orthogonalize) {
+  const auto x = given(DType::Fp64, {{"flat", 6}}, {1, -2, 0.5, 3, 0.25, -1});
+  expect_numbers(run(OpKind::orthogonalize, {x}, {{"matrices", "0.r2-3.c3-1"}})[0],
+                 {0.11560391908192523, -0.22286916995547373, 0.05446649225761185,
+                  0.34576942371972885, 0.026034562573851748, -0.11414465214545931});
+  const Numbers by_sides{0.4087215755728512, -0.787961506964663,  0.1925681301140096,
+                         1.2224795211959245, 0.09204607870598032, -0.4035622878411693};
+  expect_numbers(run(OpKind::orthogonalize, {x},
+                     {{"matrices", "0.r2-3.c3-1"}, {"matched_rms", 0.0}})[0],
+                 by_sides);
+  // Tall matrices are not scaled by that rule.
+  Numbers turned = by_sides;
+  for (double& value : turned) value /= std::sqrt(1.5);
+  expect_numbers(run(OpKind::orthogonalize, {x},
+                     {{"matrices", "0.r3-1.c2-3"}, {"matched_rms", 0.0}})[0],
+                 turned);
+}
+
+// Muon after the blog post in PyTorch: three steps with a learning rate of 0.01, a decay of 0.1 and
+// clip_grad_norm_(1), of a weight of 2 inputs and 3 outputs.
+TEST(KnownValues, Muon) {
+  const Dims flat{{"flat", 6}};
+  const std::vector<Numbers> gradients{
+      {0.3, 0.01, 1, -4, 2, -0.5}, {0.6, -0.9, 0.2, 2, 0.4, 0.7}, {-0.02, 0.03, 0.5, 8, -1, 0.25}};
+  Numbers weights{1, 0.5, -1, -2, 0.25, 3}, momentum(6, 0.0);
+  const auto numbers = [](const HostTensor& tensor) {
+    Numbers all;
+    for (int64_t i = 0; i < tensor.size(); ++i) all.push_back(tensor.at(i));
+    return all;
+  };
+  for (size_t step = 1; step <= 3; ++step) {
+    double squares = 0;
+    for (const double g : gradients[step - 1]) squares += g * g;
+    const auto scalar_of = [](double value) { return given(DType::Fp64, {}, {value}); };
+    const auto direction =
+        run(OpKind::nesterov,
+            {given(DType::Fp64, flat, gradients[step - 1]), given(DType::Fp64, flat, momentum),
+             scalar_of(static_cast<double>(step)), scalar_of(squares)},
+            {{"momentum", 0.9}, {"clip_norm", 1.0}});
+    momentum = numbers(direction[1]);
+    const auto orthogonal =
+        run(OpKind::orthogonalize, {given(DType::Fp64, flat, numbers(direction[0]))},
+            {{"matrices", "0.r2-3.c3-1"}, {"matched_rms", 0.0}});
+    weights = numbers(run(OpKind::muon,
+                          {given(DType::Fp64, flat, weights),
+                           given(DType::Fp64, flat, numbers(orthogonal[0])), scalar_of(0.01),
+                           scalar_of(static_cast<double>(step)), scalar_of(squares)},
+                          {{"weight_decay", 0.1}})[0]);
+  }
+  const auto tensor = [&](const Numbers& values) {
+    HostTensor made({DType::Fp64, flat});
+    for (int64_t i = 0; i < made.size(); ++i) made.set(i, values[static_cast<size_t>(i)]);
+    return made;
+  };
+  expect_numbers(tensor(weights), {0.9902619835686519, 0.5102992786594639, -1.014957701556246,
+                                   -2.0047918922648966, 0.23634954850594644, 2.9858134447986884});
+  expect_numbers(tensor(momentum), {0.27319981386835385, -0.3291422626574285, 0.3115677833430343,
+                                    1.0320948237031247, 0.37566277022677674, 0.20351344309439223});
+}
+
 SampleOperand fp32(double value) { return given(DType::Fp32, {}, {value}); }
 
 // 5.25 and 21 lie halfway between numbers of 4 and of 3 bits: 5.25 -> 5 (e4m3), 21 -> 20 (e4m3).

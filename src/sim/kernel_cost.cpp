@@ -11,6 +11,7 @@
 #include "ir/optimizer.h"
 #include "ops/matmul/fp8_product.h"
 #include "ops/moe/expert_contraction.h"
+#include "ops/optimizer/newton_schulz.h"
 
 namespace tessera {
 namespace {
@@ -32,12 +33,13 @@ Arithmetic arithmetic_of(const OpCall& call) {
 }
 
 // The op whose efficiency is taken where one was not measured. A matmul that something joined is
-// like a plain one, and so is an expert's; every optimizer is one pass over its states.
+// like a plain one, and so are an expert's and those that make a matrix orthogonal; every optimizer is one pass over its states.
 std::optional<OpKind> similar_op(OpKind op) {
   const OpKind measured = optimizers().front().op;
   if (op == OpKind::expert_matmul_dw) return OpKind::expert_matmul;
   if (op == OpKind::expert_matmul) return OpKind::matmul;
   if (is_contraction(op) && op != OpKind::matmul) return OpKind::matmul;
+  if (op == OpKind::orthogonalize) return OpKind::matmul;
   return op != measured && find_optimizer(op) ? std::optional(measured) : std::nullopt;
 }
 
@@ -58,6 +60,11 @@ std::array<double, 3> kernel_size(const OpCall& call) {
   if (call.op == OpKind::expert_matmul_dw)
     return size(row_size(call.operand(0)), row_size(call.operand(1)),
                 pool_rows(call.operand(0)) / call.operand(0).dims[0].size);
+  if (call.op == OpKind::orthogonalize) {  // the largest matrix, which is the first
+    const std::string_view views = call.attributes.word("matrices");
+    const NewtonSchulz largest(parse_matrix_view(views.substr(0, views.find('+'))));
+    return size(largest.m, largest.n, largest.m);
+  }
   const Cost cost = cost_of_call(call);
   const bool scalar = call.operands.empty() || call.operand(0).dims.empty();
   return {static_cast<double>(cost.flops), static_cast<double>(cost.bytes),

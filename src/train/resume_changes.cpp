@@ -43,6 +43,11 @@ std::vector<Setting> settings_of(Config config) {
   for (const auto& [path, weight] : config.data.mixture)
     mixture += fmt::format("{}{} = {}", mixture.empty() ? "" : ", ", path, weight);
   settings.push_back({"data.mixture", mixture});
+  std::string groups;
+  for (const ParameterGroup& group : config.train.groups)
+    groups += fmt::format("[{}] {}", group.pattern, group_text(group));
+  std::ranges::replace(groups, '\n', ' ');
+  settings.push_back({"train.group", groups});
   settings.push_back({"mesh", config.mesh.empty() ? "1" : to_string(Mesh(config.mesh))});
   return settings;
 }

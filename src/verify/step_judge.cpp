@@ -100,7 +100,7 @@ void StepJudge::judge(int step, const StepOutcome& got, const StepOutcome& exact
   judge_norm(step, got, rounded.empty(), errors.grad_norm);
   judge_gradients(got, exact, rounded, errors.gradient);
   judge_loads(got, exact, rounded, errors.gradient);
-  judge_parameters(step, got.parameters, exact.parameters, errors.parameter);
+  judge_parameters(step, got.parameters, exact.parameters, rounded, errors.parameter);
 }
 
 void StepJudge::judge_loss(const std::string& name, const StepOutcome& got,
@@ -177,8 +177,22 @@ void StepJudge::judge_loads(const StepOutcome& got, const StepOutcome& exact,
   }
 }
 
+// How far the samples' weights are off, where a matrix turns as a whole.
+double StepJudge::moved_by_rounding(const std::string& parameter, const OutcomeTensor& wanted,
+                                    std::span<const StepOutcome> rounded) const {
+  double most = 0;
+  if (!takes_matrices_) return most;
+  for (const StepOutcome& sample : rounded) {
+    const auto master = sample.parameters.find(parameter + ".master");
+    const OutcomeTensor& own =
+        master != sample.parameters.end() ? master->second : sample.parameters.at(parameter);
+    most = std::max(most, largest_difference(own.values, wanted.values));
+  }
+  return most;
+}
+
 void StepJudge::judge_parameters(int step, const OutcomeTensors& got, const OutcomeTensors& exact,
-                                 WorstError& worst) const {
+                                 std::span<const StepOutcome> rounded, WorstError& worst) const {
   const double most = largest(exact);
   for (const auto& [name, wanted] : exact)
     // In fp64 there is no master copy: the parameter is it.
@@ -190,7 +204,8 @@ void StepJudge::judge_parameters(int step, const OutcomeTensors& got, const Outc
     if (!find(got, name, wanted.values.size(), worst)) continue;
     const double size = std::max(largest(wanted.values), 0.01 * most);
     // Kept in a narrow dtype, it is rounded when it is made, when it decays and when it moves.
-    const double kept = std::max(kFp64Allowed, (2 * step + 1) * unit_of(own.dtype));
+    const double kept = std::max(kFp64Allowed, (2 * step + 1) * unit_of(own.dtype)) +
+                        kMargin * ratio(moved_by_rounding(own.parameter, wanted, rounded), size);
     const auto doubt = doubts_.find(own.parameter);
     // A load at the mean moves a bias up, down or not at all.
     const double turned = narrowest_ == DType::Fp64 ? 0 : 2 * own.balance_rate * step;

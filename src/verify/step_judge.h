@@ -2,7 +2,9 @@
 // How far a plan may be from exact maths, which is one rank in fp64: in fp64 by 1e-9, below it by
 // not much more than rounding takes one rank. Parameters may also differ by what the optimizer
 // makes of the difference of their gradients: AdamW divides by their own size, Lion takes the sign,
-// so that one that is zero but for rounding makes a whole step in either direction.
+// so that one that is zero but for rounding makes a whole step in either direction. Muon makes of a
+// part of a matrix that is small beside the rest as much as of the rest: below fp64 samples of one
+// rank tell by how much its parameters may differ.
 #pragma once
 
 #include <functional>
@@ -33,10 +35,13 @@ double unit_of(DType dtype);
 
 class StepJudge {
  public:
-  // `narrowest`: of the dtypes that the plan computes and sums in. `takes_sign`: as the optimizer's
-  // row has it.
-  StepJudge(DType narrowest, double learning_rate, bool takes_sign)
-      : narrowest_(narrowest), learning_rate_(learning_rate), takes_sign_(takes_sign) {}
+  // `narrowest`: of the dtypes that the plan computes and sums in. The others: as the rows of the
+  // run's optimizers have it.
+  StepJudge(DType narrowest, double learning_rate, bool takes_sign, bool takes_matrices)
+      : narrowest_(narrowest),
+        learning_rate_(learning_rate),
+        takes_sign_(takes_sign),
+        takes_matrices_(takes_matrices) {}
 
   // Steps in order. `rounded` are samples of one rank in the narrowest dtype; none: that is fp64.
   void judge(int step, const StepOutcome& got, const StepOutcome& exact,
@@ -53,11 +58,13 @@ class StepJudge {
   void judge_loads(const StepOutcome& got, const StepOutcome& exact,
                    std::span<const StepOutcome> rounded, WorstError& worst) const;
   void judge_parameters(int step, const OutcomeTensors& got, const OutcomeTensors& exact,
-                        WorstError& worst) const;
+                        std::span<const StepOutcome> rounded, WorstError& worst) const;
+  double moved_by_rounding(const std::string& parameter, const OutcomeTensor& wanted,
+                           std::span<const StepOutcome> rounded) const;
 
   DType narrowest_;
   double learning_rate_;
-  bool takes_sign_;
+  bool takes_sign_, takes_matrices_;
   // Of the gradients of a parameter so far.
   struct Doubt {
     double off = 0;                // the largest difference, which moments remember

@@ -24,7 +24,7 @@ StepOutcome outcome(const std::vector<double>& gradients, const std::vector<doub
 StepErrors judged(DType narrowest, const StepOutcome& got, const StepOutcome& exact,
                   std::span<const StepOutcome> rounded = {}) {
   StepErrors errors;
-  StepJudge(narrowest, kLearningRate, false).judge(1, got, exact, rounded, errors);
+  StepJudge(narrowest, kLearningRate, false, false).judge(1, got, exact, rounded, errors);
   return errors;
 }
 
@@ -47,7 +47,7 @@ TEST(StepJudge, FindsAWeightThatMissedItsUpdate) {
 TEST(StepJudge, LetsASignTurnOnlyWhereEarlierGradientsMayOutweighTheLast) {
   const auto second_step = [](double gradient, double weight) {
     StepErrors errors;
-    StepJudge judge(DType::Bf16, kLearningRate, true);
+    StepJudge judge(DType::Bf16, kLearningRate, true, false);
     const StepOutcome first = outcome({1, 1}, {0.5, 0.5}, DType::Fp32);
     judge.judge(1, first, first, std::vector{first}, errors);
     const StepOutcome exact = outcome({3, gradient}, {0.5, 0.5}, DType::Fp32),
@@ -68,6 +68,20 @@ TEST(StepJudge, AllowsBelowFp64WhatRoundingDoesToOneRank) {
   };
   EXPECT_TRUE(gradient_at(0.4));
   EXPECT_FALSE(gradient_at(0.6));
+}
+
+TEST(StepJudge, LetsMatricesTurnByWhatRoundingDoesToOneRankBelowFp64) {
+  const StepOutcome exact = outcome({1, 0.3}, {0.5, 0.5}, DType::Fp32);
+  const std::vector<StepOutcome> rounded{outcome({1, 0.3}, {0.5, 0.51}, DType::Fp32)};
+  const auto weight_at = [&](double value, bool takes_matrices) {
+    StepErrors errors;
+    StepJudge(DType::Fp32, kLearningRate, false, takes_matrices)
+        .judge(1, outcome({1, 0.3}, {0.5, value}, DType::Fp32), exact, rounded, errors);
+    return errors.parameter.is_allowed();
+  };
+  EXPECT_TRUE(weight_at(0.54, true));
+  EXPECT_FALSE(weight_at(0.57, true));
+  EXPECT_FALSE(weight_at(0.54, false));
 }
 
 TEST(StepJudge, KnowsTheNormInEveryPrecision) {

@@ -21,6 +21,7 @@ except ImportError as missing:
 
 import safetensors_file
 import torch_models
+import torch_muon
 import weight_names
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
@@ -66,7 +67,9 @@ class Oracle:
         groups = [{"params": decays, "weight_decay": self.settings["weight_decay"]},
                   {"params": spared, "weight_decay": 0.0}]
         betas = (self.settings["beta1"], self.settings["beta2"])
-        self.optimizer = torch.optim.AdamW(groups, betas=betas, eps=self.settings["epsilon"])
+        self.optimizer = (torch_muon.MuonAndAdamW(self.model, self.settings, groups)
+                          if metadata["optimizer"] == "muon"
+                          else torch.optim.AdamW(groups, betas=betas, eps=self.settings["epsilon"]))
         self.averages = {name: p.detach().clone() for name, p in self.model.named_parameters()}
         self.losses, self.norms, self.gradients = [], [], {}
 

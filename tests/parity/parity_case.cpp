@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "ir/op_list.h"
 
 namespace tessera {
 namespace {
@@ -166,6 +167,23 @@ std::vector<ParityCase> mixture_cases() {
                      .ignored = 0.2}};
 }
 
+// Biases and tied tables, grouped heads with gate and up in one tensor, experts and shared ones.
+std::vector<ParityCase> muon_cases() {
+  std::vector<ParityCase> all;
+  const auto add = [&](std::string_view name, const ParityCase& like, OptimizerSettings settings) {
+    ParityCase muon = like;
+    muon.name = name;
+    muon.optimizer.op = OpKind::muon;
+    muon.optimizer.settings = std::move(settings);
+    all.push_back(std::move(muon));
+  };
+  const std::vector<ParityCase> dense = transformer_cases(), mixtures = mixture_cases();
+  add("gpt2_muon", dense[0], {});
+  add("llama_muon", dense[1], {{"matched_rms", 0}});
+  add("deepseek_v3_muon", mixtures.back(), {{"momentum", 0.9}});
+  return all;
+}
+
 struct Source {
   const ParityCase& parity_case;
   int step, microbatch;
@@ -213,6 +231,7 @@ std::span<const ParityCase> parity_cases() {
     std::vector<ParityCase> all = mlp_cases();
     for (ParityCase& parity_case : transformer_cases()) all.push_back(std::move(parity_case));
     for (ParityCase& parity_case : mixture_cases()) all.push_back(std::move(parity_case));
+    for (ParityCase& parity_case : muon_cases()) all.push_back(std::move(parity_case));
     return all;
   }();
   return cases;

@@ -21,6 +21,7 @@ std::map<std::string, std::string> describe(const ParityCase& parity_case, DType
     text[fmt::format("model.{}", field.key)] = model_field_text(model, field);
   const OptimizerOptions& optimizer = parity_case.optimizer;
   text["case"] = parity_case.name;
+  text["optimizer"] = name(optimizer.op);
   text["dtype"] = name(dtype);
   text["steps"] = fmt::format("{}", kParitySteps);
   text["microbatches"] = fmt::format("{}", parity_case.microbatches);

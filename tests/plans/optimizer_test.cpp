@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/op_list.h"
 #include "plan_cases.h"
 
 namespace tessera {
@@ -71,7 +72,31 @@ INSTANTIATE_TEST_SUITE_P(, OptimizerPlan,
                                           testing::ValuesIn(meshes())),
                          name_of);
 
-// In fp64 a slot is as large as the weights, and with zero = 1 these are whole.
+// Four optimizers at once, whose parameters have bundles of their own.
+TEST(ParameterGroupsOnPlans, AreEqualToOneRank) {
+  for (const PlanCase& plan : meshes()) {
+    RunSpec spec = plan.spec();
+    spec.optimizer.groups = {{.pattern = "layer.*.w[qk]", .op = OpKind::lion},
+                             {.pattern = "layer.*", .learning_rate_factor = 0.5, .op = OpKind::muon},
+                             {.pattern = "*.table", .op = OpKind::sgd, .weight_decay = 0.0}};
+    const VerifyReport report = verify_plan(spec, poisoned());
+    EXPECT_LE(report.parameter.error, report.parameter.allowed) << report.parameter.name;
+    EXPECT_TRUE(report.equal()) << plan.name();
+  }
+}
+
+// Of all parameters, and of matrices alone.
+int64_t parameter_bytes(const Program& program, bool matrices) {
+  if (!matrices) return program.bytes(BufferKind::Parameter);
+  int64_t bytes = 0;
+  for (const StateBuffer& state : program.states)
+    if (state.spec.role == StateRole::Parameter && !state.spec.matrix.empty())
+      bytes += state.type.bytes();
+  return bytes;
+}
+
+// In fp64 a slot is as large as the weights, and with zero = 1 these are whole. The matrices of
+// this model need no padding.
 TEST(OptimizerMemory, IsThatOfTheSlots) {
   for (const OptimizerDef& optimizer : optimizers())
     for (const int shards : {1, 2, 4}) {
@@ -81,8 +106,11 @@ TEST(OptimizerMemory, IsThatOfTheSlots) {
       spec.optimizer = {.op = optimizer.op};
       const Compiled compiled = compile(spec);
       const Program& program = compiled.program();
+      const OptimizerDef& others = *find_optimizer(optimizer.for_others.value_or(optimizer.op));
+      const int64_t saved = std::ssize(others.slots) - std::ssize(optimizer.slots);
       EXPECT_EQ(program.bytes(BufferKind::Optimizer) * shards,
-                program.bytes(BufferKind::Parameter) * std::ssize(optimizer.slots))
+                parameter_bytes(program, false) * std::ssize(others.slots) -
+                    parameter_bytes(program, true) * saved)
           << name(optimizer.op) << " in " << shards << " shards";
     }
 }

@@ -282,6 +282,7 @@ std::string PlanCase::name() const {
   if (exchange) text += "_exchange";
   if (pp() > 1) text += fmt::format("_pp{}x{}_{}", pp(), chunks, schedule);
   if (layers > 0) text += fmt::format("_layers{}", layers);
+  if (optimizer != "adamw") text += "_" + optimizer;
   if (recompute != "none") text += "_" + recompute;
   for (const char c : offload == "none" ? "" : "_" + offload) text += c == ',' ? '_' : c;
   return update_on_host ? text + "_updated_there" : text;
@@ -312,7 +313,7 @@ RunSpec PlanCase::spec() const {
                .precision = DType::Fp64,
                .microbatch = {.batch = axes.data_ranks(), .seq = seq},
                .microbatches = microbatches,
-               .optimizer = {.ema_decay = 0.9},
+               .optimizer = {.op = find_optimizer(optimizer)->op, .ema_decay = 0.9},
                .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads,
                                         .experts = config.experts})};
   if (recompute == "fit") {
@@ -346,6 +347,11 @@ std::vector<PlanCase> covering_plan_cases() {
   std::vector<PlanCase> shuffled;
   for (uint64_t i = 0; i < all.size(); ++i) shuffled.push_back(all[order(i)]);
   return covering(shuffled);
+}
+
+std::vector<PlanCase> with_optimizer(std::vector<PlanCase> cases, const std::string& optimizer) {
+  for (PlanCase& c : cases) c.optimizer = optimizer;
+  return cases;
 }
 
 std::vector<PlanCase> covering_pipeline_cases() {

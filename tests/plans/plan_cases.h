@@ -26,6 +26,7 @@ struct PlanCase {
   std::string offload = "none";    // as in a config
   bool update_on_host = false;
   int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more
+  std::string optimizer = "adamw";
 
   int pp() const { return axes[AxisKind::Pp]; }
   std::string name() const;
@@ -37,6 +38,8 @@ inline VerifyOptions poisoned() { return {.poison = true}; }
 
 std::vector<PlanCase> all_plan_cases();
 std::vector<PlanCase> covering_plan_cases();
+// The same plans under another optimizer.
+std::vector<PlanCase> with_optimizer(std::vector<PlanCase> cases, const std::string& optimizer);
 // All with a pipeline or recomputation; the last two have all axes above 1, without experts and
 // with.
 std::vector<PlanCase> covering_pipeline_cases();

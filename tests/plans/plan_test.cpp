@@ -92,11 +92,16 @@ void add_all(bool every_plan) {
   add("Pipeline", pipelines, expect_equal_on_cpu);
   add("ManyMicrobatches", plans_of_many_microbatches(), expect_equal_on_cpu);
   add("TrueDepth", plans_of_true_depth(), expect_equal_on_cpu);
+  // An optimizer that needs whole matrices, which plans have in pieces.
+  add("MuonPlan", with_optimizer(every_plan ? all_plan_cases() : plans, "muon"),
+      expect_equal_on_cpu);
+  add("MuonPipeline", with_optimizer(pipelines, "muon"), expect_equal_on_cpu);
   add("PlanMemory", plans, expect_memory_to_the_byte);
   add("PipelineMemory", pipelines, expect_memory_to_the_byte);
   if (!find_device(DeviceKind::Cuda)) return;
   add("GpuPlan", plans, expect_equal_on_gpu);
   add("GpuPipeline", pipelines, expect_equal_on_gpu);
+  add("GpuMuonPlan", with_optimizer(plans, "muon"), expect_equal_on_gpu);
   add("GpuManyMicrobatches", plans_of_many_microbatches(), expect_equal_on_gpu);
 }
 

@@ -7,7 +7,7 @@ namespace tessera {
 namespace {
 
 OptimizerOperands operands_of(const OpCall& call) {
-  return {.slots = find_optimizer(call.op)->slots.size()};
+  return {.slots = find_optimizer(call.op)->own_slots().size()};
 }
 
 std::vector<TensorType> infer_types(const OpCall& call) {
@@ -47,19 +47,22 @@ OpDef optimizer_op(OpKind op, std::string_view summary) {
             .cost = cost,
             .in_place = {{.result = 0, .operand = 0}},
             .sharding = sharding};
-  const OptimizerOperands at{.slots = row.slots.size()};
-  for (size_t i = 0; i < row.slots.size(); ++i) {
-    def.operands.push_back({row.slots[i].name});
-    def.results.push_back(row.slots[i].name);
+  const std::span<const CompanionState> slots = row.own_slots();
+  const OptimizerOperands at{.slots = slots.size()};
+  for (size_t i = 0; i < slots.size(); ++i) {
+    def.operands.push_back({slots[i].name});
+    def.results.push_back(slots[i].name);
     def.in_place.push_back({.result = at.slot_result(i), .operand = at.slot(i)});
   }
   for (const char* value : {"learning_rate", "step", "norm_squares"})
     def.operands.push_back({value});
   def.operands.push_back({.name = "shard", .optional = true});
   def.results.push_back("copy");
-  for (const OptimizerSetting& setting : row.settings)
-    def.attributes.push_back({setting.name, setting.fallback});
-  const std::vector<AttributeSpec> shared{{"weight_decay", 0.0},
+  if (!row.takes_matrices())
+    for (const OptimizerSetting& setting : row.settings)
+      def.attributes.push_back({setting.name, setting.fallback});
+  const std::vector<AttributeSpec> shared{{"rate_factor", 1.0},
+                                          {"weight_decay", 0.0},
                                           {"decayed", int64_t{-1}},
                                           {"clip_norm", 0.0},
                                           {"copy_dtype", "none"},

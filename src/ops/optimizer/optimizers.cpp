@@ -30,6 +30,15 @@ const std::vector<OptimizerDef>& table() {
        // Clip 1, decay 1, direction 3, sign 1, mean 3, update 2.
        .flops_per_element = 11,
        .takes_sign = true},
+      {.op = OpKind::muon,
+       .slots = {{.name = "matrix_momentum"}},
+       .settings = {{"momentum", 0.95, true, "share of the sum of gradients that is kept"},
+                    {"matched_rms", 0.2, false,
+                     "root of the mean square of a step of rate 1, as AdamW's is about; 0: the "
+                     "orthogonal matrix times the root of columns over rows, at least 1"}},
+       // Clip 1, decay 1, update 2; what makes the direction is counted by its own ops.
+       .flops_per_element = 4,
+       .for_others = OpKind::adamw},
   };
   return rows;
 }
@@ -52,6 +61,10 @@ const OptimizerDef* find_optimizer(std::string_view text) {
   return found == table().end() ? nullptr : &*found;
 }
 
+const OptimizerDef& optimizer_of(const StateSpec& parameter) {
+  return parameter.optimizer.empty() ? table().front() : *find_optimizer(parameter.optimizer);
+}
+
 const CompanionState* find_slot(std::string_view text) {
   for (const OptimizerDef& row : table())
     for (const CompanionState& slot : row.slots)
@@ -62,6 +75,10 @@ const CompanionState* find_slot(std::string_view text) {
 bool is_companion(std::string_view state_name) {
   const std::string_view last = state_name.substr(state_name.rfind('.') + 1);
   return last == kMaster.name || last == kAverage.name || find_slot(last) != nullptr;
+}
+
+std::span<const CompanionState> OptimizerDef::own_slots() const {
+  return takes_matrices() ? std::span<const CompanionState>() : slots;
 }
 
 OptimizerSettings default_settings(const OptimizerDef& optimizer) {

@@ -26,7 +26,7 @@ std::vector<HostTensor> states(const OptimizerDef& optimizer, DType dtype) {
   std::vector<HostTensor> all;
   for (const char* purpose : {"weights", "gradient"})
     all.push_back(random_tensor(flat(dtype, kElements), purpose));
-  for (const CompanionState& slot : optimizer.slots) {
+  for (const CompanionState& slot : optimizer.own_slots()) {
     all.push_back(random_tensor(flat(dtype, kElements), std::string(slot.name)));
     for (int64_t i = 0; i < kElements; ++i) all.back().set(i, std::abs(all.back().at(i)));
   }
@@ -50,7 +50,7 @@ TEST(Optimizers, UpdateShardsAsTheyUpdateTheWholeToTheBit) {
         SCOPED_TRACE(fmt::format("{} of {} in {} shards", name(optimizer.op), name(dtype), shards));
         const std::vector<HostTensor> all = states(optimizer, dtype),
                                       whole = updated(optimizer, all, -1);
-        ASSERT_EQ(whole.size(), 1 + optimizer.slots.size());
+        ASSERT_EQ(whole.size(), 1 + optimizer.own_slots().size());
         for (int shard = 0; shard < shards; ++shard) {
           std::vector<HostTensor> parts;
           for (const HostTensor& state : all) parts.push_back(part_of(state, shard, shards));
@@ -124,7 +124,7 @@ TEST(Optimizers, ChangeNothingWhereTheUpdateIsHeld) {
     operands.push_back(held(9, 2));
     const auto after = run_op(optimizer.op, std::move(operands), {{"weight_decay", 0.1}});
     EXPECT_TRUE(after[0].same_bits(all[0])) << name(optimizer.op);
-    for (size_t slot = 0; slot < optimizer.slots.size(); ++slot)
+    for (size_t slot = 0; slot < optimizer.own_slots().size(); ++slot)
       EXPECT_TRUE(after[1 + slot].same_bits(all[2 + slot])) << name(optimizer.op);
   }
   const HostTensor average = random_tensor(flat(DType::Fp32, 100), "average"),

@@ -101,21 +101,27 @@ void keep_elements(const UpdateTensors<S, Copy, kSlots>& t, int64_t begin, int64
     t.copy[i] = store<Copy>(static_cast<Accumulator<Copy>>(load(t.weights[i])));
 }
 
+// By which clipping scales gradients.
+inline double clipping_scale(const Attributes& attributes, double norm_squares) {
+  const double norm = std::sqrt(norm_squares), clip = attributes.real("clip_norm");
+  return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0;
+}
+
 // The scalars of one call.
 struct UpdateCall {
   const CpuCall& call;
   OptimizerOperands at;
 
   double scalar(size_t operand) const { return *call.operand(operand).as<double>(); }
-  double learning_rate() const { return scalar(at.learning_rate()); }
+  double learning_rate() const {
+    return scalar(at.learning_rate()) * call.attributes.real("rate_factor");
+  }
   double step() const { return scalar(at.step()); }
   bool is_finite() const { return std::isfinite(scalar(at.norm_squares())); }
   int64_t elements() const { return call.result(0).type->num_elements(); }
 
   double gradient_scale() const {
-    const double norm = std::sqrt(scalar(at.norm_squares())),
-                 clip = call.attributes.real("clip_norm");
-    return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0;
+    return clipping_scale(call.attributes, scalar(at.norm_squares()));
   }
   // Elements before these in the flat buffer that they are a shard of.
   int64_t elements_before() const {

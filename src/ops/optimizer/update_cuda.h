@@ -14,20 +14,23 @@ namespace tessera {
 template <typename RuleConstants>
 struct UpdateConstants {
   RuleConstants rule;
-  double weight_decay, clip_norm;
+  double rate_factor, weight_decay, clip_norm;
   int64_t decayed;  // elements; negative: all
   uint64_t seed;    // of stochastic rounding
 };
+
+// An array has at least one element, also where there are no slots.
+constexpr int array_of(int slots) { return slots > 0 ? slots : 1; }
 
 // S: how weights, gradient and slots are kept.
 template <typename S, typename Copy, int kSlots>
 struct CudaUpdateTensors {
   const S *weights, *gradient;
-  const S* slots[kSlots];
+  const S* slots[array_of(kSlots)];
   const double *learning_rate, *step, *norm_squares;
   const int32_t* shard;  // null: the only one
   S* new_weights;
-  S* new_slots[kSlots];
+  S* new_slots[array_of(kSlots)];
   Copy* copy;  // null: none
 };
 
@@ -44,7 +47,7 @@ struct StepScalars {
 template <typename Rule, typename A, typename Tensors>
 __device__ StepScalars<Rule, A> step_scalars(const UpdateConstants<typename Rule::Constants>& k,
                                              const Tensors& t, int64_t count) {
-  const double rate = *t.learning_rate, step = *t.step, norm = sqrt(*t.norm_squares);
+  const double rate = *t.learning_rate * k.rate_factor, step = *t.step, norm = sqrt(*t.norm_squares);
   const int64_t before = t.shard ? *t.shard * count : int64_t{0};
   return {.finite = isfinite(norm),
           .rule = Rule::at_step(k.rule, rate, step),
@@ -107,7 +110,7 @@ struct Update {
   using Constants = UpdateConstants<typename Rule::Constants>;
   using Scalars = StepScalars<Rule, A>;
   using Tensors = CudaUpdateTensors<S, Copy, kSlots>;
-  Elements<S, N> w, g, slots[kSlots];
+  Elements<S, N> w, g, slots[array_of(kSlots)];
 
   __device__ static void run(const Constants& k, const Scalars& s, const Tensors& t, int64_t i) {
     Update update;
@@ -139,10 +142,10 @@ struct Update {
 
   __device__ void step(const Constants& k, const Scalars& s, int64_t i, A (&weights)[N]) {
     const int decayed = static_cast<int>(min(max(s.decayed - i, int64_t{0}), int64_t{N}));
-    A next[kSlots][N], magnitudes = 0;
+    A next[array_of(kSlots)][N], magnitudes = 0;
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      A element[kSlots];
+      A element[array_of(kSlots)];
 #pragma unroll
       for (int slot = 0; slot < kSlots; ++slot) element[slot] = widen(slots[slot].values[j]);
       const A gradient = widen(g.values[j]) * s.gradient_scale;
@@ -204,6 +207,7 @@ void run_update_in(const CudaCall& call, const typename Rule::Constants& rule) {
   const TensorRef shard = call.operand(at.shard()), copy = call.result(at.copy_result());
   const UpdateConstants<typename Rule::Constants> constants{
       .rule = rule,
+      .rate_factor = a.real("rate_factor"),
       .weight_decay = a.real("weight_decay"),
       .clip_norm = a.real("clip_norm"),
       .decayed = a.integer("decayed"),

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/optimizer.h"
+
 namespace tessera {
 namespace {
 
@@ -15,10 +17,22 @@ AxisIds split_axes(const Placement& placement) {
   return axes;
 }
 
+// Those that split rows or columns, where the parameter's optimizer takes whole matrices.
+AxisIds cutting_axes(const StateSpec& state, const Value& parameter) {
+  AxisIds axes;
+  if (!optimizer_of(state).takes_matrices()) return axes;
+  for (size_t i = 0; i < parameter.type.dims.size(); ++i)
+    if (state.matrix[i] != 's')
+      for (const int axis : shard_axes(parameter.placement, parameter.type.dims[i].name))
+        axes.push_back(axis);
+  std::ranges::sort(axes);
+  return axes;
+}
+
 struct Member {
   const GraphInput* input;
   const Value* parameter;
-  AxisIds pending, split;
+  AxisIds pending, split, cut = {};
 };
 
 std::vector<Member> trained_parameters(const Graph& graph) {
@@ -31,7 +45,8 @@ std::vector<Member> trained_parameters(const Graph& graph) {
     found.push_back({.input = input,
                      .parameter = &parameter,
                      .pending = partial_axes(graph.value(output.value).placement),
-                     .split = split_axes(parameter.placement)});
+                     .split = split_axes(parameter.placement),
+                     .cut = cutting_axes(*input->state, parameter)});
   }
   // Those that decay come first, so that one number tells them apart.
   std::stable_partition(found.begin(), found.end(),
@@ -80,7 +95,9 @@ std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& p
   for (const Member& member : members) {
     auto found = std::find_if(bundles.begin(), bundles.end(), [&](const BundlePlan& b) {
       return b.pending == member.pending && b.split == member.split &&
-             b.joined == member.input->state->joined && b.dtype == member.parameter->type.dtype;
+             b.cut == member.cut && b.optimizer == member.input->state->optimizer &&
+             b.group == member.input->state->group && b.joined == member.input->state->joined &&
+             b.dtype == member.parameter->type.dtype;
     });
     if (found == bundles.end()) {
       BundlePlan fresh;
@@ -89,6 +106,9 @@ std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& p
       fresh.kept = kept_dtype(*member.input->state, fresh.dtype);
       fresh.pending = member.pending;
       fresh.split = member.split;
+      fresh.cut = member.cut;
+      fresh.optimizer = member.input->state->optimizer;
+      fresh.group = member.input->state->group;
       fresh.joined = member.input->state->joined;
       fresh.replica = member.input->state->replica;
       bundles.push_back(std::move(fresh));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parameters of a class share a flat buffer: those with the same placement over the mesh and
-// the same pending sums of gradients.
+// Which parameters of a class share a flat buffer: those with the same placement over the mesh, the
+// same pending sums of gradients, and the same optimizer and parameter group.
 #pragma once
 
 #include "ir/module.h"
@@ -15,6 +15,9 @@ struct BundlePlan {
   int64_t decayed = 0;        // leading elements that weight decay applies to
   AxisIds pending;            // axes over which the gradient is still to be summed
   AxisIds split;              // axes that split the parameters in use
+  AxisIds cut;                // of these, where the optimizer takes matrices: those that cut them
+  std::string optimizer;      // as in StateSpec
+  int64_t group = 0;          // likewise
   std::string joined;         // the stages that hold copies, as in StateSpec
   bool replica = false;
 

@@ -10,6 +10,7 @@
 #include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"
 #include "passes/gradient/count_loads.h"
+#include "passes/gradient/orthogonal_direction.h"
 
 namespace tessera {
 namespace {
@@ -27,7 +28,9 @@ class BundleUpdate {
       : block_class_(block_class),
         graph_(block_class.graph),
         options_(options),
-        optimizer_(*find_optimizer(options.op)),
+        optimizer_(bundle.optimizer.empty() ? optimizers().front()
+                                            : *find_optimizer(bundle.optimizer)),
+        plan_(plan),
         axes_(plan.mesh.word(bundle.bundle.rest)),
         bundle_(bundle),
         has_master_(bundle.kept != bundle.dtype) {}
@@ -37,7 +40,17 @@ class BundleUpdate {
     for (const CompanionState& slot : optimizer_.slots)
       slots.push_back(add_flat(FlatRole::Slot, slot));
     const ValueId weights = has_master_ ? add_flat(FlatRole::Master, kMaster) : own_weights();
-    const std::vector<ValueId> updated = emit(graph_, optimizer_.op, operands(weights, slots),
+    ValueId gradient = gradient_at_rest(block_class_, bundle_.bundle);
+    if (optimizer_.takes_matrices()) {
+      gradient = orthogonal_direction(block_class_, plan_, bundle_, options_, settings(),
+                                      {.gradient = gradient,
+                                       .momentum = slots.front(),
+                                       .step = step_value(graph_, "step"),
+                                       .norm_squares = step_value(graph_, "norm_squares")});
+      slots.clear();
+    }
+    const std::vector<ValueId> updated = emit(graph_, optimizer_.op,
+                                              operands(weights, gradient, slots),
                                               {.attributes = attributes(),
                                                .phase = Phase::Update,
                                                .name = fmt::format("{}.new", bundle_.bundle.name)});
@@ -57,8 +70,9 @@ class BundleUpdate {
     return tessera::add_flat(graph_, std::move(flat), bundle_.bundle, state.dtype(bundle_.kept));
   }
 
-  std::vector<ValueId> operands(ValueId weights, const std::vector<ValueId>& slots) {
-    std::vector<ValueId> all{weights, gradient_at_rest(block_class_, bundle_.bundle)};
+  std::vector<ValueId> operands(ValueId weights, ValueId gradient,
+                                const std::vector<ValueId>& slots) {
+    std::vector<ValueId> all{weights, gradient};
     all.insert(all.end(), slots.begin(), slots.end());
     for (const char* name : {"learning_rate", "step", "norm_squares"})
       all.push_back(step_value(graph_, name));
@@ -66,16 +80,29 @@ class BundleUpdate {
     return all;
   }
 
-  Attributes attributes() const {
-    Attributes all;
+  // Those of the run are of its own optimizer and of what that leaves to another one.
+  OptimizerSettings settings() const {
+    const OptimizerDef& runs = *find_optimizer(options_.op);
+    const bool of_run = optimizer_.op == runs.op || optimizer_.op == runs.for_others;
+    OptimizerSettings all;
     for (const OptimizerSetting& setting : optimizer_.settings) {
       const auto given = options_.settings.find(setting.name);
-      all.set(std::string(setting.name),
-              given != options_.settings.end() ? given->second : setting.fallback);
+      all.emplace(setting.name, of_run && given != options_.settings.end() ? given->second
+                                                                           : setting.fallback);
     }
-    all.set("weight_decay", bundle_.decayed > 0 ? options_.weight_decay : 0.0);
+    return all;
+  }
+
+  Attributes attributes() const {
+    Attributes all;
+    if (!optimizer_.takes_matrices())
+      for (const auto& [name, value] : settings()) all.set(name, value);
+    all.set("rate_factor", options_.learning_rate_factor_of(bundle_.group));
+    all.set("weight_decay",
+            bundle_.decayed > 0 ? options_.weight_decay_of(bundle_.group) : 0.0);
     all.set("decayed", bundle_.decayed);
-    all.set("clip_norm", options_.clip_norm);
+    // The direction of a matrix is of a clipped gradient.
+    all.set("clip_norm", optimizer_.takes_matrices() ? 0.0 : options_.clip_norm);
     all.set("copy_dtype", has_master_ ? std::string(name(bundle_.dtype)) : "none");
     all.set("seed", options_.rounding_seed);
     return all;
@@ -115,6 +142,7 @@ class BundleUpdate {
   Graph& graph_;
   const OptimizerOptions& options_;
   const OptimizerDef& optimizer_;
+  const Plan& plan_;
   std::string axes_;  // that shards are cut along
   const BundlePlan& bundle_;
   bool has_master_;

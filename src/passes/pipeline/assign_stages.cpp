@@ -80,6 +80,8 @@ int replicate_ties(Module& module, const Plan& plan, const std::vector<int>& ran
       copy.joined = group;
       copy.init = original.init;
       copy.decay = original.decay;
+      copy.optimizer = original.optimizer;
+      copy.group = original.group;
     }
   }
   return static_cast<int>(copies.size());
