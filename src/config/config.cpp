@@ -8,6 +8,7 @@
 
 #include "config/config_fields.h"
 #include "config/config_values.h"
+#include "config/group_fields.h"
 #include "config/other_words.h"
 #include "core/choices.h"
 #include "core/error.h"
@@ -102,39 +103,9 @@ bool apply_mixture(const ConfigValue& value, Config& config) {
   return true;
 }
 
-// A part of a key in quotes that a shell did not take off.
-std::string unquoted(const std::string& part) {
-  const bool quoted = part.size() > 2 && part.front() == '"' && part.back() == '"';
-  return quoted ? part.substr(1, part.size() - 2) : part;
-}
-
-// train.group."*.norm".weight_decay = 0 sets or appends one group; the key's last part is the field.
-bool apply_group(const ConfigValue& value, Config& config) {
-  constexpr std::string_view kPrefix = "train.group";
-  if (value.key != kPrefix && !value.key.starts_with("train.group.")) return false;
-  const size_t dot = value.key.rfind('.');
-  const std::string field = value.key.substr(dot + 1),
-                    pattern = dot <= kPrefix.size() ? "" : unquoted(value.key.substr(12, dot - 12));
-  const std::vector<GroupField> fields = group_fields();
-  const auto known = std::ranges::find(fields, field, &GroupField::name);
-  if (pattern.empty() || known == fields.end())
-    throw user_error("{} is no key of a parameter group", value.key)
-        .at(value.place)
-        .help(R"(write [train.group."PATTERN"] with learning_rate_factor, weight_decay or )"
-              R"(optimizer: [train.group."*norm"] and weight_decay = 0)");
-  auto& groups = config.train.groups;
-  auto group = std::ranges::find(groups, pattern, &ParameterGroup::pattern);
-  if (group == groups.end()) {
-    groups.push_back({.pattern = pattern});
-    group = groups.end() - 1;
-  }
-  known->set(*group, value.key, value.text, value.place);
-  return true;
-}
-
 void apply(const ConfigValue& value, Config& config) {
-  if (apply_mesh(value, config) || apply_plan_dims(value, config) ||
-      apply_mixture(value, config) || apply_group(value, config))
+  if (apply_mesh(value, config) || apply_plan_dims(value, config) || apply_mixture(value, config) ||
+      apply_group(value, config.train.groups))
     return;
   if (is_model_key(value.key)) {
     config.model.emplace_back(value.key == "model" ? "preset" : value.key.substr(6), value.text);
@@ -306,16 +277,9 @@ std::vector<ConfigKey> table_keys() {
   std::vector<ConfigKey> keys{
       {"data.mixture.<path>", "", "a number from 1e-09 to 1000000000",
        "weight of a text file or folder, or of token shards by glob: its share of the samples"},
-      {"train.group.<pattern>.learning_rate_factor", "1", "a number of at least 0",
-       "of parameters whose full names match the pattern, such as \"layer.*.wq\" (* and ? as in "
-       "a glob; the first group that matches counts): times the learning rate"},
-      {"train.group.<pattern>.weight_decay", "0.1", "a number of at least 0",
-       "their decoupled weight decay instead of train.weight_decay; norms and biases have none"},
-      {"train.group.<pattern>.optimizer", "adamw",
-       "the name of an optimizer, as in train.optimizer",
-       "what moves them instead of train.optimizer, with its own default settings"},
       {"mesh", "", "axes with sizes, such as dp=2,tp=4",
        "ranks by axis; the last one varies fastest; empty: one rank (--mesh)"}};
+  for (const ConfigKey& key : group_keys()) keys.insert(keys.end() - 1, key);
   for (const AxisRow& row : kAxes)
     keys.push_back({fmt::format("mesh.{}", row.name), "1", "a whole number of at least 1",
                     fmt::format("ranks that split {}", row.summary)});

@@ -359,39 +359,6 @@ std::vector<ConfigField> run_fields(RunConfig& r) {
 
 }  // namespace
 
-std::vector<GroupField> group_fields() {
-  return {{"learning_rate_factor",
-           [](ParameterGroup& group, const std::string& key, const std::string& text,
-              const std::string& place) {
-             set_field({key, &group.learning_rate_factor, kNotNegative,
-                        "what the learning rate of these parameters is multiplied by"},
-                       text, place);
-           }},
-          {"weight_decay",
-           [](ParameterGroup& group, const std::string& key, const std::string& text,
-              const std::string& place) {
-             set_field({key, &group.weight_decay.emplace(), kNotNegative,
-                        "decoupled weight decay of these parameters"},
-                       text, place);
-           }},
-          {"optimizer", [](ParameterGroup& group, const std::string& key, const std::string& text,
-                           const std::string& place) {
-             std::string chosen;
-             set_field({key, &chosen, optimizer_names(), "how gradients change these parameters"},
-                       text, place);
-             group.op = find_optimizer(chosen)->op;
-           }}};
-}
-
-std::string group_text(const ParameterGroup& group) {
-  std::string text =
-      fmt::format("learning_rate_factor = {}\n", number_text(group.learning_rate_factor));
-  if (group.weight_decay)
-    text += fmt::format("weight_decay = {}\n", number_text(*group.weight_decay));
-  if (group.op) text += fmt::format("optimizer = \"{}\"\n", name(*group.op));
-  return text;
-}
-
 std::vector<ConfigField> config_fields(Config& c) {
   std::vector<ConfigField> all = data_fields(c.data);
   for (const std::vector<ConfigField>& more :

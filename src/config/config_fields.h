@@ -28,15 +28,6 @@ struct ConfigField {
 // The fields of this config, in the order they are printed.
 std::vector<ConfigField> config_fields(Config& config);
 
-// A key of a parameter group, after train.group.<pattern>.
-struct GroupField {
-  std::string_view name;
-  void (*set)(ParameterGroup& group, const std::string& key, const std::string& text,
-              const std::string& place);
-};
-std::vector<GroupField> group_fields();
-std::string group_text(const ParameterGroup& group);  // lines of TOML
-
 // Parses and checks; `place` is where the text stood. Throws a UserError.
 void set_field(const ConfigField& field, const std::string& text, const std::string& place);
 std::string field_text(const ConfigField& field);    // as set_field reads it

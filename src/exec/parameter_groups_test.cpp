@@ -29,7 +29,8 @@ TEST(ParameterGroups, WithoutALearningRateStayWhereTheyAre) {
   const States before = trained({}, 0).states();
   const SmallRun run = trained({{.pattern = "layer.*.w?", .learning_rate_factor = 0}}, 2);
   const States after = run.states();
-  for (const char* still : {"layer.0.wq", "layer.1.wv"}) EXPECT_EQ(after.at(still), before.at(still));
+  for (const char* still : {"layer.0.wq", "layer.1.wv"})
+    EXPECT_EQ(after.at(still), before.at(still));
   for (const char* moves : {"layer.0.down", "embedding.table", "head.norm"})
     EXPECT_NE(after.at(moves), before.at(moves)) << moves;
 }
@@ -37,9 +38,11 @@ TEST(ParameterGroups, WithoutALearningRateStayWhereTheyAre) {
 TEST(ParameterGroups, MoveByTheirShareOfTheLearningRate) {
   const States before = trained({}, 0).states();
   const SmallRun one = trained({}, 1), half = trained({{"*.down", 0.5}}, 1);
-  for (const auto& [name, factor] : {std::pair{"layer.0.down", 0.5}, std::pair{"layer.0.wo", 1.0}}) {
+  for (const auto& [name, factor] :
+       {std::pair{"layer.0.down", 0.5}, std::pair{"layer.0.wo", 1.0}}) {
     const std::vector<double> whole = moved(one, name, before), part = moved(half, name, before);
-    for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(part[i], factor * whole[i], 1e-12) << name;
+    for (size_t i = 0; i < whole.size(); ++i)
+      EXPECT_NEAR(part[i], factor * whole[i], 1e-12) << name;
   }
 }
 
@@ -50,7 +53,8 @@ TEST(ParameterGroups, DecayAsTheySay) {
   const std::string name = "layer.1.down";
   const std::vector<double> first =
       to_doubles(usual.program().find_state(name)->type, before.at(name));
-  const std::vector<double> decayed = moved(usual, name, before), kept = moved(spared, name, before);
+  const std::vector<double> decayed = moved(usual, name, before),
+                            kept = moved(spared, name, before);
   for (size_t i = 0; i < first.size(); ++i)  // learning rate 0.01, decay 0.1
     EXPECT_NEAR(decayed[i] - kept[i], -0.01 * 0.1 * first[i], 1e-12);
 }
@@ -64,9 +68,8 @@ TEST(ParameterGroups, OfTheFirstPatternThatMatches) {
 }
 
 TEST(ParameterGroups, HaveTheStatesOfTheirOptimizer) {
-  const SmallRun run = trained({{.pattern = "layer.*", .op = OpKind::muon},
-                                {.pattern = "head.*", .op = OpKind::sgd}},
-                               1);
+  const SmallRun run = trained(
+      {{.pattern = "layer.*", .op = OpKind::muon}, {.pattern = "head.*", .op = OpKind::sgd}}, 1);
   const auto has = [&](const char* state) { return run.program().find_state(state) != nullptr; };
   EXPECT_TRUE(has("layer.0.wq.matrix_momentum"));
   EXPECT_FALSE(has("layer.0.wq.moment1"));

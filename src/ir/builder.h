@@ -44,7 +44,8 @@ class BlockBuilder {
   Tensor parameter(std::string name, Dims dims, Init init, bool decay,
                    SourceLine at = SourceLine::here());
 
-  // A parameter of matrices, a letter for each dim (StateSpec::matrix): ("wq", "rcc", {d, heads, e}).
+  // A parameter of matrices, a letter for each dim (StateSpec::matrix): ("wq", "rcc", {d, heads,
+  // e}).
   Tensor matrix(std::string name, std::string shape, Dims dims, Init init,
                 SourceLine at = SourceLine::here());
 

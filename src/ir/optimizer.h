@@ -80,9 +80,9 @@ OptimizerSettings default_settings(const OptimizerDef& optimizer);
 // Parameters that are updated in another way: those whose full names ("layer.3.wq") match the
 // pattern and no earlier group's.
 struct ParameterGroup {
-  std::string pattern;             // * and ? as in a glob
+  std::string pattern;              // * and ? as in a glob
   double learning_rate_factor = 1;  // times the step's learning rate
-  std::optional<OpKind> op = {};   // none: as the others
+  std::optional<OpKind> op = {};    // none: as the others
   std::optional<double> weight_decay = {};
 };
 

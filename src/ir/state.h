@@ -42,8 +42,8 @@ struct StateSpec {
   // Above 0: a router's bias. It has no gradient; each step moves it by this much towards experts
   // that are chosen too seldom.
   double balance_rate = 0;
-  // Of a parameter that is a matrix, or several of one shape: a letter for each dim, r of rows (which
-  // a matmul sums over), c of columns, s of a stack. d x 2 x mlp is "rsc": two matrices.
+  // Of a parameter that is a matrix, or several of one shape: a letter for each dim, r of rows
+  // (which a matmul sums over), c of columns, s of a stack. d x 2 x mlp is "rsc": two matrices.
   std::string matrix = {};
   // Set by group_parameters: what moves it, where that is not the first of all optimizers; and its
   // parameter group, 0 where it is in none.

@@ -47,7 +47,8 @@ Tensor latent_attention(BlockBuilder& b, const ModelConfig& config, const Transf
   Tensor v = matmul(of_kv, weight("wv", {kv_in, kv_heads, value}));
 
   Tensor mixed = attention(q, k, v, positions, document, attention_scale_of(config));
-  return matmul(mixed, b.matrix("wo", "rrrc", {kv_heads, group, value, dims.d}, residual_init(config)));
+  return matmul(mixed,
+                b.matrix("wo", "rrrc", {kv_heads, group, value, dims.d}, residual_init(config)));
 }
 
 }  // namespace tessera

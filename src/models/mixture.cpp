@@ -47,8 +47,10 @@ Tensor mixture(BlockBuilder& b, const ModelRequest& request, const TransformerDi
   // dispatch and the rows' first reader, its second between combine and the sum.
   Tensor every;
   if (shared.size > 0)
-    every = swiglu(matmul(x, b.matrix("shared_gate_up", "rsc", {dims.d, dims.gate_up, shared}, small)));
-  const Tensor gate_up = b.matrix("expert_gate_up", "srsc", {expert, dims.d, dims.gate_up, mlp}, small),
+    every =
+        swiglu(matmul(x, b.matrix("shared_gate_up", "rsc", {dims.d, dims.gate_up, shared}, small)));
+  const Tensor gate_up =
+                   b.matrix("expert_gate_up", "srsc", {expert, dims.d, dims.gate_up, mlp}, small),
                down = b.matrix("expert_down", "src", {expert, mlp, dims.d}, residual);
   const Tensor h = expert_swiglu(expert_matmul(rows, gate_up, routes), gate_rows, routes);
   const Tensor out = combine(expert_matmul(h, down, routes), routes);

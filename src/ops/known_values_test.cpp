@@ -173,7 +173,8 @@ TEST(KnownValues, Lion) {
                {0.006640843886378433, 0.017868811548414232, -0.007713356775053073}});
 }
 
-// Jordan's function in PyTorch, times 0.2 sqrt(3) and sqrt(3 / 2): of 2 x 3, and of the same turned.
+// Jordan's function in PyTorch, times 0.2 sqrt(3) and sqrt(3 / 2): of 2 x 3, and of the same
+// turned.
 TEST(KnownValues, Orthogonalize) {
   const auto x = given(DType::Fp64, {{"flat", 6}}, {1, -2, 0.5, 3, 0.25, -1});
   expect_numbers(run(OpKind::orthogonalize, {x}, {{"matrices", "0.r2-3.c3-1"}})[0],
@@ -181,15 +182,15 @@ TEST(KnownValues, Orthogonalize) {
                   0.34576942371972885, 0.026034562573851748, -0.11414465214545931});
   const Numbers by_sides{0.4087215755728512, -0.787961506964663,  0.1925681301140096,
                          1.2224795211959245, 0.09204607870598032, -0.4035622878411693};
-  expect_numbers(run(OpKind::orthogonalize, {x},
-                     {{"matrices", "0.r2-3.c3-1"}, {"matched_rms", 0.0}})[0],
-                 by_sides);
+  expect_numbers(
+      run(OpKind::orthogonalize, {x}, {{"matrices", "0.r2-3.c3-1"}, {"matched_rms", 0.0}})[0],
+      by_sides);
   // Tall matrices are not scaled by that rule.
   Numbers turned = by_sides;
   for (double& value : turned) value /= std::sqrt(1.5);
-  expect_numbers(run(OpKind::orthogonalize, {x},
-                     {{"matrices", "0.r3-1.c2-3"}, {"matched_rms", 0.0}})[0],
-                 turned);
+  expect_numbers(
+      run(OpKind::orthogonalize, {x}, {{"matrices", "0.r3-1.c2-3"}, {"matched_rms", 0.0}})[0],
+      turned);
 }
 
 // Muon after the blog post in PyTorch: three steps with a learning rate of 0.01, a decay of 0.1 and
@@ -217,11 +218,11 @@ TEST(KnownValues, Muon) {
     const auto orthogonal =
         run(OpKind::orthogonalize, {given(DType::Fp64, flat, numbers(direction[0]))},
             {{"matrices", "0.r2-3.c3-1"}, {"matched_rms", 0.0}});
-    weights = numbers(run(OpKind::muon,
-                          {given(DType::Fp64, flat, weights),
-                           given(DType::Fp64, flat, numbers(orthogonal[0])), scalar_of(0.01),
-                           scalar_of(static_cast<double>(step)), scalar_of(squares)},
-                          {{"weight_decay", 0.1}})[0]);
+    weights = numbers(
+        run(OpKind::muon,
+            {given(DType::Fp64, flat, weights), given(DType::Fp64, flat, numbers(orthogonal[0])),
+             scalar_of(0.01), scalar_of(static_cast<double>(step)), scalar_of(squares)},
+            {{"weight_decay", 0.1}})[0]);
   }
   const auto tensor = [&](const Numbers& values) {
     HostTensor made({DType::Fp64, flat});

@@ -33,7 +33,8 @@ Arithmetic arithmetic_of(const OpCall& call) {
 }
 
 // The op whose efficiency is taken where one was not measured. A matmul that something joined is
-// like a plain one, and so are an expert's and those that make a matrix orthogonal; every optimizer is one pass over its states.
+// like a plain one, and so are an expert's and those that make a matrix orthogonal; every optimizer
+// is one pass over its states.
 std::optional<OpKind> similar_op(OpKind op) {
   const OpKind measured = optimizers().front().op;
   if (op == OpKind::expert_matmul_dw) return OpKind::expert_matmul;

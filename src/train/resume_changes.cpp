@@ -7,6 +7,7 @@
 #include <array>
 
 #include "config/config_fields.h"
+#include "config/group_fields.h"
 #include "config/run_spec.h"
 #include "core/choices.h"
 #include "core/error.h"

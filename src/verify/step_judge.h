@@ -2,9 +2,7 @@
 // How far a plan may be from exact maths, which is one rank in fp64: in fp64 by 1e-9, below it by
 // not much more than rounding takes one rank. Parameters may also differ by what the optimizer
 // makes of the difference of their gradients: AdamW divides by their own size, Lion takes the sign,
-// so that one that is zero but for rounding makes a whole step in either direction. Muon makes of a
-// part of a matrix that is small beside the rest as much as of the rest: below fp64 samples of one
-// rank tell by how much its parameters may differ.
+// so that one that is zero but for rounding makes a whole step in either direction.
 #pragma once
 
 #include <functional>
@@ -33,6 +31,8 @@ struct StepErrors {
 // The distance from 1 to the next number.
 double unit_of(DType dtype);
 
+// Muon makes of a part of a matrix that is small beside the rest as much as of the rest: below fp64
+// the samples of one rank tell by how much parameters may then differ.
 class StepJudge {
  public:
   // `narrowest`: of the dtypes that the plan computes and sums in. The others: as the rows of the

@@ -105,9 +105,11 @@ class Verification {
       : spec_(spec),
         options_(options),
         local_losses_(static_cast<size_t>(spec.plan.mesh.num_ranks())),
-        judge_(narrowest_dtype(spec), options.learning_rate,
-               any_optimizer(spec.optimizer, [](const OptimizerDef& row) { return row.takes_sign; }),
-               any_optimizer(spec.optimizer, [](const OptimizerDef& row) { return row.takes_matrices(); })) {
+        judge_(
+            narrowest_dtype(spec), options.learning_rate,
+            any_optimizer(spec.optimizer, [](const OptimizerDef& row) { return row.takes_sign; }),
+            any_optimizer(spec.optimizer,
+                          [](const OptimizerDef& row) { return row.takes_matrices(); })) {
     exact_ = one_rank(DType::Fp64, exact_routes_);
     report_.router_rounding =
         narrowest_dtype(spec) == DType::Fp64 ? kTieInFp64 : kTie * unit_of(narrowest_dtype(spec));

@@ -67,9 +67,11 @@ class Oracle:
         groups = [{"params": decays, "weight_decay": self.settings["weight_decay"]},
                   {"params": spared, "weight_decay": 0.0}]
         betas = (self.settings["beta1"], self.settings["beta2"])
-        self.optimizer = (torch_muon.MuonAndAdamW(self.model, self.settings, groups)
-                          if metadata["optimizer"] == "muon"
-                          else torch.optim.AdamW(groups, betas=betas, eps=self.settings["epsilon"]))
+        if metadata["optimizer"] == "muon":
+            matrices = [p for name, p in self.model.named_parameters() if torch_muon.is_layers_matrix(name, p)]
+            self.optimizer = torch_muon.MuonAndAdamW(matrices, self.settings, groups)
+        else:
+            self.optimizer = torch.optim.AdamW(groups, betas=betas, eps=self.settings["epsilon"])
         self.averages = {name: p.detach().clone() for name, p in self.model.named_parameters()}
         self.losses, self.norms, self.gradients = [], [], {}
 

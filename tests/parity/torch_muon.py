@@ -46,8 +46,9 @@ def is_layers_matrix(name, weight):
 
 
 class MuonAndAdamW:
-    def __init__(self, model, settings, adamw_groups):
-        matrices = [weight for name, weight in model.named_parameters() if is_layers_matrix(name, weight)]
+    """The matrices, out of all parameters of the groups, by Muon."""
+
+    def __init__(self, matrices, settings, adamw_groups):
         known = {id(weight) for weight in matrices}
         for group in adamw_groups:
             group["params"] = [weight for weight in group["params"] if id(weight) not in known]

@@ -38,7 +38,7 @@ void change_matrices(Program& p, std::string_view from, std::string_view to) {
   }
 }
 
-std::vector<Mutant> broken_directions() {
+std::vector<Mutant> broken_pieces() {
   return {
       {"PiecesOfTensorRanksNotGathered", kCut,
        everywhere([](Program& p) { leave_out(p, "layer", Update, CollectiveOp::AllGather); })},
@@ -52,14 +52,18 @@ std::vector<Mutant> broken_directions() {
        everywhere([](Program& p) { leave_out(p, "layer", Update, CollectiveOp::ReduceScatter); })},
       {"ShardsDoNotComeBack", kAtRest,
        everywhere([](Program& p) { leave_out(p, "layer", Update, CollectiveOp::ReduceScatter); })},
+  };
+}
+
+std::vector<Mutant> broken_owners() {
+  return {
       {"EveryRankOwnsTheFirstRanksMatrices", kWhole, everywhere([](Program& p) {
          orthogonalize_of(p).operands[1] = add_rank_value(p, "layer", {});
        })},
       {"ARankOwnsWhatAnotherDoes", kCut, on_rank_one([](Program& p) {
          orthogonalize_of(p).operands[1] = add_rank_value(p, "layer", {});
        })},
-      {"EveryRankOwnsAllAndTheirSumIsTaken", kSharded,
-       everywhere([](Program& p) {
+      {"EveryRankOwnsAllAndTheirSumIsTaken", kSharded, everywhere([](Program& p) {
          orthogonalize_of(p).attributes.set("ranks", int64_t{1});
          orthogonalize_of(p).operands.pop_back();
        })},
@@ -67,6 +71,11 @@ std::vector<Mutant> broken_directions() {
          find_collective(p, "layer", Update, CollectiveOp::AllGather).group =
              group_over(p, {p.mesh.find("tp")});
        })},
+  };
+}
+
+std::vector<Mutant> broken_matrices() {
+  return {
       {"ScaledByAnotherRule", kCut,
        everywhere([](Program& p) { orthogonalize_of(p).attributes.set("matched_rms", 0.0); })},
       {"GateAndUpTakenForOneMatrix", kCut,
@@ -79,6 +88,11 @@ std::vector<Mutant> broken_directions() {
        everywhere([](Program& p) { change_matrices(p, ".s", ".r"); })},
       {"MatricesSomeElementsLater", kAtRest,
        everywhere([](Program& p) { change_matrices(p, "0.", "32."); })},
+  };
+}
+
+std::vector<Mutant> broken_momentum() {
+  return {
       {"MomentumOfAnotherShard", kSharded, everywhere([](Program& p) {
          const int momentum = find_kernel(p, "layer", Update, OpKind::nesterov).operands[1];
          std::vector<Instruction>& update = routine_of(p, "layer", Update);
@@ -111,11 +125,19 @@ std::vector<Mutant> broken_directions() {
   };
 }
 
+std::vector<Mutant> all_muon_mutants() {
+  std::vector<Mutant> all;
+  for (const auto& mutants :
+       {broken_pieces(), broken_owners(), broken_matrices(), broken_momentum()})
+    all.insert(all.end(), mutants.begin(), mutants.end());
+  return all;
+}
+
 class MuonMutantTest : public testing::TestWithParam<Mutant> {};
 
 TEST_P(MuonMutantTest, IsCaught) { expect_caught(GetParam(), DType::Fp64); }
 
-INSTANTIATE_TEST_SUITE_P(Broken, MuonMutantTest, testing::ValuesIn(broken_directions()),
+INSTANTIATE_TEST_SUITE_P(Broken, MuonMutantTest, testing::ValuesIn(all_muon_mutants()),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

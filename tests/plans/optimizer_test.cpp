@@ -76,9 +76,10 @@ INSTANTIATE_TEST_SUITE_P(, OptimizerPlan,
 TEST(ParameterGroupsOnPlans, AreEqualToOneRank) {
   for (const PlanCase& plan : meshes()) {
     RunSpec spec = plan.spec();
-    spec.optimizer.groups = {{.pattern = "layer.*.w[qk]", .op = OpKind::lion},
-                             {.pattern = "layer.*", .learning_rate_factor = 0.5, .op = OpKind::muon},
-                             {.pattern = "*.table", .op = OpKind::sgd, .weight_decay = 0.0}};
+    spec.optimizer.groups = {
+        {.pattern = "layer.*.w[qk]", .op = OpKind::lion},
+        {.pattern = "layer.*", .learning_rate_factor = 0.5, .op = OpKind::muon},
+        {.pattern = "*.table", .op = OpKind::sgd, .weight_decay = 0.0}};
     const VerifyReport report = verify_plan(spec, poisoned());
     EXPECT_LE(report.parameter.error, report.parameter.allowed) << report.parameter.name;
     EXPECT_TRUE(report.equal()) << plan.name();

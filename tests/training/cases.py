@@ -42,6 +42,9 @@ CASES = {
                       "data.path": "b.bin"}, ["", "fsdp=2"]),
     "lion": ("llama", {"train.optimizer": "lion", "train.beta2": 0.97, "train.learning_rate": 0.002, "train.schedule": "linear",
                        "data.path": "b.bin"}, ["", "fsdp=2,cp=2"]),
+    "muon": ("llama", {"train.optimizer": "muon", "train.momentum": 0.9, "train.matched_rms": 0.3,
+                       "train.learning_rate": 0.02, "train.schedule": "linear", "data.path": "b.bin"},
+             ["", "tp=2", "fsdp=2"]),
 }
 
 

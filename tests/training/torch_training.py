@@ -3,13 +3,18 @@
 models and Lion from the papers, optimizers of torch.optim and learning rates. It shares no code with Tessera."""
 import json
 import math
+import pathlib
 import struct
+import sys
 
 import torch
 from torch.nn import functional as F
 
 import cases
 import sample_order
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "parity"))
+import torch_muon  # noqa: E402
 
 
 def load_weights(folder):
@@ -143,13 +148,16 @@ class DecoupledSgd(torch.optim.SGD):
             group["weight_decay"] = decay
 
 
-def make_optimizer(settings, groups):
+def make_optimizer(settings, groups, weights):
     betas = (settings["train.beta1"], settings["train.beta2"])
     kind = settings.get("train.optimizer", "adamw")
     if kind == "sgd":
         return DecoupledSgd(groups, lr=0.0, momentum=settings["train.momentum"])
     if kind == "lion":
         return Lion(groups, betas)
+    if kind == "muon":
+        matrices = [w for name, w in weights.items() if w.dim() > 1 and name.startswith("model.layers.")]
+        return torch_muon.MuonAndAdamW(matrices, {key[6:]: value for key, value in settings.items()}, groups)
     return torch.optim.AdamW(groups, betas=betas, eps=settings["train.epsilon"])
 
 
@@ -165,7 +173,7 @@ class Run:
         others = [w for w in self.weights.values() if w.dim() == 1]
         self.optimizer = make_optimizer(self.settings,
                                         [{"params": decayed, "weight_decay": self.settings["train.weight_decay"]},
-                                         {"params": others, "weight_decay": 0.0}])
+                                         {"params": others, "weight_decay": 0.0}], self.weights)
 
     def batch(self, first, count, held_out=False):
         masked = self.settings.get("data.document_mask") == "true"

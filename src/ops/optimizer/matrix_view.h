@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the matrices of parameters lie in a flat buffer, as an attribute says it. A parameter is
 // where it begins, then its factors, outermost first: of a stack of matrices (s), of rows (r) or of
-// columns (c), each with its size and stride. "0.s2-24.r48-48.c24-1" is two matrices of 48 x 24 side
-// by side. A dim that ranks split has a factor for the ranks and one for what each has.
+// columns (c), each with its size and stride. "0.s2-24.r48-48.c24-1" is two matrices of 48 x 24
+// side by side. A dim that ranks split has a factor for the ranks and one for what each has.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // nesterov(gradient, momentum, step, norm_squares, shard): the momentum is decayed and gets the
-// clipped gradient; the direction is the gradient and the decayed new momentum. Of a shard of a flat
-// buffer, as an optimizer's op (optimizer_op.h); where the norm is not finite the momentum stays.
+// clipped gradient; the direction is the gradient and the decayed new momentum. Of a shard of a
+// flat buffer, as an optimizer's op (optimizer_op.h); where the norm is not finite the momentum
+// stays.
 #include "ops/type_rules.h"
 
 namespace tessera {

@@ -24,8 +24,8 @@ struct NesterovStep {
       const auto g = load(s.gradient[i]) * s.gradient_scale;
       const auto m = s.beta * load(s.momentum[i]) + g;
       if constexpr (std::is_same_v<S, Bf16>)
-        s.new_momentum[i] = Bf16{
-            stochastic_round(std::bit_cast<uint32_t>(m), draw_of(s.rounding.word(i), 1))};
+        s.new_momentum[i] =
+            Bf16{stochastic_round(std::bit_cast<uint32_t>(m), draw_of(s.rounding.word(i), 1))};
       else
         s.new_momentum[i] = m;
       s.direction[i] = store<D>(static_cast<Accumulator<D>>(g + s.beta * m));
@@ -34,8 +34,7 @@ struct NesterovStep {
 
   void keep(int64_t begin, int64_t end) const {
     std::fill(direction + begin, direction + end, D{});
-    if (new_momentum != momentum)
-      std::copy(momentum + begin, momentum + end, new_momentum + begin);
+    if (new_momentum != momentum) std::copy(momentum + begin, momentum + end, new_momentum + begin);
   }
 };
 
@@ -55,10 +54,10 @@ void nesterov_cpu(const CpuCall& call) {
           .beta = static_cast<Accumulator<S>>(call.attributes.real("momentum")),
           .gradient_scale =
               static_cast<Accumulator<S>>(clipping_scale(call.attributes, norm_squares)),
-          .rounding = {.seed = static_cast<uint64_t>(call.attributes.integer("seed")),
-                       .first_element =
-                           static_cast<uint64_t>(shard ? *shard.as<int32_t>() * elements : 0),
-                       .step = static_cast<uint32_t>(*call.operand(2).as<double>())}};
+          .rounding = {
+              .seed = static_cast<uint64_t>(call.attributes.integer("seed")),
+              .first_element = static_cast<uint64_t>(shard ? *shard.as<int32_t>() * elements : 0),
+              .step = static_cast<uint32_t>(*call.operand(2).as<double>())}};
       call.threads.run_ranges(elements, kPieceElements, [&](int64_t begin, int64_t end, int) {
         std::isfinite(norm_squares) ? step.apply(begin, end) : step.keep(begin, end);
       });

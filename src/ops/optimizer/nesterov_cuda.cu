@@ -19,7 +19,8 @@ struct NesterovTensors {
 };
 
 template <typename S, typename D>
-__global__ void __launch_bounds__(kThreads) nesterov_kernel(NesterovTensors<S, D> t, int64_t count) {
+__global__ void __launch_bounds__(kThreads)
+    nesterov_kernel(NesterovTensors<S, D> t, int64_t count) {
   using A = Accumulator<S>;
   const double norm = sqrt(*t.norm_squares);
   const A scale = static_cast<A>(t.clip_norm > 0 ? min(1.0, t.clip_norm / (norm + 1e-6)) : 1.0);
@@ -33,8 +34,8 @@ __global__ void __launch_bounds__(kThreads) nesterov_kernel(NesterovTensors<S, D
     }
     const A g = widen(t.gradient[i]) * scale, m = fma(beta, widen(t.momentum[i]), g);
     if constexpr (std::is_same_v<S, Bf16>) {
-      const uint32_t word = rounding_word(t.seed, static_cast<uint64_t>(before + i),
-                                          static_cast<uint32_t>(*t.step));
+      const uint32_t word =
+          rounding_word(t.seed, static_cast<uint64_t>(before + i), static_cast<uint32_t>(*t.step));
       t.new_momentum[i] = Bf16{stochastic_round(__float_as_uint(m), draw_of(word, 1))};
     } else {
       t.new_momentum[i] = m;

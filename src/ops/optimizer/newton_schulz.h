@@ -19,8 +19,7 @@ struct NewtonSchulz {
 
   int64_t m, n;  // of X: the shorter side, the longer
 
-  explicit NewtonSchulz(const MatrixView& view)
-      : m(view.outer().size()), n(view.inner().size()) {}
+  explicit NewtonSchulz(const MatrixView& view) : m(view.outer().size()), n(view.inner().size()) {}
 
   // Norm and scales 4 m n; of a step A and the last product 2 m^2 n each, A^2 2 m^3, the sum of A
   // and A^2 3 m^2, a X with its sum 2 m n.

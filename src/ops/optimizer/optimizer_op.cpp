@@ -61,12 +61,9 @@ OpDef optimizer_op(OpKind op, std::string_view summary) {
   if (!row.takes_matrices())
     for (const OptimizerSetting& setting : row.settings)
       def.attributes.push_back({setting.name, setting.fallback});
-  const std::vector<AttributeSpec> shared{{"rate_factor", 1.0},
-                                          {"weight_decay", 0.0},
-                                          {"decayed", int64_t{-1}},
-                                          {"clip_norm", 0.0},
-                                          {"copy_dtype", "none"},
-                                          {"seed", int64_t{0}}};
+  const std::vector<AttributeSpec> shared{{"rate_factor", 1.0},     {"weight_decay", 0.0},
+                                          {"decayed", int64_t{-1}}, {"clip_norm", 0.0},
+                                          {"copy_dtype", "none"},   {"seed", int64_t{0}}};
   def.attributes.insert(def.attributes.end(), shared.begin(), shared.end());
   return def;
 }

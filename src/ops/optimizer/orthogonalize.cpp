@@ -20,8 +20,7 @@ int64_t last_element(const MatrixView& view) {
 std::vector<TensorType> infer_types(const OpCall& call) {
   require_float(call, 0);
   if (call.operands.size() > 1) require_type(call, 1, scalar(DType::Int32));
-  const int64_t elements = call.operand(0).num_elements(),
-                ranks = call.attributes.integer("ranks");
+  const int64_t elements = call.operand(0).num_elements(), ranks = call.attributes.integer("ranks");
   call.require(ranks == 1 || (ranks > 1 && call.operands.size() > 1),
                "ranks = {} needs this rank's index", ranks);
   for_each_view(call.attributes.word("matrices"), [&](const MatrixView& view) {
@@ -49,8 +48,8 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
     const auto products = [&](int64_t n, int64_t k) {
       return gemm_workspace_bytes(sizes.m, n, k, width, profile.threads);
     };
-    const int64_t gemm = std::max({products(sizes.m, sizes.n), products(sizes.m, sizes.m),
-                                   products(sizes.n, sizes.m)});
+    const int64_t gemm = std::max(
+        {products(sizes.m, sizes.n), products(sizes.m, sizes.m), products(sizes.n, sizes.m)});
     most = std::max(most, NewtonSchulzBuffers(sizes, width).bytes() + gemm);
   });
   return most;

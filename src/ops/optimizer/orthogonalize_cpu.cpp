@@ -22,11 +22,7 @@ template <typename T, typename A>
 class Orthogonalizer {
  public:
   Orthogonalizer(const CpuCall& call, const MatrixView& view, int64_t begin)
-      : call_(call),
-        sizes_(view),
-        begin_(begin),
-        outer_(view.outer()),
-        inner_(view.inner()) {
+      : call_(call), sizes_(view), begin_(begin), outer_(view.outer()), inner_(view.inner()) {
     const NewtonSchulzBuffers buffers(sizes_, sizeof(A));
     std::byte* at = call.workspace.data();
     const auto take = [&](int64_t bytes) { return std::exchange(at, at + bytes); };
@@ -70,7 +66,8 @@ class Orthogonalizer {
   void iterate() {
     const int64_t m = sizes_.m, n = sizes_.n;
     constexpr A a{NewtonSchulz::kA}, b{NewtonSchulz::kB}, c{NewtonSchulz::kC};
-    multiply({.m = m, .n = m, .k = n, .a = {x_, n}, .b = {x_, n, true}, .c = square_, .c_stride = m});
+    multiply(
+        {.m = m, .n = m, .k = n, .a = {x_, n}, .b = {x_, n, true}, .c = square_, .c_stride = m});
     multiply({.m = m,
               .n = m,
               .k = m,

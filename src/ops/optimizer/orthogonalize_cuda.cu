@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One matrix after another by cuBLASLt's products, in the dtype of the flat buffer. Which matrices a
-// rank owns is known in GPU memory alone. So ranks go through each run of like shapes together, as
-// many times as any of them owns one, and kernels find out which matrix is theirs.
+// One matrix after another by cuBLASLt's products, in the dtype of the flat buffer. Which matrices
+// a rank owns is known in GPU memory alone. So ranks go through each run of like shapes together,
+// as many times as any of them owns one, and kernels find out which matrix is theirs.
 #include "exec/cuda/matrix_products.h"
 #include "ops/fixed_order_sums_cuda.h"
 #include "ops/optimizer/newton_schulz.h"
@@ -81,8 +81,8 @@ template <typename T>
 __global__ void blend_kernel(double p, const T* x, double q, const T* y, int64_t count, T* z) {
   using A = Accumulator<T>;
   for (int64_t i = first_index(); i < count; i += index_stride())
-    z[i] = narrow<T>(static_cast<A>(p) * widen(x[i]) +
-                     (y ? static_cast<A>(q) * widen(y[i]) : A{0}));
+    z[i] =
+        narrow<T>(static_cast<A>(p) * widen(x[i]) + (y ? static_cast<A>(q) * widen(y[i]) : A{0}));
 }
 
 template <typename T>
@@ -148,7 +148,8 @@ class DeviceOrthogonalizer {
 
   void iterate() {
     const int64_t m = sizes_.m, n = sizes_.n;
-    multiply({.m = m, .n = m, .k = n, .a = {x_, n}, .b = {x_, n, true}, .c = square_, .c_stride = m});
+    multiply(
+        {.m = m, .n = m, .k = n, .a = {x_, n}, .b = {x_, n, true}, .c = square_, .c_stride = m});
     multiply({.m = m,
               .n = m,
               .k = m,
@@ -214,9 +215,8 @@ void orthogonalize_cuda(const CudaCall& call) {
   check_cuda(cudaMemsetAsync(y.data, 0, static_cast<size_t>(y.type->bytes()), call.stream),
              "clear what others own");
   dispatch_float(y.type->dtype, [&]<typename T>() {
-    each_run(call.attributes.word("matrices"), [&](const LikeMatrices& matrices) {
-      DeviceOrthogonalizer<T>(call, matrices).run();
-    });
+    each_run(call.attributes.word("matrices"),
+             [&](const LikeMatrices& matrices) { DeviceOrthogonalizer<T>(call, matrices).run(); });
   });
 }
 

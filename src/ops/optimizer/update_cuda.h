@@ -47,7 +47,8 @@ struct StepScalars {
 template <typename Rule, typename A, typename Tensors>
 __device__ StepScalars<Rule, A> step_scalars(const UpdateConstants<typename Rule::Constants>& k,
                                              const Tensors& t, int64_t count) {
-  const double rate = *t.learning_rate * k.rate_factor, step = *t.step, norm = sqrt(*t.norm_squares);
+  const double rate = *t.learning_rate * k.rate_factor, step = *t.step,
+               norm = sqrt(*t.norm_squares);
   const int64_t before = t.shard ? *t.shard * count : int64_t{0};
   return {.finite = isfinite(norm),
           .rule = Rule::at_step(k.rule, rate, step),

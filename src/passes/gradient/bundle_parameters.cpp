@@ -94,8 +94,8 @@ std::vector<BundlePlan> bundle(const std::vector<Member>& members, const Plan& p
   std::vector<BundlePlan> bundles;
   for (const Member& member : members) {
     auto found = std::find_if(bundles.begin(), bundles.end(), [&](const BundlePlan& b) {
-      return b.pending == member.pending && b.split == member.split &&
-             b.cut == member.cut && b.optimizer == member.input->state->optimizer &&
+      return b.pending == member.pending && b.split == member.split && b.cut == member.cut &&
+             b.optimizer == member.input->state->optimizer &&
              b.group == member.input->state->group && b.joined == member.input->state->joined &&
              b.dtype == member.parameter->type.dtype;
     });

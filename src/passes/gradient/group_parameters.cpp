@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first group whose pattern matches counts. All blocks of a class are updated alike, because
-// they run the same routines. An optimizer of matrices leaves other parameters to another one.
+// The first group whose pattern matches counts. All blocks of a class are updated in the same way,
+// because they run the same routines. An optimizer of matrices leaves other parameters to another
+// one.
 #include "passes/gradient/group_parameters.h"
 
 #include <fnmatch.h>
@@ -71,8 +72,8 @@ int64_t common_group(const Module& module, size_t class_index, const std::string
     if (group == common) continue;
     const std::string other = module.state_name(*first, parameter);
     const std::string key = key_of(groups[static_cast<size_t>(std::max(group, common)) - 1]);
-    throw user_error("{} holds {} but not {}, and blocks of a kind are updated alike", key,
-                     group > common ? name : other, group > common ? other : name)
+    throw user_error("{} holds {} but not {}, and blocks of a kind are updated in the same way",
+                     key, group > common ? name : other, group > common ? other : name)
         .at(key)
         .help("write * where names differ between blocks, such as layer.*.wq");
   }

@@ -117,8 +117,7 @@ class BundleDirection {
   }
 
   MatrixView view_of(size_t i) const {
-    const GraphInput& input =
-        *graph_.find_input(InputKind::State, bundle_.bundle.parameters[i]);
+    const GraphInput& input = *graph_.find_input(InputKind::State, bundle_.bundle.parameters[i]);
     const Value& parameter = graph_.value(input.value);
     MatrixView view{.begin = bundle_.bundle.begins[i]};
     int64_t stride = parameter.type.num_elements();
@@ -127,7 +126,9 @@ class BundleDirection {
       stride /= dim.size;
       const char letter = input.state->matrix[d];
       add_factors(parameter, dim, stride,
-                  letter == 's' ? view.stack : letter == 'r' ? view.rows : view.cols);
+                  letter == 's'   ? view.stack
+                  : letter == 'r' ? view.rows
+                                  : view.cols);
     }
     return view;
   }
@@ -154,8 +155,7 @@ ValueId orthogonal_direction(BlockClass& block_class, const Plan& plan, const Bu
                              const OptimizerOptions& options, const OptimizerSettings& settings,
                              const DirectionInputs& inputs) {
   BundleDirection direction(block_class, plan, bundle);
-  const ValueId step =
-      direction.momentum_step(options, settings.find("momentum")->second, inputs);
+  const ValueId step = direction.momentum_step(options, settings.find("momentum")->second, inputs);
   return direction.kept(direction.orthogonalized(step, settings.find("matched_rms")->second));
 }
 

@@ -49,11 +49,11 @@ class BundleUpdate {
                                        .norm_squares = step_value(graph_, "norm_squares")});
       slots.clear();
     }
-    const std::vector<ValueId> updated = emit(graph_, optimizer_.op,
-                                              operands(weights, gradient, slots),
-                                              {.attributes = attributes(),
-                                               .phase = Phase::Update,
-                                               .name = fmt::format("{}.new", bundle_.bundle.name)});
+    const std::vector<ValueId> updated =
+        emit(graph_, optimizer_.op, operands(weights, gradient, slots),
+             {.attributes = attributes(),
+              .phase = Phase::Update,
+              .name = fmt::format("{}.new", bundle_.bundle.name)});
     for (size_t i = 0; i < slots.size(); ++i) return_flat(graph_, slots[i], updated[1 + i]);
     if (has_master_) return_flat(graph_, weights, updated.front());
     publish(has_master_ ? updated.back() : updated.front());
@@ -87,8 +87,8 @@ class BundleUpdate {
     OptimizerSettings all;
     for (const OptimizerSetting& setting : optimizer_.settings) {
       const auto given = options_.settings.find(setting.name);
-      all.emplace(setting.name, of_run && given != options_.settings.end() ? given->second
-                                                                           : setting.fallback);
+      all.emplace(setting.name,
+                  of_run && given != options_.settings.end() ? given->second : setting.fallback);
     }
     return all;
   }
@@ -98,8 +98,7 @@ class BundleUpdate {
     if (!optimizer_.takes_matrices())
       for (const auto& [name, value] : settings()) all.set(name, value);
     all.set("rate_factor", options_.learning_rate_factor_of(bundle_.group));
-    all.set("weight_decay",
-            bundle_.decayed > 0 ? options_.weight_decay_of(bundle_.group) : 0.0);
+    all.set("weight_decay", bundle_.decayed > 0 ? options_.weight_decay_of(bundle_.group) : 0.0);
     all.set("decayed", bundle_.decayed);
     // The direction of a matrix is of a clipped gradient.
     all.set("clip_norm", optimizer_.takes_matrices() ? 0.0 : options_.clip_norm);
