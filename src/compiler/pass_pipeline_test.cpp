@@ -38,12 +38,12 @@ TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
 TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   Module module = mlp();
   const std::vector<PassReport> reports = training_pipeline({}, {}, {}).run(module, {});
-  ASSERT_EQ(reports.size(), 18u);
-  EXPECT_EQ(reports[2].name, "build_backward");
-  EXPECT_EQ(reports[4].counts, (PassCounts{{"reshards", 0}}));
-  EXPECT_EQ(reports[8].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[12].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
-  EXPECT_EQ(reports[17].counts.front().second, module.scratch_bytes);
+  ASSERT_EQ(reports.size(), 19u);
+  EXPECT_EQ(reports[3].name, "build_backward");
+  EXPECT_EQ(reports[5].counts, (PassCounts{{"reshards", 0}}));
+  EXPECT_EQ(reports[9].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
+  EXPECT_EQ(reports[13].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
+  EXPECT_EQ(reports[18].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
@@ -54,15 +54,15 @@ TEST(PassPipeline, StopsBehindThePassAskedFor) {
                     .after_pass = [&](int position, const Pass& pass, const Module&) {
                       ran.push_back(fmt::format("{} {}", position, pass.name));
                     }});
-  EXPECT_EQ(ran, (std::vector<std::string>{"1 assign_stages", "2 size_pools", "3 build_backward",
-                                           "4 propagate_placements"}));
+  EXPECT_EQ(ran, (std::vector<std::string>{"1 group_parameters", "2 assign_stages", "3 size_pools",
+                                           "4 build_backward", "5 propagate_placements"}));
   EXPECT_EQ(module.form, Form::Step);
 }
 
 TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
   Module module = mlp();
   const auto reports = training_pipeline({}, {}, {}).run(module, {.disabled = {"fuse"}});
-  EXPECT_EQ(reports.size(), 17u);
+  EXPECT_EQ(reports.size(), 18u);
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) EXPECT_NE(node.op, OpKind::matmul_epilogue);
 }
@@ -75,7 +75,8 @@ TEST(PassPipeline, RefusesToLeaveOutWhatOthersBuildOn) {
 
 TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
   const std::string help =
-      " help: the passes are assign_stages, size_pools, build_backward, propagate_placements, "
+      " help: the passes are group_parameters, assign_stages, size_pools, build_backward, "
+      "propagate_placements, "
       "localize, count_loads, "
       "use_fp8, recompute, fuse, join_norm_gradients, join_rebuilt_swiglu, fold_largest_entries, "
       "shard_states, "

@@ -5,6 +5,8 @@
 #include "core/convert_elements.h"
 #include "exec/testing/small_run.h"
 #include "ir/op_list.h"
+#include "ir/parser.h"
+#include "passes/gradient/group_parameters.h"
 
 namespace tessera {
 namespace {
@@ -76,6 +78,21 @@ TEST(ParameterGroups, HaveTheStatesOfTheirOptimizer) {
   EXPECT_TRUE(has("layer.0.mlp_norm.moment2"));  // no matrix
   EXPECT_TRUE(has("head.table.momentum"));
   EXPECT_TRUE(has("embedding.table.moment1"));
+}
+
+TEST(ParameterGroups, OfMatricesNeedAModelThatDeclaresThem) {
+  Module module = parse_module(R"(module m maths
+class only {
+  batch %x: fp32[batch=2, d=4]
+  state %w: fp32[d=4, mlp=8] parameter normal(0.02) decay
+  %y = matmul(%x, %w)
+  return stream %y
+}
+block b = only
+)");
+  EXPECT_THROW(group_parameters({.op = OpKind::muon}).run(module), UserError);
+  group_parameters({.op = OpKind::lion}).run(module);
+  EXPECT_EQ(module.classes[0].graph.find_input(InputKind::State, "w")->state->optimizer, "lion");
 }
 
 TEST(ParameterGroups, ThatHoldNothingOrPartOfAKindAreRefused) {

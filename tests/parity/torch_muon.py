@@ -63,3 +63,7 @@ class MuonAndAdamW:
     def step(self):
         for part in self.parts:
             part.step()
+
+    def zero_grad(self):
+        for part in self.parts:
+            part.zero_grad()

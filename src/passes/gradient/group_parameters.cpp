@@ -80,7 +80,20 @@ int64_t common_group(const Module& module, size_t class_index, const std::string
   return common;
 }
 
+// An optimizer of matrices that moves none is hardly what was meant.
+void require_matrices(const Module& module, const OptimizerOptions& options) {
+  if (!find_optimizer(options.op)->takes_matrices()) return;
+  for (const BlockClass& block_class : module.classes)
+    for (const GraphInput& input : block_class.graph.inputs())
+      if (input.state && !input.state->matrix.empty()) return;
+  throw user_error("optimizer {} moves matrices, but model {} declares none", name(options.op),
+                   module.name)
+      .at("train.optimizer")
+      .help("declare them in the model with matrix() instead of parameter(), or use adamw");
+}
+
 PassCounts run(Module& module, const OptimizerOptions& options) {
+  require_matrices(module, options);
   std::vector<int64_t> members(options.groups.size());
   int64_t parameters = 0;
   for (size_t c = 0; c < module.classes.size(); ++c) {

@@ -169,7 +169,19 @@ int64_t balance_routers(BlockClass& block_class) {
   return updates;
 }
 
+// Without group_parameters all parameters would be moved by the first optimizer.
+void require_groups(const Module& module, const OptimizerOptions& options) {
+  if (options.op == optimizers().front().op && options.groups.empty()) return;
+  for (const BlockClass& block_class : module.classes)
+    for (const GraphInput& input : block_class.graph.inputs())
+      if (input.state && (!input.state->optimizer.empty() || input.state->group > 0)) return;
+  throw user_error("pass group_parameters is left out, but not all parameters are moved by {}",
+                   name(optimizers().front().op))
+      .help("leave --disable-pass out, or train.optimizer and train.group");
+}
+
 PassCounts run(Module& module, const OptimizerOptions& options, const Plan& plan) {
+  require_groups(module, options);
   int64_t updates = 0;
   for (BlockClass& block_class : module.classes) {
     for (const BundlePlan& bundle : bundle_parameters(block_class, plan)) {
