@@ -15,7 +15,7 @@
 #include "launch/supervisor.h"
 #include "mesh/fewer_ranks.h"
 #include "mesh/plan.h"
-#include "report/cadence.h"
+#include "planner/cadence.h"
 #include "report/figures.h"
 #include "system/say.h"
 

@@ -8,6 +8,8 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +29,14 @@ constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{{{"b", 1.0},
                                                                      {"tib", 1099511627776.0}}};
 constexpr double kMostBytes = 1e18;
 
+constexpr std::array<std::pair<std::string_view, double>, 6> kDurations{
+    {{"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}, {"d", 86400.0}, {"y", 365.25 * 86400}}};
+constexpr double kLongest = 1e6 * 365.25 * 86400;
+
+constexpr std::array<std::pair<std::string_view, double>, 5> kCounts{
+    {{"", 1.0}, {"k", 1e3}, {"m", 1e6}, {"b", 1e9}, {"t", 1e12}}};
+constexpr double kMostCounted = 1e18;
+
 // In lower case, without surrounding blanks.
 std::string unit_of(std::string_view text) {
   std::string unit;
@@ -37,7 +47,38 @@ std::string unit_of(std::string_view text) {
   return unit;
 }
 
+// A number and one of the units; nothing if it is neither, or negative.
+std::optional<double> quantity_of(const std::string& text,
+                                  std::span<const std::pair<std::string_view, double>> units) {
+  double number = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error != std::errc() || !(number >= 0)) return {};
+  const std::string unit = unit_of({end, static_cast<size_t>(last - end)});
+  for (const auto& [known, worth] : units)
+    if (unit == known) return number * worth;
+  return {};
+}
+
 }  // namespace
+
+double parse_duration(const std::string& text, const std::string& place) {
+  const std::optional<double> seconds = quantity_of(text, kDurations);
+  if (!seconds || *seconds > kLongest)
+    throw user_error("{} is not a duration", text)
+        .at(place)
+        .help("write a number and a unit, such as 90s, 15m, 3h, 2d or 5y");
+  return *seconds;
+}
+
+double parse_count(const std::string& text, const std::string& place) {
+  const std::optional<double> count = quantity_of(text, kCounts);
+  if (!count || *count < 1 || *count > kMostCounted)
+    throw user_error("{} is not a count", text)
+        .at(place)
+        .help("write a number, such as 15T, 300B, 20M or 1000");
+  return *count;
+}
 
 int64_t parse_byte_size(const std::string& text, const std::string& place) {
   double number = 0;

@@ -38,5 +38,22 @@ TEST(ByteSize, WhatIsNoSizeIsRefused) {
                                  "or 1.5GiB");
 }
 
+TEST(Duration, HasAUnit) {
+  EXPECT_EQ(parse_duration("90s", "here"), 90);
+  EXPECT_EQ(parse_duration("1.5 H", "here"), 5400);
+  EXPECT_EQ(parse_duration("0d", "here"), 0);
+  EXPECT_EQ(parse_duration("250ms", "here"), 0.25);
+  for (const std::string text : {"", "90", "-1s", "h", "3 weeks", "1e9y", "nan s"})
+    EXPECT_THROW(parse_duration(text, "here"), UserError) << text;
+}
+
+TEST(Count, MayHaveAUnit) {
+  EXPECT_EQ(parse_count("15T", "here"), 15e12);
+  EXPECT_EQ(parse_count("1000", "here"), 1000);
+  EXPECT_EQ(parse_count("2.5m", "here"), 2.5e6);
+  for (const std::string text : {"", "0", "-1T", "15 trillion", "T", "1e30"})
+    EXPECT_THROW(parse_count(text, "here"), UserError) << text;
+}
+
 }  // namespace
 }  // namespace tessera

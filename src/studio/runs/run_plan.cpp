@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "config/config_fields.h"
 #include "record/run_facts.h"
@@ -58,6 +59,16 @@ std::string model_word(std::string_view device) {
   return std::string(device.substr(0, device.find(' ')));
 }
 
+// Words of a cluster's device that a GPU's own name has, too: "A100 SXM4 80 GB", "NVIDIA
+// A100-SXM4-80GB". None where it is another model.
+int words_in_common(const std::string& known, const std::string& device) {
+  if (device.find(model_word(known)) == std::string::npos) return 0;
+  int common = 0;
+  std::istringstream words(known);
+  for (std::string word; words >> word;) common += device.find(word) != std::string::npos;
+  return common;
+}
+
 using Texts = std::map<std::string, std::string>;
 
 // What the compiler reads of a config.
@@ -104,12 +115,15 @@ std::string trace_name(const Config& config) {
 std::string fitting_cluster(const Config& config, const std::string& device) {
   if (config.run.device == DeviceKind::Cpu) return "laptop";
   std::string fits;
+  int most = -1;
   for (const std::string& name : cluster_names()) {
     const Cluster cluster = load_cluster(name);
     if (cluster.device.cores > 0 || cluster.levels.back().ranks < Mesh(config.mesh).num_ranks())
       continue;
-    if (fits.empty()) fits = name;
-    if (device.find(model_word(cluster.device.name)) != std::string::npos) return name;
+    const int common = words_in_common(cluster.device.name, device);
+    if (common <= most) continue;
+    most = common;
+    fits = name;
   }
   return fits.empty() ? "llama3-h100" : fits;
 }

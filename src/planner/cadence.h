@@ -19,6 +19,11 @@ struct Cadence {
   double lost_share = 0;  // of the time, by stalls and repeated steps
 };
 
+// Seconds between two checkpoints that lose least, before they are rounded to steps: Young's first
+// order and Daly's next two, which matter once failures are frequent.
+double young_seconds(const SaveCosts& costs);
+double daly_seconds(const SaveCosts& costs);
+
 // At least the time to write one, and at least a step.
 Cadence best_cadence(const SaveCosts& costs);
 

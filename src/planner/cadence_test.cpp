@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/cadence.h"
+#include "planner/cadence.h"
 
 #include <gtest/gtest.h>
 
