@@ -40,13 +40,16 @@ struct ClusterDevice {
   double peak(Arithmetic arithmetic) const;
 };
 
-// Units of a level hold `ranks` ranks each; ranks fill them in order.
+// Units of a level hold `ranks` ranks each; ranks fill them in order. The units of the level below
+// are joined by a switch; or as a torus, or each with each, and then bandwidth is that of one link.
 struct Level {
   std::string name;
   int ranks = 1;
   Figure bandwidth = {};  // bytes per second that each rank can send through the level, one way
   Figure latency_seconds = {};
   Figure oversubscription = {1, "none"};  // bandwidth is divided by it
+  std::vector<int> torus = {};  // units along each dimension, numbered along the last first
+  bool fully_connected = false;
 
   double rate() const { return bandwidth.value / oversubscription.value; }
 };
@@ -103,6 +106,7 @@ struct Cluster {
   bool moves_in_wait = false;  // ranks move bytes themselves while they wait: nothing is hidden
   std::vector<EfficiencyTable> efficiencies = {};
   std::vector<CollectiveTable> collectives = {};
+  std::vector<std::string> unknown = {};  // sentences: what the simulator does not know about it
 };
 
 // A file, or the name of a built-in cluster. Throws a UserError.

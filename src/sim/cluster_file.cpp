@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "files/toml_document.h"
 #include "sim/cluster.h"
+#include "sim/efficiencies_of.h"
 
 namespace tessera {
 namespace {
@@ -213,12 +214,34 @@ HostLink read_host(const TomlValue& table, FileContext& file) {
   return host;
 }
 
+std::vector<int> read_torus(Section& section) {
+  std::vector<int> sizes;
+  const TomlValue* node = section.find("torus");
+  if (node == nullptr) return sizes;
+  constexpr size_t kMostDims = 4;
+  constexpr int64_t kMostUnits = 1 << 16;
+  for (const TomlValue& size : node->items)
+    if (size.kind == Kind::Integer && size.integer >= 1 && size.integer <= kMostUnits)
+      sizes.push_back(static_cast<int>(size.integer));
+  if (sizes.empty() || sizes.size() != node->items.size() || sizes.size() > kMostDims)
+    section.fail(*node, "torus is not a list of one to four sizes",
+                 "give the units along each dimension, such as torus = [16, 16]");
+  return sizes;
+}
+
 Level read_level(Section& section) {
-  Level level{.name = section.text("name"),
-              .ranks = section.count("ranks"),
-              .bandwidth = section.positive("bandwidth"),
-              .latency_seconds = section.figure("latency_seconds"),
-              .oversubscription = section.figure("oversubscription", {1, "none"})};
+  Level level{
+      .name = section.text("name"),
+      .ranks = section.count("ranks"),
+      .bandwidth = section.positive("bandwidth"),
+      .latency_seconds = section.figure("latency_seconds"),
+      .oversubscription = section.figure("oversubscription", {1, "none"}),
+      .torus = read_torus(section),
+      .fully_connected = section.find("fully_connected") && section.flag("fully_connected")};
+  if (level.fully_connected && !level.torus.empty())
+    section.fail(*section.find("torus"),
+                 fmt::format("level {} is fully connected and a torus: it can only be one of them",
+                             level.name));
   if (level.oversubscription.value < 1)
     section.fail(*section.find("oversubscription"),
                  fmt::format("level {}: oversubscription is {}: it must be 1 or more", level.name,
@@ -299,6 +322,17 @@ void read_rules(const TomlValue& table, FileContext& file, Cluster& cluster) {
   section.done();
 }
 
+void check_torus(const Section& top, const TomlValue& place, const Level& level, int inner) {
+  if (level.torus.empty()) return;
+  int64_t ranks = inner;
+  for (const int size : level.torus) ranks *= size;
+  if (ranks != level.ranks)
+    top.fail(place,
+             fmt::format("level {} has {} ranks, but its torus of {} units of {} has {}",
+                         level.name, level.ranks, fmt::join(level.torus, "x"), inner, ranks),
+             fmt::format("write ranks = {}, or other sizes", ranks));
+}
+
 void check_nesting(const Section& top, const TomlValue& tables, const std::vector<Level>& levels) {
   for (size_t i = 0; i < levels.size(); ++i) {
     const int inner = i == 0 ? 1 : levels[i - 1].ranks;
@@ -307,6 +341,7 @@ void check_nesting(const Section& top, const TomlValue& tables, const std::vecto
                fmt::format("level {} has {} ranks: not a multiple of the {} of the level inside it",
                            levels[i].name, levels[i].ranks, inner),
                "list levels from the innermost: a node, then a group of nodes");
+    check_torus(top, *tables.items[i].find("ranks"), levels[i], inner);
   }
 }
 
@@ -319,6 +354,37 @@ void check_levels(const Section& top, const TomlValue& tables, const Cluster& cl
       top.fail(*tables.items[i].find("level"), fmt::format("there is no level {}", name),
                fmt::format("use {}", join_choices(known)));
   }
+}
+
+std::vector<std::string> read_unknown(Section& top) {
+  std::vector<std::string> sentences;
+  const TomlValue* node = top.find("unknown");
+  if (node == nullptr) return sentences;
+  for (const TomlValue& each : node->items)
+    if (each.kind == Kind::Text) sentences.push_back(each.text);
+  if (sentences.empty() || sentences.size() != node->items.size())
+    top.fail(*node, "unknown is not a list of sentences",
+             "write unknown = [\"no kernel was measured\"]");
+  return sentences;
+}
+
+// [efficiencies_of]: the tables of a built-in cluster, for ops that the file has none for.
+void read_efficiencies_of(Section& top, FileContext& file, Cluster& cluster) {
+  const TomlValue* node = top.find("efficiencies_of");
+  if (node == nullptr) return;
+  if (node->kind != Kind::Table) top.fail(*node, "efficiencies_of is not a table");
+  Section section(*node, "[efficiencies_of]", file);
+  const std::string name = section.text("cluster");
+  const Figure products = section.figure("products", {1, "none"});
+  if (const TomlValue* each = section.find("products"))
+    section.check_positive(*each, "products", products.value);
+  section.done();
+  const std::vector<std::string> known = cluster_names();
+  if (name.empty()) return;
+  if (std::ranges::find(known, name) == known.end())
+    section.fail(*section.find("cluster"), fmt::format("there is no built-in cluster {}", name),
+                 fmt::format("use {}", join_choices(known)));
+  add_efficiencies_of(cluster, name, products);
 }
 
 Cluster read(const TomlValue& table, const std::string& origin) {
@@ -341,6 +407,8 @@ Cluster read(const TomlValue& table, const std::string& origin) {
   cluster.levels = read_all(top, "level", file, read_level);
   cluster.efficiencies = read_all(top, "efficiency", file, read_efficiency);
   cluster.collectives = read_all(top, "collective", file, read_collective);
+  cluster.unknown = read_unknown(top);
+  read_efficiencies_of(top, file, cluster);
   top.done();
   if (cluster.levels.empty()) file.missing.add("the file", 0, "[[level]]");
   const auto is_other = [](const EfficiencyTable& each) { return !each.op; };

@@ -36,11 +36,14 @@ std::string text_of(const HostLink& host) {
 }
 
 std::string text_of(const Level& level) {
-  return fmt::format(
+  std::string text = fmt::format(
       "\n[[level]]\nname = {}\nranks = {}\nbandwidth = {}\nlatency_seconds = {}\n"
       "oversubscription = {}\n",
       toml_string(level.name), level.ranks, text_of(level.bandwidth),
       text_of(level.latency_seconds), text_of(level.oversubscription));
+  if (!level.torus.empty()) text += fmt::format("torus = [{}]\n", fmt::join(level.torus, ", "));
+  if (level.fully_connected) text += "fully_connected = true\n";
+  return text;
 }
 
 std::string text_of(const EfficiencyTable& table) {
@@ -86,6 +89,12 @@ std::string to_toml(const Cluster& cluster) {
       "# SPDX-License-Identifier: Apache-2.0\nname = {}\n"
       "calibrated = {}\n",
       toml_string(cluster.name), cluster.calibrated);
+  if (!cluster.unknown.empty()) {
+    text += "unknown = [\n";
+    for (const std::string& each : cluster.unknown)
+      text += fmt::format("  {},\n", toml_string(each));
+    text += "]\n";
+  }
   text += fmt::format("\n[rules]\nalgorithm = \"{}\"\nmoves_in_wait = {}\n",
                       name(cluster.algorithm), cluster.moves_in_wait);
   text += text_of(cluster.device);

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
-#include "core/error.h"
 #include "ir/op_list.h"
 
 namespace tessera {
@@ -16,22 +14,13 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-int members_inside(const GroupShape& shape, size_t level) {
-  return level == 0 ? 1 : shape[level - 1];
-}
-
-// Groups of units of the level below, in one unit of `level`.
-int fan_out(const GroupShape& shape, size_t level) {
-  const int inside = members_inside(shape, level);
-  return (shape[level] + inside - 1) / inside;
-}
-
 // The time of one pass of a reduce_scatter or an all_gather.
 double ring_pass(const Cluster& cluster, const GroupShape& shape, double bytes) {
   double rate = kNever, latency = 0;
   for (size_t l = 0; l < shape.size(); ++l) {
-    if (fan_out(shape, l) == 1) continue;
-    rate = std::min(rate, cluster.levels[l].rate() * members_inside(shape, l));
+    if (shape.units(l) == 1) continue;
+    const double links = shape.inside(l) * shape.links(cluster.levels[l], l);
+    rate = std::min(rate, cluster.levels[l].rate() * links);
     latency = std::max(latency, cluster.levels[l].latency_seconds.value);
   }
   const double n = shape.back();
@@ -41,9 +30,10 @@ double ring_pass(const Cluster& cluster, const GroupShape& shape, double bytes) 
 double hierarchical_pass(const Cluster& cluster, const GroupShape& shape, double bytes) {
   double seconds = 0;
   for (size_t l = 0; l < shape.size(); ++l) {
-    const double units = fan_out(shape, l);
-    seconds += (units - 1) *
-               (cluster.levels[l].latency_seconds.value + bytes / units / cluster.levels[l].rate());
+    const Level& level = cluster.levels[l];
+    const double units = shape.units(l), rate = level.rate() * shape.links(level, l);
+    seconds +=
+        shape.hops(level, l) * level.latency_seconds.value + bytes * (units - 1) / units / rate;
     bytes /= units;
   }
   return seconds;
@@ -52,9 +42,9 @@ double hierarchical_pass(const Cluster& cluster, const GroupShape& shape, double
 double tree_all_reduce(const Cluster& cluster, const GroupShape& shape, double bytes) {
   double rate = kNever, latency = 0;
   for (size_t l = 0; l < shape.size(); ++l) {
-    if (fan_out(shape, l) == 1) continue;
-    rate = std::min(rate, cluster.levels[l].rate() * members_inside(shape, l));
-    latency += std::ceil(std::log2(fan_out(shape, l))) * cluster.levels[l].latency_seconds.value;
+    if (shape.units(l) == 1) continue;
+    rate = std::min(rate, cluster.levels[l].rate() * shape.inside(l));
+    latency += std::ceil(std::log2(shape.units(l))) * cluster.levels[l].latency_seconds.value;
   }
   return 2 * (latency + bytes / rate);
 }
@@ -63,7 +53,7 @@ double all_to_all_seconds(const Cluster& cluster, const GroupShape& shape, doubl
   double longest = 0;
   const double n = shape.back();
   for (size_t l = 0; l < shape.size(); ++l) {
-    const double crossing = bytes * (shape[l] - members_inside(shape, l)) / n;
+    const double crossing = bytes * shape[l] / n * shape.crossing(cluster.levels[l], l);
     longest = std::max(longest, crossing / cluster.levels[l].rate());
   }
   return cluster.levels[shape.size() - 1].latency_seconds.value + longest;
@@ -71,7 +61,8 @@ double all_to_all_seconds(const Cluster& cluster, const GroupShape& shape, doubl
 
 double shift_seconds(const Cluster& cluster, const GroupShape& shape, double bytes) {
   const Level& outermost = cluster.levels[shape.size() - 1];
-  return outermost.latency_seconds.value + bytes / outermost.rate();
+  const double links = shape.spacing(shape.size() - 1);
+  return links * (outermost.latency_seconds.value + bytes / outermost.rate());
 }
 
 double read_table(const CollectiveTable& table, double bytes) {
@@ -107,30 +98,6 @@ double table_scale(const Cluster& cluster, CollectiveOp op, int ranks, int measu
 }
 
 }  // namespace
-
-GroupShape group_shape(const Cluster& cluster, std::span<const int> ranks) {
-  GroupShape shape;
-  for (const Level& level : cluster.levels) {
-    int most = 0, members = 0, unit = -1;  // ranks ascend: those of a unit are consecutive
-    for (const int rank : ranks) {
-      members = rank / level.ranks == unit ? members + 1 : 1;
-      unit = rank / level.ranks;
-      most = std::max(most, members);
-    }
-    shape.push_back(most);
-    if (most == static_cast<int>(ranks.size())) break;
-  }
-  TESSERA_CHECK(shape.back() == static_cast<int>(ranks.size()), "a group larger than the cluster");
-  return shape;
-}
-
-std::vector<GroupShape> group_shapes(const Cluster& cluster, const Mesh& mesh,
-                                     const AxisIds& axes) {
-  std::set<GroupShape> shapes;
-  for (int rank = 0; rank < mesh.num_ranks(); ++rank)
-    if (mesh.index(rank, axes) == 0) shapes.insert(group_shape(cluster, mesh.group(rank, axes)));
-  return {shapes.begin(), shapes.end()};
-}
 
 double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, CollectiveOp op,
                           const GroupShape& shape, double bytes) {
@@ -185,7 +152,7 @@ double row_seconds(const Cluster& cluster, CollectiveOp op, const GroupShape& sh
   const double n = shape.back(), token = bytes / static_cast<double>(traffic.top_k);
   double longest = 0;
   for (size_t l = 0; l < shape.size(); ++l) {
-    const double inside = members_inside(shape, l);
+    const double inside = shape.inside(l);
     // In a node, what came from other nodes is passed on, too.
     const double reach = l == 0 ? shape[0] : n;
     const double copies = expected_units(traffic, n / inside) * (shape[l] - inside) / reach;
