@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "core/choices.h"
+#include "studio/cluster_json.h"
 #include "studio/run_on_cluster.h"
 
 namespace tessera {
@@ -22,6 +23,16 @@ void add_cluster_option(Command command, std::string& cluster) {
 
 void default_to_precision_of(const Cluster& cluster, RunOptions& run) {
   for (auto& setting : defaults_on(cluster)) run.defaults.push_back(std::move(setting));
+}
+
+void print_trust(const Cluster& cluster) {
+  const SourceCounts sources = count_sources(cluster);
+  if (!cluster.calibrated)
+    fmt::print(
+        "cluster {} was never calibrated: of its figures {} are published, {} assumed, {} "
+        "measured\n",
+        cluster.name, sources.published, sources.assumed, sources.measured);
+  for (const std::string& each : cluster.unknown) fmt::print("not known: {}\n", each);
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {

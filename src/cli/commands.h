@@ -26,6 +26,7 @@ void add_bench_kernels(Command bench);
 void add_bench_matmul(Command bench);
 void add_bench_scaling(Command bench);
 void add_bench_tokenizer(Command bench);
+void add_clusters_command(Command app);
 void add_collectives_command(Command app);
 void add_schedule_command(Command app);
 void add_tokenize_command(Command app);

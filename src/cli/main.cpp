@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   tessera::add_plan_command(app);
   tessera::add_report_command(app);
   tessera::add_bench_command(app);
+  tessera::add_clusters_command(app);
   tessera::add_collectives_command(app);
   tessera::add_schedule_command(app);
   tessera::add_tokenize_command(app);

@@ -119,9 +119,7 @@ void print_counts(const SearchResult& found) {
 void print_result(const Config& config, const PlanTask& task, const SearchResult& found) {
   fmt::print("{}, batch {} x {}, {}: {} ranks on {}\n", model_title(config), task.run.batch(),
              task.run.seq(), config.train.precision, task.ranks, task.cluster.name);
-  if (!task.cluster.calibrated)
-    fmt::print("cluster {} was never calibrated: its figures are published or assumed\n",
-               task.cluster.name);
+  print_trust(task.cluster);
   print_counts(found);
   fmt::print("{:>6} {:>9} {:>6} {:>8} {:>9} {:>8}  {}\n", "", "step s", "mfu", "memory",
              "exposed s", "bubble s", "plan");

@@ -91,9 +91,8 @@ void print_result(const SimulateCommand& command, const SimulatedStep& step) {
   if (!command.unit_cost.empty())
     fmt::print("unit cost {}: seconds below are time units; everything else is free\n",
                command.unit_cost);
-  else if (!step.cluster.calibrated)
-    fmt::print("cluster {} was never calibrated: its figures are published or assumed\n",
-               step.cluster.name);
+  else
+    print_trust(step.cluster);
   fmt::print("step_seconds                   {:.6g}\n", simulation.step_seconds);
   const OtherUtilisation other = other_utilisation(step);
   if (command.unit_cost.empty())

@@ -11,7 +11,10 @@ namespace {
 
 // Around Daly's cadence; enough to see which side of it is better.
 constexpr std::array<double, 7> kCadenceFactors{1, 0.5, 0.65, 0.8, 1.25, 1.6, 2};
-constexpr int kRunsPerChoice = 40;
+// Runs to simulate for a choice: enough for this many failures in all, so that chance does not
+// decide.
+constexpr double kFailuresPerChoice = 8000;
+constexpr double kLeastRuns = 20, kMostRuns = 2000;
 
 std::vector<SimulatedRun> simulate_runs(const WholeRun& run, const RunChoices& choices,
                                         uint64_t seed, int runs) {
@@ -20,6 +23,11 @@ std::vector<SimulatedRun> simulate_runs(const WholeRun& run, const RunChoices& c
     all.push_back(simulate_run(run, choices, seed, static_cast<uint64_t>(i)));
   std::ranges::stable_sort(all, {}, &SimulatedRun::seconds);
   return all;
+}
+
+int runs_per_choice(const WholeRun& run) {
+  const double failures = run.work_seconds() / run.seconds_between_failures();
+  return static_cast<int>(std::clamp(kFailuresPerChoice / failures, kLeastRuns, kMostRuns));
 }
 
 double mean_of(const std::vector<SimulatedRun>& runs) {
@@ -42,7 +50,7 @@ int64_t best_save_every(const WholeRun& run, int spares, uint64_t seed, double d
   double least = 0;
   for (const double factor : kCadenceFactors) {
     const int64_t steps = steps_of(run, factor * daly);
-    const double seconds = mean_of(simulate_runs(run, {steps, spares}, seed, kRunsPerChoice));
+    const double seconds = mean_of(simulate_runs(run, {steps, spares}, seed, runs_per_choice(run)));
     if (best == 0 || seconds < least) {
       best = steps;
       least = seconds;
@@ -56,7 +64,7 @@ int64_t best_save_every(const WholeRun& run, int spares, uint64_t seed, double d
 int best_spare_nodes(const WholeRun& run, int64_t save_every, uint64_t seed) {
   const auto rank_seconds = [&](int spares) {
     const double ranks = run.ranks + spares * run.conditions.node_ranks;
-    return ranks * mean_of(simulate_runs(run, {save_every, spares}, seed, kRunsPerChoice));
+    return ranks * mean_of(simulate_runs(run, {save_every, spares}, seed, runs_per_choice(run)));
   };
   int best = spare_nodes(run);
   if (best == 0) return 0;

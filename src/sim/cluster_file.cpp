@@ -322,10 +322,12 @@ void read_rules(const TomlValue& table, FileContext& file, Cluster& cluster) {
   section.done();
 }
 
+constexpr int64_t kMostRanks = 1 << 24;
+
 void check_torus(const Section& top, const TomlValue& place, const Level& level, int inner) {
   if (level.torus.empty()) return;
   int64_t ranks = inner;
-  for (const int size : level.torus) ranks *= size;
+  for (const int size : level.torus) ranks = std::min(ranks * size, kMostRanks + 1);
   if (ranks != level.ranks)
     top.fail(place,
              fmt::format("level {} has {} ranks, but its torus of {} units of {} has {}",

@@ -12,6 +12,7 @@ constexpr std::string_view kTemplate =
 # flops per second, without prefixes: 450 GB/s is 450e9.
 name = "my-cluster"
 calibrated = false   # true in files that `tessera bench calibrate` writes
+# unknown = ["no link was measured"]   # optional: sentences that simulate and plan print
 
 [rules]
 algorithm = "fastest"   # of collectives: fastest, ring, tree or hierarchical
@@ -55,6 +56,8 @@ ranks = 256
 bandwidth = { value = 50e9, source = "one 400 Gb/s adapter per GPU" }
 latency_seconds = { value = 8e-6, source = "assumed" }
 oversubscription = { value = 1, source = "full fat tree" }   # optional: bandwidth is divided by it
+# torus = [4, 8]          # optional: 4 x 8 units, those of a line joined in a ring, numbered along the last dimension first
+# fully_connected = true  # optional: a link from each unit to each. Of both, bandwidth is that of one link, one way
 
 # The share of max(flops / peak, bytes / bandwidth) that kernels reach. Of matmuls: rows [m, n, k, share]; of other ops:
 # [flops, bytes, innermost size, share]. matmul_epilogue and matmul_fp8 are read like matmul unless they have their own, and
@@ -86,6 +89,11 @@ op = "other"
 # busy_ranks = 1   # ranks at work at once, where ranks share cores; absent: any
 source = "assumed"
 points = [[1, 1, 0, 0.8]]
+
+# Optional: the tables of a built-in cluster, for ops that have none here; efficiencies of products times a factor.
+# [efficiencies_of]
+# cluster = "dgx-h100"
+# products = { value = 0.9, source = "assumed" }
 
 # Optional: measured seconds of a collective by bytes of a rank's largest buffer, instead of the links' figures.
 # [[collective]]

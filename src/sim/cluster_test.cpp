@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/error.h"
@@ -45,8 +46,74 @@ TEST(Cluster, TheLlama3ClusterHasThePublishedNetwork) {
   EXPECT_DOUBLE_EQ(cluster.levels[3].rate(), 50e9 / 7);
 }
 
+TEST(Cluster, EveryFigureOfANamedFileHasASource) {
+  for (const std::string& name : cluster_names()) {
+    const Cluster cluster = load_cluster(name);
+    EXPECT_FALSE(cluster.device.memory_bytes.source.empty()) << name;
+    EXPECT_FALSE(cluster.device.memory_bandwidth.source.empty()) << name;
+    for (const auto& [arithmetic, peak] : cluster.device.peak_flops)
+      EXPECT_FALSE(peak.source.empty()) << name;
+    for (const Level& level : cluster.levels) {
+      EXPECT_FALSE(level.bandwidth.source.empty()) << name << " " << level.name;
+      EXPECT_FALSE(level.latency_seconds.source.empty()) << name << " " << level.name;
+    }
+    for (const EfficiencyTable& table : cluster.efficiencies)
+      EXPECT_FALSE(table.source.empty()) << name;
+  }
+}
+
+TEST(Cluster, TorusesHaveThePublishedShapes) {
+  EXPECT_EQ(load_cluster("tpu-v5e").levels[0].torus, (std::vector<int>{16, 16}));
+  EXPECT_EQ(load_cluster("tpu-v5p").levels[0].torus, (std::vector<int>{16, 16, 24}));
+  EXPECT_EQ(load_cluster("tpu-v6e").levels[0].torus, (std::vector<int>{16, 16}));
+  const Cluster trainium = load_cluster("trainium2");
+  EXPECT_EQ(trainium.levels[0].torus, (std::vector<int>{4, 4}));
+  EXPECT_EQ(trainium.levels[1].torus, (std::vector<int>{4}));
+  EXPECT_TRUE(load_cluster("mi300x").levels[0].fully_connected);
+}
+
+TEST(Cluster, ATorusHasAsManyRanksAsItsUnits) {
+  const std::string level = "oversubscription = { value = 1, source = \"none\" }\n";
+  const auto with = [&](const std::string& key) {
+    return refusal(replaced(to_toml(toy_cluster()), level, level + key));
+  };
+  EXPECT_EQ(with("torus = [4, 4]\n"), "accepted");
+  EXPECT_EQ(with("fully_connected = true\n"), "accepted");
+  EXPECT_EQ(with("torus = [4, 8]\n"),
+            "level all has 16 ranks, but its torus of 4x8 units of 1 has 32 at toy.toml:21");
+  EXPECT_EQ(with("torus = [4, 4]\nfully_connected = true\n"),
+            "level all is fully connected and a torus: it can only be one of them at toy.toml:25");
+  for (const std::string sizes : {"[]", "[0, 16]", "[2, 2, 2, 2, 1]", "16", "[4.5]"})
+    EXPECT_EQ(with("torus = " + sizes + "\n"),
+              "torus is not a list of one to four sizes at toy.toml:25");
+}
+
+TEST(Cluster, EfficienciesOfAnotherAreScaledForProductsAlone) {
+  const Cluster known = load_cluster("dgx-h100");
+  const auto with = [](const std::string& more) {
+    return to_toml(toy_cluster()) + "\n[efficiencies_of]\n" + more;
+  };
+  const Cluster cluster = parse_cluster(
+      with("cluster = \"dgx-h100\"\nproducts = { value = 0.5, source = \"toy\" }\n"), "toy.toml");
+  const auto table_of = [](const Cluster& of, std::optional<OpKind> op) {
+    return *std::ranges::find(of.efficiencies, op, &EfficiencyTable::op);
+  };
+  const EfficiencyTable own = table_of(cluster, OpKind::matmul);
+  EXPECT_DOUBLE_EQ(own.points.back().efficiency,
+                   0.5 * table_of(known, OpKind::matmul).points.back().efficiency);
+  EXPECT_TRUE(own.source.starts_with("assumed to be those of dgx-h100: ")) << own.source;
+  EXPECT_EQ(table_of(cluster, {}).source, "toy");  // the file's own
+  EXPECT_EQ(refusal(with("cluster = \"dgx-h1000\"\n")).substr(0, 38),
+            "there is no built-in cluster dgx-h1000");
+  EXPECT_EQ(refusal(with("products = { value = 0.5, source = \"toy\" }\n")).substr(0, 34),
+            "[efficiencies_of] has no cluster a");
+}
+
 TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
   Cluster cluster = toy_nodes();
+  cluster.levels[0].fully_connected = true;
+  cluster.levels[1].torus = {2, 2};
+  cluster.unknown = {"what a toy is"};
   cluster.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{8, 0.5}, {16, 0.75}}, "all"}};
   cluster.device.cool_gain = {1.25, "toy"};
   cluster.device.cores = 2;

@@ -28,7 +28,10 @@ void add_efficiencies_of(Cluster& cluster, const std::string& name, const Figure
   const std::vector<EfficiencyTable> own = cluster.efficiencies;
   for (EfficiencyTable table : load_cluster(name).efficiencies) {
     if (std::ranges::find(own, table.op, &EfficiencyTable::op) != own.end()) continue;
-    table.source = fmt::format("of {}: {}", name, table.source);
+    // Of the same device, or else taken for want of better.
+    table.source =
+        fmt::format("{} {}: {}", products.source == "none" ? "of" : "assumed to be those of", name,
+                    table.source);
     if (is_product(table) && products.value != 1) {
       table.source += fmt::format("; times {:g}: {}", products.value, products.source);
       for (EfficiencyPoint& point : table.points) point.efficiency *= products.value;

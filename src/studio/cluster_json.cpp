@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studio/cluster_json.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <functional>
 #include <optional>
 
@@ -70,6 +73,23 @@ SourceCounts count_sources(const Cluster& cluster) {
   return counts;
 }
 
+std::string wiring_text(const Cluster& cluster, size_t level) {
+  const Level& own = cluster.levels[level];
+  const int inner = level == 0 ? 1 : cluster.levels[level - 1].ranks;
+  const std::string units = fmt::format("{} x {}", own.ranks / inner,
+                                        level == 0 ? "rank" : cluster.levels[level - 1].name);
+  if (own.fully_connected) return units + ", each with a link to each";
+  if (!own.torus.empty())
+    return fmt::format("{} on a torus of {}", units, fmt::join(own.torus, " x "));
+  return units + " on a switch";
+}
+
+std::string rate_text(const Level& level) {
+  return fmt::format("{:.4g} GB/s per {}, {:.3g} us", level.rate() / 1e9,
+                     level.fully_connected || !level.torus.empty() ? "link" : "rank",
+                     level.latency_seconds.value * 1e6);
+}
+
 Json to_json(const SourceCounts& counts) {
   return {
       {"measured", counts.measured}, {"published", counts.published}, {"assumed", counts.assumed}};
@@ -82,14 +102,17 @@ Json to_json(const Cluster& cluster) {
             {"device", device_json(cluster.device)},
             {"levels", Json::array()},
             {"efficiencies", Json::array()},
-            {"sources", to_json(count_sources(cluster))}};
+            {"sources", to_json(count_sources(cluster))},
+            {"unknown", cluster.unknown}};
   for (const Level& level : cluster.levels)
     json["levels"].push_back({{"name", level.name},
                               {"ranks", level.ranks},
                               {"bandwidth", figure_json(level.bandwidth)},
                               {"latency_seconds", figure_json(level.latency_seconds)},
                               {"oversubscription", figure_json(level.oversubscription)},
-                              {"rate", level.rate()}});
+                              {"rate", level.rate()},
+                              {"torus", level.torus},
+                              {"fully_connected", level.fully_connected}});
   for (const EfficiencyTable& table : cluster.efficiencies)
     json["efficiencies"].push_back(
         {{"op", op_text(table)}, {"source", table.source}, {"from", source_name(table.source)}});
