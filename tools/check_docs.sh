@@ -30,6 +30,7 @@ for kind in $kinds; do
   rm "$fresh/drawn"
 done
 python3 tools/pictures/draw.py "$binary" "$fresh/pictures"
+python3 tools/fill_pages.py "$binary" docs "$fresh"
 while read -r file; do
   if [[ $update == yes ]]; then
     mkdir -p "$(dirname "docs/$file")"

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 
-#include "core/choices.h"
 #include "studio/cluster_json.h"
 #include "studio/run_on_cluster.h"
 
@@ -15,9 +14,8 @@ void add_cluster_option(Command command, std::string& cluster) {
   command
       .add_option(
           "--cluster", cluster,
-          fmt::format(
-              "{}, or a file; default: laptop, for up to as many ranks as this machine has cores",
-              join_choices(cluster_names())))
+          "a name that `tessera clusters` lists, or a file; default: laptop, for up to as many "
+          "ranks as this machine has cores")
       .type_name("NAME|FILE");
 }
 

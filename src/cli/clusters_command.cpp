@@ -7,6 +7,7 @@
 #include "cli/cluster_option.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "core/error.h"
 #include "core/quantities.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
@@ -100,6 +101,15 @@ void print_one(const Cluster& cluster) {
                table.ranks, table.source);
 }
 
+Cluster asked_cluster(const std::string& name) {
+  try {
+    return load_cluster(name);
+  } catch (UserError& error) {
+    if (error.place().starts_with("--cluster")) throw std::move(error).at("clusters " + name);
+    throw;
+  }
+}
+
 void run(const ClustersCommand& command) {
   if (!command.cluster) {
     if (!command.json) return print_all();
@@ -107,7 +117,7 @@ void run(const ClustersCommand& command) {
     for (const std::string& each : cluster_names()) all.push_back(to_json(load_cluster(each)));
     return print_json({{"clusters", all}});
   }
-  const Cluster cluster = load_cluster(*command.cluster);
+  const Cluster cluster = asked_cluster(*command.cluster);
   if (!command.svg.empty()) write_file_atomically(command.svg, cluster_svg(cluster));
   if (command.json) return print_json(to_json(cluster));
   print_one(cluster);

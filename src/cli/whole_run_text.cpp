@@ -91,7 +91,7 @@ void print_whole_run(const WholeRunOptions& options, const WholeRunTask& task,
   fmt::print("days               {:.4g} ({:.4g} to {:.4g} in nine of ten of {} simulated runs)\n",
              plan.days(), found.seconds_at(0.05) / kSecondsPerDay,
              found.seconds_at(0.95) / kSecondsPerDay, found.runs.size());
-  fmt::print("goodput            {:.2f} % ({:.2f} to {:.2f}); in closed form {:.2f} %\n",
+  fmt::print("goodput            {:.2f} % ({:.2f} to {:.2f}); {:.2f} % in closed form, of failures alone\n",
              100 * goodput(run, found.mean_seconds()), 100 * goodput(run, found.seconds_at(0.95)),
              100 * goodput(run, found.seconds_at(0.05)),
              100 * goodput(run, found.expected_seconds));

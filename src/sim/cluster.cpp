@@ -56,6 +56,12 @@ std::vector<std::string> cluster_names() {
   return names;
 }
 
+std::string cluster_choices(const std::string& mistyped) {
+  const std::string near = nearest_name(mistyped, cluster_names());
+  return near.empty() ? "use one that `tessera clusters` lists, such as dgx-h100"
+                      : fmt::format("did you mean {}? `tessera clusters` lists them all", near);
+}
+
 Cluster load_cluster(const std::string& name_or_file) {
   for (const NamedCluster& each : named_clusters())
     if (each.name == name_or_file)
@@ -64,7 +70,7 @@ Cluster load_cluster(const std::string& name_or_file) {
   if (!text)
     throw user_error("there is no cluster {}, and no such file", name_or_file)
         .at("--cluster " + name_or_file)
-        .help(fmt::format("use {}, or the path of a cluster file", join_choices(cluster_names())));
+        .help(cluster_choices(name_or_file) + ", or give the path of a cluster file");
   return parse_cluster(*text, name_or_file);
 }
 

@@ -112,6 +112,8 @@ struct Cluster {
 // A file, or the name of a built-in cluster. Throws a UserError.
 Cluster load_cluster(const std::string& name_or_file);
 std::vector<std::string> cluster_names();
+// For a help line: the name that is nearest to a mistyped one, and where the others are listed.
+std::string cluster_choices(const std::string& mistyped = "");
 
 Cluster parse_cluster(std::string_view toml, const std::string& origin);
 // A template with every key, each with a comment.

@@ -385,7 +385,7 @@ void read_efficiencies_of(Section& top, FileContext& file, Cluster& cluster) {
   if (name.empty()) return;
   if (std::ranges::find(known, name) == known.end())
     section.fail(*section.find("cluster"), fmt::format("there is no built-in cluster {}", name),
-                 fmt::format("use {}", join_choices(known)));
+                 cluster_choices(name));
   add_efficiencies_of(cluster, name, products);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studio/run_on_cluster.h"
 
-#include "core/choices.h"
 #include "core/error.h"
 #include "sim/cluster_warnings.h"
 
@@ -12,7 +11,7 @@ Cluster chosen_cluster(const std::string& named, int ranks) {
   if (ranks <= resolve_threads({})) return load_cluster("laptop");
   throw user_error("{} ranks are more than this machine has cores, and no cluster is named", ranks)
       .at("--cluster")
-      .help(fmt::format("use {}, or the path of a cluster file", join_choices(cluster_names())));
+      .help(cluster_choices() + ", or give the path of a cluster file");
 }
 
 std::vector<std::pair<std::string, std::string>> defaults_on(const Cluster& cluster) {

@@ -29,6 +29,12 @@ CASES = {
         "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not",
         "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context experts dispatch step_seconds mfu "
         "tokens_per_second days_per_trillion_tokens peak_bytes exposed_communication_seconds bubble_seconds"),
+    "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --tokens 1M --step-seconds 1 --price 2 --sensitivity": (
+        "whole_run sensitivity",),
+    "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --tokens 1M --compare-ranks 1": (
+        "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not whole_run rank_counts",),
+    "clusters": ("clusters",),
+    "clusters tpu-v5e": ("name calibrated ranks device levels efficiencies sources unknown",),
     "report run": (
         "folder source machine plan first_step last_step counted_steps step_seconds median_step_seconds "
         "slowest_step_seconds tokens_per_second all_tokens_per_second mfu mfu_full_attention hfu hardware_flops "

@@ -8,6 +8,8 @@
 
 #include "files/folder.h"
 #include "report/record_simulation.h"
+#include "studio/cluster_json.h"
+#include "studio/pictures/cluster_svg.h"
 #include "studio/pictures/run_pictures.h"
 #include "studio/runs/run_plan.h"
 #include "system/random_name.h"
@@ -101,6 +103,20 @@ TEST(Pictures, MemoryClimbsToThePlannedPeakWithAndWithoutRecomputation) {
       top = std::min(top, std::stod(svg.substr(at + 1)));
     // The chart is 190 high from y = 78 on and has 6 % of room above the peak.
     EXPECT_NEAR(top, 78 + 190 * (1 - 1 / 1.06), 2.0) << recompute << svg;
+  }
+}
+
+TEST(Pictures, OfAClusterShowEveryLevelAndItsWires) {
+  for (const std::string& name : cluster_names()) {
+    const Cluster cluster = load_cluster(name);
+    const std::string svg = cluster_svg(cluster);
+    for (size_t i = 0; i < cluster.levels.size(); ++i) {
+      EXPECT_NE(svg.find(fmt::format(">{}: {} ranks<", cluster.levels[i].name,
+                                     cluster.levels[i].ranks)),
+                std::string::npos)
+          << name;
+      EXPECT_NE(svg.find(wiring_text(cluster, i)), std::string::npos) << name;
+    }
   }
 }
 
