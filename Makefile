@@ -7,7 +7,7 @@ BUILD = build/$(PRESET)
 NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera cuda studio-wasm build demo demo-experts test test-all fuzz soak bench format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda studio-wasm build demo demo-experts test test-all fuzz soak bench validate format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -69,6 +69,10 @@ bench: ## measure speed, as ratios within one run (ARGS goes to bench/run.py: AR
 	@tools/setup.sh build test
 	@$(MAKE) --no-print-directory tessera PRESET=release
 	@python3 bench/run.py $(ARGS)
+
+validate: ## the simulator beside 372 published runs (ARGS=--rows: every one)
+	@$(MAKE) --no-print-directory tessera PRESET=release
+	@python3 bench/published.py $(ARGS)
 
 build: configure ## build everything of a preset: make build PRESET=asan
 	@cmake --build $(BUILD) -j $(JOBS)
