@@ -42,8 +42,9 @@ struct SimulateCommand {
   RunOptions run;
   std::string cluster, unit_cost, trace, svg, picture = "step", out;
   std::string load = "uniform", copies = "expert";
-  double eager_seconds = 0;
-  bool cool = false;
+  double eager_seconds = 0, repeats = 0, extra_passes = 0;
+  bool cool = false, split_sends = false;
+  OtherAttention attention;
 };
 
 std::optional<UnitCost> unit_cost_of(const std::string& text) {
@@ -144,6 +145,10 @@ void run(SimulateCommand& command) {
       .load = load_of(command.load),
       .copies = command.copies == "node" ? RowCopies::PerNode : RowCopies::PerExpert,
       .cool = command.cool,
+      .attention = command.attention,
+      .split_sends = command.split_sends,
+      .repeats = command.repeats,
+      .extra_passes = command.extra_passes,
       .eager_seconds = command.eager_seconds};
   if (!options.unit_cost) print_warnings(warnings_on(cluster, spec, config));
   const SimulatedStep step = simulate_step(config, cluster, spec, options);
@@ -161,6 +166,45 @@ void run(SimulateCommand& command) {
   print_result(command, step);
   if (const PoolRoom room = pool_room_of(step.compiled.programs); room.rows > 0)
     fmt::print("\n{}\n", to_string(room));
+}
+
+// What other programs do and Tessera does not.
+void add_other_program_options(Command simulate, SimulateCommand& command) {
+  simulate
+      .add_option("--row-copies", command.copies,
+                  "copies of a token that plan.dispatch=exchange sends: one for each expert, as "
+                  "Tessera does, or one to each node, as DeepEP does")
+      .choices({"expert", "node"})
+      .show_default();
+  simulate
+      .add_option("--eager", command.eager_seconds,
+                  "seconds that a host takes to launch each kernel, in frameworks that launch them "
+                  "one by one and wait for the counts of experts; 0: one captured graph")
+      .range(0.0, 1.0)
+      .type_name("SECONDS");
+  simulate
+      .add_option("--attention", command.attention.kernel,
+                  "how another program computes attention: unfused (scores in memory), or a kernel "
+                  "that the cluster file names")
+      .type_name("KERNEL");
+  simulate.add_flag("--dropout", command.attention.dropout,
+                    "of scores, where attention is unfused: in time and memory");
+  simulate.add_flag("--split-sends", command.split_sends,
+                    "between stages, ranks along tp send a part of the stream each and gather it, "
+                    "as Megatron does");
+  simulate
+      .add_option("--repeats", command.repeats,
+                  "of the forward that our recomputation leaves out, because it is kept or no "
+                  "gradient reads it, the share that another program repeats: 1 for whole blocks, "
+                  "0.5 for every second product")
+      .range(0.0, 1.0)
+      .type_name("SHARE");
+  simulate
+      .add_option("--passes", command.extra_passes,
+                  "how often another program reads and writes each kernel's results once more, by "
+                  "kernels that are part of ours")
+      .range(0.0, 100.0)
+      .type_name("N");
 }
 
 }  // namespace
@@ -183,18 +227,7 @@ void add_simulate_command(Command app) {
                   "how unevenly tokens choose experts: uniform, worst, lognormal:S, or "
                   "measured:FOLDER of a run")
       .type_name("LOAD");
-  simulate
-      .add_option("--row-copies", command->copies,
-                  "copies of a token that plan.dispatch=exchange sends: one for each expert, as "
-                  "Tessera does, or one to each node, as DeepEP does")
-      .choices({"expert", "node"})
-      .show_default();
-  simulate
-      .add_option("--eager", command->eager_seconds,
-                  "seconds that a host takes to launch each kernel, in frameworks that launch them "
-                  "one by one and wait for the counts of experts; 0: one captured graph")
-      .range(0.0, 1.0)
-      .type_name("SECONDS");
+  add_other_program_options(simulate, *command);
   simulate.add_flag("--cool", command->cool,
                     "devices that have not warmed up, as in a benchmark of tenths of a second");
   simulate.add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")

@@ -2,6 +2,8 @@
 #include "planner/floor.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -190,15 +192,19 @@ double Floors::bytes(const Candidate& candidate, const ShapeProfile& profile) {
          static_cast<double>(profile.scratch_bytes);
 }
 
-// From a stage to the next: as far as the whole line of them reaches.
+// From a stage to the next, where they are nearest.
 double Floors::hop_seconds(const Candidate& candidate, const ShapeProfile& profile) const {
   int64_t bytes = 0;
   for (const auto& [name, block] : profile.blocks) bytes = std::max(bytes, block.stream_bytes);
-  std::vector<int> line;
-  for (int stage = 0; stage < candidate.pp(); ++stage)
-    line.push_back(stage * (task_.ranks / candidate.pp()));
-  return collective_seconds(task_.cluster, CollectiveOp::Shift, group_shape(task_.cluster, line),
-                            static_cast<double>(bytes));
+  const int apart = task_.ranks / candidate.pp();
+  double least = candidate.pp() == 1 ? 0 : std::numeric_limits<double>::infinity();
+  for (int stage = 1; stage < candidate.pp(); ++stage) {
+    const std::array ends{(stage - 1) * apart, stage * apart};
+    least = std::min(
+        least, collective_seconds(task_.cluster, CollectiveOp::Shift,
+                                  group_shape(task_.cluster, ends), static_cast<double>(bytes)));
+  }
+  return least;
 }
 
 std::vector<StageFloor> Floors::stages(const Candidate& candidate, const ShapeProfile& profile,

@@ -93,7 +93,12 @@ class Timing {
         ranks_(schedule.actions.size()),
         backwards_(stages.size()),
         activations_(entry(schedule, schedule.num_stages(), 0)),
-        gradients_(activations_.size()) {}
+        gradients_(activations_.size()) {
+    for (int s = 0; s < schedule.num_stages(); ++s) {
+      RankFloor& rank = ranks_[static_cast<size_t>(rank_of(s))];
+      rank.traffic = rank.end += stage(s).update;
+    }
+  }
 
   void run(const ActionPlace& place) {
     const auto at = static_cast<size_t>(place.rank);
@@ -115,17 +120,12 @@ class Timing {
     rank.last = action;
   }
 
-  // The norm joins all ranks before the update.
+  // From one norm, which joins all ranks, to the next: each rank begins when its update has ended.
   double step_seconds() const {
-    double end = 0, update = 0;
-    for (size_t at = 0; at < ranks_.size(); ++at) {
-      double own_update = 0;
-      for (int s = 0; s < schedule_.num_stages(); ++s)
-        if (rank_of(s) == static_cast<int>(at)) own_update += stage(s).update;
-      end = std::max({end, ranks_[at].end, ranks_[at].traffic, ranks_[at].sums_end});
-      update = std::max(update, own_update);
-    }
-    return end + update;
+    double end = 0;
+    for (const RankFloor& rank : ranks_)
+      end = std::max({end, rank.end, rank.traffic, rank.sums_end});
+    return end;
   }
 
  private:

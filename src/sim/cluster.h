@@ -71,12 +71,23 @@ struct EfficiencyPoint {
   double efficiency = 0;
 };
 
+// In place of points, where few were measured: the parts of a kernel's time, which add up.
+//   flops (1 + narrow / innermost size) / (ceiling peak) + bytes / (memory bandwidth) + fill
+struct EfficiencyCurve {
+  double ceiling = 1;       // the share of the peak that large kernels reach
+  double memory = 1;        // the share of the memory's bandwidth; above 1 where caches help
+  double fill_seconds = 0;  // until all of the device works, and after most of it has ended
+  double narrow = 0;        // what a head's size (k of a matmul) costs beside its flops
+};
+
 struct EfficiencyTable {
   std::optional<OpKind> op;  // none: "other", every op without a table of its own
   int threads = 0;           // of a rank; 0: any
   int busy_ranks = 0;        // at work at once; 0: any
   std::string source = {};
   std::vector<EfficiencyPoint> points = {};
+  std::optional<EfficiencyCurve> curve = {};
+  std::string kernel = {};  // of another program, which `simulate --attention` names; empty: ours
 };
 
 inline constexpr std::string_view kOtherOps = "other";

@@ -10,6 +10,7 @@
 #include "files/toml_document.h"
 #include "sim/cluster.h"
 #include "sim/efficiencies_of.h"
+#include "sim/cluster_base.h"
 
 namespace tessera {
 namespace {
@@ -258,12 +259,36 @@ std::optional<OpKind> read_op(Section& section) {
   return op;
 }
 
+EfficiencyCurve read_curve(const Section& section, const TomlValue& node) {
+  EfficiencyCurve curve;
+  const std::array<std::pair<std::string_view, double*>, 4> parts{
+      {{"ceiling", &curve.ceiling},
+       {"memory", &curve.memory},
+       {"fill_seconds", &curve.fill_seconds},
+       {"narrow", &curve.narrow}}};
+  for (const auto& [key, value] : node.entries) {
+    const auto* part = std::ranges::find(parts, key, &std::pair<std::string_view, double*>::first);
+    if (part == parts.end())
+      section.fail(value, fmt::format("a curve has no {}", key),
+                   "give ceiling, memory, fill_seconds and narrow");
+    *part->second = section.number(value, key);
+  }
+  section.check_positive(node, "the ceiling of a curve", curve.ceiling);
+  section.check_positive(node, "the memory of a curve", curve.memory);
+  return curve;
+}
+
 EfficiencyTable read_efficiency(Section& section) {
   EfficiencyTable table{.op = read_op(section),
                         .threads = section.count("threads", 0),
                         .busy_ranks = section.count("busy_ranks", 0),
                         .source = section.text("source"),
-                        .points = {}};
+                        .kernel = section.find("kernel") ? section.text("kernel") : ""};
+  const TomlValue* curve = section.find("curve");
+  if (curve != nullptr) table.curve = read_curve(section, *curve);
+  if (curve != nullptr && section.find("points"))
+    section.fail(*curve, "an [[efficiency]] has points and a curve", "leave one of them out");
+  if (curve != nullptr) return table;
   for (const auto& row : section.rows("points", 4)) {
     section.check_positive(*section.find("points"),
                            fmt::format("an efficiency of {}", op_text(table)), row[3]);
@@ -392,6 +417,7 @@ void read_efficiencies_of(Section& top, FileContext& file, Cluster& cluster) {
 Cluster read(const TomlValue& table, const std::string& origin) {
   FileContext file{.origin = origin};
   Section top(table, "the file", file);
+  top.find("based_on");  // read by with_base()
   Cluster cluster{.name = top.text("name"), .calibrated = top.flag("calibrated")};
   const TomlValue empty;  // read in place of a missing table, so that its keys are reported
   const auto inner = [&](std::string_view name) -> const TomlValue& {
@@ -425,7 +451,7 @@ Cluster read(const TomlValue& table, const std::string& origin) {
 }  // namespace
 
 Cluster parse_cluster(std::string_view toml, const std::string& origin) {
-  return read(parse_toml(toml, origin, kTemplateHelp), origin);
+  return read(with_base(parse_toml(toml, origin, kTemplateHelp), origin), origin);
 }
 
 }  // namespace tessera

@@ -13,6 +13,7 @@ constexpr std::string_view kTemplate =
 name = "my-cluster"
 calibrated = false   # true in files that `tessera bench calibrate` writes
 # unknown = ["no link was measured"]   # optional: sentences that simulate and plan print
+# based_on = "dgx-h100"   # optional: a named cluster that says all that this file does not
 
 [rules]
 algorithm = "fastest"   # of collectives: fastest, ring, tree or hierarchical
@@ -72,15 +73,24 @@ points = [
   [8192, 8192, 8192, 0.72],
 ]
 
+# In place of points, the parts of a kernel's time, which add up: flops (1 + narrow / innermost size) / (ceiling peak) +
+# bytes / (memory bandwidth) + fill_seconds. The innermost size is k of a matmul, and the head size of attention.
 [[efficiency]]
 op = "attention"
 source = "assumed"
-points = [[1, 1, 0, 0.5]]
+curve = { ceiling = 1.0, memory = 0.7, fill_seconds = 10e-6, narrow = 80 }
 
 [[efficiency]]
 op = "attention_grad"
 source = "assumed"
-points = [[1, 1, 0, 0.4]]
+curve = { ceiling = 0.8, memory = 0.5, fill_seconds = 20e-6, narrow = 120 }
+
+# Optional: attention as another program computes it, for `simulate --attention flash2`.
+[[efficiency]]
+op = "attention"
+kernel = "flash2"
+source = "assumed"
+curve = { ceiling = 0.4, memory = 0.8, fill_seconds = 10e-6, narrow = 20 }
 
 # Needed: every op without a table of its own.
 [[efficiency]]

@@ -43,7 +43,7 @@ TEST(Cluster, TheLlama3ClusterHasThePublishedNetwork) {
   EXPECT_EQ(cluster.levels[1].ranks, 16);
   EXPECT_EQ(cluster.levels[2].ranks, 3072);
   EXPECT_EQ(cluster.levels[3].ranks, 24576);
-  EXPECT_DOUBLE_EQ(cluster.levels[3].rate(), 50e9 / 7);
+  EXPECT_DOUBLE_EQ(cluster.levels[3].rate(), 48e9 / 7);
 }
 
 TEST(Cluster, EveryFigureOfANamedFileHasASource) {
@@ -120,6 +120,9 @@ TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
   cluster.moves_in_wait = true;
   cluster.algorithm = CollectiveAlgorithm::Tree;
   cluster.efficiencies.push_back({OpKind::matmul, 2, 1, "toy", {{{8, 16, 32}, 0.5}}});
+  EfficiencyTable curved{.op = OpKind::attention, .source = "toy", .kernel = "flash2"};
+  curved.curve = {.ceiling = 0.5, .memory = 0.75, .fill_seconds = 1e-5, .narrow = 20};
+  cluster.efficiencies.insert(cluster.efficiencies.begin(), curved);
   const std::string text = to_toml(cluster);
   EXPECT_EQ(to_toml(parse_cluster(text, "toy.toml")), text);
   const Cluster read = parse_cluster(text, "toy.toml");
@@ -127,6 +130,43 @@ TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
   EXPECT_EQ(read.efficiencies.back().threads, 2);
   EXPECT_EQ(read.collectives.front().points.back(), (std::pair{16.0, 0.75}));
   EXPECT_EQ(read.algorithm, CollectiveAlgorithm::Tree);
+  EXPECT_EQ(read.efficiencies.front().kernel, "flash2");
+  EXPECT_DOUBLE_EQ(read.efficiencies.front().curve->narrow, 20);
+}
+
+TEST(Cluster, WhatIsBasedOnAnotherSaysOnlyWhatDiffers) {
+  const std::string head = "name = \"mine\"\ncalibrated = false\nbased_on = \"dgx-a100\"\n";
+  const Cluster base = load_cluster("dgx-a100");
+  Cluster mine = parse_cluster(head, "mine.toml");
+  EXPECT_EQ(mine.name, "mine");
+  mine.name = base.name;
+  EXPECT_EQ(to_toml(mine), to_toml(base));
+  mine = parse_cluster(head +
+                           "[device]\nmemory_bytes = { value = 40e9, source = \"here\" }\n"
+                           "[device.peak_flops]\nbf16 = { value = 1e12, source = \"here\" }\n"
+                           "[[efficiency]]\nop = \"attention\"\nkernel = \"flash1\"\n"
+                           "source = \"here\"\ncurve = { ceiling = 0.125 }\n",
+                       "mine.toml");
+  EXPECT_DOUBLE_EQ(mine.device.memory_bytes.value, 40e9);
+  EXPECT_DOUBLE_EQ(mine.device.memory_bandwidth.value, base.device.memory_bandwidth.value);
+  EXPECT_DOUBLE_EQ(mine.device.peak(Arithmetic::Bf16), 1e12);
+  EXPECT_DOUBLE_EQ(mine.device.peak(Arithmetic::Fp32), base.device.peak(Arithmetic::Fp32));
+  EXPECT_EQ(mine.efficiencies.size(), base.efficiencies.size());
+  EXPECT_DOUBLE_EQ(mine.efficiencies.front().curve->ceiling, 0.125);
+  EXPECT_EQ(refusal("based_on = \"abacus\"\n"),
+            "there is no cluster abacus to be based on at toy.toml:1");
+}
+
+TEST(Cluster, AnEfficiencyHasPointsOrACurve) {
+  const std::string text = to_toml(toy_cluster());
+  const std::string points = "points = [\n  [1, 1, 0, 1],\n]";
+  EXPECT_EQ(refusal(replaced(text, points, "curve = { ceiling = 1 }")), "accepted");
+  EXPECT_EQ(refusal(replaced(text, points, points + "\ncurve = { ceiling = 1 }")),
+            "an [[efficiency]] has points and a curve at toy.toml:32");
+  EXPECT_EQ(refusal(replaced(text, points, "curve = { sealing = 1 }")),
+            "a curve has no sealing at toy.toml:29");
+  EXPECT_EQ(refusal(replaced(text, points, "curve = { ceiling = 0 }")),
+            "the ceiling of a curve is 0: it must be above 0 at toy.toml:29");
 }
 
 TEST(Cluster, AFigureWithoutASourceIsRefused) {
@@ -185,6 +225,8 @@ TEST(Cluster, TheTemplateReadsAndNamesEveryKey) {
   whole.device.cool_gain = {1.25, "toy"};
   whole.collectives = {{CollectiveOp::AllReduce, 2, "toy", {{8, 0.5}}, "all"}};
   whole.efficiencies.push_back({OpKind::matmul, 2, 1, "toy", {{{8, 16, 32}, 0.5}}});
+  whole.efficiencies.push_back({.op = OpKind::attention, .source = "toy", .kernel = "flash2"});
+  whole.efficiencies.back().curve.emplace();
   for (const Arithmetic each : {Arithmetic::Bf16, Arithmetic::Fp8})
     whole.device.peak_flops.push_back({each, {1e9, "toy"}});
   std::istringstream lines(to_toml(whole));

@@ -51,6 +51,13 @@ std::string text_of(const EfficiencyTable& table) {
       fmt::format("\n[[efficiency]]\nop = {}\n", toml_string(std::string(op_text(table))));
   if (table.threads > 0) text += fmt::format("threads = {}\n", table.threads);
   if (table.busy_ranks > 0) text += fmt::format("busy_ranks = {}\n", table.busy_ranks);
+  if (!table.kernel.empty()) text += fmt::format("kernel = {}\n", toml_string(table.kernel));
+  if (table.curve)
+    return text + fmt::format(
+                      "source = {}\ncurve = {{ ceiling = {:.6g}, memory = {:.6g}, fill_seconds = "
+                      "{:.6g}, narrow = {:.6g} }}\n",
+                      toml_string(table.source), table.curve->ceiling, table.curve->memory,
+                      table.curve->fill_seconds, table.curve->narrow);
   text += fmt::format("source = {}\npoints = [\n", toml_string(table.source));
   for (const EfficiencyPoint& point : table.points)
     text += fmt::format("  [{:.6g}, {:.6g}, {:.6g}, {:.4g}],\n", point.size[0], point.size[1],

@@ -40,7 +40,7 @@ TEST(ClusterWarnings, TensorParallelismBeyondANodeIsToldOf) {
       warnings({{"dp", 2}, {"tp", 16}}),
       Warnings{
           "tp=16 spans more than the node of 8 ranks: its sums, four in every layer, "
-          "cross the unit at 50 GB/s per rank instead of 360; keep tp within 8 ranks, and last in "
+          "cross the unit at 48 GB/s per rank instead of 360; keep tp within 8 ranks, and last in "
           "the mesh"});
   EXPECT_EQ(warnings({{"tp", 2}, {"dp", 8}}).size(), 1U);
   EXPECT_EQ(warnings({{"dp", 16}, {"tp", 8}}), Warnings{});
@@ -57,7 +57,7 @@ TEST(ClusterWarnings, ExpertParallelismBeyondANodeIsToldOf) {
   };
   EXPECT_EQ(warnings({{"dp", 2}, {"ep", 16}}, {"ep"}),
             Warnings{"ep=16 spans more than the node of 8 ranks: the rows of tokens, four times in "
-                     "every layer, cross the unit at 50 GB/s per rank instead of 360; put ep after "
+                     "every layer, cross the unit at 48 GB/s per rank instead of 360; put ep after "
                      "the data axes, or keep it within 8 ranks"});
   EXPECT_EQ(warnings({{"ep", 2}, {"cp", 8}}, {"cp"}), Warnings{});
   EXPECT_EQ(warnings({{"dp", 16}, {"ep", 8}}, {"ep"}), Warnings{});

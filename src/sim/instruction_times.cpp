@@ -17,9 +17,11 @@ InstructionTimes::InstructionTimes(const Program& program, const Cluster& cluste
       cluster_(cluster),
       load_(options.load),
       copies_(options.copies),
-      kernels_(
-          cluster,
-          {.threads = program.threads, .ranks = program.mesh.num_ranks(), .cool = options.cool}),
+      kernels_(cluster, {.threads = program.threads,
+                         .ranks = program.mesh.num_ranks(),
+                         .cool = options.cool,
+                         .attention = options.attention,
+                         .extra_passes = options.extra_passes}),
       times_(program.classes.size()) {
   if (options.unit_cost) use_unit_cost(program.script(options.script), *options.unit_cost);
 }

@@ -44,6 +44,10 @@ std::optional<OpKind> similar_op(OpKind op) {
   return op != measured && find_optimizer(op) ? std::optional(measured) : std::nullopt;
 }
 
+double best_of(const EfficiencyTable& table) {
+  return std::ranges::max_element(table.points, {}, &EfficiencyPoint::efficiency)->efficiency;
+}
+
 }  // namespace
 
 std::array<double, 3> kernel_size(const OpCall& call) {
@@ -131,12 +135,17 @@ bool KernelCost::is_bound_by_flops(const OpCall& call) const {
          static_cast<double>(cost.bytes) / cluster_.device.memory_bandwidth.value;
 }
 
+std::string_view KernelCost::kernel_of(std::optional<OpKind> op) const {
+  const bool attention = op == OpKind::attention || op == OpKind::attention_grad;
+  return attention ? std::string_view(load_.attention.kernel) : "";
+}
+
 // The table whose number of threads, then of busy ranks, is nearest.
 const EfficiencyTable& KernelCost::table_of(std::optional<OpKind> op) const {
   const EfficiencyTable* best = nullptr;
   std::tuple<int, int> least;
   for (const EfficiencyTable& table : cluster_.efficiencies) {
-    if (table.op != op) continue;
+    if (table.op != op || table.kernel != kernel_of(op)) continue;
     const auto apart = [](int own, int tables) { return tables == 0 ? 0 : std::abs(own - tables); };
     const std::tuple distance{apart(load_.threads, table.threads),
                               apart(busy_ranks_, table.busy_ranks)};
@@ -161,9 +170,46 @@ double KernelCost::efficiency(const OpCall& call) const {
   return interpolate(table.points, size);
 }
 
-double KernelCost::seconds(const OpCall& call) const {
+double KernelCost::curve_seconds(const EfficiencyCurve& curve, const OpCall& call) const {
+  const Cost cost = cost_of_call(call);
+  if (cost.flops == 0 && cost.bytes == 0) return 0;
+  const double inner = std::max(1.0, kernel_size(call)[2]);
+  return static_cast<double>(cost.flops) * (1 + curve.narrow / inner) /
+             (curve.ceiling * rank_peak(arithmetic_of(call))) +
+         static_cast<double>(cost.bytes) / (curve.memory * cluster_.device.memory_bandwidth.value) +
+         curve.fill_seconds;
+}
+
+double KernelCost::work_seconds(const OpCall& call) const {
+  const bool attention = call.op == OpKind::attention || call.op == OpKind::attention_grad;
+  if (attention && load_.attention.unfused()) {
+    const Cost cost = unfused_cost(call, load_.attention);
+    const EfficiencyTable& matmul = table_of(OpKind::matmul);
+    const double ceiling = matmul.curve ? matmul.curve->ceiling : best_of(matmul);
+    return std::max(static_cast<double>(cost.flops) / (ceiling * rank_peak(arithmetic_of(call))),
+                    static_cast<double>(cost.bytes) /
+                        (memory_share() * cluster_.device.memory_bandwidth.value));
+  }
+  if (const auto& curve = table_of(call.op).curve) return curve_seconds(*curve, call);
   const double roofline = roofline_seconds(call);
-  double work = roofline > 0 ? roofline / efficiency(call) : 0;
+  return roofline > 0 ? roofline / efficiency(call) : 0;
+}
+
+// Of kernels that are part of ours: each reads and writes the results. Updates are fused elsewhere,
+// too.
+double KernelCost::passes_seconds(const OpCall& call) const {
+  if (load_.extra_passes == 0 || find_optimizer(call.op)) return 0;
+  return load_.extra_passes * 2 * static_cast<double>(bytes_of(call.results)) /
+         (memory_share() * cluster_.device.memory_bandwidth.value);
+}
+
+double KernelCost::memory_share() const {
+  const EfficiencyTable& other = table_of({});
+  return other.curve ? other.curve->memory : best_of(other);
+}
+
+double KernelCost::seconds(const OpCall& call) const {
+  double work = work_seconds(call) + passes_seconds(call);
   if (load_.cool && is_bound_by_flops(call)) work /= cluster_.device.cool_gain.value;
   return (work + cluster_.device.launch_seconds.value) * time_share_;
 }

@@ -5,6 +5,7 @@
 
 #include "ir/op_def.h"
 #include "sim/cluster.h"
+#include "sim/other_attention.h"
 
 namespace tessera {
 
@@ -13,6 +14,8 @@ struct RankLoad {
   int threads = 1;
   int ranks = 1;
   bool cool = false;  // the device has not warmed up: products are faster by its cool_gain
+  OtherAttention attention = {};
+  double extra_passes = 0;
 };
 
 // The keys of efficiency tables: m, n, k of a matmul, and of one expert's product, whose m (k in a
@@ -35,8 +38,13 @@ class KernelCost {
   double total_peak(Arithmetic arithmetic) const;
 
  private:
+  double work_seconds(const OpCall& call) const;
+  double curve_seconds(const EfficiencyCurve& curve, const OpCall& call) const;
+  double passes_seconds(const OpCall& call) const;
+  double memory_share() const;
   double efficiency(const OpCall& call) const;
   bool is_bound_by_flops(const OpCall& call) const;
+  std::string_view kernel_of(std::optional<OpKind> op) const;
   const EfficiencyTable& table_of(std::optional<OpKind> op) const;
 
   const Cluster& cluster_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "ir/op_list.h"
 #include "sim/testing/toy_cluster.h"
 
@@ -28,6 +29,66 @@ TEST(KernelCost, IsTheRooflineOverTheEfficiencyAndALaunch) {
   cluster.efficiencies.push_back({OpKind::matmul, 0, 0, "toy", {{{10, 10, 10}, 0.5}}});
   cluster.device.launch_seconds.value = 3;
   EXPECT_DOUBLE_EQ(KernelCost(cluster, {}).seconds(product.call()), 11);
+}
+
+TEST(KernelCost, TheFlopsBytesAndFillOfACurveAddUp) {
+  Cluster cluster = toy_cluster();
+  cluster.device.peak_flops.front().second.value = 500;
+  cluster.device.launch_seconds.value = 3;
+  cluster.efficiencies.push_back({.op = OpKind::matmul, .source = "toy"});
+  EfficiencyCurve& curve = cluster.efficiencies.back().curve.emplace();
+  const Product product;
+  const auto seconds = [&] { return KernelCost(cluster, {}).seconds(product.call()); };
+  EXPECT_DOUBLE_EQ(seconds(), 3 + 4 + 1.2);
+  curve = {.ceiling = 0.5, .memory = 0.25, .fill_seconds = 7};
+  EXPECT_DOUBLE_EQ(seconds(), 3 + 8 + 4.8 + 7);
+  curve.narrow = 20;  // k is 10
+  EXPECT_DOUBLE_EQ(seconds(), 3 + 3 * 8 + 4.8 + 7);
+}
+
+TEST(KernelCost, OthersKernelsPassOverEachResultAgain) {
+  const Cluster cluster = toy_cluster();
+  const Product product;  // a result of 400 bytes
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {.extra_passes = 1}).seconds(product.call()), 1.2 + 0.8);
+  EXPECT_DOUBLE_EQ(KernelCost(cluster, {.extra_passes = 2}).seconds(product.call()), 1.2 + 1.6);
+}
+
+// q[2, 8, 3, 2, 4] over k[2, 8, 3, 4]: 2 x 3 x 2 x 8 x 8 = 768 scores.
+struct Attention {
+  Attributes attributes{{"scale", 1.0}};
+  std::vector<TensorType> operands{
+      {DType::Bf16, {{"batch", 2}, {"seq", 8}, {"kv_heads", 3}, {"group", 2}, {"e", 4}}},
+      {DType::Bf16, {{"batch", 2}, {"seq", 8}, {"kv_heads", 3}, {"e", 4}}},
+      {DType::Bf16, {{"batch", 2}, {"seq", 8}, {"kv_heads", 3}, {"e", 4}}}};
+
+  OpCall call(OpKind op) const { return {op, attributes, operands, operands}; }
+};
+
+TEST(OtherAttention, UnfusedReadsAndWritesEveryScoreAndSkipsNone) {
+  const Attention attention;
+  const auto cost = [&](OpKind op, bool dropout) {
+    return unfused_cost(attention.call(op), {.kernel = "unfused", .dropout = dropout});
+  };
+  EXPECT_EQ(cost(OpKind::attention, false).flops, 2 * 2 * 4 * 768);
+  EXPECT_EQ(cost(OpKind::attention_grad, false).flops, 4 * 2 * 4 * 768);
+  EXPECT_EQ(cost(OpKind::attention, false).bytes, 8 * 768);
+  EXPECT_EQ(cost(OpKind::attention, true).bytes, 13 * 768);
+  EXPECT_EQ(cost(OpKind::attention_grad, true).bytes, 19 * 768);
+}
+
+TEST(OtherAttention, AKernelHasTheEfficiencyThatTheClusterGivesToItsName) {
+  Cluster cluster = toy_cluster();
+  cluster.efficiencies.push_back({.op = OpKind::attention, .source = "toy", .kernel = "slow"});
+  cluster.efficiencies.back().curve = {.ceiling = 1, .memory = 1, .fill_seconds = 100};
+  const Attention attention;
+  const OpCall call = attention.call(OpKind::attention);
+  const double own = KernelCost(cluster, {}).seconds(call);
+  const double slow = KernelCost(cluster, {.attention = {.kernel = "slow"}}).seconds(call);
+  EXPECT_GT(slow, 100);
+  EXPECT_LT(own, 100);
+  EXPECT_NO_THROW(check_attention(cluster, {.kernel = "slow"}));
+  EXPECT_NO_THROW(check_attention(cluster, {.kernel = "unfused"}));
+  EXPECT_THROW(check_attention(cluster, {.kernel = "fast"}), UserError);
 }
 
 TEST(KernelCost, EfficiencyIsThatOfAPointAndBetweenItsNeighbours) {

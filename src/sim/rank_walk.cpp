@@ -16,10 +16,21 @@ RankWalk::RankWalk(const Program& program, const Script& script, const Cluster& 
       keep_slices_(options.keep_slices),
       count_transfers_(options.count_transfers),
       times_(program, cluster, options),
+      hops_(program, cluster, options.split_sends),
       eager_seconds_(options.eager_seconds),
+      is_free_(options.unit_cost.has_value()),
+      repeats_(options.repeats),
       link_free_(cluster.levels.size() + 2),
+      sent_(cluster.levels.size()),
       on_links_(cluster.levels.size() + 2) {
-  result_.peak_bytes = program.peak_bytes();
+  result_.peak_bytes = program.peak_bytes() + kept_score_bytes(program, script, options.attention);
+}
+
+void RankWalk::begin_again() {
+  TESSERA_CHECK(finished());
+  call_ = 0;
+  instruction_ = 0;
+  keep_slices_ = count_transfers_ = false;
 }
 
 bool RankWalk::advance(Crossings& crossings, int members) {
@@ -34,6 +45,7 @@ bool RankWalk::advance(Crossings& crossings, int members) {
       if (!step(call, routine[instruction_], times[instruction_], crossings, members)) return moved;
       moved = true;
     }
+    if (repeats_ > 0) repeat_rest(class_index, call.routine);
     if (!routine.empty()) keep(result_.trace.routines, {call_begin_, now_, &call});
   }
   return moved;
@@ -73,6 +85,35 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
   return true;
 }
 
+// What recomputation elsewhere repeats and ours, in this routine, does not. Attention is repeated
+// by both or by none.
+void RankWalk::repeat_rest(int class_index, RoutineKind routine) {
+  const ProgramClass& own = program_.classes[static_cast<size_t>(class_index)];
+  const bool whole = routine == RoutineKind::Recompute;
+  double compute = 0, exposed = 0, repeated = 0;
+  const auto add = [&](RoutineKind from, bool counts_all, double sign) {
+    const auto& times = times_.of(class_index, from);
+    for (size_t i = 0; i < times.size(); ++i) {
+      const Instruction& instruction = own.routine(from)[i];
+      const auto* kernel = instruction.as<KernelInstruction>();
+      const bool attention = kernel != nullptr && kernel->op == OpKind::attention;
+      if (attention || times[i].crosses) continue;
+      if (!counts_all && instruction.phase != Phase::Recompute) continue;
+      const bool moves = times[i].kind == TimedInstruction::Kind::Collective;
+      (moves ? exposed : compute) += sign * times[i].seconds;
+      if (sign < 0) repeated += times[i].seconds;
+    }
+  };
+  add(routine, whole, -1);
+  if (repeated == 0) return;
+  add(RoutineKind::Forward, true, 1);
+  compute = repeats_ * std::max(0.0, compute);
+  exposed = repeats_ * std::max(0.0, exposed);
+  result_.times.compute_seconds += compute;
+  result_.times.exposed_communication_seconds += exposed;
+  now_ += compute + exposed;
+}
+
 // A host that launches one kernel at a time runs ahead of its device until it waits for counts. A
 // device that waits for its host counts as computing.
 void RankWalk::launch(const TimedInstruction& timed) {
@@ -97,10 +138,14 @@ void RankWalk::run_kernel(const ScriptCall& call, const Instruction& instruction
 RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& instruction,
                                  const TimedInstruction& timed, Crossings& crossings) {
   Flying flying{.seconds = timed.seconds, .instruction = &instruction, .level = timed.level};
-  result_.communication_seconds += timed.seconds;
-  flying.slice = keep(result_.trace.collectives, {now_, now_, &call, &instruction, timed.bytes});
   const StageChannel* channel =
       call.channel == kNone ? nullptr : &program_.channels[static_cast<size_t>(call.channel)];
+  if (channel && cluster_.device.cores == 0 && !is_free_) {
+    flying.seconds = hops_.seconds(call.channel, static_cast<double>(timed.bytes));
+    flying.level = hops_.level(call.channel);
+  }
+  result_.communication_seconds += flying.seconds;
+  flying.slice = keep(result_.trace.collectives, {now_, now_, &call, &instruction, timed.bytes});
   if (channel && channel->from == channel->to) {
     flying.seconds = 0;
     flying.end = now_;
@@ -112,7 +157,8 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
         collective ? static_cast<int>(program_.group_of(*collective).coordinates.size()) : 2;
     Crossing& crossing = crossings[flying.crossing];
     ++crossing.arrived;
-    crossing.ready = std::max(crossing.ready, now_);
+    crossing.ready = std::max(crossing.ready, takes_links(instruction) ? send(flying) : now_);
+    crossing.seconds = std::max(crossing.seconds, flying.seconds);
   } else if (!cluster_.moves_in_wait) {
     flying.seconds = on_link(timed.level, timed.seconds);
     const double free = flying.end = link_free_[timed.level];
@@ -137,6 +183,24 @@ double RankWalk::on_link(size_t level, double seconds) {
   return seconds;
 }
 
+// What a stage sends leaves by its own links; who receives it only waits.
+bool RankWalk::takes_links(const Instruction& instruction) const {
+  return instruction.as<SendInstruction>() && !cluster_.moves_in_wait;
+}
+
+// It begins after what was sent before. Collectives that use the links go on beside it: each has
+// half of them, so that it takes twice as long, and they end later by what it alone would take.
+double RankWalk::send(Flying& flying) {
+  double &free = link_free_[flying.level], &sent = sent_[flying.level];
+  const double begin = std::max(now_, sent);
+  if (free > begin) {
+    free += flying.seconds;
+    flying.seconds *= 2;
+  }
+  sent = begin + flying.seconds;
+  return begin;
+}
+
 // The wait is a bubble until the others arrive, then the transfer.
 bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
   double ready = now_;  // identical ranks are at the same point
@@ -144,7 +208,7 @@ bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
     const Crossing& crossing = crossings[flying.crossing];
     if (crossing.arrived < (flying.members > 0 ? flying.members : members)) return false;
     ready = crossing.ready;
-    flying.end = ready + flying.seconds;
+    flying.end = ready + crossing.seconds;
   }
   if (cluster_.moves_in_wait) flying.end = std::max(now_, ready) + flying.seconds;
   const double stood_still = std::max(0.0, flying.end - now_);
@@ -153,6 +217,8 @@ bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
   result_.times.exposed_communication_seconds += stood_still - bubble;
   if (count_transfers_ && stood_still > 0) count_stall(flying, bubble);
   now_ += stood_still;
+  // Megatron's host waits for its device at every exchange between stages.
+  if (eager_seconds_ > 0 && flying.crosses()) host_ = std::max(host_, now_);
   if (keep_slices_) result_.trace.collectives[flying.slice].end_seconds = flying.end;
   return true;
 }

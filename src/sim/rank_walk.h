@@ -12,13 +12,15 @@
 #include <vector>
 
 #include "sim/instruction_times.h"
+#include "sim/stage_hops.h"
 
 namespace tessera {
 
 // A collective whose members run different programs.
 struct Crossing {
   int arrived = 0;
-  double ready = 0;  // when the last member started it
+  double ready = 0;    // when the last member started it
+  double seconds = 0;  // of the slowest member
 };
 // By group, or channel between two stages, and number among those of the same.
 using Crossings = std::map<std::pair<std::string, int64_t>, Crossing>;
@@ -32,6 +34,9 @@ class RankWalk {
 
   // Returns false if it made no progress; `members` start a collective that crosses programs.
   bool advance(Crossings& crossings, int members);
+  // Begins the script again, where it ended, without slices of the second time.
+  void begin_again();
+  const StepTimes& times() const { return result_.times; }
   bool finished() const { return call_ == script_.calls.size(); }
   double now() const { return now_; }
   double seconds_under_way() const;  // of collectives that are started and not yet waited for
@@ -55,11 +60,14 @@ class RankWalk {
   bool step(const ScriptCall& call, const Instruction& instruction, const TimedInstruction& timed,
             Crossings& crossings, int members);
   void launch(const TimedInstruction& timed);
+  void repeat_rest(int class_index, RoutineKind routine);
   void run_kernel(const ScriptCall& call, const Instruction& instruction,
                   const TimedInstruction& timed);
   Flying start(const ScriptCall& call, const Instruction& instruction,
                const TimedInstruction& timed, Crossings& crossings);
   double on_link(size_t level, double seconds);
+  bool takes_links(const Instruction& instruction) const;
+  double send(Flying& flying);
   bool finish(Flying& flying, Crossings& crossings, int members);
   void count_stall(const Flying& flying, double bubble);
   Place place_of(const ScriptCall& call, const Instruction& instruction) const;
@@ -68,14 +76,17 @@ class RankWalk {
   const Program& program_;
   const Cluster& cluster_;
   const Script& script_;
-  bool keep_slices_;
-  const bool count_transfers_;
+  bool keep_slices_, count_transfers_;
   InstructionTimes times_;
+  const StageHops hops_;
   size_t call_ = 0, instruction_ = 0;
   double now_ = 0, call_begin_ = 0;
   const double eager_seconds_;
+  const bool is_free_;  // all but kernels of unit cost
+  const double repeats_;
   double host_ = 0;                         // when an eager host has launched what comes next
-  std::vector<double> link_free_;           // by level, then from and to the host
+  // By level: when collectives, and sends, have ended. Then copies from and to the host.
+  std::vector<double> link_free_, sent_;
   std::map<Place, Flying> flying_;          // started, not yet waited for
   std::vector<Flying> blocked_;             // a collective that this instruction itself waits for
   std::map<std::string, int64_t> numbers_;  // crossings so far, by axes

@@ -26,6 +26,25 @@ int first_rank(const Program& program, size_t place) {
   return rank;
 }
 
+constexpr double kRounding = 1e-12;
+
+using Walks = std::vector<std::unique_ptr<RankWalk>>;
+
+// Until all have run their script to its end; returns when the last one does.
+double run_to_end(const Walks& walks, Crossings& crossings) {
+  const auto members = static_cast<int>(walks.size());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const auto& walk : walks) moved = walk->advance(crossings, members) || moved;
+  }
+  double end = 0;
+  for (const auto& walk : walks) {
+    TESSERA_CHECK(walk->finished(), "a rank waits forever: the static check should have found it");
+    end = std::max(end, walk->now());
+  }
+  return end;
+}
+
 }  // namespace
 
 Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
@@ -34,26 +53,36 @@ Simulation simulate(std::span<const Program> programs, const Cluster& cluster,
   const Mesh& mesh = programs.front().mesh;
   check_size(mesh, cluster);
   if (!options.unit_cost) check_precision(cluster, options.precision);
-  std::vector<std::unique_ptr<RankWalk>> walks;
+  check_attention(cluster, options.attention);
+  Walks walks;
   for (const Program& program : programs)
     walks.push_back(std::make_unique<RankWalk>(program, cluster, options));
-  Crossings crossings;
   const auto members = static_cast<int>(walks.size());
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (const auto& walk : walks) moved = walk->advance(crossings, members) || moved;
-  }
+  Crossings crossings;
   Simulation simulation;
-  for (const auto& walk : walks) {
-    TESSERA_CHECK(walk->finished(), "a rank waits forever: the static check should have found it");
-    simulation.step_seconds = std::max(simulation.step_seconds, walk->now());
+  simulation.step_seconds = simulation.first_seconds = run_to_end(walks, crossings);
+  // Stages may end a step, and begin the next one, at different times: what counts is how much
+  // later the second step ends. Identical ranks cannot drift.
+  std::vector<StepTimes> first(walks.size());
+  if (members > 1) {
+    for (size_t i = 0; i < walks.size(); ++i) {
+      first[i] = walks[i]->times();
+      walks[i]->begin_again();
+    }
+    simulation.step_seconds = run_to_end(walks, crossings) - simulation.first_seconds;
   }
   StepTimes& mean = simulation.times;
   for (size_t i = 0; i < walks.size(); ++i) {
     SimulatedRank rank = walks[i]->take();
     rank.rank = first_rank(programs[i], i);
     rank.alike = mesh.num_ranks() / members;
-    rank.times.bubble_seconds += simulation.step_seconds - walks[i]->now();
+    if (members > 1) {
+      rank.times.compute_seconds -= first[i].compute_seconds;
+      rank.times.exposed_communication_seconds -= first[i].exposed_communication_seconds;
+      const double busy = rank.times.compute_seconds + rank.times.exposed_communication_seconds;
+      const double idle = simulation.step_seconds - busy;
+      rank.times.bubble_seconds = idle > kRounding * simulation.step_seconds ? idle : 0;
+    }
     simulation.peak_bytes = std::max(simulation.peak_bytes, rank.peak_bytes);
     simulation.host_bytes = std::max(simulation.host_bytes, programs[i].host_bytes());
     mean.exposed_communication_seconds += rank.times.exposed_communication_seconds / members;

@@ -14,6 +14,7 @@
 #include "sim/cluster.h"
 #include "sim/collective_cost.h"
 #include "sim/load_model.h"
+#include "sim/other_attention.h"
 
 namespace tessera {
 
@@ -31,7 +32,11 @@ struct SimulateOptions {
   bool count_transfers = false;
   LoadModel load = {};  // of experts
   RowCopies copies = RowCopies::PerExpert;
-  bool cool = false;         // the devices have not warmed up
+  bool cool = false;  // the devices have not warmed up
+  OtherAttention attention = {};
+  bool split_sends = false;  // between stages: each rank along tp sends a part of the stream
+  double repeats = 0;       // the share of a forward that recomputation elsewhere repeats, ours not
+  double extra_passes = 0;  // over each kernel's results, by kernels that we fuse
   double eager_seconds = 0;  // that a host takes to launch each kernel; 0: all were captured once
 };
 
@@ -55,7 +60,8 @@ struct SimulatedRank {
 };
 
 struct Simulation {
-  double step_seconds = 0;
+  double step_seconds = 0;   // from the end of a step to that of the next one
+  double first_seconds = 0;  // of a step after a pause, which slices are of
   double mfu = 0;
   StepTimes times = {};              // means over all ranks
   int64_t peak_bytes = 0;            // of the fullest rank

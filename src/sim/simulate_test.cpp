@@ -11,6 +11,7 @@
 #include "models/build_model.h"
 #include "models/presets.h"
 #include "program/testing/trace_slices.h"
+#include "sim/stage_hops.h"
 #include "sim/testing/toy_cluster.h"
 
 namespace tessera {
@@ -189,6 +190,81 @@ TEST(Simulate, TheFasterStageWaitsInABubble) {
   EXPECT_DOUBLE_EQ(simulation.ranks[1].times.bubble_seconds, 0);
   EXPECT_DOUBLE_EQ(simulation.times.bubble_seconds, 1.2);
   EXPECT_EQ(simulation.ranks[1].rank, 1);
+}
+
+// Two stages of a pipeline: nodes of four ranks send 200 bytes in 1 + 2 s, between nodes in 2 + 20
+// s.
+double hop_seconds(std::vector<Axis> mesh, int from, int to, bool split_sends = false) {
+  Program program;
+  program.mesh = Mesh(std::move(mesh));
+  program.pipeline_axis = program.mesh.find("pp");
+  program.channels = {{.name = "stream", .from = from, .to = to}};
+  const Cluster nodes = toy_nodes();
+  return StageHops(program, nodes, split_sends).seconds(0, 200);
+}
+
+TEST(StageHops, TakeTheLinksBetweenTheTwoStagesAlone) {
+  EXPECT_DOUBLE_EQ(hop_seconds({{"pp", 8}}, 2, 3), 3);
+  EXPECT_DOUBLE_EQ(hop_seconds({{"pp", 8}}, 3, 4), 22);
+  EXPECT_DOUBLE_EQ(hop_seconds({{"pp", 8}}, 7, 0), 22);
+  EXPECT_DOUBLE_EQ(hop_seconds({{"pp", 2}, {"dp", 4}}, 0, 1), 22);
+  // A part of 50 bytes each, and three hops of a gather in the node.
+  EXPECT_DOUBLE_EQ(hop_seconds({{"pp", 2}, {"tp", 4}}, 0, 1, true), 2 + 5 + 3 * (1 + 0.5));
+}
+
+std::vector<Program> pipeline(const std::string& schedule, double clip_norm,
+                              RecomputeKind recompute = RecomputeKind::None) {
+  SmallModel model = small_model("Llama");
+  CompileOptions options;
+  options.plan =
+      make_plan({.mesh = {{"pp", 4}}, .schedule = schedule, .recompute = {.kind = recompute}},
+                {.kv_heads = model.config.kv_heads});
+  options.microbatches = 8;
+  options.optimizer.clip_norm = clip_norm;
+  return compile(model.build(DType::Fp32, 8), options).programs;
+}
+
+// The first stage's kernel of a step runs beside the second one's of the step before.
+TEST(Simulate, AStepLastsUntilTheNextOneEndsNotFromAPause) {
+  const std::vector<Program> drifting{
+      ToyProgram({{"pp", 2}}).kernel().all_reduce("pp", false).get(),
+      ToyProgram({{"pp", 2}}).all_reduce("pp", false).kernel().get()};
+  const Simulation steady = tessera::simulate(drifting, toy_cluster(), {});
+  EXPECT_DOUBLE_EQ(steady.first_seconds, 1.2 + 3 + 1.2);
+  EXPECT_DOUBLE_EQ(steady.step_seconds, 3 + 1.2);
+  for (const SimulatedRank& rank : steady.ranks)
+    EXPECT_DOUBLE_EQ(rank.times.compute_seconds + rank.times.exposed_communication_seconds, 4.2);
+  const std::vector<Program> alike = {ToyProgram({{"dp", 2}}).kernel().get()};
+  const Simulation one = tessera::simulate(alike, toy_cluster(), {});
+  EXPECT_DOUBLE_EQ(one.step_seconds, one.first_seconds);
+}
+
+TEST(Simulate, AnotherProgramsRecomputationRepeatsWhatOursLeavesOut) {
+  const std::vector<Program> programs = pipeline("1f1b", 0, RecomputeKind::Blocks);
+  const auto compute = [&](double repeats) {
+    SimulateOptions options;
+    options.repeats = repeats;
+    return tessera::simulate(programs, toy_cluster(), options).times.compute_seconds;
+  };
+  const double ours = compute(0), half = compute(0.5), all = compute(1);
+  EXPECT_LT(ours, half);
+  EXPECT_NEAR(half - ours, all - half, 1e-9 * all);
+}
+
+// Scores of one layer and microbatch in bf16: 2 bytes each, 5 with dropout.
+TEST(Simulate, UnfusedAttentionKeepsItsScoresUntilTheBackward) {
+  const auto extra = [](RecomputeKind recompute, bool dropout) {
+    const std::vector<Program> programs = pipeline("gpipe", 0, recompute);
+    const OtherAttention attention{.kernel = "unfused", .dropout = dropout};
+    int64_t most = 0;
+    for (const Program& program : programs)
+      most = std::max(most, kept_score_bytes(program, program.script("train_step"), attention));
+    return most;
+  };
+  const int64_t whole = extra(RecomputeKind::Blocks, false);  // one block's at a time
+  EXPECT_GT(whole, 0);
+  EXPECT_EQ(extra(RecomputeKind::None, false), 8 * whole);  // of every microbatch
+  EXPECT_EQ(2 * extra(RecomputeKind::None, true), 5 * extra(RecomputeKind::None, false));
 }
 
 TEST(Simulate, PartsOfEveryRankAddUpToTheStep) {

@@ -196,7 +196,7 @@ Answer answer_memory_at(const Question& question) {
             {"time", time.value_or(peak_time)},
             {"peak_time", peak_time},
             {"peak_bytes", place.memory.bytes_at(peak_call)},
-            {"step_seconds", step.simulation.step_seconds},
+            {"step_seconds", step.simulation.first_seconds},
             {"device_memory_bytes", run.cluster.device.memory_bytes.value},
             {"call", call_json(place)},
             {"bytes", bytes_by_kind(place)},

@@ -42,6 +42,10 @@ SimulatedStep compile_to_simulate(const Config& config, const Cluster& cluster, 
                       .load = options.load,
                       .copies = options.copies,
                       .cool = options.cool,
+                      .attention = options.attention,
+                      .split_sends = options.split_sends && !config.plan.sequence_parallel,
+                      .repeats = options.repeats,
+                      .extra_passes = options.extra_passes,
                       .eager_seconds = options.eager_seconds},
           .simulation = {}};
 }

@@ -33,6 +33,10 @@ struct StepOptions {
   LoadModel load = {};
   RowCopies copies = RowCopies::PerExpert;
   bool cool = false;
+  OtherAttention attention = {};
+  bool split_sends = false;
+  double repeats = 0;       // the share of a forward that recomputation elsewhere repeats, ours not
+  double extra_passes = 0;  // over each kernel's results, by kernels that we fuse
   double eager_seconds = 0;
 };
 

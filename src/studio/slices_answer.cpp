@@ -53,7 +53,7 @@ class SliceColumns {
              {"chain", chain},
              {"mesh", to_string(step_.compiled.programs.front().mesh)},
              {"lines", lines_.lines().size()},
-             {"step_seconds", step_.simulation.step_seconds},
+             {"step_seconds", step_.simulation.first_seconds},
              {"columns", columns.list}},
             std::move(columns.bytes)};
   }

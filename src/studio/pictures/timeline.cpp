@@ -116,7 +116,7 @@ std::vector<std::string> Timeline::axes() const {
 }
 
 Timeline timeline_of(const SimulatedStep& step) {
-  Timeline timeline{.ranks = {}, .seconds = step.simulation.step_seconds};
+  Timeline timeline{.ranks = {}, .seconds = step.simulation.first_seconds};
   for (size_t i = 0; i < step.compiled.programs.size(); ++i) {
     const Program& program = step.compiled.programs[i];
     const SimulatedRank& rank = step.simulation.ranks[i];

@@ -126,7 +126,7 @@ Answer answer_clocks(const Question& question) {
   json["steps"] = std::vector<int64_t>(traced.steps.begin(), traced.steps.end());
   json["measured_seconds"] = measured;
   json["simulated_seconds"] = step.simulation.step_seconds;
-  json["step_seconds"] = std::max(measured, step.simulation.step_seconds);  // of the axis
+  json["step_seconds"] = std::max(measured, step.simulation.first_seconds);  // of the axis
   json["outside_seconds"] = clocks.seconds_outside();
   json["measured_ranks"] = static_cast<int64_t>(clocks.measured_ranks());
   json["drawn_ranks"] = drawn;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/stage_hops.h"
+
+#include <algorithm>
+#include <array>
+
+#include "mesh/axes.h"
+
+namespace tessera {
+
+StageHops::StageHops(const Program& program, const Cluster& cluster, bool split_sends)
+    : cluster_(cluster) {
+  const Mesh& mesh = program.mesh;
+  for (const StageChannel& channel : program.channels) {
+    GroupShape& widest = hops_.emplace_back();
+    for (int rank = 0; rank < mesh.num_ranks(); ++rank) {
+      if (mesh.coordinate(rank, program.pipeline_axis) != channel.from) continue;
+      const std::vector<int> stages = mesh.group(rank, {program.pipeline_axis});
+      const int to = stages[static_cast<size_t>(channel.to)];
+      const std::array ends{std::min(rank, to), std::max(rank, to)};
+      const GroupShape shape = rank == to ? GroupShape{1} : group_shape(cluster, ends);
+      if (shape.size() > widest.size()) widest = shape;
+    }
+  }
+  if (const int tp = mesh.find("tp"); split_sends && tp >= 0 && mesh.size(tp) > 1)
+    gathers_ = group_shapes(cluster, mesh, {tp});
+}
+
+double StageHops::seconds(int channel, double bytes) const {
+  const double parts = gathers_.empty() ? 1 : gathers_.front().back();
+  double gather = 0;
+  for (const GroupShape& shape : gathers_)
+    gather = std::max(gather, collective_seconds(cluster_, CollectiveOp::AllGather, shape, bytes));
+  return collective_seconds(cluster_, CollectiveOp::Shift, hop(channel), bytes / parts) + gather;
+}
+
+}  // namespace tessera
