@@ -47,6 +47,8 @@ PARTS = {
                       ["bash", "tools/gpu_check.sh", "{bin}", "{out}/sanitizer", "sanitizer_.*_attention", "{left}"]),
     # From here on: what a second call has time for.
     "free_long": Part("the same of steps that take seconds", 110, steps("free_long", ("1b-131k", "8b-32k"), BOTH_WAYS)),
+    "offload": Part("states and activations on the host, beside the simulator", 150,
+                    ["python3", "bench/offload.py", "--binary", "{bin}/tessera", "--json", "{out}/offload.json"]),
     "attention": Part("attention by length, head size and mask beside PyTorch's", 120,
                       ["python3", "bench/peer_torch_attention.py", "16384"]),
     "ring": Part("32,768 tokens over four ranks that share the GPU, beside one rank on the CPU", 30,
