@@ -128,6 +128,13 @@ def draw_plan(draw, precision):
     if preset == MIXTURE:  # tp splits tokens with sequence parallelism alone
         splits_tokens = tp == 1 or "tp" not in settings["plan.experts"] or settings["plan.sequence_parallel"] == "true"
         settings["plan.dispatch"] = draw.choice(["gather", "exchange"]) if splits_tokens else "gather"
+    if draw.random() < 0.4:
+        settings["train.optimizer"] = "muon"
+    if draw.random() < 0.3:
+        pattern, optimizer = draw.choice(["layer.*", "layer.*.w*", "*norm*", "layer.*.*d*"]), draw.choice(["adamw", "muon", "sgd"])
+        if preset != "mlp" or "w" in pattern or pattern == "layer.*":
+            settings |= {f"train.group.{pattern}.learning_rate_factor": draw.choice([0, 0.5, 1]),
+                         f"train.group.{pattern}.optimizer": optimizer}
     mesh = ",".join(f"{axis}={sizes[axis]}" for axis in axes if sizes[axis] > 1)
     command = ["--mesh", mesh, "--precision", precision]
     if preset == MIXTURE and precision != "fp64":
