@@ -31,14 +31,17 @@ TEST(ResumeChanges, MathsAndDataAreRefusedByName) {
   for (const std::string change :
        {"model.rope_theta=5", "model.norm_epsilon=0.5", "data.seed=9", "data.path=other.txt",
         "train.seq=32", "train.learning_rate=0.5", "train.batch=8", "train.seed=7",
-        "data.mixture.web.txt=1", "train.precision=bf16", "train.schedule=wsd"}) {
+        "data.mixture.web.txt=1", "train.precision=bf16", "train.schedule=wsd",
+        "train.group.*norm.learning_rate_factor=2"}) {
     const std::string key = change.substr(0, change.find('='));
     const auto changes = resume_changes(saved, with({change}));
     try {
       require_accepted(changes, {});
       ADD_FAILURE() << change << " passed";
     } catch (const UserError& error) {
-      const std::string named = key.starts_with("data.mixture") ? "data.mixture" : key;
+      const std::string named = key.starts_with("data.mixture")  ? "data.mixture"
+                                : key.starts_with("train.group") ? "train.group"
+                                                                 : key;
       EXPECT_NE(error.message().find(named), std::string::npos) << error.message();
     }
   }
