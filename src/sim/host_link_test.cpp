@@ -67,9 +67,10 @@ TEST(HostLink, BothDirectionsRunBesideEachOtherAsFarAsTheLinkCarriesBoth) {
 Program offloaded(std::string_view offload) {
   SmallModel model = small_model("Llama");
   model.config.layers = 6;
-  return compile(model.build(DType::Bf16, 2),
-                 {.plan = make_plan({.offload = parse_offload(offload)}, {.kv_heads = 2}),
-                  .microbatches = 2})
+  return compile(
+             model.build(DType::Bf16, 2),
+             {.plan = make_plan({.mesh = {}, .offload = parse_offload(offload)}, {.kv_heads = 2}),
+              .microbatches = 2})
       .program();
 }
 

@@ -79,6 +79,17 @@ std::vector<OpSample> wait_samples() {
   };
 }
 
+std::vector<OpSample> copy_samples() {
+  const TensorType x{DType::Fp64, {{"batch", 3}, {"d", 5}}};
+  return {
+      {.name = "to_the_device", .operands = {{.type = x}}},
+      {.name = "to_the_host", .operands = {{.type = x}}, .attributes = {{"to", "host"}}},
+      {.name = "awaited_later",
+       .operands = {{.type = {DType::Fp64, {{"flat", 96}}}}},
+       .attributes = {{"to", "host"}, {"async", int64_t{1}}}},
+  };
+}
+
 std::vector<OpSample> clear_gaps_samples() {
   const TensorType flat{DType::Fp64, {{"flat", 96}}};
   return {
