@@ -4,13 +4,18 @@
 namespace tessera {
 namespace {
 
+// A GPU iterates in bf16, which PyTorch's was up to 0.24 off in for sizes like these (30 seeds of
+// each); the CPU iterates in fp32, which the tolerance of fp32 holds to.
+constexpr double kOrthogonalInBf16 = 0.3;
+
 OpSample orthogonal_sample(std::string name, int64_t elements, std::string matrices,
                            int64_t flops) {
   return {.name = std::move(name),
           .operands = {{.type = {DType::Fp64, {{"flat", elements}}}}},
           .attributes = {{"matrices", std::move(matrices)}},
           .flops = flops,
-          .tolerance_fp32 = 1e-4};
+          .tolerance_fp32 = 1e-4,
+          .tolerance_bf16 = kOrthogonalInBf16};
 }
 
 }  // namespace
