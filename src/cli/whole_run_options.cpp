@@ -11,6 +11,7 @@
 namespace tessera {
 namespace {
 
+constexpr int kMostInNode = 8;  // a level may be a rack or a pod, whose parts are replaced alone
 constexpr int kMostRanks = 1 << 20, kMostRuns = 100000;
 
 void check_counts(const std::vector<int64_t>& counts, const Cluster& cluster) {
@@ -38,7 +39,8 @@ WholeRunTask WholeRunOptions::task(const Cluster& cluster, uint64_t seed) const 
     task.conditions.*row.slowdown =
         parse_slowdown(slowdowns[i], fmt::format("--{} {}", row.name, slowdowns[i]));
   }
-  task.conditions.node_ranks = node_ranks > 0 ? node_ranks : cluster.levels.front().ranks;
+  task.conditions.node_ranks =
+      node_ranks > 0 ? node_ranks : std::min(cluster.levels.front().ranks, kMostInNode);
   task.options = {.seed = seed, .runs = runs, .save_every = save_every, .spare_nodes = spare_nodes};
   check_counts(compare_ranks, cluster);
   return task;
@@ -72,7 +74,8 @@ void add_whole_run_options(Command command, WholeRunOptions& options) {
   };
   add("--price", options.price, "of a rank for an hour, in any currency").positive();
   add("--node-ranks", options.node_ranks,
-      "ranks that are replaced together; default: those of the cluster's innermost level")
+      "ranks that are replaced together; default: those of the cluster's innermost level, at most "
+      "8")
       .range(1, kMostRanks)
       .type_name("N");
   add("--spares", options.spare_nodes,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/whole_run.h"
+
 namespace tessera {
 namespace {
 
@@ -32,6 +34,18 @@ TEST(Cadence, LeavesTimeToWrite) {
                           .seconds_between_failures = 100})
                 .steps,
             1);
+}
+
+// Stalls of a tenth of the time between failures: Young's first order is 16 % too long.
+TEST(Cadence, DalysIsTheLeastOfTheClosedForm) {
+  WholeRun run{.ranks = 1, .step_seconds = 1, .steps = 1'000'000};
+  run.conditions.rank_failure_seconds = 1000;
+  run.conditions.stall_seconds = run.conditions.write_seconds = 100;
+  int64_t best = 1;
+  for (int64_t every = 1; every < 1000; ++every)
+    if (expected_seconds(run, every) < expected_seconds(run, best)) best = every;
+  EXPECT_NEAR(daly_seconds(run.save_costs()) / static_cast<double>(best), 1, 0.02);
+  EXPECT_NEAR(young_seconds(run.save_costs()) / static_cast<double>(best), 1.16, 0.05);
 }
 
 }  // namespace

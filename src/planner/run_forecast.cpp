@@ -14,7 +14,7 @@ constexpr std::array<double, 7> kCadenceFactors{1, 0.5, 0.65, 0.8, 1.25, 1.6, 2}
 // Runs to simulate for a choice: enough for this many failures in all, so that chance does not
 // decide.
 constexpr double kFailuresPerChoice = 8000;
-constexpr double kLeastRuns = 20, kMostRuns = 2000;
+constexpr double kLeastRuns = 4, kMostRuns = 2000;
 
 std::vector<SimulatedRun> simulate_runs(const WholeRun& run, const RunChoices& choices,
                                         uint64_t seed, int runs) {

@@ -55,14 +55,14 @@ int spare_nodes(const WholeRun& run) {
 }
 
 void check_headway(const WholeRun& run) {
-  constexpr double kMostTimes = 20;
+  constexpr double kMostTimes = 5;
   const int64_t cadence = best_cadence(run.save_costs()).steps;
   if (expected_seconds(run, std::min(cadence, run.steps)) <= kMostTimes * run.work_seconds())
     return;
   throw user_error(
       "the run makes no headway: {} ranks fail every {}, and detecting it, restarting and "
       "repeating "
-      "what was not saved takes as long",
+      "what was not saved takes most of the time",
       run.ranks, short_duration(run.seconds_between_failures()))
       .at("--mtbf")
       .help("use fewer ranks, or lower --detect, --restart, --save-stall and --save-write");

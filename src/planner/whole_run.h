@@ -29,7 +29,7 @@ double expected_seconds(const WholeRun& run, int64_t save_every);
 // Nodes in reserve with which fewer than one failure in a hundred waits for a repair.
 int spare_nodes(const WholeRun& run);
 
-// A UserError where failures are so frequent that the run makes no headway.
+// A UserError where failures are so frequent that less than a fifth of the time is productive.
 void check_headway(const WholeRun& run);
 
 }  // namespace tessera
