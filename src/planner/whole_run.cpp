@@ -27,8 +27,8 @@ SaveCosts WholeRun::save_costs() const {
 double expected_seconds(const WholeRun& run, int64_t save_every) {
   const double mean = run.seconds_between_failures();
   const RunConditions& own = run.conditions;
-  const auto stretches =
-      static_cast<double>((run.steps + save_every - 1) / std::max<int64_t>(1, save_every));
+  const int64_t whole = (run.steps + save_every - 1) / std::max<int64_t>(1, save_every);
+  const auto stretches = static_cast<double>(whole);
   const double saving = (stretches - 1) * own.stall_seconds;
   if (std::isinf(mean)) return run.work_seconds() + saving;
   const double down = own.detect_seconds + own.restart_seconds;
