@@ -4,20 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
-#include <set>
 
 #include "cli/cluster_option.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
-#include "cli/whole_run_options.h"
+#include "cli/whole_run_answer.h"
 #include "config/run_spec.h"
 #include "core/quantities.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
 #include "record/progress.h"
 #include "sim/cluster_warnings.h"
-#include "studio/pictures/rank_counts_svg.h"
 #include "studio/plan_search.h"
 #include "studio/planned_run.h"
 #include "studio/run_on_cluster.h"
@@ -141,76 +138,28 @@ void check_questions(const std::vector<std::string>& why_not) {
     }
 }
 
-// The whole run, as far as it was asked for.
-struct WholeRunAnswer {
-  std::optional<WholeRunTask> task;
-  std::optional<WholeRunPlan> plan;
-  std::vector<RankCount> counts = {};
-  std::vector<Sensitivity> sensitivities = {};
-};
-
-// A search for each number of ranks; `own` is the one that was found already.
-std::vector<RankCount> compare_ranks(const PlanCommand& command, const PlanTask& own_task,
-                                     const SearchResult& own, const WholeRunTask& whole) {
-  std::set<int> all{own_task.ranks};
-  for (const int64_t ranks : command.whole.compare_ranks) all.insert(static_cast<int>(ranks));
-  std::vector<RankCount> counts;
-  for (const int ranks : all) {
-    PlanTask task = own_task;
-    task.ranks = ranks;
-    const SearchResult searched =
-        ranks == own_task.ranks ? SearchResult{} : search_with_progress(task, command.trials);
-    const SearchResult& found = ranks == own_task.ranks ? own : searched;
-    counts.push_back({.ranks = ranks});
-    try {
-      if (found.ranked.empty()) throw no_plan(task, found);
-      const Trial& best = found.ranked.front();
-      counts.back().plan = to_string(best.candidate);
-      counts.back().run = plan_whole_run(whole, static_cast<double>(task.run.tokens_per_step()),
-                                         ranks, best.simulation.step_seconds);
-    } catch (const UserError& error) {
-      counts.back().problem = error.message();
-    }
-  }
-  return counts;
-}
-
-void answer_whole_run(const PlanCommand& command, const PlanTask& task, double step_seconds,
-                      WholeRunAnswer& answer) {
-  answer.plan = plan_whole_run(*answer.task, static_cast<double>(task.run.tokens_per_step()),
-                               task.ranks, step_seconds);
-  if (command.whole.sensitivity)
-    answer.sensitivities = sensitivities(answer.plan->run, answer.task->options);
-}
-
-void add_to_json(const WholeRunAnswer& answer, Json& json) {
-  if (!answer.plan) return;
-  json["whole_run"] = to_json(*answer.plan);
-  if (!answer.counts.empty()) json["rank_counts"] = to_json(answer.counts);
-  if (!answer.sensitivities.empty()) json["sensitivity"] = to_json(answer.sensitivities);
-}
-
-void print_answer(const PlanCommand& command, const WholeRunAnswer& answer) {
-  if (!answer.plan) return;
-  print_whole_run(command.whole, *answer.task, *answer.plan);
-  if (!answer.counts.empty()) print_rank_counts(answer.counts);
-  if (!answer.sensitivities.empty()) print_sensitivities(answer.sensitivities);
-}
-
 // --step-seconds: nothing is searched.
 void run_of_known_step(const PlanCommand& command, const Config& config, const PlanTask& task,
-                       WholeRunAnswer& answer) {
-  answer_whole_run(command, task, command.whole.step_seconds, answer);
+                       WholeRunAnswer& whole) {
+  whole.answer(task, command.whole.step_seconds);
   if (command.run.json) {
     Json json = Json::object();
-    add_to_json(answer, json);
+    whole.add_to(json);
     print_json(json);
     return;
   }
   fmt::print("{}, batch {} x {}: {} ranks on {}, steps of {:g} s as given\n", model_title(config),
              task.run.batch(), task.run.seq(), task.ranks, task.cluster.name,
              command.whole.step_seconds);
-  print_answer(command, answer);
+  whole.print();
+}
+
+// The best plan as a config, which saves as often as the whole run wants unless it says how often.
+void write_plan(const PlanCommand& command, Config config, const PlanTask& task,
+                const SearchResult& found, const WholeRunAnswer& whole) {
+  if (command.out.empty()) return;
+  if (config.checkpoint.every == 0) config.checkpoint.every = whole.save_every().value_or(0);
+  write_file_atomically(command.out, to_toml(planned_config(config, task, found.ranked.front())));
 }
 
 void run(PlanCommand& command) {
@@ -220,8 +169,7 @@ void run(PlanCommand& command) {
   const PlanTask task = make_plan_task(
       config, cluster, command.ranks, [&](std::string_view key) { return command.run.names(key); });
   check_questions(command.why_not);
-  WholeRunAnswer whole;
-  if (command.whole.asked()) whole.task = command.whole.task(cluster, config.train.seed);
+  WholeRunAnswer whole(command.whole, cluster, config.train.seed);
   if (command.whole.step_seconds > 0) return run_of_known_step(command, config, task, whole);
   print_warnings(unlikely_figures(task.cluster));
   const SearchResult found = search_with_progress(task, command.trials);
@@ -231,29 +179,23 @@ void run(PlanCommand& command) {
   std::vector<WhyNot> reasons;
   for (const std::string& text : command.why_not)
     reasons.push_back(why_not(task, found.ranked, text));
-  if (!command.out.empty())
-    write_file_atomically(command.out, to_toml(planned_config(config, task, found.ranked.front())));
-  if (whole.task) {
-    answer_whole_run(command, task, found.ranked.front().simulation.step_seconds, whole);
-    if (!command.whole.compare_ranks.empty())
-      whole.counts = compare_ranks(command, task, found, *whole.task);
-    if (!command.whole.svg.empty())
-      write_file_atomically(
-          command.whole.svg,
-          rank_counts_svg(whole.counts, fmt::format("{}, {} tokens, on {}", model_title(config),
-                                                    command.whole.tokens, task.cluster.name)));
-  }
+  whole.answer(task, found.ranked.front().simulation.step_seconds);
+  whole.compare(task, found,
+                [&](const PlanTask& other) { return search_with_progress(other, command.trials); });
+  whole.draw(fmt::format("{}, {} tokens, on {}", model_title(config), command.whole.tokens,
+                         task.cluster.name));
+  write_plan(command, config, task, found, whole);
   if (command.run.json) {
     Json json = to_json(config, task, found);
     for (const WhyNot& why : reasons) json["why_not"].push_back(to_json(why));
-    add_to_json(whole, json);
+    whole.add_to(json);
     print_json(json);
     return;
   }
   print_result(config, task, found);
   for (const WhyNot& why : reasons)
     fmt::print("\nwhy not {}:\n       {}\n", to_string(why.candidate), why.reason);
-  print_answer(command, whole);
+  whole.print();
   if (command.out.empty()) return;
   fmt::print("\nwrote {}; start it with\n", command.out);
   for (const std::string& line : launch_lines(task, command.out)) fmt::print("  {}\n", line);

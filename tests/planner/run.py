@@ -77,6 +77,9 @@ def check_gpus(binary, folder):
     wrong += [f"the config for GPUs lacks {text}" for text in WRITTEN if text not in written]
     if "every = 0\n" in written.split("[checkpoint]")[1].split("[")[0].replace("keep_every = 0\n", ""):
         wrong.append("the config for GPUs saves nothing")
+    lasting = json.loads(run(binary, *task, "--tokens", "1T", "--out", config, "--json"))["whole_run"]
+    if f"\nevery = {lasting['save_every']}\n" not in config.read_text(encoding="utf-8"):
+        wrong.append(f"the config of a whole run does not save every {lasting['save_every']} steps, as its plan says")
     best = json.loads(run(binary, *task, "--json"))["results"][0]
     simulated = json.loads(run(binary, "simulate", config, "--cluster", "dgx-h100", "--json"))
     if simulated["mfu"] != best["mfu"]:
