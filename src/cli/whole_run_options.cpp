@@ -101,8 +101,10 @@ void add_whole_run_options(Command command, WholeRunOptions& options) {
   command.add_option("--run-svg", options.svg, "draw time and price against numbers of ranks")
       .type_name("FILE")
       .needs(counts);
-  command.add_flag("--sensitivity", options.sensitivity,
-                   "with --tokens: goodput when each figure is a quarter to four times as large");
+  command
+      .add_flag("--sensitivity", options.sensitivity,
+                "also goodput when each figure is a quarter to four times as large")
+      .needs(tokens);
 }
 
 }  // namespace tessera

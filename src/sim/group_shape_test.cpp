@@ -106,5 +106,13 @@ TEST(FullyConnected, AGroupHasALinkToEachOfItsMembers) {
   EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::Shift, {8}, 160), 1 + 16.0);
 }
 
+// Published: 47.7 GB/s of two, which is the file's bandwidth, and 312.9 GB/s of eight, which is not.
+TEST(FullyConnected, EightMi300xAreNearThePublishedRate) {
+  const double bytes = 4.0 * (1LL << 30);
+  const double seconds =
+      collective_seconds(load_cluster("mi300x"), CollectiveOp::AllReduce, {8}, bytes);
+  EXPECT_NEAR(2 * 7 / 8.0 * bytes / seconds / 312.9e9, 1, 0.08);
+}
+
 }  // namespace
 }  // namespace tessera
