@@ -81,6 +81,24 @@ TEST(Search, RanksMixturesAsIfEverythingWereSimulated) {
   }));
 }
 
+// There a group's bandwidth depends on where its members are: eight ranks on a torus of 2 x 4, and
+// with links of each to each.
+TEST(Search, FloorsHoldWhereLinksDependOnThePlace) {
+  for (const bool torus : {true, false}) {
+    PlanTask task = small_task(8, 8, 1e9);
+    Level& inner = task.cluster.levels.front();
+    inner.ranks = 8;
+    inner.fully_connected = !torus;
+    if (torus) inner.torus = {2, 4};
+    const SearchResult all = search(task, {.most_trials = 1 << 20, .use_floors = false});
+    expect_floors_hold(task, all.ranked);
+    const SearchResult found = search(task, {});
+    ASSERT_GE(found.ranked.size(), kRankedPlans);
+    for (size_t i = 0; i < kRankedPlans; ++i)
+      EXPECT_EQ(found.ranked[i].simulation.step_seconds, all.ranked[i].simulation.step_seconds);
+  }
+}
+
 TEST(Search, RebuildsJustEnoughWhereNothingRebuiltDoesNotFit) {
   const SearchResult found = search(small_task(2, 8, 4e7), {});
   const auto fits = [](const Trial& trial) {
