@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
+from published_page import write_page
 from run import ROOT, say, table
 
 FOLDER = ROOT / "bench" / "published"
@@ -169,8 +170,12 @@ def parse_arguments():
     parser.add_argument("--sample", type=int, metavar="N", help="about N rows, spread over the sets, instead of all")
     parser.add_argument("--only", default="", metavar="TEXT", help="only sets with this text in their name")
     parser.add_argument("--options", default="", help="further options of `tessera simulate` for all rows")
+    parser.add_argument("--write", action="store_true", help="write docs/accuracy.md, its pictures and the error bars")
     parser.add_argument("--rows", action="store_true", help="also print every row, the worst first")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.write and (arguments.sample or arguments.only or arguments.options):
+        parser.error("--write is for all runs with their own options")
+    return arguments
 
 
 def main():
@@ -180,7 +185,10 @@ def main():
         for run in sorted(runs, key=lambda run: -abs(run.error)):
             print(f"{percent(run.error, True):>7} %  {run.seconds:9.4g} s published  {run.predicted:9.4g} s predicted  "
                   f"{run.row['set']}: {run.row['model']}, {run.row['mesh']}, {run.row['knobs']}")
-    print(scores(runs), "", memory_scores(runs), sep="\n")
+    scored, memory = scores(runs), memory_scores(runs)
+    print(scored, "", memory, sep="\n")
+    if arguments.write:
+        write_page(runs, scored, memory, sets_of(runs), read_csv)
     say(f"{len(runs)} runs")
 
 

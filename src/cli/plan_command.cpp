@@ -15,6 +15,7 @@
 #include "files/json.h"
 #include "record/progress.h"
 #include "sim/cluster_warnings.h"
+#include "sim/error_bar.h"
 #include "studio/plan_search.h"
 #include "studio/planned_run.h"
 #include "studio/run_on_cluster.h"
@@ -122,6 +123,9 @@ void print_result(const Config& config, const PlanTask& task, const SearchResult
              "exposed s", "bubble s", "plan");
   for (size_t i = 0; i < std::min(kRankedPlans, found.ranked.size()); ++i)
     print_row(fmt::format("{}", i + 1), found.ranked[i]);
+  if (task.cluster.device.cores == 0)
+    fmt::print("{}\n",
+               error_bar_text(task.cluster, Mesh(found.ranked.front().candidate.axes.above_one())));
   print_recipe(found);
   const Trial& best = found.ranked.front();
   fmt::print("\nthe best plan trains {:.0f} tokens/s{}: 1T tokens take {:.3g} days\n",

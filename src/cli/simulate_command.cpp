@@ -13,6 +13,7 @@
 #include "program/pool_room.h"
 #include "record/run_record.h"
 #include "report/record_simulation.h"
+#include "sim/error_bar.h"
 #include "studio/pictures/pictures.h"
 #include "studio/run_on_cluster.h"
 #include "studio/simulated_step.h"
@@ -94,6 +95,8 @@ void print_result(const SimulateCommand& command, const SimulatedStep& step) {
                command.unit_cost);
   else
     print_trust(step.cluster);
+  if (command.unit_cost.empty() && step.cluster.device.cores == 0)
+    fmt::print("{}\n", error_bar_text(step.cluster, step.spec.plan.mesh));
   fmt::print("step_seconds                   {:.6g}\n", simulation.step_seconds);
   const OtherUtilisation other = other_utilisation(step);
   if (command.unit_cost.empty())

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "program/pool_room.h"
 #include "program/program_work.h"
+#include "sim/error_bar.h"
 #include "studio/run_on_cluster.h"
 
 namespace tessera {
@@ -112,6 +113,8 @@ Json to_json(const SimulatedStep& step) {
             {"peak_bytes", simulation.peak_bytes},
             {"host_bytes", simulation.host_bytes},
             {"fits", step.fits()}};
+  if (const auto bar = nearest_error_bar(step.cluster, program.mesh); bar)
+    json["error_bar"] = Json{{"runs", bar->runs}, {"percent", bar->percent}};
   for (const SimulatedRank& rank : simulation.ranks) {
     Json result{{"rank", rank.rank},
                 {"alike", rank.alike},
