@@ -91,10 +91,11 @@ void print_whole_run(const WholeRunOptions& options, const WholeRunTask& task,
   fmt::print("days               {:.4g} ({:.4g} to {:.4g} in nine of ten of {} simulated runs)\n",
              plan.days(), found.seconds_at(0.05) / kSecondsPerDay,
              found.seconds_at(0.95) / kSecondsPerDay, found.runs.size());
-  fmt::print("goodput            {:.2f} % ({:.2f} to {:.2f}); {:.2f} % in closed form, of failures alone\n",
-             100 * goodput(run, found.mean_seconds()), 100 * goodput(run, found.seconds_at(0.95)),
-             100 * goodput(run, found.seconds_at(0.05)),
-             100 * goodput(run, found.expected_seconds));
+  fmt::print(
+      "goodput            {:.2f} % ({:.2f} to {:.2f}); {:.2f} % in closed form, of failures "
+      "alone\n",
+      100 * goodput(run, found.mean_seconds()), 100 * goodput(run, found.seconds_at(0.95)),
+      100 * goodput(run, found.seconds_at(0.05)), 100 * goodput(run, found.expected_seconds));
   print_events(found);
   print_cadence(plan, options.save_every.has_value());
   fmt::print("spare nodes        {} of {} rank{}{}\n", found.choices.spare_nodes,

@@ -106,7 +106,8 @@ TEST(FullyConnected, AGroupHasALinkToEachOfItsMembers) {
   EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::Shift, {8}, 160), 1 + 16.0);
 }
 
-// Published: 47.7 GB/s of two, which is the file's bandwidth, and 312.9 GB/s of eight, which is not.
+// Published: 47.7 GB/s of two, which is the file's bandwidth, and 312.9 GB/s of eight, which is
+// not.
 TEST(FullyConnected, EightMi300xAreNearThePublishedRate) {
   const double bytes = 4.0 * (1LL << 30);
   const double seconds =

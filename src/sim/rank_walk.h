@@ -84,7 +84,7 @@ class RankWalk {
   const double eager_seconds_;
   const bool is_free_;  // all but kernels of unit cost
   const double repeats_;
-  double host_ = 0;                         // when an eager host has launched what comes next
+  double host_ = 0;  // when an eager host has launched what comes next
   // By level: when collectives, and sends, have ended. Then copies from and to the host.
   std::vector<double> link_free_, sent_;
   std::map<Place, Flying> flying_;          // started, not yet waited for

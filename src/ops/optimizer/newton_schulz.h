@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The iteration that makes a matrix nearly orthogonal (Jordan et al. 2024, "Muon"): with X the
 // matrix over its norm, wide rather than tall, and A = X X^T, five times
-// X <- a X + (b A + c A^2) X. Singular values above a hundredth of the norm come to lie between 0.68
-// and 1.21, those that are far smaller grow by a^5, 485 times.
+// X <- a X + (b A + c A^2) X. Singular values above a hundredth of the norm come to lie between
+// 0.68 and 1.21, those that are far smaller grow by a^5, 485 times.
 #pragma once
 
 #include <algorithm>

@@ -165,8 +165,8 @@ std::string draw_memory(const SimulatedStep& step) {
       step.cluster.device.memory_bytes.value / (step.cluster.device.cores > 0 ? step.ranks() : 1);
   const auto peak = static_cast<double>(program.peak_bytes());
   const MemoryChart chart{step.simulation.first_seconds, device < peak * kLimitShown
-                                                            ? std::max(device, peak) * 1.06
-                                                            : peak * 1.06};
+                                                             ? std::max(device, peak) * 1.06
+                                                             : peak * 1.06};
   PictureSvg svg(kMemoryWide, "Memory of a step: " + picture_title(step));
   svg.heading(picture_title(step));
   svg.text(14, 41,

@@ -111,9 +111,9 @@ TEST(Pictures, OfAClusterShowEveryLevelAndItsWires) {
     const Cluster cluster = load_cluster(name);
     const std::string svg = cluster_svg(cluster);
     for (size_t i = 0; i < cluster.levels.size(); ++i) {
-      EXPECT_NE(svg.find(fmt::format(">{}: {} ranks<", cluster.levels[i].name,
-                                     cluster.levels[i].ranks)),
-                std::string::npos)
+      EXPECT_NE(
+          svg.find(fmt::format(">{}: {} ranks<", cluster.levels[i].name, cluster.levels[i].ranks)),
+          std::string::npos)
           << name;
       EXPECT_NE(svg.find(wiring_text(cluster, i)), std::string::npos) << name;
     }
