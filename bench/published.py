@@ -171,6 +171,7 @@ def parse_arguments():
     parser.add_argument("--only", default="", metavar="TEXT", help="only sets with this text in their name")
     parser.add_argument("--options", default="", help="further options of `tessera simulate` for all rows")
     parser.add_argument("--write", action="store_true", help="write docs/accuracy.md, its pictures and the error bars")
+    parser.add_argument("--limit", type=float, metavar="PERCENT", help="fail where the mean error of all runs is larger")
     parser.add_argument("--rows", action="store_true", help="also print every row, the worst first")
     arguments = parser.parse_args()
     if arguments.write and (arguments.sample or arguments.only or arguments.options):
@@ -190,6 +191,9 @@ def main():
     if arguments.write:
         write_page(runs, scored, memory, sets_of(runs), read_csv)
     say(f"{len(runs)} runs")
+    error = 100 * mean([abs(run.error) for run in runs])
+    if arguments.limit and error > arguments.limit:
+        sys.exit(f"the mean error is {error:.1f} %, above {arguments.limit:g} %")
 
 
 if __name__ == "__main__":
