@@ -57,6 +57,9 @@ std::vector<PlanCase> plans() {
       {.model = "Llama", .microbatches = 2, .recompute = "cheap"},
       {.model = "Llama", .axes = {{Tp, 2}}, .recompute = "block_keep_attention", .layers = 6},
       {.model = "Moe", .axes = {{Pp, 2}, {Dp, 2}, {Ep, 2}}, .microbatches = 2},
+      {.model = "Gpt", .axes = {{Dp, 2}}, .zero = 1, .optimizer = "muon"},
+      {.model = "Llama", .axes = {{Fsdp, 2}, {Tp, 2}}, .zero = 3, .optimizer = "muon"},
+      {.model = "Moe", .axes = {{Pp, 2}, {Ep, 2}}, .microbatches = 2, .optimizer = "muon"},
   };
 }
 
