@@ -47,8 +47,6 @@ PARTS = {
                       ["bash", "tools/gpu_check.sh", "{bin}", "{out}/sanitizer", "sanitizer_.*_attention", "{left}"]),
     # From here on: what a second call has time for.
     "free_long": Part("the same of steps that take seconds", 110, steps("free_long", ("1b-131k", "8b-32k"), BOTH_WAYS)),
-    "offload": Part("states and activations on the host, beside the simulator", 150,
-                    ["python3", "bench/offload.py", "--binary", "{bin}/tessera", "--json", "{out}/offload.json"]),
     "attention": Part("attention by length, head size and mask beside PyTorch's", 120,
                       ["python3", "bench/peer_torch_attention.py", "16384"]),
     "ring": Part("32,768 tokens over four ranks that share the GPU, beside one rank on the CPU", 30,
@@ -56,6 +54,9 @@ PARTS = {
                   "--seq", "32768", "--precision", "bf16", "--recompute", "block_keep_attention", "--steps", "1"]),
     "calibrate": Part("the cluster file of this GPU", 200,
                       ["{bin}/tessera", "bench", "calibrate", "--device", "cuda", "--out", "{out}/gpu.toml"]),
+    # A third call.
+    "offload": Part("states and activations on the host, beside the simulator", 400,
+                    ["python3", "bench/offload.py", "--binary", "{bin}/tessera", "--json", "{out}/offload.json"]),
 }
 
 

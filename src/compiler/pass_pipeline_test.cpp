@@ -38,7 +38,7 @@ TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
 TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   Module module = mlp();
   const std::vector<PassReport> reports = training_pipeline({}, {}, {}).run(module, {});
-  ASSERT_EQ(reports.size(), 19u);
+  ASSERT_EQ(reports.size(), 21u);
   EXPECT_EQ(reports[3].name, "build_backward");
   EXPECT_EQ(reports[5].counts, (PassCounts{{"reshards", 0}}));
   EXPECT_EQ(reports[9].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
@@ -62,7 +62,7 @@ TEST(PassPipeline, StopsBehindThePassAskedFor) {
 TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
   Module module = mlp();
   const auto reports = training_pipeline({}, {}, {}).run(module, {.disabled = {"fuse"}});
-  EXPECT_EQ(reports.size(), 18u);
+  EXPECT_EQ(reports.size(), 20u);
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) EXPECT_NE(node.op, OpKind::matmul_epilogue);
 }
@@ -80,7 +80,7 @@ TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
       "localize, count_loads, "
       "use_fp8, recompute, fuse, join_norm_gradients, join_rebuilt_swiglu, fold_largest_entries, "
       "shard_states, "
-      "gradient_norm, hold_updates, update_parameters, overlap, plan_memory\n";
+      "gradient_norm, hold_updates, update_parameters, offload_states, overlap, plan_memory\n";
   EXPECT_EQ(refusal({.disabled = {"fusion"}}), "error: there is no pass fusion\n" + help);
   EXPECT_EQ(refusal({.stop_after = "plan"}), "error: there is no pass plan\n" + help);
 }

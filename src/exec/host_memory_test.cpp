@@ -83,8 +83,8 @@ TEST(HostMemory, IsReachedByCopiesAlone) {
                                                .operands = {CopyProgram::kOnHost},
                                                .results = {CopyProgram::kOutput}};
   EXPECT_EQ(refusal(copies.program),
-            "script evaluate, forward of block only, microbatch 0: accumulate works on stored, "
-            "which is on the host");
+            "script evaluate, forward of block only, microbatch 0: accumulate works on the "
+            "device, but stored is on the host");
 }
 
 TEST(HostMemory, CopiesKeepTheNumberOfBytes) {

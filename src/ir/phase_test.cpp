@@ -18,7 +18,7 @@ TEST(Phase, EachHasOneRowAndIsFoundByItsName) {
     EXPECT_EQ(*row.phase, static_cast<Phase>(phase++)) << row.name;
     EXPECT_EQ(name(*row.phase), row.name);
   }
-  EXPECT_EQ(static_cast<Phase>(phase - 1), Phase::Update);
+  EXPECT_EQ(static_cast<Phase>(phase - 1), Phase::StatesOutDone);
 }
 
 TEST(Phase, GradientsRunInOneBackwardUnlessTheScheduleSplitsIt) {

@@ -60,7 +60,7 @@ HostLink read_host(const TomlValue& table, FileContext& file) {
                 .memory_bandwidth = section.positive("memory_bandwidth"),
                 .devices = section.count("devices")};
   const double one = host.bandwidth.value, both = host.both_ways.value;
-  if (both < one || both > 2 * one)
+  if (section.find("both_ways") && (both < one || both > 2 * one))
     section.fail(table, fmt::format("both_ways is {} and bandwidth {}: it must be between that and "
                                     "twice that",
                                     both, one));

@@ -83,7 +83,7 @@ class ClusterSection {
   double number(const TomlValue& node, std::string_view key) const {
     const bool is_number =
         node.kind == TomlValue::Kind::Integer || node.kind == TomlValue::Kind::Number;
-    if (!is_number || !(node.number >= 0 && node.number <= kMostFigureFigure))
+    if (!is_number || !(node.number >= 0 && node.number <= kMostFigure))
       fail(node, fmt::format("{} is not a number from 0 to {}", key, kMostFigure));
     return std::abs(node.number);  // of -0, too
   }
@@ -122,7 +122,7 @@ class ClusterSection {
   }
 
   void check_positive(const TomlValue& node, std::string_view what, double number) const {
-    if (number < kLeastFigureFigure)
+    if (number < kLeastFigure)
       fail(node, fmt::format("{} is {}: it must be above 0", what, number));
   }
 

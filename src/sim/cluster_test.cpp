@@ -99,8 +99,8 @@ TEST(Cluster, EfficienciesOfAnotherAreScaledForProductsAlone) {
     return *std::ranges::find(of.efficiencies, op, &EfficiencyTable::op);
   };
   const EfficiencyTable own = table_of(cluster, OpKind::matmul);
-  EXPECT_DOUBLE_EQ(own.points.back().efficiency,
-                   0.5 * table_of(known, OpKind::matmul).points.back().efficiency);
+  EXPECT_DOUBLE_EQ(own.curve->ceiling, 0.5 * table_of(known, OpKind::matmul).curve->ceiling);
+  EXPECT_DOUBLE_EQ(own.curve->memory, table_of(known, OpKind::matmul).curve->memory);
   EXPECT_TRUE(own.source.starts_with("assumed to be those of dgx-h100: ")) << own.source;
   EXPECT_EQ(table_of(cluster, {}).source, "toy");  // the file's own
   EXPECT_EQ(refusal(with("cluster = \"dgx-h1000\"\n")).substr(0, 38),

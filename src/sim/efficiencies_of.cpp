@@ -27,7 +27,10 @@ bool is_product(const EfficiencyTable& table) {
 void add_efficiencies_of(Cluster& cluster, const std::string& name, const Figure& products) {
   const std::vector<EfficiencyTable> own = cluster.efficiencies;
   for (EfficiencyTable table : load_cluster(name).efficiencies) {
-    if (std::ranges::find(own, table.op, &EfficiencyTable::op) != own.end()) continue;
+    if (std::ranges::any_of(own, [&](const EfficiencyTable& each) {
+          return each.op == table.op && each.kernel == table.kernel;
+        }))
+      continue;
     // Of the same device, or else taken for want of better.
     table.source =
         fmt::format("{} {}: {}", products.source == "none" ? "of" : "assumed to be those of", name,
@@ -35,6 +38,7 @@ void add_efficiencies_of(Cluster& cluster, const std::string& name, const Figure
     if (is_product(table) && products.value != 1) {
       table.source += fmt::format("; times {:g}: {}", products.value, products.source);
       for (EfficiencyPoint& point : table.points) point.efficiency *= products.value;
+      if (table.curve) table.curve->ceiling *= products.value;
     }
     cluster.efficiencies.push_back(std::move(table));
   }

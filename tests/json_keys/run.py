@@ -23,7 +23,7 @@ CASES = {
         "bytes_per_rank loss"),
     "simulate --cluster dgx-h100 --model tiny --mesh dp=2,tp=2 --batch 4 --seq 16": (
         "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
-        "exposed_communication_seconds bubble_seconds peak_bytes fits error_bar results",
+        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits error_bar results",
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --why-not tp=2": (
         "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not",
