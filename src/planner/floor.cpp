@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <set>
 
@@ -192,19 +191,16 @@ double Floors::bytes(const Candidate& candidate, const ShapeProfile& profile) {
          static_cast<double>(profile.scratch_bytes);
 }
 
-// From a stage to the next, where they are nearest.
-double Floors::hop_seconds(const Candidate& candidate, const ShapeProfile& profile) const {
+// Between the first ranks of two stages.
+double Floors::hop_seconds(const Candidate& candidate, const ShapeProfile& profile, int from,
+                           int to) const {
+  if (from == to) return 0;
   int64_t bytes = 0;
   for (const auto& [name, block] : profile.blocks) bytes = std::max(bytes, block.stream_bytes);
   const int apart = task_.ranks / candidate.pp();
-  double least = candidate.pp() == 1 ? 0 : std::numeric_limits<double>::infinity();
-  for (int stage = 1; stage < candidate.pp(); ++stage) {
-    const std::array ends{(stage - 1) * apart, stage * apart};
-    least = std::min(
-        least, collective_seconds(task_.cluster, CollectiveOp::Shift,
-                                  group_shape(task_.cluster, ends), static_cast<double>(bytes)));
-  }
-  return least;
+  const std::array ends{std::min(from, to) * apart, std::max(from, to) * apart};
+  return collective_seconds(task_.cluster, CollectiveOp::Shift, group_shape(task_.cluster, ends),
+                            static_cast<double>(bytes));
 }
 
 std::vector<StageFloor> Floors::stages(const Candidate& candidate, const ShapeProfile& profile,
@@ -216,12 +212,14 @@ std::vector<StageFloor> Floors::stages(const Candidate& candidate, const ShapePr
   std::vector<BlockFloor> blocks;
   for (const std::string& name : classes_) blocks.push_back(floors.at(name));
   std::vector<StageFloor> result;
-  const double hop = hop_seconds(candidate, profile);
+  const std::vector<int>& ranks = table(candidate).schedule.rank_of_stage;
   size_t begin = 0;
   for (const int count : blocks_per_stage(candidate)) {
     result.push_back(
         floor_of_stage(candidate, std::span(blocks).subspan(begin, static_cast<size_t>(count))));
-    result.back().hop = hop;
+    const size_t stage = result.size() - 1;
+    result.back().hop =
+        stage == 0 ? 0 : hop_seconds(candidate, profile, ranks[stage - 1], ranks[stage]);
     begin += static_cast<size_t>(count);
   }
   return result;
