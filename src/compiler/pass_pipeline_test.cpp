@@ -42,8 +42,8 @@ TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   EXPECT_EQ(reports[3].name, "build_backward");
   EXPECT_EQ(reports[5].counts, (PassCounts{{"reshards", 0}}));
   EXPECT_EQ(reports[9].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[13].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
-  EXPECT_EQ(reports[18].counts.front().second, module.scratch_bytes);
+  EXPECT_EQ(reports[14].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
+  EXPECT_EQ(reports[20].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
@@ -79,7 +79,7 @@ TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
       "propagate_placements, "
       "localize, count_loads, "
       "use_fp8, recompute, fuse, join_norm_gradients, join_rebuilt_swiglu, fold_largest_entries, "
-      "shard_states, "
+      "offload_activations, shard_states, "
       "gradient_norm, hold_updates, update_parameters, offload_states, overlap, plan_memory\n";
   EXPECT_EQ(refusal({.disabled = {"fusion"}}), "error: there is no pass fusion\n" + help);
   EXPECT_EQ(refusal({.stop_after = "plan"}), "error: there is no pass plan\n" + help);

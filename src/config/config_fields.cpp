@@ -304,8 +304,8 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
       {"plan.stages",
        &p.stages,
        {},
-       "number of blocks in each stage, including embedding and head, such as 3,2,2,3; empty: by "
-       "cost"},
+       "number of blocks in each stage, including embedding and head, such as 3,2,2,3; even: as "
+       "many layers in each; empty: by cost"},
   };
 }
 
@@ -321,18 +321,15 @@ std::vector<ConfigField> plan_memory_fields(PlanConfig& p) {
        "number of blocks"},
       {"plan.fp8_weights", &p.fp8_weights, Choices{"step", "use"},
        "when weights are quantised to fp8: once for a step, which keeps two bytes for each; or "
-       "where "
-       "they are read, as always where they are gathered for each use"},
+       "where they are read, as always where they are gathered for each use"},
       {"plan.offload",
        &p.offload,
        {},
-       "what is kept in the host's memory: moments (the optimizer's states), states (master "
-       "weights "
+       "what is kept in the host's memory: moments (the optimizer's states), states (masters "
        "too) or parameters (weights too); and activations, such as states,activations"},
       {"plan.offload_update", &p.offload_update, Choices{"device", "host"},
        "where states that rest on the host are updated: they are streamed through the device, or "
-       "the "
-       "host's cores do it, to which gradients go and from which weights come"},
+       "the host's cores do it, to which gradients go and from which weights come"},
       {"plan.memory", &p.memory, {}, "memory of one rank, such as 8GB; empty: unknown"},
   };
 }

@@ -12,7 +12,9 @@
 #include "mesh/expert_axes.h"
 #include "models/model_field.h"
 #include "models/presets.h"
+#include "passes/pipeline/assign_stages.h"
 #include "schedule/schedule_csv.h"
+#include "schedule/schedule_kinds.h"
 
 namespace tessera {
 namespace {
@@ -27,9 +29,12 @@ OptimizerOptions resolve_optimizer(const TrainConfig& train) {
           .groups = train.groups};
 }
 
+constexpr std::string_view kEvenStages = "even";
+
 // "3,2,2,3"
 std::vector<int> parse_stages(const std::string& text) {
   std::vector<int> counts;
+  if (text == kEvenStages) return counts;
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find(','));
@@ -38,7 +43,7 @@ std::vector<int> parse_stages(const std::string& text) {
     if (error != std::errc() || last != entry.data() + entry.size() || count < 1)
       throw user_error("plan.stages is {}, but must be whole numbers of blocks", text)
           .at("plan.stages")
-          .help("write one for each stage, such as 3,2,2,3");
+          .help("write one for each stage, such as 3,2,2,3, or even for as many layers in each");
     counts.push_back(count);
     rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
   }
@@ -110,6 +115,11 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
              .experts = model.experts,
              .top_k = model.top_k};
   Plan plan = make_plan(request, sizes);
+  if (config.plan.stages == kEvenStages) {
+    const int chunks = plan.chunks > 0 ? plan.chunks : schedule_kind(plan.schedule).least_chunks;
+    plan.blocks_per_stage =
+        even_stages(static_cast<int>(model.layers) + 2, plan.pipeline_ranks() * chunks);
+  }
   const int cp = plan.mesh.find("cp");
   if (!model.has_sequence() && cp >= 0 && plan.mesh.size(cp) > 1)
     throw user_error("mesh cp = {} splits the sequence, but family {} has none", plan.mesh.size(cp),

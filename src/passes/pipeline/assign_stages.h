@@ -20,4 +20,8 @@ std::vector<double> block_costs(const Module& module, const DeviceProfile& profi
 // others are as even as possible. Returns the number of blocks in each part, at least one.
 std::vector<int> balance(const std::vector<double>& costs, int parts);
 
+// As many layers in each stage; the embedding joins the first one, the head the last. `blocks` are
+// all of them.
+std::vector<int> even_stages(int blocks, int stages);
+
 }  // namespace tessera

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+
 namespace tessera {
 namespace {
 
@@ -16,6 +18,14 @@ TEST(Balance, CutsEvenBlocksEvenly) {
 TEST(Balance, GivesADearBlockFewerNeighbours) {
   EXPECT_EQ(balance({1, 1, 1, 1, 4}, 2), (Counts{4, 1}));
   EXPECT_EQ(balance({0.1, 1, 1, 1, 1, 2}, 3), (Counts{3, 2, 1}));
+}
+
+TEST(EvenStages, HaveAsManyLayersEachBesideEmbeddingAndHead) {
+  EXPECT_EQ(even_stages(26, 4), (Counts{7, 6, 6, 7}));
+  EXPECT_EQ(even_stages(26, 1), (Counts{26}));
+  EXPECT_EQ(even_stages(6, 4), (Counts{2, 1, 1, 2}));
+  EXPECT_THROW(even_stages(26, 5), UserError);
+  EXPECT_THROW(even_stages(5, 4), UserError);
 }
 
 TEST(Balance, LeavesNoPartEmpty) {
