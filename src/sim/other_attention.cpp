@@ -7,6 +7,7 @@
 
 #include "core/choices.h"
 #include "core/error.h"
+#include "ir/op_list.h"
 #include "program/buffer_types.h"
 
 namespace tessera {

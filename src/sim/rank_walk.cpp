@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+#include "ir/op_list.h"
+
 namespace tessera {
 
 RankWalk::RankWalk(const Program& program, const Cluster& cluster, const SimulateOptions& options)
