@@ -47,11 +47,19 @@ def wait_for_lines(run, count):
         time.sleep(0.02)
 
 
+@contextlib.contextmanager
+def ended(process):
+    """Also where a check fails."""
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
 def a_killed_run_that_drops_steps_is_drawn_as_it_is(binary, folder):
     """kill -9 of the run, half a line as a machine that stops leaves it, and a resume that goes back to a checkpoint."""
     run = folder / "a"
-    process = train(binary, run, 1000000, "--save-every", "37")
-    with studio(binary, folder) as server, browser() as chromium:
+    with ended(train(binary, run, 1000000, "--save-every", "37")) as process, studio(binary, folder) as server, browser() as chromium:
         wait_for_lines(run, 60)
         page = open_runs(chromium, server)
         page.wait(f"{STEPS}.then(steps => steps.length > 60)", "a run that goes on")
