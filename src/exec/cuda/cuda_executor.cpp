@@ -118,7 +118,7 @@ std::span<std::byte> CudaExecutor::host_arena(Lifetime lifetime) const {
   return {memory.data(), static_cast<size_t>(memory.bytes())};
 }
 
-MemorySpace CudaExecutor::space_of(const std::byte* address) const {
+MemorySpace CudaExecutor::space_at(const std::byte* address) const {
   const bool host =
       host_states_.holds(address) || host_slots_.holds(address) || host_scratch_.holds(address);
   return host ? MemorySpace::Host : MemorySpace::Device;
@@ -136,7 +136,7 @@ ByteMover CudaExecutor::stream_mover() {
               },
           .start_copy =
               [this](std::byte* to, const std::byte* from, int64_t bytes) {
-                host_copies_.start(space_of(to), to, from, bytes, stream_);
+                host_copies_.start(space_at(to), to, from, bytes, stream_);
               },
           .await_copy = [this](const std::byte* to) { host_copies_.wait(to, stream_); }};
 }

@@ -102,7 +102,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   void enqueue_kernel(const ProgramBlock& block, const Instruction& instruction,
                       const BoundCall& bound);
   ByteMover stream_mover();
-  MemorySpace space_of(const std::byte* address) const;
+  MemorySpace space_at(const std::byte* address) const;
   void copy(void* to, const void* from, size_t bytes, const char* what) const;  // on the stream
   void await() const;                    // until the stream is done
   std::string async_error_hint() const;  // for an error that may belong to an earlier call
