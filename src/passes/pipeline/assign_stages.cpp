@@ -103,19 +103,6 @@ PassCounts run(Module& module, const Plan& plan, const Schedule& schedule,
 
 }  // namespace
 
-std::vector<int> even_stages(int blocks, int stages) {
-  const int layers = blocks - 2;
-  if (layers < stages || layers % stages != 0)
-    throw user_error("plan.stages is even, but {} layers do not make {} equal stages", layers,
-                     stages)
-        .at("plan.stages")
-        .help("use pp x chunks that divides the layers, or list the blocks of each stage");
-  std::vector<int> counts(static_cast<size_t>(stages), layers / stages);
-  ++counts.front();
-  ++counts.back();
-  return counts;
-}
-
 std::vector<double> block_costs(const Module& module, const DeviceProfile& profile) {
   std::vector<double> by_class, costs;
   for (const BlockClass& block_class : module.classes)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact, by dynamic programming over the start of the last part.
+// How many blocks each stage has: by cost, exactly, by dynamic programming over the start of the
+// last part; or as many layers in each.
 #include <limits>
 
+#include "core/error.h"
 #include "passes/pipeline/assign_stages.h"
 
 namespace tessera {
@@ -47,6 +49,19 @@ std::vector<int> balance(const std::vector<double>& costs, int parts) {
     counts[k - 1] = static_cast<int>(end - cut[k][end]);
     end = cut[k][end];
   }
+  return counts;
+}
+
+std::vector<int> even_stages(int blocks, int stages) {
+  const int layers = blocks - 2;
+  if (layers < stages || layers % stages != 0)
+    throw user_error("plan.stages is even, but {} layers do not make {} equal stages", layers,
+                     stages)
+        .at("plan.stages")
+        .help("use pp x chunks that divides the layers, or list the blocks of each stage");
+  std::vector<int> counts(static_cast<size_t>(stages), layers / stages);
+  ++counts.front();
+  ++counts.back();
   return counts;
 }
 
