@@ -66,6 +66,8 @@ void print_device(const ClusterDevice& device) {
              device.cores > 0 ? fmt::format(", {} cores that all ranks share", device.cores) : "");
   print_figure("memory", short_bytes(static_cast<int64_t>(device.memory_bytes.value)),
                device.memory_bytes);
+  print_figure("of it not usable", short_bytes(static_cast<int64_t>(device.reserve_bytes.value)),
+               device.reserve_bytes);
   print_figure("memory bandwidth", tera(device.memory_bandwidth.value) + "B/s",
                device.memory_bandwidth);
   for (const auto& [arithmetic, figure] : device.peak_flops)

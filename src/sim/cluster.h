@@ -29,7 +29,10 @@ struct ClusterDevice {
   int cores = 0;
   std::vector<std::pair<Arithmetic, Figure>> peak_flops = {};  // per second; of a core, if any
   Figure memory_bytes = {}, memory_bandwidth = {};             // bytes, bytes per second
-  Figure launch_seconds = {};                                  // of every kernel
+  // Bytes that no program of ours can have: the driver's and its libraries', and buffers of
+  // collectives.
+  Figure reserve_bytes = {0, "none"};
+  Figure launch_seconds = {};  // of every kernel
   // Of products that end before the power limit shows, in tenths of a second: their rate relative
   // to that of steady training, which the efficiencies give.
   Figure cool_gain = {1, "none"};
@@ -38,6 +41,7 @@ struct ClusterDevice {
   // An arithmetic without its own figure uses that of the nearest wider one, else of the widest: no
   // matmul uses it then (check_precision), and only bytes matter.
   double peak(Arithmetic arithmetic) const;
+  double usable_bytes() const { return memory_bytes.value - reserve_bytes.value; }
 };
 
 // Units of a level hold `ranks` ranks each; ranks fill them in order. The units of the level below

@@ -29,12 +29,17 @@ ClusterDevice read_device(const TomlValue& table, FileContext& file) {
                        .peak_flops = {},
                        .memory_bytes = section.positive("memory_bytes"),
                        .memory_bandwidth = section.positive("memory_bandwidth"),
+                       .reserve_bytes = section.figure("reserve_bytes", {0, "none"}),
                        .launch_seconds = section.figure("launch_seconds"),
                        .cool_gain = section.figure("cool_gain", {1, "none"}),
                        .overlap_slowdown = section.figure("overlap_slowdown", {0, "none"})};
   if (device.cool_gain.value < 1)
     section.fail(*section.find("cool_gain"),
                  fmt::format("cool_gain is {}: it must be 1 or more", device.cool_gain.value));
+  if (device.reserve_bytes.value >= device.memory_bytes.value && device.reserve_bytes.value > 0)
+    section.fail(*section.find("reserve_bytes"),
+                 fmt::format("reserve_bytes is {:g}, and memory_bytes {:g}: nothing is left",
+                             device.reserve_bytes.value, device.memory_bytes.value));
   const TomlValue* peaks = section.need("peak_flops");
   if (peaks != nullptr)
     for (const auto& [key, node] : peaks->entries) {

@@ -24,6 +24,7 @@ name = "H100 SXM5 80 GB"
 # cores = 2             # only for ranks that are threads of one machine and share its cores
 memory_bytes = { value = 80e9, source = "datasheet" }
 memory_bandwidth = { value = 3.35e12, source = "datasheet" }
+reserve_bytes = { value = 3e9, source = "assumed" }       # optional: what the driver and buffers of collectives take of it
 launch_seconds = { value = 4e-6, source = "assumed" }     # of every kernel
 cool_gain = { value = 1.15, source = "assumed" }          # optional: products before the power limit shows (--cool)
 overlap_slowdown = { value = 0.1, source = "assumed" }    # optional: added to a kernel beside a transfer, as a share

@@ -199,6 +199,19 @@ TEST(Cluster, NamesOfAnyTextReadBack) {
   EXPECT_EQ(to_toml(parse_cluster(to_toml(cluster), "toy.toml")), to_toml(cluster));
 }
 
+TEST(Cluster, AReserveIsNotUsable) {
+  Cluster cluster = toy_cluster();
+  EXPECT_DOUBLE_EQ(cluster.device.usable_bytes(), 1e9);
+  cluster.device.reserve_bytes = {2.5e8, "toy"};
+  cluster = parse_cluster(to_toml(cluster), "toy.toml");
+  EXPECT_DOUBLE_EQ(cluster.device.usable_bytes(), 7.5e8);
+  for (const std::string& name : cluster_names())
+    if (const ClusterDevice device = load_cluster(name).device; device.cores == 0) {
+      EXPECT_GT(device.reserve_bytes.value, 0) << name;
+      EXPECT_NE(device.reserve_bytes.source, "none") << name;
+    }
+}
+
 TEST(Cluster, AMisspeltKeyIsRefused) {
   EXPECT_EQ(refusal(replaced(to_toml(toy_cluster()), "launch_seconds", "lunch_seconds")),
             "unknown key lunch_seconds in [device] at toy.toml:13");

@@ -17,6 +17,8 @@ std::string text_of(const ClusterDevice& device) {
   if (device.cores > 0) text += fmt::format("cores = {}\n", device.cores);
   text += fmt::format("memory_bytes = {}\nmemory_bandwidth = {}\n", text_of(device.memory_bytes),
                       text_of(device.memory_bandwidth));
+  if (device.reserve_bytes.value > 0)
+    text += fmt::format("reserve_bytes = {}\n", text_of(device.reserve_bytes));
   text += fmt::format("launch_seconds = {}\noverlap_slowdown = {}\n",
                       text_of(device.launch_seconds), text_of(device.overlap_slowdown));
   if (device.cool_gain.value > 1)

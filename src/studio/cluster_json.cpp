@@ -36,8 +36,9 @@ Json figure_json(const Figure& figure) {
 void for_each_source(const Cluster& cluster, const std::function<void(const std::string&)>& call) {
   const ClusterDevice& device = cluster.device;
   for (const auto& [arithmetic, figure] : device.peak_flops) call(figure.source);
-  for (const Figure* figure : {&device.memory_bytes, &device.memory_bandwidth,
-                               &device.launch_seconds, &device.overlap_slowdown})
+  for (const Figure* figure :
+       {&device.memory_bytes, &device.memory_bandwidth, &device.reserve_bytes,
+        &device.launch_seconds, &device.overlap_slowdown})
     call(figure->source);
   for (const Level& level : cluster.levels)
     for (const Figure* figure : {&level.bandwidth, &level.latency_seconds, &level.oversubscription})
@@ -51,6 +52,7 @@ Json device_json(const ClusterDevice& device) {
             {"cores", device.cores},
             {"memory_bytes", figure_json(device.memory_bytes)},
             {"memory_bandwidth", figure_json(device.memory_bandwidth)},
+            {"reserve_bytes", figure_json(device.reserve_bytes)},
             {"launch_seconds", figure_json(device.launch_seconds)},
             {"overlap_slowdown", figure_json(device.overlap_slowdown)},
             {"peak_flops", Json::object()}};

@@ -15,15 +15,14 @@ bool SimulatedStep::fits() const {
   const auto peak = static_cast<double>(simulation.peak_bytes),
              host = static_cast<double>(simulation.host_bytes);
   if (!cluster.host)  // the device's memory is the host's
-    return (peak + host) * devices <= cluster.device.memory_bytes.value;
-  return peak * devices <= cluster.device.memory_bytes.value &&
-         host <= cluster.host->bytes_of_device();
+    return (peak + host) * devices <= cluster.device.usable_bytes();
+  return peak * devices <= cluster.device.usable_bytes() && host <= cluster.host->bytes_of_device();
 }
 
 RunSpec spec_to_simulate(const Cluster& cluster, const Config& config) {
   RunSpec spec = resolve_on(cluster, config);
   if (spec.plan.recompute.kind == RecomputeKind::Fit && spec.memory_bytes == 0)
-    spec.memory_bytes = static_cast<int64_t>(cluster.device.memory_bytes.value) /
+    spec.memory_bytes = static_cast<int64_t>(cluster.device.usable_bytes()) /
                         (cluster.device.cores > 0 ? spec.plan.mesh.num_ranks() : 1);
   return spec;
 }
