@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/flat_uses.h"
 #include "config/compile_step.h"
 #include "schedule/schedule_kinds.h"
 #include "sim/instruction_times.h"
@@ -123,8 +124,8 @@ ShapeProfile profile_shape(const PlanTask& task, const Candidate& shape, int val
     };
     BlockProfile& own = profile.blocks.at(name);
     own.forward = seconds(RoutineKind::Forward);
-    own.input_grad = seconds(RoutineKind::Recompute) + seconds(RoutineKind::Backward) +
-                     seconds(RoutineKind::InputGrad);
+    own.rebuild = seconds(RoutineKind::Recompute);
+    own.input_grad = own.rebuild + seconds(RoutineKind::Backward) + seconds(RoutineKind::InputGrad);
     own.weight_grad = seconds(RoutineKind::WeightGrad);
   });
   return profile;
@@ -133,14 +134,19 @@ ShapeProfile profile_shape(const PlanTask& task, const Candidate& shape, int val
 ByClass<StateProfile> profile_states(const PlanTask& task, const Candidate& states) {
   const Compiled compiled = compile_few_layers(task, states, 0);
   ByClass<StateProfile> profiles;
+  std::map<std::string, bool> comes_and_goes;
+  for (const BlockClass& block_class : compiled.module.classes)
+    comes_and_goes[block_class.name] = reduces_every_microbatch(block_class);
   for_each_class(compiled.programs, [&](const auto& name, const Program& program, int block) {
     const auto seconds = [&](RoutineKind routine) {
       return routine_seconds(program, task.cluster, block, routine);
     };
     const RoutineSeconds reduce = seconds(RoutineKind::Reduce);
     profiles[name] = {
+        .reduce = reduce.alone,
         .travel = reduce.left_under_way,
-        .reduce_wait = reduce.alone + seconds(RoutineKind::ReduceWait).alone,
+        .reduce_wait = seconds(RoutineKind::ReduceWait).alone,
+        .comes_and_goes = comes_and_goes.at(name),
         .gather = seconds(RoutineKind::Gather).left_under_way,
         .update = seconds(RoutineKind::Norm).alone + seconds(RoutineKind::Update).alone};
   });

@@ -17,6 +17,7 @@ struct BlockProfile {
   // Seconds. Recomputation counts as input gradient, and so does the whole backward where the
   // schedule does not split it.
   double forward = 0, input_grad = 0, weight_grad = 0;
+  double rebuild = 0;  // of input_grad: what blocks recompute before their backward
   // From forward to backward, the stream that it returns among them; of the stream that it takes;
   // of the one that it returns.
   int64_t kept_bytes = 0, stream_bytes = 0, returned_bytes = 0;
@@ -28,9 +29,10 @@ struct BlockProfile {
 // Seconds of the work on a block's states. Reductions of gradients overlap with later backwards and
 // are then waited for; updated weights are gathered where every rank keeps them whole.
 struct StateProfile {
-  double travel = 0, reduce_wait = 0;  // at every reduction
-  double gather = 0;                   // where weights are sharded: before every use
-  double update = 0;                   // at the end
+  double reduce = 0, travel = 0, reduce_wait = 0;  // at every reduction
+  bool comes_and_goes = false;                     // reductions are for each microbatch
+  double gather = 0;                               // where weights are sharded: before every use
+  double update = 0;                               // at the end
 };
 
 template <typename Profile>

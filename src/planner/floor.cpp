@@ -92,13 +92,14 @@ const std::vector<int>& Floors::blocks_per_stage(const Candidate& candidate) {
 
 const ScheduleTable& Floors::table(const Candidate& candidate) {
   const int64_t microbatches = candidate.microbatches(task_.run.batch());
-  const auto [found, fresh] =
-      tables_.try_emplace({candidate.schedule, candidate.pp(), candidate.chunks, microbatches});
-  if (fresh) {
-    found->second.schedule = make_schedule(candidate.schedule, candidate.pp(), candidate.chunks,
-                                           static_cast<int>(microbatches));
-    found->second.order = action_order(found->second.schedule);
-  }
+  const auto key = std::tuple(candidate.schedule, candidate.pp(), candidate.chunks, microbatches);
+  auto found = tables_.find(key);
+  if (found == tables_.end())
+    found = tables_
+                .emplace(key, ScheduleTable(make_schedule(candidate.schedule, candidate.pp(),
+                                                          candidate.chunks,
+                                                          static_cast<int>(microbatches))))
+                .first;
   return found->second;
 }
 
@@ -181,8 +182,8 @@ Floor Floors::scheduled(const Candidate& candidate) {
 Floor Floors::scheduled(const Candidate& candidate, const ShapeProfile& profile) {
   Floor floor{.bytes = bytes(candidate, profile)};
   if (floor.bytes <= static_cast<double>(task_.rank_memory_bytes()))
-    floor.seconds = kRounding * least_seconds(candidate, table(candidate),
-                                              stages(candidate, profile, &states(candidate)));
+    floor.seconds = kRounding * least_seconds(table(candidate),
+                                              stages(candidate, profile, &states(candidate)), true);
   return floor;
 }
 
@@ -191,16 +192,26 @@ double Floors::bytes(const Candidate& candidate, const ShapeProfile& profile) {
          static_cast<double>(profile.scratch_bytes);
 }
 
-// Between the first ranks of two stages.
-double Floors::hop_seconds(const Candidate& candidate, const ShapeProfile& profile, int from,
-                           int to) const {
-  if (from == to) return 0;
+// The widest between ranks of two stages: of the first pair, and of those that face the end of a
+// unit.
+StageFloor::Hop Floors::hop(const Candidate& candidate, const ShapeProfile& profile, int from,
+                            int to) const {
+  if (from == to) return {};
   int64_t bytes = 0;
   for (const auto& [name, block] : profile.blocks) bytes = std::max(bytes, block.stream_bytes);
   const int apart = task_.ranks / candidate.pp();
   const std::array ends{std::min(from, to) * apart, std::max(from, to) * apart};
-  return collective_seconds(task_.cluster, CollectiveOp::Shift, group_shape(task_.cluster, ends),
-                            static_cast<double>(bytes));
+  GroupShape widest = group_shape(task_.cluster, ends);
+  for (const Level& level : task_.cluster.levels) {
+    const int to_end = level.ranks - 1 - ends[0] % level.ranks;
+    if (to_end >= apart) continue;
+    const std::array beside{ends[0] + to_end, ends[1] + to_end};
+    const GroupShape shape = group_shape(task_.cluster, beside);
+    if (shape.size() > widest.size()) widest = shape;
+  }
+  return {.seconds = collective_seconds(task_.cluster, CollectiveOp::Shift, widest,
+                                        static_cast<double>(bytes)),
+          .level = widest.size() - 1};
 }
 
 std::vector<StageFloor> Floors::stages(const Candidate& candidate, const ShapeProfile& profile,
@@ -219,7 +230,7 @@ std::vector<StageFloor> Floors::stages(const Candidate& candidate, const ShapePr
         floor_of_stage(candidate, std::span(blocks).subspan(begin, static_cast<size_t>(count))));
     const size_t stage = result.size() - 1;
     result.back().hop =
-        stage == 0 ? 0 : hop_seconds(candidate, profile, ranks[stage - 1], ranks[stage]);
+        stage == 0 ? StageFloor::Hop{} : hop(candidate, profile, ranks[stage - 1], ranks[stage]);
     begin += static_cast<size_t>(count);
   }
   return result;

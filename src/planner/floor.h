@@ -7,7 +7,7 @@
 #include <span>
 #include <tuple>
 
-#include "planner/stage_floor.h"
+#include "planner/step_replay.h"
 
 namespace tessera {
 
@@ -45,8 +45,8 @@ class Floors {
   const ByClass<StateProfile>& states(const Candidate& candidate);
   const std::vector<int>& blocks_per_stage(const Candidate& candidate);
   const ScheduleTable& table(const Candidate& candidate);
-  double hop_seconds(const Candidate& candidate, const ShapeProfile& profile, int from,
-                     int to) const;
+  StageFloor::Hop hop(const Candidate& candidate, const ShapeProfile& profile, int from,
+                      int to) const;
   // `by_class`: null where only bytes count, which do not depend on the states' seconds.
   std::vector<StageFloor> stages(const Candidate& candidate, const ShapeProfile& profile,
                                  const ByClass<StateProfile>* by_class);

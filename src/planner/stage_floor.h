@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lower bounds of the time and memory of a stage's blocks on their rank and, by the schedule's
-// table, of the step over all stages.
+// What a stage does and keeps on its rank, as lower bounds: the times of its blocks (step_replay.h
+// makes a step of them) and, by the schedule's table, the memory of the fullest rank.
 #pragma once
 
+#include <algorithm>
 #include <span>
+#include <vector>
 
 #include "planner/block_profile.h"
 #include "schedule/action_order.h"
@@ -17,30 +19,39 @@ struct BlockFloor {
 };
 
 struct StageFloor {
-  double forward = 0, input_grad = 0, weight_grad = 0;  // seconds of one microbatch
-  double reduction = 0;                                 // added to a backward that reduces
-  double last_travel = 0;         // of the sum that starts last, when that backward is done
-  bool adds_up = false;           // a single block need not reduce for every microbatch
-  double travel = 0, gather = 0;  // of all blocks; the largest block's gather may be saved
+  // Seconds of a block; of its recomputation, which counts as input gradient; of its weights'
+  // gather where they rest in shards; of its gradients' sum: before it travels, on its way, after
+  // that.
+  struct Block {
+    double forward = 0, rebuild = 0, input_grad = 0, weight_grad = 0;
+    double gather = 0, reduce = 0, travel = 0, reduce_wait = 0;
+    bool comes_and_goes = false;  // its gradients are summed for each microbatch
+  };
+  struct Hop {
+    double seconds = 0;
+    size_t level = 0;  // whose links it takes
+  };
+  std::vector<Block> blocks = {};
+  double forward = 0, input_grad = 0, weight_grad = 0;  // of all, for one microbatch
+  bool splits = false;                                  // the backward
+  bool comes_and_goes = false;                          // of any block
   double update = 0;
-  double hop = 0;            // from the stage before, or back to it
+  Hop hop = {};              // from the stage before, or back to it
   double rest_bytes = 0;     // always in use
   double window_bytes = 0;   // of buffers that come and go
   double held_bytes = 0;     // of a microbatch, from forward to backward
   double rebuilt_bytes = 0;  // besides, in the backward
+
+  bool gathers() const {
+    return std::any_of(blocks.begin(), blocks.end(),
+                       [](const Block& block) { return block.gather > 0; });
+  }
 };
 
 // Of a block's states, as they are stored.
 double rest_bytes(const Candidate& candidate, const BlockProfile& block);
 StageFloor floor_of_stage(const Candidate& candidate, std::span<const BlockFloor> blocks);
 
-struct ScheduleTable {
-  Schedule schedule;
-  std::vector<ActionPlace> order;
-};
-
-double least_seconds(const Candidate& candidate, const ScheduleTable& table,
-                     std::span<const StageFloor> stages);
 // Of the fullest rank.
 double least_bytes(const Schedule& schedule, std::span<const StageFloor> stages);
 
