@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
   app.version_flag(tessera::version());
   tessera::add_train_command(app);
   tessera::add_launch_command(app);
+  tessera::add_islands_command(app);
   tessera::add_generate_command(app);
   tessera::add_evaluate_command(app);
   tessera::add_checkpoint_command(app);

@@ -52,9 +52,14 @@ class IslandLink {  // of one island
   // Returns at once: the change travels while training goes on.
   virtual void send(FragmentChange change) = 0;
   // Waits. Empty: the exchange was closed without this island, which lagged; it takes `newest()`
-  // and goes on from there.
+  // and goes on from there. A change of no islands: nobody can be reached; it applies nothing, goes
+  // on alone, and what it sends next is a change since the same outer parameters.
   virtual std::optional<CombinedChange> receive(ExchangeId exchange) = 0;
   virtual OuterSnapshot newest() = 0;
+  // After a step: what the others are told of it.
+  virtual void report(int64_t /*step*/, double /*loss*/, int64_t /*tokens*/) {}
+  // At the end of training: nobody need wait for it.
+  virtual void leave() {}
 };
 
 }  // namespace tessera
