@@ -19,10 +19,10 @@ namespace {
 constexpr std::array<std::string_view, kNumFaultPhases> kPhases{
     "load",  "forward", "collective", "backward", "update", "snapshot", "write",
     "fsync", "rename",  "manifest",   "prune",    "exit",   "step"};
-// From the fifth on they are errors.
-constexpr std::array<std::string_view, 9> kActions{"kill",     "stop", "abort", "hang", "no_space",
-                                                   "io_error", "rot",  "nan",   "skip"};
-constexpr std::array<int, 9> kErrors{0, 0, 0, 0, ENOSPC, EIO, EILSEQ, EDOM, ECANCELED};
+// From the sixth on they are errors.
+constexpr std::array<std::string_view, 10> kActions{
+    "kill", "stop", "abort", "hang", "wait", "no_space", "io_error", "rot", "nan", "skip"};
+constexpr std::array<int, 10> kErrors{0, 0, 0, 0, 0, ENOSPC, EIO, EILSEQ, EDOM, ECANCELED};
 
 int64_t number(std::string_view key, std::string_view text) {
   int64_t value = 0;
@@ -86,6 +86,8 @@ void FaultPlan::set(Fault& fault, std::string_view key, std::string_view value) 
     fault.step = number(key, value);
   else if (key == "nth")
     fault.nth = number(key, value);
+  else if (key == "milliseconds")
+    fault.milliseconds = number(key, value);
   else if (key == "phase")
     fault.phase = static_cast<FaultPhase>(index_of(kPhases, key, value));
   else if (key == "action") {
@@ -122,6 +124,8 @@ int FaultPlan::at(FaultPhase phase, int rank, int64_t step) {
   if (fault->action == Action::Stop) std::raise(SIGSTOP);
   if (fault->action == Action::Abort) std::abort();
   while (fault->action == Action::Hang) std::this_thread::sleep_for(std::chrono::hours(1));
+  if (fault->action == Action::Wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(fault->milliseconds));
   return fault->action == Action::Error ? fault->error : 0;
 }
 

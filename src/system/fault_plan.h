@@ -33,9 +33,9 @@ class FaultPlan {
  public:
   // "rank=1,phase=write,step=3,nth=2,action=kill"; several are separated by ";". Without rank or
   // step the fault applies to any; nth counts how often one rank reaches the phase in one step.
-  // Actions: kill, stop, abort, for the process; hang, for the thread; no_space and io_error, as
-  // the result of a system call; rot: a wrong byte is written; nan: the first number that an
-  // instruction reads; skip: a whole step is skipped.
+  // Actions: kill, stop, abort, for the process; hang and wait, with milliseconds=N, for the
+  // thread; no_space and io_error, as the result of a system call; rot: a wrong byte is written;
+  // nan: the first number that an instruction reads; skip: a whole step is skipped.
   explicit FaultPlan(std::string_view text);
 
   // From any thread. Returns 0, or the errno with which the following system call must fail; EDOM:
@@ -43,11 +43,11 @@ class FaultPlan {
   int at(FaultPhase phase, int rank, int64_t step);
 
  private:
-  enum class Action : uint8_t { Kill, Stop, Abort, Hang, Error };
+  enum class Action : uint8_t { Kill, Stop, Abort, Hang, Wait, Error };
   struct Fault {
     int64_t rank = -1, step = -1;  // -1: any
     FaultPhase phase = FaultPhase::Load;
-    int64_t nth = 1;
+    int64_t nth = 1, milliseconds = 0;
     Action action = Action::Kill;
     int error = 0;
     // How often the phase was reached, for one (rank, step) at a time.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 
 #include "core/testing/user_error_of.h"
 
@@ -25,6 +26,15 @@ TEST(FaultPlan, IsNothingWhereNobodyAsks) {
   EXPECT_EQ(fault_at(nullptr, FaultPhase::Load, 0, 0), 0);
 }
 
+TEST(FaultPlan, WaitsInEachStepAndFailsNothing) {
+  FaultPlan slow("phase=step,action=wait,milliseconds=20");
+  for (const int64_t step : {1, 2}) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(slow.at(FaultPhase::Step, 0, step), 0);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(20));
+  }
+}
+
 TEST(FaultPlanDeathTest, KillsAndAborts) {
   FaultPlan kill("phase=update,action=kill"), abort("phase=update,action=abort");
   EXPECT_EXIT(kill.at(FaultPhase::Update, 0, 1), testing::KilledBySignal(SIGKILL), "");
@@ -38,8 +48,8 @@ TEST(FaultPlan, SaysWhatItDoesNotUnderstand) {
             "snapshot, "
             "write, fsync, rename, manifest, prune, exit or step");
   EXPECT_EQ(error("phase=write,action=eat"),
-            "action of a fault is eat, but must be kill, stop, abort, hang, no_space, io_error, "
-            "rot, nan or "
+            "action of a fault is eat, but must be kill, stop, abort, hang, wait, no_space, "
+            "io_error, rot, nan or "
             "skip");
   EXPECT_EQ(error("phase=write,step=x"),
             "step of a fault is x, but must be a whole number of at least 0");
