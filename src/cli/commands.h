@@ -36,6 +36,7 @@ void add_topology_command(Command app);
 void add_studio_command(Command app);
 void add_launch_command(Command app);
 void add_islands_command(Command app);
+void add_jobs_command(Command app);
 void add_docs_command(Command app);
 
 // The version that `tessera --version` prints, with the commit it was built from.

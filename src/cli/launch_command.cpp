@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/job_attempt.h"
+#include "cli/submitted_job.h"
 #include "cli/train_options.h"
 #include "core/error.h"
 #include "system/shell_words.h"
@@ -22,11 +24,16 @@ constexpr const char* kFooter =
     "  tessera launch train --mesh dp=2,tp=2 --save-every 50 --out out/job\n"
     "  tessera launch --with \"mpirun --hostfile hosts\" train --mesh dp=16 --save-every 50\n"
     "  tessera launch --restarts 100 --least-ranks 8 train --mesh dp=16 --save-every 50\n"
-    "In a Slurm job it uses srun, elsewhere mpirun.";
+    "In a Slurm job it uses srun, elsewhere mpirun.\n"
+    "  tessera launch --sbatch --cluster dgx-h100 train --model llama3-8b --batch 512 --steps "
+    "20000\n"
+    "writes a Slurm job for as many nodes as pay, and submits it (docs/jobs.md).";
 
 struct LaunchCommand {
   std::optional<std::string> with;
   RestartOptions restarts;
+  JobOptions job;
+  std::string job_plan;  // of the attempt of a job that this is
 };
 
 // The program that starts the ranks, and its options.
@@ -66,6 +73,13 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
   if (!line.run(words)) return;  // help was requested
   if (options.supervise || options.processes)
     throw user_error("launch supervises the job itself").help("leave out --supervise, --processes");
+  if (command.job.asked) return submit_job(command.job, options, words);
+  if (!command.job_plan.empty())
+    return run_attempt({.plan = command.job_plan,
+                        .launcher = launcher_of(command),
+                        .words = std::move(words),
+                        .options = options,
+                        .restarts = command.restarts});
   const auto around = [launcher = launcher_of(command)](const Mesh& mesh,
                                                         std::vector<std::string> train) {
     std::vector<std::string> all = launcher;
@@ -97,6 +111,11 @@ void add_launch_command(Command app) {
   launch_app.add_option("--with", command->with, "mpirun or srun, with its options")
       .type_name("COMMAND");
   add_restart_options(launch_app, command->restarts, "");
+  add_job_options(launch_app, command->job);
+  launch_app
+      .add_option("--job", command->job_plan,
+                  "the plan of the job whose attempt this is; written by --sbatch")
+      .type_name("FILE");
   launch_app.keep_rest();
   launch_app.on_run([command, launch_app] { launch(*command, launch_app.rest()); });
 }

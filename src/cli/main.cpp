@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   tessera::add_train_command(app);
   tessera::add_launch_command(app);
   tessera::add_islands_command(app);
+  tessera::add_jobs_command(app);
   tessera::add_generate_command(app);
   tessera::add_evaluate_command(app);
   tessera::add_checkpoint_command(app);

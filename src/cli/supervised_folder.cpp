@@ -45,7 +45,8 @@ void wait_for(double seconds) {
 
 }  // namespace
 
-SupervisedFolder::SupervisedFolder(std::filesystem::path out, bool resumes, double patience_seconds)
+SupervisedFolder::SupervisedFolder(std::filesystem::path out, bool resumes, double patience_seconds,
+                                   const std::string& run_id)
     : out_(std::move(out)), patience_seconds_(patience_seconds) {
   if (resumes)
     require_checkpoints(out_, /*run_id=*/"");
@@ -54,7 +55,7 @@ SupervisedFolder::SupervisedFolder(std::filesystem::path out, bool resumes, doub
   first_place_ = place();
   const std::optional<RunIdentity> identity = read_run_identity(out_);
   if (identity) first_run_ = identity->id;
-  run_id_ = resumes && identity ? identity->id : random_name();
+  run_id_ = !run_id.empty() ? run_id : resumes && identity ? identity->id : random_name();
 }
 
 SupervisedFolder::Place SupervisedFolder::place() const {

@@ -16,8 +16,10 @@ namespace tessera {
 
 class SupervisedFolder {
  public:
-  // Creates the folder. `resumes`: the first start resumes the run in it.
-  SupervisedFolder(std::filesystem::path out, bool resumes, double patience_seconds);
+  // Creates the folder. `resumes`: the first start resumes the run in it. `run_id`: that of the
+  // run, where it is known; else it is the resumed run's, or drawn.
+  SupervisedFolder(std::filesystem::path out, bool resumes, double patience_seconds,
+                   const std::string& run_id = "");
 
   const std::string& run_id() const { return run_id_; }
 

@@ -124,7 +124,7 @@ void supervise_run(const SupervisedRun& run) {
     throw user_error("a failed run restarts from its checkpoints, but none are saved")
         .help("add --save-every N");
   const bool resumes = std::find(run.words.begin(), run.words.end(), "--resume") != run.words.end();
-  SupervisedFolder folder(run.config.run.out, resumes, run.options.patience_seconds);
+  SupervisedFolder folder(run.config.run.out, resumes, run.options.patience_seconds, run.run_id);
   Mesh mesh(run.config.mesh);
   bool fewer = false;
   StartSigns signs(run.config.run.out, run.is_launched);

@@ -32,6 +32,7 @@ struct SupervisedRun {
   RestartOptions options;
   bool is_launched = false;  // another program starts the ranks, and may fail to
   int stop_signal = 0;       // a stop signal is forwarded as this one; 0: unchanged
+  std::string run_id = {};   // empty: drawn, or the resumed run's
 };
 
 // Throws ExitStatus if the run fails.

@@ -53,12 +53,18 @@ CASES = {
     "checkpoint convert trained all.safetensors": ("checkpoint step out",),
     "export trained --out model": ("checkpoint out bytes tensors files copied",),
     "import model --out imported": ("out family parameters tensors float16 copied left_out",),
+    "jobs planned": ("results", "run job state reason nodes ranks mesh step steps attempts held_seconds predicted_tokens_per_second "
+                             "tokens_per_second predicted_goodput goodput left_seconds"),
     "tokenizer decode tokenizer.json tokens.txt": ("text",),
 }
 
 
 # What the commands above read, made first.
-FILES = {"words.txt": "the other one and the other", "tokens.txt": "104 105"}
+PLAN = {"run_id": "0", "cluster": "laptop", "steps": 10, "tokens_per_step": 32, "node_ranks": 1, "rank_cpus": 1, "min_nodes": 1,
+        "max_nodes": 1, "attempts": 1, "grace_seconds": 60, "limit_seconds": 600,
+        "curve": [{"nodes": 1, "ranks": 1, "mesh": "dp=1", "plan": "", "problem": "", "settings": {}, "step_seconds": 1,
+                   "run_seconds": 10, "long_run_seconds": 11, "goodput": 1, "save_every": 5}]}
+FILES = {"words.txt": "the other one and the other", "tokens.txt": "104 105", "planned/job/plan.json": json.dumps(PLAN)}
 SETUP = ["simulate --cluster laptop --model tiny --mesh dp=2 --batch 4 --seq 16 --out run",
          "train --model tiny --steps 1 --save-every 1 --batch 2 --seq 16 --set data.story_bytes=65536 --set run.peak_gflops=1 "
          "--set train.eval_every=0 --json --out trained --trace trained/trace.json",
@@ -94,6 +100,7 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, text in FILES.items():
+            pathlib.Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
             pathlib.Path(folder, name).write_text(text, encoding="utf-8")
         for command in SETUP:
             subprocess.run([binary, *command.split()], cwd=folder, check=True, stdout=subprocess.DEVNULL)

@@ -45,31 +45,32 @@ TCPTimeout=2
 MessageTimeout=5
 ReturnToService=2
 {nodes}
-PartitionName=all Nodes=ALL Default=YES State=UP
+{more}
 """
+ONE_PARTITION = "PartitionName=all Nodes=ALL Default=YES State=UP"
 SALLOC = ["salloc", "-Q", "--no-kill", "--exclusive", "-N3", "-n", str(RANKS)]
 # Ranks of different nodes have the network alone between them.
 MPI = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": SUBNET, "PMIX_MCA_psec": "native"}
 
 
-def configure(folder, found):
+def configure(folder, found, cores, more):
     (folder / "state").mkdir()
     key = folder / "munge.key"
     key.write_bytes(secrets.token_bytes(128))
     key.chmod(0o400)
-    nodes = "\n".join(f"NodeName={host.name} NodeAddr={host.address} CPUs=2 State=UNKNOWN" for host in found)
-    (folder / "slurm.conf").write_text(CONFIG.format(folder=folder, own=found[0].own, nodes=nodes), encoding="utf-8")
+    nodes = "\n".join(f"NodeName={host.name} NodeAddr={host.address} CPUs={cores} State=UNKNOWN" for host in found)
+    (folder / "slurm.conf").write_text(CONFIG.format(folder=folder, own=found[0].own, nodes=nodes, more=more), encoding="utf-8")
     os.environ.update(MPI, SLURM_CONF=str(folder / "slurm.conf"))
     return key
 
 
 @contextlib.contextmanager
-def slurm():
-    """Three nodes of two cores each, whatever the machine has; gives their hosts."""
-    with hosts(3) as found, tempfile.TemporaryDirectory() as temporary:
+def slurm(nodes=3, cores=2, more=ONE_PARTITION):
+    """Nodes of so many cores each, whatever the machine has; gives their hosts. `more`: partitions, and what else its config says."""
+    with hosts(nodes) as found, tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         folder.chmod(0o755)  # the socket of munged must be reached
-        key = configure(folder, found)
+        key = configure(folder, found, cores, more)
         own = found[0].own
         munge = ["munged", "--foreground", "--force", f"--key-file={key}", f"--socket={own}/munge.socket",
                  f"--pid-file={own}/munge.pid", f"--seed-file={own}/munge.seed", f"--log-file={own}/munge.log"]
@@ -80,7 +81,7 @@ def slurm():
             for host, daemon in daemons:
                 started.append(host.start(daemon, folder / "daemons.log"))
             told = lambda: subprocess.run(found[0].command(["sinfo", "-h", "-o", "%T %D"]), capture_output=True, text=True, check=False)
-            assert wait_until(lambda: "idle 3" in told().stdout, 30, 0.2) is not None, (folder / "slurmctld.log").read_text()
+            assert wait_until(lambda: f"idle {nodes}" in told().stdout, 30, 0.2) is not None, (folder / "slurmctld.log").read_text()
             yield found
         finally:
             for daemon in reversed(started):

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts in examples/slurm are what `tessera launch --sbatch` writes: the command in each, with --dry-run, gives that file.
+With --update it rewrites them."""
+import argparse
+import difflib
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "slurm"
+
+
+def command_of(text):
+    return next(line[2:] for line in text.splitlines() if line.startswith("# tessera launch --sbatch"))
+
+
+def written(binary, command, folder):
+    words = shlex.split(command)
+    words.insert(words.index("--sbatch") + 1, "--dry-run")
+    path = f"{binary.parent}:{os.environ['PATH']}"
+    done = subprocess.run([str(binary), *words[1:]], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True,
+                          timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", type=pathlib.Path, required=True)
+    parser.add_argument("--update", action="store_true")
+    arguments = parser.parse_args()
+    files, stale = sorted(EXAMPLES.glob("*.sbatch")), 0
+    assert files, f"no scripts in {EXAMPLES}"
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            now = written(arguments.binary.resolve(), command_of(text), folder)
+            assert not list(pathlib.Path(folder).iterdir()), "--dry-run wrote something"
+        if now == text:
+            continue
+        if arguments.update:
+            file.write_text(now, encoding="utf-8")
+            continue
+        stale += 1
+        print("".join(difflib.unified_diff(text.splitlines(True), now.splitlines(True), str(file), "as written now")))
+    sys.exit(f"{stale} stale scripts: run this with --update" if stale else 0)
+
+
+if __name__ == "__main__":
+    main()
