@@ -146,10 +146,13 @@ class Attempt {
     std::vector<std::string> all = options_.launcher;
     const int ranks = mesh.num_ranks();
     const int nodes = (ranks + plan_.node_ranks - 1) / plan_.node_ranks;
-    all.insert(all.end(),
-               {"--kill-on-bad-exit=1", fmt::format("--nodes={}", nodes),
-                fmt::format("--ntasks={}", ranks),
-                fmt::format("--cpus-per-task={}", plan_.rank_cpus), own_path(), "train"});
+    if (all.front().ends_with("srun"))
+      all.insert(all.end(), {"--kill-on-bad-exit=1", fmt::format("--nodes={}", nodes),
+                             fmt::format("--ntasks={}", ranks),
+                             fmt::format("--cpus-per-task={}", plan_.rank_cpus)});
+    else
+      all.insert(all.end(), {"-np", fmt::format("{}", ranks)});
+    all.insert(all.end(), {own_path(), "train"});
     all.insert(all.end(), train.begin(), train.end());
     return all;
   }

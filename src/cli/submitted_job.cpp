@@ -300,6 +300,9 @@ void add_job_options(Command launch, JobOptions& options) {
 
 void submit_job(const JobOptions& options, const TrainOptions& train,
                 const std::vector<std::string>& words) {
+  if (!options.dry_run && !find_program("sbatch"))
+    throw UserError("cannot find the program sbatch to submit the job")
+        .help("run this where jobs are submitted, or print the script with --dry-run");
   RunOptions run = train.run;
   const Cluster cluster = chosen_cluster(options.cluster, 1);
   default_to_precision_of(cluster, run);

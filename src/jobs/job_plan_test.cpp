@@ -75,6 +75,8 @@ TEST(JobPlan, SaysWhatItsFileLacks) {
   const std::filesystem::path file = folder.path() / "plan.json";
   const auto error = [&] { return user_error_of([&] { read_job_plan(file); }); };
   EXPECT_NE(error().find("there is no plan of a job at"), std::string::npos);
+  std::ofstream(file) << "{}";
+  EXPECT_EQ(error(), "the plan of the job has no run_id that can be read");
   std::ofstream(file) << R"({"run_id": 3})";
   EXPECT_EQ(error(), "the plan of the job has no run_id that can be read");
   std::ofstream(file) << "[";

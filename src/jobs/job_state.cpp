@@ -35,7 +35,7 @@ std::optional<double> median_step(std::span<const StepRecord> start) {
   return median(seconds);
 }
 
-// When an attempt ended that could not say so: when its last recorded step did, as far as known.
+// Of an attempt that could not say when it ended: when the next one began, or not at all.
 double end_of(const JobAttempt& attempt, const JobAttempt* next, bool goes_on, double now) {
   if (attempt.end) return *attempt.end;
   if (next) return std::min(next->begin, now);

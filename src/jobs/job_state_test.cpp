@@ -84,16 +84,23 @@ TEST(JobState, OfAJobThatSlurmDoesNotHaveIsWhatItSaidLast) {
   EXPECT_EQ(job_state("out", plan, std::vector{failed}, nullptr, nullptr, 0).reason, "exit code 5");
 }
 
+// Also of an attempt that was killed before it could say so.
 TEST(JobState, IsCompleteWithItsLastStep) {
   RunRecord record;
   add_start(record, 1, 100, 1);
   JobAttempt last = kFirst;
-  last.ended = "complete";
+  last.end.reset();
   const JobState state = job_state("out", toy_plan(), std::vector{last}, &record, &kWaits, 2000);
   EXPECT_EQ(state.state, "complete");
   EXPECT_EQ(*state.left_seconds, 0);
   const std::string table = job_table(std::vector{state});
   EXPECT_NE(table.find("100/100"), std::string::npos) << table;
+}
+
+TEST(JobState, LeavesOutTheFirstStepOfAStart) {
+  RunRecord record;
+  add_start(record, 1, 2, 3);
+  EXPECT_DOUBLE_EQ(productive_seconds(record), 6);
 }
 
 TEST(JobState, OfAJobThatWaitsForItsFirstAttemptIsPredicted) {

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <string_view>
 
 namespace tessera {
@@ -14,10 +16,12 @@ namespace {
 
 // A signal handler can only access globals, and it may run in any thread of the process.
 std::atomic<int> received = 0;
+std::atomic<int64_t> told_to_end_at = 0;  // nanoseconds; 0: not yet
 std::atomic<bool> save_asked = false;
 std::atomic<int> holders = 0;
 sigset_t mask_before;  // of the thread that made the first holder
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free &&
+              std::atomic<int64_t>::is_always_lock_free);
 
 // A person who presses a key expects a reaction; in a job, ranks are not in the terminal's process
 // group.
@@ -32,8 +36,29 @@ void tell_the_terminal() {
   errno = error;
 }
 
+int64_t now_nanoseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
+}
+
+// Slurm sends SIGTERM to a step, to its job and through srun, and means it once.
+bool is_the_same_end() {
+  constexpr int64_t kSameMomentNanoseconds = 1'000'000'000;
+  const int64_t now = now_nanoseconds();
+  int64_t before = 0;
+  if (told_to_end_at.compare_exchange_strong(before, now)) return true;
+  return now - before < kSameMomentNanoseconds;
+}
+
 void on_signal(int number) {
   received = number;
+  if (number == SIGTERM) {
+    if (is_the_same_end()) return;
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+    return;
+  }
   std::signal(number, SIG_DFL);
   if (number == SIGINT) tell_the_terminal();
 }
@@ -65,6 +90,7 @@ void StopSignal::hold_until_handled() {
 StopSignal::StopSignal() {
   if (holders++ > 0) return;
   received = 0;
+  told_to_end_at = 0;
   save_asked = false;
   std::signal(SIGUSR1, on_save_signal);
   for (const int number : kToStop)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SIGINT, SIGTERM, SIGHUP (a closed terminal) and SIGUSR2 (which mpirun forwards unchanged) ask the
 // run to stop after the current step, SIGUSR1 to save and continue; a second stop signal ends the
-// process at once, and a terminal is told so. A process that starts with SIGHUP ignored (nohup)
-// keeps ignoring it.
+// process at once, SIGTERM not within the same second, and a terminal is told so. A process that
+// starts with SIGHUP ignored (nohup) keeps ignoring it.
 #pragma once
 
 namespace tessera {

@@ -58,5 +58,22 @@ TEST(StopSignal, TakesAHangupAsAWishToStopUnlessItWasIgnored) {
             0);
 }
 
+TEST(StopSignal, IsEndedByASecondSigtermAndNotByTheSameOneOftener) {
+  EXPECT_EQ(ends_with([] {
+              const StopSignal signals;
+              for (int i = 0; i < 3; ++i) std::raise(SIGTERM);
+              return signals.requested() && StopSignal::told_to_end();
+            }),
+            0);
+  EXPECT_EQ(ends_with([] {
+              const StopSignal signals;
+              std::raise(SIGTERM);
+              ::usleep(1'100'000);
+              std::raise(SIGTERM);
+              return true;
+            }),
+            SIGTERM);
+}
+
 }  // namespace
 }  // namespace tessera
