@@ -46,7 +46,7 @@ constexpr const char* kFooter =
 struct PlanCommand {
   RunOptions run;
   std::string cluster, out;
-  std::vector<std::string> why_not;
+  std::vector<std::string> why_not, also;
   int ranks = 0;
   size_t trials = SearchOptions{}.most_trials;
   WholeRunOptions whole;
@@ -118,6 +118,7 @@ void print_result(const Config& config, const PlanTask& task, const SearchResult
   fmt::print("{}, batch {} x {}, {}: {} ranks on {}\n", model_title(config), task.run.batch(),
              task.run.seq(), config.train.precision, task.ranks, task.cluster.name);
   print_trust(task.cluster);
+  fmt::print("{}\n", memory_text(task));
   print_counts(found);
   fmt::print("{:>6} {:>9} {:>6} {:>8} {:>9} {:>8}  {}\n", "", "step s", "mfu", "memory",
              "exposed s", "bubble s", "plan");
@@ -170,8 +171,10 @@ void run(PlanCommand& command) {
   const Cluster cluster = cluster_of(command);
   default_to_precision_of(cluster, command.run);
   const Config config = command.run.load();
-  const PlanTask task = make_plan_task(
-      config, cluster, command.ranks, [&](std::string_view key) { return command.run.names(key); });
+  PlanTask task = make_plan_task(config, cluster, command.ranks,
+                                 [&](std::string_view key) { return command.run.names(key); });
+  task.tries_fp8 = std::ranges::count(command.also, "fp8") > 0;
+  task.tries_offload = std::ranges::count(command.also, "offload") > 0;
   check_questions(command.why_not);
   WholeRunAnswer whole(command.whole, cluster, config.train.seed);
   if (command.whole.step_seconds > 0) return run_of_known_step(command, config, task, whole);
@@ -225,6 +228,12 @@ void add_plan_command(Command app) {
                   "explain why this plan lost: pp=8,tp=8,zero=1,microbatch=2,recompute=block,"
                   "schedule=zb_h1")
       .type_name("KNOBS")
+      .take_all();
+  plan.add_option(
+          "--try", command->also,
+          "try more: fp8, which changes numbers; offload to the host, which is tried anyway "
+          "where nothing fits without it")
+      .choices({"fp8", "offload"})
       .take_all();
   plan.add_option("--trials", command->trials, "maximum number of plans to simulate")
       .range(1, 1 << 20)

@@ -57,8 +57,10 @@ void add_bytes(const BlockClass& block_class, BlockProfile& profile) {
       profile.weight_bytes += bytes;
     else if (role == FlatRole::Gradient || role == FlatRole::Load)
       profile.gradient_bytes += bytes;
+    else if (role == FlatRole::Slot)
+      profile.moment_bytes += bytes;
     else if (role != FlatRole::Reduced)
-      profile.optimizer_bytes += bytes;
+      profile.master_bytes += bytes;
   }
 }
 
@@ -94,7 +96,9 @@ Candidate shape_of(const PlanTask& task, const Candidate& candidate) {
                 .schedule = split ? "zb_h1" : "1f1b",
                 .context = candidate.context,
                 .experts = candidate.experts,
-                .dispatch = candidate.dispatch};
+                .dispatch = candidate.dispatch,
+                .offload_activations = candidate.offload_activations,
+                .fp8 = candidate.fp8};
   if (shared) few.axes[AxisKind::Dp] = task.ranks / few.axes.ranks();
   return few;
 }
@@ -104,7 +108,11 @@ Candidate states_of(const PlanTask& task, const Candidate& candidate) {
                 .zero = candidate.zero,
                 .context = candidate.context,
                 .experts = candidate.experts,
-                .dispatch = candidate.dispatch};
+                .dispatch = candidate.dispatch,
+                .shards_over_cp = candidate.shards_over_cp,
+                .offload_states = candidate.offload_states,
+                .updates_on_host = candidate.updates_on_host,
+                .fp8 = candidate.fp8};
   few.axes[AxisKind::Pp] = 1;
   if (task.cluster.device.cores > 0) few.axes[AxisKind::Dp] *= candidate.pp();
   return few;
@@ -127,6 +135,8 @@ ShapeProfile profile_shape(const PlanTask& task, const Candidate& shape, int val
     own.rebuild = seconds(RoutineKind::Recompute);
     own.input_grad = own.rebuild + seconds(RoutineKind::Backward) + seconds(RoutineKind::InputGrad);
     own.weight_grad = seconds(RoutineKind::WeightGrad);
+    own.away =
+        routine_seconds(program, task.cluster, block, RoutineKind::ActivationsOut).left_under_way;
   });
   return profile;
 }
@@ -148,7 +158,9 @@ ByClass<StateProfile> profile_states(const PlanTask& task, const Candidate& stat
         .reduce_wait = seconds(RoutineKind::ReduceWait).alone,
         .comes_and_goes = comes_and_goes.at(name),
         .gather = seconds(RoutineKind::Gather).left_under_way,
-        .update = seconds(RoutineKind::Norm).alone + seconds(RoutineKind::Update).alone};
+        .update = seconds(RoutineKind::Norm).alone + seconds(RoutineKind::Update).alone,
+        .from_host = seconds(RoutineKind::StatesIn).left_under_way,
+        .to_host = seconds(RoutineKind::StatesOut).left_under_way};
   });
   return profiles;
 }

@@ -21,7 +21,9 @@ struct BlockProfile {
   // From forward to backward, the stream that it returns among them; of the stream that it takes;
   // of the one that it returns.
   int64_t kept_bytes = 0, stream_bytes = 0, returned_bytes = 0;
-  int64_t weight_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;  // whole, before zero
+  int64_t weight_bytes = 0, gradient_bytes = 0;  // whole, before zero
+  int64_t moment_bytes = 0, master_bytes = 0;    // of the optimizer: with averages
+  double away = 0;  // seconds on the link to the host, one way, of what leaves until the backward
 
   double seconds() const { return forward + input_grad + weight_grad; }
 };
@@ -33,6 +35,7 @@ struct StateProfile {
   bool comes_and_goes = false;                     // reductions are for each microbatch
   double gather = 0;                               // where weights are sharded: before every use
   double update = 0;                               // at the end
+  double from_host = 0, to_host = 0;               // of states that rest there, for the update
 };
 
 template <typename Profile>

@@ -3,86 +3,40 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 
-#include "core/choices.h"
 #include "core/error.h"
-#include "mesh/expert_axes.h"
+#include "planner/knobs.h"
 #include "schedule/schedule_kinds.h"
 
 namespace tessera {
 namespace {
 
-int64_t parse_size(std::string_view entry, std::string_view text) {
-  int64_t size = 0;
+int read_axis_size(std::string_view entry, std::string_view text) {
+  int size = 0;
   const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   if (error != std::errc() || last != text.data() + text.size() || size < 0 || size > 1 << 24)
     throw user_error("cannot read {} as a whole number", entry).help("write it as tp=8");
+  if (size < 1) throw user_error("{} is below 1", entry);
   return size;
 }
 
-void set_recompute(Candidate& candidate, std::string_view word) {
-  candidate.every = word != "every" ? 1 : candidate.every == 1 ? 0 : candidate.every;
-  for (const RecomputeKind kind :
-       {RecomputeKind::None, RecomputeKind::Cheap, RecomputeKind::Attention,
-        RecomputeKind::KeepAttention, RecomputeKind::Fit, RecomputeKind::Blocks}) {
-    candidate.recompute = kind;
-    if (recompute_name(candidate) == word) return;
-  }
-  throw user_error(
-      "recompute is {}, but must be none, cheap, attention, block_keep_attention, fit, "
-      "block or every",
-      word);
-}
-
-ContextKind parse_context(std::string_view text) {
-  if (text == "ring") return ContextKind::Ring;
-  if (text == "ulysses") return ContextKind::Ulysses;
-  throw user_error("context is {}, but must be ring or ulysses", text);
-}
-
-DispatchKind parse_dispatch(std::string_view text) {
-  if (text == "gather") return DispatchKind::Gather;
-  if (text == "exchange") return DispatchKind::Exchange;
-  throw user_error("dispatch is {}, but must be gather or exchange", text);
-}
-
-void set_knob(Candidate& candidate, std::string_view entry) {
+void set_entry(Candidate& candidate, std::string_view entry) {
   const size_t equals = entry.find('=');
   if (equals == std::string_view::npos)
     throw user_error("cannot read {} as knob=value", entry).help("write it as pp=8,tp=8,zero=1");
   const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
-  std::vector<std::pair<std::string_view, int*>> sizes{
-      {"zero", &candidate.zero}, {"chunks", &candidate.chunks}, {"every", &candidate.every}};
-  for (const AxisRow& row : kAxes) sizes.emplace_back(row.name, &candidate.axes[row.axis]);
-  for (const auto& [known, size] : sizes)
-    if (known == key) {
-      *size = static_cast<int>(parse_size(entry, value));
-      if (*size < (key == "zero" || key == "every" ? 0 : 1))
-        throw user_error("{} is below 1", entry);
-      if (key == "every") candidate.recompute = RecomputeKind::Blocks;
+  for (const AxisRow& row : kAxes)
+    if (row.name == key) {
+      candidate.axes[row.axis] = read_axis_size(entry, value);
       return;
     }
-  if (key == "microbatch") {
-    candidate.microbatch = parse_size(entry, value);
-    if (candidate.microbatch < 1) throw user_error("{} is below 1", entry);
-  } else if (key == "recompute") {
-    set_recompute(candidate, value);
-  } else if (key == "schedule") {
-    candidate.schedule = schedule_kind(value).name;
-  } else if (key == "context") {
-    candidate.context = parse_context(value);
-  } else if (key == "experts") {
-    candidate.experts = value;
-    require_expert_axes(parse_axis_list(value));
-  } else if (key == "dispatch") {
-    candidate.dispatch = parse_dispatch(value);
-  } else {
-    throw user_error("{} is no knob of a plan", key)
-        .help(fmt::format("knobs are {}, zero, microbatch, recompute, every, schedule, chunks, "
-                          "context, experts and dispatch",
-                          fmt::join(axis_names(), ", ")));
-  }
+  if (const Knob* knob = find_knob(key)) return knob->set(candidate, value);
+  std::vector<std::string> names;
+  for (const Knob& knob : knobs()) names.emplace_back(knob.name);
+  throw user_error("{} is no knob of a plan", key)
+      .help(fmt::format("knobs are {}, {}", fmt::join(axis_names(), ", "), fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -93,8 +47,23 @@ int Candidate::expert_ranks() const {
   return ranks;
 }
 
+std::vector<AxisKind> Candidate::shard_axes() const {
+  std::vector<AxisKind> shards;
+  for (const AxisKind axis : axes.state_axes())
+    if (!shards_over_cp || axis != AxisKind::Dp) shards.push_back(axis);
+  if (shards_over_cp && cp() > 1) shards.push_back(AxisKind::Cp);
+  return shards;
+}
+
+int Candidate::state_shards() const {
+  int shards = 1;
+  for (const AxisKind axis : shard_axes()) shards *= axes[axis];
+  return shards;
+}
+
 int64_t PlanTask::rank_memory_bytes() const {
-  const auto all = static_cast<int64_t>(cluster.device.memory_bytes.value);
+  if (memory_bytes) return *memory_bytes;
+  const auto all = static_cast<int64_t>(std::max(0.0, cluster.device.usable_bytes()));
   return cluster.device.cores > 0 ? all / ranks : all;
 }
 
@@ -104,7 +73,9 @@ int PlanTask::threads_per_rank() const {
 
 RunSpec PlanTask::with(const Candidate& candidate) const {
   RunSpec spec = run;
-  spec.plan = plan_of(candidate, run.model, run.precision);
+  spec.precision.fp8 |= candidate.fp8;
+  spec.plan = plan_of(candidate, run.model, spec.precision);
+  if (run.plan.fp8) spec.plan.fp8 = run.plan.fp8;
   spec.plan.expert_room = run.plan.expert_room;
   spec.microbatches = static_cast<int>(candidate.microbatches(run.batch()));
   spec.microbatch.batch = run.batch() / spec.microbatches;
@@ -114,16 +85,24 @@ RunSpec PlanTask::with(const Candidate& candidate) const {
 }
 
 bool is_asked_for(const PlanTask& task, const Candidate& candidate) {
-  const FixedKnobs& fixed = task.fixed;
-  if (fixed.zero && *fixed.zero != candidate.zero) return false;
-  if (fixed.microbatches && *fixed.microbatches != candidate.microbatches(task.run.batch()))
-    return false;
-  if (fixed.recompute &&
-      (fixed.recompute->kind != candidate.recompute || fixed.recompute->every != candidate.every))
-    return false;
-  if (fixed.dispatch && candidate.expert_ranks() > 1 && *fixed.dispatch != candidate.dispatch)
-    return false;
-  return fixed.schedule.empty() || candidate.pp() == 1 || fixed.schedule == candidate.schedule;
+  return std::ranges::all_of(knobs(), [&](const Knob& knob) {
+    const auto fixed = task.fixed.find(knob.key);
+    if (fixed == task.fixed.end() || !knob.matters_to(candidate)) return true;
+    if (knob.from_setting) return knob.setting_of(task, candidate) == fixed->second;
+    Candidate as_fixed = candidate;
+    knob.set(as_fixed, fixed->second);
+    return as_fixed == candidate;
+  });
+}
+
+std::string shard_axes_text(const Candidate& candidate, char between) {
+  if (!candidate.shards_over_cp) return "auto";
+  std::string text;
+  for (const AxisKind axis : candidate.shard_axes()) {
+    if (!text.empty()) text += between;
+    text += kAxes[static_cast<size_t>(axis)].name;
+  }
+  return text;
 }
 
 std::string_view recompute_name(const Candidate& candidate) {
@@ -148,16 +127,25 @@ std::string_view recompute_name(const Candidate& candidate) {
 Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision) {
   PlanSizes sizes;
   if (model.has_sequence())
-    sizes = {.kv_heads = model.kv_heads, .heads = model.heads, .experts = model.experts};
+    sizes = {.kv_heads = model.kv_heads,
+             .heads = model.heads,
+             .experts = model.experts,
+             .top_k = model.top_k};
+  std::vector<std::string> shard_axes;
+  if (candidate.shards_over_cp) shard_axes = parse_axis_list(shard_axes_text(candidate, ','));
   Plan plan = make_plan({.mesh = candidate.axes.above_one(),
                          .zero = candidate.zero,
+                         .shard_axes = std::move(shard_axes),
                          .experts = parse_axis_list(candidate.experts),
                          .dispatch = candidate.dispatch,
                          .sequence_parallel = candidate.tp() > 1,
                          .context = candidate.context,
                          .schedule = candidate.schedule,
                          .chunks = candidate.chunks,
-                         .recompute = {.kind = candidate.recompute, .every = candidate.every}},
+                         .recompute = {.kind = candidate.recompute, .every = candidate.every},
+                         .offload = {.states = candidate.offload_states,
+                                     .activations = candidate.offload_activations,
+                                     .update_on_host = candidate.updates_on_host}},
                         sizes);
   if (precision.fp8) plan.fp8.emplace();
   plan.keys.dispatch = candidate.dispatch;
@@ -169,14 +157,10 @@ std::string to_string(const Candidate& candidate) {
   for (const Axis& axis : candidate.axes.above_one())
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis.name, axis.size);
   if (text.empty()) text = "dp=1";
-  text += fmt::format(" zero={} microbatch={} recompute={}", candidate.zero, candidate.microbatch,
-                      recompute_name(candidate));
-  if (candidate.every != 1) text += fmt::format(" every={}", candidate.every);
-  if (candidate.pp() > 1) text += fmt::format(" schedule={}", candidate.schedule);
-  if (candidate.chunks > 1) text += fmt::format(" chunks={}", candidate.chunks);
-  if (candidate.context == ContextKind::Ulysses) text += " context=ulysses";
-  if (candidate.experts != "ep") text += fmt::format(" experts={}", candidate.experts);
-  if (candidate.dispatch == DispatchKind::Exchange) text += " dispatch=exchange";
+  for (const Knob& knob : knobs())
+    if (const std::string value = knob.get(candidate);
+        knob.matters_to(candidate) && value != knob.usual)
+      text += fmt::format(" {}={}", knob.name, value);
   return text;
 }
 
@@ -187,7 +171,7 @@ Candidate parse_candidate(std::string_view text, const Candidate& base) {
   while (!text.empty()) {
     if (text.starts_with("mesh=")) text.remove_prefix(5);
     const size_t end = std::min(text.find_first_of(", "), text.size());
-    if (end > 0) set_knob(candidate, text.substr(0, end));
+    if (end > 0) set_entry(candidate, text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (candidate.pp() == 1) {

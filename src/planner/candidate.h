@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,14 +14,8 @@
 
 namespace tessera {
 
-// Knobs that the user has fixed: the search varies the others.
-struct FixedKnobs {
-  std::optional<int> zero = {};
-  std::optional<int64_t> microbatches = {};
-  std::optional<Recompute> recompute = {};
-  std::string schedule = {};                  // of plans with a pipeline; empty: any
-  std::optional<DispatchKind> dispatch = {};  // of plans that split experts
-};
+// What the user has fixed, by key of a config: the search varies the other knobs.
+using FixedKnobs = std::map<std::string, std::string, std::less<>>;
 
 struct Candidate;
 
@@ -29,6 +24,10 @@ struct PlanTask {
   int ranks = 1;
   Cluster cluster;
   FixedKnobs fixed = {};
+  bool tries_fp8 = false;      // plans in 8 bits, beside those of the run's precision
+  bool tries_offload = false;  // else only where nothing fits without it
+  std::optional<int64_t> memory_bytes =
+      {};  // of a rank; none: what the cluster's device has to use
 
   // Of one rank; ranks that share a machine's cores share its memory.
   int64_t rank_memory_bytes() const;
@@ -48,6 +47,10 @@ struct Candidate {
   ContextKind context = ContextKind::Ring;
   std::string experts = "ep";  // axes that split experts, as in plan.experts
   DispatchKind dispatch = DispatchKind::Gather;
+  bool shards_over_cp = false;  // states at rest, besides fsdp and ep
+  OffloadedStates offload_states = OffloadedStates::None;
+  bool offload_activations = false, updates_on_host = false;
+  bool fp8 = false;  // where the run's precision is not
 
   int pp() const { return axes[AxisKind::Pp]; }
   int fsdp() const { return axes[AxisKind::Fsdp]; }
@@ -59,6 +62,9 @@ struct Candidate {
   int64_t microbatches(int64_t batch) const { return batch / samples(); }
   // That share the experts of a mixture.
   int expert_ranks() const;
+  // Over which states rest in shards, where zero is above 0.
+  std::vector<AxisKind> shard_axes() const;
+  int state_shards() const;
   auto operator<=>(const Candidate&) const = default;
 };
 
@@ -66,6 +72,8 @@ struct Candidate {
 bool is_asked_for(const PlanTask& task, const Candidate& candidate);
 
 Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision precision);
+// "auto", or "fsdp+cp" with '+' between.
+std::string shard_axes_text(const Candidate& candidate, char between);
 // "none", "fit", "block" and so on, as in a config.
 std::string_view recompute_name(const Candidate& candidate);
 

@@ -27,6 +27,17 @@ TEST(Candidate, ReadsBackAsItIsWritten) {
   }
   candidate = {.axes = {{Cp, 4}}, .recompute = RecomputeKind::Fit, .context = ContextKind::Ulysses};
   EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
+  candidate = {.axes = {{Fsdp, 2}, {Cp, 4}},
+               .zero = 3,
+               .shards_over_cp = true,
+               .offload_states = OffloadedStates::States,
+               .offload_activations = true,
+               .updates_on_host = true,
+               .fp8 = true};
+  EXPECT_EQ(to_string(candidate),
+            "fsdp=2,cp=4 microbatch=1 shard_axes=fsdp+cp zero=3 recompute=none "
+            "offload=states+activations offload_update=host precision=fp8");
+  EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
 }
 
 TEST(Candidate, ExchangeReadsBackAndNeedsExpertsOnSeveralRanks) {
@@ -48,9 +59,39 @@ TEST(Candidate, ItsDispatchIsThatOfThePlan) {
   const Candidate exchange{.axes = {{Ep, 8}}, .zero = 1, .dispatch = DispatchKind::Exchange};
   EXPECT_EQ(task.with(exchange).plan.keys.dispatch, DispatchKind::Exchange);
   PlanTask fixed = task;
-  fixed.fixed.dispatch = DispatchKind::Gather;
+  fixed.fixed["plan.dispatch"] = "gather";
   EXPECT_FALSE(is_asked_for(fixed, exchange));
   EXPECT_TRUE(is_asked_for(task, exchange));
+}
+
+TEST(Candidate, EveryKnobThatAUserFixesIsKept) {
+  const PlanTask task = preset_task("llama3-8b", 8, 8, 4096);
+  const Candidate candidate{.axes = {{Fsdp, 4}, {Cp, 2}}, .zero = 2, .shards_over_cp = true};
+  for (const auto& [key, value, kept] : {std::tuple("plan.zero", "2", true),
+                                         {"plan.zero", "3", false},
+                                         {"plan.shard_axes", "fsdp,cp", true},
+                                         {"plan.context", "ulysses", false},
+                                         {"plan.schedule", "zb_h1", true},  // without a pipeline
+                                         {"plan.offload", "moments", false},
+                                         {"train.microbatches", "2", true},
+                                         {"train.microbatches", "4", false}}) {
+    PlanTask fixed = task;
+    fixed.fixed = {{key, value}};
+    EXPECT_EQ(is_asked_for(fixed, candidate), kept) << key << " = " << value;
+  }
+}
+
+TEST(Enumeration, OffloadNeedsAHostAndSomethingToKeepThere) {
+  PlanTask task = preset_task("llama3-8b", 8, 8, 4096);
+  Candidate candidate{
+      .axes = {{Fsdp, 8}}, .zero = 1, .offload_states = OffloadedStates::Parameters};
+  EXPECT_EQ(why_not_divisible(task, candidate)->reason,
+            "offload = parameters needs zero = 3, not 1");
+  candidate.zero = 3;
+  EXPECT_FALSE(why_not_divisible(task, candidate));
+  task.cluster.host.reset();
+  EXPECT_EQ(why_not_divisible(task, candidate)->reason,
+            "cluster dgx-h100 has no [host], whose link offload needs");
 }
 
 TEST(Candidate, KeepsTheKnobsThatAreNotNamedButNoAxis) {

@@ -125,13 +125,29 @@ Reason why_not_ranks(const PlanTask& task, const Candidate& candidate) {
 }
 
 Reason why_not_zero(const PlanTask&, const Candidate& candidate) {
+  if (candidate.shards_over_cp && (candidate.cp() == 1 || candidate.zero == 0))
+    return fmt::format("shard_axes = {} with cp = {} and zero = {}: there is nothing to shard",
+                       shard_axes_text(candidate, '+'), candidate.cp(), candidate.zero);
   const AxisRow* axis = candidate.axes.sharding_axis();
   if (candidate.zero == 0 && axis)
     return fmt::format("{} ({}) shards states, and zero = 0 keeps them whole", axis->name,
                        candidate.axes[axis->axis]);
-  if (candidate.zero > 0 && candidate.axes.ranks() > 1 && candidate.axes.state_shards() == 1)
+  if (candidate.zero > 0 && candidate.axes.ranks() > 1 && candidate.state_shards() == 1)
     return fmt::format("zero = {} shards states over dp, fsdp or ep, and there is none of them",
                        candidate.zero);
+  return {};
+}
+
+Reason why_not_offload(const PlanTask& task, const Candidate& candidate) {
+  if (candidate.offload_states == OffloadedStates::None && !candidate.offload_activations)
+    return {};
+  if (task.cluster.device.cores == 0 && !task.cluster.host)
+    return fmt::format("cluster {} has no [host], whose link offload needs", task.cluster.name);
+  if (candidate.offload_states == OffloadedStates::Parameters && candidate.zero < 3 &&
+      candidate.zero > 0)
+    return fmt::format("offload = parameters needs zero = 3, not {}", candidate.zero);
+  if (candidate.offload_activations && candidate.recompute == RecomputeKind::Blocks)
+    return "offload = activations, but recompute leaves none";
   return {};
 }
 
@@ -152,6 +168,8 @@ constexpr auto kTests = std::to_array<Test>({
      "replicas and microbatch do not divide the batch, or leave too many microbatches"},
     {Obstacle::Pipeline, why_not_pipeline, "pp",
      "more stages than blocks, or too few microbatches for the schedule"},
+    {Obstacle::Offload, why_not_offload, "offload",
+     "offload without a host, or of what the device keeps whole"},
 });
 
 }  // namespace

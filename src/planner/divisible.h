@@ -10,7 +10,7 @@
 namespace tessera {
 
 // Which knob is to blame.
-enum class Obstacle : uint8_t { Ranks, Zero, Tensor, Context, Experts, Batch, Pipeline };
+enum class Obstacle : uint8_t { Ranks, Zero, Tensor, Context, Experts, Batch, Pipeline, Offload };
 std::string_view name(Obstacle obstacle);     // "tp", "batch"
 std::string_view summary(Obstacle obstacle);  // "does not divide heads, mlp or vocabulary ..."
 

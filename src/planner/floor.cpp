@@ -120,18 +120,22 @@ Floor Floors::quick(const Candidate& candidate) {
   const ShapeProfile &fast = shape(candidate, 0), &small = shape(candidate, kAllValues.values);
   const bool keeps = candidate.recompute != RecomputeKind::Blocks &&
                      !(candidate.recompute == RecomputeKind::Fit && splits_backward(candidate));
-  double seconds = 0, bytes = 0, kept = 0, sent = 0;
+  double seconds = 0, bytes = 0, kept = 0, sent = 0, on_host = 0;
   for (const auto& [name, blocks] : blocks_of_class_) {
     const BlockProfile& block = small.blocks.at(name);
     seconds += blocks * fast.blocks.at(name).seconds();
     bytes += blocks * rest_bytes(candidate, block);
+    on_host += blocks * host_bytes(candidate, block);
     kept += blocks * static_cast<double>(block.kept_bytes);
     sent = std::max(sent, static_cast<double>(block.returned_bytes));
   }
   if (candidate.pp() > 1) kept -= sent * candidate.pp() * candidate.chunks;
   if (keeps) bytes += std::max(0.0, kept);
   const auto microbatches = static_cast<double>(candidate.microbatches(task_.run.batch()));
-  return {.seconds = kRounding * microbatches * seconds / candidate.pp(),
+  const double copies = on_host > 0 && task_.cluster.host && !candidate.updates_on_host
+                            ? on_host / task_.cluster.host->bandwidth.value
+                            : 0;
+  return {.seconds = kRounding * (microbatches * seconds + copies) / candidate.pp(),
           .bytes = bytes / candidate.pp() + static_cast<double>(small.scratch_bytes)};
 }
 

@@ -14,17 +14,30 @@ namespace {
 
 constexpr size_t kTogether = 4;  // trials between two looks at the queue, whatever the threads
 
-// What may fit where the candidate does not, and would be no better where it does.
-std::optional<Candidate> rebuilding_more(Candidate candidate) {
-  if (candidate.recompute == RecomputeKind::None) {
-    candidate.recompute = RecomputeKind::Fit;
-    return candidate;
-  }
-  if (candidate.recompute == RecomputeKind::Blocks && candidate.every == 1) {
-    candidate.every = 0;
-    return candidate;
-  }
-  return {};
+// What may fit where the candidate does not, and would be no better where it does. It rebuilds
+// more, or its activations leave; what is too large even so keeps more of its states on the host.
+std::vector<Candidate> needing_less(const PlanTask& task, const Candidate& candidate) {
+  std::vector<Candidate> less;
+  const auto add = [&](auto&& change) {
+    less.push_back(candidate);
+    change(less.back());
+  };
+  const bool whole = candidate.recompute == RecomputeKind::None && !candidate.offload_activations;
+  if (whole) add([](Candidate& c) { c.recompute = RecomputeKind::Fit; });
+  if (candidate.recompute == RecomputeKind::Blocks && candidate.every == 1)
+    add([](Candidate& c) { c.every = 0; });
+  if (!task.tries_offload) return less;
+  if (whole) add([](Candidate& c) { c.offload_activations = true; });
+  if (candidate.recompute != RecomputeKind::Fit || candidate.updates_on_host ||
+      candidate.offload_states == OffloadedStates::Parameters)
+    return less;
+  for (const bool on_host : {false, true})
+    add([&](Candidate& c) {
+      c.recompute = RecomputeKind::None;
+      c.offload_states = static_cast<OffloadedStates>(static_cast<int>(c.offload_states) + 1);
+      c.updates_on_host = on_host;
+    });
+  return less;
 }
 
 // How tight a floor is; each takes more work than the one before.
@@ -116,8 +129,8 @@ class Search {
   }
 
   void consider_more(const Candidate& candidate) {
-    const auto more = rebuilding_more(candidate);
-    if (more && is_asked_for(task_, *more)) consider(*more);
+    for (const Candidate& less : needing_less(task_, candidate))
+      if (is_asked_for(task_, less) && !why_not_divisible(task_, less)) consider(less);
   }
 
   // Those to simulate now. A floor that comes up for the first time is made tighter.
@@ -194,7 +207,12 @@ SearchResult search(const PlanTask& task, const SearchOptions& options) {
   search.follow_recipe();
   if (!search.cancelled()) search.enumerate_all();
   if (!search.cancelled()) search.run();
-  return search.take();
+  SearchResult result = search.take();
+  if (!result.ranked.empty() || result.cancelled || task.tries_offload || !task.cluster.host)
+    return result;
+  PlanTask offloading = task;
+  offloading.tries_offload = true;
+  return tessera::search(offloading, options);
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "planner/knobs.h"
 #include "planner/testing/small_task.h"
 
 namespace tessera {
@@ -132,10 +133,10 @@ TEST(Search, IsNeverWorseThanTheRuleOfThumb) {
 
 TEST(Search, LeavesTheKnobsThatAUserHasTurned) {
   PlanTask task = small_task(4, 16, 1e9);
-  task.fixed = {.zero = 2,
-                .microbatches = 4,
-                .recompute = Recompute{.kind = RecomputeKind::Cheap},
-                .schedule = "gpipe"};
+  task.fixed = {{"plan.zero", "2"},
+                {"train.microbatches", "4"},
+                {"plan.recompute", "cheap"},
+                {"plan.schedule", "gpipe"}};
   const SearchResult found = search(task, {});
   bool pipelined = false;
   ASSERT_FALSE(found.ranked.empty());
@@ -156,6 +157,80 @@ TEST(Search, GivesTheSameForAnyNumberOfThreads) {
   ASSERT_EQ(one.ranked.size(), three.ranked.size());
   for (size_t i = 0; i < one.ranked.size(); ++i)
     EXPECT_EQ(one.ranked[i].candidate, three.ranked[i].candidate);
+}
+
+// States and activations leave where less memory would fit no plan.
+TEST(Search, RanksPlansThatOffloadAsIfEverythingWereSimulated) {
+  PlanTask task = small_task(2, 8, 2.2e7);
+  task.tries_offload = true;
+  const SearchResult all = search(task, {.most_trials = 1 << 20, .use_floors = false});
+  expect_floors_hold(task, all.ranked);
+  expect_floors_hold(task, all.dropped);
+  const SearchResult found = search(task, {});
+  ASSERT_FALSE(found.ranked.empty());
+  for (size_t i = 0; i < std::min(kRankedPlans, all.ranked.size()); ++i)
+    EXPECT_EQ(found.ranked[i].simulation.step_seconds, all.ranked[i].simulation.step_seconds);
+  const auto any = [&](auto&& matches) {
+    return std::ranges::any_of(all.ranked,
+                               [&](const Trial& trial) { return matches(trial.candidate); });
+  };
+  EXPECT_TRUE(any([](const Candidate& c) { return c.offload_states != OffloadedStates::None; }));
+  EXPECT_TRUE(any([](const Candidate& c) { return c.offload_activations; }));
+  EXPECT_TRUE(any([](const Candidate& c) { return c.updates_on_host; }));
+}
+
+TEST(Search, OffloadsUnaskedOnlyWhereNothingElseFits) {
+  const auto offloads = [](const Trial& trial) {
+    return trial.candidate.offload_activations ||
+           trial.candidate.offload_states != OffloadedStates::None;
+  };
+  PlanTask task = small_task(1, 4, 1e9);
+  EXPECT_TRUE(std::ranges::none_of(search(task, {}).ranked, offloads));
+  double least = 1e9;
+  for (const Trial& trial : search(task, {.most_trials = 1 << 20, .use_floors = false}).ranked)
+    least = std::min(least, static_cast<double>(trial.simulation.peak_bytes));
+  task.cluster.device.memory_bytes.value = 0.8 * least;
+  const SearchResult small = search(task, {});
+  ASSERT_FALSE(small.ranked.empty());
+  EXPECT_TRUE(std::ranges::all_of(small.ranked, offloads));
+  task.cluster.host.reset();
+  EXPECT_TRUE(search(task, {}).ranked.empty());
+}
+
+// Rings over cp hold the same parameters, whose states may rest in shards over them, too.
+TEST(Search, ShardsStatesOverCpToo) {
+  PlanTask task = small_task(4, 4, 1e9);
+  task.fixed = {{"plan.shard_axes", "fsdp,cp"}};
+  const SearchResult all = search(task, {.most_trials = 1 << 20, .use_floors = false});
+  expect_floors_hold(task, all.ranked);
+  const auto over_cp = [](const Trial& trial) {
+    return trial.candidate.shards_over_cp && trial.candidate.fsdp() == 2;
+  };
+  ASSERT_TRUE(std::ranges::any_of(all.ranked, over_cp));
+  for (const Trial& trial : all.ranked)
+    EXPECT_EQ(trial.candidate.shards_over_cp, trial.candidate.cp() > 1);
+}
+
+TEST(Search, StaysBelowWhatADeviceCanUse) {
+  PlanTask task = small_task(2, 8, 1e9);
+  const int64_t most = search(task, {}).ranked.front().simulation.peak_bytes;
+  task.cluster.device.memory_bytes.value = static_cast<double>(most);
+  task.cluster.device.reserve_bytes.value = 1;
+  EXPECT_EQ(task.rank_memory_bytes(), most - 1);
+  for (const Trial& trial : search(task, {}).ranked) EXPECT_LT(trial.simulation.peak_bytes, most);
+  task.memory_bytes = most;  // as a user gives it
+  EXPECT_EQ(search(task, {}).ranked.front().simulation.peak_bytes, most);
+}
+
+TEST(Search, TriesEightBitsOnlyWhereTheUserAllowsThem) {
+  PlanTask task = preset_task("llama3-8b", 8, 8, 8192);
+  task.fixed = {{"plan.recompute", "block"}, {"plan.zero", "3"}, {"train.microbatches", "1"}};
+  const auto eight_bits = [](const Trial& trial) { return trial.candidate.fp8; };
+  EXPECT_TRUE(std::ranges::none_of(search(task, {}).ranked, eight_bits));
+  task.tries_fp8 = true;
+  const Trial best = search(task, {}).ranked.front();
+  EXPECT_TRUE(best.candidate.fp8);
+  EXPECT_EQ(find_knob("precision")->setting_of(task, best.candidate), "fp8");
 }
 
 TEST(Search, AnFp8TaskIsSimulatedInFp8) {

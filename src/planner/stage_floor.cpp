@@ -66,25 +66,44 @@ void add_activations(const Candidate& candidate, std::span<const BlockFloor> blo
 }  // namespace
 
 double rest_bytes(const Candidate& candidate, const BlockProfile& block) {
-  const double shards = candidate.zero == 0 ? 1 : candidate.axes.state_shards();
+  const double shards = candidate.zero == 0 ? 1 : candidate.state_shards();
   const auto at_rest = [&](int64_t bytes, int least_zero) {
     return static_cast<double>(bytes) / (candidate.zero >= least_zero ? shards : 1);
   };
-  return at_rest(block.optimizer_bytes, 1) + at_rest(block.gradient_bytes, 2) +
-         at_rest(block.weight_bytes, 3);
+  const auto on_device = [&](OffloadedStates least, int64_t bytes, int least_zero) {
+    return candidate.offload_states >= least ? 0 : at_rest(bytes, least_zero);
+  };
+  return on_device(OffloadedStates::Moments, block.moment_bytes, 1) +
+         on_device(OffloadedStates::States, block.master_bytes, 1) +
+         on_device(OffloadedStates::Parameters, block.weight_bytes, 3) +
+         at_rest(block.gradient_bytes, 2);
+}
+
+double host_bytes(const Candidate& candidate, const BlockProfile& block) {
+  Candidate on_device = candidate;
+  on_device.offload_states = OffloadedStates::None;
+  Candidate all_but_weights = candidate;
+  all_but_weights.offload_states = std::min(candidate.offload_states, OffloadedStates::States);
+  return rest_bytes(on_device, block) - rest_bytes(all_but_weights, block);
 }
 
 StageFloor floor_of_stage(const Candidate& candidate, std::span<const BlockFloor> blocks) {
   StageFloor floor{.splits = splits_backward(candidate)};
+  double from_host = 0, to_host = 0;
   for (const BlockFloor& each : blocks) {
     floor.blocks.push_back(times_of(each));
     floor.comes_and_goes |= each.states->comes_and_goes;
     floor.update += each.states->update;
+    from_host += each.states->from_host;
+    to_host += each.states->to_host;
     floor.forward += each.block->forward;
     floor.input_grad += each.block->input_grad;
     floor.weight_grad += each.block->weight_grad;
     floor.rest_bytes += rest_bytes(candidate, *each.block);
   }
+  floor.update = std::max({floor.update, from_host, to_host});
+  // What is needed again within two blocks does not leave.
+  for (size_t i = 0; i + 2 < blocks.size(); ++i) floor.away += blocks[i].block->away;
   add_windows(candidate, blocks, floor);
   add_activations(candidate, blocks, floor);
   return floor;

@@ -36,6 +36,7 @@ struct StageFloor {
   bool splits = false;                                  // the backward
   bool comes_and_goes = false;                          // of any block
   double update = 0;
+  double away = 0;           // of a microbatch, on the link to the host, each way
   Hop hop = {};              // from the stage before, or back to it
   double rest_bytes = 0;     // always in use
   double window_bytes = 0;   // of buffers that come and go
@@ -50,6 +51,8 @@ struct StageFloor {
 
 // Of a block's states, as they are stored.
 double rest_bytes(const Candidate& candidate, const BlockProfile& block);
+// Of these, what rests on the host and is updated.
+double host_bytes(const Candidate& candidate, const BlockProfile& block);
 StageFloor floor_of_stage(const Candidate& candidate, std::span<const BlockFloor> blocks);
 
 // Of the fullest rank.

@@ -30,6 +30,7 @@ struct Message {
 struct Rank {
   double now = 0;
   double gathers_end = 0, sums_end = 0;
+  double away = 0;           // seconds that the link to the host takes
   std::vector<double> sent;  // by level, when messages have left
   std::vector<Need> needs;
   size_t next_need = 0;
@@ -98,7 +99,8 @@ class Replay {
       for (Messages* messages : {&streams_, &gradients_})
         for (const int microbatch : messages->sent[static_cast<size_t>(s)])
           await(rank, *messages, s, microbatch);
-      end = std::max(end, rank.now);
+      rank.away += stage(s).away * schedule_.microbatches;
+      end = std::max({end, rank.now, rank.away});
     }
     return end;
   }

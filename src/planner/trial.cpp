@@ -44,25 +44,37 @@ struct Compiler {
 
   Compiled run() const {
     const Candidate& candidate = attempt.candidate;
-    if (candidate.recompute == RecomputeKind::Fit) return to_fit();
+    // With activations that may leave it is a matter of both: the compiler's own way.
+    if (candidate.recompute == RecomputeKind::Fit)
+      return candidate.offload_activations ? with({.kind = RecomputeKind::Fit}) : to_fit();
     return with({.kind = candidate.recompute, .every = candidate.every});
   }
 };
 
 }  // namespace
 
+int64_t Trial::excess_bytes(const PlanTask& task) const {
+  const auto& [peak, host] = std::pair(simulation.peak_bytes, simulation.host_bytes);
+  if (!task.cluster.host) return peak + host - task.rank_memory_bytes();
+  const auto room = static_cast<int64_t>(task.cluster.host->bytes_of_device());
+  return std::max(peak - task.rank_memory_bytes(), host - room);
+}
+
 Trial try_candidate(const PlanTask& task, const Attempt& attempt, const Cancelled& cancelled) {
   Trial trial{.candidate = attempt.candidate};
   try {
     const Compiled compiled = Compiler{task, attempt, cancelled}.run();
     trial.simulation.peak_bytes = most_bytes(compiled.programs);
+    for (const Program& program : compiled.programs)
+      trial.simulation.host_bytes = std::max(trial.simulation.host_bytes, program.host_bytes());
     trial.fits = trial.excess_bytes(task) <= 0;
     if (!trial.fits) return trial;
+    const Precision precision = task.with(attempt.candidate).precision;
     const double flops = flops_per_token(task.run.model, task.run.seq()).causal *
                          static_cast<double>(task.run.tokens_per_step());
-    trial.simulation = simulate(
-        compiled.programs, task.cluster,
-        {.model_flops = flops, .precision = mfu_precision(task.run.model, task.run.precision)});
+    trial.simulation =
+        simulate(compiled.programs, task.cluster,
+                 {.model_flops = flops, .precision = mfu_precision(task.run.model, precision)});
   } catch (const UserError& error) {
     trial.refused = error.message();
   }

@@ -16,9 +16,8 @@ struct Trial {
   Simulation simulation = {};  // of one that does not fit: its bytes alone
   bool fits = false;
 
-  int64_t excess_bytes(const PlanTask& task) const {
-    return simulation.peak_bytes - task.rank_memory_bytes();
-  }
+  // Of the device's memory, or of the host's if that is what lacks.
+  int64_t excess_bytes(const PlanTask& task) const;
 };
 
 struct Attempt {

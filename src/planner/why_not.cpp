@@ -25,8 +25,10 @@ Candidate asked_for(const PlanTask& task, std::span<const Trial> ranked, std::st
       const bool whole = names(text, "zero") && candidate.zero == 0;
       candidate.axes[whole ? AxisKind::Dp : AxisKind::Fsdp] = task.ranks / ranks;
     }
+    if (candidate.cp() == 1) candidate.shards_over_cp = false;
     if (!names(text, "zero"))
-      candidate.zero = candidate.fsdp() > 1 ? std::max(candidate.zero, 1) : 0;
+      candidate.zero =
+          candidate.fsdp() > 1 || candidate.shards_over_cp ? std::max(candidate.zero, 1) : 0;
     return candidate;
   };
   Candidate first = with_rest(ranked.front().candidate);

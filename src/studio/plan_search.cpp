@@ -3,28 +3,35 @@
 
 #include <algorithm>
 
+#include "config/config_fields.h"
 #include "core/quantities.h"
+#include "planner/knobs.h"
 #include "studio/planned_run.h"
 #include "studio/run_on_cluster.h"
 
 namespace tessera {
 namespace {
 
-FixedKnobs fixed_knobs(const std::function<bool(std::string_view)>& names, const Config& config,
-                       const Plan& plan) {
-  FixedKnobs fixed;
-  if (names("plan.zero") && config.plan.zero != "auto") fixed.zero = resolve_zero(config);
-  if (names("train.microbatches")) fixed.microbatches = config.train.microbatches;
-  if (names("plan.recompute")) fixed.recompute = plan.recompute;
-  if (names("plan.dispatch") && config.plan.dispatch != DispatchKind::Auto)
-    fixed.dispatch = config.plan.dispatch;
-  if (!names("plan.schedule")) return fixed;
-  if (config.plan.schedule == "custom")
+// Keys whose value leaves the choice to the search are not fixed.
+FixedKnobs fixed_knobs(const std::function<bool(std::string_view)>& names, Config config) {
+  if (names("plan.schedule") && config.plan.schedule == "custom")
     throw user_error(
         "plan.schedule is custom: a search needs a schedule that works for any number of stages")
         .at("--schedule custom")
         .help("use one of those that `tessera schedule --help` lists");
-  fixed.schedule = config.plan.schedule;
+  FixedKnobs fixed;
+  const std::vector<ConfigField> fields = config_fields(config);
+  for (const Knob& knob : knobs()) {
+    const std::string text = field_text(*std::ranges::find(fields, knob.key, &ConfigField::key));
+    const bool is_chosen = text == "auto" || (knob.key == "plan.chunks" && text == "0");
+    if (names(knob.key) && !is_chosen && knob.key != "train.precision")
+      fixed[std::string(knob.key)] = text;
+  }
+  if (const auto recompute = fixed.find("plan.recompute");
+      recompute != fixed.end() && recompute->second == "every") {
+    fixed["plan.recompute_every"] = fmt::format("{}", config.plan.recompute_every);
+    if (config.plan.recompute_every == 1) recompute->second = "block";
+  }
   return fixed;
 }
 
@@ -35,7 +42,9 @@ PlanTask make_plan_task(const Config& config, const Cluster& cluster, int ranks,
   // A mesh in the config counts the ranks; how they are used is what the search is for.
   PlanTask task{
       .run = resolve_on(cluster, with_mesh(config, {})), .ranks = ranks, .cluster = cluster};
-  task.fixed = fixed_knobs(names, config, task.run.plan);
+  task.fixed = fixed_knobs(names, config);
+  if (names("plan.memory") && !config.plan.memory.empty())
+    task.memory_bytes = parse_byte_size(config.plan.memory, "plan.memory");
   if (task.ranks > task.cluster.levels.back().ranks)
     throw user_error("the plan has {} ranks, but cluster {} has {}", task.ranks, task.cluster.name,
                      task.cluster.levels.back().ranks)
@@ -94,11 +103,16 @@ Json to_json(const PlanTask& task, const Trial& trial) {
           {"context", name(candidate.context)},
           {"experts", candidate.experts},
           {"dispatch", name(candidate.dispatch)},
+          {"shard_axes", shard_axes_text(candidate, ',')},
+          {"offload", find_knob("offload")->setting_of(task, candidate)},
+          {"offload_update", find_knob("offload_update")->get(candidate)},
+          {"precision", find_knob("precision")->setting_of(task, candidate)},
           {"step_seconds", simulation.step_seconds},
           {"mfu", simulation.mfu},
           {"tokens_per_second", tokens_per_second(task, trial)},
           {"days_per_trillion_tokens", days_per_trillion_tokens(task, trial)},
           {"peak_bytes", simulation.peak_bytes},
+          {"host_bytes", simulation.host_bytes},
           {"exposed_communication_seconds", simulation.times.exposed_communication_seconds},
           {"bubble_seconds", simulation.times.bubble_seconds}};
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "config/config_fields.h"
+#include "core/quantities.h"
+#include "planner/knobs.h"
 
 namespace tessera {
 namespace {
@@ -24,18 +26,12 @@ int64_t round_steps(double steps) {
 
 std::vector<std::pair<std::string_view, std::string>> planned_settings(const PlanTask& task,
                                                                        const Trial& trial) {
-  const Candidate& candidate = trial.candidate;
-  return {{"train.microbatches", fmt::format("{}", candidate.microbatches(task.run.batch()))},
-          {"plan.zero", fmt::format("{}", candidate.zero)},
-          {"plan.sequence_parallel", candidate.tp() > 1 ? "true" : "false"},
-          {"plan.context", std::string(name(candidate.context))},
-          {"plan.experts", candidate.experts},
-          {"plan.dispatch", std::string(name(candidate.dispatch))},
-          {"plan.schedule", candidate.schedule},
-          {"plan.chunks", fmt::format("{}", candidate.pp() > 1 ? candidate.chunks : 0)},
-          {"plan.recompute", std::string(recompute_name(candidate))},
-          {"plan.recompute_every", fmt::format("{}", candidate.every)},
-          {"plan.memory", fmt::format("{}B", task.rank_memory_bytes())}};
+  std::vector<std::pair<std::string_view, std::string>> settings;
+  for (const Knob& knob : knobs())
+    settings.emplace_back(knob.key, knob.setting_of(task, trial.candidate));
+  settings.emplace_back("plan.sequence_parallel", trial.candidate.tp() > 1 ? "true" : "false");
+  settings.emplace_back("plan.memory", fmt::format("{}B", task.rank_memory_bytes()));
+  return settings;
 }
 
 Config planned_config(Config config, const PlanTask& task, const Trial& trial) {
@@ -66,6 +62,18 @@ std::vector<std::string> launch_lines(const PlanTask& task, const std::string& f
           nodes, task.ranks, in_node, file),
       fmt::format("tessera launch train {}    # either of them, with restarts after failures",
                   file)};
+}
+
+std::string memory_text(const PlanTask& task) {
+  const auto bytes = [](double value) { return short_bytes(static_cast<int64_t>(value)); };
+  const ClusterDevice& device = task.cluster.device;
+  const std::string room = short_bytes(task.rank_memory_bytes());
+  if (task.memory_bytes) return fmt::format("plans have {} of a rank's memory, as given", room);
+  if (device.reserve_bytes.value == 0)
+    return fmt::format("plans have {} of memory on a rank", room);
+  return fmt::format("plans have {} of a rank's {}: {} are not usable ({})", room,
+                     bytes(device.memory_bytes.value), bytes(device.reserve_bytes.value),
+                     device.reserve_bytes.source);
 }
 
 double tokens_per_second(const PlanTask& task, const Trial& trial) {

@@ -23,6 +23,9 @@ Config planned_config(Config config, const PlanTask& task, const Trial& trial);
 // Shell commands, one of which starts the config in `file`.
 std::vector<std::string> launch_lines(const PlanTask& task, const std::string& file);
 
+// "plans have 77.0 GB of a rank's 80.0 GB: 3.00 GB are not usable (CUDA takes ...)"
+std::string memory_text(const PlanTask& task);
+
 double tokens_per_second(const PlanTask& task, const Trial& trial);
 double days_per_trillion_tokens(const PlanTask& task, const Trial& trial);
 // ", 7314 per device"; empty if ranks share a machine's cores.

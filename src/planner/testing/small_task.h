@@ -24,6 +24,7 @@ inline PlanTask small_task(int ranks, int64_t batch, double memory_bytes,
   task.cluster.levels[0].ranks = 2;
   for (Level& level : task.cluster.levels) level.bandwidth.value /= 20;
   task.cluster.device.memory_bytes.value = memory_bytes;
+  task.cluster.device.reserve_bytes.value = 0;
   return task;
 }
 
