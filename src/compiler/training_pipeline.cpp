@@ -19,6 +19,7 @@
 #include "passes/offload/offload_activations.h"
 #include "passes/offload/offload_states.h"
 #include "passes/overlap/overlap.h"
+#include "passes/overlap/ring_matmuls.h"
 #include "passes/pipeline/assign_stages.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
@@ -50,6 +51,7 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(join_norm_gradients());   // with what comes along the residual connection
   pipeline.add(join_rebuilt_swiglu());   // a recomputed SwiGLU comes with its gradient
   pipeline.add(fold_largest_entries());  // that scale 8-bit operands: found by who makes a value
+  pipeline.add(ring_matmuls(plan));      // pieces that travel while others are multiplied
   pipeline.add(
       offload_activations(plan, profile));  // what the backward reads: to the host and back
   // States at rest.
@@ -76,6 +78,7 @@ PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
   pipeline.add(use_fp8(plan));
   pipeline.add(fuse());
   pipeline.add(fold_largest_entries());
+  pipeline.add(ring_matmuls(plan));
   pipeline.add(build_forward(plan));
   pipeline.add(overlap());
   pipeline.add(plan_memory(profile));

@@ -37,12 +37,16 @@ inline constexpr std::array<std::string_view, 3> kOnNonFinite{"stop", "skip", "r
 inline constexpr std::array<std::string_view, 2> kContexts{"ring", "ulysses"};  // ContextKind
 inline constexpr std::array<std::string_view, 3> kDispatches{"gather", "exchange",
                                                              "auto"};  // DispatchKind
+inline constexpr std::array<std::string_view, 3> kTpOverlaps{"off", "ring", "auto"};  // TpOverlap
 
 constexpr std::string_view name(DataSource source) {
   return kDataSources[static_cast<size_t>(source)];
 }
 constexpr std::string_view name(DispatchKind dispatch) {
   return kDispatches[static_cast<size_t>(dispatch)];
+}
+constexpr std::string_view name(TpOverlap overlap) {
+  return kTpOverlaps[static_cast<size_t>(overlap)];
 }
 constexpr std::string_view name(ContextKind context) {
   return kContexts[static_cast<size_t>(context)];

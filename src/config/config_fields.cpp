@@ -288,6 +288,10 @@ std::vector<ConfigField> plan_fields(PlanConfig& p) {
        &p.sequence_parallel,
        {},
        "tensor-parallel ranks split the sequence where they split no other dim"},
+      {"plan.tp_overlap", byte_of(p.tp_overlap), choices(kTpOverlaps),
+       "ring: gathers before matmuls and scattered sums after them, as of sequence parallelism, "
+       "travel in pieces while others are multiplied; auto: where a simulation says that it pays; "
+       "a run takes it as off"},
       {"plan.context", byte_of(p.context), choices(kContexts),
        "how attention works on a sequence that is split over cp"},
       {"plan.reduce_dtype", &p.reduce_dtype, Choices{"auto", "fp32", "bf16", "fp64"},

@@ -84,6 +84,19 @@ DispatchKind resolve_dispatch(const Config& config) {
                                                          : config.plan.dispatch;
 }
 
+// Products in fp8 are not cut: a piece would need scales of its own.
+TpOverlap resolve_tp_overlap(const Config& config) {
+  const TpOverlap asked = config.plan.tp_overlap;
+  if (!resolve_precision(config).fp8) return asked;
+  if (asked == TpOverlap::Ring)
+    throw user_error(
+        "plan.tp_overlap = ring cuts matmuls into pieces, but with {} they are in 8 bits",
+        config.train.precision)
+        .at("plan.tp_overlap")
+        .help("use plan.tp_overlap = off, or train.precision = bf16");
+  return TpOverlap::Off;
+}
+
 Offload resolve_offload(const Config& config) {
   Offload offload = parse_offload(config.plan.offload);
   offload.update_on_host = config.plan.offload_update == "host";
@@ -99,6 +112,7 @@ Plan resolve_plan(const Config& config, const ModelConfig& model) {
                             .experts = parse_axis_list(config.plan.experts),
                             .dispatch = resolve_dispatch(config),
                             .sequence_parallel = config.plan.sequence_parallel,
+                            .tp_overlap = resolve_tp_overlap(config),
                             .context = config.plan.context,
                             .reduce_dtype = dtype_from_name(config.plan.reduce_dtype),
                             .dims = config.plan_dims,

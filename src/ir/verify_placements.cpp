@@ -6,6 +6,7 @@
 #include "ir/emit.h"
 #include "ir/op_list.h"
 #include "ir/pool.h"
+#include "ir/ring_pieces.h"
 #include "ir/verifier.h"
 #include "mesh/group.h"
 
@@ -25,7 +26,7 @@ bool is_checked(Phase phase) {
 class ClassPlacements {
  public:
   ClassPlacements(const Module& module, const BlockClass& block_class)
-      : mesh_(module.mesh), class_(block_class), graph_(block_class.graph) {
+      : mesh_(module.mesh), class_(block_class), graph_(block_class.graph), pieces_(mesh_, graph_) {
     placements_.resize(static_cast<size_t>(graph_.num_values()));
     for (const GraphInput& input : graph_.inputs()) of(input.value) = whole(input.value);
   }
@@ -63,16 +64,48 @@ class ClassPlacements {
       of(node.results[0]) = of(node.operands[0]);
     else if (node.op == OpKind::take_shard)
       follow_cut(node);
+    else if (node.op == OpKind::take_piece)
+      of(node.results[0]) = of(node.operands[0]);
+    else if (node.op == OpKind::join_pieces)
+      follow_join(node);
     else
       for (int axis = 0; axis < mesh_.num_axes(); ++axis)
         rule_of(node, def).free ? follow_moved(node, def, axis) : follow_axis(node, def, axis);
+    follow_pieces(node);
     // Masked lookups know their own share: what they give is taken as written, where it is.
-    const bool knows_share = rank_operand(node) != nullptr && node.op != OpKind::take_shard;
+    const bool knows_share = rank_operand(node) != nullptr && !cuts_or_joins(node.op);
     for (const ValueId result : node.results)
       if (!knows_share)
         compare(result);
       else if (!graph_.value(result).placement.empty())
         of(result) = whole(result);
+  }
+
+  static bool cuts_or_joins(OpKind op) {
+    return op == OpKind::take_shard || op == OpKind::take_piece || op == OpKind::join_pieces;
+  }
+
+  // All pieces of the dim are there, whatever split it.
+  void follow_join(const Node& node) {
+    of(node.results[0]) = of(node.operands[1]);
+    for (const int axis : mesh_.parse_word(graph_.value(rank_operand(node)->value).name)) {
+      AxisPlacement& place = of(node.results[0])[static_cast<size_t>(axis)];
+      if (place.is_shard(node.attributes.word("dim"))) place = replicate();
+    }
+  }
+
+  // A sum that has been round the ring is taken: each rank has that of its own piece.
+  void follow_pieces(const Node& node) {
+    if (const std::string wrong = pieces_.follow(node); !wrong.empty())
+      check_failed("pieces", __FILE__, __LINE__,
+                   fmt::format("class {}: what makes %{} reads a piece that {}", class_.name,
+                               graph_.value(node.results[0]).name, wrong));
+    for (const ValueId result : node.results)
+      if (const auto sum = pieces_.whole_sum(result))
+        for (const int axis : sum->axes) {
+          AxisPlacement& place = of(result)[static_cast<size_t>(axis)];
+          if (place.kind == Kind::Partial) place = shard(sum->dim);
+        }
   }
 
   // What localize wrote must be what follows.
@@ -272,6 +305,7 @@ class ClassPlacements {
   const Mesh& mesh_;
   const BlockClass& class_;
   const Graph& graph_;
+  RingPieces pieces_;
   std::vector<Placement> placements_;
 };
 

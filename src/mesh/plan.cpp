@@ -248,6 +248,7 @@ Plan make_plan(const PlanRequest& request, const PlanSizes& sizes) {
             .shard_axes = {},
             .zigzag = 1,
             .reduce_dtype = request.reduce_dtype,
+            .tp_overlap = request.tp_overlap,
             .pipeline_axis = -1,
             .schedule = request.schedule,
             .actions = request.actions,

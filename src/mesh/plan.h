@@ -47,6 +47,7 @@ struct PlanRequest {
   std::vector<std::string> experts = {"ep"};  // axes that split experts: of ep, cp and tp
   DispatchKind dispatch = DispatchKind::Gather;
   bool sequence_parallel = false;
+  TpOverlap tp_overlap = TpOverlap::Off;
   ContextKind context = ContextKind::Ring;
   std::optional<DType> reduce_dtype = {};
   // Own lists of dims, by axis, instead of the usual ones.
@@ -74,6 +75,7 @@ struct Plan {
   int zigzag = 1;  // ranks of a ring: the sequence is cut into twice as many chunks, and rank r
                    // has chunks r and 2 n - 1 - r
   std::optional<DType> reduce_dtype;
+  TpOverlap tp_overlap = TpOverlap::Off;
   int pipeline_axis = -1;  // that the blocks are cut over; -1: none
   std::string schedule = "1f1b";
   std::string actions = {};  // this and what follows as in the request

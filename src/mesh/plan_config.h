@@ -12,6 +12,9 @@ enum class ContextKind : uint8_t { Ring, Ulysses };
 // How tokens come to experts on other ranks: all of them to every rank, or each to those that it
 // chose; auto: whichever sends fewer bytes.
 enum class DispatchKind : uint8_t { Gather, Exchange, Auto };
+// Whether matmuls and the gathers and scattered sums beside them are cut into pieces that travel
+// round a ring meanwhile; auto: whichever a simulation says is faster, and off where there is none.
+enum class TpOverlap : uint8_t { Off, Ring, Auto };
 
 struct PlanConfig {
   std::string zero = "auto";
@@ -20,6 +23,7 @@ struct PlanConfig {
   DispatchKind dispatch = DispatchKind::Gather;
   std::string expert_room = "worst";
   bool sequence_parallel = false;
+  TpOverlap tp_overlap = TpOverlap::Off;
   ContextKind context = ContextKind::Ring;
   std::string reduce_dtype = "auto";
   std::string schedule = "1f1b";

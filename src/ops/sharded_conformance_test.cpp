@@ -63,7 +63,8 @@ TEST_P(ShardedOp, EqualsUnshardedUnderEveryPlacementItsRulePermits) {
 
 // Ops that localize inserts are already for one rank.
 bool is_sharded(const ConformanceCase& c) {
-  return !op_def(c.op).communicates && c.op != OpKind::take_shard;
+  return !op_def(c.op).communicates && c.op != OpKind::take_shard && c.op != OpKind::take_piece &&
+         c.op != OpKind::join_pieces;
 }
 
 INSTANTIATE_TEST_SUITE_P(OpConformance, ShardedOp, testing::ValuesIn(conformance_cases(is_sharded)),

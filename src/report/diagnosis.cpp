@@ -69,7 +69,10 @@ std::string exposed_advice(const RunRecord& record) {
   const bool sequence_parallel = record.config && record.config->plan.sequence_parallel;
   const AxisSizes ranks = record.config ? sizes_of(record.config->mesh) : AxisSizes();
   if (ranks[AxisKind::Tp] > 1)
-    add(sequence_parallel ? "a smaller tp" : "a smaller tp, or plan.sequence_parallel");
+    add(!sequence_parallel ? "a smaller tp, or plan.sequence_parallel"
+        : record.config->plan.tp_overlap == TpOverlap::Ring
+            ? "a smaller tp"
+            : "plan.tp_overlap = ring, or a smaller tp");
   if (record.config && resolve_zero(*record.config) == 3)
     add("plan.zero = 2 if memory allows, or fsdp inside a node with dp between nodes");
   if (ranks.data_ranks() > 1)

@@ -19,11 +19,30 @@ bool SimulatedStep::fits() const {
   return peak * devices <= cluster.device.usable_bytes() && host <= cluster.host->bytes_of_device();
 }
 
+namespace {
+
+double step_seconds(const RunSpec& spec, const Cluster& cluster) {
+  return simulate(compile(spec, {.check = false}).programs, cluster, {}).step_seconds;
+}
+
+// A cluster that is too small for the mesh is refused later, with what else is wrong.
+void decide_tp_overlap(RunSpec& spec, const Cluster& cluster) {
+  if (spec.plan.tp_overlap != TpOverlap::Auto) return;
+  RunSpec rings = spec;
+  rings.plan.tp_overlap = TpOverlap::Ring;
+  spec.plan.tp_overlap = TpOverlap::Off;
+  if (spec.plan.mesh.num_ranks() > cluster.levels.back().ranks) return;
+  if (step_seconds(rings, cluster) < step_seconds(spec, cluster)) spec = rings;
+}
+
+}  // namespace
+
 RunSpec spec_to_simulate(const Cluster& cluster, const Config& config) {
   RunSpec spec = resolve_on(cluster, config);
   if (spec.plan.recompute.kind == RecomputeKind::Fit && spec.memory_bytes == 0)
     spec.memory_bytes = static_cast<int64_t>(cluster.device.usable_bytes()) /
                         (cluster.device.cores > 0 ? spec.plan.mesh.num_ranks() : 1);
+  decide_tp_overlap(spec, cluster);
   return spec;
 }
 

@@ -25,6 +25,7 @@
 #include "passes/offload/offload_activations.h"
 #include "passes/offload/offload_states.h"
 #include "passes/overlap/overlap.h"
+#include "passes/overlap/ring_matmuls.h"
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
 #include "passes/placement/size_pools.h"
@@ -113,6 +114,7 @@ Plan plan_of(const std::string& input) {
     }
     Plan plan = make_plan(request, sizes);
     plan.fp8 = fp8;
+    plan.tp_overlap = TpOverlap::Ring;  // which ring_matmuls alone reads
     return plan;
   } catch (const UserError&) {
     return {};  // the pass under test gives the same report
@@ -147,6 +149,7 @@ std::vector<Pass> known_passes(const Plan& plan) {
           join_norm_gradients(),
           join_rebuilt_swiglu(),
           fold_largest_entries(),
+          ring_matmuls(plan),
           offload_activations(plan, {.threads = 1}),
           states_at_rest(plan),
           offload_states(plan),

@@ -284,6 +284,7 @@ std::string PlanCase::name() const {
   if (layers > 0) text += fmt::format("_layers{}", layers);
   if (optimizer != "adamw") text += "_" + optimizer;
   if (recompute != "none") text += "_" + recompute;
+  if (in_rings) text += "_in_rings";
   for (const char c : offload == "none" ? "" : "_" + offload) text += c == ',' ? '_' : c;
   return update_on_host ? text + "_updated_there" : text;
 }
@@ -298,6 +299,7 @@ RunSpec PlanCase::spec() const {
                    .experts = parse_axis_list(experts),
                    .dispatch = exchange ? DispatchKind::Exchange : DispatchKind::Gather,
                    .sequence_parallel = sequence_parallel,
+                   .tp_overlap = in_rings ? TpOverlap::Ring : TpOverlap::Off,
                    .context = ulysses ? ContextKind::Ulysses : ContextKind::Ring,
                    .reduce_dtype = {},
                    .dims = {},

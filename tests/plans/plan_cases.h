@@ -27,6 +27,7 @@ struct PlanCase {
   bool update_on_host = false;
   int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more
   std::string optimizer = "adamw";
+  bool in_rings = false;  // plan.tp_overlap = ring
 
   int pp() const { return axes[AxisKind::Pp]; }
   std::string name() const;
