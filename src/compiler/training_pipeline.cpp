@@ -24,6 +24,7 @@
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
 #include "passes/placement/size_pools.h"
+#include "passes/precision/quantize_before_gather.h"
 #include "passes/precision/use_fp8.h"
 #include "passes/recompute/recompute.h"
 
@@ -48,8 +49,9 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(recompute(plan, profile));
   // Fewer, larger kernels.
   pipeline.add(fuse());  // bias, activation, sum, GELU's gradient join a matmul, if not pending
-  pipeline.add(join_norm_gradients());   // with what comes along the residual connection
-  pipeline.add(join_rebuilt_swiglu());   // a recomputed SwiGLU comes with its gradient
+  pipeline.add(join_norm_gradients());         // with what comes along the residual connection
+  pipeline.add(join_rebuilt_swiglu());         // a recomputed SwiGLU comes with its gradient
+  pipeline.add(quantize_before_gather(plan));  // so that 8 bits travel
   pipeline.add(fold_largest_entries());  // that scale 8-bit operands: found by who makes a value
   pipeline.add(ring_matmuls(plan));      // pieces that travel while others are multiplied
   pipeline.add(
@@ -77,6 +79,7 @@ PassPipeline inference_pipeline(const Plan& plan, const DeviceProfile& profile,
   pipeline.add(localize(plan));
   pipeline.add(use_fp8(plan));
   pipeline.add(fuse());
+  pipeline.add(quantize_before_gather(plan));
   pipeline.add(fold_largest_entries());
   pipeline.add(ring_matmuls(plan));
   pipeline.add(build_forward(plan));

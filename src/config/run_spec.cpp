@@ -84,16 +84,16 @@ DispatchKind resolve_dispatch(const Config& config) {
                                                          : config.plan.dispatch;
 }
 
-// Products in fp8 are not cut: a piece would need scales of its own.
+// Scales of tiles and blocks are not those of a piece.
 TpOverlap resolve_tp_overlap(const Config& config) {
   const TpOverlap asked = config.plan.tp_overlap;
-  if (!resolve_precision(config).fp8) return asked;
+  if (!resolve_precision(config).fp8 || config.train.fp8_scaling != "block") return asked;
   if (asked == TpOverlap::Ring)
     throw user_error(
-        "plan.tp_overlap = ring cuts matmuls into pieces, but with {} they are in 8 bits",
-        config.train.precision)
+        "plan.tp_overlap = ring cuts matmuls into pieces, but with train.fp8_scaling = block their "
+        "scales are those of the whole")
         .at("plan.tp_overlap")
-        .help("use plan.tp_overlap = off, or train.precision = bf16");
+        .help("use plan.tp_overlap = off, or train.fp8_scaling = tensor");
   return TpOverlap::Off;
 }
 

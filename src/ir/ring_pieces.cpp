@@ -38,6 +38,7 @@ std::string RingPieces::follow(const Node& node) {
     case OpKind::accumulate:
     case OpKind::matmul:
     case OpKind::matmul_epilogue:
+    case OpKind::matmul_fp8:
     case OpKind::wait:
       return follow_kernel(node);
     default:

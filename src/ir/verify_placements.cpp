@@ -152,6 +152,10 @@ class ClassPlacements {
       switch (node.op) {
         case OpKind::all_reduce:
         case OpKind::reduce_scatter:
+          // The largest of all may be taken of what each rank knows.
+          if (place.kind == Kind::Replicate && node.op == OpKind::all_reduce &&
+              node.attributes.word("reduction") == "max")
+            break;
           if (place.kind != Kind::Partial)
             fail(value, axis, "is summed, but no sum is pending: it would be taken twice");
           place = node.op == OpKind::all_reduce ? replicate() : shard(node.attributes.word("dim"));

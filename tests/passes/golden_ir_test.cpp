@@ -29,6 +29,7 @@
 #include "passes/placement/localize.h"
 #include "passes/placement/propagate_placements.h"
 #include "passes/placement/size_pools.h"
+#include "passes/precision/quantize_before_gather.h"
 #include "passes/precision/use_fp8.h"
 #include "passes/recompute/recompute.h"
 
@@ -114,7 +115,7 @@ Plan plan_of(const std::string& input) {
     }
     Plan plan = make_plan(request, sizes);
     plan.fp8 = fp8;
-    plan.tp_overlap = TpOverlap::Ring;  // which ring_matmuls alone reads
+    plan.tp_overlap = TpOverlap::Ring;  // which rings alone read
     return plan;
   } catch (const UserError&) {
     return {};  // the pass under test gives the same report
@@ -148,6 +149,7 @@ std::vector<Pass> known_passes(const Plan& plan) {
           fuse(),
           join_norm_gradients(),
           join_rebuilt_swiglu(),
+          quantize_before_gather(plan),
           fold_largest_entries(),
           ring_matmuls(plan),
           offload_activations(plan, {.threads = 1}),

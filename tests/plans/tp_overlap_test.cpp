@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "config/compile_step.h"
+#include "data/synthetic_batch.h"
+#include "exec/mesh_executor.h"
+#include "exec/train_step.h"
 #include "ir/op_list.h"
 #include "plan_cases.h"
 
@@ -77,6 +80,57 @@ TEST_P(TpOverlapPlan, IsEqualToOneRankInBf16) {
 
 INSTANTIATE_TEST_SUITE_P(Covering, TpOverlapPlan, testing::ValuesIn(plans()),
                          [](const auto& instance) { return instance.param.name(); });
+
+// Gradients of a step, by state.
+std::vector<std::vector<std::byte>> gradients(PlanCase plan, Precision precision, bool in_rings) {
+  plan.in_rings = in_rings;
+  RunSpec spec = plan.spec();
+  spec.precision = precision;
+  if (precision.fp8) spec.plan.fp8.emplace();
+  MeshExecutor mesh(compile(spec).programs, ExecutorOptions{});
+  initialise_states(mesh, 1);
+  write_verification_batch(mesh, 1, {.seed = 1, .vocabulary = spec.model.vocabulary});
+  run_train_step(mesh, {.learning_rate = 1e-3, .step = 1});
+  std::vector<std::vector<std::byte>> all;
+  for (const StateBuffer& state : mesh.program().states) {
+    if (!state.has_gradient()) continue;
+    all.emplace_back(static_cast<size_t>(state.gradient_type.bytes()));
+    mesh.read_gradient(state, all.back());
+  }
+  return all;
+}
+
+// A sum of two terms is the same in any order, and values are quantised with the scale of the
+// whole.
+TEST(TpOverlap, OfTwoRanksChangesNoBit) {
+  const PlanCase plan{.model = "Gpt", .axes = {{AxisKind::Tp, 2}}, .sequence_parallel = true};
+  for (const Precision precision :
+       {Precision(DType::Fp64), Precision(DType::Fp32), Precision(DType::Bf16),
+        Precision(DType::Bf16, false, /*with_fp8=*/true)})
+    EXPECT_EQ(gradients(plan, precision, true), gradients(plan, precision, false))
+        << name(precision);
+}
+
+TEST(TpOverlap, SendsEightBitsInFp8) {
+  RunSpec spec = PlanCase{.model = "Llama",
+                          .axes = {{AxisKind::Tp, 4}},
+                          .sequence_parallel = true,
+                          .in_rings = true}
+                     .spec();
+  spec.precision = Precision(DType::Bf16, false, true);
+  spec.plan.fp8.emplace();
+  int hops = 0, of_bytes = 0;
+  for (const Program& program : compile(spec).programs)
+    for (const ProgramClass& each : program.classes)
+      for (const Instruction& instruction : each.routine(RoutineKind::Forward))
+        if (const auto* hop = instruction.as<CollectiveInstruction>();
+            hop && hop->op == CollectiveOp::Shift) {
+          ++hops;
+          of_bytes += size_bytes(each.buffers[static_cast<size_t>(hop->input)].type.dtype) == 1;
+        }
+  EXPECT_GT(of_bytes, 0);
+  EXPECT_LT(of_bytes, hops);  // sums travel as they are
+}
 
 TEST(TpOverlap, ChangesNothingWithoutSequenceParallelism) {
   EXPECT_EQ(pieces_taken(

@@ -15,8 +15,6 @@
 namespace tessera {
 namespace {
 
-bool is_product(OpKind op) { return op == OpKind::matmul || op == OpKind::matmul_epilogue; }
-
 // A value cut into pieces that travel, and the matmuls that read it.
 struct Gather {
   ValueId own;  // this rank's piece
@@ -63,6 +61,14 @@ class ClassRings {
 
  private:
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
+
+  // Scales of tiles and blocks are not those of a piece.
+  bool is_product(const Node& node) const {
+    if (node.op == OpKind::matmul_fp8)
+      return graph_.value(node.operands[2]).type.dims.empty() &&
+             graph_.value(node.operands[3]).type.dims.empty();
+    return node.op == OpKind::matmul || node.op == OpKind::matmul_epilogue;
+  }
   void replace(NodeId id) { replaced_[static_cast<size_t>(id)] = true; }
   const std::vector<NodeId>& readers(ValueId value) const {
     return readers_[static_cast<size_t>(value)];
@@ -123,7 +129,7 @@ class ClassRings {
   bool multiplies_pieces(NodeId gather, NodeId reader, const std::string& dim) const {
     const Node& product = node(reader);
     const ValueId whole = node(gather).results[0];
-    if (!is_product(product.op) || product.phase != node(gather).phase ||
+    if (!is_product(product) || product.phase != node(gather).phase ||
         product.operands[0] != whole || std::ranges::count(product.operands, whole) != 1)
       return false;
     const auto adds_up = [&](ValueId id) {
@@ -172,7 +178,7 @@ class ClassRings {
     if (!ring) return;
     Scatter found;
     collect(before ? before->operands[0] : scatter.operands[0], scatter.phase, ring->dim, found);
-    const auto multiplies = [&](NodeId each) { return is_product(node(each).op); };
+    const auto multiplies = [&](NodeId each) { return is_product(node(each)); };
     if (std::ranges::none_of(found.nodes, multiplies)) return;
     if (before) replace(graph_.value(before->results[0]).producer);
     for (const NodeId each : found.nodes) replace(each);
@@ -185,7 +191,7 @@ class ClassRings {
     if (maker == kNone) return;
     const Node& made = node(maker);
     const bool adds = made.op == OpKind::add || made.op == OpKind::accumulate;
-    if (!adds && !(is_product(made.op) && made.results.size() == 1)) return;
+    if (!adds && !(is_product(made) && made.results.size() == 1)) return;
     found.nodes.insert(maker);
     if (!adds) return;
     for (const ValueId operand : made.operands)
