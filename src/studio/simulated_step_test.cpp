@@ -12,10 +12,15 @@ class TpOverlapAuto : public testing::TestWithParam<double> {
  protected:
   // Of a link that is this many times as fast as NVLink.
   SimulatedStep step(const std::string& overlap) const {
-    const Config config =
-        load_config({}, {"model.preset=llama3-8b", "model.layers=2", "mesh.tp=8", "train.batch=1",
-                         "train.seq=8192", "train.precision=bf16", "plan.sequence_parallel=true",
-                         "plan.tp_overlap=" + overlap});
+    const std::vector<std::string> overrides{"model.preset=llama3-8b",
+                                             "model.layers=2",
+                                             "mesh.tp=8",
+                                             "train.batch=1",
+                                             "train.seq=8192",
+                                             "train.precision=bf16",
+                                             "plan.sequence_parallel=true",
+                                             "plan.tp_overlap=" + overlap};
+    const Config config = load_config({}, overrides);
     Cluster cluster = load_cluster("dgx-h100");
     cluster.levels.front().bandwidth.value *= GetParam();
     cluster.levels.front().latency_seconds.value /= GetParam();
