@@ -7,6 +7,7 @@ Debian's slurm-wlm and munge."""
 import contextlib
 import json
 import math
+import os
 import pathlib
 import re
 import subprocess
@@ -26,6 +27,7 @@ SlurmctldParameters=preempt_send_user_signal
 SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0
 PartitionName=low Nodes=ALL Default=YES State=UP PriorityTier=1 GraceTime={GRACE}
 PartitionName=hard Nodes=ALL State=UP PriorityTier=1 GraceTime=0
+PartitionName=cancel Nodes=ALL State=UP PriorityTier=1 PreemptMode=CANCEL GraceTime={GRACE}
 PartitionName=mid Nodes=ALL State=UP PriorityTier=2 GraceTime={GRACE}
 PartitionName=high Nodes=ALL State=UP PriorityTier=3 PreemptMode=OFF"""
 # A device with which the model's step takes a second; `cluster_of` scales it.
@@ -172,7 +174,8 @@ def whole(host, binary, folder, ranks, steps):
 
 
 def saved_in_time(job):
-    """Each attempt that was stopped has saved its last step, and the next one goes on from there."""
+    """Each attempt that was stopped has saved its last step, and the next one goes on from there at once."""
+    assert "supervisor:" not in job.text(), job.text()
     attempts = job.attempts()
     for (_, end), (begin, _) in zip(attempts, attempts[1:]):
         assert end and end["ended"] == "stopped" and end["step"] > 0, f"{attempts}\n{job.text()}"
@@ -181,31 +184,44 @@ def saved_in_time(job):
     assert "dropped_steps" not in events, events
 
 
-def a_preempted_job_goes_on_with_the_same_bits(found, binary, folder):
-    host = found[0]
+def preempted(host, binary, folder, name, partition):
+    """Two ranks make room for a job of three nodes and continue after it; gives the job."""
     with without_the_pause(host):
-        job = Job(host, binary, folder, "bits", 200, 40, "low", "2", train=["--mesh", "dp=2"])
+        job = Job(host, binary, folder, name, 200, 40, partition, "2", train=["--mesh", "dp=2"])
         job.at_step(10)
         rival(host, folder, NODES - 1, 2)
         job.wait()
-        attempts = job.attempts()
-        assert len(attempts) == 2 and [begin["ranks"] for begin, _ in attempts] == [2, 2], job.text()
-        saved_in_time(job)
-        steps = job.steps
-        assert last_checkpoint(job.out, steps) == last_checkpoint(whole(host, binary, folder, 2, steps), steps) != {}, "other bits"
+    attempts = job.attempts()
+    assert len(attempts) == 2 and [begin["ranks"] for begin, _ in attempts] == [2, 2], job.text()
+    assert attempts[1][0]["step"] >= 10, job.text()
+    assert last_checkpoint(job.out, 40) == last_checkpoint(whole(host, binary, folder, 2, 40), 40) != {}, "other bits"
+    return job
+
+
+def a_preempted_job_goes_on_with_the_same_bits(found, binary, folder):
+    saved_in_time(preempted(found[0], binary, folder, "bits", "low"))
 
 
 def a_job_that_is_preempted_without_grace_goes_on_with_the_same_bits(found, binary, folder):
     """It has KillWait, 5 s, after SIGTERM; a step of it takes 0.1 s."""
-    host = found[0]
-    with without_the_pause(host):
-        job = Job(host, binary, folder, "hard", 200, 40, "hard", "2", train=["--mesh", "dp=2"])
-        job.at_step(10)
-        rival(host, folder, NODES - 1, 2)
-        job.wait()
-        begins = [begin for begin, _ in job.attempts()]
-        assert len(begins) == 2 and begins[1]["step"] >= 10, job.text()
-        assert last_checkpoint(job.out, 40) == last_checkpoint(whole(host, binary, folder, 2, 40), 40) != {}, "other bits"
+    preempted(found[0], binary, folder, "hard", "hard")
+
+
+def a_job_that_would_be_cancelled_queues_itself_again(found, binary, folder):
+    saved_in_time(preempted(found[0], binary, folder, "cancel", "cancel"))
+
+
+def a_preempted_job_whose_ranks_alone_are_told_goes_on(found, binary, folder):
+    """Without preempt_send_user_signal Slurm sends SIGTERM to the ranks, and nothing to the job."""
+    config = pathlib.Path(os.environ["SLURM_CONF"])
+    before = config.read_text(encoding="utf-8")
+    config.write_text(before.replace("SlurmctldParameters=preempt_send_user_signal\n", ""), encoding="utf-8")
+    told(found[0], "scontrol", "reconfigure")
+    try:
+        saved_in_time(preempted(found[0], binary, folder, "told", "low"))
+    finally:
+        config.write_text(before, encoding="utf-8")
+        told(found[0], "scontrol", "reconfigure")
 
 
 def a_preempted_job_goes_on_on_other_ranks(found, binary, folder):
@@ -312,7 +328,7 @@ def three_runs_share_four_ranks_by_priority(found, binary, folder):
         begin = time.time()
         runs = []
         for priority, (name, nodes, steps) in enumerate([("low", "1-4", 240), ("mid", "2", 144), ("high", "4", 144)]):
-            job = Job(host, binary, folder, name, 1000, steps, name, nodes)
+            job = Job(host, binary, folder, name, 1500, steps, name, nodes)
             runs.append({"name": name, "priority": priority, "steps": steps, "at": job.submitted - begin, "job": job,
                          "least": job.plan()["min_nodes"], "most": job.plan()["max_nodes"],
                          "step_seconds": {row["nodes"]: row["step_seconds"] for row in job.plan()["curve"]}})
@@ -333,8 +349,9 @@ def three_runs_share_four_ranks_by_priority(found, binary, folder):
 
 
 CHECKS = [a_preempted_job_goes_on_with_the_same_bits, a_job_that_is_preempted_without_grace_goes_on_with_the_same_bits,
-          a_preempted_job_goes_on_on_other_ranks, a_job_whose_node_fails_goes_on,
-          the_time_limit_ends_an_attempt_and_the_next_goes_on, jobs_says_how_they_stand, three_runs_share_four_ranks_by_priority]
+          a_job_that_would_be_cancelled_queues_itself_again, a_preempted_job_whose_ranks_alone_are_told_goes_on,
+          a_preempted_job_goes_on_on_other_ranks, a_job_whose_node_fails_goes_on, the_time_limit_ends_an_attempt_and_the_next_goes_on,
+          jobs_says_how_they_stand, three_runs_share_four_ranks_by_priority]
 
 if __name__ == "__main__":
     lacking = slurm.missing()
