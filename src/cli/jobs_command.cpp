@@ -49,9 +49,12 @@ void find_runs(const std::filesystem::path& folder, int depth,
     return;
   }
   if (depth == kDeepest) return;
-  for (const std::filesystem::path& each : list_folder(folder))
-    if (std::filesystem::is_directory(each) && !std::filesystem::is_symlink(each))
-      find_runs(each, depth + 1, runs);
+  for (const std::filesystem::path& each : list_folder(folder)) try {
+      if (std::filesystem::is_directory(each) && !std::filesystem::is_symlink(each))
+        find_runs(each, depth + 1, runs);
+    } catch (const UserError& error) {  // others' folders may be closed
+      say(stderr, "warning: {}\n", error.message());
+    }
 }
 
 // The one that runs, of an array's elements; else any.
@@ -73,6 +76,18 @@ std::optional<RunRecord> record_of(const std::filesystem::path& run) {
   }
 }
 
+// Nothing, and a warning, where the plan of the job cannot be read: the others are of interest.
+std::optional<JobState> state_of(const std::filesystem::path& run, const QueuedJob* queued) {
+  try {
+    const std::optional<RunRecord> record = record_of(run);
+    return job_state(run, read_job_plan(job_plan_file(run)), read_attempts(run),
+                     record ? &*record : nullptr, queued, seconds_since_1970());
+  } catch (const UserError& error) {
+    say(stderr, "warning: {} is left out: {}\n", run.string(), error.message());
+    return {};
+  }
+}
+
 void run(const JobsCommand& command) {
   const std::map<std::filesystem::path, QueuedJob> queued = by_run(queued_jobs());
   std::set<std::filesystem::path> runs;
@@ -89,10 +104,8 @@ void run(const JobsCommand& command) {
   std::vector<JobState> states;
   for (const std::filesystem::path& path : runs) {
     const auto found = queued.find(path);
-    const std::optional<RunRecord> record = record_of(path);
-    states.push_back(job_state(
-        path, read_job_plan(job_plan_file(path)), read_attempts(path), record ? &*record : nullptr,
-        found == queued.end() ? nullptr : &found->second, seconds_since_1970()));
+    if (auto state = state_of(path, found == queued.end() ? nullptr : &found->second))
+      states.push_back(std::move(*state));
   }
   const auto is_over = [](const JobState& state) {
     return state.state != "running" && state.state != "pending";
