@@ -264,38 +264,47 @@ void submit(const Submission& job, const std::string& script) {
 }  // namespace
 
 void add_job_options(Command launch, JobOptions& options) {
-  launch.add_flag("--sbatch", options.asked,
-                  "write a Slurm job that trains on as many nodes as pay, and submit it");
-  launch.add_flag("--dry-run", options.dry_run,
-                  "with --sbatch: print the script, write and submit nothing");
+  const Option sbatch =
+      launch.add_flag("--sbatch", options.asked,
+                      "write a Slurm job that trains on as many nodes as pay, and submit it");
+  launch
+      .add_flag("--dry-run", options.dry_run,
+                "with --sbatch: print the script, write and submit nothing")
+      .needs(sbatch);
   add_cluster_option(launch, options.cluster);
   launch
       .add_option("--nodes", options.nodes,
                   "with --sbatch: nodes to ask for; default: up to where more stop paying, from a "
                   "quarter of that")
-      .type_name("MIN-MAX");
+      .type_name("MIN-MAX")
+      .needs(sbatch);
   launch
       .add_option(
           "--node-ranks", options.node_ranks,
           "with --sbatch: ranks of a node; default: those of the cluster's innermost level, "
           "at most 8")
       .range(1, 1 << 16)
-      .type_name("N");
+      .type_name("N")
+      .needs(sbatch);
   launch
       .add_option("--grace", options.grace,
                   "with --sbatch: time from the warning to the end; default: for two steps and two "
                   "saves")
-      .type_name("TIME");
+      .type_name("TIME")
+      .needs(sbatch);
   launch
       .add_option("--limit", options.limit,
                   "with --sbatch: the longest attempt; default: what the partition allows")
-      .type_name("TIME");
+      .type_name("TIME")
+      .needs(sbatch);
   launch.add_option("--name", options.name, "with --sbatch: of the job; default: the model's")
-      .type_name("NAME");
+      .type_name("NAME")
+      .needs(sbatch);
   launch
       .add_option("--sbatch-options", options.more,
                   "with --sbatch: further options of sbatch, such as \"--account=me -p long\"")
-      .type_name("WORDS");
+      .type_name("WORDS")
+      .needs(sbatch);
 }
 
 void submit_job(const JobOptions& options, const TrainOptions& train,
