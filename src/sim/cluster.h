@@ -4,6 +4,7 @@
 // every figure names its source.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -64,8 +65,18 @@ struct HostLink {
   Figure both_ways = {};                            // together, while bytes go both ways
   Figure memory_bytes = {}, memory_bandwidth = {};  // of the host: bytes, bytes per second
   int devices = 1;                                  // that share the host's memory
+  int link_devices = 1;                             // that share one link
 
   double bytes_of_device() const { return memory_bytes.value / devices; }
+  // Of each of these ranks of one host, which copy at the same time: one way, and both together.
+  double one_way(int ranks) const { return rate(bandwidth, ranks); }
+  double together(int ranks) const { return rate(both_ways, ranks); }
+
+ private:
+  double rate(const Figure& link, int ranks) const {
+    return std::min(link.value / std::min(ranks, link_devices),
+                    memory_bandwidth.value / std::min(ranks, devices));
+  }
 };
 
 // The share of the roofline, max(flops / peak, bytes / bandwidth), that an op's kernel reaches, by

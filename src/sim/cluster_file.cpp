@@ -63,12 +63,16 @@ HostLink read_host(const TomlValue& table, FileContext& file) {
                 .both_ways = section.positive("both_ways"),
                 .memory_bytes = section.positive("memory_bytes"),
                 .memory_bandwidth = section.positive("memory_bandwidth"),
-                .devices = section.count("devices")};
+                .devices = section.count("devices"),
+                .link_devices = section.find("link_devices") ? section.count("link_devices") : 1};
   const double one = host.bandwidth.value, both = host.both_ways.value;
   if (section.find("both_ways") && (both < one || both > 2 * one))
     section.fail(table, fmt::format("both_ways is {} and bandwidth {}: it must be between that and "
                                     "twice that",
                                     both, one));
+  if (host.link_devices > host.devices)
+    section.fail(table, fmt::format("link_devices is {}, but a host has {} devices",
+                                    host.link_devices, host.devices));
   section.done();
   return host;
 }

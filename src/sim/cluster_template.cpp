@@ -43,6 +43,7 @@ both_ways = { value = 90e9, source = "assumed" }          # together
 memory_bytes = { value = 2e12, source = "datasheet" }     # of the host
 memory_bandwidth = { value = 614e9, source = "assumed" }  # for plan.offload_update = host
 devices = 8                                               # of one host
+link_devices = 1                                          # that share one link, as two GPUs a PCIe switch
 
 # Levels of the network, from the inside. `ranks` are those of one unit of the level, a multiple of those of the level
 # before; bandwidth is what one rank can send through the level, one way.

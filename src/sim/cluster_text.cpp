@@ -32,9 +32,9 @@ std::string text_of(const ClusterDevice& device) {
 std::string text_of(const HostLink& host) {
   return fmt::format(
       "\n[host]\nbandwidth = {}\nboth_ways = {}\nmemory_bytes = {}\nmemory_bandwidth = {}\n"
-      "devices = {}\n",
+      "devices = {}\nlink_devices = {}\n",
       text_of(host.bandwidth), text_of(host.both_ways), text_of(host.memory_bytes),
-      text_of(host.memory_bandwidth), host.devices);
+      text_of(host.memory_bandwidth), host.devices, host.link_devices);
 }
 
 std::string text_of(const Level& level) {

@@ -94,6 +94,19 @@ TEST(HostLink, StatesCostWhatTheLinkTakesForThemOnceEachWay) {
   EXPECT_LT(with, none + 1.5 * moved / slow);
 }
 
+TEST(HostLink, IsSharedByDevicesThatCopyAtOnce) {
+  HostLink host{.bandwidth = {50, "toy"},
+                .both_ways = {90, "toy"},
+                .memory_bytes = {1e9, "toy"},
+                .memory_bandwidth = {320, "toy"},
+                .devices = 8,
+                .link_devices = 2};
+  EXPECT_DOUBLE_EQ(host.one_way(1), 50);
+  EXPECT_DOUBLE_EQ(host.one_way(2), 25);    // of one link
+  EXPECT_DOUBLE_EQ(host.together(64), 40);  // of the host's memory
+  EXPECT_DOUBLE_EQ(host.one_way(64), 25);
+}
+
 std::string refusal(const std::string& host) {
   const std::string whole = to_toml(with_host(400, 800));
   const size_t begin = whole.find("\n[host]"), end = whole.find("\n[[level]]");

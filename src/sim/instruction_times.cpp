@@ -56,7 +56,8 @@ TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
   TimedInstruction timed{.kind = Kind::Kernel, .bytes = bytes_of(operands) + bytes_of(results)};
   static const Attributes kNoAttributes;
   if (cluster_.host && space_of(instruction, program_class) == MemorySpace::Host)
-    timed.seconds = static_cast<double>(timed.bytes) * cluster_.host->devices /
+    timed.seconds = static_cast<double>(timed.bytes) *
+                    std::min(cluster_.host->devices, program_.mesh.num_ranks()) /
                     cluster_.host->memory_bandwidth.value;
   else if (const auto* kernel = instruction.as<KernelInstruction>())
     timed.seconds = kernels_.seconds({kernel->op, kernel->attributes, operands, results});
@@ -82,7 +83,7 @@ TimedInstruction InstructionTimes::timed_host_copy(const ProgramClass& program_c
   const int64_t bytes = buffer(copy.input).type.bytes();
   const bool to_host = buffer(copy.output).space == MemorySpace::Host;
   return {.kind = TimedInstruction::Kind::Collective,
-          .seconds = static_cast<double>(bytes) / cluster_.host->bandwidth.value,
+          .seconds = static_cast<double>(bytes) / cluster_.host->one_way(program_.mesh.num_ranks()),
           .async = copy.async,
           .level = cluster_.levels.size() + (to_host ? 1 : 0),
           .bytes = bytes};

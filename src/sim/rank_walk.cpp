@@ -178,7 +178,9 @@ double RankWalk::on_link(size_t level, double seconds) {
   const double begin = std::max(now_, link_free_[level]);
   if (const size_t levels = cluster_.levels.size(); level >= levels) {
     const double other = link_free_[level == levels ? levels + 1 : levels];
-    const double share = cluster_.host->both_ways.value / (2 * cluster_.host->bandwidth.value);
+    const int ranks = program_.mesh.num_ranks();
+    const double share =
+        std::min(1.0, cluster_.host->together(ranks) / (2 * cluster_.host->one_way(ranks)));
     const double beside = std::clamp(other - begin, 0.0, seconds / share);
     seconds += beside * (1 - share);
   }
