@@ -52,6 +52,15 @@ cublasLtMatrixLayout_t layout(cudaDataType_t type, int64_t rows, int64_t columns
   return made;
 }
 
+void lie_in_steps(cublasLtMatrixLayout_t matrix, int64_t batch, int64_t step) {
+  const auto say = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
+    check_cublas(cublasLtMatrixLayoutSetAttribute(matrix, attribute, &value, sizeof value),
+                 "describe matrices of one shape");
+  };
+  say(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(batch));
+  say(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, step);
+}
+
 // None where the library's is another function: its GELU is the one by tanh, to 5e-6; of a relu it
 // keeps bits, not values.
 std::optional<cublasLtEpilogue_t> epilogue_of(const DeviceProduct& p) {
@@ -164,7 +173,9 @@ std::string MatrixProducts::key_of(const DeviceProduct& p) const {
   return fmt::format("{}: {} x {} x {}, {} into {}, {} {} {}, beta {}{}, epilogue {}{}", machine_,
                      p.m, p.n, p.k, name(p.dtype), name(p.result_dtype), matrix(p.a), matrix(p.b),
                      matrix({p.c, p.c_stride}), adds(p) ? 1 : 0, addend,
-                     epilogue ? static_cast<int>(*epilogue) : -1, p.fast_sums ? ", fast" : "");
+                     epilogue ? static_cast<int>(*epilogue) : -1, p.fast_sums ? ", fast" : "") +
+         (p.batch > 1 ? fmt::format(", {} at {} {} {}", p.batch, p.a_step, p.b_step, p.c_step)
+                      : std::string());
 }
 
 void MatrixProducts::describe(const DeviceProduct& p, Prepared& made) const {
@@ -182,6 +193,11 @@ void MatrixProducts::describe(const DeviceProduct& p, Prepared& made) const {
   made.first = operand(p.b, p.k, p.n);
   made.second = operand(p.a, p.m, p.k);
   made.result = layout(data_type(p.result_dtype), p.m, p.n, p.c_stride);
+  if (p.batch > 1) {
+    lie_in_steps(made.first, p.batch, p.b_step);
+    lie_in_steps(made.second, p.batch, p.a_step);
+    lie_in_steps(made.result, p.batch, p.c_step);
+  }
   if (p.fast_sums) set(made.operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{1});
   if (p.a.scaling != Fp8Scaling::Tensor) {
     set(made.operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(p.b));
@@ -220,7 +236,7 @@ void MatrixProducts::choose(const DeviceProduct& p, const std::string& key, Prep
   std::optional<DeviceMemory> sum;
   if (p.accumulate) {
     try {
-      sum.emplace(p.m * p.c_stride * size_bytes(p.result_dtype));
+      sum.emplace(((p.batch - 1) * p.c_step + p.m * p.c_stride) * size_bytes(p.result_dtype));
     } catch (const UserError&) {  // a full GPU: the first guess is good
       return;
     }

@@ -40,6 +40,8 @@ struct DeviceProduct {
   void* before = nullptr;        // as c: gets what the activation is applied to; read for a slope
   const void* addend = nullptr;  // as c, elsewhere; c is then not added to
   bool fast_sums = false;        // of fp8: in about 14 bits on the way
+  // As many products of one shape at once; elements from a matrix to the next one of A, B and C.
+  int64_t batch = 1, a_step = 0, b_step = 0, c_step = 0;
 };
 
 bool is_recording(cudaStream_t stream);  // a graph

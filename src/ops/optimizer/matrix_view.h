@@ -110,6 +110,29 @@ void for_each_view(std::string_view views, F&& f) {
   }
 }
 
+// f(views, first, end) of every run of parameters whose matrices have one shape: those numbered
+// [first, end).
+template <typename F>
+void for_each_like_run(std::string_view views, F&& f) {
+  int64_t first = 0;
+  while (!views.empty()) {
+    const MatrixView like = parse_matrix_view(views.substr(0, views.find('+')));
+    int64_t end = first;
+    size_t length = 0;
+    bool same = true;
+    for_each_view(views, [&](const MatrixView& view) {
+      same &=
+          view.outer().size() == like.outer().size() && view.inner().size() == like.inner().size();
+      if (!same) return;
+      end += view.stack.size();
+      length = std::min(views.find('+', length + (length > 0)), views.size());
+    });
+    f(views.substr(0, length), first, end);
+    views.remove_prefix(std::min(length + 1, views.size()));
+    first = end;
+  }
+}
+
 // f(view, begin) of every matrix that this rank owns: they are dealt out to `ranks` one by one.
 template <typename F>
 void for_each_owned_matrix(std::string_view views, int64_t ranks, int64_t index, F&& f) {

@@ -50,6 +50,26 @@ TEST(MatrixView, HasEveryMatrixDealtToOneRank) {
   }
 }
 
+TEST(MatrixView, RunsOfLikeShapesAreWorkedOnTogether) {
+  std::vector<std::string> runs;
+  std::vector<int64_t> ends;
+  for_each_like_run("0.r8-4.c4-1+32.r4-8.c8-1+64.s2-8.r2-4.c4-1+80.r8-4.c4-1",
+                    [&](std::string_view views, int64_t first, int64_t end) {
+                      EXPECT_EQ(first, ends.empty() ? 0 : ends.back());
+                      runs.emplace_back(views);
+                      ends.push_back(end);
+                    });
+  // Tall and wide ones of one shape go together; a stack of two counts as two.
+  EXPECT_EQ(runs, (std::vector<std::string>{"0.r8-4.c4-1+32.r4-8.c8-1", "64.s2-8.r2-4.c4-1",
+                                            "80.r8-4.c4-1"}));
+  EXPECT_EQ(ends, (std::vector<int64_t>{2, 4, 5}));
+  const NewtonSchulz small(parse_matrix_view("0.r768-768.c768-1")),
+      large(parse_matrix_view("0.r8192-8192.c8192-1"));
+  EXPECT_EQ(matrices_at_once(small, 4), 4);
+  EXPECT_EQ(matrices_at_once(small, 50), 25);  // twice, instead of 28 and 22
+  EXPECT_EQ(matrices_at_once(large, 4), 1);
+}
+
 // X X^T of a matrix whose singular values lie between 0.68 and 1.21.
 TEST(Orthogonalize, GivesRowsThatAreNearlyOrthogonal) {
   const int64_t rows = 16, cols = 80;

@@ -29,6 +29,15 @@ struct NewtonSchulz {
   }
 };
 
+// How many of `matrices` of one shape a GPU works on at once, as long as they are small, so that
+// each time they are about as many.
+inline int64_t matrices_at_once(const NewtonSchulz& sizes, int64_t matrices) {
+  constexpr int64_t kElements = 1 << 24;
+  const int64_t most = std::max<int64_t>(1, kElements / (sizes.m * sizes.n));
+  const int64_t times = std::max<int64_t>(1, (matrices + most - 1) / most);
+  return std::max<int64_t>(1, (matrices + times - 1) / times);
+}
+
 // A matrix's part of the workspace, in elements of `width` bytes; each begins at 64 bytes.
 struct NewtonSchulzBuffers {
   int64_t x, square, norms;  // bytes of X, of A, and of the partial sums of the norm

@@ -39,7 +39,8 @@ Cost cost(const OpCall& call) {
   return cost_of(call, flops / call.attributes.integer("ranks"));
 }
 
-// X twice, A twice, partial sums of the norm and what the products need: of the largest matrix.
+// X twice, A twice and partial sums of the norm: on a CPU of the largest matrix, with what its
+// products need; on a GPU of those of one shape that it works on at once.
 int64_t workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
   const int64_t width = size_bytes(accumulator_of(call.operand(0).dtype));
   int64_t most = 0;
@@ -52,6 +53,14 @@ int64_t workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
         {products(sizes.m, sizes.n), products(sizes.m, sizes.m), products(sizes.n, sizes.m)});
     most = std::max(most, NewtonSchulzBuffers(sizes, width).bytes() + gemm);
   });
+  const int64_t ranks = call.attributes.integer("ranks");
+  for_each_like_run(
+      call.attributes.word("matrices"), [&](std::string_view views, int64_t first, int64_t end) {
+        const NewtonSchulz sizes(parse_matrix_view(views.substr(0, views.find('+'))));
+        const int64_t rounds = (end - first + ranks - 1) / ranks;
+        most = std::max(
+            most, matrices_at_once(sizes, rounds) * NewtonSchulzBuffers(sizes, width).bytes());
+      });
   return most;
 }
 
