@@ -19,6 +19,12 @@ namespace {
 
 constexpr int64_t kMostSlices = 4'000'000;
 
+// Copies from and to the host have links of their own, after all levels.
+std::string link_name(const Cluster& cluster, size_t level) {
+  if (level < cluster.levels.size()) return cluster.levels[level].name;
+  return level == cluster.levels.size() ? "from host" : "to host";
+}
+
 // Transfers of one rank over the links of one level; those under way at once have lanes of their
 // own.
 struct Lane {
@@ -116,7 +122,7 @@ class SliceColumns {
         const auto& timed = times.of(static_cast<int>(c), row.routine);
         for (size_t i = 0; i < routine.size(); ++i) {
           const uint32_t number = numbers_.at({program_class.name, row.routine, i});
-          known[&routine[i]] = {number, step_.cluster.levels[timed[i].level].name};
+          known[&routine[i]] = {number, link_name(step_.cluster, timed[i].level)};
           if (number >= first_fresh)
             describe(program, static_cast<int>(c), row.routine, i, timed[i]);
         }

@@ -147,7 +147,7 @@ TEST_P(SampleRun, WhatACallTouchesIsAliveAndAliveThingsDoNotOverlap) {
       for (const std::span<const int> buffers : {reads(instruction), writes(instruction)})
         for (const int buffer : buffers) {
           const Buffer& touched = program_class.buffers[static_cast<size_t>(buffer)];
-          if (touched.lifetime != Lifetime::Slot) continue;
+          if (touched.lifetime != Lifetime::Slot || touched.space != MemorySpace::Device) continue;
           const int64_t begin = program.offset_of(calls[i], buffer);
           EXPECT_TRUE(std::ranges::any_of(alive,
                                           [&](const KeptActivations& kept) {
