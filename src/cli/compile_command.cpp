@@ -33,7 +33,7 @@ constexpr const char* kFooter =
 
 struct CompileCommand {
   RunOptions run;
-  std::string dump_after, dump_dir, stop_after, memory;
+  std::string dump_after, dump_dir, stop_after, memory, host_memory;
   std::vector<std::string> disabled;
   bool program = false, print_pipeline = false;
 };
@@ -120,23 +120,58 @@ void print_report(const Compiled& compiled, int64_t parameters, int64_t snapshot
   print_collectives(program);
 }
 
-void print_fits(const std::vector<FamilyMember>& members, const Mesh& mesh, int64_t memory) {
+// Of a rank: 0 where it was not asked for.
+struct AskedMemory {
+  int64_t device = 0, host = 0;
+};
+
+AskedMemory asked_memory(const CompileCommand& command) {
+  const auto bytes = [](const std::string& text, std::string_view flag) {
+    return text.empty() ? 0 : parse_byte_size(text, fmt::format("{} {}", flag, text));
+  };
+  return {.device = bytes(command.memory, "--memory"),
+          .host = bytes(command.host_memory, "--host-memory")};
+}
+
+std::string bytes_of(const FamilyMember& member) {
+  if (!member.refusal.empty()) return "";
+  const std::string device = short_bytes(member.peak_bytes);
+  return member.host_bytes == 0 ? device
+                                : fmt::format("{} + {}", device, short_bytes(member.host_bytes));
+}
+
+void print_fits(const std::vector<FamilyMember>& members, const Mesh& mesh, AskedMemory memory) {
   const std::string ranks = mesh.num_ranks() == 1 ? std::string()
                                                   : fmt::format(" of each of {} ranks ({})",
                                                                 mesh.num_ranks(), to_string(mesh));
-  fmt::print("\nin {}{}, with this batch, sequence length and precision:\n", short_bytes(memory),
-             ranks);
+  const std::string host =
+      memory.host > 0 ? fmt::format(" and {} of the host", short_bytes(memory.host)) : "";
+  fmt::print("\nin {}{}{}, with this batch, sequence length and precision:\n",
+             short_bytes(memory.device), host, ranks);
+  size_t width = 10;
+  for (const FamilyMember& member : members) width = std::max(width, bytes_of(member).size());
   const FamilyMember* largest = nullptr;
   for (const FamilyMember& member : members) {
-    const bool fits = member.fits(memory);
-    fmt::print("  {:<14} {:>10}  {}\n", member.preset,
-               member.refusal.empty() ? short_bytes(member.peak_bytes) : "",
+    const bool fits = member.fits(memory.device, memory.host);
+    fmt::print("  {:<15} {:>{}}  {}\n", member.preset, bytes_of(member), width,
                fits                     ? "fits"
                : member.refusal.empty() ? "does not fit"
                                         : member.refusal);
     if (fits) largest = &member;
   }
   fmt::print("the largest that fits: {}\n", largest ? largest->preset : "none");
+}
+
+void add_family(Json& json, const std::vector<FamilyMember>& members, AskedMemory memory) {
+  for (const FamilyMember& member : members) {
+    const bool fits = member.fits(memory.device, memory.host);
+    if (fits) json["largest_that_fits"] = member.preset;
+    if (member.refusal.empty())
+      json["family"].push_back(Json{{"preset", member.preset},
+                                    {"peak_bytes", member.peak_bytes},
+                                    {"host_bytes", member.host_bytes},
+                                    {"fits", fits}});
+  }
 }
 
 void print_pipeline(const PassPipeline& pipeline, bool as_json) {
@@ -154,24 +189,20 @@ void run(const CompileCommand& command) {
     return;
   }
   check_dump_name(command, pipeline);
-  const int64_t memory = command.memory.empty()
-                             ? 0  // not requested
-                             : parse_byte_size(command.memory, "--memory " + command.memory);
+  const AskedMemory memory = asked_memory(command);
   const Compiled compiled = compile_beside_snapshot(spec, {.pipeline = pipeline_options(command)});
   const int64_t snapshot = snapshot_bytes_of_rank(spec, compiled.programs);
   const int64_t parameters = parameter_count(spec.model);
   if (command.run.json) {
     Json json = to_json(compiled, parameters, snapshot);
-    if (memory > 0)
-      for (const FamilyMember& member : family_members(config))
-        if (member.fits(memory)) json["largest_that_fits"] = member.preset;
+    if (memory.device > 0) add_family(json, family_members(config), memory);
     print_json(json);
     return;
   }
   if (command.program)
     for (const Program& program : compiled.programs) fmt::print("{}\n", print(program));
   print_report(compiled, parameters, snapshot);
-  if (memory > 0) print_fits(family_members(config), spec.plan.mesh, memory);
+  if (memory.device > 0) print_fits(family_members(config), spec.plan.mesh, memory);
 }
 
 }  // namespace
@@ -191,9 +222,13 @@ void add_compile_command(Command app) {
   compile.add_option("--disable-pass", command->disabled, "skip this pass").take_all();
   compile.add_flag("--print-pipeline", command->print_pipeline, "list the passes and stop");
   compile.add_flag("--program", command->program, "print the Program");
-  compile.add_option(
+  const Option memory = compile.add_option(
       "--memory", command->memory,
       "find the largest model of the family that fits into this memory per rank, such as 24GB");
+  compile
+      .add_option("--host-memory", command->host_memory,
+                  "and into this memory of the host per rank, for what plan.offload keeps there")
+      .needs(memory);
   compile.on_run([command] { run(*command); });
 }
 

@@ -18,6 +18,8 @@ FamilyMember member_of(const Preset& preset, Config config) {
     const Compiled compiled = compile(spec, {.check = false});  // nobody runs them
     member.peak_bytes =
         most_bytes(compiled.programs) + snapshot_bytes_of_rank(spec, compiled.programs);
+    for (const Program& program : compiled.programs)
+      member.host_bytes = std::max(member.host_bytes, program.host_bytes());
   } catch (const UserError& error) {
     member.refusal = error.message();
   }

@@ -47,5 +47,15 @@ TEST(FamilyMembers, NeedTheSnapshotOfTheirCheckpointsToo) {
     EXPECT_GT(with[i].peak_bytes, without[i].peak_bytes * 5 / 4) << without[i].preset;
 }
 
+TEST(FamilyMembers, NeedOnTheHostWhatThePlanKeepsThere) {
+  const auto members = gpt2_family({"plan.offload=states"});
+  for (const FamilyMember& member : members) {
+    EXPECT_GT(member.host_bytes, 0) << member.preset;
+    EXPECT_TRUE(member.fits(member.peak_bytes, member.host_bytes)) << member.preset;
+    EXPECT_FALSE(member.fits(member.peak_bytes, member.host_bytes - 1)) << member.preset;
+  }
+  EXPECT_EQ(gpt2_family({}).front().host_bytes, 0);
+}
+
 }  // namespace
 }  // namespace tessera
