@@ -17,7 +17,7 @@ tessera: ## build the binary, build/release/tessera
 cuda: ## build build/cuda/tessera, which runs on GPUs too, and its tests (needs nvcc 13)
 	@tools/setup.sh build test
 	@CUDACXX=$(NVCC) $(MAKE) --no-print-directory configure PRESET=cuda
-	@cmake --build build/cuda -j $(JOBS) --target tessera_cli tessera_samples tessera_parity tessera_attention_bench tessera_cuda_tests tessera_plan_tests
+	@cmake --build build/cuda -j $(JOBS) --target tessera_cli tessera_samples tessera_parity tessera_attention_bench tessera_host_link_bench tessera_cuda_tests tessera_plan_tests
 
 studio-wasm: ## Studio as a folder for any web server, build/studio-wasm: compiler, simulator and planner run in the browser
 	@tools/setup.sh build wasm

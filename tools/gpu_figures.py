@@ -56,7 +56,11 @@ PARTS = {
                       ["{bin}/tessera", "bench", "calibrate", "--device", "cuda", "--out", "{out}/gpu.toml"]),
     # A third call.
     "offload": Part("states and activations on the host, beside the simulator", 400,
-                    ["python3", "bench/offload.py", "--binary", "{bin}/tessera", "--json", "{out}/offload.json"]),
+                    ["python3", "bench/offload.py", "--bin", "{bin}", "--out", "{out}", "--in-all", "{left}", "--json", "{out}/offload.json"]),
+    # A fourth.
+    "muon": Part("steps of Muon to AdamW's held-out loss, GPT-2 124M, three seeds", 300,
+                 ["python3", "tools/muon_steps.py", "--bin", "{bin}", "--out", "{out}/muon_steps", "--device", "cuda", "--model",
+                  "gpt2-124m", "--batch", "64", "--seq", "1024", "--steps", "400", "--every", "20", "--in-all", "{left}"]),
 }
 
 

@@ -15,13 +15,16 @@ from unittest import mock
 
 import gpu_figures
 import gpu_run
+import muon_steps
 
 sys.path.insert(0, str(gpu_figures.ROOT / "bench"))
 import gpu  # noqa: E402
 import gpu_kernels  # noqa: E402
 import gpu_rows  # noqa: E402
+import offload  # noqa: E402
 
-SCRIPTS = {"bench/gpu.py": gpu, "bench/gpu_kernels.py": gpu_kernels, "tools/gpu_run.py": gpu_run}
+SCRIPTS = {"bench/gpu.py": gpu, "bench/gpu_kernels.py": gpu_kernels, "tools/gpu_run.py": gpu_run,
+           "bench/offload.py": offload, "tools/muon_steps.py": muon_steps}
 
 
 def parsed(module, words):
@@ -59,11 +62,11 @@ class Parts(unittest.TestCase):
         wanted = gpu_figures.PARTS["sanitizer"].command[-2]
         self.assertEqual([check for check in checks if re.search(wanted, check)], ["sanitizer_${tool}_attention"])
 
-    def test_three_calls_have_time_for_all_of_them(self):
+    def test_four_calls_have_time_for_all_of_them(self):
         seconds = {name: part.seconds for name, part in gpu_figures.PARTS.items()}
         names = list(seconds)
-        second, third = names.index("free_long"), names.index("offload")
-        for call in (names[:second], names[second:third], names[third:]):
+        second, third, fourth = names.index("free_long"), names.index("offload"), names.index("muon")
+        for call in (names[:second], names[second:third], names[third:fourth], names[fourth:]):
             self.assertLessEqual(sum(seconds[name] for name in call), 590 - gpu_figures.MARGIN)
 
     def test_a_part_is_left_out_where_its_time_is_too_short(self):
@@ -109,6 +112,58 @@ class Steps(unittest.TestCase):
         self.assertEqual((row["ratio"], row["bits differ"]), ("1.400", "1.200"))
         row = dict(zip(gpu_rows.RATIOS, gpu_rows.ratio_row("8b", results)))
         self.assertEqual((row["ratio"], row["bits differ"]), ("2.000", "2.273"))
+
+
+class Offload(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.given = parsed(offload, ["--out", self.folder.name, "--bin", "no-such-folder"])
+        self.measured = offload.Measured(self.given)
+
+    def measure(self, name, script, least=0):
+        quietly(self.measured.measure, name, ["bash", "-c", script], least)
+
+    def test_one_call_has_time_for_what_must_be_measured(self):
+        must = {run.base for run in offload.RUNS if run.must} | {run.name for run in offload.RUNS if run.must}
+        self.assertLessEqual(30 + sum(run.seconds for run in offload.RUNS if run.name in must), 590 - offload.MARGIN)
+
+    def test_a_run_that_fails_is_told_and_the_rest_goes_on(self):
+        self.measure("8B pure_bf16", "echo 'error: no room' >&2; exit 2")
+        self.measure("8B states", "echo '{\"tokens_per_second\": 80, \"step_seconds\": 2}'")
+        self.measure("8B moments", "true", least=10_000)
+        lines, figures = offload.table(self.measured, self.given)
+        rows = {run.name: line for run, line in zip(offload.RUNS, lines[1:])}
+        self.assertIn("failed with 2: error: no room", rows["8B pure_bf16"])
+        self.assertIn("too few", rows["8B moments"])
+        self.assertEqual(figures["8B states"]["tokens_per_second"], 80)
+        self.assertNotIn("ratio", figures["8B states"])
+
+    def test_ratios_are_judged_by_what_they_must_be_and_by_the_simulator(self):
+        self.measure("8B pure_bf16", "echo '{\"tokens_per_second\": 100, \"step_seconds\": 1}'")
+        self.measure("8B states", "echo '{\"tokens_per_second\": 70, \"step_seconds\": 1}'")
+        self.measure("8B moments", "echo '{\"tokens_per_second\": 90, \"step_seconds\": 1}'")
+        simulated = {"tokens_per_second": 1000, "step_seconds": 1, "peak_bytes": 1e9, "host_bytes": 2e9}
+        with mock.patch.object(offload, "predicted", lambda _, arguments: simulated):
+            lines, figures = offload.table(self.measured, self.given)
+        self.assertTrue(lines[2].endswith("too slow; not as predicted"), lines[2])
+        self.assertTrue(lines[3].endswith("ok"), lines[3])
+        self.assertAlmostEqual(figures["8B states"]["apart"], -0.3)
+
+    def test_what_the_folder_holds_is_not_measured_again(self):
+        self.measure("8B states", "echo '{}'")
+        self.measure("8B states", "echo '{\"tokens_per_second\": 1}'")
+        self.measure("8B states", "exit 1")
+        self.assertEqual(self.measured.find("8B states"), {"tokens_per_second": 1})
+
+
+class MuonSteps(unittest.TestCase):
+    def test_a_loss_is_reached_between_two_evaluations(self):
+        curve = [(10, 5.0), (20, 4.0), (30, 3.0)]
+        self.assertEqual(muon_steps.steps_to(curve, 4.5), 15)
+        self.assertEqual(muon_steps.steps_to(curve, 3.0), 30)
+        self.assertEqual(muon_steps.steps_to(curve, 6.0), 10)
+        self.assertIsNone(muon_steps.steps_to(curve, 2.9))
 
 
 class Kernels(unittest.TestCase):
