@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "compiler/emit_program.h"
 #include "ir/verifier.h"
@@ -85,9 +86,11 @@ int values_of(const Compiled& compiled, std::string_view pass_name) {
   return 0;
 }
 
-// The least that leaves the device so that every rank fits. Where activations may go to the host, a
-// growing number of values does, those first that would cost most to recompute; then, and where
-// they may not, a growing number is recomputed, the cheapest first; then blocks are.
+// The least that leaves the device so that every rank fits, by what it costs. Where activations may
+// go to the host: a growing number of values does, as far as the link moves them while blocks
+// compute, those first that would cost most to recompute; then a growing number is recomputed, the
+// cheapest first, of those that cost less than a copy that nothing hides; then more go to the host.
+// After that, and where nothing may go there, any value is recomputed, then blocks are.
 class Fit {
  public:
   Fit(const Module& module, CompileOptions options)
@@ -100,9 +103,7 @@ class Fit {
     Compiled compiled = with({}, 0);
     if (fits(compiled)) return compiled;
     if (offload_.activations)
-      if (Compiled away = with({}, kAll); fits(away))
-        return fewest(std::move(away), "offload_activations",
-                      [&](int values) { return with({}, values); });
+      if (std::optional<Compiled> away = with_the_host()) return std::move(*away);
     if (Compiled rebuilt = with(kAllValues, kAll); fits(rebuilt))
       return fewest(std::move(rebuilt), "recompute", [&](int values) {
         return with({.kind = RecomputeKind::Values, .values = values}, kAll);
@@ -120,11 +121,29 @@ class Fit {
 
   bool fits(const Compiled& compiled) const { return most_bytes(compiled.programs) <= memory_; }
 
-  // With that number of values on the host, where any may be.
-  Compiled with(Recompute recompute, int on_host) {
+  // Without what would be dearer to recompute than to copy.
+  std::optional<Compiled> with_the_host() {
+    if (Compiled away = with({}, kAll, true); fits(away))
+      return fewest(std::move(away), "offload_activations",
+                    [&](int values) { return with({}, values, true); });
+    const auto cheaper = [](int values) {
+      return Recompute{.kind = RecomputeKind::Values, .values = values, .below_link = true};
+    };
+    if (Compiled rebuilt = with(cheaper(kAll), kAll, true); fits(rebuilt))
+      return fewest(std::move(rebuilt), "recompute",
+                    [&](int values) { return with(cheaper(values), kAll, true); });
+    if (Compiled away = with(cheaper(kAll), kAll); fits(away))
+      return fewest(std::move(away), "offload_activations",
+                    [&](int values) { return with(cheaper(kAll), values); });
+    return std::nullopt;
+  }
+
+  // With that number of values on the host, where any may be; `hidden`: as far as the link is free.
+  Compiled with(Recompute recompute, int on_host, bool hidden = false) {
     options_.plan.recompute = recompute;
     options_.plan.offload.activations = offload_.activations && on_host > 0;
     options_.plan.offload.values = on_host;
+    options_.plan.offload.hidden = hidden;
     return compile_as_planned(module_, options_);
   }
 

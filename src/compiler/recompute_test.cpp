@@ -13,8 +13,10 @@ namespace {
 
 constexpr int64_t kSeq = 512;  // of which a value costs attention more than a product
 
+constexpr double kFastLink = 1e-3, kNoLink = 1e12;  // flops while it moves a byte
+
 Program llama(Recompute recompute, const std::vector<Axis>& mesh = {}, int64_t memory = 0,
-              bool offload = false) {
+              bool offload = false, double link = kFastLink) {
   SmallModel model = small_model("Llama");
   model.config.context = model.seq = kSeq;
   const PlanSizes sizes{.kv_heads = model.config.kv_heads, .heads = model.config.heads};
@@ -22,7 +24,7 @@ Program llama(Recompute recompute, const std::vector<Axis>& mesh = {}, int64_t m
                  {.plan = make_plan(
                       {.mesh = mesh, .recompute = recompute, .offload = {.activations = offload}},
                       sizes),
-                  .profile = {.threads = 1, .memory_bytes = memory}})
+                  .profile = {.threads = 1, .memory_bytes = memory, .flops_per_host_byte = link}})
       .program();
 }
 
@@ -102,6 +104,39 @@ TEST(Recompute, ActivationsGoToTheHostBeforeAnyIsRecomputed) {
   const Program less = fit(all.peak_bytes() - 1);
   EXPECT_LT(less.peak_bytes(), all.peak_bytes());
   EXPECT_GT(in_backward(less), in_backward(none));
+}
+
+// As if nothing might go there, as long as something is left to recompute.
+TEST(Recompute, NothingGoesToAHostThatIsFurtherThanAllWork) {
+  const int64_t enough = llama({.kind = RecomputeKind::KeepAttention}).peak_bytes();
+  const Program fit = llama({.kind = RecomputeKind::Fit}, {}, enough, true, kNoLink);
+  EXPECT_LE(fit.peak_bytes(), enough);
+  EXPECT_EQ(fit.host_bytes(), 0);
+  EXPECT_EQ(fit.slot_bytes, llama({.kind = RecomputeKind::Fit}, {}, enough).slot_bytes);
+}
+
+// A link that moves part of what a block keeps while it computes: that part goes, the rest is
+// recomputed where that costs less than a copy that is waited for, and goes, too, where not.
+TEST(Recompute, EachValueIsMovedOrRecomputedByWhatCostsLess) {
+  const auto fit = [](int64_t memory, double link) {
+    return llama({.kind = RecomputeKind::Fit}, {}, memory, true, link);
+  };
+  const auto in_backward = [](const Program& program) {
+    return routine(program, "layer", RoutineKind::Backward).size();
+  };
+  const Program none = llama({}), all = llama({}, {}, 0, true);
+  const Program fast = fit(all.peak_bytes(), kFastLink);
+  EXPECT_EQ(in_backward(fast), in_backward(none));
+  int64_t before = fast.host_bytes();
+  bool both = false;
+  for (const double link : {100.0, 300.0, 1000.0, 3000.0}) {
+    const Program some = fit(all.peak_bytes(), link);
+    EXPECT_LE(some.peak_bytes(), all.peak_bytes());
+    EXPECT_LE(some.host_bytes(), before) << link;
+    before = some.host_bytes();
+    both = both || (some.host_bytes() > 0 && in_backward(some) > in_backward(none));
+  }
+  EXPECT_TRUE(both);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "compiler/flat_uses.h"
 #include "compiler/script_accumulation.h"
 #include "compiler/script_gathers.h"
+#include "compiler/script_gradients.h"
 
 namespace tessera {
 
@@ -17,8 +18,8 @@ namespace {
 
 // Messages of one channel that are sent and not yet waited for: what they hold is kept until then.
 constexpr size_t kMostInFlight = 2;
-// Sums of gradients on their way at once.
-constexpr size_t kMostSums = 16;
+// Sums of gradients on their way at once; and of those that leave for the host after it.
+constexpr size_t kMostSums = 16, kMostLeavingSums = 1;
 
 class ScriptWriter {
  public:
@@ -91,6 +92,7 @@ class ScriptWriter {
   void finish() {
     if (!stages_.hold_runs || evaluates_) runs_.clear();
     add_gathers(script_, runs_, program_, uses_);
+    if (!evaluates_) add_gradient_copies(script_, module_, program_, uses_);
     decide_accumulation(module_, program_, script_);
     program_.scripts.push_back(std::move(script_));
   }
@@ -279,7 +281,8 @@ class ScriptWriter {
   }
 
   void start_sum(int block, int microbatch) {
-    if (sums_.size() == kMostSums) {
+    const bool leaves = has(RoutineKind::GradientsOut, block);
+    if (!sums_.empty() && sums_.size() >= (leaves ? kMostLeavingSums : kMostSums)) {
       const int oldest = sums_.front().block;
       settle_where([&](const Sum& sum) { return sum.block == oldest; });
     }

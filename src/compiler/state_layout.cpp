@@ -17,6 +17,7 @@ BufferKind kind_of(FlatRole role) {
     case FlatRole::Reduced:
     case FlatRole::GradientShard:
     case FlatRole::Load:
+    case FlatRole::GradientAtRest:
       return BufferKind::Gradient;
     default:
       return BufferKind::Optimizer;
@@ -146,6 +147,12 @@ void StateLayout::add_states(int block, const Bundle& bundle, size_t i) {
   parameter.gradient = first_of(block, bundle, i, FlatRole::GradientShard, FlatRole::Reduced);
   if (!parameter.has_gradient())
     parameter.gradient = place_of(block, bundle, i, FlatRole::Gradient);
+  if (const FlatPlace at_rest = place_of(block, bundle, i, FlatRole::GradientAtRest);
+      at_rest.lifetime != Lifetime::None) {
+    parameter.gradient.lifetime = at_rest.lifetime;
+    parameter.gradient.space = at_rest.space;
+    parameter.gradient.offset = at_rest.offset;
+  }
   program_.states.push_back(parameter);
   // Master weights, then slots, then averages: the order in which checkpoints list them.
   for (const auto& [flat, role] :

@@ -17,6 +17,7 @@
 #include "passes/gradient/update_parameters.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/offload/offload_activations.h"
+#include "passes/offload/offload_gradients.h"
 #include "passes/offload/offload_states.h"
 #include "passes/overlap/overlap.h"
 #include "passes/overlap/ring_matmuls.h"
@@ -61,7 +62,8 @@ PassPipeline training_pipeline(const OptimizerOptions& optimizer, const Plan& pl
   pipeline.add(gradient_norm(plan));                 // by which the update clips
   pipeline.add(hold_updates(plan));                  // where experts had too little room
   pipeline.add(update_parameters(optimizer, plan));  // the optimizer and its slots
-  pipeline.add(offload_states(plan));                // copies of what rests on the host
+  pipeline.add(offload_gradients(plan));             // copies of what rests on the host
+  pipeline.add(offload_states(plan));                // likewise
   pipeline.add(overlap());                           // collectives start early, are waited for late
   // Which bytes, where.
   pipeline.add(plan_memory(profile));  // last: a buffer lives until its last reader
@@ -99,6 +101,9 @@ std::span<const EmissionStep> emission_steps() {
        "of gradients"},
       {"add_gathers", "src/compiler/script_gathers.cpp",
        "starts to gather sharded weights one call ahead of their use"},
+      {"add_gradient_copies", "src/compiler/script_gradients.cpp",
+       "brings gradients that rest on the host one call before they are needed, and sends them "
+       "back"},
       {"decide_accumulation", "src/compiler/script_accumulation.cpp",
        "decides which call writes an accumulator; later ones add to it"},
       {"lay_out_arenas", "src/compiler/arena_layout.cpp",

@@ -15,13 +15,14 @@ struct Stretch {
   int begin, end;  // positions of calls, over all scripts, both inclusive
 };
 
-enum class WindowKind : uint8_t { Weights, Gradient, Staged };
+enum class WindowKind : uint8_t { Weights, Gradient, Staged, OffRest };
 
 struct Window {
   int block;
   std::string flat;
   WindowKind kind;
   int64_t bytes;
+  bool adds_up;  // a whole gradient, which backwards write
   std::vector<Stretch> alive = {};
   int64_t offset = kNone;
 
@@ -43,9 +44,11 @@ std::optional<WindowKind> kind_of(const BlockClass& block_class, const FlatSpec&
   if (flat.staged) return WindowKind::Staged;
   if (flat.role == FlatRole::Weights && find_flat(block_class, flat.bundle, FlatRole::WeightsShard))
     return WindowKind::Weights;
-  if (flat.role == FlatRole::Gradient &&
-      find_flat(block_class, flat.bundle, FlatRole::GradientShard))
-    return WindowKind::Gradient;
+  const bool shard = find_flat(block_class, flat.bundle, FlatRole::GradientShard) != nullptr;
+  if (flat.role == (shard ? FlatRole::GradientShard : FlatRole::Gradient) &&
+      find_flat(block_class, flat.bundle, FlatRole::GradientAtRest))
+    return WindowKind::OffRest;
+  if (flat.role == FlatRole::Gradient && shard) return WindowKind::Gradient;
   return std::nullopt;
 }
 
@@ -60,7 +63,8 @@ std::vector<Window> windows_of(const Module& module) {
         windows.push_back({.block = block,
                            .flat = value.name,
                            .kind = *kind,
-                           .bytes = align_up(value.type.bytes())});
+                           .bytes = align_up(value.type.bytes()),
+                           .adds_up = input.flat->role == FlatRole::Gradient});
     }
   }
   return windows;
@@ -93,6 +97,9 @@ class Lives {
               break;
             case WindowKind::Staged:
               mark_staged(call, i);
+              break;
+            case WindowKind::OffRest:
+              mark_off_rest(call, i);
               break;
           }
       }
@@ -127,6 +134,27 @@ class Lives {
     const bool ends =
         call.routine == RoutineKind::GatherWait || call.routine == RoutineKind::StatesOutDone;
     touch(i, ends);
+  }
+
+  // Of a gradient that rests on the host. Begins where it is copied from there or written, and ends
+  // where it has been copied back or, unchanged, read for the last time before it comes again.
+  void mark_off_rest(const ScriptCall& call, size_t i) {
+    const Window& window = windows_[i];
+    const bool own = call.block == window.block;
+    const bool adds = window.adds_up && contains(uses_.gradients_written(call), window.block);
+    if (!adds && !(own && reaches_part(call, window.flat))) return;
+    if (own && call.routine == RoutineKind::GradientsIn) open_[i] = false;
+    touch(i, own && call.routine == RoutineKind::GradientsOutDone);
+  }
+
+  // The buffer, or the part of it that is a rank's own.
+  bool reaches_part(const ScriptCall& call, const std::string& flat) {
+    if (reaches(call, flat)) return true;
+    const BlockClass& block_class =
+        module_.class_of(module_.blocks[static_cast<size_t>(call.block)]);
+    const FlatSpec& whole = *block_class.graph.find_input(InputKind::Flat, flat)->flat;
+    const GraphInput* part = find_flat(block_class, whole.bundle, FlatRole::Reduced);
+    return part && reaches(call, block_class.graph.value(part->value).name);
   }
 
   void touch(size_t i, bool ends) {

@@ -2,6 +2,8 @@
 // Compiles the step of a run: builds its model and runs the compiler's passes over it.
 #pragma once
 
+#include <optional>
+
 #include "compiler/compile.h"
 #include "config/run_spec.h"
 
@@ -12,6 +14,7 @@ struct CompileStepOptions {
   PipelineOptions pipeline = {};
   bool check =
       true;  // verify after each pass and check the programs; only without where they never run
+  std::optional<double> flops_per_host_byte = {};  // as in DeviceProfile; nothing: as devices have
 };
 
 Compiled compile(const RunSpec& spec, const CompileStepOptions& options = {});

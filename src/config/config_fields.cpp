@@ -330,7 +330,7 @@ std::vector<ConfigField> plan_memory_fields(PlanConfig& p) {
        &p.offload,
        {},
        "what is kept in the host's memory: moments (the optimizer's states), states (masters "
-       "too) or parameters (weights too); and activations, such as states,activations"},
+       "too) or parameters (weights too); gradients; activations; such as states,activations"},
       {"plan.offload_update", &p.offload_update, Choices{"device", "host"},
        "where states that rest on the host are updated: they are streamed through the device, or "
        "the host's cores do it, to which gradients go and from which weights come"},

@@ -20,9 +20,9 @@ constexpr std::array<std::string_view, 7> kInputKinds{"stream",          "batch"
 constexpr std::array<std::string_view, 6> kOutputKinds{"stream", "input_gradient", "gradient",
                                                        "state",  "step",           "flat"};
 // Slots have names of their own.
-constexpr std::array<std::string_view, 9> kFlatRoles{"weights", "gradient",       "weights_shard",
-                                                     "reduced", "gradient_shard", "master",
-                                                     "",        "average",        "load"};
+constexpr std::array<std::string_view, 10> kFlatRoles{
+    "weights", "gradient", "weights_shard", "reduced", "gradient_shard",
+    "master",  "",         "average",       "load",    "gradient_at_rest"};
 constexpr std::array<std::string_view, 4> kStateRoles{"parameter", "master", "", "average"};
 constexpr std::array<std::string_view, 7> kLifetimes{"none",    "persistent", "window", "slot",
                                                      "scratch", "prepared",   "away"};

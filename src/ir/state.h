@@ -71,7 +71,8 @@ enum class FlatRole : uint8_t {
   Master,
   Slot,
   Average,
-  Load  // how often each expert of a router was chosen in the step
+  Load,            // how often each expert of a router was chosen in the step
+  GradientAtRest,  // on the host: what is Gradient or GradientShard while the device works on it
 };
 
 struct FlatSpec {

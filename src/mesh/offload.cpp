@@ -22,17 +22,17 @@ Offload parse_offload(std::string_view text) {
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     const auto states = std::ranges::find(kStates, word);
     const bool is_states = states != kStates.end();
-    if ((!is_states && word != "activations") || (is_states && said))
+    if ((!is_states && word != "activations" && word != "gradients") || (is_states && said))
       throw user_error(
           "plan.offload is {}, but must be none, or one of moments, states and "
-          "parameters, and activations",
+          "parameters, and gradients, and activations",
           text)
           .at("plan.offload")
-          .help("write, for example, states or moments,activations");
+          .help("write, for example, states or moments,gradients,activations");
     if (is_states)
       offload.states = static_cast<OffloadedStates>(states - kStates.begin());
     else
-      offload.activations = true;
+      (word == "gradients" ? offload.gradients : offload.activations) = true;
     said = said || is_states;
   } while (!rest.empty());
   return offload;

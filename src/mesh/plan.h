@@ -25,8 +25,9 @@ namespace tessera {
 enum class RecomputeKind : uint8_t { None, Cheap, Attention, KeepAttention, Blocks, Values, Fit };
 struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
-  int every = 1;   // blocks; 0: the square root of a stage's
-  int values = 0;  // of all block classes together
+  int every = 1;            // blocks; 0: the square root of a stage's
+  int values = 0;           // of all block classes together
+  bool below_link = false;  // of values: those that cost less than their copies would, unhidden
 };
 
 // How the layers' matmuls are done in 8 bits.

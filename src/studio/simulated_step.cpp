@@ -46,12 +46,20 @@ RunSpec spec_to_simulate(const Cluster& cluster, const Config& config) {
   return spec;
 }
 
+// Nothing where the cluster does not know the link.
+std::optional<double> flops_per_host_byte(const Cluster& cluster, const RunSpec& spec) {
+  if (!cluster.host) return std::nullopt;
+  const double link = cluster.host->one_way(spec.plan.mesh.num_ranks());
+  return cluster.device.peak(matmul_arithmetic(spec.precision)) / link;
+}
+
 SimulatedStep compile_to_simulate(const Config& config, const Cluster& cluster, const RunSpec& spec,
                                   const StepOptions& options) {
   return {.config = config,
           .cluster = cluster,
           .spec = spec,
-          .compiled = compile(spec, {.check = options.check}),
+          .compiled = compile(spec, {.check = options.check,
+                                     .flops_per_host_byte = flops_per_host_byte(cluster, spec)}),
           .options = {.unit_cost = options.unit_cost,
                       .model_flops = flops_per_token(spec.model, spec.seq()).causal *
                                      static_cast<double>(spec.tokens_per_step()),

@@ -23,6 +23,7 @@
 #include "passes/gradient/update_parameters.h"
 #include "passes/memory/plan_memory.h"
 #include "passes/offload/offload_activations.h"
+#include "passes/offload/offload_gradients.h"
 #include "passes/offload/offload_states.h"
 #include "passes/overlap/overlap.h"
 #include "passes/overlap/ring_matmuls.h"
@@ -154,6 +155,7 @@ std::vector<Pass> known_passes(const Plan& plan) {
           ring_matmuls(plan),
           offload_activations(plan, {.threads = 1}),
           states_at_rest(plan),
+          offload_gradients(plan),
           offload_states(plan),
           overlap(),
           plan_memory({.threads = 1})};

@@ -27,6 +27,21 @@ const PlanCase kActivations{
 const PlanCase kPipeline{
     .model = "Llama", .axes = {{Pp, 2}}, .microbatches = 4, .offload = "activations"};
 
+const PlanCase kGradients{
+    .model = "Llama", .axes = {{Dp, 2}}, .microbatches = 3, .offload = "gradients", .layers = 4};
+const PlanCase kGradientShards{.model = "Llama",
+                               .axes = {{Fsdp, 2}},
+                               .zero = 3,
+                               .microbatches = 3,
+                               .offload = "gradients",
+                               .layers = 4};
+const PlanCase kGradientsThere{.model = "Llama",
+                               .axes = {{Dp, 2}},
+                               .microbatches = 2,
+                               .offload = "states,gradients",
+                               .update_on_host = true,
+                               .layers = 4};
+
 // The n-th copy of a routine.
 CopyInstruction& find_copy(Program& p, RoutineKind routine, int n = 0) {
   for (Instruction& instruction : routine_of(p, "layer", routine))
@@ -59,6 +74,31 @@ void put_after(Program& p, RoutineKind routine, int block, RoutineKind other, in
   const ScriptCall moved = calls[static_cast<size_t>(at(routine, block))];
   calls.erase(calls.begin() + at(routine, block));
   calls.insert(calls.begin() + at(other, other_block) + 1, moved);
+}
+
+// The n-th call of that kind, -1 the last one: where it is.
+std::ptrdiff_t place_of(Program& p, RoutineKind routine, int block, int n) {
+  std::vector<std::ptrdiff_t> places;
+  for (const ScriptCall& call : calls_of(p))
+    if (call.routine == routine && call.block == block)
+      places.push_back(&call - calls_of(p).data());
+  if (n < 0) n += static_cast<int>(places.size());
+  if (n < 0 || n >= static_cast<int>(places.size()))
+    throw NothingToBreak(fmt::format("{} of block {}", name(routine), block));
+  return places[static_cast<size_t>(n)];
+}
+
+void drop_one(Program& p, RoutineKind routine, int block, int n) {
+  calls_of(p).erase(calls_of(p).begin() + place_of(p, routine, block, n));
+}
+
+// The n-th call goes right before the m-th of another kind.
+void put_one_before(Program& p, RoutineKind routine, int block, int n, RoutineKind other,
+                    int other_block, int m) {
+  std::vector<ScriptCall>& calls = calls_of(p);
+  const ScriptCall moved = calls[static_cast<size_t>(place_of(p, routine, block, n))];
+  drop_one(p, routine, block, n);
+  calls.insert(calls.begin() + place_of(p, other, other_block, m), moved);
 }
 
 // Blocks keep what they have of a buffer where another block has it.
@@ -184,6 +224,54 @@ std::vector<Mutant> broken_weights() {
   };
 }
 
+// Block 2's gradient in each microbatch: it adds up, leaves, comes back for the next backward, then
+// for the norm and the update.
+std::vector<Mutant> broken_gradients() {
+  return {
+      {"GradientsNeverAwaited", kGradients,
+       everywhere([](Program& p) { drop_one(p, GradientsInDone, 2, 0); })},
+      {"GradientsAddedToBeforeTheyAreBack", kGradients, everywhere([](Program& p) {
+         put_one_before(p, GradientsInDone, 2, 0, GradientsOut, 2, 1);
+       })},
+      {"GradientsNotBrought", kGradients, everywhere([](Program& p) {
+         drop_one(p, GradientsIn, 2, 0);
+         drop_one(p, GradientsInDone, 2, 0);
+       })},
+      {"GradientsDoNotLeave", kGradients, everywhere([](Program& p) {
+         drop_one(p, GradientsOut, 2, 0);
+         drop_one(p, GradientsOutDone, 2, 0);
+       })},
+      {"GradientsOfAMicrobatchForgotten", kGradients, everywhere([](Program& p) {
+         drop_one(p, GradientsOut, 2, 1);
+         drop_one(p, GradientsOutDone, 2, 1);
+       })},
+      {"GradientsOfTheLastMicrobatchForgottenOnOneRank", kGradients, on_rank_one([](Program& p) {
+         drop_one(p, GradientsOut, 2, -1);
+         drop_one(p, GradientsOutDone, 2, -1);
+       })},
+      {"GradientsLeaveBeforeTheyAreAddedTo", kGradients,
+       everywhere([](Program& p) { put_one_before(p, GradientsOut, 2, 1, Backward, 2, 1); })},
+      {"GradientsLeaveBeforeTheyAreSummed", kGradients,
+       everywhere([](Program& p) { put_one_before(p, GradientsOut, 2, -1, Reduce, 2, -1); })},
+      {"GradientOfAnotherBlock", kGradients,
+       everywhere([](Program& p) { share_host_place(p, 2, 3); })},
+      {"GradientOfAnotherBlockOnOneRank", kGradients,
+       on_rank_one([](Program& p) { share_host_place(p, 2, 3); })},
+      {"GradientShardsNotBroughtForTheNextSum", kGradientShards, everywhere([](Program& p) {
+         drop_one(p, GradientsIn, 2, 0);
+         drop_one(p, GradientsInDone, 2, 0);
+       })},
+      {"GradientShardsReadForTheNormBeforeTheyAreThere", kGradientShards,
+       everywhere([](Program& p) { put_one_before(p, GradientsInDone, 2, -2, Norm, 3, 0); })},
+      {"OneGradientStays", kGradients,
+       everywhere([](Program& p) { leave_out_copy(p, GradientsOut, GradientsOutDone, 0); })},
+      {"UpdateOnTheHostBeforeGradientsAreThere", kGradientsThere, everywhere([](Program& p) {
+         drop_one(p, GradientsOut, 2, -1);
+         drop_one(p, GradientsOutDone, 2, -1);
+       })},
+  };
+}
+
 size_t at(Repeat repeat) { return static_cast<size_t>(repeat); }
 
 std::vector<Mutant> broken_activations() {
@@ -225,7 +313,8 @@ std::vector<Mutant> broken_activations() {
 
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> all;
-  for (const auto& group : {broken_states(), broken_weights(), broken_activations()})
+  for (const auto& group :
+       {broken_states(), broken_weights(), broken_gradients(), broken_activations()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

@@ -23,9 +23,11 @@ struct Kind {
 const std::vector<Kind> kKinds{{"moments"},
                                {"states"},
                                {"parameters"},
+                               {"gradients"},
                                {"activations"},
                                {"moments", true},
-                               {"states", true},
+                               {"states,gradients", true},
+                               {"parameters,gradients,activations"},
                                {"parameters,activations", true}};
 
 // Every axis, alone and with others, all levels of ZeRO, schedules and what is recomputed.
@@ -133,6 +135,8 @@ TEST(Offload, LeavesTwoBlocksStatesOnTheDeviceWhateverTheirNumber) {
   EXPECT_GT(four_layers("states", Parameter), 0);
   EXPECT_EQ(four_layers("parameters", Optimizer), 0);
   EXPECT_EQ(four_layers("parameters", Parameter), 0);
+  EXPECT_EQ(four_layers("gradients", Gradient), 0);
+  EXPECT_GT(four_layers("states", Gradient), 0);
   EXPECT_GE(program_of("states", 12).host_bytes() - program_of("states", 8).host_bytes(), all);
 }
 

@@ -77,7 +77,7 @@ def draw_offload(draw, settings):
     whole = settings.get("plan.zero") in (1, 2)
     states = draw.choice(["none", "moments", "states"] + ([] if whole else ["parameters"]))
     recomputed = settings.get("plan.recompute") in ("block", "every")
-    kinds = [states] + ([] if recomputed else draw.choice([[], ["activations"]]))
+    kinds = [states] + draw.choice([[], ["gradients"]]) + ([] if recomputed else draw.choice([[], ["activations"]]))
     settings["plan.offload"] = ",".join(kinds)
     if states != "none":
         settings["plan.offload_update"] = draw.choice(["device", "host"])

@@ -9,6 +9,7 @@
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
+#include "passes/node_work.h"
 #include "passes/recompute/rebuild_cost.h"
 
 namespace tessera {
@@ -132,8 +133,32 @@ std::vector<Candidate> candidates(const Module& module, const DeviceProfile& pro
   return all;
 }
 
-PassCounts run(Module& module, size_t most, const DeviceProfile& profile) {
+// Without those whose copies would last longer than a forward of their block.
+std::vector<Candidate> hidden_by_forward(const std::vector<Candidate>& all, const Module& module,
+                                         const DeviceProfile& profile) {
+  std::vector<double> left;  // of each class's forward, while others of its values are copied
+  for (const BlockClass& block_class : module.classes) {
+    double& work = left.emplace_back(0);
+    for (const Node& node : block_class.graph.nodes())
+      if (node.phase == Phase::Forward)
+        work += work_of(node_cost(block_class.graph, node), profile);
+  }
+  std::vector<Candidate> hidden;
+  for (const Candidate& each : all) {
+    const Graph& graph = module.classes[each.block_class].graph;
+    const double copied =
+        profile.flops_per_host_byte * static_cast<double>(graph.value(each.value).type.bytes());
+    if (copied > left[each.block_class]) continue;
+    left[each.block_class] -= copied;
+    hidden.push_back(each);
+  }
+  return hidden;
+}
+
+PassCounts run(Module& module, const Offload& offload, const DeviceProfile& profile) {
   std::vector<Candidate> chosen = candidates(module, profile);
+  if (offload.hidden) chosen = hidden_by_forward(chosen, module, profile);
+  const auto most = static_cast<size_t>(offload.values);
   if (chosen.size() > most) chosen.resize(most);
   std::map<size_t, std::vector<ValueId>> moved;
   int64_t bytes = 0;
@@ -157,7 +182,7 @@ Pass offload_activations(Plan plan, DeviceProfile profile) {
           .ensures_form = Form::Local,
           .run = [plan = std::move(plan), profile](Module& module) {
             if (!plan.offload.activations) return PassCounts{};
-            return run(module, static_cast<size_t>(plan.offload.values), profile);
+            return run(module, plan.offload, profile);
           }};
 }
 

@@ -86,7 +86,11 @@ PassCounts run(Module& module, const Plan& plan, const DeviceProfile& profile) {
       chosen[c] = values_but_attention(graph);
   }
   if (plan.recompute.kind == RecomputeKind::Values || plan.recompute.kind == RecomputeKind::Cheap) {
-    const std::vector<Candidate> all = candidates(module, profile);
+    std::vector<Candidate> all = candidates(module, profile);
+    if (plan.recompute.below_link)  // a copy goes there and comes back
+      std::erase_if(all, [&](const Candidate& candidate) {
+        return candidate.cost.per_byte >= 2 * profile.flops_per_host_byte;
+      });
     const auto expensive =
         std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.cost.expensive; });
     const auto count = plan.recompute.kind == RecomputeKind::Cheap

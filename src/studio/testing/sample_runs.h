@@ -38,7 +38,10 @@ inline std::vector<std::string> sample_runs() {
       run("llama3-3b", "dgx-h100",
           R"("mesh":"pp=4","plan.schedule":"interleaved_1f1b","plan.chunks":"2",)"
           R"("train.batch":"8","train.microbatches":"8","plan.recompute":"every")"),
-      run("llama3-8b", "h200", R"("plan.recompute":"fit","train.batch":"2","train.seq":"4096")"),
+      run("llama3-8b", "h200", R"("plan.recompute":"fit","train.batch":"2","train.seq":"2048")"),
+      run("llama3-1b", "h200",
+          R"("plan.offload":"states,gradients,activations","train.precision":"bf16",)"
+          R"("train.batch":"4","train.microbatches":"2","train.seq":"4096")"),
       run("llama3-8b", "dgx-h100", R"("train.precision":"fp8","mesh":"fsdp=8","train.batch":"8")"),
       run("qwen3-30b-a3b", "dgx-h100", R"("mesh":"fsdp=2,ep=8","train.batch":"16")"),
       run("tiny-moe", "laptop",
