@@ -59,7 +59,7 @@ void add_bytes(const BlockClass& block_class, BlockProfile& profile) {
       profile.gradient_bytes += bytes;
     else if (role == FlatRole::Slot)
       profile.moment_bytes += bytes;
-    else if (role != FlatRole::Reduced)
+    else if (role != FlatRole::Reduced && role != FlatRole::GradientAtRest)
       profile.master_bytes += bytes;
   }
 }
@@ -111,6 +111,7 @@ Candidate states_of(const PlanTask& task, const Candidate& candidate) {
                 .dispatch = candidate.dispatch,
                 .shards_over_cp = candidate.shards_over_cp,
                 .offload_states = candidate.offload_states,
+                .offload_gradients = candidate.offload_gradients,
                 .updates_on_host = candidate.updates_on_host,
                 .fp8 = candidate.fp8};
   few.axes[AxisKind::Pp] = 1;

@@ -144,6 +144,7 @@ Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision pre
                          .chunks = candidate.chunks,
                          .recompute = {.kind = candidate.recompute, .every = candidate.every},
                          .offload = {.states = candidate.offload_states,
+                                     .gradients = candidate.offload_gradients,
                                      .activations = candidate.offload_activations,
                                      .update_on_host = candidate.updates_on_host}},
                         sizes);

@@ -49,7 +49,7 @@ struct Candidate {
   DispatchKind dispatch = DispatchKind::Gather;
   bool shards_over_cp = false;  // states at rest, besides fsdp and ep
   OffloadedStates offload_states = OffloadedStates::None;
-  bool offload_activations = false, updates_on_host = false;
+  bool offload_activations = false, offload_gradients = false, updates_on_host = false;
   bool fp8 = false;  // where the run's precision is not
 
   int pp() const { return axes[AxisKind::Pp]; }

@@ -32,11 +32,12 @@ TEST(Candidate, ReadsBackAsItIsWritten) {
                .shards_over_cp = true,
                .offload_states = OffloadedStates::States,
                .offload_activations = true,
+               .offload_gradients = true,
                .updates_on_host = true,
                .fp8 = true};
   EXPECT_EQ(to_string(candidate),
             "fsdp=2,cp=4 microbatch=1 shard_axes=fsdp+cp zero=3 recompute=none "
-            "offload=states+activations offload_update=host precision=fp8");
+            "offload=states+gradients+activations offload_update=host precision=fp8");
   EXPECT_EQ(parse_candidate(to_string(candidate), {}), candidate);
 }
 

@@ -139,7 +139,8 @@ Reason why_not_zero(const PlanTask&, const Candidate& candidate) {
 }
 
 Reason why_not_offload(const PlanTask& task, const Candidate& candidate) {
-  if (candidate.offload_states == OffloadedStates::None && !candidate.offload_activations)
+  if (candidate.offload_states == OffloadedStates::None && !candidate.offload_activations &&
+      !candidate.offload_gradients)
     return {};
   if (task.cluster.device.cores == 0 && !task.cluster.host)
     return fmt::format("cluster {} has no [host], whose link offload needs", task.cluster.name);

@@ -76,16 +76,21 @@ void set_offload(Candidate& candidate, std::string_view text) {
   const Offload offload = parse_offload(words);
   candidate.offload_states = offload.states;
   candidate.offload_activations = offload.activations;
+  candidate.offload_gradients = offload.gradients;
 }
 
 std::string offload_text(const Candidate& candidate, char between) {
   static constexpr std::array<std::string_view, 4> kStates{"none", "moments", "states",
                                                            "parameters"};
-  const std::string states(kStates[static_cast<size_t>(candidate.offload_states)]);
-  if (!candidate.offload_activations) return states;
-  return candidate.offload_states == OffloadedStates::None
-             ? "activations"
-             : fmt::format("{}{}activations", states, between);
+  std::string text;
+  const auto add = [&](bool there, std::string_view what) {
+    if (there) text += fmt::format("{}{}", text.empty() ? "" : std::string(1, between), what);
+  };
+  add(candidate.offload_states != OffloadedStates::None,
+      kStates[static_cast<size_t>(candidate.offload_states)]);
+  add(candidate.offload_gradients, "gradients");
+  add(candidate.offload_activations, "activations");
+  return text.empty() ? "none" : text;
 }
 
 Texts microbatches(const PlanTask&, const Candidate&) {

@@ -76,12 +76,13 @@ double rest_bytes(const Candidate& candidate, const BlockProfile& block) {
   return on_device(OffloadedStates::Moments, block.moment_bytes, 1) +
          on_device(OffloadedStates::States, block.master_bytes, 1) +
          on_device(OffloadedStates::Parameters, block.weight_bytes, 3) +
-         at_rest(block.gradient_bytes, 2);
+         (candidate.offload_gradients ? 0 : at_rest(block.gradient_bytes, 2));
 }
 
 double host_bytes(const Candidate& candidate, const BlockProfile& block) {
   Candidate on_device = candidate;
   on_device.offload_states = OffloadedStates::None;
+  on_device.offload_gradients = false;
   Candidate all_but_weights = candidate;
   all_but_weights.offload_states = std::min(candidate.offload_states, OffloadedStates::States);
   return rest_bytes(on_device, block) - rest_bytes(all_but_weights, block);
