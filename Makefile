@@ -51,6 +51,8 @@ test-all: test ## every test, every legal plan of up to eight ranks and random o
 	@python3 tests/recovery/over_hosts.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/slurm.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/slurm_jobs.py --binary $(BUILD)/tessera
+	@python3 tests/recovery/elastic.py --binary $(BUILD)/tessera
+	@python3 tests/recovery/elastic_launched.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend supervise --count 300
 	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend launch --count 30 --load
 	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend hosts --count 10

@@ -131,20 +131,21 @@ class Attempt {
 
   void train() {
     std::vector<std::string> words = words_of(options_, plan_, row_, saves_);
-    supervise_run(
-        {.config = config_of(words),
-         .words = words,
-         .command = [this](const Mesh& mesh,
-                           const std::vector<std::string>& train) { return around(mesh, train); },
-         .options = options_.restarts,
-         .is_launched = true,
-         .stop_signal = SIGUSR2,
-         .run_id = plan_.run_id});
+    supervise_run({.config = config_of(words),
+                   .words = words,
+                   .launcher = options_.launcher,
+                   .command =
+                       [this](std::vector<std::string> launcher, int ranks,
+                              const std::vector<std::string>& train) {
+                         return around(std::move(launcher), ranks, train);
+                       },
+                   .options = options_.restarts,
+                   .stop_signal = SIGUSR2,
+                   .run_id = plan_.run_id});
   }
 
-  std::vector<std::string> around(const Mesh& mesh, const std::vector<std::string>& train) const {
-    std::vector<std::string> all = options_.launcher;
-    const int ranks = mesh.num_ranks();
+  std::vector<std::string> around(std::vector<std::string> all, int ranks,
+                                  const std::vector<std::string>& train) const {
     const int nodes = (ranks + plan_.node_ranks - 1) / plan_.node_ranks;
     if (all.front().ends_with("srun"))
       all.insert(all.end(), {"--kill-on-bad-exit=1", fmt::format("--nodes={}", nodes),

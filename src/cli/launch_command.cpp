@@ -23,7 +23,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera launch train --mesh dp=2,tp=2 --save-every 50 --out out/job\n"
     "  tessera launch --with \"mpirun --hostfile hosts\" train --mesh dp=16 --save-every 50\n"
-    "  tessera launch --restarts 100 --least-ranks 8 train --mesh dp=16 --save-every 50\n"
+    "  tessera launch train --mesh dp=16 --save-every 50 --least-ranks 8   elastic: "
+    "docs/elastic.md\n"
     "In a Slurm job it uses srun, elsewhere mpirun.\n"
     "  tessera launch --sbatch --cluster dgx-h100 train --model llama3-8b --batch 512 --steps "
     "20000\n"
@@ -80,24 +81,22 @@ void launch(const LaunchCommand& command, std::vector<std::string> words) {
                         .words = std::move(words),
                         .options = options,
                         .restarts = command.restarts});
-  const auto around = [launcher = launcher_of(command)](const Mesh& mesh,
-                                                        std::vector<std::string> train) {
-    std::vector<std::string> all = launcher;
+  const auto around = [](std::vector<std::string> all, int ranks, std::vector<std::string> train) {
     // Unlike mpirun, srun leaves the other ranks waiting for one that has died.
-    if (launcher.front().ends_with("srun"))
+    if (all.front().ends_with("srun"))
       all.insert(all.end(), {"--kill-on-bad-exit=1", "-n"});
     else
       all.emplace_back("-np");
-    all.insert(all.end(), {std::to_string(mesh.num_ranks()), own_path(), "train"});
+    all.insert(all.end(), {std::to_string(ranks), own_path(), "train"});
     all.insert(all.end(), train.begin(), train.end());
     return all;
   };
   // mpirun reacts to SIGTERM by ending the ranks; it forwards SIGUSR2.
   supervise_run({.config = options.run.load(),
                  .words = std::move(words),
+                 .launcher = launcher_of(command),
                  .command = around,
                  .options = command.restarts,
-                 .is_launched = true,
                  .stop_signal = SIGUSR2});
 }
 

@@ -4,19 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "cli/start_signs.h"
 #include "cli/supervised_folder.h"
 #include "comm/failure/report_folder.h"
-#include "config/run_spec.h"
 #include "core/error.h"
+#include "elastic/elastic_ranks.h"
 #include "files/storage_error.h"
 #include "launch/supervisor.h"
-#include "mesh/fewer_ranks.h"
-#include "mesh/plan.h"
 #include "planner/cadence.h"
 #include "report/figures.h"
+#include "report/goodput.h"
 #include "system/say.h"
 
 namespace tessera {
@@ -81,22 +81,55 @@ SupervisorResult unless_folder_is_lost(const std::function<SupervisorResult()>& 
   }
 }
 
-// Instead of the mesh that was given.
-void use_mesh(const Mesh& mesh, std::vector<std::string>& words) {
-  erase_option(words, "--mesh");
-  words.insert(words.end(), {"--mesh", mesh.num_ranks() > 1 ? to_string(mesh) : "dp=1"});
-  if (!usual_shard_axes(mesh).empty()) return;
-  erase_option(words, "--zero");
-  words.insert(words.end(), {"--set", "plan.zero=auto", "--set", "plan.shard_axes=auto"});
+// Instead of what was given.
+void use_plan(const ElasticPlan& plan, std::vector<std::string>& words) {
+  constexpr std::array kShortForms{"--mesh", "--zero", "--microbatches", "--schedule",
+                                   "--recompute"};
+  for (const char* option : kShortForms) erase_option(words, option);
+  words.insert(words.end(), {"--mesh", plan.ranks > 1 ? plan.mesh : "dp=1"});
+  for (const auto& [key, value] : plan.settings)
+    words.insert(words.end(), {"--set", fmt::format("{}={}", key, value)});
 }
 
-void say_fewer_ranks(const Config& config, const Mesh& before, const Mesh& now) {
-  const bool shards_no_more = !usual_shard_axes(before).empty() && usual_shard_axes(now).empty();
-  say(stderr, "supervisor: continuing with {} ranks instead of {}: mesh {}{}\n", now.num_ranks(),
-      before.num_ranks(), to_string(now),
-      shards_no_more && resolve_zero(config) > 0
-          ? ", plan.zero = 0: there is no axis left to shard states over"
-          : "");
+StartRecord start_record_of(const std::filesystem::path& out, const EndedStart& start,
+                            const ElasticRanks& elastic) {
+  StartRecord attempt = measure_start(out, start.began_unix_seconds, start.seconds);
+  attempt.waited_seconds = start.waited_seconds;
+  attempt.ranks = elastic.plan().ranks;
+  attempt.available = std::max(elastic.available_at_start(), attempt.ranks);
+  attempt.mesh = elastic.plan().mesh;
+  attempt.plan = elastic.plan().text;
+  attempt.end = start.failed    ? kStartFailed
+                : start.moves   ? kStartMoved
+                : start.stopped ? kStartStopped
+                                : kStartDone;
+  return attempt;
+}
+
+// Of every start so far, those of earlier supervisors included.
+std::vector<StartRecord> starts_in(const std::filesystem::path& out) {
+  try {
+    return read_run(out).starts;
+  } catch (const UserError&) {
+    return {};
+  }
+}
+
+void say_goodput_so_far(const std::filesystem::path& out) {
+  const MeasuredGoodput goodput = measure_goodput(starts_in(out));
+  if (goodput.steps > 0) say(stderr, "supervisor: {} so far\n", to_line(goodput));
+}
+
+// Measured beside predicted. Nothing where nothing was lost: a run without failures.
+void say_goodput(const Config& config) {
+  try {
+    const RunRecord record = read_run(config.run.out);
+    const GoodputReport report = goodput_report(record);
+    if (!report.measured.is_worth_telling()) return;
+    for (const std::string& line : to_lines(report)) say(stderr, "{}\n", line);
+  } catch (const UserError&) {
+    // Without a record there is none.
+  }
 }
 
 }  // namespace
@@ -112,11 +145,6 @@ void add_restart_options(Command command, RestartOptions& options, const std::st
                   when + "give up after 3 failures and this long without a new checkpoint")
       .type_name("SECONDS")
       .range(0, 1000000);
-  command
-      .add_option("--least-ranks", options.least_ranks,
-                  when + "instead of giving up, continue with fewer ranks, at least N")
-      .type_name("N")
-      .range(0, 1000000);
 }
 
 void supervise_run(const SupervisedRun& run) {
@@ -125,9 +153,9 @@ void supervise_run(const SupervisedRun& run) {
         .help("add --save-every N");
   const bool resumes = std::find(run.words.begin(), run.words.end(), "--resume") != run.words.end();
   SupervisedFolder folder(run.config.run.out, resumes, run.options.patience_seconds, run.run_id);
-  Mesh mesh(run.config.mesh);
-  bool fewer = false;
-  StartSigns signs(run.config.run.out, run.is_launched);
+  const bool is_launched = !run.launcher.empty();
+  ElasticRanks elastic(run.config, RankSource(run.config.elastic, run.launcher), is_launched);
+  StartSigns signs(run.config.run.out, is_launched);
   const auto command = [&](int start) {
     std::vector<std::string> words = run.words;
     words.insert(words.end(), {"--run-id", folder.run_id()});
@@ -139,18 +167,14 @@ void supervise_run(const SupervisedRun& run) {
       if (found.newest_step >= 0) words.emplace_back("--resume");
     }
     signs.before_start();
-    if (fewer) use_mesh(mesh, words);
-    return run.command(mesh, std::move(words));
+    if (!elastic.is_as_given()) use_plan(elastic.plan(), words);
+    return run.command(elastic.launcher(run.config.run.out), elastic.plan().ranks,
+                       std::move(words));
   };
   const auto newest_step = [&] { return folder.look().newest_step; };
-  const auto ask_for_less = [&] {
-    const std::optional<Mesh> smaller = fewer_ranks(mesh);
-    if (run.options.least_ranks == 0 || !smaller || smaller->num_ranks() < run.options.least_ranks)
-      return false;
-    say_fewer_ranks(run.config, mesh, *smaller);
-    mesh = *smaller;
-    fewer = true;
-    return true;
+  const auto record = [&](const EndedStart& start) {
+    record_start(run.config.run.out, start_record_of(run.config.run.out, start, elastic));
+    if (start.failed || start.moves) say_goodput_so_far(run.config.run.out);
   };
   // An injected fault applies only to the first start, otherwise it would recur forever.
   const auto result = unless_folder_is_lost([&] {
@@ -165,13 +189,20 @@ void supervise_run(const SupervisedRun& run) {
                return signs.over(process);
              },
          .after_end = [&] { signs.clean_up(); },
+         .record = record,
+         .ready = [&] { return elastic.ready(); },
+         // A start that has not begun cannot save.
+         .must_move = [&] { return signs.began(kUserExitStatus) && elastic.must_move(); },
+         .complete = [&] { return newest_step() >= run.config.train.steps; },
          .after_failure = [&] { merge_reports(run.config.run.out); },
-         .ask_for_less = ask_for_less},
+         .ask_for_less = [&] { return elastic.do_with_less(); }},
         {.restarts = run.options.restarts,
          .patience_seconds = run.options.patience_seconds,
+         .ready_seconds = run.options.patience_seconds + run.config.elastic.shrink_after_seconds,
          .seconds_to_end = std::max(run.config.run.deadline_seconds, kLeastSecondsToEnd),
          .stop_signal = run.stop_signal});
   });
+  say_goodput(run.config);
   recommend_cadence(run.config, result);
   if (result.code != 0) throw ExitStatus(result.code);
 }

@@ -213,12 +213,13 @@ void supervise_training(const TrainOptions& options) {
         .help("tessera launch train ... starts and supervises mpirun");
   SupervisedRun run{.config = options.run.load(),
                     .words = own_words(),
+                    .launcher = {},
                     .command = {},
                     .options = options.restarts};
   std::erase(run.words, "--supervise");
   std::erase(run.words, "--processes");
   if (is_host(run.config.run.device)) run.words.emplace_back("--processes");
-  run.command = [](const Mesh&, std::vector<std::string> words) {
+  run.command = [](const std::vector<std::string>&, int, std::vector<std::string> words) {
     words.insert(words.begin(), {own_path(), "train"});
     return words;
   };

@@ -13,6 +13,8 @@ void add_train_options(Command train, TrainOptions& options) {
                  "where to run: cpu, or cuda in a build with CUDA (make cuda)");
   add_short_form(train, options.run, "--save-every", "checkpoint.every",
                  "save a checkpoint every N steps and at the end");
+  add_short_form(train, options.run, "--least-ranks", "elastic.least_ranks",
+                 "supervised, continue with at least N ranks when some are lost");
   add_short_form(train, options.run, "--trace", "run.trace",
                  "write a trace of the first steps, for ui.perfetto.dev");
   train.add_flag("--resume", options.resume,

@@ -102,6 +102,17 @@ struct CheckpointConfig {
   int64_t keep_every = 0;
 };
 
+// What a supervised run does when ranks are lost and return.
+struct ElasticConfig {
+  int64_t least_ranks = 0;  // 0: always those of the mesh
+  int64_t most_ranks = 0;   // 0: those of the mesh
+  std::string ranks_from;   // a file; empty: what the launcher knows
+  std::string probe;        // a command; empty: every host is there
+  double shrink_after_seconds = 10;
+  double grow_after_seconds = 60;
+  std::string cluster;  // to plan with; empty: this machine
+};
+
 struct RunConfig {
   std::string out = "out";
   DeviceKind device = DeviceKind::Cpu;
@@ -121,6 +132,7 @@ struct Config {
   PlanConfig plan;
   // Own lists of dims by axis: plan.dims.tp = "kv_heads,mlp".
   std::vector<std::pair<std::string, std::vector<std::string>>> plan_dims;
+  ElasticConfig elastic;
   RunConfig run;
 };
 

@@ -365,7 +365,7 @@ std::vector<ConfigField> config_fields(Config& c) {
   for (const std::vector<ConfigField>& more :
        {train_fields(c.train), optimizer_fields(c.train), update_fields(c.train),
         train_loop_fields(c.train), checkpoint_fields(c.checkpoint), plan_fields(c.plan),
-        plan_memory_fields(c.plan), run_fields(c.run)})
+        plan_memory_fields(c.plan), elastic_fields(c.elastic), run_fields(c.run)})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

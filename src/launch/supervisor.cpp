@@ -28,8 +28,10 @@ class Supervisor {
 
   SupervisorResult run() {
     for (int starts = 0; !code_; ++starts) {
-      const CommandEnd end = start(starts);
+      await_what_it_needs();
       if (code_) break;
+      const CommandEnd end = start(starts);
+      if (code_ || moves(end)) continue;
       if (began(end))
         count_failure(end);
       else
@@ -51,13 +53,48 @@ class Supervisor {
     const CommandEnd end = watch_command(process, signals_,
                                          {.stop_signal = options_.stop_signal,
                                           .over = supervised_.over,
-                                          .seconds_to_end = options_.seconds_to_end});
-    result_.seconds += seconds_since(begin);
+                                          .seconds_to_end = options_.seconds_to_end,
+                                          .must_move = supervised_.must_move});
+    const double seconds = seconds_since(begin);
+    result_.seconds += seconds;
     if (supervised_.after_end) supervised_.after_end();
     // Bad input that earlier starts did not report means a file that is temporarily unreadable.
     const bool is_final = is_bad_input(end) && (starts == 0 || began(end));
-    if (end.code() == 0 || end.asked != 0 || is_final) code_ = end.code();
+    if ((end.code() == 0 && !moves(end)) || end.asked != 0 || is_final) code_ = end.code();
+    if (supervised_.record)
+      supervised_.record({.began_unix_seconds = now_unix_seconds() - seconds,
+                          .seconds = seconds,
+                          .waited_seconds = waited_seconds_,
+                          .failed = end.code() != 0 && end.asked == 0,
+                          .moves = moves(end),
+                          .stopped = end.asked != 0});
     return end;
+  }
+
+  // Whether it saved and ended because it was asked to, with steps left to do.
+  bool moves(const CommandEnd& end) const {
+    return end.moved && end.asked == 0 && end.code() == 0 &&
+           !(supervised_.complete && supervised_.complete());
+  }
+
+  static double now_unix_seconds() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+
+  void await_what_it_needs() {
+    constexpr double kLookSeconds = 0.25;
+    const auto begin = std::chrono::steady_clock::now();
+    waited_seconds_ = 0;
+    while (!code_ && supervised_.ready && !supervised_.ready()) {
+      if (const int signal = signals_.next_within(kLookSeconds); asks_to_stop(signal))
+        code_ = 128 + signal;
+      waited_seconds_ = seconds_since(begin);
+      if (code_ || waited_seconds_ < options_.ready_seconds) continue;
+      say(options_.log, "supervisor: what the run needs has been missing for {:.0f} s: giving up\n",
+          waited_seconds_);
+      code_ = kNoProgressExitStatus;
+    }
   }
 
   bool is_bad_input(const CommandEnd& end) const {
@@ -145,6 +182,7 @@ class Supervisor {
   std::string program_;      // of the last start
   int restarts_ = 0;
   int64_t reached_;
+  double waited_seconds_ = 0;                                           // before the last start
   int failures_in_a_row_ = 0;                                           // without progress
   std::optional<std::chrono::steady_clock::time_point> trouble_since_;  // the first of them
   double pause_;

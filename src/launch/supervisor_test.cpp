@@ -38,6 +38,10 @@ class SupervisorTest : public testing::Test {
                       .unset_on_restart = {"SUPERVISOR_TEST"},
                       .began = began_,
                       .over = over_,
+                      .record = [&](const EndedStart& start) { ended_.push_back(start); },
+                      .ready = ready_,
+                      .must_move = move_,
+                      .complete = complete_,
                       .ask_for_less = less_},
                      options)
         .code;
@@ -62,7 +66,8 @@ class SupervisorTest : public testing::Test {
 
   TemporaryFolder folder_;
   std::FILE* log_;
-  std::function<bool()> less_;
+  std::function<bool()> less_, ready_, move_, complete_;
+  std::vector<EndedStart> ended_;
   std::function<bool(int)> began_, over_;
   double patience_seconds_ = 0;
 };
@@ -222,6 +227,54 @@ TEST_F(SupervisorTest, TakesOneRequestToStopThatCameTwiceForOne) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(exit_code(supervisor), 7);
+}
+
+// Saves when it is told to, and has done all in the third start.
+constexpr const char* kSaves =
+    "trap 'exit 0' TERM; test $(wc -l < starts) -ge 3 && exit 0; echo x >> begun; "
+    "while :; do sleep 0.01; done";
+
+TEST_F(SupervisorTest, StartsAgainAtOnceWhatItAskedToSave) {
+  SupervisorOptions options;
+  options.restarts = 0;  // none of them is a restart after a failure
+  move_ = [this] { return lines("begun") == lines("starts"); };
+  EXPECT_EQ(run(kSaves, options), 0);
+  EXPECT_EQ(lines("starts"), 3);
+  ASSERT_EQ(ended_.size(), 3U);
+  EXPECT_TRUE(ended_[0].moves && ended_[1].moves && !ended_[2].moves);
+  EXPECT_FALSE(ended_[0].failed || ended_[0].stopped);
+}
+
+TEST_F(SupervisorTest, DoesNotStartAgainWhatIsCompleteWhenItIsAskedToSave) {
+  move_ = [this] { return lines("begun") > 0; };
+  complete_ = [] { return true; };
+  EXPECT_EQ(run(kSaves), 0);
+  EXPECT_EQ(lines("starts"), 1);
+}
+
+TEST_F(SupervisorTest, CountsAFailureWhereWhatItAskedToSaveFails) {
+  move_ = [this] { return lines("begun") == lines("starts"); };
+  EXPECT_EQ(run("test $(wc -l < starts) -ge 2 && exit 0; trap 'exit 3' TERM; echo x >> begun; "
+                "while :; do sleep 0.01; done"),
+            0);
+  ASSERT_EQ(ended_.size(), 2U);
+  EXPECT_TRUE(ended_[0].failed && !ended_[0].moves);
+}
+
+TEST_F(SupervisorTest, StartsOnlyWhenWhatItNeedsIsThere) {
+  int asked = 0;
+  ready_ = [&] { return ++asked > 2; };
+  EXPECT_EQ(run("exit 0"), 0);
+  EXPECT_EQ(asked, 3);
+  EXPECT_GT(ended_.at(0).waited_seconds, 0.4);
+}
+
+TEST_F(SupervisorTest, GivesUpWhenWhatItNeedsDoesNotCome) {
+  SupervisorOptions options;
+  options.ready_seconds = 0.3;
+  ready_ = [] { return false; };
+  EXPECT_EQ(run("exit 0", options), kNoProgressExitStatus);
+  EXPECT_EQ(lines("starts"), 0);
 }
 
 }  // namespace

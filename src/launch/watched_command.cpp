@@ -97,6 +97,11 @@ CommandEnd watch_command(pid_t command, const BlockedSignals& signals, const Com
   while (waitpid(command, &end.status, WNOHANG) != command) {
     const int signal = signals.next_within(kLookSeconds);
     if (!over_at && watch.over && watch.over(command)) over_at = std::chrono::steady_clock::now();
+    const int as_stop = watch.stop_signal == 0 ? SIGTERM : watch.stop_signal;
+    if (!end.moved && !asked_at && !over_at && watch.must_move && watch.must_move()) {
+      kill(command, as_stop);
+      end.moved = true;
+    }
     bool kill_now = over_at && seconds_since(*over_at) > watch.seconds_to_end;
     if (signal == SIGUSR1) {
       kill(command, signal);
@@ -104,7 +109,9 @@ CommandEnd watch_command(pid_t command, const BlockedSignals& signals, const Com
       // A closing terminal may send SIGHUP several times.
       const bool insists = signal == SIGINT || signal == SIGTERM;
       kill_now = kill_now || (insists && (lies_back(asked_at) || lies_back(over_at)));
-      if (!asked_at) kill(command, watch.stop_signal == 0 ? signal : watch.stop_signal);
+      // One that saves already has been told.
+      if (!asked_at && !end.moved)
+        kill(command, watch.stop_signal == 0 ? signal : watch.stop_signal);
       if (!asked_at) asked_at = std::chrono::steady_clock::now();
       end.asked = signal;
     }

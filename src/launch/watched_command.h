@@ -19,12 +19,16 @@ struct CommandWatch {
   // running. It then has `seconds_to_end` to end, and is killed.
   std::function<bool(pid_t command)> over = {};
   double seconds_to_end = 120;
+  // Called as often: whether the command shall save and end, to be started again otherwise. It is
+  // sent what a stop signal is forwarded as, once.
+  std::function<bool()> must_move = {};
 };
 
 struct CommandEnd {
   int status = 0;       // as waitpid() gives it
   int asked = 0;        // the signal to stop that it was sent; 0: none
   bool killed = false;  // by us: it did not end when it should have
+  bool moved = false;   // it was asked to save and end, to be started again
 
   int code() const;  // the exit code that a shell would give
   std::string text() const;

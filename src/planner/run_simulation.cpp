@@ -77,8 +77,9 @@ class Player {
     while (true) {
       const double factor = slow_factor();
       const double left = (stretches_.end(run_.work_seconds() - saved_) - clock_) * factor;
-      const double quiet = std::min({until_failure_, next_slow_node_ - now_, next_straggler_ - now_,
-                                     next_planned_ - now_, next_slow_end() - now_});
+      const double quiet =
+          std::min({until_failure_, next_slow_node_ - now_, next_straggler_ - now_,
+                    next_planned_ - now_, next_slow_end() - now_, next_return() - now_});
       if (left <= quiet) {
         work_for(left, factor);
         book_work(run_.work_seconds() - saved_);
@@ -93,8 +94,11 @@ class Player {
   double slow_factor() const {
     double most = 1;
     for (const Slow& each : slow_) most = std::max(most, each.factor);
-    return most;
+    return run_.away_factors.empty() ? most : most * run_.away_factors[away_];
   }
+
+  // Of a node that the run goes on without.
+  double next_return() const { return away_ > 0 ? repaired_.top() : kNever; }
 
   double next_slow_end() const {
     double first = kNever;
@@ -138,6 +142,11 @@ class Player {
       next_straggler_ = now_ + stragglers_.gap();
     }
     if (next_slow_end() <= now_) end_slow();
+    if (next_return() <= now_) {
+      take_back();
+      ++result_.planned;
+      interrupt(false);
+    }
     if (next_planned_ <= now_) {
       ++result_.planned;
       interrupt(false);
@@ -197,14 +206,26 @@ class Player {
     spend(seconds - detecting, LossKind::Restarting);
   }
 
-  void replace_node() {
+  // Whoever is repaired takes the place of one that is missing, else it is a spare.
+  void take_back() {
     while (!repaired_.empty() && repaired_.top() <= now_) {
       repaired_.pop();
-      ++spares_;
+      if (away_ > 0)
+        --away_;
+      else
+        ++spares_;
     }
+  }
+
+  void replace_node() {
+    take_back();
     repaired_.push(now_ + own_.repair_seconds);
     if (spares_ > 0) {
       --spares_;
+      return;
+    }
+    if (away_ + 1 < run_.away_factors.size()) {
+      ++away_;
       return;
     }
     spend(repaired_.top() - now_, LossKind::Waiting);
@@ -220,6 +241,7 @@ class Player {
   double until_failure_;          // of time in which ranks are at work or restart
   double next_slow_node_, next_straggler_, next_planned_;
   int spares_;
+  size_t away_ = 0;  // nodes that it goes on without
   std::priority_queue<double, std::vector<double>, std::greater<>> repaired_;
   std::vector<Slow> slow_;
   SimulatedRun result_;

@@ -136,5 +136,30 @@ TEST(SpareNodes, AreSoManyThatFewFailuresWait) {
   EXPECT_GT(waits_with_fewer, 3 * waits);
 }
 
+TEST(RunSimulation, GoesOnWithoutANodeInsteadOfWaitingForIt) {
+  WholeRun run = failing_run();
+  const RunChoices no_spares{.save_every = 100, .spare_nodes = 0};
+  const SimulatedRun waits = simulate_run(run, no_spares, 1, 0);
+  run.away_factors = {1, 1.02, 1.04, 1.06, 1.08, 1.1, 1.12, 1.14, 1.16, 1.18, 1.2};
+  const SimulatedRun elastic = simulate_run(run, no_spares, 1, 0);
+  EXPECT_GT(waits.lost(LossKind::Waiting), 100 * kHour);
+  EXPECT_EQ(elastic.lost(LossKind::Waiting), 0);
+  EXPECT_GT(elastic.planned, 0);  // to take nodes back
+  // A node is away for a day and fails every ten hours: 2.4 of them on average, 2 % each.
+  EXPECT_NEAR(elastic.lost(LossKind::Slow) / elastic.seconds, 0.024 * 2, 0.015);
+  EXPECT_LT(elastic.seconds, waits.seconds);
+}
+
+// With one node more than it can go on without, it waits.
+TEST(RunSimulation, WaitsWhenTooManyNodesAreAway) {
+  WholeRun run = failing_run();
+  run.away_factors = {1, 1.02};
+  const SimulatedRun simulated = simulate_run(run, {.save_every = 100, .spare_nodes = 0}, 1, 0);
+  EXPECT_GT(simulated.lost(LossKind::Waiting), 0);
+  double sum = 360'000 * 10;
+  for (const double lost : simulated.lost_seconds) sum += lost;
+  EXPECT_NEAR(sum / simulated.seconds, 1, 1e-9);
+}
+
 }  // namespace
 }  // namespace tessera

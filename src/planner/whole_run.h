@@ -4,6 +4,8 @@
 // needs. What has no closed form is simulated (run_simulation.h).
 #pragma once
 
+#include <vector>
+
 #include "planner/cadence.h"
 #include "planner/run_conditions.h"
 
@@ -14,6 +16,10 @@ struct WholeRun {
   double step_seconds = 1;
   int64_t steps = 1;
   RunConditions conditions = {};
+  // Of an elastic run, which continues without failed nodes until they are repaired: by how much
+  // longer a step takes with none, one, two nodes away. With one more it waits, as it does at once
+  // where this is empty.
+  std::vector<double> away_factors = {};
 
   double work_seconds() const { return step_seconds * static_cast<double>(steps); }
   // Of any of the ranks; infinite where none ever fails.

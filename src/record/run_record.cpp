@@ -34,6 +34,8 @@ std::string text(const Json& json, const char* key) {
 }
 
 void take_event(const Json& json, RunRecord& record) {
+  if (const std::optional<StartRecord> attempt = start_of_json(json))
+    record.starts.push_back(*attempt);
   RecordedEvent event{
       .kind = text(json, "event"),
       .step = integer(json, "step"),

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "record/rank_lines.h"
 #include "record/run_facts.h"
+#include "record/start_record.h"
 #include "record/step_record.h"
 
 namespace tessera {
@@ -37,8 +38,9 @@ struct RunRecord {
   bool peak_measured = false;
   std::vector<StepRecord> steps = {};  // by step, each once
   std::vector<RecordedEvent> events = {};
-  std::vector<RankLine> ranks = {};  // of a run on several ranks, a line every few steps
-  int lines_left_out = 0;            // of all files, that were none of theirs
+  std::vector<StartRecord> starts = {};  // of a supervised run, one for each start that has ended
+  std::vector<RankLine> ranks = {};      // of a run on several ranks, a line every few steps
+  int lines_left_out = 0;                // of all files, that were none of theirs
 
   bool simulated() const { return facts && facts->source == "simulate"; }
 };

@@ -18,6 +18,13 @@ bool is_rank_line_up_to(std::string_view line, int64_t step) {
 
 constexpr size_t kLongestCause = 300;
 
+// To the millisecond.
+double seconds_of(std::chrono::system_clock::duration time) {
+  constexpr double kPerSecond = 1000;
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  return static_cast<double>(whole) / kPerSecond;
+}
+
 // What ended the start before this one, by the failure report that followed its last step: "rank 0
 // was killed". Empty where there is none.
 std::string cause_of_interruption(const std::filesystem::path& folder) {
@@ -46,9 +53,8 @@ RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& fa
     ranks_.emplace(folder / kRanksFile, resumed_step.has_value(), warn,
                    [&](std::string_view line) { return is_rank_line_up_to(line, *resumed_step); });
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  Json start{{"event", "start"},
-             {"step", resumed_step.value_or(0)},
-             {"unix_time", std::chrono::duration_cast<std::chrono::seconds>(now).count()}};
+  Json start{
+      {"event", "start"}, {"step", resumed_step.value_or(0)}, {"unix_time", seconds_of(now)}};
   if (!interrupted_by_.empty()) start["interrupted_by"] = interrupted_by_;
   if (const std::map<int64_t, double>& dropped = metrics_.dropped(); !dropped.empty()) {
     double seconds = 0;

@@ -6,6 +6,7 @@
 #include "config/run_spec.h"
 #include "core/quantities.h"
 #include "report/figure_text.h"
+#include "report/goodput.h"
 #include "report/report.h"
 
 namespace tessera {
@@ -245,6 +246,41 @@ DocumentTable incidents_table(const Report& report) {
   return table;
 }
 
+DocumentTable goodput_table(const Report& report) {
+  const GoodputReport goodput = goodput_report(report.record);
+  DocumentTable table{.heading = "Goodput, with failures and returns",
+                      .columns = {"", "seconds", "share", "predicted share", "what it is"},
+                      .rows = {}};
+  for (const GoodputRow& row : rows_of(goodput))
+    table.rows.push_back({row.name, seconds_text(row.measured_seconds),
+                          percent_text(row.measured_share), percent_text(row.predicted_share),
+                          row.summary});
+  table.note =
+      "Predicted: by the planner's model of whole runs, for as many failures as there were, each "
+      "as long as it took here.";
+  return table;
+}
+
+// Where a run that failed or moved continued, and on what.
+DocumentTable starts_table(const Report& report) {
+  constexpr size_t kShown = 60;
+  DocumentTable table{.heading = "Starts",
+                      .columns = {"steps", "ranks", "seconds", "waited", "how it ended"},
+                      .rows = {}};
+  const std::vector<StartRecord>& starts = report.record.starts;
+  const size_t first = starts.size() > kShown ? starts.size() - kShown : 0;
+  for (size_t i = first; i < starts.size(); ++i) {
+    const StartRecord& each = starts[i];
+    table.rows.push_back(
+        {each.steps() > 0 ? fmt::format("{} to {}", each.first_step, each.last_step) : "none",
+         ranks_text(each), seconds_text(each.seconds), seconds_text(each.waited_seconds),
+         each.end == kStartMoved ? "saved, to continue on other ranks" : each.end});
+  }
+  table.note = fmt::format("Of {} starts by a supervisor{}.", starts.size(),
+                           first > 0 ? fmt::format(", the last {}", kShown) : "");
+  return table;
+}
+
 }  // namespace
 
 Document document_of(const Report& report) {
@@ -272,6 +308,9 @@ Document document_of(const Report& report) {
     document.tables.push_back(table(report));
   if (DocumentTable experts = experts_table(report); !experts.rows.empty())
     document.tables.insert(document.tables.end() - 1, std::move(experts));
+  if (measure_goodput(report.record.starts).is_worth_telling())
+    for (const auto& table : {goodput_table, starts_table})
+      document.tables.push_back(table(report));
   return document;
 }
 

@@ -3,6 +3,7 @@
 
 #include "config/run_spec.h"
 #include "files/json.h"
+#include "report/goodput.h"
 #include "report/report.h"
 
 namespace tessera {
@@ -126,6 +127,7 @@ std::string to_json_text(const Report& report) {
             {"stalls", stalls_json(report)},
             {"failures", report.failures},
             {"results", results_json(report)}};
+  if (!report.record.starts.empty()) json["goodput"] = to_json(goodput_report(report.record));
   for (const StepRecord& step : report.record.steps)
     if (!step.loads.empty()) json["experts"] = experts_json(step);
   for (const StepField& field : step_fields())

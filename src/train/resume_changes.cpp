@@ -17,7 +17,8 @@ namespace tessera {
 namespace {
 
 // The numbers of a run do not follow from these. A key that is not listed may not change unseen.
-constexpr std::array<std::string_view, 4> kFreeSections{"checkpoint.", "mesh", "plan.", "run."};
+constexpr std::array<std::string_view, 5> kFreeSections{"checkpoint.", "elastic.", "mesh", "plan.",
+                                                        "run."};
 constexpr std::array<std::string_view, 10> kFreeKeys{
     "train.steps",        "train.microbatches",  "train.eval_every", "train.eval_batches",
     "train.sample_every", "train.log_every",     "train.threads",    "train.on_non_finite",
