@@ -5,6 +5,7 @@
 
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/shard_file.h"
+#include "checkpoint/side_tensor.h"
 #include "checkpoint/single_file.h"
 #include "comm/texts.h"
 #include "files/storage_error.h"
@@ -84,7 +85,7 @@ void Checkpoint::load_states(Executor& executor) const {
           .help("resume with the train.precision that the checkpoint was written with");
   }
   for (const auto& [name, tensor] : tensors())
-    if (!program.find_state(name))
+    if (!program.find_state(name) && !is_side_tensor(name))
       throw user_error("{} holds {}, which this run does not have", path().string(), name)
           .help(
               "resume with the model, precision and train.ema_decay that the checkpoint was "
@@ -105,11 +106,11 @@ std::string agree(Communicator* peers, std::string mine) {
 }
 
 // The first process's list, newest first, one name per line.
-std::string names_in(const std::filesystem::path& checkpoints) {
+std::string names_in(const std::filesystem::path& checkpoints, int64_t last_step) {
   const std::vector<StepFolder> steps = step_folders(checkpoints);
   std::string names;
   for (size_t i = steps.size(); i-- > 0;)
-    names.append(steps[i].path.filename().string()).append("\n");
+    if (steps[i].step <= last_step) names.append(steps[i].path.filename().string()).append("\n");
   return names;
 }
 
@@ -123,9 +124,9 @@ void refuse_of_others(const Checkpoint& checkpoint, const RunIdentity& run) {
 }  // namespace
 
 NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIdentity* run,
-                         Communicator* peers) {
+                         Communicator* peers, int64_t last_step) {
   NewestValid newest;
-  std::string names = names_in(checkpoints);
+  std::string names = names_in(checkpoints, last_step);
   if (peers) names = broadcast_string(*peers, std::move(names));
   const int part = peers ? peers->rank() : 0, parts = peers ? peers->size() : 1;
   std::string unread;  // one that exists, but cannot be read

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,9 +58,10 @@ struct NewestValid {
 };
 
 // Considers checkpoints that `run` may resume from; null: all. The processes of a job share the
-// reading and agree; null: a single process. A StorageError if none is valid and one could not be
-// read.
+// reading and agree; null: a single process. Later steps than `last_step` are left alone. A
+// StorageError if none is valid and one could not be read.
 NewestValid newest_valid(const std::filesystem::path& checkpoints, const RunIdentity* run = nullptr,
-                         Communicator* peers = nullptr);
+                         Communicator* peers = nullptr,
+                         int64_t last_step = std::numeric_limits<int64_t>::max());
 
 }  // namespace tessera

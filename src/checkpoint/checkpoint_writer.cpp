@@ -51,6 +51,11 @@ std::vector<StoredPiece> pieces_of(const RankShare& share) {
   return pieces;
 }
 
+StoredPiece piece_of(const SideTensor& tensor) {
+  const Shape shape{static_cast<int64_t>(tensor.bytes.size()) / size_bytes(tensor.dtype)};
+  return {.name = tensor.name, .dtype = tensor.dtype, .shape = shape, .piece = whole_tensor(shape)};
+}
+
 // -1: none.
 int64_t bytes_now(const std::filesystem::path& path) {
   // Opens the file, since a network file system may cache old attributes.
@@ -98,13 +103,13 @@ void CheckpointWriter::continue_from(int64_t step) {
   went_on_from_ = step;
 }
 
-double CheckpointWriter::save(const CheckpointFacts& facts) {
+double CheckpointWriter::save(const CheckpointFacts& facts, SideTensors beside) {
   const auto begin = Clock::now();
   finish();
   for (const RankShare& share : snapshot_.shares())
     fault_at(options_.faults, FaultPhase::Snapshot, share.rank, facts.position.step);
   snapshot_.take(options_.threads);
-  const auto write_it = [this, facts] { return write(facts); };
+  const auto write_it = [this, facts, beside = std::move(beside)] { return write(facts, beside); };
   try {
     writing_ = std::async(std::launch::async, write_it);
   } catch (const std::system_error&) {  // no thread available: training stalls for the write
@@ -148,13 +153,13 @@ std::string CheckpointWriter::first_error(std::string mine) {
   return broadcast_string(*options_.peers, std::move(first));
 }
 
-SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
+SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts, const SideTensors& beside) {
   const auto begin = Clock::now();
   SaveOutcome outcome{.step = facts.position.step,
                       .path = step_folder(options_.folder, facts.position.step)};
   outcome.error = error_of([&] {
     std::vector<StoredFile> own;
-    std::string error = first_error(error_of([&] { own = write_shards(facts); }));
+    std::string error = first_error(error_of([&] { own = write_shards(facts, beside); }));
     std::vector<std::string> files;
     if (error.empty()) {
       const std::string text = to_text(own);
@@ -177,7 +182,8 @@ SaveOutcome CheckpointWriter::write(const CheckpointFacts& facts) {
   return outcome;
 }
 
-std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& facts) {
+std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& facts,
+                                                       const SideTensors& beside) {
   const int64_t step = facts.position.step;
   const std::filesystem::path folder = partial(step);
   make_partial_folder(folder);
@@ -186,9 +192,16 @@ std::vector<StoredFile> CheckpointWriter::write_shards(const CheckpointFacts& fa
   std::vector<std::string> errors(shares.size());
   const auto write_one = [&](size_t i, size_t) {
     errors[i] = error_of([&] {
+      std::vector<StoredPiece> pieces = pieces_of(shares[i]);
+      const size_t states = pieces.size();
+      if (i == 0)
+        for (const SideTensor& tensor : beside) pieces.push_back(piece_of(tensor));
       files[i] = write_shard(
-          folder, shares[i].rank, pieces_of(shares[i]),
-          [&](size_t piece) { return snapshot_.bytes_of(shares[i], piece); },
+          folder, shares[i].rank, std::move(pieces),
+          [&](size_t piece) {
+            return piece < states ? snapshot_.bytes_of(shares[i], piece)
+                                  : std::span<const std::byte>(beside[piece - states].bytes);
+          },
           watch(shares[i].rank, step));
     });
   };

@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/generation.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/side_tensor.h"
 #include "checkpoint/snapshot.h"
 #include "comm/communicator.h"
 #include "system/fault_plan.h"
@@ -55,14 +56,15 @@ class CheckpointWriter {
   void continue_from(int64_t step);
   // Returns the seconds that training stalled: until the previous save was written, and for the
   // copy. The outcome of the previous save is kept for `take_outcome`.
-  double save(const CheckpointFacts& facts);
+  // `beside`: what the first process saves with the states of its first rank.
+  double save(const CheckpointFacts& facts, SideTensors beside = {});
   // The outcome of a save, once; nothing while none has ended.
   std::optional<SaveOutcome> take_outcome();
   void finish();  // waits for the last one; throws PeerError, as both above, if a rank was lost
 
  private:
-  SaveOutcome write(const CheckpointFacts& facts);
-  std::vector<StoredFile> write_shards(const CheckpointFacts& facts);
+  SaveOutcome write(const CheckpointFacts& facts, const SideTensors& beside);
+  std::vector<StoredFile> write_shards(const CheckpointFacts& facts, const SideTensors& beside);
   void write_manifest(const CheckpointFacts& facts, const std::vector<std::string>& files,
                       SaveOutcome& outcome);
   void set_others_aside(SaveOutcome& outcome);

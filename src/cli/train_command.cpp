@@ -11,6 +11,7 @@
 #include "comm/local/local_report.h"
 #include "comm/local/run_ranks.h"
 #include "comm/mpi/mpi_process.h"
+#include "config/island_config.h"
 #include "core/quantities.h"
 #include "files/json.h"
 #include "inference/stored_model.h"
@@ -18,6 +19,7 @@
 #include "system/stop_signal.h"
 #include "system/this_machine.h"
 #include "train/continued_config.h"
+#include "train/island_training.h"
 #include "train/launch_fingerprint.h"
 #include "train/resume_changes.h"
 #include "train/trainer.h"
@@ -141,24 +143,39 @@ Beginning beginning_of(const TrainOptions& options) {
           .weights = std::move(stored)};
 }
 
+bool islands_are_threads(const Config& config) {
+  return islands_of(config) > 0 && config.islands.hub.empty();
+}
+
+void require_one_process(const Config& config) {
+  if (islands_are_threads(config))
+    throw user_error("mesh {} has islands, which without a hub are threads of one process",
+                     to_string(Mesh(config.mesh)))
+        .at("mesh.island")
+        .help("leave out mpirun, --processes and --supervise, or set islands.hub");
+}
+
 // Runs all ranks of the mesh or, in a job, one of them.
 void train(const TrainOptions& options, const Beginning& beginning, RankWorld* world) {
   Config config = beginning.config;
   if (!beginning.note.empty() && !options.run.json && (!world || world->rank() == 0))
     fmt::print(stderr, "{}\n", beginning.note);
   if (world && config.mesh.empty()) config.mesh = {{"dp", world->size()}};
+  const bool all_islands = islands_are_threads(config);
+  if (world) require_one_process(config);
   if (world) require_identical_launch(*world, fingerprint_launch(to_toml(config)));
   std::optional<FaultPlan> faults;
   if (const char* text = std::getenv("TESSERA_FAULT")) faults.emplace(text);
-  Trainer trainer(std::move(config), {.resume = options.resume,
-                                      .overwrite = options.overwrite,
-                                      .run_id = options.run_id,
-                                      .init_from = beginning.weights.get(),
-                                      .quiet = options.run.json,
-                                      .accepted_changes = options.accepted_changes,
-                                      .world = world,
-                                      .faults = faults ? &*faults : nullptr});
-  const TrainSummary summary = trainer.run();
+  const TrainerOptions run{.resume = options.resume,
+                           .overwrite = options.overwrite,
+                           .run_id = options.run_id,
+                           .init_from = beginning.weights.get(),
+                           .quiet = options.run.json,
+                           .accepted_changes = options.accepted_changes,
+                           .world = world,
+                           .faults = faults ? &*faults : nullptr};
+  const TrainSummary summary =
+      all_islands ? train_islands(config, run) : Trainer(std::move(config), run).run();
   if (world && world->rank() != 0) return;
   if (options.run.json)
     print_json(to_json(summary));
@@ -172,6 +189,7 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
 // Runs the ranks of the mesh as processes on this machine, so that one can die alone.
 void train_as_processes(const TrainOptions& options, const Beginning& beginning) {
   const Config& config = beginning.config;
+  require_one_process(config);
   const int ranks = Mesh(config.mesh).num_ranks();
   if (ranks == 1) return train(options, beginning, nullptr);
   if (!is_host(config.run.device))
@@ -211,6 +229,7 @@ void supervise_training(const TrainOptions& options) {
   if (launched_by_mpi())
     throw user_error("--supervise is only for ranks on this machine, not for those of mpirun")
         .help("tessera launch train ... starts and supervises mpirun");
+  require_one_process(options.run.load());
   SupervisedRun run{.config = options.run.load(),
                     .words = own_words(),
                     .launcher = {},

@@ -5,9 +5,11 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "comm/mpi/mpi_process.h"
+#include "config/island_config.h"
 #include "exec/device.h"
 #include "files/json.h"
 #include "studio/verify_json.h"
+#include "verify/verify_islands.h"
 
 namespace tessera {
 namespace {
@@ -18,6 +20,9 @@ constexpr const char* kFooter =
     "  tessera verify --model llama3-8b --shrink --mesh dp=2,fsdp=4,tp=8\n"
     "  tessera verify --mesh dp=4 --show-ranks                   losses differ, parameters agree\n"
     "  tessera verify --mesh cp=2 --precision fp32 --json\n"
+    "  tessera verify --shrink --mesh island=2,dp=2 --set islands.fragments=2   against one rank "
+    "that\n"
+    "                                                            plays all islands in turn\n"
     "  tessera verify --model tiny-moe --mesh ep=2 --precision bf16 --routing forced\n"
     "Computed in fp64, unless --precision asks for fp32 or bf16.\n"
     "Exit code 1 if anything differs by more than rounding allows. \"undecided\" in place of "
@@ -87,6 +92,41 @@ void print_report(const RunSpec& spec, const VerifyCommand& command, const Verif
                rank.loss ? fmt::format("{:.6f}", *rank.loss) : "none    ", rank.digest);
 }
 
+void print_islands(const RunSpec& spec, const IslandPlay& play, int64_t asked_every,
+                   const VerifyIslandsReport& report) {
+  fmt::print("{} islands ({} each) against one rank that plays all of them, {} steps in {}: {}\n",
+             play.count,
+             spec.plan.mesh.num_ranks() > 1 ? "mesh " + to_string(spec.plan.mesh) : "one rank",
+             report.steps, name(spec.precision), report.equal() ? "equal" : "NOT equal");
+  fmt::print("  {} exchanges, each fragment every {} steps{}\n", report.exchanges,
+             play.islands.every,
+             play.islands.every == asked_every ? "" : fmt::format(", not {}", asked_every));
+  fmt::print("  {:<16} {:>9}  {:>9}\n", "", "error", "allowed");
+  print_worst("loss", report.loss);
+  print_worst("gradient norm", report.grad_norm);
+  print_worst("gradients", report.gradient);
+  print_worst("parameters", report.parameter);
+  print_worst("combined", report.combined);
+}
+
+void run_islands(const VerifyCommand& command, const Config& config, const RunSpec& spec) {
+  if (spec.precision != Precision(DType::Fp64) || !is_host(spec.device))
+    throw user_error("islands are verified in fp64 on the CPU")
+        .at("mesh.island")
+        .help("leave out --precision and --device, or verify the mesh without island");
+  if (command.routing == "forced" || command.show_ranks)
+    throw user_error("islands are verified without --routing and --show-ranks")
+        .at("mesh.island")
+        .help("verify the mesh without island with them");
+  const VerifyIslandsOptions options{.play = play_of(config, command.steps)};
+  const VerifyIslandsReport report = verify_islands(spec, options);
+  if (command.run.json)
+    print_json(to_json(report));
+  else
+    print_islands(spec, options.play, config.islands.every, report);
+  if (!report.equal()) throw ExitStatus(1);
+}
+
 void run(const VerifyCommand& command) {
   if (launched_by_mpi())
     throw user_error(
@@ -96,6 +136,7 @@ void run(const VerifyCommand& command) {
   const RunSpec spec = spec_to_verify(config, precision_to_prove(command, config), command.shrink);
   tell_precision(command, config);
   require_device(spec.device);
+  if (islands_of(config) > 0) return run_islands(command, config, spec);
   const VerifyReport report = verify_plan(spec, {.steps = command.steps,
                                                  .seed = static_cast<uint64_t>(config.train.seed),
                                                  .show_ranks = command.show_ranks,

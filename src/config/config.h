@@ -15,6 +15,7 @@
 
 #include "core/device_kind.h"
 #include "ir/optimizer.h"
+#include "islands/island_options.h"
 #include "mesh/plan.h"
 
 namespace tessera {
@@ -113,6 +114,21 @@ struct ElasticConfig {
   std::string cluster;  // to plan with; empty: this machine
 };
 
+// Of the axis island.
+struct IslandsConfig {
+  int64_t every = 100;
+  OuterOptimizer outer_optimizer = OuterOptimizer::Nesterov;
+  double outer_learning_rate = 0.7;
+  double outer_momentum = 0.9;
+  IslandWire wire = IslandWire::Exact;
+  int64_t fragments = 1;
+  int64_t delay = 0;
+  std::string hub;  // empty: all islands are threads of this process
+  std::string keys;
+  int64_t index = 0;
+  double patience_seconds = 60;
+};
+
 struct RunConfig {
   std::string out = "out";
   DeviceKind device = DeviceKind::Cpu;
@@ -130,6 +146,7 @@ struct Config {
   CheckpointConfig checkpoint;
   std::vector<Axis> mesh;  // in the order given; empty: one rank
   PlanConfig plan;
+  IslandsConfig islands;
   // Own lists of dims by axis: plan.dims.tp = "kv_heads,mlp".
   std::vector<std::pair<std::string, std::vector<std::string>>> plan_dims;
   ElasticConfig elastic;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "config/island_fields.h"
 #include "config/other_words.h"
 #include "core/choices.h"
 #include "core/error.h"
@@ -13,12 +14,8 @@
 namespace tessera {
 namespace {
 
-constexpr double kAny = 1e18;
-constexpr Bounds kPositive{1, kAny};
-constexpr Bounds kNotNegative{0, kAny};
 constexpr Bounds kFraction{0, 1};
 constexpr Bounds kMicrobatches{1, 16384};  // a script lists each: more take minutes to compile
-constexpr Bounds kBelowOne{0, 0.999999999};
 
 std::string without_underscores(std::string_view text) {
   std::string digits(text);
@@ -51,17 +48,6 @@ bool parse(const std::string& text, double& number) {
 bool parse(const std::string& text, bool& flag) {
   flag = same_word(text, "true");
   return flag || same_word(text, "false");
-}
-
-// Of an enum whose names are the field's choices, in its order.
-template <typename Enum>
-uint8_t* byte_of(Enum& value) {
-  static_assert(std::is_enum_v<Enum> && sizeof(Enum) == sizeof(uint8_t));
-  return reinterpret_cast<uint8_t*>(&value);
-}
-template <typename Names>
-Choices choices(const Names& names) {
-  return {names.begin(), names.end()};
 }
 
 bool is_allowed(const ConfigField& field, double number) {
@@ -365,7 +351,8 @@ std::vector<ConfigField> config_fields(Config& c) {
   for (const std::vector<ConfigField>& more :
        {train_fields(c.train), optimizer_fields(c.train), update_fields(c.train),
         train_loop_fields(c.train), checkpoint_fields(c.checkpoint), plan_fields(c.plan),
-        plan_memory_fields(c.plan), elastic_fields(c.elastic), run_fields(c.run)})
+        plan_memory_fields(c.plan), elastic_fields(c.elastic), island_fields(c.islands),
+        run_fields(c.run)})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

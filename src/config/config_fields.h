@@ -17,6 +17,22 @@ struct Bounds {
 };
 using Choices = std::vector<std::string_view>;
 
+inline constexpr double kAny = 1e18;
+inline constexpr Bounds kPositive{1, kAny};
+inline constexpr Bounds kNotNegative{0, kAny};
+inline constexpr Bounds kBelowOne{0, 0.999999999};
+
+// Of an enum whose names are the field's choices, in its order.
+template <typename Enum>
+uint8_t* byte_of(Enum& value) {
+  static_assert(std::is_enum_v<Enum> && sizeof(Enum) == sizeof(uint8_t));
+  return reinterpret_cast<uint8_t*>(&value);
+}
+template <typename Names>
+Choices choices(const Names& names) {
+  return {names.begin(), names.end()};
+}
+
 struct ConfigField {
   std::string_view key;  // "train.steps"
   // A byte is an enum: the number of one of the choices.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "config/island_config.h"
 #include "core/error.h"
 #include "core/quantities.h"
 #include "mesh/axis_sizes.h"
@@ -207,14 +208,16 @@ int RunSpec::threads_per_rank() const {
   return device == DeviceKind::Cpu ? std::max(1, threads / plan.mesh.num_ranks()) : 1;
 }
 
-RunSpec resolve(const Config& config) {
+RunSpec resolve(const Config& given) {
+  const Config config = one_island(given);
   RunSpec spec = resolve_without_shapes(config);
   check_zigzag(spec.plan, config.train.seq);
   spec.microbatch = resolve_microbatch(config.train, spec.model);
   return spec;
 }
 
-RunSpec resolve_shrunk(const Config& config) {
+RunSpec resolve_shrunk(const Config& given) {
+  const Config config = one_island(given);
   RunSpec spec = resolve_without_shapes(config);
   const ShrunkModel small = shrink_model(spec.model, spec.plan);
   spec.model = small.model;

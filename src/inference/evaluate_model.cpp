@@ -24,9 +24,9 @@ Evaluation evaluate_model(const StateSource& stored, const Config& config,
       make_executor(spec, compile(spec, {.training = false}).programs,
                     {.deadline_seconds = config.run.deadline_seconds});
   stored.load_weights(*executor, averaged);
-  BatchFeeder feeder(*executor, source.fields(), config.train.batch);
+  BatchFeeder feeder(*executor, source.fields(), spec.batch());
   const SampleLosses found =
-      sample_losses(*executor, feeder, source, samples, config.train.batch, progress);
+      sample_losses(*executor, feeder, source, samples, spec.batch(), progress);
   return {.loss = found.loss,
           .samples = samples,
           .labels = found.labels,

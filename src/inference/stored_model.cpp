@@ -47,7 +47,9 @@ Checkpoint find_checkpoint(const std::string& from) {
   if (!newest.checkpoint)
     throw user_error("there is no {}checkpoint in {}", newest.skipped.empty() ? "" : "valid ",
                      checkpoints_of(path).string())
-        .help("train with --save-every N to get one");
+        .help(std::filesystem::is_directory(path / "island-0")
+                  ? fmt::format("each island has its own: {}", (path / "island-0").string())
+                  : "train with --save-every N to get one");
   return std::move(*newest.checkpoint);
 }
 

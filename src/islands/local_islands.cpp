@@ -23,8 +23,8 @@ class LocalIslands::Link : public IslandLink {
   const int island_;
 };
 
-LocalIslands::LocalIslands(int islands, OuterOptions options, WireFormat format)
-    : islands_(islands), options_(options), format_(format) {}
+LocalIslands::LocalIslands(int islands, OuterOptions options, WireFormat format, int late)
+    : islands_(islands), late_(late), options_(options), format_(format) {}
 
 LocalIslands::~LocalIslands() = default;
 
@@ -57,7 +57,11 @@ std::optional<OuterSnapshot> LocalIslands::join(int island, const OuterSnapshot&
     RoundTableOptions options{.format = format_};
     for (int f = 0; f < outer_->fragments(); ++f) options.elements.push_back(outer_->elements(f));
     table_.emplace(std::move(options), first.next);
-    for (int i = 0; i < islands_; ++i) table_->join(i);
+    for (int i = 0; i < islands_ - late_; ++i) table_->join(i);
+  }
+  if (!table_->is_member(island)) {
+    table_->join(island);
+    return outer_->snapshot();
   }
   TESSERA_CHECK(first.parameters == outer_->snapshot().parameters,
                 "island {} begins with other weights", island);
@@ -67,11 +71,15 @@ std::optional<OuterSnapshot> LocalIslands::join(int island, const OuterSnapshot&
 void LocalIslands::send(int island, FragmentChange change) {
   const std::lock_guard lock(mutex_);
   throw_if_failed();
-  table_->put(island, std::move(change), 0);
+  const ExchangeId sent = change.exchange;
+  const RoundTable::Put put = table_->put(island, std::move(change), 0);
+  TESSERA_CHECK(put == RoundTable::Put::Taken, "island {} sent {}.{} too late", island, sent.round,
+                sent.fragment);
   for (CombinedChange& combined : table_->close(0)) {
     outer_->apply(combined);
     const ExchangeId exchange = combined.exchange;
-    closed_.emplace(exchange, Closed{.change = std::move(combined), .takers = islands_});
+    closed_.emplace(exchange, Closed{.change = std::move(combined),
+                                     .takers = static_cast<int>(table_->members().size())});
   }
   changed_.notify_all();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Islands as threads of one process: a round table under a lock. Nobody lags here: an exchange
-// closes when all have sent, and when one island fails, the others end too.
+// closes when all members have sent, and when one island fails, the others end too.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,8 @@ class IslandFailed : public std::runtime_error {
 
 class LocalIslands {
  public:
-  LocalIslands(int islands, OuterOptions options, WireFormat format);
+  // `late`: of the last ones, how many are no members before they join.
+  LocalIslands(int islands, OuterOptions options, WireFormat format, int late = 0);
   ~LocalIslands();
 
   // Of one island, to be used by its thread; `this` must outlive it.
@@ -41,7 +42,7 @@ class LocalIslands {
   OuterSnapshot newest();
   void throw_if_failed() const;
 
-  const int islands_;
+  const int islands_, late_;
   const OuterOptions options_;
   const WireFormat format_;
   mutable std::mutex mutex_;

@@ -11,6 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr auto kScaleBytes = static_cast<int64_t>(sizeof(float));
+constexpr double kMost = 1e30;    // so that a mean, and its scale, are finite
 constexpr double kLargest = 127;  // -128 is not used: the range is symmetric
 
 void encode_block(std::span<const double> values, std::byte* to) {
@@ -90,7 +91,7 @@ void WireFormat::decode(std::span<const std::byte> from, std::span<double> value
       }
     });
   for (const double value : values)
-    if (!std::isfinite(value))
+    if (!(std::abs(value) <= kMost))
       throw user_error("a change that came from another island is not finite")
           .help("see the losses of that island");
 }

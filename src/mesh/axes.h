@@ -13,14 +13,14 @@
 
 namespace tessera {
 
-enum class AxisKind : uint8_t { Pp, Dp, Fsdp, Ep, Cp, Tp };
+enum class AxisKind : uint8_t { Island, Pp, Dp, Fsdp, Ep, Cp, Tp };
 
 struct AxisRow {
   AxisKind axis;
   std::string_view name;     // as a user writes it
   std::string_view summary;  // what its ranks divide among themselves
   // What it splits where plan.dims says nothing else: each op the first of these that it has.
-  // Empty: whole blocks.
+  // Empty: whole blocks, or nothing of a step.
   std::array<std::string_view, 6> default_dims = {};
   bool splits_data = false;  // its ranks have samples of their own
   // Its ranks hold the same parameters, but for those that it splits: states can be sharded over
@@ -29,6 +29,9 @@ struct AxisRow {
   bool shards_states = false;  // plan.zero is 3 where it is left out, and 0 is refused
   // States that rest in shards over fsdp or dp rest in shards over it too.
   bool joins_shards = false;
+  // Its parts are not ranks of one program but islands: each runs the program of the other axes
+  // with its own share of every batch, and they combine their weights every few steps.
+  bool apart = false;
   bool wants_near = false;  // its collectives delay every layer: ranks should share a machine
 
   std::span<const std::string_view> dims() const {
@@ -39,6 +42,10 @@ struct AxisRow {
 };
 
 inline constexpr auto kAxes = std::to_array<AxisRow>({
+    {.axis = AxisKind::Island,
+     .name = "island",
+     .summary = "the samples, and combine their weights every few steps (local SGD)",
+     .apart = true},
     {.axis = AxisKind::Pp, .name = "pp", .summary = "the blocks, in stages (pipeline parallelism)"},
     {.axis = AxisKind::Dp,
      .name = "dp",

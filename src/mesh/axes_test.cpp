@@ -11,6 +11,7 @@ namespace {
 
 TEST(Axes, EveryOneMakesAPlanThatSplitsItsDims) {
   for (const AxisRow& row : kAxes) {
+    if (row.apart) continue;  // is taken off the mesh before there is a plan
     const Plan plan = make_plan({.mesh = {{std::string(row.name), 2}}}, {});
     EXPECT_EQ(plan.dims.front(), std::vector<std::string>(row.dims().begin(), row.dims().end()))
         << row.name;

@@ -12,7 +12,7 @@ int AxisSizes::ranks() const {
 int AxisSizes::data_ranks() const {
   int ranks = 1;
   for (const AxisRow& row : kAxes)
-    if (row.splits_data) ranks *= (*this)[row.axis];
+    if (row.splits_data || row.apart) ranks *= (*this)[row.axis];
   return ranks;
 }
 

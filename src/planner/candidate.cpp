@@ -27,16 +27,18 @@ void set_entry(Candidate& candidate, std::string_view entry) {
   if (equals == std::string_view::npos)
     throw user_error("cannot read {} as knob=value", entry).help("write it as pp=8,tp=8,zero=1");
   const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
+  std::vector<std::string_view> axes;  // a run of several islands has a plan for each
   for (const AxisRow& row : kAxes)
-    if (row.name == key) {
-      candidate.axes[row.axis] = read_axis_size(entry, value);
-      return;
-    }
+    if (!row.apart) axes.push_back(row.name);
+  if (std::ranges::find(axes, key) != axes.end()) {
+    candidate.axes[find_axis(key)->axis] = read_axis_size(entry, value);
+    return;
+  }
   if (const Knob* knob = find_knob(key)) return knob->set(candidate, value);
   std::vector<std::string> names;
   for (const Knob& knob : knobs()) names.emplace_back(knob.name);
   throw user_error("{} is no knob of a plan", key)
-      .help(fmt::format("knobs are {}, {}", fmt::join(axis_names(), ", "), fmt::join(names, ", ")));
+      .help(fmt::format("knobs are {}, {}", fmt::join(axes, ", "), fmt::join(names, ", ")));
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ struct Enumerator {
       choose(candidate, KnobScope::Sequence, 0, [&](const Candidate& chosen) { mesh(chosen); });
       return;
     }
-    const int left = kAxes[row].splits_data ? 1 : task.ranks / candidate.axes.ranks();
+    const int left =
+        kAxes[row].splits_data || kAxes[row].apart ? 1 : task.ranks / candidate.axes.ranks();
     for (const int size : divisors(left)) {
       candidate.axes[kAxes[row].axis] = size;
       shapes(candidate, row + 1);

@@ -103,7 +103,7 @@ void clear_run_folder(const std::filesystem::path& out) {
   std::filesystem::remove_all(out / "checkpoints");
   std::filesystem::remove_all(out / kTensorboardFolder);
   for (const char* file : {"report.md", "report.html", "report.json", "events.jsonl",
-                           "metrics.jsonl", "ranks.jsonl", kRunFileName})
+                           "metrics.jsonl", "ranks.jsonl", "exchanges.jsonl", kRunFileName})
     std::filesystem::remove(out / file);
 }
 

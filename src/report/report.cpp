@@ -5,6 +5,7 @@
 
 #include "files/atomic_file.h"
 #include "report/figure_text.h"
+#include "report/islands_table.h"
 
 namespace tessera {
 
@@ -13,6 +14,7 @@ Report report_on(const std::filesystem::path& folder) {
   report.figures = figures_of(report.record);
   report.stalls = stalls_of(report.record);
   report.failures = failures_of(report.record);
+  report.islands = read_islands(folder);
   report.findings = diagnose(report.record, report.figures);
   return report;
 }
@@ -33,6 +35,7 @@ std::vector<std::string> headlines(const Report& report) {
         share(split->exposed_communication_seconds), share(split->bubble_seconds),
         share(split->data_seconds), share(split->other_seconds + split->between_steps_seconds)));
   }
+  if (!report.islands.empty()) lines.push_back(headline_of_islands(report));
   return lines;
 }
 

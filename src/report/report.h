@@ -2,6 +2,9 @@
 // The report of a run: its record, its figures, what went wrong and what to try.
 #pragma once
 
+#include <map>
+
+#include "record/exchange_record.h"
 #include "report/document.h"
 #include "report/incidents.h"
 
@@ -13,6 +16,7 @@ struct Report {
   std::vector<Stall> stalls = {};
   std::vector<std::string> failures = {};
   std::vector<Finding> findings = {};
+  std::map<int, std::vector<ExchangeRecord>> islands = {};  // by island; none for most runs
   std::vector<DocumentPicture> pictures = {};  // of a step; drawn by those who can compile it
 };
 

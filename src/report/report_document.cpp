@@ -7,6 +7,7 @@
 #include "core/quantities.h"
 #include "report/figure_text.h"
 #include "report/goodput.h"
+#include "report/islands_table.h"
 #include "report/report.h"
 
 namespace tessera {
@@ -311,6 +312,8 @@ Document document_of(const Report& report) {
   if (measure_goodput(report.record.starts).is_worth_telling())
     for (const auto& table : {goodput_table, starts_table})
       document.tables.push_back(table(report));
+  if (!report.islands.empty())
+    document.tables.insert(document.tables.end() - 1, islands_table(report));
   return document;
 }
 

@@ -4,6 +4,7 @@
 #include "config/run_spec.h"
 #include "files/json.h"
 #include "report/goodput.h"
+#include "report/islands_table.h"
 #include "report/report.h"
 
 namespace tessera {
@@ -130,6 +131,7 @@ std::string to_json_text(const Report& report) {
   if (!report.record.starts.empty()) json["goodput"] = to_json(goodput_report(report.record));
   for (const StepRecord& step : report.record.steps)
     if (!step.loads.empty()) json["experts"] = experts_json(step);
+  if (!report.islands.empty()) json["islands"] = islands_json(report);
   for (const StepField& field : step_fields())
     if (field.label) json[field.key] = or_null(known(field.of(f.mean)));
   return json.dump();

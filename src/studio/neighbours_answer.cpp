@@ -107,7 +107,7 @@ Answer answer_neighbours(const Question& question) {
   const AxisRow& other = other_axis(question, run);
   std::vector<Move> moves;
   for (const AxisRow& row : kAxes)
-    if (row.axis != other.axis)
+    if (row.axis != other.axis && !row.apart)
       for (const bool up : {true, false})
         moves.push_back(make_move(run.config.mesh, row, other, up));
   std::vector<Json> prices(moves.size());

@@ -55,6 +55,20 @@ Json to_json(const VerifyReport& report) {
   return json;
 }
 
+Json to_json(const VerifyIslandsReport& report) {
+  return Json{{"loss_error", report.loss.error},
+              {"grad_norm_error", report.grad_norm.error},
+              {"gradient_error", report.gradient.error},
+              {"parameter_error", report.parameter.error},
+              {"parameter_worst", report.parameter.name},
+              {"combined_error", report.combined.error},
+              {"combined_worst", report.combined.name},
+              {"allowed", report.combined.allowed},
+              {"steps", report.steps},
+              {"exchanges", report.exchanges},
+              {"equal", report.equal()}};
+}
+
 std::string verdict_of(const VerifyReport& report) {
   if (report.undecided()) return fmt::format("undecided: tie in {}", report.router.place);
   return report.equal() ? "equal" : "NOT equal";

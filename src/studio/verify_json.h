@@ -5,6 +5,7 @@
 #include <string>
 
 #include "files/json.h"
+#include "verify/verify_islands.h"
 #include "verify/verify_plan.h"
 
 namespace tessera {
@@ -14,6 +15,7 @@ namespace tessera {
 RunSpec spec_to_verify(const Config& config, DType precision, bool shrink);
 
 Json to_json(const VerifyReport& report);
+Json to_json(const VerifyIslandsReport& report);
 std::string verdict_of(const VerifyReport& report);  // "equal", "NOT equal" or "undecided: ..."
 
 }  // namespace tessera

@@ -11,18 +11,19 @@
 namespace tessera {
 
 Recovery::Recovery(const StepParts& parts, StepRunner& runner, RunSaver& saver,
-                   CheckpointPosition& position, FaultPlan* faults)
+                   CheckpointPosition& position, FaultPlan* faults, IslandRecovery island)
     : parts_(parts),
       runner_(runner),
       saver_(saver),
       position_(position),
       faults_(faults),
+      island_(island),
       policy_(parts.config.train.on_non_finite) {}
 
 void Recovery::resume(std::span<const std::string> accepted_changes) {
   RunOutputs& outputs = parts_.outputs;
   const std::string& out = parts_.config.run.out;
-  const NewestValid newest = saver_.newest();
+  const NewestValid newest = newest_of_all_islands();
   for (const std::string& skipped : newest.skipped)
     outputs.warn_always(fmt::format("warning: skipping a checkpoint: {}", skipped));
   if (!newest.checkpoint)
@@ -32,6 +33,7 @@ void Recovery::resume(std::span<const std::string> accepted_changes) {
   accept_changes(checkpoint.facts(), accepted_changes);
   inject_faults(faults_, FaultPhase::Load, parts_.executor, position_.step);
   checkpoint.load_states(parts_.executor);
+  if (island_.exchange) island_.exchange->restore(checkpoint);
   position_ = checkpoint.facts().position;
   outputs.summary().checkpoint = checkpoint.path();
   if (saver_.continue_from(position_.step))
@@ -41,6 +43,21 @@ void Recovery::resume(std::span<const std::string> accepted_changes) {
                     out, saver_.run_id()));
   outputs.note(fmt::format("resumed from {} at step {}, saved on {}", checkpoint.path().string(),
                            position_.step, saved_on(checkpoint.facts())));
+}
+
+// The newest step that every island of this process has.
+NewestValid Recovery::newest_of_all_islands() const {
+  NewestValid newest = saver_.newest();
+  if (!island_.group) return newest;
+  const auto step_of = [](const NewestValid& found) {
+    return found.checkpoint ? found.checkpoint->facts().position.step : -1;
+  };
+  for (int64_t least = island_.group->least(step_of(newest));;) {
+    if (least >= 0 && step_of(newest) > least) newest = saver_.newest(least);
+    const int64_t again = island_.group->least(step_of(newest));
+    if (again == least) return newest;
+    least = again;
+  }
 }
 
 void Recovery::accept_changes(const CheckpointFacts& saved, std::span<const std::string> keys) {

@@ -8,6 +8,8 @@
 
 #include "exec/executor.h"
 #include "system/fault_plan.h"
+#include "train/island_exchange.h"
+#include "train/island_group.h"
 #include "train/step_runner.h"
 
 namespace tessera {
@@ -18,12 +20,18 @@ namespace tessera {
 // point.
 std::string first_non_finite(Executor& executor, double loss);
 
+// Of an island.
+struct IslandRecovery {
+  IslandGroup* group = nullptr;        // null: it resumes alone
+  IslandExchange* exchange = nullptr;  // null: it is none
+};
+
 class Recovery {
  public:
   // All of them must outlive it. `position` is the run's own: recovery moves it. `faults` may be
   // null.
   Recovery(const StepParts& parts, StepRunner& runner, RunSaver& saver,
-           CheckpointPosition& position, FaultPlan* faults);
+           CheckpointPosition& position, FaultPlan* faults, IslandRecovery island = {});
 
   // Loads the newest valid checkpoint. `accepted_changes`: keys of the config that may differ from
   // those that it was saved with.
@@ -36,12 +44,14 @@ class Recovery {
  private:
   void accept_changes(const CheckpointFacts& saved, std::span<const std::string> accepted);
   void rewind(const std::string& why);
+  NewestValid newest_of_all_islands() const;
 
   StepParts parts_;
   StepRunner& runner_;
   RunSaver& saver_;
   CheckpointPosition& position_;
   FaultPlan* faults_;
+  IslandRecovery island_;
   OnNonFinite policy_;
   int rewinds_ = 0;  // in a row, to the checkpoint of step rewound_to_
   int64_t rewound_to_ = -1;

@@ -5,12 +5,15 @@
 #include "data/token_text.h"
 #include "files/atomic_file.h"
 #include "record/run_folder.h"
+#include "train/islands_record.h"
 
 namespace tessera {
 
-RunOutputs::RunOutputs(const Config& config, const RankWorld* world, bool is_quiet)
+RunOutputs::RunOutputs(const Config& config, const RankWorld* world, bool is_quiet,
+                       const IslandRole* island)
     : config_(config),
       world_(world),
+      island_(island),
       quiet_(is_quiet),
       progress_({.stream = stderr,
                  .live = !quiet() && is_terminal(stderr),
@@ -20,7 +23,7 @@ RunOutputs::RunOutputs(const Config& config, const RankWorld* world, bool is_qui
 }
 
 void RunOutputs::note(const std::string& text) {
-  if (!quiet()) progress_.note(text);
+  if (!quiet()) show(text);
 }
 
 void RunOutputs::warn(const std::string& text) {
@@ -30,7 +33,15 @@ void RunOutputs::warn(const std::string& text) {
 
 void RunOutputs::warn_always(const std::string& text) {
   summary_.warnings.push_back(text);
-  if (writes_files()) progress_.note(text);
+  if (writes_files()) show(text);
+}
+
+// Where islands share a terminal, each says which one it is.
+void RunOutputs::show(const std::string& text) {
+  if (shown_together())
+    island_->record->note(fmt::format("island {}: {}", island_->index, text));
+  else
+    progress_.note(text);
 }
 
 // A resumed run can do without new ones: it has those of its first start.
@@ -54,6 +65,13 @@ void RunOutputs::begin_record(const RunSaver& saver, const RunFacts& facts,
   const Warn on_lost_line = [this](const std::string& text) { warn_always("warning: " + text); };
   saver.while_newest([&] {
     recorder_ = std::make_unique<RunRecorder>(summary_.out, facts, resumed_step, on_lost_line);
+    if (island_)
+      exchanges_ =
+          std::make_unique<LineFile>(summary_.out / kExchangesFile, resumed_step.has_value(),
+                                     on_lost_line, [&](std::string_view line) {
+                                       const auto record = parse_exchange(line);
+                                       return record && record->step <= *resumed_step;
+                                     });
     if (config_.run.tensorboard && !tensorboard_)
       tensorboard_ = std::make_unique<TensorboardFile>(summary_.out / kTensorboardFolder,
                                                        resumed_step, on_lost_line);
@@ -72,10 +90,21 @@ void RunOutputs::record_room(int64_t step, double need, double room, double seco
   if (recorder_) recorder_->grew_room(step, need, room, seconds);
 }
 
+void RunOutputs::record_exchanges(std::span<const ExchangeRecord> records, double seconds) {
+  if (!recorder_) return;
+  int64_t bytes = 0;
+  for (const ExchangeRecord& record : records) {
+    exchanges_->write(to_json_line(record));
+    bytes += record.bytes;
+  }
+  record_spent("exchange", records.back().step, seconds, bytes);
+}
+
 void RunOutputs::record_step(const StepRecord& record) {
+  if (shown_together()) island_->record->step(island_->index, record);
   if (recorder_) recorder_->step(record);
   if (tensorboard_) tensorboard_->write(record.step, scalars_of(record));
-  if (!quiet()) progress_.step(record);
+  if (!quiet() && !shown_together()) progress_.step(record);
 }
 
 void RunOutputs::record_ranks(int64_t step, std::span<const RankTimes> times) {

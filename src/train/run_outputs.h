@@ -12,8 +12,10 @@
 #include "config/config.h"
 #include "exec/rank_executor.h"
 #include "exec/trace_recorder.h"
+#include "record/exchange_record.h"
 #include "record/progress.h"
 #include "record/run_recorder.h"
+#include "train/island_group.h"
 #include "train/run_saver.h"
 #include "train/train_summary.h"
 
@@ -22,7 +24,9 @@ namespace tessera {
 class RunOutputs {
  public:
   // `world`: this process is one rank of it; null: it runs all ranks.
-  RunOutputs(const Config& config, const RankWorld* world, bool quiet);
+  // `island`: the run is one of several, whose progress is shown together; null: it is not.
+  RunOutputs(const Config& config, const RankWorld* world, bool quiet,
+             const IslandRole* island = nullptr);
 
   bool writes_files() const { return !world_ || world_->rank() == 0; }
   bool quiet() const { return quiet_ || !writes_files(); }
@@ -45,6 +49,7 @@ class RunOutputs {
   void record_spent(const char* what, int64_t step, double seconds, int64_t bytes = 0);
   void record_room(int64_t step, double need, double room, double seconds);
   void record_step(const StepRecord& record);
+  void record_exchanges(std::span<const ExchangeRecord> records, double seconds);
   void record_ranks(int64_t step, std::span<const RankTimes> times);
   void record_failure(int64_t step, const std::string& error);
   void record_end(int64_t step);
@@ -63,13 +68,17 @@ class RunOutputs {
 
  private:
   void report_save(const SaveOutcome& outcome);
+  void show(const std::string& text);
+  bool shown_together() const { return island_ && island_->record; }
 
   const Config& config_;
   const RankWorld* world_;
+  const IslandRole* island_;
   bool quiet_;
   Progress progress_;
   std::unique_ptr<RunRecorder> recorder_;         // null where this process writes no files
   std::unique_ptr<TensorboardFile> tensorboard_;  // null where the config asks for none
+  std::unique_ptr<LineFile> exchanges_;           // null where this is no island
   std::unique_ptr<TraceRecorder> trace_;          // null where no trace has begun
   TrainSummary summary_;
 };

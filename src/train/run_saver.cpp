@@ -58,8 +58,9 @@ void RunSaver::make_writer(const Config& config, FaultPlan* faults) {
           .faults = faults});
 }
 
-NewestValid RunSaver::newest() const {
-  return newest_valid(folder_, identity_.id.empty() ? nullptr : &identity_, peers_.get());
+NewestValid RunSaver::newest(int64_t last_step) const {
+  return newest_valid(folder_, identity_.id.empty() ? nullptr : &identity_, peers_.get(),
+                      last_step);
 }
 
 bool RunSaver::continue_from(int64_t step) {
@@ -97,11 +98,11 @@ int64_t RunSaver::snapshot_bytes() const {
   return writer_ ? tessera::snapshot_bytes(executor_.program()) : 0;
 }
 
-double RunSaver::save(const CheckpointPosition& position) {
+double RunSaver::save(const CheckpointPosition& position, SideTensors beside) {
   facts_.position = position;
   saved_step_ = position.step;
   facts_.run = identity_.id;
-  return writer_->save(facts_);
+  return writer_->save(facts_, std::move(beside));
 }
 
 std::optional<SaveOutcome> RunSaver::take_outcome() {

@@ -2,6 +2,7 @@
 // The checkpoints of one run: which one it continues from, and those that it saves.
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "checkpoint/checkpoint.h"
@@ -23,8 +24,9 @@ class RunSaver {
   RunSaver(const Config& config, Executor& executor, RankWorld* world, FaultPlan* faults,
            const RunStart& start);
 
-  // Of this run; in a folder that belongs to no run yet, of all that are there.
-  NewestValid newest() const;
+  // Of this run, and not later than that; in a folder that belongs to no run yet, of all that are
+  // there.
+  NewestValid newest(int64_t last_step = std::numeric_limits<int64_t>::max()) const;
   // Whether the checkpoint belonged to no run, and the folder has become this run's.
   bool continue_from(int64_t step);
   const std::string& run_id() const { return identity_.id; }
@@ -36,7 +38,7 @@ class RunSaver {
   // Whether this step was saved, or was where the run started: there is nothing new to save.
   bool saved(int64_t step) const { return step == saved_step_; }
   // Seconds that training stalls.
-  double save(const CheckpointPosition& position);
+  double save(const CheckpointPosition& position, SideTensors beside = {});
   std::optional<SaveOutcome> take_outcome();
   void finish();
 

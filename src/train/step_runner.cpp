@@ -28,7 +28,7 @@ StepRunner::StepRunner(const StepParts& parts, MfuPeak peak, ExpertRoom& room)
     : parts_(parts),
       peak_(std::move(peak)),
       room_(room),
-      feeder_(parts.executor, parts.data.train->fields(), parts.config.train.batch) {
+      feeder_(parts.executor, parts.train.fields(), parts.config.train.batch) {
   TrainSummary& summary = parts_.outputs.summary();
   summary.parameters = parameter_count(parts_.model);
   summary.flops_per_token = flops_per_token(parts_.model, parts_.config.train.seq);
@@ -37,7 +37,7 @@ StepRunner::StepRunner(const StepParts& parts, MfuPeak peak, ExpertRoom& room)
 }
 
 void StepRunner::load_from(int64_t sample) {
-  loader_ = std::make_unique<BatchLoader>(*parts_.data.train, parts_.config.train.batch, sample);
+  loader_ = std::make_unique<BatchLoader>(parts_.train, parts_.config.train.batch, sample);
 }
 
 StepRecord StepRunner::run(CheckpointPosition& position) {

@@ -20,6 +20,7 @@ struct StepParts {
   const Config& config;
   const ModelConfig& model;
   const RunFacts& facts;
+  const SampleSource& train;  // of the data, or this island's share of it
   const TrainingData& data;
   Executor& executor;
   RunOutputs& outputs;

@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "config/run_spec.h"
+#include "data/island_share.h"
 #include "files/folder.h"
 #include "huggingface/tokenizer_files.h"
 #include "system/process.h"
@@ -14,6 +15,7 @@
 #include "system/this_machine.h"
 #include "train/agreement.h"
 #include "train/fault_observer.h"
+#include "train/island_exchange.h"
 #include "train/learning_rate.h"
 #include "train/run_executor.h"
 #include "train/shared_folder.h"
@@ -26,31 +28,37 @@ Trainer::Trainer(Config config, TrainerOptions options)
       model_(resolve_model(config_)),
       samples_(config_, model_, resolve_threads(config_)),
       data_(open_training_data(config_, model_, resolve_precision(config_).compute)),
-      outputs_(config_, options_.world, options_.quiet) {
+      outputs_(config_, options_.world, options_.quiet, options_.island) {
   const OldRun old = find_run_in_folder();
   continues_record_ = options_.resume || old == OldRun::FailedStart;
   make_executor();
   if (is_host(config_.run.device) && facts_.nodes <= 1)
-    require_memory(executor_->planned_bytes(), facts_.node_memory_bytes);
+    require_memory(executor_->planned_bytes() * islands_here(), facts_.node_memory_bytes);
   prepare_folder(old);
   if (options_.world) options_.world->at_step(0);
   saver_ =
       std::make_unique<RunSaver>(config_, *executor_, options_.world, options_.faults,
                                  RunStart{.resume = options_.resume, .run_id = options_.run_id});
+  if (options_.island) make_exchange();
   const StepParts parts{.config = config_,
                         .model = model_,
                         .facts = facts_,
+                        .train = share_ ? *share_ : *data_.train,
                         .data = data_,
                         .executor = *executor_,
                         .outputs = outputs_};
   room_ = std::make_unique<ExpertRoom>(config_, facts_, *executor_, *saver_, outputs_);
   runner_ = std::make_unique<StepRunner>(
       parts, MfuPeak(config_, facts_, options_.world, resolve_threads(config_)), *room_);
-  recovery_ = std::make_unique<Recovery>(parts, *runner_, *saver_, position_, options_.faults);
+  recovery_ = std::make_unique<Recovery>(
+      parts, *runner_, *saver_, position_, options_.faults,
+      IslandRecovery{.group = options_.island ? options_.island->group : nullptr,
+                     .exchange = exchange_.get()});
   if (options_.resume)
     recovery_->resume(options_.accepted_changes);
   else
     make_first_states();
+  if (exchange_) continue_from(exchange_->begin(position_.step));
   outputs_.write_side_files(*saver_, options_.resume);
   runner_->load_from(position_.next_sample);
   outputs_.summary().first_step = position_.step;
@@ -91,6 +99,43 @@ void Trainer::make_executor() {
     if (!note.empty()) outputs_.note(note);
   for (const std::string& note : notes_on(config_)) outputs_.note("note: " + note);
   for (const std::string& warning : made.warnings) outputs_.warn(warning);
+}
+
+void Trainer::make_exchange() {
+  const IslandRole& role = *options_.island;
+  const RunSpec spec = resolve(config_);
+  share_ = share_of_island(*data_.train, {.index = role.index,
+                                          .islands = role.islands,
+                                          .batch = spec.batch() * role.islands,
+                                          .microbatches = spec.microbatches});
+  exchange_ = std::make_unique<IslandExchange>(
+      *executor_, IslandExchangeOptions{.islands = config_.islands,
+                                        .format = island_wire_format(config_),
+                                        .steps = config_.train.steps,
+                                        .link = role.link,
+                                        .job = job_.get()});
+}
+
+// The other islands are ahead: what lies between has been trained by them, or by nobody.
+void Trainer::continue_from(std::optional<int64_t> step) {
+  if (!step) return;
+  position_.next_sample += (*step - position_.step) * config_.train.batch;
+  outputs_.warn_always(
+      fmt::format("warning: this island was at step {}, and goes on from step {} with the newest "
+                  "weights of the others",
+                  position_.step, *step));
+  position_.step = *step;
+}
+
+void Trainer::exchange(double loss) {
+  const auto begin = std::chrono::steady_clock::now();
+  exchange_->report(position_.step, loss, position_.tokens);
+  const std::optional<int64_t> ahead = exchange_->after_step(position_.step);
+  const std::vector<ExchangeRecord> records = exchange_->take_records();
+  if (!records.empty()) outputs_.record_exchanges(records, seconds_since(begin));
+  if (!ahead) return;
+  continue_from(ahead);
+  runner_->load_from(position_.next_sample);
 }
 
 // Given weights replace random ones; moments, step and data start at zero all the same. The
@@ -135,9 +180,11 @@ void Trainer::train_steps() {
       recovery_->handle_non_finite(record);
     if (position_.step < record.step) continue;  // rewound
     count_step(outputs_.summary(), record);
+    if (exchange_) exchange(record.loss);
     after_step(record);
   }
   outputs_.finish_progress();
+  if (exchange_) exchange_->leave();
   if (!continues && config_.checkpoint.every > 0) save();
   saver_->finish();
   outputs_.report_saves(*saver_);
@@ -149,8 +196,10 @@ void Trainer::train_steps() {
 bool Trainer::agree_to_continue() {
   if (options_.world) options_.world->at_step(position_.step);
   TrainSummary& summary = outputs_.summary();
-  const Agreement agreed = agree_on_next_step(
-      job_.get(), position_.step, {.stop = stop_.requested(), .save = stop_.take_save_request()});
+  const Agreement mine{.stop = stop_.requested(), .save = stop_.take_save_request()};
+  IslandGroup* group = options_.island ? options_.island->group : nullptr;
+  const Agreement agreed = group ? group->agree(options_.island->index, position_.step, mine)
+                                 : agree_on_next_step(job_.get(), position_.step, mine);
   if (agreed.save && config_.checkpoint.every > 0 && position_.step > summary.first_step) save();
   if (agreed.stop) summary.stopped_by = stop_.requested() ? stop_.name() : "another rank";
   return !agreed.stop;
@@ -171,8 +220,9 @@ void Trainer::after_step(StepRecord& record) {
     record.held_out_loss = runner_->held_out_loss(position_.step);
     summary.held_out_loss = record.held_out_loss;
     outputs_.record_spent("evaluation", position_.step, seconds_since(begin));
-    outputs_.note(
-        fmt::format("step {}: held-out loss {:.4f}", position_.step, record.held_out_loss));
+    if (!options_.island || !options_.island->record)
+      outputs_.note(
+          fmt::format("step {}: held-out loss {:.4f}", position_.step, record.held_out_loss));
   }
   if (due(config_.checkpoint.every) || (last && config_.checkpoint.every > 0))
     record.checkpoint_stall_seconds = save();
@@ -184,7 +234,9 @@ void Trainer::after_step(StepRecord& record) {
 
 double Trainer::save() {
   if (saver_->saved(position_.step)) return 0;
-  const double stalled = saver_->save(position_);
+  // So that no island prunes what another one still needs.
+  if (options_.island && options_.island->group) options_.island->group->meet();
+  const double stalled = saver_->save(position_, exchange_ ? exchange_->save() : SideTensors{});
   outputs_.record_stall(position_.step, stalled, saver_->snapshot_bytes());
   return stalled;
 }

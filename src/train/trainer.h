@@ -11,6 +11,7 @@
 #include "comm/communicator.h"
 #include "record/run_folder.h"
 #include "system/stop_signal.h"
+#include "train/island_group.h"
 #include "train/recovery.h"
 #include "train/sample_writer.h"
 
@@ -26,6 +27,7 @@ struct TrainerOptions {
   std::vector<std::string> accepted_changes = {};
   RankWorld* world = nullptr;  // this process is one rank of a job; null: it runs all ranks
   FaultPlan* faults = nullptr;
+  const IslandRole* island = nullptr;  // this run is one of several islands; must outlive it
 };
 
 class Trainer {
@@ -34,17 +36,26 @@ class Trainer {
 
   TrainSummary run();
 
+  const RunFacts& facts() const { return facts_; }
+  int64_t step() const { return position_.step; }  // done
+
  private:
   OldRun find_run_in_folder() const;
   void prepare_folder(OldRun old);
   void make_executor();
   void make_first_states();
+  void make_exchange();
+  void continue_from(std::optional<int64_t> step);
+  void exchange(double loss);
   void train_steps();
   bool agree_to_continue();
   void after_step(StepRecord& record);
   double save();  // seconds that training stalled
   bool skips_step();
   bool due(int64_t every) const { return every > 0 && position_.step % every == 0; }
+  int islands_here() const {  // that share this process's memory
+    return options_.island && options_.island->group ? options_.island->islands : 1;
+  }
   bool writes_samples() const { return samples_.writes() && !options_.quiet; }
 
   StopSignal stop_;  // first, so that a signal that comes early is not lost
@@ -58,6 +69,8 @@ class Trainer {
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Communicator> job_;  // all of its processes; null: this one runs all ranks
   RunFacts facts_;
+  std::unique_ptr<SampleSource> share_;       // of the training data, that of this island
+  std::unique_ptr<IslandExchange> exchange_;  // null where this is the only one
   std::unique_ptr<RunSaver> saver_;
   std::unique_ptr<ExpertRoom> room_;
   std::unique_ptr<StepRunner> runner_;

@@ -69,6 +69,16 @@ const OutcomeTensor* find(const OutcomeTensors& tensors, const std::string& name
 
 }  // namespace
 
+StepJudge judge_of(const OptimizerOptions& optimizer, DType narrowest, double learning_rate) {
+  bool takes_sign = false, takes_matrices = false;
+  for (int64_t group = 0; group <= std::ssize(optimizer.groups); ++group) {
+    const OptimizerDef& row = *find_optimizer(optimizer.optimizer_of(group));
+    takes_sign = takes_sign || row.takes_sign;
+    takes_matrices = takes_matrices || row.takes_matrices();
+  }
+  return {narrowest, learning_rate, takes_sign, takes_matrices};
+}
+
 double unit_of(DType dtype) {
   switch (dtype) {
     case DType::Fp64:
@@ -101,6 +111,25 @@ void StepJudge::judge(int step, const StepOutcome& got, const StepOutcome& exact
   judge_gradients(got, exact, rounded, errors.gradient);
   judge_loads(got, exact, rounded, errors.gradient);
   judge_parameters(step, got.parameters, exact.parameters, rounded, errors.parameter);
+}
+
+double StepJudge::doubt_of(const std::string& parameter, size_t element) const {
+  const auto doubt = doubts_.find(parameter);
+  if (doubt == doubts_.end()) return 0;
+  return kStepsTurn * learning_rate_ * doubt->second.elements[element];
+}
+
+void StepJudge::share_doubts(std::span<StepJudge* const> judges, double growth) {
+  std::map<std::string, Doubt> most;
+  for (const StepJudge* judge : judges)
+    for (const auto& [name, doubt] : judge->doubts_) {
+      std::vector<double>& elements = most[name].elements;
+      elements.resize(doubt.elements.size());
+      for (size_t i = 0; i < elements.size(); ++i)
+        elements[i] = std::max(elements[i], growth * doubt.elements[i]);
+    }
+  for (StepJudge* judge : judges)
+    for (auto& [name, doubt] : judge->doubts_) doubt.elements = most[name].elements;
 }
 
 void StepJudge::judge_loss(const std::string& name, const StepOutcome& got,
@@ -211,8 +240,7 @@ void StepJudge::judge_parameters(int step, const OutcomeTensors& got, const Outc
     const double turned = narrowest_ == DType::Fp64 ? 0 : 2 * own.balance_rate * step;
     for (size_t i = 0; i < wanted.values.size(); ++i) {
       const double off = std::abs(own.values[i] - wanted.values[i]);
-      const double moved =
-          doubt == doubts_.end() ? turned : kStepsTurn * learning_rate_ * doubt->second.elements[i];
+      const double moved = doubt == doubts_.end() ? turned : doubt_of(own.parameter, i);
       const double allowed = kept + ratio(moved, size);
       note(worst, ratio(off, size), allowed, name);
     }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/optimizer.h"
 #include "verify/step_outcome.h"
 
 namespace tessera {
@@ -47,6 +48,12 @@ class StepJudge {
   void judge(int step, const StepOutcome& got, const StepOutcome& exact,
              std::span<const StepOutcome> rounded, StepErrors& errors);
 
+  // How far an element of a parameter may be off, by its gradients so far.
+  double doubt_of(const std::string& parameter, size_t element) const;
+  // Islands have combined their parameters: what one does not know no other knows either, and the
+  // outer optimizer may have made it this much larger.
+  static void share_doubts(std::span<StepJudge* const> judges, double growth);
+
  private:
   using LossOf = std::function<double(const StepOutcome&)>;
   static void judge_loss(const std::string& name, const StepOutcome& got, const StepOutcome& exact,
@@ -73,5 +80,8 @@ class StepJudge {
   };
   std::map<std::string, Doubt> doubts_;
 };
+
+// As the optimizers of a run, and of its parameter groups, have it.
+StepJudge judge_of(const OptimizerOptions& optimizer, DType narrowest, double learning_rate);
 
 }  // namespace tessera

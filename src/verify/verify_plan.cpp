@@ -36,13 +36,6 @@ DType narrowest_dtype(const RunSpec& spec) {
   return size_bytes(sums) < size_bytes(compute) ? sums : compute;
 }
 
-// Of the run, or of a parameter group.
-bool any_optimizer(const OptimizerOptions& options, bool (*has)(const OptimizerDef&)) {
-  for (int64_t group = 0; group <= std::ssize(options.groups); ++group)
-    if (has(*find_optimizer(options.optimizer_of(group)))) return true;
-  return false;
-}
-
 // Every rank's copy of an element against the first rank's that has one.
 void compare_replicas(const LocalMesh& mesh, WorstError& worst) {
   for (const StateBuffer& state : mesh.program().states) {
@@ -105,11 +98,7 @@ class Verification {
       : spec_(spec),
         options_(options),
         local_losses_(static_cast<size_t>(spec.plan.mesh.num_ranks())),
-        judge_(
-            narrowest_dtype(spec), options.learning_rate,
-            any_optimizer(spec.optimizer, [](const OptimizerDef& row) { return row.takes_sign; }),
-            any_optimizer(spec.optimizer,
-                          [](const OptimizerDef& row) { return row.takes_matrices(); })) {
+        judge_(judge_of(spec.optimizer, narrowest_dtype(spec), options.learning_rate)) {
     exact_ = one_rank(DType::Fp64, exact_routes_);
     report_.router_rounding =
         narrowest_dtype(spec) == DType::Fp64 ? kTieInFp64 : kTie * unit_of(narrowest_dtype(spec));
