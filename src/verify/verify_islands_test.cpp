@@ -24,7 +24,7 @@ TEST(VerifyIslands, AreEqualWhateverMeshTheyHave) {
     expect_equal({.mesh = mesh});
   expect_equal({.mesh = "island=2,pp=2", .settings = {"train.microbatches=3"}});
   expect_equal({.mesh = "island=2,ep=2", .settings = {"model.preset=tiny-moe"}});
-  expect_equal({.mesh = "island=2,tp=2", .settings = {"model.preset=gpt2"}});
+  expect_equal({.mesh = "island=2,tp=2", .settings = {"model.preset=gpt2-124m"}});
 }
 
 TEST(VerifyIslands, AreEqualHoweverTheyExchange) {
