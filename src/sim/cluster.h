@@ -53,6 +53,8 @@ struct Level {
   Figure bandwidth = {};  // bytes per second that each rank can send through the level, one way
   Figure latency_seconds = {};
   Figure oversubscription = {1, "none"};  // bandwidth is divided by it
+  // A collective of this many bytes takes twice as long as at bandwidth, one of a quarter thrice.
+  Figure ramp_bytes = {0, "none"};
   std::vector<int> torus = {};  // units along each dimension, numbered along the last first
   bool fully_connected = false;
 

@@ -99,6 +99,7 @@ Level read_level(Section& section) {
       .bandwidth = section.positive("bandwidth"),
       .latency_seconds = section.figure("latency_seconds"),
       .oversubscription = section.figure("oversubscription", {1, "none"}),
+      .ramp_bytes = section.figure("ramp_bytes", {0, "none"}),
       .torus = read_torus(section),
       .fully_connected = section.find("fully_connected") && section.flag("fully_connected")};
   if (level.fully_connected && !level.torus.empty())

@@ -43,6 +43,8 @@ std::string text_of(const Level& level) {
       "oversubscription = {}\n",
       toml_string(level.name), level.ranks, text_of(level.bandwidth),
       text_of(level.latency_seconds), text_of(level.oversubscription));
+  if (level.ramp_bytes.value > 0)
+    text += fmt::format("ramp_bytes = {}\n", text_of(level.ramp_bytes));
   if (!level.torus.empty()) text += fmt::format("torus = [{}]\n", fmt::join(level.torus, ", "));
   if (level.fully_connected) text += "fully_connected = true\n";
   return text;

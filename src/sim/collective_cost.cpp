@@ -14,24 +14,32 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// How much longer bytes take on a level than at its bandwidth.
+double ramp(const Level& level, double bytes) {
+  return bytes > 0 ? 1 + std::sqrt(level.ramp_bytes.value / bytes) : 1;
+}
+
 // The time of one pass of a reduce_scatter or an all_gather.
 double ring_pass(const Cluster& cluster, const GroupShape& shape, double bytes) {
-  double rate = kNever, latency = 0;
+  double slowest = 0, latency = 0;  // seconds of a byte
   for (size_t l = 0; l < shape.size(); ++l) {
     if (shape.units(l) == 1) continue;
     const double links = shape.inside(l) * shape.links(cluster.levels[l], l);
-    rate = std::min(rate, cluster.levels[l].rate() * links);
+    slowest =
+        std::max(slowest, ramp(cluster.levels[l], bytes) / (cluster.levels[l].rate() * links));
     latency = std::max(latency, cluster.levels[l].latency_seconds.value);
   }
   const double n = shape.back();
-  return (n - 1) * (latency + bytes / n / rate);
+  return (n - 1) * (latency + bytes / n * slowest);
 }
 
 double hierarchical_pass(const Cluster& cluster, const GroupShape& shape, double bytes) {
+  const double all = bytes;  // fabrics are measured by the bytes of the whole collective
   double seconds = 0;
   for (size_t l = 0; l < shape.size(); ++l) {
     const Level& level = cluster.levels[l];
-    const double units = shape.units(l), rate = level.rate() * shape.links(level, l);
+    const double units = shape.units(l);
+    const double rate = level.rate() * shape.links(level, l) / ramp(level, all);
     seconds +=
         shape.hops(level, l) * level.latency_seconds.value + bytes * (units - 1) / units / rate;
     bytes /= units;
@@ -40,13 +48,14 @@ double hierarchical_pass(const Cluster& cluster, const GroupShape& shape, double
 }
 
 double tree_all_reduce(const Cluster& cluster, const GroupShape& shape, double bytes) {
-  double rate = kNever, latency = 0;
+  double slowest = 0, latency = 0;
   for (size_t l = 0; l < shape.size(); ++l) {
     if (shape.units(l) == 1) continue;
-    rate = std::min(rate, cluster.levels[l].rate() * shape.inside(l));
+    slowest = std::max(
+        slowest, ramp(cluster.levels[l], bytes) / (cluster.levels[l].rate() * shape.inside(l)));
     latency += std::ceil(std::log2(shape.units(l))) * cluster.levels[l].latency_seconds.value;
   }
-  return 2 * (latency + bytes / rate);
+  return 2 * (latency + bytes * slowest);
 }
 
 double all_to_all_seconds(const Cluster& cluster, const GroupShape& shape, double bytes) {

@@ -37,6 +37,17 @@ TEST(CollectiveCost, AlgorithmsOfTwoNodesAreAsWorkedOutByHand) {
       collective_seconds(cluster, Algorithm::Fastest, CollectiveOp::AllReduce, shape, 400), 26);
 }
 
+TEST(CollectiveCost, FewBytesTakeLongerThanAtBandwidth) {
+  Cluster cluster = toy_nodes();
+  const auto seconds = [&](double bytes) {
+    return collective_seconds(cluster, Algorithm::Ring, CollectiveOp::AllGather, {4}, bytes);
+  };
+  const double latency = seconds(0), large = seconds(400) - latency, small = seconds(100) - latency;
+  cluster.levels[0].ramp_bytes.value = 400;
+  EXPECT_DOUBLE_EQ(seconds(400) - latency, 2 * large);
+  EXPECT_DOUBLE_EQ(seconds(100) - latency, 3 * small);
+}
+
 TEST(CollectiveCost, AllToAllWaitsForTheSlowestLevel) {
   // Of 80 bytes, 10 to each: 40 leave the node at 10 per second.
   EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), CollectiveOp::AllToAll, {4, 8}, 80), 6);

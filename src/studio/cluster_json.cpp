@@ -41,7 +41,8 @@ void for_each_source(const Cluster& cluster, const std::function<void(const std:
         &device.launch_seconds, &device.overlap_slowdown})
     call(figure->source);
   for (const Level& level : cluster.levels)
-    for (const Figure* figure : {&level.bandwidth, &level.latency_seconds, &level.oversubscription})
+    for (const Figure* figure :
+         {&level.bandwidth, &level.latency_seconds, &level.oversubscription, &level.ramp_bytes})
       call(figure->source);
   for (const EfficiencyTable& table : cluster.efficiencies) call(table.source);
   for (const CollectiveTable& table : cluster.collectives) call(table.source);
@@ -112,6 +113,7 @@ Json to_json(const Cluster& cluster) {
                               {"bandwidth", figure_json(level.bandwidth)},
                               {"latency_seconds", figure_json(level.latency_seconds)},
                               {"oversubscription", figure_json(level.oversubscription)},
+                              {"ramp_bytes", figure_json(level.ramp_bytes)},
                               {"rate", level.rate()},
                               {"torus", level.torus},
                               {"fully_connected", level.fully_connected}});
