@@ -21,7 +21,7 @@ from run import ROOT, say, table
 
 FOLDER = ROOT / "bench" / "published"
 APART = 0.02  # plans of one task whose published times differ by less are not ranked
-GIB = 2**30
+GB = 1e9
 COLUMNS = ["set", "runs", "mean %", "bias %", "largest %", "rank corr.", "plans ranked right", "one constant: mean %", "largest %"]
 
 
@@ -45,9 +45,9 @@ class Run:
 
     @property
     def memory_error(self):
-        """None where no memory was published. Published figures are in GiB, of the fullest rank."""
+        """None where no memory was published. Published figures are in GB, of the fullest rank."""
         published = self.row["published_memory_gb"]
-        return self.step["peak_bytes"] / GIB / float(published) - 1 if published else None
+        return self.step["peak_bytes"] / GB / float(published) - 1 if published else None
 
     @property
     def at_peak(self):

@@ -44,7 +44,9 @@ struct SimulateCommand {
   std::string cluster, unit_cost, trace, svg, picture = "step", out;
   std::string load = "uniform", copies = "expert";
   double eager_seconds = 0, repeats = 0, extra_passes = 0;
-  bool cool = false, split_sends = false;
+  bool cool = false, split_sends = false, late_sums = false, blocking_sends = false;
+  bool steps_drift = false;
+  std::string loss = "tessera";
   OtherAttention attention;
 };
 
@@ -149,6 +151,10 @@ void run(SimulateCommand& command) {
       .copies = command.copies == "node" ? RowCopies::PerNode : RowCopies::PerExpert,
       .cool = command.cool,
       .attention = command.attention,
+      .loss = find_other_loss(command.loss),
+      .steps_drift = command.steps_drift,
+      .late_sums = command.late_sums,
+      .blocking_sends = command.blocking_sends,
       .split_sends = command.split_sends,
       .repeats = command.repeats,
       .extra_passes = command.extra_passes,
@@ -192,6 +198,21 @@ void add_other_program_options(Command simulate, SimulateCommand& command) {
       .type_name("KERNEL");
   simulate.add_flag("--dropout", command.attention.dropout,
                     "of scores, where attention is unfused: in time and memory");
+  simulate
+      .add_option("--loss", command.loss,
+                  "how another program computes the loss: with logits in memory, by the kernels of "
+                  "megatron or pytorch one after the other, or joined by a compiler")
+      .choices(other_loss_names())
+      .show_default();
+  simulate.add_flag("--drift", command.steps_drift,
+                    "the sums of norms and metrics that end a step hold no stage up, as where "
+                    "an optimizer is validated after it (zero bubble)");
+  simulate.add_flag("--late-sums", command.late_sums,
+                    "gradients are summed over ranks after a stage's last backward, not beside it, "
+                    "as in Megatron before 2023");
+  simulate.add_flag("--blocking-sends", command.blocking_sends,
+                    "a stage waits until what it sends has left, as in Megatron's schedules; those "
+                    "that split the backward (zb_*) do not");
   simulate.add_flag("--split-sends", command.split_sends,
                     "between stages, ranks along tp send a part of the stream each and gather it, "
                     "as Megatron does");

@@ -21,7 +21,9 @@ InstructionTimes::InstructionTimes(const Program& program, const Cluster& cluste
                          .ranks = program.mesh.num_ranks(),
                          .cool = options.cool,
                          .attention = options.attention,
-                         .extra_passes = options.extra_passes}),
+                         .extra_passes = options.extra_passes,
+                         .loss = options.loss,
+                         .joins = options.eager_seconds == 0}),
       times_(program.classes.size()) {
   if (options.unit_cost) use_unit_cost(program.script(options.script), *options.unit_cost);
 }
@@ -44,6 +46,15 @@ double InstructionTimes::load_of(const ProgramClass& program_class) {
   return found->second;
 }
 
+// Kernels that `fuse` has joined to this one: without them it does not matter to a host whether
+// the product is a sum over ranks, after which nothing can be joined.
+int InstructionTimes::unjoined(const KernelInstruction& kernel) {
+  if (kernel.op != OpKind::matmul_epilogue) return 1;
+  const std::string& activation = kernel.attributes.word("activation");
+  const auto more = static_cast<int>(kernel.operands.size()) - 2;
+  return 1 + more + (activation == "none" || activation.ends_with("_grad") ? 0 : 1);
+}
+
 TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
                                          const Instruction& instruction) {
   using Kind = TimedInstruction::Kind;
@@ -60,7 +71,10 @@ TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
                     std::min(cluster_.host->devices, program_.mesh.num_ranks()) /
                     cluster_.host->memory_bandwidth.value;
   else if (const auto* kernel = instruction.as<KernelInstruction>())
-    timed.seconds = kernels_.seconds({kernel->op, kernel->attributes, operands, results});
+    timed = {.kind = Kind::Kernel,
+             .seconds = kernels_.seconds({kernel->op, kernel->attributes, operands, results}),
+             .launches = unjoined(*kernel),
+             .bytes = timed.bytes};
   else if (instruction.as<ClearInstruction>())
     timed.seconds = kernels_.seconds({OpKind::clear_gaps, kNoAttributes, operands, results});
   else if (const auto* copy = instruction.as<CopyInstruction>();

@@ -21,6 +21,7 @@ struct TimedInstruction {
   double seconds = 0;
   bool async = false;         // of a collective: another instruction waits for it
   bool crosses = false;       // of a collective: its members run different programs
+  int launches = 1;           // of an eager host, which joins no kernels
   bool needs_counts = false;  // it sends rows to experts: eager hosts wait for their numbers first
   // Of a collective: the outermost level that it spans, whose links it takes. Of a copy between
   // device and host: that link, one for each direction, after all levels.
@@ -37,6 +38,7 @@ class InstructionTimes {
  private:
   // The rows of the fullest rank's experts in a class, relative to the mean.
   double load_of(const ProgramClass& program_class);
+  static int unjoined(const KernelInstruction& kernel);
   TimedInstruction timed(const ProgramClass& program_class, const Instruction& instruction);
   TimedInstruction timed_transfer(const ProgramClass& program_class,
                                   const Instruction& instruction);

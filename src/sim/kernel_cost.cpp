@@ -174,22 +174,32 @@ double KernelCost::curve_seconds(const EfficiencyCurve& curve, const OpCall& cal
   const Cost cost = cost_of_call(call);
   if (cost.flops == 0 && cost.bytes == 0) return 0;
   const double inner = std::max(1.0, kernel_size(call)[2]);
+  // A sum over microbatches, in fp32, is read before it is written.
+  const bool sums = is_contraction(call.op) && call.result(0).dtype == DType::Fp32 &&
+                    call.operand(0).dtype != DType::Fp32;
+  const double bytes =
+      static_cast<double>(cost.bytes) + (sums ? static_cast<double>(call.result(0).bytes()) : 0);
   return static_cast<double>(cost.flops) * (1 + curve.narrow / inner) /
              (curve.ceiling * rank_peak(arithmetic_of(call))) +
-         static_cast<double>(cost.bytes) / (curve.memory * cluster_.device.memory_bandwidth.value) +
-         curve.fill_seconds;
+         bytes / (curve.memory * cluster_.device.memory_bandwidth.value) + curve.fill_seconds;
+}
+
+// Products as other products; what is between them is bound by memory.
+double KernelCost::unfused_seconds(const UnfusedCost& cost, Arithmetic arithmetic) const {
+  const EfficiencyTable& matmul = table_of(OpKind::matmul);
+  const double bandwidth = cluster_.device.memory_bandwidth.value;
+  const double flops = static_cast<double>(cost.flops) / rank_peak(arithmetic);
+  const double bytes = static_cast<double>(cost.product_bytes) / bandwidth;
+  const double products = matmul.curve
+                              ? flops / matmul.curve->ceiling + bytes / matmul.curve->memory
+                              : std::max(flops / best_of(matmul), bytes / memory_share());
+  return products + static_cast<double>(cost.other_bytes) / (memory_share() * bandwidth);
 }
 
 double KernelCost::work_seconds(const OpCall& call) const {
   const bool attention = call.op == OpKind::attention || call.op == OpKind::attention_grad;
-  if (attention && load_.attention.unfused()) {
-    const Cost cost = unfused_cost(call, load_.attention);
-    const EfficiencyTable& matmul = table_of(OpKind::matmul);
-    const double ceiling = matmul.curve ? matmul.curve->ceiling : best_of(matmul);
-    return std::max(static_cast<double>(cost.flops) / (ceiling * rank_peak(arithmetic_of(call))),
-                    static_cast<double>(cost.bytes) /
-                        (memory_share() * cluster_.device.memory_bandwidth.value));
-  }
+  if (attention && load_.attention.unfused())
+    return unfused_seconds(unfused_cost(call, load_.attention), arithmetic_of(call));
   if (const auto& curve = table_of(call.op).curve) return curve_seconds(*curve, call);
   const double roofline = roofline_seconds(call);
   return roofline > 0 ? roofline / efficiency(call) : 0;
@@ -203,13 +213,29 @@ double KernelCost::passes_seconds(const OpCall& call) const {
          (memory_share() * cluster_.device.memory_bandwidth.value);
 }
 
+// Bias, activation and sum as a kernel of their own: it reads and writes what the product wrote.
+double KernelCost::unjoined_seconds(const OpCall& call) const {
+  if (load_.joins || call.op != OpKind::matmul_epilogue) return 0;
+  return 2 * static_cast<double>(call.result(0).bytes()) /
+         (memory_share() * cluster_.device.memory_bandwidth.value);
+}
+
+// Logits in memory are computed once; ours, of a vocabulary in shards, twice.
+double KernelCost::with_logits(double work, const OpCall& call) const {
+  if (load_.loss.passing == 0) return work;
+  if (call.op == OpKind::sharded_loss_grad) work *= 2.0 / 3;
+  return work + moved_logits(call) * load_.loss.passing /
+                    (memory_share() * cluster_.device.memory_bandwidth.value);
+}
+
 double KernelCost::memory_share() const {
   const EfficiencyTable& other = table_of({});
   return other.curve ? other.curve->memory : best_of(other);
 }
 
 double KernelCost::seconds(const OpCall& call) const {
-  double work = work_seconds(call) + passes_seconds(call);
+  double work =
+      with_logits(work_seconds(call), call) + passes_seconds(call) + unjoined_seconds(call);
   if (load_.cool && is_bound_by_flops(call)) work /= cluster_.device.cool_gain.value;
   return (work + cluster_.device.launch_seconds.value) * time_share_;
 }

@@ -6,6 +6,7 @@
 #include "ir/op_def.h"
 #include "sim/cluster.h"
 #include "sim/other_attention.h"
+#include "sim/other_loss.h"
 
 namespace tessera {
 
@@ -16,6 +17,8 @@ struct RankLoad {
   bool cool = false;  // the device has not warmed up: products are faster by its cool_gain
   OtherAttention attention = {};
   double extra_passes = 0;
+  OtherLoss loss = {};
+  bool joins = true;  // what follows a product is part of its kernel
 };
 
 // The keys of efficiency tables: m, n, k of a matmul, and of one expert's product, whose m (k in a
@@ -39,8 +42,11 @@ class KernelCost {
 
  private:
   double work_seconds(const OpCall& call) const;
+  double unfused_seconds(const UnfusedCost& cost, Arithmetic arithmetic) const;
   double curve_seconds(const EfficiencyCurve& curve, const OpCall& call) const;
   double passes_seconds(const OpCall& call) const;
+  double unjoined_seconds(const OpCall& call) const;
+  double with_logits(double work, const OpCall& call) const;
   double memory_share() const;
   double efficiency(const OpCall& call) const;
   bool is_bound_by_flops(const OpCall& call) const;

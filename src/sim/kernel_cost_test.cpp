@@ -71,9 +71,25 @@ TEST(OtherAttention, UnfusedReadsAndWritesEveryScoreAndSkipsNone) {
   };
   EXPECT_EQ(cost(OpKind::attention, false).flops, 2 * 2 * 4 * 768);
   EXPECT_EQ(cost(OpKind::attention_grad, false).flops, 4 * 2 * 4 * 768);
-  EXPECT_EQ(cost(OpKind::attention, false).bytes, 8 * 768);
-  EXPECT_EQ(cost(OpKind::attention, true).bytes, 13 * 768);
-  EXPECT_EQ(cost(OpKind::attention_grad, true).bytes, 19 * 768);
+  EXPECT_EQ(cost(OpKind::attention, true).product_bytes, 4 * 768);
+  EXPECT_EQ(cost(OpKind::attention, false).other_bytes, 4 * 768);
+  EXPECT_EQ(cost(OpKind::attention, true).other_bytes, 9 * 768);
+  EXPECT_EQ(cost(OpKind::attention_grad, true).product_bytes, 8 * 768);
+  EXPECT_EQ(cost(OpKind::attention_grad, true).other_bytes, 11 * 768);
+}
+
+// 16 rows and a vocabulary of 5.
+TEST(OtherLoss, LogitsInMemoryCostTheirBytesAndSaveAProductOfShards) {
+  const TensorType x{DType::Bf16, {{"batch", 2}, {"seq", 8}, {"d", 4}}};
+  const TensorType table{DType::Bf16, {{"v", 5}, {"d", 4}}};
+  const Attributes attributes;
+  const std::vector<TensorType> operands{x, table};
+  EXPECT_DOUBLE_EQ(moved_logits({OpKind::output_loss_grad, attributes, operands, {}}), 80);
+  EXPECT_DOUBLE_EQ(moved_logits({OpKind::output_stats, attributes, operands, {}}), 40);
+  EXPECT_DOUBLE_EQ(moved_logits({OpKind::sharded_loss_grad, attributes, operands, {}}), 40);
+  EXPECT_DOUBLE_EQ(moved_logits({OpKind::matmul, attributes, operands, {}}), 0);
+  EXPECT_DOUBLE_EQ(find_other_loss("tessera").passing, 0);
+  EXPECT_GT(find_other_loss("megatron").passing, find_other_loss("compiled").passing);
 }
 
 TEST(OtherAttention, AKernelHasTheEfficiencyThatTheClusterGivesToItsName) {

@@ -17,7 +17,9 @@ namespace {
 // reads and writes; dropout reads, and writes the result and a mask; the second product reads.
 // Backward: four products read or write scores, softmax reads two and writes one, dropout reads one
 // and the mask and writes one.
-constexpr int64_t kForwardBytes = 8, kForwardDropout = 5, kBackwardBytes = 14, kBackwardDropout = 5;
+constexpr UnfusedCost kForward{.product_bytes = 4, .other_bytes = 4};
+constexpr UnfusedCost kBackward{.product_bytes = 8, .other_bytes = 6};
+constexpr int64_t kDropoutBytes = 5;
 // What is kept: probabilities, and with dropout those that are left, and the mask (Korthikanti et
 // al., 2022, equation 1: 5 a s^2 b).
 constexpr int64_t kKept = 2, kKeptDropout = 3;
@@ -69,15 +71,15 @@ void check_attention(const Cluster& cluster, const OtherAttention& attention) {
                         attention.kernel));
 }
 
-Cost unfused_cost(const OpCall& call, const OtherAttention& attention) {
+UnfusedCost unfused_cost(const OpCall& call, const OtherAttention& attention) {
   const TensorType &q = call.operand(0), &v = call.operand(2);
   const int64_t pairs = pairs_of(q, call.operand(1));
   const int64_t both = q.dims[4].size + v.dims[3].size;
-  if (call.op == OpKind::attention)
-    return {.flops = 2 * both * pairs,
-            .bytes = (kForwardBytes + (attention.dropout ? kForwardDropout : 0)) * pairs};
-  return {.flops = 4 * both * pairs,
-          .bytes = (kBackwardBytes + (attention.dropout ? kBackwardDropout : 0)) * pairs};
+  const bool forward = call.op == OpKind::attention;
+  const UnfusedCost& bytes = forward ? kForward : kBackward;
+  return {.flops = (forward ? 2 : 4) * both * pairs,
+          .product_bytes = bytes.product_bytes * pairs,
+          .other_bytes = (bytes.other_bytes + (attention.dropout ? kDropoutBytes : 0)) * pairs};
 }
 
 int64_t kept_score_bytes(const Program& program, const Script& script,

@@ -23,8 +23,12 @@ struct OtherAttention {
 // Refuses a kernel that the cluster has no efficiency for.
 void check_attention(const Cluster& cluster, const OtherAttention& attention);
 
-// Of attention or attention_grad with all scores in memory: no pair is skipped.
-Cost unfused_cost(const OpCall& call, const OtherAttention& attention);
+// Of attention or attention_grad with all scores in memory: no pair is skipped. Products read or
+// write scores, and kernels between them read and write them again.
+struct UnfusedCost {
+  int64_t flops = 0, product_bytes = 0, other_bytes = 0;
+};
+UnfusedCost unfused_cost(const OpCall& call, const OtherAttention& attention);
 
 // The most bytes of scores that a rank keeps at once for its backward.
 int64_t kept_score_bytes(const Program& program, const Script& script,

@@ -8,6 +8,21 @@
 
 namespace tessera {
 
+namespace {
+
+bool splits_backward(const Program& program) {
+  return std::ranges::any_of(program.classes, [](const ProgramClass& each) {
+    return !each.routine(RoutineKind::WeightGrad).empty();
+  });
+}
+
+bool ends_a_step(RoutineKind routine) {
+  return routine == RoutineKind::NormReduce || routine == RoutineKind::MetricReduce ||
+         routine == RoutineKind::CountReduce;
+}
+
+}  // namespace
+
 RankWalk::RankWalk(const Program& program, const Cluster& cluster, const SimulateOptions& options)
     : RankWalk(program, program.script(options.script), cluster, options) {}
 
@@ -21,12 +36,16 @@ RankWalk::RankWalk(const Program& program, const Script& script, const Cluster& 
       times_(program, cluster, options),
       hops_(program, cluster, options.split_sends),
       eager_seconds_(options.eager_seconds),
+      steps_drift_(options.steps_drift),
+      late_sums_(options.late_sums),
+      blocking_sends_(options.blocking_sends && !splits_backward(program)),
       is_free_(options.unit_cost.has_value()),
       repeats_(options.repeats),
       link_free_(cluster.levels.size() + 2),
       sent_(cluster.levels.size()),
       on_links_(cluster.levels.size() + 2) {
-  result_.peak_bytes = program.peak_bytes() + kept_score_bytes(program, script, options.attention);
+  result_.peak_bytes = program.peak_bytes() + kept_score_bytes(program, script, options.attention) +
+                       held_logit_bytes(program, options.loss);
 }
 
 void RankWalk::begin_again() {
@@ -62,6 +81,7 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
       run_kernel(call, instruction, timed);
       return true;
     case TimedInstruction::Kind::Collective: {
+      if (steps_drift_ && timed.crosses && ends_a_step(call.routine)) return true;
       if (timed.async) {
         launch(timed);
         flying_[place_of(call, instruction)] = start(call, instruction, timed, crossings);
@@ -93,7 +113,7 @@ bool RankWalk::step(const ScriptCall& call, const Instruction& instruction,
 void RankWalk::repeat_rest(int class_index, RoutineKind routine) {
   const ProgramClass& own = program_.classes[static_cast<size_t>(class_index)];
   const bool whole = routine == RoutineKind::Recompute;
-  double compute = 0, exposed = 0, repeated = 0;
+  double compute = 0, exposed = 0, repeated = 0, launches = 0;
   const auto add = [&](RoutineKind from, bool counts_all, double sign) {
     const auto& times = times_.of(class_index, from);
     for (size_t i = 0; i < times.size(); ++i) {
@@ -104,6 +124,7 @@ void RankWalk::repeat_rest(int class_index, RoutineKind routine) {
       if (!counts_all && instruction.phase != Phase::Recompute) continue;
       const bool moves = times[i].kind == TimedInstruction::Kind::Collective;
       (moves ? exposed : compute) += sign * times[i].seconds;
+      if (times[i].kind != TimedInstruction::Kind::Wait) launches += sign * times[i].launches;
       if (sign < 0) repeated += times[i].seconds;
     }
   };
@@ -112,6 +133,7 @@ void RankWalk::repeat_rest(int class_index, RoutineKind routine) {
   add(RoutineKind::Forward, true, 1);
   compute = repeats_ * std::max(0.0, compute);
   exposed = repeats_ * std::max(0.0, exposed);
+  host_ += eager_seconds_ * repeats_ * std::max(0.0, launches);
   result_.times.compute_seconds += compute;
   result_.times.exposed_communication_seconds += exposed;
   now_ += compute + exposed;
@@ -122,7 +144,7 @@ void RankWalk::repeat_rest(int class_index, RoutineKind routine) {
 void RankWalk::launch(const TimedInstruction& timed) {
   if (eager_seconds_ == 0) return;
   if (timed.needs_counts) host_ = std::max(host_, now_);
-  host_ += eager_seconds_;
+  host_ += eager_seconds_ * timed.launches;
   result_.times.compute_seconds += std::max(0.0, host_ - now_);
   now_ = std::max(now_, host_);
 }
@@ -160,8 +182,17 @@ RankWalk::Flying RankWalk::start(const ScriptCall& call, const Instruction& inst
         collective ? static_cast<int>(program_.group_of(*collective).coordinates.size()) : 2;
     Crossing& crossing = crossings[flying.crossing];
     ++crossing.arrived;
-    crossing.ready = std::max(crossing.ready, takes_links(instruction) ? send(flying) : now_);
+    const bool sends = takes_links(instruction);
+    const double begin = sends ? send(flying) : now_;
+    crossing.ready = std::max(crossing.ready, begin);
     crossing.seconds = std::max(crossing.seconds, flying.seconds);
+    if (sends && blocking_sends_) {
+      const double end = begin + flying.seconds;
+      result_.times.exposed_communication_seconds += end - now_;
+      now_ = end;
+    }
+  } else if (late_sums_ && call.routine == RoutineKind::Reduce && timed.async) {
+    flying.late = true;
   } else if (!cluster_.moves_in_wait) {
     flying.seconds = on_link(timed.level, timed.seconds);
     const double free = flying.end = link_free_[timed.level];
@@ -214,6 +245,10 @@ bool RankWalk::finish(Flying& flying, Crossings& crossings, int members) {
     if (crossing.arrived < (flying.members > 0 ? flying.members : members)) return false;
     ready = crossing.ready;
     flying.end = ready + crossing.seconds;
+  }
+  if (flying.late) {
+    on_link(flying.level, flying.seconds);
+    flying.end = link_free_[flying.level];
   }
   if (cluster_.moves_in_wait) flying.end = std::max(now_, ready) + flying.seconds;
   const double stood_still = std::max(0.0, flying.end - now_);

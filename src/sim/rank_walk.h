@@ -53,6 +53,7 @@ class RankWalk {
     size_t slice = 0;                               // of the trace's collectives
     const Instruction* instruction = nullptr;
     size_t level = 0;
+    bool late = false;  // it starts when it is waited for
 
     bool crosses() const { return !crossing.first.empty(); }
   };
@@ -82,6 +83,7 @@ class RankWalk {
   size_t call_ = 0, instruction_ = 0;
   double now_ = 0, call_begin_ = 0;
   const double eager_seconds_;
+  const bool steps_drift_, late_sums_, blocking_sends_;
   const bool is_free_;  // all but kernels of unit cost
   const double repeats_;
   double host_ = 0;  // when an eager host has launched what comes next

@@ -15,6 +15,7 @@
 #include "sim/collective_cost.h"
 #include "sim/load_model.h"
 #include "sim/other_attention.h"
+#include "sim/other_loss.h"
 
 namespace tessera {
 
@@ -34,7 +35,11 @@ struct SimulateOptions {
   RowCopies copies = RowCopies::PerExpert;
   bool cool = false;  // the devices have not warmed up
   OtherAttention attention = {};
-  bool split_sends = false;  // between stages: each rank along tp sends a part of the stream
+  OtherLoss loss = {};
+  bool steps_drift = false;     // sums of norms and metrics at a step's end hold no stage up
+  bool late_sums = false;       // gradients are summed over ranks after the last backward
+  bool blocking_sends = false;  // a stage waits for what it sends, unless its backward is split
+  bool split_sends = false;     // between stages: each rank along tp sends a part of the stream
   double repeats = 0;       // the share of a forward that recomputation elsewhere repeats, ours not
   double extra_passes = 0;  // over each kernel's results, by kernels that we fuse
   double eager_seconds = 0;  // that a host takes to launch each kernel; 0: all were captured once

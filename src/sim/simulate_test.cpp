@@ -267,6 +267,41 @@ TEST(Simulate, UnfusedAttentionKeepsItsScoresUntilTheBackward) {
   EXPECT_EQ(2 * extra(RecomputeKind::None, true), 5 * extra(RecomputeKind::None, false));
 }
 
+double step_of(const std::vector<Program>& programs,
+               const std::function<void(SimulateOptions&)>& change) {
+  SimulateOptions options;
+  change(options);
+  return tessera::simulate(programs, toy_cluster(), options).step_seconds;
+}
+
+TEST(Simulate, StagesDriftWhereNoSumEndsTheStep) {
+  const auto drift = [](SimulateOptions& options) { options.steps_drift = true; };
+  const std::vector<Program> zero_bubble = pipeline("zb_h2", 0, RecomputeKind::None);
+  EXPECT_LT(step_of(zero_bubble, drift), step_of(zero_bubble, [](SimulateOptions&) {}));
+}
+
+TEST(Simulate, ABlockedSenderIsLaterUnlessTheBackwardIsSplit) {
+  const auto none = [](SimulateOptions&) {};
+  const auto blocks = [](SimulateOptions& options) { options.blocking_sends = true; };
+  const std::vector<Program> whole = pipeline("1f1b", 0, RecomputeKind::None);
+  const std::vector<Program> split = pipeline("zb_h1", 0, RecomputeKind::None);
+  EXPECT_GT(step_of(whole, blocks), step_of(whole, none));
+  EXPECT_DOUBLE_EQ(step_of(split, blocks), step_of(split, none));
+}
+
+TEST(Simulate, LateSumsAreNotHidden) {
+  const Program program = compiled({{"dp", 2}}, 4, 0);
+  const auto exposed = [&](bool late) {
+    SimulateOptions options;
+    options.late_sums = late;
+    const Simulation simulation = simulate(program, toy_cluster(), options);
+    return std::pair{simulation.times.exposed_communication_seconds,
+                     simulation.ranks.front().communication_seconds};
+  };
+  EXPECT_GT(exposed(true).first, exposed(false).first);
+  EXPECT_DOUBLE_EQ(exposed(true).second, exposed(false).second);
+}
+
 TEST(Simulate, PartsOfEveryRankAddUpToTheStep) {
   const Simulation simulation = simulate(compiled({{"dp", 2}, {"tp", 2}}, 4, 1), toy_cluster());
   const SimulatedRank& rank = simulation.ranks.front();

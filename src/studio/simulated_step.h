@@ -34,6 +34,10 @@ struct StepOptions {
   RowCopies copies = RowCopies::PerExpert;
   bool cool = false;
   OtherAttention attention = {};
+  OtherLoss loss = {};
+  bool steps_drift = false;
+  bool late_sums = false;
+  bool blocking_sends = false;
   bool split_sends = false;
   double repeats = 0;       // the share of a forward that recomputation elsewhere repeats, ours not
   double extra_passes = 0;  // over each kernel's results, by kernels that we fuse
