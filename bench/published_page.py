@@ -11,6 +11,8 @@ BARS = ROOT / "src" / "sim" / "error_bars.def"
 WORST = 15
 LIKELY = 0.8  # of the runs of a kind, how many an error bar holds
 
+FABRICS = ["fabric", "ranks", "points", "latency us", "ceiling GB/s", "ramp MB", "mean %", "largest %"]
+
 HEAD = """# Predictions beside published runs
 
 *Written by `make validate ARGS=--write`; [bench/published](../bench/published/README.md) has the runs and their sources.*
@@ -98,19 +100,25 @@ def page(runs, scored, memory, read_csv):
     sources = [{**row, "options": f"`{row['options']}`" if row["options"] else "none"} for row in read_csv("sources.csv")]
     return "\n".join([
         HEAD.format(count=len(runs)), scored, "",
-        "Memory of the fullest rank, where it is published (torchtitan's is taken to be what PyTorch reserved):", "", memory,
+        "Memory of the fullest rank, where it is published. Megatron's is a formula of its paper, without the embedding (2 to 3 GB on the "
+        "first stage of 530B and 1T) and what a block needs while it runs; torchtitan's is what PyTorch reserved:", "", memory,
         "", "## By device and by parallelism", "", by_group("device", runs, device_of), "",
         by_group("axes", runs, parallelism_of), "",
         "## What was fitted on what", "",
         as_table(read_csv("fits.csv"), ["figure", "where", "fitted on", "points", "not on"]), "",
         "Which effects to add was decided with the errors of these runs in sight; the values of two were fitted on steps. `python3 bench/published_fit.py` fits them again on all sources but one, and predicts that "
-        "one: *left out*. vTrain's runs on one node are nearly the only ones that tell how fast a host launches.", "", left_out(read_csv("left_out.csv")), "",
+        "one: *left out*. vTrain's runs on one node are nearly the only ones that tell how fast a host launches: between 50 and 70 microseconds the other sources change by less than a percent, and are best at 70.", "", left_out(read_csv("left_out.csv")), "",
+        "## Collectives", "", "`python3 bench/published_collectives.py` fits a curve for each fabric on published all_reduces: latency of the whole, "
+        "ceiling of bus bandwidth, and the ramp. Cluster files take ceiling and ramp of a node from the rows of eight ranks, the ramp of a network "
+        "from those of 32 and 64.", "", as_table(read_csv("fabrics.csv"), FABRICS), "",
         "## The worst rows, and why", "", worst(runs, read_csv("causes.csv")), "",
         "## What is not simulated", "",
         "- traffic of other jobs on the same network, stragglers, noise, failures;",
         "- clocks: a device has one speed, the one it was measured at; a lower power limit needs a cluster file of its own;",
         "- tensor-parallel traffic that others hide in products (async TP): here all of the forward's is exposed;",
-        "- ZeRO over `cp`, offload to the host, fragmentation of memory, and what NCCL and the driver take of it;",
+        "- ZeRO over `cp`, and fragmentation of memory;",
+        "- masks of dropout outside attention, 2 of 34 bytes of a layer; activations that schedules with a split backward could free before the products of weights;",
+        "- kernels' own differences between shapes of one size: a device has one curve for all products;",
         "- a recomputation per op as torchtitan has it: `cheap` and `--repeats 0.5` stand for it.", "",
         "## Programs and options", "", as_table(sources, ["set", "reference", "program", "options", "what_is_not_known"]), ""])
 
