@@ -16,6 +16,7 @@
 #include "record/progress.h"
 #include "sim/cluster_warnings.h"
 #include "sim/error_bar.h"
+#include "studio/island_offer.h"
 #include "studio/plan_search.h"
 #include "studio/planned_run.h"
 #include "studio/run_on_cluster.h"
@@ -50,6 +51,7 @@ struct PlanCommand {
   int ranks = 0;
   size_t trials = SearchOptions{}.most_trials;
   WholeRunOptions whole;
+  bool islands = false;  // what is written has those that are offered
 };
 
 Cluster cluster_of(PlanCommand& command) {
@@ -159,12 +161,25 @@ void run_of_known_step(const PlanCommand& command, const Config& config, const P
   whole.print();
 }
 
+UserError no_islands(const PlanTask& task) {
+  return user_error("no islands can be offered for {} ranks of cluster {}", task.ranks,
+                    task.cluster.name)
+      .at("--islands")
+      .help(
+          "islands are for clusters with a slow level, whose units the ranks fill evenly, and a "
+          "batch that they share evenly");
+}
+
 // The best plan as a config, which saves as often as the whole run wants unless it says how often.
 void write_plan(const PlanCommand& command, Config config, const PlanTask& task,
-                const SearchResult& found, const WholeRunAnswer& whole) {
+                const SearchResult& found, const std::optional<IslandOffer>& offer,
+                const WholeRunAnswer& whole) {
+  if (command.islands && !offer) throw no_islands(task);
   if (command.out.empty()) return;
   if (config.checkpoint.every == 0) config.checkpoint.every = whole.save_every().value_or(0);
-  write_file_atomically(command.out, to_toml(planned_config(config, task, found.ranked.front())));
+  write_file_atomically(
+      command.out, to_toml(command.islands ? planned_config(config, *offer)
+                                           : planned_config(config, task, found.ranked.front())));
 }
 
 void run(PlanCommand& command) {
@@ -179,6 +194,7 @@ void run(PlanCommand& command) {
   WholeRunAnswer whole(command.whole, cluster, config.train.seed);
   if (command.whole.step_seconds > 0) return run_of_known_step(command, config, task, whole);
   print_warnings(unlikely_figures(task.cluster));
+  if (command.islands && !slow_level(task.cluster, task.ranks)) throw no_islands(task);
   const SearchResult found = search_with_progress(task, command.trials);
   if (found.ranked.empty()) throw no_plan(task, found);
   print_warnings(
@@ -191,21 +207,32 @@ void run(PlanCommand& command) {
                 [&](const PlanTask& other) { return search_with_progress(other, command.trials); });
   whole.draw(fmt::format("{}, {} tokens, on {}", model_title(config), command.whole.tokens,
                          task.cluster.name));
-  write_plan(command, config, task, found, whole);
+  const std::optional<IslandOffer> offer = offer_islands(
+      config, task, [&](std::string_view key) { return command.run.names(key); },
+      [&](const PlanTask& other) { return search_with_progress(other, command.trials); });
+  write_plan(command, config, task, found, offer, whole);
   if (command.run.json) {
     Json json = to_json(config, task, found);
     for (const WhyNot& why : reasons) json["why_not"].push_back(to_json(why));
+    if (offer) json["islands"] = to_json(*offer);
     whole.add_to(json);
     print_json(json);
     return;
   }
   print_result(config, task, found);
+  if (offer) fmt::print("\n{}", to_text(*offer, tokens_per_second(task, found.ranked.front())));
   for (const WhyNot& why : reasons)
     fmt::print("\nwhy not {}:\n       {}\n", to_string(why.candidate), why.reason);
   whole.print();
   if (command.out.empty()) return;
-  fmt::print("\nwrote {}; start it with\n", command.out);
-  for (const std::string& line : launch_lines(task, command.out)) fmt::print("  {}\n", line);
+  fmt::print("\nwrote {}; start {} with\n", command.out, command.islands ? "each island" : "it");
+  for (const std::string& line : launch_lines(command.islands ? offer->task : task, command.out))
+    fmt::print("  {}\n", line);
+  if (command.islands)
+    fmt::print(
+        "each with --set islands.hub=tcp://HUB:PORT, an islands.index of its own, 0 to {}, and "
+        "a hub: docs/island_jobs.md\n",
+        offer->islands - 1);
   if (config.data.path.empty() && config.data.mixture.empty())
     fmt::print("it trains on built-in stories: set data.path in it to your own tokens or text\n");
 }
@@ -224,6 +251,8 @@ void add_plan_command(Command app) {
       .type_name("N");
   add_cluster_option(plan, command->cluster);
   plan.add_option("--out", command->out, "write the best plan as a config").type_name("FILE");
+  plan.add_flag("--islands", command->islands,
+                "write the plan with islands that is offered where a level of the cluster is slow");
   plan.add_option("--why-not", command->why_not,
                   "explain why this plan lost: pp=8,tp=8,zero=1,microbatch=2,recompute=block,"
                   "schedule=zb_h1")

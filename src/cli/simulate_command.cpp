@@ -7,6 +7,7 @@
 #include "cli/cluster_option.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "config/island_config.h"
 #include "core/quantities.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
@@ -16,6 +17,7 @@
 #include "sim/error_bar.h"
 #include "studio/pictures/pictures.h"
 #include "studio/run_on_cluster.h"
+#include "studio/simulated_islands.h"
 #include "studio/simulated_step.h"
 
 namespace tessera {
@@ -37,6 +39,8 @@ constexpr const char* kFooter =
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh tp=8 --batch 8 --svg block.svg "
     "\\\n"
     "    --picture block\n"
+    "  tessera simulate --cluster three-sites --model llama3-8b --mesh island=3,fsdp=32 \\\n"
+    "    --batch 768 --seq 8192 --islands-every 10,30,100,500\n"
     "  tessera simulate --unit-cost 1,1,1 --microbatches 4        the cost of a schedule alone";
 
 struct SimulateCommand {
@@ -47,6 +51,7 @@ struct SimulateCommand {
   bool cool = false, split_sends = false, late_sums = false, blocking_sends = false;
   bool steps_drift = false;
   std::string loss = "tessera";
+  std::vector<int64_t> islands_every;
   OtherAttention attention;
 };
 
@@ -139,10 +144,18 @@ std::vector<std::string> picture_names() {
   return names;
 }
 
+void require_islands(const SimulateCommand& command, const Config& config) {
+  if (command.islands_every.empty() || islands_of(config) > 1) return;
+  throw user_error("--islands-every is about islands, but the mesh has none")
+      .at("--islands-every")
+      .help("add them to the mesh, such as --mesh island=3,fsdp=32");
+}
+
 void run(SimulateCommand& command) {
   const Cluster cluster = cluster_of(command);
   default_to_precision_of(cluster, command.run);
-  const Config config = command.run.load_with_notes();
+  const Config all = command.run.load_with_notes(), config = one_island(all);
+  require_islands(command, all);
   const RunSpec spec = spec_to_simulate(cluster, config);
   const StepOptions options{
       .keep_slices = !command.trace.empty() || !command.svg.empty(),
@@ -168,11 +181,16 @@ void run(SimulateCommand& command) {
     record_simulation(command.out, config,
                       simulated_facts(config, spec, step.compiled, cluster, step.simulation),
                       cluster, step.simulation);
+  std::optional<SimulatedIslands> islands;
+  if (islands_of(all) > 1) islands = simulate_islands(all, step, command.islands_every, options);
   if (command.run.json) {
-    print_json(to_json(step));
+    Json json = to_json(step);
+    if (islands) json["islands"] = to_json(*islands);
+    print_json(json);
     return;
   }
   print_result(command, step);
+  if (islands) fmt::print("\n{}", to_text(*islands));
   if (const PoolRoom room = pool_room_of(step.compiled.programs); room.rows > 0)
     fmt::print("\n{}\n", to_string(room));
 }
@@ -254,6 +272,13 @@ void add_simulate_command(Command app) {
   add_other_program_options(simulate, *command);
   simulate.add_flag("--cool", command->cool,
                     "devices that have not warmed up, as in a benchmark of tenths of a second");
+  simulate
+      .add_option("--islands-every", command->islands_every,
+                  "tokens per second of islands that exchange every that many steps, whole and "
+                  "streamed, exact and in 8 bits: 10,100,500")
+      .delimiter(',')
+      .range(int64_t{1}, int64_t{1} << 30)
+      .type_name("STEPS");
   simulate.add_option("--trace", command->trace, "write the step as a trace (docs/trace.md)")
       .type_name("FILE");
   const Option svg =

@@ -25,6 +25,10 @@ CASES = {
         "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
         "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits error_bar results",
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
+    "simulate --cluster three-sites --model tiny --mesh island=2,tp=2 --batch 4 --seq 16 --islands-every 10": (
+        "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
+        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits error_bar results islands",
+        "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --why-not tp=2": (
         "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not",
         "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context experts dispatch shard_axes "
