@@ -49,6 +49,7 @@ test-all: test ## every test, every legal plan of up to eight ranks and random o
 	@python3 tests/recovery/run.py --binary $(BUILD)/tessera --all
 	@tools/setup.sh mpi hosts
 	@python3 tests/recovery/over_hosts.py --binary $(BUILD)/tessera
+	@python3 tests/islands/over_hosts.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/slurm.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/slurm_jobs.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/elastic.py --binary $(BUILD)/tessera

@@ -7,6 +7,7 @@
 
 #include "checkpoint/run_identity.h"
 #include "cli/commands.h"
+#include "cli/island_job.h"
 #include "cli/train_options.h"
 #include "comm/local/local_report.h"
 #include "comm/local/run_ranks.h"
@@ -166,6 +167,12 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
   if (world) require_identical_launch(*world, fingerprint_launch(to_toml(config)));
   std::optional<FaultPlan> faults;
   if (const char* text = std::getenv("TESSERA_FAULT")) faults.emplace(text);
+  const auto link = link_of_job(config, !world || world->rank() == 0);
+  const IslandRole role{.index = static_cast<int>(config.islands.index),
+                        .islands = islands_of(config),
+                        .link = link.get()};
+  const bool one_of_many = role.islands > 0 && !all_islands;
+  if (one_of_many) config = config_of_island(config, role.index);
   const TrainerOptions run{.resume = options.resume,
                            .overwrite = options.overwrite,
                            .run_id = options.run_id,
@@ -173,7 +180,8 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
                            .quiet = options.run.json,
                            .accepted_changes = options.accepted_changes,
                            .world = world,
-                           .faults = faults ? &*faults : nullptr};
+                           .faults = faults ? &*faults : nullptr,
+                           .island = one_of_many ? &role : nullptr};
   const TrainSummary summary =
       all_islands ? train_islands(config, run) : Trainer(std::move(config), run).run();
   if (world && world->rank() != 0) return;
@@ -190,7 +198,7 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
 void train_as_processes(const TrainOptions& options, const Beginning& beginning) {
   const Config& config = beginning.config;
   require_one_process(config);
-  const int ranks = Mesh(config.mesh).num_ranks();
+  const int ranks = Mesh(one_island(config).mesh).num_ranks();
   if (ranks == 1) return train(options, beginning, nullptr);
   if (!is_host(config.run.device))
     throw user_error("--processes is only for ranks on the CPU, but run.device is {}",

@@ -82,6 +82,7 @@ class HubLink : public IslandLink {
   std::unique_ptr<ZmqSocket> socket_;  // the thread's own
   std::deque<ZmqFrames> unsent_;       // as well
   double socket_made_ = 0;
+  bool farewell_said_ = false;
   std::thread thread_;
 };
 
@@ -157,14 +158,17 @@ void HubLink::exchange_messages() {
     if (unsent_.empty())
       for (const Message& message : talk_.speak(now()))
         unsent_.push_back({.head = head_of(message), .bytes = message.bytes});
-    if (leaves_) unsent_.push_back({.head = head_of(talk_.farewell())});
+    if (leaves_ && !farewell_said_) {
+      unsent_.push_back({.head = head_of(talk_.farewell())});
+      farewell_said_ = true;
+    }
     sentences = talk_.take_sentences();
     changed_.notify_all();
   }
   for (const std::string& sentence : sentences) say_(sentence);
   while (!unsent_.empty() && socket_->send(unsent_.front())) unsent_.pop_front();
   const std::lock_guard lock(mutex_);
-  has_left_ = leaves_;
+  has_left_ = farewell_said_ && unsent_.empty();
   changed_.notify_all();
 }
 

@@ -237,6 +237,11 @@ void IslandHub::take_change_piece(Joined& island, const Message& piece, double n
     throw user_error("it sends what nobody waits for");
   if (!run_.waits_for(exchange, piece.base)) {
     island.changes.erase(exchange);
+    // Nobody waits for what cannot come.
+    if (exchange >= run_.outer().next && !island.sits_out) {
+      island.sits_out = true;
+      run_.leave(piece.island);
+    }
     return reply(island.connection, run_.fate(piece.island, exchange, piece.base));
   }
   if (piece.size != run_.change_bytes(exchange.fragment))
@@ -252,6 +257,7 @@ void IslandHub::take_change_piece(Joined& island, const Message& piece, double n
                             .offset = piece.offset,
                             .size = piece.size});
   if (!blob.has_all()) return;
+  if (std::exchange(island.sits_out, false)) run_.join(piece.island);
   FragmentChange change{.exchange = exchange, .bytes = blob.take()};
   island.changes.erase(exchange);
   run_.put(piece.island, std::move(change), now);
@@ -278,8 +284,10 @@ void IslandHub::close_exchanges(double now) {
                       fmt::format("{} closed without island {}, {:.0f} s after the first change; "
                                   "it takes the newest outer weights",
                                   run_.name_of(exchange), island, closed.waited_seconds));
-    for (const auto& [number, island] : joined_)
+    for (auto& [number, island] : joined_) {
+      if (std::exchange(island.sits_out, false)) run_.join(number);
       reply(island.connection, run_.fate(number, exchange, exchange.round));
+    }
     record_round(closed);
   }
 }

@@ -48,6 +48,7 @@ class IslandHub {
     double heard = 0;
     int64_t step = 0, tokens = 0;
     double loss = 0;
+    bool sits_out = false;  // until an exchange closes: what it has starts from other weights
     std::map<ExchangeId, IncomingBlob> changes = {};
   };
 

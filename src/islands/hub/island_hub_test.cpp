@@ -184,6 +184,13 @@ TEST(IslandHub, DoesNotTakeAChangeThatStartsFromOtherOuterWeights) {
   b.cut = false;
   world.send(b, {1, 0});
   EXPECT_TRUE(world.receive(b, {1, 0}).closed_without);
+  // The others do not wait for what b cannot have, and b is with them again in the next exchange.
+  const double begin = world.now;
+  world.exchange_all({1, 0}, {&a});
+  EXPECT_LT(world.now - begin, 3);
+  world.take_newest(b);
+  world.exchange_all({2, 0}, {&a, &b});
+  EXPECT_EQ(world.hub->run().outer().parameters, b.outer->snapshot().parameters);
 }
 
 TEST(IslandHub, RefusesOtherSettingsSizesAndKeys) {

@@ -22,7 +22,7 @@ constexpr auto kBlobNames =
     std::to_array<std::string_view>({"", "change", "combined", "parameters", "momentum"});
 constexpr int64_t kMostBlobBytes = int64_t{1} << 40;
 constexpr int64_t kMostCount = int64_t{1} << 53;  // that a JSON number holds exactly
-constexpr size_t kMostTextBytes = 4096, kMostSettings = 64;
+constexpr size_t kMostTextBytes = 4096, kMostSettings = 256;
 
 // The head as it travels; names stand for kinds.
 struct Head {
