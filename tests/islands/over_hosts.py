@@ -3,7 +3,6 @@
 """Islands as jobs on three hosts whose links are limited to 5 Mbit/s: the bits of islands in one process, islands that are killed and that
 join, a hub that is killed; and at length (--only reach) speed and held-out loss of the model tiny. Hosts are network namespaces: needs root,
 else it is skipped."""
-import json
 import os
 import pathlib
 import shutil
@@ -17,16 +16,12 @@ import network_hosts  # noqa: E402
 from checks import run_checks  # noqa: E402
 from island_hosts import Islands, Job, held_out, limit, lines_of, sent_bytes, steps_of, tokens_per_second  # noqa: E402
 from network_hosts import hosts  # noqa: E402
-from small_run import LONG, SETTINGS, last_checkpoint, steps_done, wait_until  # noqa: E402
+from small_run import LONG, SETTINGS, last_checkpoint, saved_steps, steps_done, wait_until  # noqa: E402
 
 EVERY = 4
 ISLANDS = ["--set", f"islands.every={EVERY}", "--set", "islands.wire=int8", "--set", "islands.fragments=2", "--set", "islands.delay=1"]
 SMALL = ["--mesh", "island=3", *(word for setting in SETTINGS for word in ("--set", setting)), "--set", "train.batch=12",
          "--set", "train.microbatches=1", "--set", "train.ema_decay=0", "--set", "train.schedule=constant", "--json", *ISLANDS]
-
-
-def weights_of(out, step):
-    return last_checkpoint(out, step)
 
 
 def jobs_have_the_bits_of_one_process(binary, folder):
@@ -42,15 +37,9 @@ def jobs_have_the_bits_of_one_process(binary, folder):
             islands.wait(range(3), 200)
             assert all(sent_bytes(host) > 1000 for host in found[1:]), "nothing crossed the links"
             for island in range(3):
-                assert weights_of(islands.out(island), steps) == weights_of(own / f"island-{island}", steps) != {}, f"island {island}: other bits"
+                assert last_checkpoint(islands.out(island), steps) == last_checkpoint(own / f"island-{island}", steps) != {}, f"island {island}: other bits"
             rounds = islands.rounds()
             assert rounds and all(each["islands"] == [0, 1, 2] for each in rounds), rounds
-
-
-def outer_files(islands):
-    """The outer weights that the hub has at its end, by name."""
-    state = json.loads((islands.folder / "hub" / "outer" / "state.json").read_text(encoding="utf-8").split("\n", 1)[1])
-    return [fragment["parameters"]["digest"] for fragment in state["fragments"]], state
 
 
 def one_island_is_killed_and_another_joins(binary, folder):
@@ -58,7 +47,7 @@ def one_island_is_killed_and_another_joins(binary, folder):
     more = ["--steps", str(LONG), "--save-every", "8"]
     with hosts(3) as found:
         limit(found)
-        with Islands(found, binary, folder / "killed", [*SMALL, *more], hub_words=["--patience", "60", "--silence", "3"]) as islands:
+        with Islands(found, binary, folder / "killed", [*SMALL, *more], hub_words=["--patience", "10", "--silence", "3"]) as islands:
             islands.start(0)
             islands.start(1)
             took_part = lambda wanted: any(each["islands"] == wanted for each in islands.rounds())
@@ -67,6 +56,7 @@ def one_island_is_killed_and_another_joins(binary, folder):
             assert wait_until(lambda: took_part([0, 1, 2]), 120, 0.1) is not None, islands.hub.text() + islands.jobs[2].text()
             assert "island 2 joins and takes the newest outer weights" in islands.hub.text(), islands.hub.text()
             assert steps_of(islands.out(2))[0]["step"] > EVERY, "the late island began at the beginning"
+            assert wait_until(lambda: saved_steps(islands.out(1)), 60, 0.05) is not None, islands.jobs[1].text()
             islands.jobs[1].end()
             islands.hub.says("island 1 has not been heard for 3 s; the others go on: 0, 2")
             at = len(islands.rounds())
