@@ -26,7 +26,7 @@ SETTINGS = ["plan.sequence_parallel=true", "train.threads=1", "train.eval_every=
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "build" / "release" / "tessera")
-    parser.add_argument("--megabits", type=float, default=400, help="of the link, each way, per second")
+    parser.add_argument("--megabits", type=float, default=800, help="of the link, each way, per second")
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--width", type=int, default=512)
     parser.add_argument("--batch", type=int, default=4)

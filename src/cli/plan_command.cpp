@@ -189,6 +189,7 @@ void run(PlanCommand& command) {
   PlanTask task = make_plan_task(config, cluster, command.ranks,
                                  [&](std::string_view key) { return command.run.names(key); });
   task.tries_fp8 = std::ranges::count(command.also, "fp8") > 0;
+  task.tries_rings = std::ranges::count(command.also, "tp_overlap") > 0;
   task.tries_offload = std::ranges::count(command.also, "offload") > 0;
   check_questions(command.why_not);
   WholeRunAnswer whole(command.whole, cluster, config.train.seed);
@@ -261,8 +262,8 @@ void add_plan_command(Command app) {
   plan.add_option(
           "--try", command->also,
           "try more: fp8, which changes numbers; offload to the host, which is tried anyway "
-          "where nothing fits without it")
-      .choices({"fp8", "offload"})
+          "where nothing fits without it; tp_overlap, matmuls between which pieces travel")
+      .choices({"fp8", "offload", "tp_overlap"})
       .take_all();
   plan.add_option("--trials", command->trials, "maximum number of plans to simulate")
       .range(1, 1 << 20)

@@ -97,6 +97,7 @@ Candidate shape_of(const PlanTask& task, const Candidate& candidate) {
                 .context = candidate.context,
                 .experts = candidate.experts,
                 .dispatch = candidate.dispatch,
+                .tp_overlap = candidate.tp_overlap,
                 .offload_activations = candidate.offload_activations,
                 .fp8 = candidate.fp8};
   if (shared) few.axes[AxisKind::Dp] = task.ranks / few.axes.ranks();

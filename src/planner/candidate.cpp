@@ -141,6 +141,7 @@ Plan plan_of(const Candidate& candidate, const ModelConfig& model, Precision pre
                          .experts = parse_axis_list(candidate.experts),
                          .dispatch = candidate.dispatch,
                          .sequence_parallel = candidate.tp() > 1,
+                         .tp_overlap = candidate.tp_overlap,
                          .context = candidate.context,
                          .schedule = candidate.schedule,
                          .chunks = candidate.chunks,

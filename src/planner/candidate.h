@@ -25,6 +25,7 @@ struct PlanTask {
   Cluster cluster;
   FixedKnobs fixed = {};
   bool tries_fp8 = false;      // plans in 8 bits, beside those of the run's precision
+  bool tries_rings = false;    // plan.tp_overlap = ring, beside off
   bool tries_offload = false;  // else only where nothing fits without it
   std::optional<int64_t> memory_bytes =
       {};  // of a rank; none: what the cluster's device has to use
@@ -47,6 +48,7 @@ struct Candidate {
   ContextKind context = ContextKind::Ring;
   std::string experts = "ep";  // axes that split experts, as in plan.experts
   DispatchKind dispatch = DispatchKind::Gather;
+  TpOverlap tp_overlap = TpOverlap::Off;
   bool shards_over_cp = false;  // states at rest, besides fsdp and ep
   OffloadedStates offload_states = OffloadedStates::None;
   bool offload_activations = false, offload_gradients = false, updates_on_host = false;

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "planner/enumerate.h"
+#include "planner/knobs.h"
 #include "planner/recipe.h"
 #include "planner/testing/small_task.h"
 
@@ -63,6 +64,22 @@ TEST(Candidate, ItsDispatchIsThatOfThePlan) {
   fixed.fixed["plan.dispatch"] = "gather";
   EXPECT_FALSE(is_asked_for(fixed, exchange));
   EXPECT_TRUE(is_asked_for(task, exchange));
+}
+
+TEST(Candidate, RingsAreTriedWhereTheyAreAskedForAndPiecesTravelBesideMatmuls) {
+  PlanTask task = preset_task("llama3-8b", 8, 8, 4096);
+  const Candidate rings{.axes = {{Tp, 8}}, .tp_overlap = TpOverlap::Ring};
+  EXPECT_EQ(parse_candidate(to_string(rings), {}), rings);
+  EXPECT_EQ(task.with(rings).plan.tp_overlap, TpOverlap::Ring);
+  const auto values = [&](const Candidate& candidate) {
+    return find_knob("tp_overlap")->values_for(task, candidate).size();
+  };
+  EXPECT_EQ(values(rings), 1);
+  task.tries_rings = true;
+  EXPECT_EQ(values(rings), 2);
+  EXPECT_EQ(values({.axes = {{Fsdp, 8}}}), 1);
+  task.cluster.moves_in_wait = true;
+  EXPECT_EQ(values(rings), 1);
 }
 
 TEST(Candidate, EveryKnobThatAUserFixesIsKept) {
@@ -176,7 +193,7 @@ TEST(Recipe, SaysWhatDoesNotDivide) {
   const Recipe recipe = make_recipe(preset_task("llama3-8b", 64, 96, 8192), 8e9);
   EXPECT_TRUE(recipe.candidates.empty());
   EXPECT_EQ(recipe.indivisible,
-            "fsdp=64 zero=3 microbatch=1 recompute=none: microbatch x fsdp (1 x 64 = 64) "
+            "fsdp=64 microbatch=1 zero=3 recompute=none: microbatch x fsdp (1 x 64 = 64) "
             "does not divide the batch (96)");
 }
 

@@ -38,6 +38,7 @@ size_t choice(std::string_view knob, std::string_view text,
 
 constexpr std::array<std::string_view, 2> kContextWords{"ring", "ulysses"};
 constexpr std::array<std::string_view, 2> kDispatchWords{"gather", "exchange"};
+constexpr std::array<std::string_view, 2> kTpOverlapWords{"off", "ring"};
 constexpr std::array<std::string_view, 2> kUpdaters{"device", "host"};
 constexpr auto kRecomputeWords = std::to_array<std::string_view>(
     {"none", "cheap", "attention", "block_keep_attention", "fit", "block", "every"});
@@ -136,6 +137,13 @@ Texts precisions(const PlanTask& task, const Candidate&) {
   return {own, name(fp8)};
 }
 
+// Threads that share a memory copy while they wait: nothing travels beside their matmuls.
+Texts tp_overlaps(const PlanTask& task, const Candidate&) {
+  const bool blocks = task.run.plan.fp8 && task.run.plan.fp8->blocks;
+  const bool off = !task.tries_rings || task.cluster.moves_in_wait || blocks;
+  return off ? Texts{"off"} : Texts{"off", "ring"};
+}
+
 const auto kKnobs = std::to_array<Knob>({
     {.name = "context",
      .key = "plan.context",
@@ -176,6 +184,16 @@ const auto kKnobs = std::to_array<Knob>({
      .usual = "gather",
      .matters = [](const Candidate& c) { return c.expert_ranks() > 1; },
      .scope = KnobScope::Experts},
+    {.name = "tp_overlap",
+     .key = "plan.tp_overlap",
+     .values = tp_overlaps,
+     .get = [](const Candidate& c) { return std::string(name(c.tp_overlap)); },
+     .set =
+         [](Candidate& c, std::string_view text) {
+           c.tp_overlap = static_cast<TpOverlap>(choice("tp_overlap", text, kTpOverlapWords));
+         },
+     .usual = "off",
+     .matters = [](const Candidate& c) { return c.tp() > 1; }},
     {.name = "schedule",
      .key = "plan.schedule",
      .values = schedules,

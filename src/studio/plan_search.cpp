@@ -103,6 +103,7 @@ Json to_json(const PlanTask& task, const Trial& trial) {
           {"context", name(candidate.context)},
           {"experts", candidate.experts},
           {"dispatch", name(candidate.dispatch)},
+          {"tp_overlap", name(candidate.tp_overlap)},
           {"shard_axes", shard_axes_text(candidate, ',')},
           {"offload", find_knob("offload")->setting_of(task, candidate)},
           {"offload_update", find_knob("offload_update")->get(candidate)},

@@ -31,7 +31,7 @@ CASES = {
         "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --why-not tp=2": (
         "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not",
-        "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context experts dispatch shard_axes "
+        "plan mesh zero microbatch microbatches recompute recompute_every schedule chunks context experts dispatch tp_overlap shard_axes "
         "offload offload_update precision step_seconds mfu tokens_per_second days_per_trillion_tokens peak_bytes host_bytes exposed_communication_seconds bubble_seconds"),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --tokens 1M --step-seconds 1 --price 2 --sensitivity": (
         "whole_run sensitivity",),
