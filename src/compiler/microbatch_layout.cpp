@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 
 #include "compiler/flat_uses.h"
 #include "passes/memory/place_intervals.h"
@@ -44,6 +46,20 @@ struct Key {
   auto operator<=>(const Key&) const = default;
 };
 
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    const auto number = [](int part) { return static_cast<uint64_t>(static_cast<uint32_t>(part)); };
+    const uint64_t all = ((number(key.unit) << 32U) | number(key.microbatch)) * 32 +
+                         static_cast<uint64_t>(key.repeat) * 2 + (key.rebuilt ? 1 : 0);
+    return (all ^ (all >> 29U)) * 0x9e3779b97f4a7c15U >> 20U;
+  }
+};
+
+struct Entry {
+  Key key;
+  Interval interval;
+};
+
 class ScriptLayout {
  public:
   ScriptLayout(const LayoutRequest& request, const Program& program)
@@ -58,8 +74,8 @@ class ScriptLayout {
                                 .host_slot = place(MovingArena::HostSlot, 0)};
     for (ScriptCall& call : script.calls)
       for (const Repeat repeat : kMoving)
-        if (const auto found = offsets_.find(key(call, repeat)); found != offsets_.end())
-          call.bases[static_cast<size_t>(repeat)] = found->second;
+        if (const auto found = places_.find(key(call, repeat)); found != places_.end())
+          call.bases[static_cast<size_t>(repeat)] = entries_[found->second].interval.offset;
     return bytes;
   }
 
@@ -124,25 +140,31 @@ class ScriptLayout {
       const bool own = repeat == Repeat::PerSlot || is_away(repeat);
       const int64_t bytes = own ? reach : bytes_of(block, repeat);
       if (bytes == 0 || block.stage == kEveryStage) continue;
-      const auto [at, fresh] = intervals_.try_emplace(
-          key(call, repeat), Interval{.begin = position, .end = position, .bytes = bytes});
-      at->second.end = position;
-      at->second.bytes = std::max(at->second.bytes, bytes);
+      const Key own_key = key(call, repeat);
+      const auto [at, fresh] = places_.try_emplace(own_key, entries_.size());
+      if (fresh)
+        entries_.push_back({own_key, {.begin = position, .end = position, .bytes = bytes}});
+      Interval& interval = entries_[at->second].interval;
+      interval.end = position;
+      interval.bytes = std::max(interval.bytes, bytes);
     }
   }
 
   int64_t place(MovingArena arena, int64_t begin) {
-    std::vector<Key> keys;
-    for (const auto& [key, interval] : intervals_)
-      if (arena_of(key.repeat) == arena) keys.push_back(key);
+    std::vector<size_t> own;
+    for (size_t i = 0; i < entries_.size(); ++i)
+      if (arena_of(entries_[i].key.repeat) == arena) own.push_back(i);
     // In order of time the first place that fits is the best one for equal sizes.
-    std::stable_sort(keys.begin(), keys.end(), [this](const Key& a, const Key& b) {
-      return intervals_.at(a).begin < intervals_.at(b).begin;
+    std::sort(own.begin(), own.end(), [this](size_t a, size_t b) {
+      const Entry &first = entries_[a], &second = entries_[b];
+      return std::tie(first.interval.begin, first.key) <
+             std::tie(second.interval.begin, second.key);
     });
     std::vector<Interval> intervals;
-    for (const Key& key : keys) intervals.push_back(intervals_.at(key));
+    for (const size_t i : own) intervals.push_back(entries_[i].interval);
     const int64_t bytes = place_intervals(intervals);
-    for (size_t i = 0; i < keys.size(); ++i) offsets_[keys[i]] = begin + intervals[i].offset;
+    for (size_t i = 0; i < own.size(); ++i)
+      entries_[own[i]].interval.offset = begin + intervals[i].offset;
     return bytes;
   }
 
@@ -150,8 +172,8 @@ class ScriptLayout {
   const Program& program_;
   std::map<std::pair<int, RoutineKind>, std::map<Repeat, int64_t>> touched_;  // by block
   std::set<std::pair<int, int>> leave_;  // blocks and microbatches that go to the host
-  std::map<Key, Interval> intervals_;
-  std::map<Key, int64_t> offsets_;
+  std::vector<Entry> entries_;
+  std::unordered_map<Key, size_t, KeyHash> places_;  // among the entries
 };
 
 }  // namespace

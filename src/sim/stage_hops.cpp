@@ -11,12 +11,18 @@ namespace tessera {
 StageHops::StageHops(const Program& program, const Cluster& cluster, bool split_sends)
     : cluster_(cluster) {
   const Mesh& mesh = program.mesh;
+  const int axis = program.pipeline_axis, ranks = mesh.num_ranks();
+  int apart = 1;  // of the same rank in two neighbouring stages
+  while (!program.channels.empty() && mesh.size(axis) > 1 && mesh.coordinate(apart, axis) == 0)
+    ++apart;
   for (const StageChannel& channel : program.channels) {
     GroupShape& widest = hops_.emplace_back();
-    for (int rank = 0; rank < mesh.num_ranks(); ++rank) {
-      if (mesh.coordinate(rank, program.pipeline_axis) != channel.from) continue;
-      const std::vector<int> stages = mesh.group(rank, {program.pipeline_axis});
-      const int to = stages[static_cast<size_t>(channel.to)];
+    for (int rank = channel.from * apart; rank < ranks; ++rank) {
+      if (rank / apart % mesh.size(axis) != channel.from) {
+        rank += apart * (mesh.size(axis) - 1) - 1;
+        continue;
+      }
+      const int to = rank + (channel.to - channel.from) * apart;
       const std::array ends{std::min(rank, to), std::max(rank, to)};
       const GroupShape shape = rank == to ? GroupShape{1} : group_shape(cluster, ends);
       if (shape.size() > widest.size()) widest = shape;

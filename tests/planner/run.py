@@ -5,6 +5,8 @@ runs it and `verify` proves it. On clusters of threads with enough memory, and w
 recompute, shard or pipeline. For GPUs the config says so, and plan prints how to start it."""
 import argparse
 import json
+import math
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,6 +91,33 @@ def check_gpus(binary, folder):
     return wrong
 
 
+# Nodes of eight under one switch each, as many as the planner takes at all.
+MANY = """
+name = "many"
+based_on = "llama3-h100"
+[[level]]
+name = "node"
+ranks = 8
+bandwidth = { value = 360e9, source = "assumed" }
+latency_seconds = { value = 3e-6, source = "assumed" }
+[[level]]
+name = "cluster"
+ranks = 102400
+bandwidth = { value = 48e9, source = "assumed" }
+latency_seconds = { value = 16e-6, source = "assumed" }
+"""
+
+
+def check_many(binary, folder):
+    """100,000 ranks: an answer at all."""
+    cluster, config = folder / "many.toml", folder / "plan.toml"
+    cluster.write_text(MANY, encoding="utf-8")
+    task = "plan --model llama3-405b --ranks 100000 --batch 10000 --seq 8192 --trials 2".split()
+    best = json.loads(run(binary, *task, "--cluster", cluster, "--out", config, "--json"))["results"][0]
+    wrong = [] if math.prod(int(size) for size in re.findall(r"=(\d+)", best["mesh"])) == 100000 else [f"the plan of 100,000 ranks is {best['plan']}"]
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", required=True)
@@ -104,7 +133,7 @@ def main():
             print(f"{case}: {line}")
         failed += len(wrong) > 0
     with tempfile.TemporaryDirectory() as folder:
-        for_gpus = check_gpus(binary, Path(folder))
+        for_gpus = check_gpus(binary, Path(folder)) + check_many(binary, Path(folder))
     for line in for_gpus:
         print(line)
     print(f"{len(CASES) - failed} of {len(CASES)} plans are what simulate, train and verify take")
