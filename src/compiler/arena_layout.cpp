@@ -337,9 +337,15 @@ class ArenaLayout {
     const Graph& graph = class_of(num_blocks() - 1).graph;
     const GraphOutput* stream = graph.find_output(OutputKind::Stream);
     if (!stream || module_.stages > 1) return;
-    program_.output = {.name = graph.value(stream->value).name,
-                       .type = graph.value(stream->value).type,
-                       .offset = stream_offset(num_blocks() - 1)};
+    const Value& value = graph.value(stream->value);
+    program_.output = {.name = value.name,
+                       .type = value.type,
+                       .offset = stream_offset(num_blocks() - 1),
+                       .whole = value.type,
+                       .placement = value.placement};
+    // Padded where a size does not divide.
+    for (Dim& dim : program_.output.whole.dims)
+      dim.size *= module_.mesh.size(shard_axes(value.placement, dim.name));
   }
 
   const Module& module_;

@@ -29,6 +29,10 @@ class RankStates {
                             std::span<const std::byte> bytes) = 0;
 };
 
+// How programs that replace others differ from them. Memory: in that alone, so that whatever was
+// found in program() stays valid. Inputs: in what is written and read as well; look it up again.
+enum class ProgramChange : uint8_t { Memory, Inputs };
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -51,9 +55,9 @@ class Executor {
   // Of the ranks that run in this process, in their order.
   virtual std::vector<RankStates*> rank_states() = 0;
 
-  // From now on runs these, by place along the pipeline, which differ in memory alone: states stay
-  // as they are, and all else has to be written again. All processes of a job call it together.
-  virtual void replace_programs(std::vector<Program> programs) = 0;
+  // From now on runs these, by place along the pipeline: states stay as they are, and all else has
+  // to be written again. All processes of a job call it together.
+  virtual void replace_programs(std::vector<Program> programs, ProgramChange change) = 0;
 
   virtual void run(std::string_view script) = 0;
   // The first value that is not finite when the last training step is computed again: its script

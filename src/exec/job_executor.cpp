@@ -15,8 +15,9 @@ JobExecutor::JobExecutor(std::span<const Program> programs, std::unique_ptr<Rank
   add_up_planned_bytes();
 }
 
-void JobExecutor::replace_programs(std::vector<Program> programs) {
-  own_->replace_programs(std::move(programs));
+void JobExecutor::replace_programs(std::vector<Program> programs, ProgramChange change) {
+  if (change == ProgramChange::Inputs) view_ = view_of(programs);
+  own_->replace_programs(std::move(programs), change);
   add_up_planned_bytes();
 }
 

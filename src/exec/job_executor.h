@@ -30,7 +30,7 @@ class JobExecutor : public Executor {
   std::vector<int32_t> read_loads() const override;
   void read_output(std::span<std::byte> bytes) const override { own_->read_output(bytes); }
   std::vector<RankStates*> rank_states() override { return {own_.get()}; }
-  void replace_programs(std::vector<Program> programs) override;
+  void replace_programs(std::vector<Program> programs, ProgramChange change) override;
   void run(std::string_view script) override { own_->run(script); }
   NonFinite find_non_finite(std::string_view script) override;
   void stop_observing() override { own_->stop_observing(); }

@@ -49,6 +49,8 @@ std::vector<RankStates*> LocalMesh::rank_states() {
   return states;
 }
 
-void LocalMesh::read_output(std::span<std::byte> bytes) const { rank(0).read_output(bytes); }
+void LocalMesh::read_output(std::span<std::byte> bytes) const {
+  for (int r = 0; r < num_ranks(); ++r) rank(r).read_output(bytes);
+}
 
 }  // namespace tessera

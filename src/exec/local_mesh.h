@@ -27,6 +27,9 @@ class LocalMesh : public Executor {
 
  protected:
   explicit LocalMesh(HostView view) : view_(std::move(view)) {}
+  void change_view(std::span<const Program> programs, ProgramChange change) {
+    if (change == ProgramChange::Inputs) view_ = view_of(programs);
+  }
 
  private:
   HostView view_;

@@ -117,11 +117,12 @@ void MeshExecutor::on_all(const Task& task) {
   await_ranks(lock);
 }
 
-void MeshExecutor::replace_programs(std::vector<Program> programs) {
+void MeshExecutor::replace_programs(std::vector<Program> programs, ProgramChange change) {
+  change_view(programs, change);
   programs_ = std::move(programs);
   own_programs_.clear();
   if (options_.change_program) check_own_programs();
-  on_all([&](CpuExecutor& rank) { rank.replace_program(program_of(rank.rank())); });
+  on_all([&](CpuExecutor& rank) { rank.replace_program(program_of(rank.rank()), change); });
 }
 
 void MeshExecutor::run(std::string_view script) {

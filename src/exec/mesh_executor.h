@@ -23,7 +23,7 @@ class MeshExecutor : public LocalMesh {
   MeshExecutor(std::vector<Program> programs, ExecutorOptions options);
   ~MeshExecutor() override;
 
-  void replace_programs(std::vector<Program> programs) override;
+  void replace_programs(std::vector<Program> programs, ProgramChange change) override;
   void run(std::string_view script) override;
   NonFinite find_non_finite(std::string_view script) override;
   void write_step(std::string_view name, double value) override;

@@ -29,7 +29,7 @@ RankExecutor::RankExecutor(Program program, int rank) : program_(std::move(progr
   make_bindings();
 }
 
-void RankExecutor::take_program(Program program) {
+void RankExecutor::take_program(Program program, ProgramChange change) {
   TESSERA_CHECK(program.persistent_bytes == program_.persistent_bytes &&
                     program.host_persistent_bytes == program_.host_persistent_bytes &&
                     program.groups.size() == program_.groups.size() &&
@@ -40,7 +40,8 @@ void RankExecutor::take_program(Program program) {
                                                 a.place.offset == b.place.offset;
                                        }),
                 "another program than {}", program_.name);
-  replaced_.push_back(std::exchange(program_, std::move(program)));
+  Program old = std::exchange(program_, std::move(program));
+  if (change == ProgramChange::Memory) replaced_.push_back(std::move(old));
   make_bindings();
 }
 
@@ -159,8 +160,12 @@ void RankExecutor::put_nan(const BoundCall& bound) {
 }
 
 void RankExecutor::read_output(std::span<std::byte> bytes) const {
-  require_bytes(program_.output.name, bytes.size(), program_.output.type);
-  copy_out(bytes, arena(Lifetime::Slot).data() + program_.output.offset);
+  const HostBuffer& output = program_.output;
+  require_bytes(output.name, bytes.size(), output.whole);
+  const std::byte* from = arena(Lifetime::Slot).data() + output.offset;
+  for_each_piece(program_, rank_, output, [&](int64_t offset, int64_t element, int64_t count) {
+    copy_out(stretch(bytes, output.type, element, count), from + offset);
+  });
 }
 
 std::byte* RankExecutor::address(const ScriptCall& call, const ProgramBlock& block,

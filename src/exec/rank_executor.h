@@ -47,10 +47,10 @@ class RankExecutor : public Executor, public RankStates {
   std::vector<RankStates*> rank_states() override { return {this}; }
   void read_states(MemorySpace space, int64_t offset, std::span<std::byte> bytes) const override;
   void write_states(MemorySpace space, int64_t offset, std::span<const std::byte> bytes) override;
-  void replace_programs(std::vector<Program> programs) override {
-    replace_program(at_place(programs, rank_));
+  void replace_programs(std::vector<Program> programs, ProgramChange change) override {
+    replace_program(at_place(programs, rank_), change);
   }
-  virtual void replace_program(Program program) = 0;
+  virtual void replace_program(Program program, ProgramChange change) = 0;
 
   virtual std::span<std::byte> arena(Lifetime lifetime) const = 0;  // in the device's own memory
   virtual std::span<std::byte> host_arena(Lifetime lifetime) const = 0;
@@ -67,7 +67,7 @@ class RankExecutor : public Executor, public RankStates {
   virtual void copy_input(std::byte* to, std::span<const std::byte> bytes) = 0;
 
   // In place of the one that it has; both must keep the same states in the same places.
-  void take_program(Program program);
+  void take_program(Program program, ProgramChange change);
   void write_rank_values();
   // Valid until the next call. `accumulator` counts the routine's accumulator writes so far.
   const BoundCall& bind(const ScriptCall& call, const ProgramBlock& block,

@@ -2,9 +2,6 @@
 #include "inference/text_generator.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <numeric>
 
 #include "compiler/compile.h"
 #include "core/random.h"
@@ -12,89 +9,45 @@
 #include "models/build_model.h"
 
 namespace tessera {
-namespace {
-
-// Tokens in the order of their likelihood, found one by one: a draw needs few of them.
-class LikeliestFirst {
- public:
-  explicit LikeliestFirst(const std::vector<double>& logits) : less_likely_{logits} {
-    rest_.resize(logits.size());
-    std::iota(rest_.begin(), rest_.end(), 0);
-    std::make_heap(rest_.begin(), rest_.end(), less_likely_);
-  }
-
-  int32_t at(size_t place) {
-    for (; found_.size() <= place; rest_.pop_back()) {
-      std::pop_heap(rest_.begin(), rest_.end(), less_likely_);
-      found_.push_back(rest_.back());
-    }
-    return found_[place];
-  }
-
- private:
-  struct LessLikely {
-    const std::vector<double>& logits;
-    bool operator()(int32_t a, int32_t b) const {
-      const double la = logits[static_cast<size_t>(a)], lb = logits[static_cast<size_t>(b)];
-      return la != lb ? la < lb : a > b;
-    }
-  };
-
-  LessLikely less_likely_;
-  std::vector<int32_t> rest_, found_;
-};
-
-// Draws from softmax(logits / temperature), restricted to the top k.
-int32_t draw(const std::vector<double>& logits, const GenerateOptions& options, double uniform) {
-  LikeliestFirst order(logits);
-  if (options.temperature <= 0) return order.at(0);
-  const double largest = logits[static_cast<size_t>(order.at(0))];
-  const auto weight_of_logit = [&](double logit) {
-    return std::exp((logit - largest) / options.temperature);
-  };
-  const auto weight = [&](size_t place) {
-    return weight_of_logit(logits[static_cast<size_t>(order.at(place))]);
-  };
-  double total = 0;
-  size_t kept = logits.size();
-  if (options.top_k > 0 && static_cast<size_t>(options.top_k) < kept) {
-    kept = static_cast<size_t>(options.top_k);
-    for (size_t i = 0; i < kept; ++i) total += weight(i);
-  } else {
-    for (const double logit : logits) total += weight_of_logit(logit);
-  }
-  double left = uniform * total;
-  for (size_t i = 0; i + 1 < kept; ++i)
-    if ((left -= weight(i)) < 0) return order.at(i);
-  return order.at(kept - 1);
-}
-
-}  // namespace
 
 int64_t window_for(int64_t text_tokens, int64_t seq) {
   constexpr int64_t kStep = 128;  // tiles of the kernels
   return std::min(seq, (text_tokens + kStep - 1) / kStep * kStep);
 }
 
-TextGenerator::TextGenerator(const ModelConfig& model, DType precision, int64_t window, int threads,
-                             DeviceKind device)
-    : window_(static_cast<size_t>(window)),
-      positions_(static_cast<size_t>(window)),
-      document_(static_cast<size_t>(window), 0) {
-  const int own_threads = is_host(device) ? threads : 1;
-  Compiled compiled =
-      compile(build_model(model, {.batch = 1, .seq = window}, precision, HeadKind::Logits),
-              {.training = false, .optimizer = {}, .profile = {.threads = own_threads}});
+TextGenerator::TextGenerator(const ModelConfig& model, DType precision, GeneratorOptions options)
+    : model_(model), precision_(precision), options_(std::move(options)) {
+  if (!is_host(options_.device)) options_.threads = 1;
   executor_ =
-      require_device(device).make_executor(std::move(compiled.programs), {.threads = own_threads});
-  std::iota(positions_.begin(), positions_.end(), 0);
-  output_.resize(static_cast<size_t>(executor_->program().output.type.bytes()));
-  logits_.resize(static_cast<size_t>(model.vocabulary));
+      require_device(options_.device).make_executor(programs_for(1), {.threads = options_.threads});
+}
+
+// States come first in memory and are the same in all of them: an executor keeps weights and cache
+// when it takes others.
+const std::vector<Program>& TextGenerator::programs_for(int64_t tokens) {
+  const auto [found, is_new] = programs_.try_emplace(tokens);
+  if (is_new)
+    found->second =
+        compile(build_model(model_, {.batch = options_.texts, .seq = tokens}, precision_,
+                            HeadKind::Logits, {.positions = options_.window, .begins = tokens > 1}),
+                {.training = false,
+                 .optimizer = {},
+                 .plan = options_.plan,
+                 .profile = {.threads = options_.threads}})
+            .programs;
+  return found->second;
+}
+
+void TextGenerator::take_programs(int64_t tokens) {
+  if (tokens == tokens_at_once_) return;
+  executor_->replace_programs(programs_for(tokens), ProgramChange::Inputs);
+  tokens_at_once_ = tokens;
 }
 
 void TextGenerator::copy_parameters(const Executor& trained) {
   std::vector<std::byte> bytes;
   for (const StateBuffer& state : executor_->program().states) {
+    if (state.spec.role == StateRole::Cache) continue;
     const StateBuffer* source = trained.program().find_state(state.name);
     TESSERA_CHECK(source && source->type == state.type, "{}", state.name);
     bytes.resize(static_cast<size_t>(state.type.bytes()));
@@ -103,38 +56,102 @@ void TextGenerator::copy_parameters(const Executor& trained) {
   }
 }
 
-int32_t TextGenerator::next_token(const std::vector<int32_t>& text, const GenerateOptions& options,
-                                  uint64_t draw_index) {
-  const size_t shown = std::min(text.size(), window_.size());
-  std::fill(window_.begin(), window_.end(), 0);
-  std::copy(text.end() - static_cast<int64_t>(shown), text.end(), window_.begin());
-  const auto last = static_cast<int32_t>(shown - 1);  // later positions are masked
+void TextGenerator::run(const std::vector<int32_t>& tokens, const std::vector<int32_t>& positions,
+                        const std::vector<int32_t>& last) {
   const HostView& program = executor_->program();
-  const auto write = [&](std::string_view name, std::span<const int32_t> values) {
+  const auto write = [&](std::string_view name, const std::vector<int32_t>& values) {
     if (const HostBuffer* input = program.find_batch_input(name))
-      executor_->write_batch(*input, 0, std::as_bytes(values));
+      executor_->write_batch(*input, 0, std::as_bytes(std::span(values)));
   };
-  write("tokens", window_);
-  write("positions", positions_);
-  write("document", document_);
-  write("last", {&last, 1});
+  write("tokens", tokens);
+  write("positions", positions);
+  write("document", std::vector<int32_t>(tokens.size(), 0));
+  write("last", last);
   executor_->run("evaluate");
+  output_.resize(static_cast<size_t>(program.output.whole.bytes()));
   executor_->read_output(output_);
-  dispatch_float(program.output.type.dtype, [&]<typename T>() {
-    const T* values = reinterpret_cast<const T*>(output_.data());
-    for (size_t i = 0; i < logits_.size(); ++i) logits_[i] = static_cast<double>(load(values[i]));
+}
+
+// All of a text that fits the window; of one that fills it already, half, so that there is room for
+// more. Shorter texts are followed by tokens that nothing reads: the cache has the next ones in
+// their place before a query sees it.
+void TextGenerator::begin(const Texts& texts) {
+  dropped_.clear();
+  int64_t longest = 1;
+  for (const std::vector<int32_t>& text : texts) {
+    const auto size = std::ssize(text);
+    const int64_t kept = size < options_.window ? size : std::max<int64_t>(1, options_.window / 2);
+    dropped_.push_back(size - kept);
+    longest = std::max(longest, kept);
+  }
+  // A window of one token has no program of its own.
+  const int64_t at_once = std::max<int64_t>(std::min<int64_t>(2, options_.window),
+                                            window_for(longest, options_.window));
+  take_programs(at_once);
+  std::vector<int32_t> tokens, positions, last;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    for (int64_t p = 0; p < at_once; ++p) {
+      const auto at = static_cast<size_t>(dropped_[i] + p);
+      tokens.push_back(at < texts[i].size() ? texts[i][at] : 0);
+      positions.push_back(static_cast<int32_t>(p));
+    }
+    last.push_back(static_cast<int32_t>(std::ssize(texts[i]) - dropped_[i] - 1));
+  }
+  run(tokens, positions, last);
+}
+
+// With the last token of each text.
+void TextGenerator::go_on(const Texts& texts) {
+  const auto has_room = [&](size_t i) {
+    return std::ssize(texts[i]) - dropped_[i] <= options_.window;
+  };
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (!has_room(i)) return begin(texts);
+  take_programs(1);
+  std::vector<int32_t> tokens, positions;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    tokens.push_back(texts[i].back());
+    positions.push_back(static_cast<int32_t>(std::ssize(texts[i]) - dropped_[i] - 1));
+  }
+  run(tokens, positions, std::vector<int32_t>(texts.size(), 0));
+}
+
+std::vector<double> TextGenerator::logits_of(size_t text) const {
+  const HostBuffer& output = executor_->program().output;
+  const auto count = static_cast<size_t>(model_.vocabulary);
+  const size_t stride = output_.size() / static_cast<size_t>(options_.texts);
+  std::vector<double> logits(count);
+  dispatch_float(output.type.dtype, [&]<typename T>() {
+    const T* values = reinterpret_cast<const T*>(output_.data() + text * stride);
+    for (size_t i = 0; i < count; ++i) logits[i] = static_cast<double>(load(values[i]));
   });
-  return draw(logits_, options, RandomStream(options.seed, "generate").uniform(draw_index));
+  return logits;
+}
+
+void TextGenerator::generate(Texts texts, const GenerateOptions& options,
+                             const std::function<bool(size_t, int32_t)>& emit) {
+  TESSERA_CHECK(std::ssize(texts) == options_.texts, "{} prompts for {} texts", texts.size(),
+                options_.texts);
+  for (const std::vector<int32_t>& text : texts) TESSERA_CHECK(!text.empty());
+  std::vector<RandomStream> streams;
+  for (size_t i = 0; i < texts.size(); ++i)
+    streams.emplace_back(options.seed, i == 0 ? "generate" : fmt::format("generate {}", i));
+  std::vector<bool> writes(texts.size(), true);
+  for (int64_t n = 0; n < options.tokens; ++n) {
+    if (std::find(writes.begin(), writes.end(), true) == writes.end()) return;
+    n == 0 ? begin(texts) : go_on(texts);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const int32_t token =
+          choose_token(logits_of(i), options.choice, streams[i].uniform(static_cast<uint64_t>(n)));
+      texts[i].push_back(token);
+      if (writes[i]) writes[i] = emit(i, token);
+    }
+  }
 }
 
 void TextGenerator::generate(std::vector<int32_t> prompt, const GenerateOptions& options,
                              const std::function<bool(int32_t)>& emit) {
-  TESSERA_CHECK(!prompt.empty());
-  for (int64_t i = 0; i < options.tokens; ++i) {
-    const int32_t token = next_token(prompt, options, static_cast<uint64_t>(i));
-    if (!emit(token)) return;
-    prompt.push_back(token);
-  }
+  generate(Texts{std::move(prompt)}, options, [&](size_t, int32_t token) { return emit(token); });
 }
 
 }  // namespace tessera

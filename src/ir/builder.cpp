@@ -58,6 +58,12 @@ Tensor BlockBuilder::balanced_bias(std::string name, Dims dims, double rate, Sou
   return bias;
 }
 
+Tensor BlockBuilder::cache(std::string name, Dims dims, SourceLine at) {
+  return input(
+      {.kind = InputKind::State, .value = kNone, .state = StateSpec{.role = StateRole::Cache}},
+      std::move(name), {compute_, std::move(dims)}, at);
+}
+
 std::vector<Tensor> BlockBuilder::emit(OpKind op, std::vector<Tensor> operands, EmitOptions options,
                                        SourceLine at) {
   options.line = at;
@@ -83,6 +89,10 @@ void BlockBuilder::returns_step(std::string name, Tensor value) {
                      .value = value.id,
                      .target = std::move(name),
                      .accumulates = true});
+}
+
+void BlockBuilder::returns_state(std::string name, Tensor value) {
+  graph_.add_output({.kind = OutputKind::State, .value = value.id, .target = std::move(name)});
 }
 
 BlockBuilder& ModuleBuilder::block_class(std::string name) {

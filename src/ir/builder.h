@@ -53,11 +53,15 @@ class BlockBuilder {
   Tensor balanced_bias(std::string name, Dims dims, double rate,
                        SourceLine at = SourceLine::here());
 
+  // Of keys or values, for a text that is being written; begins as zeros.
+  Tensor cache(std::string name, Dims dims, SourceLine at = SourceLine::here());
+
   std::vector<Tensor> emit(OpKind op, std::vector<Tensor> operands, EmitOptions options = {},
                            SourceLine at = SourceLine::here());
 
-  void returns(Tensor stream);                        // to the next block
-  void returns_step(std::string name, Tensor value);  // adds up over microbatches
+  void returns(Tensor stream);                         // to the next block
+  void returns_step(std::string name, Tensor value);   // adds up over microbatches
+  void returns_state(std::string name, Tensor value);  // what the state becomes
   void returns_loss(Tensor loss) { returns_step("loss", loss); }
 
   const Graph& graph() const { return graph_; }

@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, 6> kOutputKinds{"stream", "input_gradient
 constexpr std::array<std::string_view, 10> kFlatRoles{
     "weights", "gradient", "weights_shard", "reduced", "gradient_shard",
     "master",  "",         "average",       "load",    "gradient_at_rest"};
-constexpr std::array<std::string_view, 4> kStateRoles{"parameter", "master", "", "average"};
+constexpr std::array<std::string_view, 5> kStateRoles{"parameter", "master", "", "average",
+                                                      "cache"};
 constexpr std::array<std::string_view, 7> kLifetimes{"none",    "persistent", "window", "slot",
                                                      "scratch", "prepared",   "away"};
 constexpr std::array<std::string_view, 4> kForms{"maths", "step", "local", "planned"};

@@ -11,9 +11,9 @@
 
 namespace tessera {
 
-// Slot: one of the optimizer's states beside a parameter, by name; the others exist whatever the
-// optimizer.
-enum class StateRole : uint8_t { Parameter, Master, Slot, Average };
+// Slot: one of the optimizer's states beside a parameter, by name; Cache: keys or values of a text
+// that is being written; the others exist whatever the optimizer.
+enum class StateRole : uint8_t { Parameter, Master, Slot, Average, Cache };
 
 // How a state begins. OfParameter: a copy, in its own dtype, of the parameter it belongs to.
 struct Init {
@@ -49,7 +49,7 @@ struct StateSpec {
   // parameter group, 0 where it is in none.
   std::string optimizer = {};
   int64_t group = 0;
-  std::string parameter;  // for other roles: the parameter it belongs to
+  std::string parameter = {};  // of master, slot and average: the parameter it belongs to
   bool operator==(const StateSpec&) const = default;
 };
 

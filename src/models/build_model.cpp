@@ -18,9 +18,9 @@ void keep_in_own_dtype(Module& module) {
 
 }  // namespace
 
-Module build_model(const ModelConfig& config, BatchShape shape, Precision precision,
-                   HeadKind head) {
-  const ModelRequest request{resolved(config), shape, precision.compute, head};
+Module build_model(const ModelConfig& config, BatchShape shape, Precision precision, HeadKind head,
+                   CacheRequest cache) {
+  const ModelRequest request{resolved(config), shape, precision.compute, head, cache};
   check_batch_shape(request.config, shape);
   Module module = kBuilders[static_cast<size_t>(config.family)](request);
   if (precision.pure) keep_in_own_dtype(module);

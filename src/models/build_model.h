@@ -14,7 +14,16 @@ namespace tessera {
 // the position `last` of each row (for an mlp: its prediction).
 enum class HeadKind : uint8_t { Loss, Logits };
 
-Module build_model(const ModelConfig& config, BatchShape shape, Precision precision, HeadKind head);
+// What a model keeps of a text that it writes: keys and values of up to `positions` positions, as
+// states `key_cache` and `value_cache` of each layer. Tokens either begin the text, and see only
+// each other, or go on with it, and see all that is kept.
+struct CacheRequest {
+  int64_t positions = 0;  // 0: nothing is kept
+  bool begins = false;
+};
+
+Module build_model(const ModelConfig& config, BatchShape shape, Precision precision, HeadKind head,
+                   CacheRequest cache = {});
 
 // By family; the config must be resolved and the shape checked.
 struct ModelRequest {
@@ -22,6 +31,7 @@ struct ModelRequest {
   BatchShape shape;
   DType compute;
   HeadKind head;
+  CacheRequest cache = {};
 };
 Module build_mlp(const ModelRequest& request);
 Module build_gpt(const ModelRequest& request);

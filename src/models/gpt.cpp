@@ -55,7 +55,7 @@ class GptBuilder {
         biased(b, matmul(x, b.matrix("wv", "rcc", {d, kv_heads, e}, small)), "bv", {kv_heads, e});
     Tensor document = b.batch("document", dims_.words());
     Tensor positions = b.batch("positions", dims_.words());
-    Tensor mixed = attention(q, k, v, positions, document);
+    Tensor mixed = attend(b, request_, {q, k, v, positions, document});
     Tensor wo = b.matrix("wo", "rrrc", {kv_heads, group, e, d}, residual_init(config_));
     return biased(b, matmul(mixed, wo), "bo", {d});
   }

@@ -19,8 +19,9 @@ Tensor compressed(BlockBuilder& b, const ModelConfig& config, Tensor x, const st
 
 }  // namespace
 
-Tensor latent_attention(BlockBuilder& b, const ModelConfig& config, const TransformerDims& dims,
+Tensor latent_attention(BlockBuilder& b, const ModelRequest& request, const TransformerDims& dims,
                         Tensor x) {
+  const ModelConfig& config = request.config;
   const Dim &kv_heads = dims.kv_heads, &group = dims.group;
   const Dim nope{"nope_e", config.head_size - config.rope_head_size},
       rope{"rope_e", config.rope_head_size}, value{"value_e", config.value_head_size};
@@ -46,7 +47,7 @@ Tensor latent_attention(BlockBuilder& b, const ModelConfig& config, const Transf
   k = concat(k, rotated(config, k_rope, positions), "e");
   Tensor v = matmul(of_kv, weight("wv", {kv_in, kv_heads, value}));
 
-  Tensor mixed = attention(q, k, v, positions, document, attention_scale_of(config));
+  Tensor mixed = attend(b, request, {q, k, v, positions, document}, attention_scale_of(config));
   return matmul(mixed,
                 b.matrix("wo", "rrrc", {kv_heads, group, value, dims.d}, residual_init(config)));
 }

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-Tensor latent_attention(BlockBuilder& b, const ModelConfig& config, const TransformerDims& dims,
+Tensor latent_attention(BlockBuilder& b, const ModelRequest& request, const TransformerDims& dims,
                         Tensor x);
 
 }  // namespace tessera

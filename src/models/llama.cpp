@@ -42,7 +42,7 @@ class LlamaBuilder {
     Tensor x = b.stream("x", dims_.stream());
     Tensor attended = norm(b, "attention_norm", x, {dims_.d});
     Tensor after_attention =
-        add(x, config_.has_latent_attention() ? latent_attention(b, config_, dims_, attended)
+        add(x, config_.has_latent_attention() ? latent_attention(b, request_, dims_, attended)
                                               : attention_part(b, attended));
     Tensor normalised = norm(b, "mlp_norm", after_attention, {dims_.d});
     b.returns(add(after_attention,
@@ -65,7 +65,7 @@ class LlamaBuilder {
     Tensor document = b.batch("document", dims_.words());
     k = rotated(config_, k, positions);
     q = rotated(config_, q, positions);
-    Tensor mixed = attention(q, k, v, positions, document, attention_scale_of(config_));
+    Tensor mixed = attend(b, request_, {q, k, v, positions, document}, attention_scale_of(config_));
     return matmul(mixed, b.matrix("wo", "rrrc", {kv_heads, group, e, d}, residual_init(config_)));
   }
 

@@ -38,6 +38,24 @@ double attention_scale_of(const ModelConfig& config) {
   return sharper * sharper / std::sqrt(static_cast<double>(config.head_size));
 }
 
+Tensor attend(BlockBuilder& b, const ModelRequest& request, const AttentionInputs& inputs,
+              double scale, SourceLine at) {
+  const auto& [q, k, v, positions, document] = inputs;
+  const CacheRequest& cache = request.cache;
+  const auto cached = [&, to = positions](const char* name, Tensor rows) {
+    Dims kept = rows.dims();
+    kept[1] = {"cached", cache.positions};
+    const Tensor all = write_cache(b.cache(name, std::move(kept)), rows, to, at);
+    b.returns_state(name, all);
+    return all;
+  };
+  if (cache.positions == 0) return attention(q, k, v, positions, document, scale, at);
+  Tensor keys = cached("key_cache", k);
+  Tensor values = cached("value_cache", v);
+  return cache.begins ? attention(q, k, v, positions, document, scale, at)
+                      : cached_attention(q, keys, values, positions, scale, at);
+}
+
 void add_layers(ModuleBuilder& module, const ModelConfig& config) {
   const int64_t dense = config.has_experts() ? config.dense_layers : 0;
   for (int64_t i = 0; i < config.layers; ++i)

@@ -32,6 +32,14 @@ Tensor rotated(const ModelConfig& config, Tensor x, Tensor positions,
 // 0, which is one over the root of the head size, or that times YaRN's sharpening.
 double attention_scale_of(const ModelConfig& config);
 
+// Attention of a layer: over the keys and values of this call or, where the request says so, over
+// all that are cached.
+struct AttentionInputs {
+  Tensor q, k, v, positions, document;
+};
+Tensor attend(BlockBuilder& b, const ModelRequest& request, const AttentionInputs& inputs,
+              double scale = 0, SourceLine at = SourceLine::here());
+
 // Adds `config.layers` blocks of class `layer`; in a mixture the first may be of class
 // `dense_layer`.
 void add_layers(ModuleBuilder& module, const ModelConfig& config);

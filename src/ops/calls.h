@@ -64,6 +64,18 @@ inline Tensor attention(Tensor q, Tensor k, Tensor v, Tensor positions, Tensor d
                   {.attributes = scale == 0 ? Attributes() : own});
 }
 
+// Over the cached keys up to each query's position; a scale of 0 as above.
+inline Tensor cached_attention(Tensor q, Tensor keys, Tensor values, Tensor positions,
+                               double scale = 0, SourceLine at = SourceLine::here()) {
+  const Attributes own{{"scale", scale}};
+  return call_one(at, OpKind::cached_attention, {q, keys, values, positions},
+                  {.attributes = scale == 0 ? Attributes() : own});
+}
+inline Tensor write_cache(Tensor cache, Tensor rows, Tensor positions,
+                          SourceLine at = SourceLine::here()) {
+  return call_one(at, OpKind::write_cache, {cache, rows, positions});
+}
+
 // In the accumulator's dtype: fp32 of bf16.
 inline Tensor matmul_accumulated(Tensor x, Tensor w, SourceLine at = SourceLine::here()) {
   const DType dtype = accumulator_of(x.type().dtype);

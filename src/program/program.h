@@ -150,7 +150,9 @@ struct HostView {
   std::vector<StateBuffer> states;
   std::vector<HostBuffer> batch_inputs, step_values;
   std::vector<HostBuffer> loads;  // how often each expert of a block was chosen, by block name
-  HostBuffer output;  // the stream that the last block returns (slot arena); empty name: none
+  // The stream that the last block returns (slot arena), padded to what its ranks hold together;
+  // empty name: none.
+  HostBuffer output;
 
   const StateBuffer* find_state(std::string_view state_name) const;
   const HostBuffer* find_batch_input(std::string_view input_name) const;

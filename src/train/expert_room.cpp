@@ -51,7 +51,7 @@ void ExpertRoom::replace_programs(double need) {
     std::vector<Program> programs = compile_beside_snapshot(spec).programs;
     if (is_host(spec.device) && facts_.nodes <= 1)
       require_memory(require_device(spec.device).bytes_of(programs), facts_.node_memory_bytes);
-    executor_.replace_programs(std::move(programs));
+    executor_.replace_programs(std::move(programs), ProgramChange::Memory);
   } catch (const UserError& error) {
     throw user_error(
         "experts need {:.3g} times the rows of their pools, and more room does not "

@@ -24,10 +24,12 @@ void SampleWriter::write(const Executor& trained, int64_t step, RunOutputs& outp
   if (!generator_)
     generator_ = std::make_unique<TextGenerator>(
         model_, resolve_precision(config_).compute,
-        window_for(static_cast<int64_t>(prompt.size()) + kTokens, config_.train.seq), threads_);
+        GeneratorOptions{
+            .window = window_for(static_cast<int64_t>(prompt.size()) + kTokens, config_.train.seq),
+            .threads = threads_});
   generator_->copy_parameters(trained);
   // A low temperature: what the model is sure of, not all that it may say.
-  generator_->generate(prompt, {.tokens = kTokens, .temperature = 0.4, .top_k = 0, .seed = 1},
+  generator_->generate(prompt, {.tokens = kTokens, .choice = {.temperature = 0.4}, .seed = 1},
                        [&](int32_t token) {
                          text += text_.show(token);
                          return true;

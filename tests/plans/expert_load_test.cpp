@@ -131,7 +131,7 @@ Trained trained(RunSpec spec, const Load& load, double room, bool poison = true)
       if (!(need > 1)) break;
       EXPECT_EQ(states_of(mesh), before) << "a step without room changed something";
       spec.plan.expert_room = room_for_need(spec.plan.expert_room, need);
-      mesh.replace_programs(compile(spec).programs);
+      mesh.replace_programs(compile(spec).programs, ProgramChange::Memory);
       ++all.repeats;
     }
     all.losses.push_back(results.loss);

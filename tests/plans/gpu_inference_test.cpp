@@ -77,10 +77,10 @@ TEST_P(GpuInference, WritesTheTextThatTheCpuWrites) {
   const auto stored = store();
   const ModelConfig model = resolve_model(config_of(*stored));
   const auto written = [&](DeviceKind device, double temperature) {
-    TextGenerator generator(model, DType::Fp64, 64, 1, device);
+    TextGenerator generator(model, DType::Fp64, {.window = 64, .device = device});
     stored->load_weights(generator.executor(), false);
     std::vector<int32_t> tokens;
-    generator.generate({5, 9, 2}, {.tokens = 80, .temperature = temperature, .seed = 3},
+    generator.generate({5, 9, 2}, {.tokens = 80, .choice = {.temperature = temperature}, .seed = 3},
                        [&](int32_t token) {
                          tokens.push_back(token);
                          return true;

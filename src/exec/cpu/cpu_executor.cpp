@@ -62,8 +62,8 @@ CpuExecutor::CpuExecutor(Program program, CpuExecutorOptions options)
 }
 
 // What is given back first need not be there beside what is taken.
-void CpuExecutor::replace_program(Program program) {
-  take_program(std::move(program));
+void CpuExecutor::replace_program(Program program, ProgramChange change) {
+  take_program(std::move(program), change);
   for (Arena* arena : {&window_, &slots_, &scratch_, &host_slots_, &host_scratch_})
     *arena = Arena();
   window_ = arena_for(options_.world, program_.window_bytes);

@@ -36,7 +36,7 @@ class CpuExecutor : public RankExecutor {
   CpuExecutor(Program program, CpuExecutorOptions options);
 
   int64_t planned_bytes() const override { return program_.peak_bytes() + program_.host_bytes(); }
-  void replace_program(Program program) override;
+  void replace_program(Program program, ProgramChange change) override;
   void run(std::string_view script) override;
   NonFinite find_non_finite(std::string_view script) override;
   std::vector<RankTimes> rank_times() const override { return {times_}; }

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "exec/cpu/cpu_target.h"
+#include "exec/cpu/thin_product.h"
 
 namespace tessera {
 namespace {
@@ -178,13 +179,62 @@ class TileProduct {
   S *b_, *a_, *c_;
 };
 
+// Columns [first, last) of a product of very few rows.
+template <typename A, typename B, typename C>
+class ThinProduct {
+ public:
+  using S = Accumulator<C>;
+  static constexpr int64_t kColumns = 512;  // of a task
+
+  // Of one worker: A as S, and the sums of a task.
+  static int64_t scratch_bytes(const Gemm<A, B, C>& g) {
+    return g.m * (g.k + kColumns) * static_cast<int64_t>(sizeof(S));
+  }
+  static bool fits(const Gemm<A, B, C>& g, int64_t worker_bytes) {
+    return g.m <= kThinRows && scratch_bytes(g) <= worker_bytes;
+  }
+
+  static void run(const Gemm<A, B, C>& g, int64_t first, int64_t last, std::byte* scratch) {
+    S* a = reinterpret_cast<S*>(scratch);
+    S* sums = a + g.m * g.k;
+    const int64_t columns = last - first;
+    for (int64_t i = 0; i < g.m; ++i)
+      for (int64_t k = 0; k < g.k; ++k) a[i * g.k + k] = load(*g.a.at(i, k).data);
+    for (int64_t i = 0; i < g.m; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        sums[i * columns + j] = g.accumulate ? S{load(g.c[i * g.c_stride + first + j])} : S{0};
+    add_thin_tile(ThinTile<S, B>{.rows = g.m,
+                                 .columns = columns,
+                                 .k = g.k,
+                                 .a = a,
+                                 .b = g.b.at(0, first).data,
+                                 .b_stride = g.b.stride,
+                                 .b_transposed = g.b.transposed,
+                                 .sums = sums});
+    for (int64_t i = 0; i < g.m; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        g.c[i * g.c_stride + first + j] = store<C>(sums[i * columns + j]);
+    if (g.tile_done) (*g.tile_done)({0, g.m, first, last});
+  }
+};
+
 }  // namespace
 
 template <typename A, typename B, typename C>
 void gemm(const Gemm<A, B, C>& g, ThreadPool& threads, std::span<std::byte> workspace) {
   using Product = TileProduct<A, B, C>;
+  using Thin = ThinProduct<A, B, C>;
   using S = typename Product::S;
   if (g.m == 0 || g.n == 0) return;
+  const GemmScratch sizes = gemm_scratch(g.m, g.n, g.k, sizeof(S));
+  TESSERA_CHECK(static_cast<int64_t>(workspace.size()) >= threads.threads() * sizes.bytes(),
+                "gemm {} x {} x {} has {} bytes of workspace", g.m, g.n, g.k, workspace.size());
+  if (Thin::fits(g, sizes.bytes()))
+    return threads.run(num_blocks(g.n, Thin::kColumns), [&](int64_t task, int worker) {
+      const int64_t first = task * Thin::kColumns;
+      Thin::run(g, first, std::min(first + Thin::kColumns, g.n),
+                workspace.data() + worker * sizes.bytes());
+    });
   const GridProblem problem{.m = g.m,
                             .n = g.n,
                             .k = g.k,
@@ -192,9 +242,6 @@ void gemm(const Gemm<A, B, C>& g, ThreadPool& threads, std::span<std::byte> work
                             .max_rows = Product::kKeepsC ? kScratchRows : g.m,
                             .packs_a = Product::packs_a(g)};
   const Grid grid = choose_grid(problem, threads.threads());
-  const GemmScratch sizes = gemm_scratch(g.m, g.n, g.k, sizeof(S));
-  TESSERA_CHECK(static_cast<int64_t>(workspace.size()) >= threads.threads() * sizes.bytes(),
-                "gemm {} x {} x {} has {} bytes of workspace", g.m, g.n, g.k, workspace.size());
   threads.run(grid.row_tiles * grid.column_tiles, [&](int64_t task, int worker) {
     const int64_t row = task % grid.row_tiles * grid.rows,
                   column = task / grid.row_tiles * grid.columns;

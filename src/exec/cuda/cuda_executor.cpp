@@ -64,13 +64,13 @@ CudaExecutor::CudaExecutor(Program program, ExecutorOptions options, CudaPeers p
 }
 
 // States wait on the host while a new allocation takes the place of the old one.
-void CudaExecutor::replace_program(Program program) {
+void CudaExecutor::replace_program(Program program, ProgramChange change) {
   await();
   const Layout next(program, attention_);
   require_free_memory(std::max<int64_t>(0, next.bytes - layout_.bytes));
   std::vector<std::byte> states(static_cast<size_t>(program_.persistent_bytes));
   read_states(MemorySpace::Device, 0, states);
-  take_program(std::move(program));
+  take_program(std::move(program), change);
   graphs_.forget();
   host_kernels_.forget();
   timed_scripts_.clear();

@@ -47,7 +47,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
                         uint64_t seed) override;
   void write_batch(const HostBuffer& input, int microbatch,
                    std::span<const std::byte> bytes) override;
-  void replace_program(Program program) override;
+  void replace_program(Program program, ProgramChange change) override;
   void run(std::string_view script) override;
   NonFinite find_non_finite(std::string_view script) override;
   void stop_observing() override { options_.observer = {}; }

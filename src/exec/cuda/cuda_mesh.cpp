@@ -54,9 +54,10 @@ void CudaMesh::walk(std::string_view script) {
   behind_all(first_stream());
 }
 
-void CudaMesh::replace_programs(std::vector<Program> programs) {
+void CudaMesh::replace_programs(std::vector<Program> programs, ProgramChange change) {
+  change_view(programs, change);
   graphs_.forget();
-  for (const auto& rank : ranks_) rank->replace_program(at_place(programs, rank->rank()));
+  for (const auto& rank : ranks_) rank->replace_program(at_place(programs, rank->rank()), change);
 }
 
 // A failure report names the steps that are done.

@@ -19,7 +19,7 @@ class CudaMesh : public LocalMesh {
   // By place along the pipeline; one where there is none.
   CudaMesh(const std::vector<Program>& programs, ExecutorOptions options);
 
-  void replace_programs(std::vector<Program> programs) override;
+  void replace_programs(std::vector<Program> programs, ProgramChange change) override;
   void write_step(std::string_view name, double value) override;
   void run(std::string_view script) override;
   NonFinite find_non_finite(std::string_view script) override;

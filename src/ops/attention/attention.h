@@ -71,6 +71,22 @@ struct AttentionScratch {
   }
 };
 
+// One query position against the cached keys of one head.
+struct CachedScratch {
+  int64_t score_stride;  // elements of one query's scores
+  int64_t query, scores, sums, out, bytes;
+
+  CachedScratch(const AttentionSizes& s, int64_t cached, int64_t element_bytes)
+      : score_stride(num_blocks(cached * element_bytes, 64) * 64 / element_bytes) {
+    WorkspaceLayout layout;
+    query = layout.take(s.group * s.e * element_bytes);
+    scores = layout.take(s.group * score_stride * element_bytes);
+    sums = layout.take(s.group * element_bytes);
+    out = layout.take(s.group * s.value_e * element_bytes);
+    bytes = layout.bytes();
+  }
+};
+
 // The backward goes over blocks of keys and, for each, over blocks of rows.
 struct AttentionGradScratch {
   static constexpr int64_t kBlockPanels = 4, kBlockRows = 20 * kStripRows;

@@ -24,11 +24,13 @@ constexpr double kHighestTemperature = 100;
 GenerateOptions asked_options(const Json& fields) {
   GenerateOptions options;
   options.tokens = find_whole(fields, "tokens", {1, kMostTokens}).value_or(options.tokens);
-  options.top_k = find_whole(fields, "top_k", {0, int64_t{1} << 30}).value_or(options.top_k);
+  options.choice.top_k =
+      find_whole(fields, "top_k", {0, int64_t{1} << 30}).value_or(options.choice.top_k);
   options.seed =
       static_cast<uint64_t>(find_whole(fields, "seed", {0, int64_t{1} << 50}).value_or(1));
-  options.temperature = find_number(fields, "temperature").value_or(options.temperature);
-  if (options.temperature < 0 || options.temperature > kHighestTemperature)
+  double& temperature = options.choice.temperature;
+  temperature = find_number(fields, "temperature").value_or(temperature);
+  if (temperature < 0 || temperature > kHighestTemperature)
     throw UserError("the temperature is out of bounds")
         .at("temperature")
         .help(fmt::format("give a number from 0 to {}", kHighestTemperature));
@@ -98,8 +100,8 @@ Answer answer_generate(const Question& question) {
   const std::vector<int32_t> first = tokens.encode(prompt);
   TextGenerator generator(
       model, resolve_precision(config).compute,
-      window_for(static_cast<int64_t>(first.size()) + options.tokens, config.train.seq),
-      resolve_threads(config));
+      {.window = window_for(static_cast<int64_t>(first.size()) + options.tokens, config.train.seq),
+       .threads = resolve_threads(config)});
   stored->load_weights(generator.executor(), /*averaged=*/false);
   const auto tell = [&](const Json& part) { return !question.tell || question.tell(part); };
   const int64_t step = stored->facts().position.step;
