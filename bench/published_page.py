@@ -115,9 +115,8 @@ def page(runs, scored, memory, read_csv):
         "## What is not simulated", "",
         "- traffic of other jobs on the same network, stragglers, noise, failures;",
         "- clocks: a device has one speed, the one it was measured at; a lower power limit needs a cluster file of its own;",
-        "- tensor-parallel traffic that others hide in products (async TP): here all of the forward's is exposed;",
         "- ZeRO over `cp`, and fragmentation of memory;",
-        "- masks of dropout outside attention, 2 of 34 bytes of a layer; activations that schedules with a split backward could free before the products of weights;",
+        "- masks of dropout outside attention, 2 of 34 bytes of a layer (tried, and left out again when Megatron's selective rows became worse by it); activations that schedules with a split backward could free before the products of weights;",
         "- kernels' own differences between shapes of one size: a device has one curve for all products;",
         "- a recomputation per op as torchtitan has it: `cheap` and `--repeats 0.5` stand for it.", "",
         "## Programs and options", "", as_table(sources, ["set", "reference", "program", "options", "what_is_not_known"]), ""])

@@ -38,12 +38,12 @@ TEST(PassPipeline, AMisorderedOneFailsBeforeItRuns) {
 TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   Module module = mlp();
   const std::vector<PassReport> reports = training_pipeline({}, {}, {}).run(module, {});
-  ASSERT_EQ(reports.size(), 21u);
+  ASSERT_EQ(reports.size(), 24u);
   EXPECT_EQ(reports[3].name, "build_backward");
   EXPECT_EQ(reports[5].counts, (PassCounts{{"reshards", 0}}));
   EXPECT_EQ(reports[9].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[14].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
-  EXPECT_EQ(reports[20].counts.front().second, module.scratch_bytes);
+  EXPECT_EQ(reports[16].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}}));
+  EXPECT_EQ(reports[23].counts.front().second, module.scratch_bytes);
 }
 
 TEST(PassPipeline, StopsBehindThePassAskedFor) {
@@ -62,7 +62,7 @@ TEST(PassPipeline, StopsBehindThePassAskedFor) {
 TEST(PassPipeline, LeavesOutAPassThatIsSwitchedOff) {
   Module module = mlp();
   const auto reports = training_pipeline({}, {}, {}).run(module, {.disabled = {"fuse"}});
-  EXPECT_EQ(reports.size(), 20u);
+  EXPECT_EQ(reports.size(), 23u);
   for (const BlockClass& block_class : module.classes)
     for (const Node& node : block_class.graph.nodes()) EXPECT_NE(node.op, OpKind::matmul_epilogue);
 }
@@ -78,9 +78,10 @@ TEST(PassPipeline, NamesThePassesWhenAskedForAnUnknownOne) {
       " help: the passes are group_parameters, assign_stages, size_pools, build_backward, "
       "propagate_placements, "
       "localize, count_loads, "
-      "use_fp8, recompute, fuse, join_norm_gradients, join_rebuilt_swiglu, fold_largest_entries, "
-      "offload_activations, shard_states, "
-      "gradient_norm, hold_updates, update_parameters, offload_states, overlap, plan_memory\n";
+      "use_fp8, recompute, fuse, join_norm_gradients, join_rebuilt_swiglu, quantize_before_gather, "
+      "fold_largest_entries, ring_matmuls, offload_activations, shard_states, "
+      "gradient_norm, hold_updates, update_parameters, offload_gradients, offload_states, overlap, "
+      "plan_memory\n";
   EXPECT_EQ(refusal({.disabled = {"fusion"}}), "error: there is no pass fusion\n" + help);
   EXPECT_EQ(refusal({.stop_after = "plan"}), "error: there is no pass plan\n" + help);
 }

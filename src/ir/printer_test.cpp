@@ -47,7 +47,7 @@ TEST_P(RoundTrip, EveryFormOfAModelReadsBackAsPrinted) {
                  ++forms;
                }});
   EXPECT_EQ(module.form, Form::Planned);
-  EXPECT_EQ(forms, head == HeadKind::Loss ? 21 : 10);
+  EXPECT_EQ(forms, head == HeadKind::Loss ? 24 : 12);
 }
 
 std::string case_name(const testing::TestParamInfo<RoundTrip::ParamType>& info) {

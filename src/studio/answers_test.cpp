@@ -102,10 +102,10 @@ TEST(Answers, TryTellsTheBytesOfEveryStage) {
   }
 }
 
-TEST(Answers, ExposedSecondsOfCollectivesAreThoseOfTheirRank) {
+TEST(Answers, ExposedSecondsOfCollectivesAndCopiesAreThoseOfTheirRank) {
   for (const std::string& run : sample_runs()) {
     const Json answer = ask("try", asking(run)).json;
-    double exposed = 0;
+    double exposed = *field(answer, "copies_exposed_seconds").number();
     for (const Json& row : field(answer, "collectives").items()) {
       exposed += *field(row, "exposed_seconds").number();
       EXPECT_LE(*field(row, "exposed_seconds").number(), *field(row, "seconds").number() + 1e-9);

@@ -51,6 +51,14 @@ std::map<TransferKey, TransferTimes> transfer_times(const SimulatedRank& rank,
   return sums;
 }
 
+// In which the rank stalls for copies from and to the host, which no other rank takes part in.
+double stalled_by_copies(const SimulatedRank& rank, const Program& program) {
+  double seconds = 0;
+  for (const auto& [instruction, times] : rank.transfers)
+    if (!has_peers(*instruction, program)) seconds += times.exposed_seconds;
+  return seconds;
+}
+
 // As `tessera compile` counts them, with their seconds on the cluster.
 Json timed_collectives(const SimulatedRank& rank, const Program& program) {
   std::map<TransferKey, TransferTimes> times = transfer_times(rank, program);
@@ -92,6 +100,7 @@ Answer answer_try(const Question& question) {
       step.simulation.ranks[static_cast<size_t>(&largest - step.compiled.programs.data())];
   json["collectives"] = timed_collectives(fullest, largest);
   json["collectives_rank"] = fullest.rank;
+  json["copies_exposed_seconds"] = stalled_by_copies(fullest, largest);
   json["parts"] = Json{{"compute_seconds", times.compute_seconds},
                        {"exposed_communication_seconds", times.exposed_communication_seconds},
                        {"bubble_seconds", times.bubble_seconds}};

@@ -27,13 +27,13 @@ std::vector<OpSample> cached_attention_samples() {
   };
   return {
       sample("one_query_of_texts_of_different_lengths", {3, 1, 40, 2, 1, 16, 16},
-             [](int64_t i, double) { return static_cast<double>(19 * i + 1); }),
+             [](int64_t i, double) { return static_cast<double>((19 * i + 1) % 40); }),
       sample("several_queries_and_grouped_heads", {2, 3, 21, 2, 4, 7, 7},
-             [](int64_t i, double) { return static_cast<double>(5 + i % 3 + i / 3 * 9); }),
+             [](int64_t i, double) { return static_cast<double>((5 + i % 3 + i / 3 * 9) % 21); }),
       sample("the_first_position", {1, 1, 5, 1, 2, 33, 33}, [](int64_t, double) { return 0.0; }),
       sample(
           "values_of_another_size_with_a_scale", {1, 2, 18, 3, 1, 24, 16},
-          [](int64_t i, double) { return static_cast<double>(17 - 8 * i); }, 0.3),
+          [](int64_t i, double) { return static_cast<double>((17 + 10 * i) % 18); }, 0.3),
   };
 }
 

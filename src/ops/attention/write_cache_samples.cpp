@@ -22,11 +22,12 @@ std::vector<OpSample> write_cache_samples() {
        .operands =
            operands(2, 9, 4, heads, [](int64_t i, double) { return static_cast<double>(i % 4); })},
       {.name = "one_position_of_texts_of_different_lengths",
-       .operands = operands(3, 7, 1, heads,
-                            [](int64_t i, double) { return static_cast<double>(2 * i + 1); })},
+       .operands = operands(
+           3, 7, 1, heads, [](int64_t i, double) { return static_cast<double>((2 * i + 1) % 7); })},
       {.name = "backwards_and_with_gaps",
-       .operands = operands(1, 11, 4, {{"kv_heads", 3}, {"e", 1}},
-                            [](int64_t i, double) { return static_cast<double>(10 - 3 * i); })},
+       .operands =
+           operands(1, 11, 4, {{"kv_heads", 3}, {"e", 1}},
+                    [](int64_t i, double) { return static_cast<double>((10 + 8 * i) % 11); })},
   };
 }
 
