@@ -186,31 +186,38 @@ class ThinProduct {
   using S = Accumulator<C>;
   static constexpr int64_t kColumns = 512;  // of a task
 
-  // Of one worker: A as S, and the sums of a task.
+  // Of one worker: A as S, and the sums of a task, of one block of k and of those before it.
   static int64_t scratch_bytes(const Gemm<A, B, C>& g) {
-    return g.m * (g.k + kColumns) * static_cast<int64_t>(sizeof(S));
+    return g.m * (g.k + 2 * kColumns) * static_cast<int64_t>(sizeof(S));
   }
   static bool fits(const Gemm<A, B, C>& g, int64_t worker_bytes) {
-    return g.m <= kThinRows && scratch_bytes(g) <= worker_bytes;
+    constexpr bool kHalves = std::is_same_v<A, Bf16> && std::is_same_v<B, Bf16>;
+    // What adds to C, or is multiplied in pairs, is rounded at other places.
+    return g.m <= kThinRows && !g.b.transposed && !g.accumulate &&
+           !(kHalves && multiplies_pairs()) && scratch_bytes(g) <= worker_bytes;
   }
 
+  // Each block of k has a chain of its own, as in TileProduct.
   static void run(const Gemm<A, B, C>& g, int64_t first, int64_t last, std::byte* scratch) {
+    const int64_t columns = last - first, depth = block_depth(g.k);
     S* a = reinterpret_cast<S*>(scratch);
-    S* sums = a + g.m * g.k;
-    const int64_t columns = last - first;
-    for (int64_t i = 0; i < g.m; ++i)
-      for (int64_t k = 0; k < g.k; ++k) a[i * g.k + k] = load(*g.a.at(i, k).data);
-    for (int64_t i = 0; i < g.m; ++i)
-      for (int64_t j = 0; j < columns; ++j)
-        sums[i * columns + j] = g.accumulate ? S{load(g.c[i * g.c_stride + first + j])} : S{0};
-    add_thin_tile(ThinTile<S, B>{.rows = g.m,
-                                 .columns = columns,
-                                 .k = g.k,
-                                 .a = a,
-                                 .b = g.b.at(0, first).data,
-                                 .b_stride = g.b.stride,
-                                 .b_transposed = g.b.transposed,
-                                 .sums = sums});
+    S *sums = a + g.m * g.k, *block = sums + g.m * columns;
+    for (int64_t from = 0; from == 0 || from < g.k; from += depth) {
+      const int64_t k = std::min(depth, g.k - from);
+      for (int64_t i = 0; i < g.m; ++i)
+        for (int64_t p = 0; p < k; ++p) a[i * k + p] = load(*g.a.at(i, from + p).data);
+      S* to = from == 0 ? sums : block;
+      std::fill_n(to, g.m * columns, S{0});
+      add_thin_tile(ThinTile<S, B>{.rows = g.m,
+                                   .columns = columns,
+                                   .k = k,
+                                   .a = a,
+                                   .b = g.b.at(from, first).data,
+                                   .b_stride = g.b.stride,
+                                   .sums = to});
+      if (from > 0)
+        for (int64_t i = 0; i < g.m * columns; ++i) sums[i] += block[i];
+    }
     for (int64_t i = 0; i < g.m; ++i)
       for (int64_t j = 0; j < columns; ++j)
         g.c[i * g.c_stride + first + j] = store<C>(sums[i * columns + j]);

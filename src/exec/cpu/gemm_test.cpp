@@ -125,6 +125,32 @@ TEST(Gemm, MatchesPlainLoopsInEveryDtypeAndOrientation) {
   expect_right<float, Bf16, Bf16>(4e-3);
 }
 
+// The first rows alone, beside the same rows among many.
+template <typename A, typename B, typename C>
+void expect_bits_of_many_rows() {
+  for (const Shape& shape : {Shape{9, 70, 33}, Shape{14, 1200, 500}}) {
+    const Case<A, B, C> many{shape, false, false, false};
+    const std::vector<C> whole = many.run(2);
+    for (const int64_t rows : {1, 2, 4}) {
+      Case<A, B, C> few = many;
+      few.shape.m = rows;
+      const std::vector<C> part = few.run(2);
+      for (int64_t i = 0; i < rows; ++i) {
+        const int64_t at = i * (shape.n + many.kPadding);
+        EXPECT_EQ(std::memcmp(&part[at], &whole[at], shape.n * sizeof(C)), 0)
+            << "row " << i << " of " << rows << ", " << shape.n << " x " << shape.k;
+      }
+    }
+  }
+}
+
+TEST(Gemm, FewRowsHaveTheBitsThatTheyHaveAmongMany) {
+  expect_bits_of_many_rows<float, float, float>();
+  expect_bits_of_many_rows<double, double, double>();
+  expect_bits_of_many_rows<float, Bf16, float>();
+  expect_bits_of_many_rows<Bf16, Bf16, Bf16>();
+}
+
 template <typename T>
 void expect_same_bits() {
   for (const Shape& shape : kShapes)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of very few rows, as generation has them: B passes through the cores once, as it lies in
-// memory, and nothing is packed. Compiled for each instruction set.
+// memory, and nothing is packed. An element has the bits that it has among many rows. Compiled for
+// each instruction set.
 #define HWY_TARGET_INCLUDE "exec/cpu/thin_product.cpp"
 #include "exec/cpu/thin_product.h"
+
+#include <algorithm>
 
 #include "exec/cpu/each_target.h"
 #include "exec/cpu/lanes.h"
@@ -31,13 +34,22 @@ TESSERA_INLINE void add_rows(const S* a, const B* b, int64_t stride, int64_t col
       sum = multiply_add(factors[d], load_lanes(b + d * stride + j), sum);
     store_lanes(sums + j, sum);
   }
-  for (int64_t j = whole; j < columns; ++j)
-    for (int64_t d = 0; d < kDepth; ++d) sums[j] += a[d] * load(b[d * stride + j]);
+  if (whole == columns) return;
+  // The last ones beside zeros, so that they are multiplied and added as the others are.
+  S last[kLanes<S>] = {};
+  B row[kLanes<S>] = {};
+  std::copy_n(sums + whole, columns - whole, last);
+  Lanes<S> sum = load_lanes(last);
+  for (int64_t d = 0; d < kDepth; ++d) {
+    std::copy_n(b + d * stride + whole, columns - whole, row);
+    sum = multiply_add(factors[d], load_lanes(row), sum);
+  }
+  store_lanes(last, sum);
+  std::copy_n(last, columns - whole, sums + whole);
 }
 
-// B as [k, columns].
 template <typename S, typename B>
-void sum_down(const ThinTile<S, B>& t) {
+void sum_tile(const ThinTile<S, B>& t) {
   int64_t k = 0;
   for (; k + kDepthAtOnce <= t.k; k += kDepthAtOnce)
     for (int64_t i = 0; i < t.rows; ++i)
@@ -47,32 +59,6 @@ void sum_down(const ThinTile<S, B>& t) {
     for (int64_t i = 0; i < t.rows; ++i)
       add_rows<1>(t.a + i * t.k + k, t.b + k * t.b_stride, t.b_stride, t.columns,
                   t.sums + i * t.columns);
-}
-
-// B as [columns, k]: dot products, in four chains.
-template <typename S, typename B>
-void sum_across(const ThinTile<S, B>& t) {
-  constexpr int64_t kStep = 4 * kLanes<S>;
-  for (int64_t j = 0; j < t.columns; ++j) {
-    const B* b = t.b + j * t.b_stride;
-    for (int64_t i = 0; i < t.rows; ++i) {
-      const S* a = t.a + i * t.k;
-      Lanes<S> sums[4] = {Lanes<S>(S{0}), Lanes<S>(S{0}), Lanes<S>(S{0}), Lanes<S>(S{0})};
-      int64_t k = 0;
-      for (; k + kStep <= t.k; k += kStep)
-        for (int64_t c = 0; c < 4; ++c)
-          sums[c] = multiply_add(load_lanes(a + k + c * kLanes<S>),
-                                 load_lanes(b + k + c * kLanes<S>), sums[c]);
-      S sum = sum_lanes<S>((sums[0] + sums[1]) + (sums[2] + sums[3]));
-      for (; k < t.k; ++k) sum += a[k] * load(b[k]);
-      t.sums[i * t.columns + j] += sum;
-    }
-  }
-}
-
-template <typename S, typename B>
-void sum_tile(const ThinTile<S, B>& tile) {
-  tile.b_transposed ? sum_across(tile) : sum_down(tile);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner part of products of very few rows. Every element is summed in an order that depends on
-// k alone.
+// The inner part of products of very few rows. Every element is one chain of multiply-adds in the
+// order of k, as in gemm_kernels.h.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,7 @@ struct ThinTile {
   const S* a;  // row after row
   const B* b;
   int64_t b_stride;
-  bool b_transposed;  // B lies as [columns, k]
-  S* sums;            // row after row
+  S* sums;  // row after row
 };
 void add_thin_tile(const ThinTile<float, float>& tile);
 void add_thin_tile(const ThinTile<float, Bf16>& tile);
