@@ -66,7 +66,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         rows = [measure(arguments, name, Path(folder)) for name in MODELS]
     print(f"{cpu_name()}, {arguments.threads} threads, one text of {arguments.tokens} tokens\n")
-    print(table(["model", "weights", "tokens/s", "of the memory's rate"], rows))
+    print(table([["model", "weights", "tokens/s", "of the memory's rate"], *rows]))
 
 
 if __name__ == "__main__":
