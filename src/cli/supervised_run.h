@@ -30,8 +30,8 @@ struct SupervisedRun {
                                          std::vector<std::string> words)>
       command;
   RestartOptions options;
-  int stop_signal = 0;       // a stop signal is forwarded as this one; 0: unchanged
-  std::string run_id = {};   // empty: drawn, or the resumed run's
+  int stop_signal = 0;      // a stop signal is forwarded as this one; 0: unchanged
+  std::string run_id = {};  // empty: drawn, or the resumed run's
 };
 
 // Throws ExitStatus if the run fails.

@@ -60,12 +60,10 @@ class ClassPlacements {
     for (const ValueId result : node.results) of(result) = whole(result);
     if (def.communicates)
       follow_collective(node);
-    else if (node.op == OpKind::wait)
+    else if (node.op == OpKind::wait || node.op == OpKind::take_piece)
       of(node.results[0]) = of(node.operands[0]);
     else if (node.op == OpKind::take_shard)
       follow_cut(node);
-    else if (node.op == OpKind::take_piece)
-      of(node.results[0]) = of(node.operands[0]);
     else if (node.op == OpKind::join_pieces)
       follow_join(node);
     else

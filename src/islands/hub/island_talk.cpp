@@ -321,9 +321,9 @@ void IslandTalk::add_transfers(std::vector<Message>& messages) {
   const auto add_all = [&](auto&& next) {
     while (std::optional<Message> message = next()) messages.push_back(std::move(*message));
   };
-  for (auto& [name, upload] : first_uploads_) add_all([&] { return upload.next_piece(); });
-  for (auto& [exchange, upload] : changes_) add_all([&] { return upload.next_piece(); });
-  for (auto& [exchange, each] : combined_) add_all([&] { return each.first.next_request(); });
+  for (auto& first : first_uploads_) add_all([&] { return first.second.next_piece(); });
+  for (auto& change : changes_) add_all([&] { return change.second.next_piece(); });
+  for (auto& each : combined_) add_all([&] { return each.second.first.next_request(); });
   if (newest_ && newest_->download) add_all([&] { return newest_->download->next_request(); });
 }
 

@@ -18,8 +18,8 @@ namespace tessera {
 
 class ZmqContext {
  public:
-  ZmqContext();  // a UserError in a build without the library
-  ~ZmqContext();
+  ZmqContext();   // a UserError in a build without the library
+  ~ZmqContext();  // NOLINT(performance-trivially-destructible): only without the library
   ZmqContext(const ZmqContext&) = delete;
   ZmqContext& operator=(const ZmqContext&) = delete;
   void* handle() const { return handle_; }
@@ -44,7 +44,7 @@ struct ZmqFrames {
 class ZmqSocket {
  public:
   ZmqSocket(const ZmqContext& context, ZmqRole role);
-  ~ZmqSocket();
+  ~ZmqSocket();  // NOLINT(performance-trivially-destructible): only without the library
   ZmqSocket(const ZmqSocket&) = delete;
   ZmqSocket& operator=(const ZmqSocket&) = delete;
 

@@ -17,7 +17,7 @@ RingNodes::RingNodes(Graph& graph, Ring ring, int num_axes, std::vector<Node>& d
 std::vector<ValueId> RingNodes::emitted(OpKind op, std::vector<ValueId> operands,
                                         Attributes attributes, Phase phase, ValueId about) {
   const SourceLine line = graph_.value(about).origin.line;
-  const std::vector<ValueId> results =
+  std::vector<ValueId> results =
       emit(graph_, op, std::move(operands),
            {.attributes = std::move(attributes),
             .phase = phase,

@@ -88,7 +88,7 @@ class ClassGathers {
 
   std::vector<ValueId> emitted(OpKind op, std::vector<ValueId> operands, Attributes attributes,
                                Phase phase, const std::string& name) {
-    const std::vector<ValueId> results =
+    std::vector<ValueId> results =
         emit(graph_, op, std::move(operands),
              {.attributes = std::move(attributes), .phase = phase, .name = name});
     done_.push_back(graph_.nodes().back());
@@ -102,7 +102,7 @@ class ClassGathers {
     int64_t ranks = 1;
     for (const NodeId step : found.steps) {
       const std::string& word = node(step).attributes.word("axes");
-      axes = axes.empty() ? word : word + "+" + axes;
+      axes = axes.empty() ? word : fmt::format("{}+{}", word, axes);
       ranks *= node(step).attributes.integer("ranks");
     }
     const ValueId own =
