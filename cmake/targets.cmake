@@ -13,13 +13,19 @@ endfunction()
 
 add_library(tessera STATIC $<TARGET_OBJECTS:tessera_kernels>)
 tessera_compile_quickly(tessera)
+# What an installed library links instead is in tesseraConfig.cmake.in.
+target_compile_features(tessera PUBLIC cxx_std_20)
+target_include_directories(tessera INTERFACE $<INSTALL_INTERFACE:include>)
 target_link_libraries(
   tessera
-  PUBLIC tessera_options fmt::fmt Threads::Threads
-  PRIVATE tessera_toml tessera_unicode nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+  PUBLIC $<BUILD_INTERFACE:tessera_options> $<BUILD_INTERFACE:fmt::fmt> $<BUILD_INTERFACE:Threads::Threads>
+  PRIVATE $<BUILD_INTERFACE:tessera_toml> $<BUILD_INTERFACE:tessera_unicode>
+          $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>
+  INTERFACE $<INSTALL_INTERFACE:tessera::dependencies>)
 
 if(TESSERA_CUDA)
-  target_link_libraries(tessera PRIVATE $<LINK_ONLY:CUDA::cudart_static> $<LINK_ONLY:CUDA::cublasLt>)
+  target_link_libraries(tessera PRIVATE $<BUILD_INTERFACE:$<LINK_ONLY:CUDA::cudart_static>>
+                                        $<BUILD_INTERFACE:$<LINK_ONLY:CUDA::cublasLt>>)
 endif()
 
 if(GTest_FOUND)
