@@ -92,6 +92,19 @@ TEST_F(EvaluateModel, RefusesSamplesWithoutALabel) {
             "none of the 1 samples has a label");
 }
 
+// Layers on every stage have losses of their own, which are divided by the number of labels.
+TEST_F(EvaluateModel, AMixtureInStagesHasTheLossOfOneRank) {
+  const RowSamples samples = unequal_rows();
+  store("tiny-moe");
+  const Evaluation alone = evaluate("tiny-moe", samples, 4, {});
+  for (const std::string mesh : {"pp=2", "pp=2,dp=2", "pp=2,tp=2"}) {
+    const Evaluation found =
+        evaluate("tiny-moe", samples, 4, {"mesh=" + mesh, "train.microbatches=2"});
+    EXPECT_NEAR(found.loss, alone.loss, 1e-12) << mesh;
+    EXPECT_EQ(found.labels, alone.labels) << mesh;
+  }
+}
+
 // Weights that are tied, whole, in shards, in stages: the loss of one rank, and on each rank about
 // as much memory as the forward takes on one alone. A training step takes four times the weights.
 TEST_F(EvaluateModel, OnAMeshRunsTheForwardAlone) {

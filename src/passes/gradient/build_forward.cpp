@@ -36,9 +36,8 @@ Pass build_forward(Plan plan) {
           .requires_form = Form::Local,
           .ensures_form = Form::Local,
           .run = [plan = std::move(plan)](Module& module) {
-            StepTotals totals = totals_of_forward(module, plan);
             const int64_t bundles = gather_sharded_weights(module, plan);
-            totals.append_to(module);
+            append_forward_totals(module, plan);
             return PassCounts{{"gathered bundles", bundles}};
           }};
 }

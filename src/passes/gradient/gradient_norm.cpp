@@ -10,7 +10,6 @@
 #include "mesh/group.h"
 #include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"
-#include "passes/gradient/label_counts.h"
 #include "passes/gradient/step_totals.h"
 
 namespace tessera {
@@ -92,9 +91,7 @@ void add_squares(const TrainedBundle& bundle, const Mesh& mesh, const AxisIds& a
 PassCounts add_norms(Module& module, const Plan& plan) {
   require_owners_gradients(module);
   // The last stage has the loss; every stage has a share of the norm.
-  const bool counts_everywhere = layers_read_label_count(module);
-  StepTotals totals = totals_of_forward(module, plan, counts_everywhere ? kLabelCount : "");
-  StepTotals stage_totals = totals_of_stages(module, plan);
+  append_forward_totals(module, plan);
   StepTotals norm_total(plan, "norm_total", kEveryStage);
   std::vector<TrainedBundle> bundles;
   std::set<int> axes;
@@ -108,10 +105,7 @@ PassCounts add_norms(Module& module, const Plan& plan) {
   for (const TrainedBundle& bundle : bundles) add_squares(bundle, plan.mesh, norm_axes);
   if (plan.pipeline_axis >= 0) axes.insert(plan.pipeline_axis);
   norm_total.add("norm_squares", {axes.begin(), axes.end()}, Phase::NormReduce);
-  totals.append_to(module);
-  stage_totals.append_to(module);
   norm_total.append_to(module);
-  if (counts_everywhere) count_labels_on_every_stage(module, plan);
   return {{"bundles", std::ssize(bundles)}};
 }
 

@@ -86,6 +86,8 @@ void StepTotals::append_to(Module& module) {
                            .stage = stage_});
 }
 
+namespace {
+
 StepTotals totals_of_forward(const Module& module, const Plan& plan, std::string_view except) {
   StepTotals totals(plan, "totals", module.stages - 1);
   for (const std::string& step : step_outputs(module))
@@ -106,6 +108,17 @@ StepTotals totals_of_stages(const Module& module, const Plan& plan) {
     totals.add(step, axes, Phase::MetricReduce);
   }
   return totals;
+}
+
+}  // namespace
+
+void append_forward_totals(Module& module, const Plan& plan) {
+  const bool counts_everywhere = layers_read_label_count(module);
+  StepTotals totals = totals_of_forward(module, plan, counts_everywhere ? kLabelCount : "");
+  StepTotals stage_totals = totals_of_stages(module, plan);
+  totals.append_to(module);
+  stage_totals.append_to(module);
+  if (counts_everywhere) count_labels_on_every_stage(module, plan);
 }
 
 }  // namespace tessera

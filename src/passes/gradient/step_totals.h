@@ -33,10 +33,9 @@ class StepTotals {
   Graph graph_;
 };
 
-// Sums the results of the forward: the loss and the number of labels, which the last stage has;
-// not `except`, and not what other stages have too.
-StepTotals totals_of_forward(const Module& module, const Plan& plan, std::string_view except = "");
-// Sums what layers on several stages add to, such as the losses of routers, over all stages.
-StepTotals totals_of_stages(const Module& module, const Plan& plan);
+// Sums the results of the forward: the loss and the number of labels, which the last stage has, and
+// what layers on several stages add to, such as the losses of routers. Where layers divide by the
+// number of labels, every stage counts them.
+void append_forward_totals(Module& module, const Plan& plan);
 
 }  // namespace tessera
