@@ -37,9 +37,12 @@ struct BlockCluster {
 
 // grid.blocks blocks, `cluster` of them at a time; at most eight.
 template <typename... Parameters, typename... Arguments>
-void launch_clusters(const CudaCall& call, const Grid& grid, unsigned cluster,
+void launch_clusters(cudaStream_t stream, const Grid& grid, unsigned cluster,
                      void (*kernel)(Parameters...), Arguments... arguments) {
-  if (cluster == 1) return launch(call, grid, kernel, arguments...);
+  if (cluster == 1) {
+    kernel<<<grid.blocks, grid.threads, grid.shared_bytes, stream>>>(arguments...);
+    return check_cuda(cudaGetLastError(), "launch a kernel");
+  }
   cudaLaunchAttribute size{};
   size.id = cudaLaunchAttributeClusterDimension;
   size.val.clusterDim.x = cluster;
@@ -48,7 +51,7 @@ void launch_clusters(const CudaCall& call, const Grid& grid, unsigned cluster,
   config.gridDim = grid.blocks;
   config.blockDim = dim3(static_cast<unsigned>(grid.threads));
   config.dynamicSmemBytes = grid.shared_bytes;
-  config.stream = call.stream;
+  config.stream = stream;
   config.attrs = &size;
   config.numAttrs = 1;
   check_cuda(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...),

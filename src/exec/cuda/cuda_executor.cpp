@@ -17,9 +17,10 @@ namespace {
 constexpr int64_t kStagingBytes = 32 << 20;
 constexpr int kPoison = 0xff;  // an all-ones pattern is a NaN in every float dtype
 
-int64_t fitting(int64_t bytes) {
-  require_free_memory(bytes + MatrixProducts::kWorkspaceBytes);
-  return bytes;
+// The first of two allocations, where both fit.
+int64_t fitting(int64_t first, int64_t second) {
+  require_free_memory(first + second + MatrixProducts::kWorkspaceBytes);
+  return first;
 }
 
 // Every batch input and step value, each on cache lines of its own.
@@ -47,13 +48,14 @@ CudaExecutor::CudaExecutor(Program program, ExecutorOptions options, CudaPeers p
                                : [](const DeviceStream& stream) { stream.wait(); }),
       batches_(program_),
       layout_(program_, attention_),
-      memory_(fitting(layout_.bytes)),
+      states_(fitting(layout_.state_bytes, layout_.bytes)),
+      memory_(layout_.bytes),
       groups_(program_, peers.world),
       runner_(groups_, stream_mover()),
       host_states_(program_.host_persistent_bytes),
       host_slots_(program_.host_slot_bytes),
       host_scratch_(program_.host_scratch_bytes),
-      staging_(std::min(kStagingBytes, layout_.bytes)),
+      staging_(std::min(kStagingBytes, layout_.all_bytes())),
       inputs_(input_bytes(program_)) {
   options_.wait_for_each |= launches_block();
   const int ranks = peers.world ? peers.world->size() : 1;
@@ -63,20 +65,17 @@ CudaExecutor::CudaExecutor(Program program, ExecutorOptions options, CudaPeers p
   write_rank_values();
 }
 
-// States wait on the host while a new allocation takes the place of the old one.
+// States stay where they are: they are the same in both programs, and lie at the same places.
 void CudaExecutor::replace_program(Program program, ProgramChange change) {
   await();
   const Layout next(program, attention_);
   require_free_memory(std::max<int64_t>(0, next.bytes - layout_.bytes));
-  std::vector<std::byte> states(static_cast<size_t>(program_.persistent_bytes));
-  read_states(MemorySpace::Device, 0, states);
   take_program(std::move(program), change);
   graphs_.forget();
   host_kernels_.forget();
   timed_scripts_.clear();
   layout_ = next;
   memory_.replace(layout_.bytes);
-  write_states(MemorySpace::Device, 0, states);
   host_slots_.replace(program_.host_slot_bytes);
   host_scratch_.replace(program_.host_scratch_bytes);
   poison_arenas();
@@ -93,15 +92,14 @@ std::span<std::byte> CudaExecutor::arena(Lifetime lifetime) const {
   size_t which = 0;
   switch (lifetime) {
     case Lifetime::Persistent:
-      break;
+      return {states_.data(), static_cast<size_t>(program_.persistent_bytes)};
     case Lifetime::Window:
-      which = 1;
       break;
     case Lifetime::Slot:
-      which = 2;
+      which = 1;
       break;
     case Lifetime::Scratch:
-      which = 3;
+      which = 2;
       break;
     case Lifetime::Prepared:
     case Lifetime::Away:

@@ -42,7 +42,9 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
  public:
   CudaExecutor(Program program, ExecutorOptions options, CudaPeers peers = {});
 
-  int64_t planned_bytes() const override { return memory_.bytes() + products_.workspace_bytes(); }
+  int64_t planned_bytes() const override {
+    return states_.bytes() + memory_.bytes() + products_.workspace_bytes();
+  }
   bool make_first_value(const StateBuffer& state, const StateBuffer& origin,
                         uint64_t seed) override;
   void write_batch(const HostBuffer& input, int microbatch,
@@ -82,12 +84,14 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   static int64_t device_bytes(const Program& program, CausalAttention& attention);
 
  private:
-  // Where the arenas begin in the one allocation; beside them lies what kernels need beyond the
-  // plan.
+  // States have an allocation of their own, which stays when the program changes. Where the other
+  // arenas begin in theirs; beside them lies what kernels need beyond the plan.
   struct Layout {
-    std::array<int64_t, 4> arenas, sizes;  // persistent, window, slots, scratch
+    int64_t state_bytes;
+    std::array<int64_t, 3> arenas, sizes;  // window, slots, scratch
     int64_t workspace = 0, workspace_bytes = 0, bytes = 0;
     Layout(const Program& program, CausalAttention& attention);
+    int64_t all_bytes() const { return state_bytes + bytes; }
   };
 
   void poison_arenas();
@@ -115,7 +119,7 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
   CausalBatches batches_;
   CausalAttention attention_;
   Layout layout_;
-  DeviceMemory memory_;
+  DeviceMemory states_, memory_;
   MatrixProducts products_;
   RankGroups groups_;
   InstructionRunner runner_;

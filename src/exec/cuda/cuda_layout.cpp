@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a rank's arenas lie in its one allocation of a GPU's memory, and what kernels need beside.
+// Where a rank's arenas lie in a GPU's memory, and what kernels need beside.
 #include <algorithm>
 #include <utility>
 
@@ -32,8 +32,8 @@ int64_t workspace_beyond_plan(const Program& program, CausalAttention& attention
 CudaExecutor::Layout::Layout(const Program& program, CausalAttention& attention) {
   int64_t next = 0;
   const auto take = [&](int64_t size) { return std::exchange(next, next + align_for_gpu(size)); };
-  sizes = {program.persistent_bytes, program.window_bytes, program.slot_bytes,
-           program.scratch_bytes};
+  state_bytes = align_for_gpu(program.persistent_bytes);
+  sizes = {program.window_bytes, program.slot_bytes, program.scratch_bytes};
   std::transform(sizes.begin(), sizes.end(), arenas.begin(), take);
   workspace_bytes = workspace_beyond_plan(program, attention);
   workspace = take(workspace_bytes);
@@ -41,7 +41,7 @@ CudaExecutor::Layout::Layout(const Program& program, CausalAttention& attention)
 }
 
 int64_t CudaExecutor::device_bytes(const Program& program, CausalAttention& attention) {
-  return Layout(program, attention).bytes + MatrixProducts::kWorkspaceBytes;
+  return Layout(program, attention).all_bytes() + MatrixProducts::kWorkspaceBytes;
 }
 
 }  // namespace tessera

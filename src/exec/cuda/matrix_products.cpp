@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "exec/cuda/fastest_candidate.h"
+#include "exec/cuda/few_rows_product.h"
 #include "exec/cuda/ragged_product.h"
 
 namespace tessera {
@@ -90,6 +91,17 @@ const void* summand_of(const DeviceProduct& p) {
   return p.addend ? p.addend : p.c;
 }
 bool adds(const DeviceProduct& p) { return p.accumulate || p.addend; }
+
+// cuBLASLt's alpha and beta.
+template <typename Scale>
+struct Factors {
+  Scale alpha, beta;
+  explicit Factors(const DeviceProduct& p)
+      : alpha(static_cast<Scale>(p.times)),
+        beta(static_cast<Scale>(p.addend       ? p.addend_times
+                                : p.accumulate ? 1
+                                               : 0)) {}
+};
 
 std::string describe_machine() {
   cudaDeviceProp properties{};
@@ -279,18 +291,22 @@ void MatrixProducts::set_addresses(const DeviceProduct& p, const Prepared& each)
 cublasStatus_t MatrixProducts::multiply(const DeviceProduct& p, const Prepared& each,
                                         const cublasLtMatmulAlgo_t& algorithm,
                                         cudaStream_t stream) const {
-  const float one = 1, beta = adds(p) ? 1.0f : 0.0f;
-  const double one64 = 1, beta64 = adds(p) ? 1.0 : 0.0;
+  const Factors<float> narrow(p);
+  const Factors<double> wide(p);
   const bool fp64 = p.dtype == DType::Fp64;
   set_addresses(p, each);
-  return cublasLtMatmul(handle_, each.operation, fp64 ? static_cast<const void*>(&one64) : &one,
-                        p.b.data, each.first, p.a.data, each.second,
-                        fp64 ? static_cast<const void*>(&beta64) : &beta, summand_of(p),
-                        each.result, p.c, each.result, &algorithm, workspace_.data(),
-                        static_cast<size_t>(kWorkspaceBytes), stream);
+  return cublasLtMatmul(
+      handle_, each.operation, fp64 ? static_cast<const void*>(&wide.alpha) : &narrow.alpha,
+      p.b.data, each.first, p.a.data, each.second,
+      fp64 ? static_cast<const void*>(&wide.beta) : &narrow.beta, summand_of(p), each.result, p.c,
+      each.result, &algorithm, workspace_.data(), static_cast<size_t>(kWorkspaceBytes), stream);
 }
 
 bool MatrixProducts::try_enqueue(const DeviceProduct& p, cudaStream_t stream) {
+  if (has_few_rows(p)) {
+    enqueue_few_rows(p, stream);
+    return true;
+  }
   const Prepared& each = prepared(p, stream);
   if (each.possible) check_cublas(multiply(p, each, each.algorithm, stream), "enqueue a matmul");
   return each.possible;

@@ -27,7 +27,8 @@ struct DeviceMatrix {
 
 // C[m, n] = A[m, k] B[k, n], or C += A B; a and b are of one dtype, sums of bf16 are kept in fp32.
 // Operands of fp8 lie in rows of k (b is transposed), in sizes that 16 divides, not both e5m2.
-// With an epilogue C = activation(A B + bias), addend + A B + bias, or A B times a slope.
+// With an epilogue C = activation(A B + bias), addend + A B + bias, or A B times a slope. `times`
+// multiplies A B before all that, `addend_times` the addend.
 struct DeviceProduct {
   int64_t m, n, k;
   DType dtype, result_dtype;
@@ -40,6 +41,7 @@ struct DeviceProduct {
   void* before = nullptr;        // as c: gets what the activation is applied to; read for a slope
   const void* addend = nullptr;  // as c, elsewhere; c is then not added to
   bool fast_sums = false;        // of fp8: in about 14 bits on the way
+  double times = 1, addend_times = 1;
   // As many products of one shape at once; elements from a matrix to the next one of A, B and C.
   int64_t batch = 1, a_step = 0, b_step = 0, c_step = 0;
 };

@@ -220,7 +220,7 @@ void launch_row_blocks(const CudaCall& call, const LogitBlocks& blocks, int64_t 
   const auto kept_bytes = static_cast<int>(blocks.kept_packs * 16);
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kept_bytes),
              "ask for shared memory");
-  launch_clusters(call,
+  launch_clusters(call.stream,
                   {.blocks = static_cast<unsigned>(rows * blocks.per_row),
                    .threads = threads,
                    .shared_bytes = static_cast<size_t>(kept_bytes)},

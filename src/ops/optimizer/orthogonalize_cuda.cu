@@ -88,15 +88,6 @@ __global__ void normalise_kernel(T* x, int64_t m, int64_t step, int64_t count,
     x[i] = narrow<T>(widen(x[i]) * static_cast<Accumulator<T>>(norms[i / step * m]));
 }
 
-// z = p x + q y
-template <typename T>
-__global__ void blend_kernel(double p, const T* x, double q, const T* y, int64_t count, T* z) {
-  using A = Accumulator<T>;
-  for (int64_t i = first_index(); i < count; i += index_stride())
-    z[i] =
-        narrow<T>(static_cast<A>(p) * widen(x[i]) + (y ? static_cast<A>(q) * widen(y[i]) : A{0}));
-}
-
 template <typename T>
 class DeviceOrthogonalizer {
  public:
@@ -189,12 +180,12 @@ class DeviceOrthogonalizer {
               .b = {square_, m},
               .c = polynomial_,
               .c_stride = m,
+              .addend = square_,
+              .times = NewtonSchulz::kC,
+              .addend_times = NewtonSchulz::kB,
               .a_step = square_step_,
               .b_step = square_step_,
               .c_step = square_step_});
-    blend(NewtonSchulz::kB, square_, NewtonSchulz::kC, polynomial_, at_once_ * square_step_,
-          polynomial_);
-    blend(NewtonSchulz::kA, x_, 0, nullptr, at_once_ * x_step_, next_);
     multiply({.m = m,
               .n = n,
               .k = m,
@@ -202,7 +193,8 @@ class DeviceOrthogonalizer {
               .b = {x_, n},
               .c = next_,
               .c_stride = n,
-              .accumulate = true,
+              .addend = x_,
+              .addend_times = NewtonSchulz::kA,
               .a_step = square_step_,
               .b_step = x_step_,
               .c_step = x_step_});
@@ -213,10 +205,6 @@ class DeviceOrthogonalizer {
     product.dtype = product.result_dtype = dtype_of<T>();
     product.batch = at_once_;
     call_.products.enqueue(product, call_.stream);
-  }
-
-  void blend(double p, const T* x, double q, const T* y, int64_t elements, T* z) {
-    launch(call_, grid_for(elements), blend_kernel<T>, p, x, q, y, elements, z);
   }
 
   const CudaCall& call_;
