@@ -33,6 +33,17 @@ add_library(tessera_unicode INTERFACE)
 target_link_libraries(tessera_unicode INTERFACE ${TESSERA_PCRE2} ${TESSERA_UTF8PROC})
 target_include_directories(tessera_unicode SYSTEM INTERFACE ${TESSERA_PCRE2_INCLUDE} ${TESSERA_UTF8PROC_INCLUDE})
 
+# What unpacks text, linked statically as well.
+add_library(tessera_unpacking INTERFACE)
+foreach(library z zstd)
+  string(TOUPPER TESSERA_${library} found)
+  find_library(${found} NAMES lib${library}.a ${library} REQUIRED)
+  target_link_libraries(tessera_unpacking INTERFACE ${${found}})
+endforeach()
+find_path(TESSERA_ZLIB_INCLUDE zlib.h REQUIRED)
+find_path(TESSERA_ZSTD_INCLUDE zstd.h REQUIRED)
+target_include_directories(tessera_unpacking SYSTEM INTERFACE ${TESSERA_ZLIB_INCLUDE} ${TESSERA_ZSTD_INCLUDE})
+
 # Headers alone: src/files/digest.cpp compiles it in.
 find_path(TESSERA_XXHASH_INCLUDE xxhash.h REQUIRED)
 

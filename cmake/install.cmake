@@ -20,7 +20,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 install(EXPORT tessera NAMESPACE tessera:: FILE tesseraTargets.cmake DESTINATION ${package_dir} COMPONENT development)
 
 # Libraries that this build links, by the names that the linker knows.
-set(TESSERA_LINKED pcre2-8 utf8proc)
+set(TESSERA_LINKED pcre2-8 utf8proc z zstd)
 if(TESSERA_STUDIO AND TESSERA_MICROHTTPD AND TESSERA_MICROHTTPD_INCLUDE)
   list(APPEND TESSERA_LINKED microhttpd)
 endif()

@@ -19,7 +19,7 @@ target_include_directories(tessera INTERFACE $<INSTALL_INTERFACE:include>)
 target_link_libraries(
   tessera
   PUBLIC $<BUILD_INTERFACE:tessera_options> $<BUILD_INTERFACE:fmt::fmt> $<BUILD_INTERFACE:Threads::Threads>
-  PRIVATE $<BUILD_INTERFACE:tessera_toml> $<BUILD_INTERFACE:tessera_unicode>
+  PRIVATE $<BUILD_INTERFACE:tessera_toml> $<BUILD_INTERFACE:tessera_unicode> $<BUILD_INTERFACE:tessera_unpacking>
           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>
   INTERFACE $<INSTALL_INTERFACE:tessera::dependencies>)
 
@@ -31,7 +31,7 @@ endif()
 if(GTest_FOUND)
   add_executable(tessera_tests)
   tessera_compile_quickly(tessera_tests)
-  target_link_libraries(tessera_tests PRIVATE tessera tessera_unicode nlohmann_json::nlohmann_json GTest::gtest
+  target_link_libraries(tessera_tests PRIVATE tessera tessera_unicode tessera_unpacking nlohmann_json::nlohmann_json GTest::gtest
                                               GTest::gtest_main)
   target_include_directories(tessera_tests SYSTEM PRIVATE ${TESSERA_HIGHWAY_INCLUDE})
 endif()

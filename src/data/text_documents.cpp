@@ -37,7 +37,8 @@ void TextDocuments::add(MappedFile file) {
   }
   std::vector<char>& texts = texts_.emplace_back();
   texts.reserve(text.size());  // what is decoded is never longer, so views stay where they are
-  read_jsonl(text, file.path(), 0, [&](const std::string& document) {
+  const std::string field = "text";
+  read_jsonl(text, {file.path(), field}, 0, [&](const std::string& document) {
     if (document.empty()) return;
     texts.insert(texts.end(), document.begin(), document.end());
     documents_.emplace_back(texts.data() + texts.size() - document.size(), document.size());

@@ -42,10 +42,12 @@ void Digest::add(std::span<const std::byte> bytes) {
   add(bytes.size(), [&](size_t begin, size_t count) { return bytes.subspan(begin, count); });
 }
 
-std::string Digest::text() const {
+uint64_t Digest::number() const {
   const auto* state = reinterpret_cast<const XXH3_state_t*>(state_.data());
-  return fmt::format("{:016x}", kind_ == DigestKind::Own ? old_state_ : XXH3_64bits_digest(state));
+  return kind_ == DigestKind::Own ? old_state_ : XXH3_64bits_digest(state);
 }
+
+std::string Digest::text() const { return fmt::format("{:016x}", number()); }
 
 std::string digest_of(std::span<const std::byte> bytes, DigestKind kind) {
   Digest digest(kind);

@@ -26,6 +26,7 @@ class Digest {
   // The same, where not all bytes are there at once; each part is asked for once, in their order.
   using Part = std::function<std::span<const std::byte>(size_t begin, size_t count)>;
   void add(size_t bytes, const Part& part);
+  uint64_t number() const;
   std::string text() const;  // 16 hex digits
 
  private:

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/folder.h"
 
+#include <glob.h>
+
 #include <algorithm>
+#include <iterator>
 
 #include "core/error.h"
 #include "files/storage_error.h"
@@ -26,8 +29,6 @@ std::vector<fs::path> list_folder(const fs::path& folder) {
   return entries;
 }
 
-namespace fs = std::filesystem;
-
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> files;
   try {
@@ -45,6 +46,26 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   // Compared as text, so that the order does not depend on how a platform compares paths.
   std::sort(files.begin(), files.end(),
             [](const fs::path& a, const fs::path& b) { return a.string() < b.string(); });
+  return files;
+}
+
+std::vector<fs::path> files_named(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return files_below(path);
+  if (fs::exists(path, ignored)) return {path};
+  glob_t found{};
+  ::glob(path.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found);
+  std::vector<fs::path> files;
+  for (size_t i = 0; i < found.gl_pathc; ++i) {
+    const fs::path match = found.gl_pathv[i];
+    if (!fs::is_directory(match, ignored)) {
+      files.push_back(match);
+      continue;
+    }
+    std::vector<fs::path> below = files_below(match);
+    std::move(below.begin(), below.end(), std::back_inserter(files));
+  }
+  ::globfree(&found);
   return files;
 }
 

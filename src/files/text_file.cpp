@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "files/json.h"
+#include "files/unpacked_file.h"
 
 namespace tessera {
 namespace {
@@ -19,17 +20,18 @@ struct Format {
 };
 
 constexpr std::string_view kNoText = "give files of text: *.txt, *.md or *.jsonl";
+constexpr std::string_view kParquetRemedy =
+    "write its texts as .jsonl first: python3 -c \"import pandas; "
+    "pandas.read_parquet('{0}').to_json('texts.jsonl', orient='records', lines=True)\"";
 constexpr std::array<Format, 17> kFormats{{
-    {"\x1f\x8b"sv, "gzip", "unpack it first: gunzip -k {0}"},
-    {"\x28\xb5\x2f\xfd"sv, "zstd", "unpack it first: zstd -d {0}"},
+    {"\x1f\x8b"sv, "gzip, packed twice", "unpack it first: gunzip -k {0}"},
+    {"\x28\xb5\x2f\xfd"sv, "zstd, packed twice", "unpack it first: zstd -d {0}"},
     {"\xfd"
      "7zXZ"sv,
      "xz", "unpack it first: xz -dk {0}"},
     {"BZh91AY&SY"sv, "bzip2", "unpack it first: bunzip2 -k {0}"},
     {"PK\x03\x04"sv, "a zip archive", "unpack it first: unzip {0}"},
-    {"PAR1\x15"sv, "parquet",
-     "write its texts as .jsonl first: python3 -c \"import pandas; "
-     "pandas.read_parquet('{0}').to_json('texts.jsonl', orient='records', lines=True)\""},
+    {"PAR1\x15"sv, "parquet", kParquetRemedy},
     {"ARROW1\0\0"sv, "Arrow", "write its texts as .jsonl first, a line {{\"text\": \"...\"}} each"},
     {"\x80\x02"sv, "a pickle", kNoText},
     {"\x80\x03"sv, "a pickle", kNoText},
@@ -45,25 +47,29 @@ constexpr std::array<Format, 17> kFormats{{
     {"\xfe\xff"sv, "UTF-16", "write it as UTF-8 first: iconv -f UTF-16 -t UTF-8 {0}"},
 }};
 
-constexpr size_t kLooksAt = 1 << 20;  // bytes; larger files would be read twice
-
 // Eight bytes of a length, then the JSON of a header.
 bool is_safetensors(std::string_view text) {
   return text.size() > 9 && text.substr(4, 4) == "\0\0\0\0"sv && text[8] == '{';
+}
+
+bool is_tar(std::string_view text) { return text.size() > 512 && text.substr(257, 5) == "ustar"; }
+
+[[noreturn]] void refuse_as(const std::filesystem::path& path, std::string_view name,
+                            std::string_view remedy) {
+  throw user_error("{} is not text: it looks like {}", path.string(), name)
+      .help(fmt::format(fmt::runtime(remedy), path.string()));
 }
 
 }  // namespace
 
 void require_text(std::span<const std::byte> bytes, const std::filesystem::path& path) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
-                              std::min(bytes.size(), kLooksAt));
+                              std::min(bytes.size(), kTextLook));
   for (const Format& format : kFormats)
-    if (text.starts_with(format.magic))
-      throw user_error("{} is not text: it looks like {}", path.string(), format.name)
-          .help(fmt::format(fmt::runtime(format.remedy), path.string()));
-  if (is_safetensors(text))
-    throw user_error("{} is not text: it looks like safetensors", path.string())
-        .help(std::string(kNoText));
+    if (text.starts_with(format.magic)) refuse_as(path, format.name, format.remedy);
+  if (path.extension() == ".parquet") refuse_as(path, "parquet", kParquetRemedy);
+  if (is_safetensors(text)) refuse_as(path, "safetensors", kNoText);
+  if (is_tar(text)) refuse_as(path, "a tar archive", "unpack it first: tar xf {0}");
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
     throw user_error("{} is not text: byte {} is zero", path.string(), zero)
         .help(fmt::format("{}; token shards end in .bin", kNoText));
@@ -73,28 +79,39 @@ namespace {
 
 constexpr int kLineDepth = 32;
 
-std::string document_of(std::string_view line, const std::filesystem::path& path, int64_t at) {
+std::string document_of(std::string_view line, const JsonLines& lines, int64_t at) {
   Json json;
   std::string wrong = parse_json(line, kLineDepth, json);
   if (wrong.empty() && !json.is_object()) wrong = "is not an object";
-  const Json* text = json.find("text");
-  if (wrong.empty() && !(text && text->text())) wrong = "has no text under \"text\"";
+  const Json* text = json.find(lines.field);
+  if (wrong.empty() && !(text && text->text()))
+    wrong = fmt::format("has no text under \"{}\"", lines.field);
   if (!wrong.empty())
-    throw user_error("the line at byte {} of {} {}", at, path.string(), wrong)
-        .help("each line of a .jsonl file is an object such as {\"text\": \"one document\"}");
+    throw user_error("the line at byte {} of {} {}", at, lines.path.string(), wrong)
+        .help(fmt::format("each line of a .jsonl file is an object such as {{\"{}\": \"one "
+                          "document\"}}; data.field or --field names another field",
+                          lines.field));
   return *text->text();
 }
 
 }  // namespace
 
-bool is_jsonl(const std::filesystem::path& path) { return path.extension() == ".jsonl"; }
+bool is_jsonl(const std::filesystem::path& path) {
+  const std::filesystem::path name = name_when_unpacked(path), ending = name.extension();
+  // C4 and others name packed lines so; as it is, a .json file is one text.
+  const bool packed_lines = ending == ".json" && name != path.filename();
+  return ending == ".jsonl" || ending == ".ndjson" || packed_lines;
+}
 
-void read_jsonl(std::string_view lines, const std::filesystem::path& path, int64_t at,
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+void read_jsonl(std::string_view text, const JsonLines& lines, int64_t at,
                 const std::function<void(std::string document)>& document) {
-  for (std::string_view rest = lines; !rest.empty();) {
+  for (std::string_view rest = text; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
-    if (line.find_first_not_of(" \t\r") != std::string_view::npos)
-      document(document_of(line, path, at + (line.data() - lines.data())));
+    if (!is_blank(line)) document(document_of(line, lines, at + (line.data() - text.data())));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
 }

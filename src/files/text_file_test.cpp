@@ -24,9 +24,10 @@ std::string report_of(const std::string& bytes) {
 
 TEST(RequireText, NamesWhatAFileLooksLikeAndWhatToDo) {
   EXPECT_EQ(report_of("\x1f\x8b\x08\x00\x01"s),
-            "error: x is not text: it looks like gzip\n help: unpack it first: gunzip -k x\n");
+            "error: x is not text: it looks like gzip, packed twice\n help: unpack it first: "
+            "gunzip -k x\n");
   const std::vector<std::pair<std::string, std::string>> formats{
-      {"\x28\xb5\x2f\xfd\x01"s, "zstd"},
+      {"\x28\xb5\x2f\xfd\x01"s, "zstd, packed twice"},
       {"\xfd"
        "7zXZ\0"s,
        "xz"},
@@ -51,6 +52,20 @@ TEST(RequireText, TakesAnyOtherBytes) {
   EXPECT_EQ(report_of(""), "text");
   EXPECT_EQ(report_of("PAR1, a story of gzip and PK\n"), "text");
   EXPECT_EQ(report_of("caf\xe9 in Latin-1, and caf\u00e9 in UTF-8"), "text");
+}
+
+TEST(IsJsonl, GoesByTheNameWithoutWhatSaysHowItIsPacked) {
+  for (const char* lines : {"a.jsonl", "b/a.jsonl.gz", "a.jsonl.zst", "a.ndjson", "c4.json.gz"})
+    EXPECT_TRUE(is_jsonl(lines)) << lines;
+  for (const char* text : {"a.txt", "a.txt.gz", "a.json", "jsonl", "a.jsonl.txt"})
+    EXPECT_FALSE(is_jsonl(text)) << text;
+}
+
+TEST(ReadJsonl, TakesTheFieldThatIsAskedFor) {
+  std::vector<std::string> documents;
+  read_jsonl("{\"text\": \"a\", \"body\": \"b\"}\n \n{\"body\": \"c\"}", {"x.jsonl", "body"}, 0,
+             [&](const std::string& document) { documents.push_back(document); });
+  EXPECT_EQ(documents, (std::vector<std::string>{"b", "c"}));
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 
 namespace tessera {
 
-// Bytes [begin, end) of a file. A text file is one document, large ones are cut between lines where
-// no splitting rule of GPT-2, Llama 3 or Qwen looks across: after a printable character and a
-// newline, before a letter. A .jsonl file is cut at line ends.
+// Bytes [begin, end) of a file. A text file is one document, large ones are cut where no token
+// changes (text_pieces.h). A .jsonl file is cut at line ends. A packed file is one part, which is
+// unpacked as it is read, and its bytes are those of the file.
 struct CorpusPart {
   size_t file = 0;
   int64_t begin = 0, end = 0;
@@ -25,25 +25,28 @@ struct CorpusPart {
 struct CorpusOptions {
   int64_t part_bytes = 8 << 20;
   bool cuts_documents = true;
+  std::string field = "text";  // of the lines of .jsonl files
 };
 
 class Corpus {
  public:
-  // Files and folders.
-  explicit Corpus(std::span<const std::string> paths, const CorpusOptions& options = {});
+  // Files, folders and globs.
+  explicit Corpus(std::span<const std::string> paths, CorpusOptions options = {});
 
   const std::vector<std::filesystem::path>& files() const { return files_; }
   const std::vector<CorpusPart>& parts() const { return parts_; }
   int64_t bytes() const { return bytes_; }
 
-  // Called with each document of a part, or the part of a document, and whether it ends there. A
-  // line of a .jsonl file is an object with the document under "text".
-  void read(const CorpusPart& part,
-            const std::function<void(std::string_view text, bool ends)>& document) const;
+  // Called with each document of a part, or a piece of a document, and whether it ends there. A
+  // line of a .jsonl file is an object with the document under a field.
+  using OnDocument = std::function<void(std::string_view text, bool ends)>;
+  void read(const CorpusPart& part, const OnDocument& document) const;
 
  private:
-  void add_file(const std::filesystem::path& path, const CorpusOptions& options);
+  void add_file(const std::filesystem::path& path);
+  void read_packed(const std::filesystem::path& path, const OnDocument& document) const;
 
+  CorpusOptions options_;
   std::vector<std::filesystem::path> files_;
   std::vector<CorpusPart> parts_;
   int64_t bytes_ = 0;

@@ -5,6 +5,7 @@
 
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
+#include "files/testing/packed.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "tokenizer/testing/mixed_text.h"
@@ -51,10 +52,26 @@ TEST(Corpus, CutsLargeFilesAndLosesNothing) {
   EXPECT_EQ(all[500], "document 499");
 }
 
+TEST(Corpus, ReadsPackedFilesAsTheyAreUnpacked) {
+  const TemporaryFolder folder;
+  const std::string text = mixed_text(50'000, 6, true);
+  folder.write("a.txt.gz", gzip_of(text));
+  folder.write("b.jsonl.zst", zstd_of("{\"body\": \"one\"}\n\n{\"body\": \"two\"}\n"));
+  folder.write("c.txt.zst", zstd_of(""));
+  const Corpus corpus(std::vector<std::string>{folder.path().string()},
+                      {.part_bytes = 1000, .field = "body"});
+  EXPECT_EQ(corpus.parts().size(), 3u);
+  EXPECT_EQ(documents(corpus), (std::vector<std::string>{text, "one", "two", ""}));
+  int pieces = 0;
+  corpus.read(corpus.parts()[0], [&](std::string_view, bool) { ++pieces; });
+  EXPECT_GT(pieces, 3);
+}
+
 // Of a text that is cut into parts of about this many bytes, and as a whole.
 void expect_same_tokens(const std::string& text, int64_t part_bytes) {
   const TemporaryFolder folder;
   const std::vector<std::string> paths{folder.write("a.txt", text).string()};
+  const std::vector<std::string> packed{folder.write("b.txt.zst", zstd_of(text)).string()};
   for (const char* rule : {"", kLlama3Rule, kQwenRule}) {
     const Tokenizer tokenizer =
         parse_tokenizer(made_tokenizer_json({.rule = rule, .composes = true}), "made");
@@ -64,6 +81,11 @@ void expect_same_tokens(const std::string& text, int64_t part_bytes) {
     for (const CorpusPart& part : corpus.parts())
       corpus.read(part, [&](std::string_view piece, bool) { encoder.encode(piece, ids); });
     EXPECT_EQ(ids, encoder.encode(text)) << rule;
+    const Corpus pieces(packed, {.part_bytes = part_bytes});
+    std::vector<int32_t> packed_ids;
+    pieces.read(pieces.parts()[0],
+                [&](std::string_view piece, bool) { encoder.encode(piece, packed_ids); });
+    EXPECT_EQ(packed_ids, ids) << rule;
     EXPECT_GT(corpus.parts().size(), 10u);
   }
 }
