@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of one's own, from maths to a falling loss: it reads three numbers as tokens and learns
 // to name the one in the middle. Exits with 1 if it did not learn.
+#include <tessera/model.h>
+#include <tessera/step.h>
+
 #include <algorithm>
 #include <array>
-
-#include "compiler/compile.h"
-#include "core/random.h"
-#include "exec/cpu/cpu_executor.h"
-#include "ops/calls.h"
 
 using namespace tessera;
 

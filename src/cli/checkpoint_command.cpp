@@ -12,7 +12,9 @@
 #include "core/quantities.h"
 #include "files/json.h"
 #include "inference/stored_model.h"
+#include "ir/optimizer.h"
 #include "models/model_size.h"
+#include "models/presets.h"
 #include "record/run_folder.h"
 
 namespace tessera {
@@ -114,17 +116,27 @@ void run_list(const CheckpointCommand& command, bool bytes) {
     if (bytes && !listed.problem.empty()) throw ExitStatus(1);
 }
 
+// Of a program's own model, whose sizes the checkpoint alone knows here.
+int64_t stored_parameters(const Checkpoint& checkpoint) {
+  int64_t count = 0;
+  for (const auto& [name, tensor] : checkpoint.tensors())
+    if (!is_companion(name)) count += tensor.elements();
+  return count;
+}
+
 void run_show(const CheckpointCommand& command) {
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const CheckpointFacts& facts = checkpoint.facts();
   const Config config = config_of(checkpoint);
-  const ModelConfig model = resolve_model(config);
+  const bool own = preset_name(config) == kOwnPreset;
+  const ModelConfig model = own ? ModelConfig{.family = Family::Own} : resolve_model(config);
+  const int64_t parameters = own ? stored_parameters(checkpoint) : parameter_count(model);
   if (command.json) {
     Json json = json_of({{0, checkpoint.path()}, {}, {}});
     json["step"] = facts.position.step;
-    json["model"] = preset_name(config);
+    json["model"] = model_name(config);
     json["family"] = name(model.family);
-    json["parameters"] = parameter_count(model);
+    json["parameters"] = parameters;
     json["config"] = facts.config_toml;
     if (!facts.run.empty()) json["run"] = facts.run;
     for (const auto& [name, tensor] : checkpoint.tensors())
@@ -134,8 +146,7 @@ void run_show(const CheckpointCommand& command) {
     return;
   }
   fmt::print("{}\nmodel {}: {}, {:.2f}M parameters\n", checkpoint.path().string(),
-             preset_name(config), name(model.family),
-             static_cast<double>(parameter_count(model)) / 1e6);
+             model_name(config), row_of(model.family).name, static_cast<double>(parameters) / 1e6);
   fmt::print("step {}, next sample {}, {} tokens, seed {}, saved on {}{}\n\n", facts.position.step,
              facts.position.next_sample, facts.position.tokens, facts.seed, saved_on(facts),
              facts.run.empty() ? "" : " by run " + facts.run);

@@ -118,7 +118,7 @@ std::string config_page() {
     page += fmt::format("| `model.{}` | {} |\n", field.key, field.doc);
   page += fmt::format("\n| family | what it is |\n|---|---|\n");
   for (const FamilyRow& family : kFamilies)
-    page += fmt::format("| `{}` | {} |\n", family.name, family.summary);
+    if (!family.is_own) page += fmt::format("| `{}` | {} |\n", family.name, family.summary);
   page += fmt::format("\n| preset | what it is |\n|---|---|\n");
   for (const Preset& preset : presets())
     page += fmt::format("| `{}` | {} |\n", preset.name, preset.summary);

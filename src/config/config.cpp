@@ -229,6 +229,11 @@ std::string preset_name(const Config& config) {
   return name != nullptr ? *name : "tiny";
 }
 
+std::string model_name(const Config& config) {
+  const std::string* own = find_model_setting(config, "name");
+  return own != nullptr ? *own : preset_name(config);
+}
+
 std::string to_toml(const Config& config) {
   Config copy = config;
   std::string text = "[model]\n";
@@ -302,6 +307,11 @@ std::vector<std::string> notes_on(const Config& config) {
   if (config.plan.schedule != PlanConfig{}.schedule && !pipeline)
     notes.push_back(fmt::format("plan.schedule = {} does nothing: the mesh {} has no pipeline (pp)",
                                 config.plan.schedule, to_string(mesh)));
+  if (config.own_model && config.train.sample_every > 0)
+    notes.push_back(fmt::format(
+        "train.sample_every = {} does nothing: the model {} is the program's own, which writes no "
+        "text",
+        config.train.sample_every, model_name(config)));
   return notes;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@
 #include "mesh/plan.h"
 
 namespace tessera {
+
+struct OwnModel;
 
 // Keys of [model] without the section, in the order given; what they mean is decided and checked by
 // src/models.
@@ -141,6 +144,7 @@ struct RunConfig {
 
 struct Config {
   ModelSettings model;
+  std::shared_ptr<const OwnModel> own_model;  // null: the model is of a family
   DataConfig data;
   TrainConfig train;
   CheckpointConfig checkpoint;
@@ -172,6 +176,8 @@ DataSource source_of_path(std::string_view path);
 const std::string* find_model_setting(const Config& config, std::string_view key);
 // The name of the preset: model.preset, or "tiny".
 std::string preset_name(const Config& config);
+// That, or the name of a program's own model.
+std::string model_name(const Config& config);
 
 // One row per key, for help and docs.
 struct ConfigKey {

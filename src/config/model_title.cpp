@@ -11,6 +11,7 @@ namespace tessera {
 
 std::string model_title(const Config& config) {
   std::string preset = preset_name(config);
+  if (preset == kOwnPreset) return model_name(config);
   if (preset == kCustom) return preset;
   const ModelConfig plain = resolved(find_preset(preset).config), model = resolve_model(config);
   if (model == plain) return preset;

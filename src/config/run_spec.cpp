@@ -12,6 +12,7 @@
 #include "mesh/axis_sizes.h"
 #include "mesh/expert_axes.h"
 #include "models/model_field.h"
+#include "models/own_model.h"
 #include "models/presets.h"
 #include "passes/pipeline/assign_stages.h"
 #include "schedule/schedule_csv.h"
@@ -172,6 +173,7 @@ BatchShape resolve_microbatch(const TrainConfig& train, const ModelConfig& model
 // All but the shapes: the config's sequence need not fit the plan.
 RunSpec resolve_without_shapes(const Config& config) {
   RunSpec spec{.model = resolve_model(config),
+               .own_model = config.own_model,
                .precision = resolve_precision(config),
                .microbatches = static_cast<int>(config.train.microbatches),
                .optimizer = resolve_optimizer(config.train),
@@ -219,6 +221,10 @@ RunSpec resolve(const Config& given) {
 RunSpec resolve_shrunk(const Config& given) {
   const Config config = one_island(given);
   RunSpec spec = resolve_without_shapes(config);
+  if (spec.own_model)
+    throw user_error("the model {} is the program's own, of which no small one is known",
+                     spec.own_model->name)
+        .help("verify it as it is, or bring a small one");
   const ShrunkModel small = shrink_model(spec.model, spec.plan);
   spec.model = small.model;
   spec.microbatch = small.microbatch;
@@ -226,7 +232,17 @@ RunSpec resolve_shrunk(const Config& given) {
 }
 
 ModelConfig resolve_model(const Config& config) {
+  if (config.own_model) {
+    ModelConfig own = config.own_model->sizes;
+    if (config.own_model->context == 0) own.context = config.train.seq;
+    return own;
+  }
   const std::string preset = preset_name(config);
+  if (preset == kOwnPreset)
+    throw user_error("the model {} is a program's own, and this program does not have it",
+                     model_name(config))
+        .at("model.preset")
+        .help("continue and read the run with the program that trained it (docs/library.md)");
   ModelConfig model = preset == kCustom ? ModelConfig{} : find_preset(preset).config;
   for (const auto& [key, text] : config.model)
     if (key != "preset") set_model_field(model, key, text);

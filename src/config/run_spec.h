@@ -3,6 +3,7 @@
 // and the executors take. resolve() is the only way from a config to it.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "config/config.h"
@@ -16,6 +17,7 @@ namespace tessera {
 
 struct RunSpec {
   ModelConfig model;
+  std::shared_ptr<const OwnModel> own_model = {};  // that the model points at, if it is one
   Precision precision = DType::Fp32;
   BatchShape microbatch = {};  // over all ranks
   int microbatches = 1;

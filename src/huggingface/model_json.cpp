@@ -195,6 +195,9 @@ constexpr std::array<Kind, 8> kKinds{
      {"deepseek_v3", "DeepseekV3ForCausalLM", Family::Llama, read_deepseek_v3}}};
 
 const Kind& kind_of(const ModelConfig& model) {
+  if (model.own)
+    throw user_error("the model is a program's own, for which Hugging Face has no architecture")
+        .help("its checkpoints hold every tensor by name: tessera checkpoint convert");
   if (model.family == Family::Gpt) return kKinds[0];
   if (model.has_latent_attention()) return kKinds[7];
   if (!model.has_experts()) return kKinds[model.qk_norm ? 2 : 1];

@@ -8,7 +8,7 @@ namespace {
 
 // In the order of kFamilies.
 constexpr std::array<Module (*)(const ModelRequest&), kFamilies.size()> kBuilders{
-    build_mlp, build_gpt, build_llama, build_llama};
+    build_mlp, build_gpt, build_llama, build_llama, build_own};
 
 void keep_in_own_dtype(Module& module) {
   for (BlockClass& block_class : module.classes)

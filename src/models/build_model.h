@@ -36,5 +36,6 @@ struct ModelRequest {
 Module build_mlp(const ModelRequest& request);
 Module build_gpt(const ModelRequest& request);
 Module build_llama(const ModelRequest& request);  // also qwen
+Module build_own(const ModelRequest& request);    // by the config's OwnModel, and checked
 
 }  // namespace tessera

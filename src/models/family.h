@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-enum class Family : uint8_t { Mlp, Gpt, Llama, Qwen };
+enum class Family : uint8_t { Mlp, Gpt, Llama, Qwen, Own };
 
 struct FamilyRow {
   Family family;
@@ -24,6 +24,7 @@ struct FamilyRow {
   bool has_qk_norm = false;   // may have
   bool has_experts = false;   // may have
   bool has_latent = false;    // may have latent attention
+  bool is_own = false;        // brought by a program (own_model.h): no config names it
 };
 
 inline constexpr auto kFamilies = std::to_array<FamilyRow>({
@@ -53,6 +54,11 @@ inline constexpr auto kFamilies = std::to_array<FamilyRow>({
      .is_gated = true,
      .has_qk_norm = true,
      .has_experts = true},
+    {.family = Family::Own,
+     .name = "own",
+     .summary = "a program's own",
+     .has_sequence = true,
+     .is_own = true},
 });
 static_assert([] {
   for (size_t i = 0; i < kFamilies.size(); ++i)
@@ -63,9 +69,10 @@ static_assert([] {
 constexpr const FamilyRow& row_of(Family family) { return kFamilies[static_cast<size_t>(family)]; }
 constexpr std::string_view name(Family family) { return row_of(family).name; }
 
+// Of those that a config can name.
 constexpr const FamilyRow* find_family(std::string_view name) {
   for (const FamilyRow& row : kFamilies)
-    if (row.name == name) return &row;
+    if (row.name == name && !row.is_own) return &row;
   return nullptr;
 }
 

@@ -166,6 +166,7 @@ std::string_view name(RopeScaling scaling) {
 std::span<const std::string_view> rope_scaling_names() { return kRopeScalingNames; }
 
 ModelConfig resolved(ModelConfig config) {
+  if (config.family == Family::Own) return config;  // its sizes are those of its maths
   check_field_ranges(config);
   derive_sizes(config);
   check_family(config);

@@ -11,6 +11,8 @@
 
 namespace tessera {
 
+struct OwnModel;
+
 enum class Activation : uint8_t { Relu, Gelu, GeluTanh, Swiglu };
 std::string_view name(Activation activation);
 std::span<const std::string_view> activation_names();  // in the order of the enum
@@ -78,6 +80,9 @@ struct ModelConfig {
   BalanceScope balance_scope = BalanceScope::Sequence;
   double router_z_loss = 0.0;
   double balance_rate = 0.0;  // by which a step moves the biases that routers choose with; 0: none
+
+  // Of Family::Own alone: what builds it. The config that it came from keeps it alive.
+  const OwnModel* own = nullptr;
 
   bool has_sequence() const { return row_of(family).has_sequence; }
   bool has_experts() const { return experts > 0; }

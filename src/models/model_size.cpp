@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/model_size.h"
 
+#include <algorithm>
+
+#include "ir/emit.h"
+#include "ir/op_def.h"
 #include "ir/op_list.h"
 #include "models/build_model.h"
 
@@ -56,9 +60,52 @@ int64_t over_blocks(const Module& module, int64_t (*count)(const Graph&)) {
   return total;
 }
 
-// Sizes of parameters do not depend on the batch.
+// Sizes of parameters do not depend on the batch. Maths of a program's own need not fit one token.
 Module smallest_module(const ModelConfig& config) {
-  return build_model(config, {.batch = 1, .seq = 1}, DType::Fp32, HeadKind::Loss);
+  const int64_t seq = config.own ? config.context : 1;
+  return build_model(config, {.batch = 1, .seq = seq}, DType::Fp32, HeadKind::Loss);
+}
+
+// Of a forward of one sample, apart from products with weights: of tokens with tokens. Attention
+// counts a full square.
+struct TokenProducts {
+  double attention = 0, others = 0;
+};
+
+void add_products(const Graph& graph, int64_t seq, TokenProducts& products) {
+  const auto reads_weights = [&](const Node& node) {
+    return std::ranges::any_of(node.operands, [&](ValueId id) {
+      const GraphInput* input = graph.input_of(id);
+      return input && input->state;
+    });
+  };
+  for (const Node& node : graph.nodes()) {
+    const auto elements = [&](ValueId id) {
+      return static_cast<double>(graph.value(id).type.num_elements());
+    };
+    if (node.op == OpKind::attention)
+      products.attention +=
+          2 * (elements(node.operands[0]) + elements(node.results[0])) * static_cast<double>(seq);
+    else if (node.op == OpKind::matmul && !reads_weights(node))
+      products.others +=
+          static_cast<double>(op_def(node.op)
+                                  .cost({node.op, node.attributes, types_of(graph, node.operands),
+                                         types_of(graph, node.results)})
+                                  .flops);
+  }
+}
+
+// A backward takes twice a forward.
+FlopsPerToken own_flops_per_token(const ModelConfig& config, int64_t seq) {
+  const Module module = build_model(config, {.batch = 1, .seq = seq}, DType::Fp32, HeadKind::Loss);
+  TokenProducts products;
+  for (const Block& block : module.blocks)
+    add_products(module.class_of(block).graph, seq, products);
+  const double tokens = static_cast<double>(seq);
+  const double weights =
+      6.0 * static_cast<double>(matmul_parameter_count(module)) + 3.0 * products.others / tokens;
+  return {.causal = weights + 3.0 * products.attention / 2.0 / tokens,
+          .full = weights + 3.0 * products.attention / tokens};
 }
 
 }  // namespace
@@ -85,6 +132,7 @@ Precision mfu_precision(const ModelConfig& config, Precision precision) {
 
 FlopsPerToken flops_per_token(const ModelConfig& config, int64_t seq) {
   const ModelConfig whole = resolved(config);
+  if (whole.own) return own_flops_per_token(whole, seq);
   const double weights = 6.0 * static_cast<double>(matmul_parameter_count(whole));
   if (!whole.has_sequence()) return {.causal = weights, .full = weights};
   const double keys = 3.0 * static_cast<double>(whole.layers * whole.heads) *

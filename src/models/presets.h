@@ -23,6 +23,8 @@ struct Preset {
 
 // Instead of a preset's name: every field is given.
 inline constexpr std::string_view kCustom = "custom";
+// The same, where the model is a program's own (own_model.h), of which a config knows the name.
+inline constexpr std::string_view kOwnPreset = "own";
 
 std::span<const Preset> presets();
 const Preset* preset_named(std::string_view name);  // null when absent

@@ -70,7 +70,7 @@ RunFacts facts_of(const Config& config, const RunSpec& spec, const Compiled& com
   const std::vector<Program>& programs = compiled.programs;
   const Mesh& mesh = programs.front().mesh;
   const ProgramWork work = work_of(programs, "train_step");
-  RunFacts facts{.model = preset_name(config),
+  RunFacts facts{.model = model_name(config),
                  .parameters = parameter_count(spec.model),
                  .mesh = to_string(mesh),
                  .ranks = mesh.num_ranks(),

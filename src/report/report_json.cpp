@@ -45,7 +45,7 @@ Json plan_json(const RunRecord& record) {
   if (!record.config) return {};
   const Config& config = *record.config;
   const RunFacts facts = record.facts.value_or(RunFacts{});
-  return {{"model", preset_name(config)},
+  return {{"model", model_name(config)},
           {"parameters", or_null(facts.parameters)},
           {"mesh", to_string(Mesh(config.mesh))},
           {"zero", resolve_zero(config)},

@@ -51,7 +51,8 @@ struct ModelFieldJson {
   void operator()(Family ModelConfig::*) {
     json["type"] = "choice";
     json["choices"] = Json::array();
-    for (const FamilyRow& row : kFamilies) json["choices"].push_back(row.name);
+    for (const FamilyRow& row : kFamilies)
+      if (!row.is_own) json["choices"].push_back(row.name);
   }
   void operator()(Activation ModelConfig::*) { take(activation_names()); }
   void operator()(RouterScore ModelConfig::*) { take(router_score_names()); }

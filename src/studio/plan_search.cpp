@@ -39,6 +39,10 @@ FixedKnobs fixed_knobs(const std::function<bool(std::string_view)>& names, Confi
 
 PlanTask make_plan_task(const Config& config, const Cluster& cluster, int ranks,
                         const std::function<bool(std::string_view)>& names) {
+  if (config.own_model)
+    throw user_error("plans are searched for models of a family, and {} is the program's own",
+                     model_name(config))
+        .help("simulate the meshes that you think of");
   // A mesh in the config counts the ranks; how they are used is what the search is for.
   PlanTask task{
       .run = resolve_on(cluster, with_mesh(config, {})), .ranks = ranks, .cluster = cluster};

@@ -126,7 +126,7 @@ Json to_json(const SimulatedStep& step) {
   const Simulation& simulation = step.simulation;
   const Program& program = step.compiled.programs.front();
   const OtherUtilisation other = other_utilisation(step);
-  Json json{{"model", preset_name(step.config)},
+  Json json{{"model", model_name(step.config)},
             {"cluster", step.cluster.name},
             {"calibrated", step.cluster.calibrated},
             {"mesh", to_string(program.mesh)},

@@ -4,5 +4,6 @@
 #pragma once
 
 #include "config/compile_step.h"
+#include "core/random.h"
 #include "exec/cpu/cpu_executor.h"
 #include "exec/train_step.h"

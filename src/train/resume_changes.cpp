@@ -12,6 +12,7 @@
 #include "core/choices.h"
 #include "core/error.h"
 #include "models/model_field.h"
+#include "models/presets.h"
 
 namespace tessera {
 namespace {
@@ -43,11 +44,26 @@ bool may_change(std::string_view key) {
                      [&](std::string_view section) { return key.starts_with(section); });
 }
 
-std::vector<Setting> settings_of(Config config) {
+bool has_own_model(const Config& config) { return preset_name(config) == kOwnPreset; }
+
+// Of a program's own model there is its name and a digest; of others, all fields.
+std::vector<Setting> model_settings_of(const Config& config, bool by_name) {
   std::vector<Setting> settings;
+  if (by_name) {
+    for (const char* key : {"preset", "name", "maths"}) {
+      const std::string* text = find_model_setting(config, key);
+      settings.push_back({fmt::format("model.{}", key), text ? *text : ""});
+    }
+    return settings;
+  }
   const ModelConfig model = resolve_model(config);
   for (const ModelField& field : model_fields())
     settings.push_back({fmt::format("model.{}", field.key), model_field_text(model, field)});
+  return settings;
+}
+
+std::vector<Setting> settings_of(Config config, bool model_by_name) {
+  std::vector<Setting> settings = model_settings_of(config, model_by_name);
   for (const ConfigField& field : config_fields(config))
     settings.push_back({std::string(field.key), field_text(field)});
   std::string mixture;
@@ -75,7 +91,9 @@ bool accepts(std::span<const std::string> accepted, const std::string& key) {
 
 std::vector<ConfigChange> resume_changes(const CheckpointFacts& saved, const Config& now) {
   const Config before = parse_config(saved.config_toml, "the checkpoint's config", {});
-  const std::vector<Setting> old_settings = settings_of(before), new_settings = settings_of(now);
+  const bool by_name = has_own_model(before) || has_own_model(now);
+  const std::vector<Setting> old_settings = settings_of(before, by_name),
+                             new_settings = settings_of(now, by_name);
   std::vector<ConfigChange> changes;
   for (size_t i = 0; i < new_settings.size(); ++i) {
     const auto& [key, text] = new_settings[i];
@@ -103,7 +121,8 @@ void require_accepted(std::span<const ConfigChange> changes,
 void check_accepted_names(std::span<const std::string> accepted) {
   Config config;
   std::vector<std::string> known;
-  for (const Setting& setting : settings_of(config)) known.push_back(setting.key);
+  for (const bool by_name : {false, true})
+    for (const Setting& setting : settings_of(config, by_name)) known.push_back(setting.key);
   for (const char* section : {"model", "data", "train"}) known.emplace_back(section);
   for (const std::string& name : accepted) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;

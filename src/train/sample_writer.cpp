@@ -13,7 +13,8 @@ SampleWriter::SampleWriter(const Config& config, const ModelConfig& model, int t
       model_(model),
       threads_(threads),
       text_(tokenizer_of_config(config), model.vocabulary),
-      writes_(config.train.sample_every > 0 && model.has_sequence() && text_.is_text()) {}
+      writes_(config.train.sample_every > 0 && model.has_sequence() && !model.own &&
+              text_.is_text()) {}
 
 void SampleWriter::write(const Executor& trained, int64_t step, RunOutputs& outputs) {
   constexpr int64_t kTokens = 240;

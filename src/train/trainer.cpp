@@ -27,7 +27,9 @@ Trainer::Trainer(Config config, TrainerOptions options)
       options_(std::move(options)),
       model_(resolve_model(config_)),
       samples_(config_, model_, resolve_threads(config_)),
-      data_(open_training_data(config_, model_, resolve_precision(config_).compute)),
+      data_(options_.data
+                ? options_.data(config_)
+                : open_training_data(config_, model_, resolve_precision(config_).compute)),
       outputs_(config_, options_.world, options_.quiet, options_.island) {
   const OldRun old = find_run_in_folder();
   continues_record_ = options_.resume || old == OldRun::FailedStart;

@@ -3,6 +3,7 @@
 // and decides between two steps what comes next: stop, save, evaluate.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct TrainerOptions {
   RankWorld* world = nullptr;  // this process is one rank of a job; null: it runs all ranks
   FaultPlan* faults = nullptr;
   const IslandRole* island = nullptr;  // this run is one of several islands; must outlive it
+  std::function<TrainingData(const Config&)> data = {};  // samples in place of the config's [data]
 };
 
 class Trainer {
