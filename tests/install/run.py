@@ -3,6 +3,7 @@
 """The library as others get it: installs it into a folder, moves that folder, and there builds and runs examples/own_model with
 find_package, and the program of docs/library.md with pkg-config's flags alone. Then asks the binary about the run of a model that it does not have."""
 import argparse
+import json
 import os
 import re
 import shlex
@@ -77,7 +78,9 @@ class Check:
     def without_the_model(self):
         shown = self.run(self.binary, "checkpoint", "show", "runs/resumed")
         self.expect("model side_by_side: own" in shown and "layer.2.wq" in shown, "a checkpoint is shown without its model")
-        self.expect("side_by_side" in self.run(self.binary, "report", "runs/resumed"), "its run is reported")
+        self.run(self.binary, "report", "runs/resumed")
+        report = json.loads((self.folder / "runs/resumed/report.json").read_text(encoding="utf-8"))
+        self.expect(report["plan"]["model"] == "side_by_side", "its run is reported")
         refused = self.run(self.binary, "train", "runs/resumed/config.toml", status=2)
         self.expect("the model side_by_side is a program's own, and this program does not have it" in refused,
                     f"training it elsewhere is refused: {refused}")
