@@ -4,10 +4,11 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 WERROR ?= OFF
 BUILD = build/$(PRESET)
+PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
 NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera cuda studio-wasm build demo demo-experts test test-all fuzz soak bench validate format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda python wheel studio-wasm build demo demo-experts test test-all fuzz soak bench validate format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -18,6 +19,14 @@ cuda: ## build build/cuda/tessera, which runs on GPUs too, and its tests (needs 
 	@tools/setup.sh build test
 	@CUDACXX=$(NVCC) $(MAKE) --no-print-directory configure PRESET=cuda
 	@cmake --build build/cuda -j $(JOBS) --target tessera_cli tessera_samples tessera_parity tessera_attention_bench tessera_host_link_bench tessera_cuda_tests tessera_plan_tests
+
+python: ## build the Python package, build/release/python, with Debian's Python
+	@tools/setup.sh build python
+	@$(MAKE) --no-print-directory configure
+	@cmake --build $(BUILD) -j $(JOBS) --target tessera_python
+
+wheel: python ## write a wheel of it into build/wheel
+	@$(PYTHON) python/make_wheel.py --package $(BUILD)/python/tessera --out build/wheel
 
 studio-wasm: ## Studio as a folder for any web server, build/studio-wasm: compiler, simulator and planner run in the browser
 	@tools/setup.sh build wasm
@@ -82,7 +91,7 @@ build: configure ## build everything of a preset: make build PRESET=asan
 	@cmake --build $(BUILD) -j $(JOBS)
 
 configure:
-	@cmake --preset $(PRESET) -DTESSERA_WERROR=$(WERROR) --log-level=WARNING >/dev/null
+	@cmake --preset $(PRESET) -DTESSERA_WERROR=$(WERROR) -DTESSERA_PYTHON=ON --log-level=WARNING >/dev/null
 
 format: ## rewrite all sources in the house format
 	@tools/setup.sh lint

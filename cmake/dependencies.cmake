@@ -74,6 +74,21 @@ if(TESSERA_ZEROMQ)
   endif()
 endif()
 
+# For Debian's own Python, whatever comes first in PATH: its packages, NumPy among them, belong to it. A sanitizer would
+# have to be in that Python too.
+if(TESSERA_PYTHON AND NOT TESSERA_SANITIZE)
+  if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)
+    set(Python_EXECUTABLE /usr/bin/python3)
+  endif()
+  find_package(Python QUIET COMPONENTS Interpreter Development.Module)
+  if(Python_FOUND)
+    find_package(pybind11 QUIET CONFIG)
+  endif()
+  if(NOT pybind11_FOUND)
+    message(STATUS "the Python module is left out: pybind11 or Python's headers not found (tools/setup.sh python)")
+  endif()
+endif()
+
 if(NOT GTest_FOUND)
   message(STATUS "tests are left out: GoogleTest not found (tools/setup.sh test)")
 endif()

@@ -5,6 +5,7 @@ option(TESSERA_CUDA "build the CUDA kernels (needs nvcc 13)" OFF)
 option(TESSERA_MPI "build the MPI communicators where MPI is installed" ON)
 option(TESSERA_STUDIO "build the server of `tessera studio` where libmicrohttpd is installed" ON)
 option(TESSERA_ZEROMQ "build islands as jobs of their own where libzmq is installed" ON)
+option(TESSERA_PYTHON "build the Python module where pybind11 is installed; the library is then position-independent" OFF)
 option(TESSERA_FUZZ "build the fuzz targets (needs clang)" OFF)
 option(TESSERA_CHECKED "check indices of standard containers" OFF)
 # Faster from nothing, but ccache then shares nothing between build folders: on in the presets only.

@@ -12,6 +12,11 @@ function(tessera_compile_quickly target)
 endfunction()
 
 add_library(tessera STATIC $<TARGET_OBJECTS:tessera_kernels>)
+# The Python module contains it. Nothing is visible outside of that, so that functions are inlined as they are in a binary.
+if(TESSERA_PYTHON)
+  set_target_properties(tessera_kernels tessera PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                                           VISIBILITY_INLINES_HIDDEN ON)
+endif()
 tessera_compile_quickly(tessera)
 # What an installed library links instead is in tesseraConfig.cmake.in.
 target_compile_features(tessera PUBLIC cxx_std_20)

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["src", "tests", "bench", "examples", "fuzz", "tools", "cmake", "wasm"]
+FOLDERS = ["src", "tests", "bench", "examples", "fuzz", "tools", "cmake", "wasm", "python"]
 CPP = {".h", ".c", ".cpp", ".cu", ".def"}
 SCRIPTS = {".py", ".sh", ".cmake"}
 WARN_LINES, MAX_LINES, MAX_FUNCTION_LINES, MAX_HEAD_LINES = 400, 420, 60, 4

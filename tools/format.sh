@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=(-i)
 [[ ${1:-} != --check ]] || mode=(--dry-run -Werror)
-find src tests bench examples fuzz wasm \( -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
+find src tests bench examples fuzz wasm python \( -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
   xargs -0 -r clang-format "${mode[@]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages for the purposes named (build, test, lint, oracle, mpi, hosts, bench, fuzz, browser, wasm); does nothing when all are there.
-# Usage: tools/setup.sh build [test] [lint] [oracle] [mpi] [hosts] [bench] [fuzz] [browser] [wasm]
+# Installs the Debian packages for the purposes named (build, test, lint, python, oracle, mpi, hosts, bench, fuzz, browser, wasm); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [python] [oracle] [mpi] [hosts] [bench] [fuzz] [browser] [wasm]
 set -euo pipefail
 
 packages_for() {
@@ -10,6 +10,7 @@ packages_for() {
       libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev zlib1g-dev libzstd-dev libhwy-dev libmicrohttpd-dev libzmq3-dev ;;
     test) echo pkgconf libgtest-dev libbenchmark-dev libopenblas0-pthread python3 ;;
     lint) echo clang-format clang-tidy node-typescript python3 ;;
+    python) echo python3-dev python3-numpy python3-venv pybind11-dev mypy ;;
     oracle) echo python3 python3-numpy python3-torch ;;
     mpi) echo openmpi-bin libopenmpi-dev ;;
     hosts) echo iproute2 util-linux slurm-wlm munge python3 ;;
@@ -19,7 +20,7 @@ packages_for() {
     fuzz) echo clang libclang-rt-dev python3 ;;
     *)
       echo "error: no such purpose: $1" >&2
-      echo " help: use any of build, test, lint, oracle, mpi, hosts, bench, fuzz, browser, wasm" >&2
+      echo " help: use any of build, test, lint, python, oracle, mpi, hosts, bench, fuzz, browser, wasm" >&2
       exit 2
       ;;
   esac

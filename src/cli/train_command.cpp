@@ -45,37 +45,6 @@ constexpr const char* kFooter =
     "out/more\n"
     "Keys for files and --set: tessera docs config";
 
-Json to_json(const TrainSummary& summary) {
-  Json json{{"first_step", summary.first_step},
-            {"steps", summary.steps},
-            {"parameters", summary.parameters},
-            {"first_loss", summary.first_loss},
-            {"loss", summary.last_loss},
-            {"seconds", summary.seconds},
-            {"tokens_per_second", summary.tokens_per_second},
-            {"mfu", summary.mfu},
-            {"mfu_full_attention", summary.mfu_full},
-            {"hfu", summary.hfu},
-            {"flops_per_token", summary.flops_per_token.causal},
-            {"peak_flops_per_second", summary.peak_flops_per_second},
-            {"peak_bytes", summary.planned_bytes},
-            {"resident_bytes", summary.resident_bytes},
-            {"out", summary.out.string()}};
-  for (const TimePart& part : kTimeParts)
-    if (part.recorded) json[part.key] = summary.times.*part.seconds;
-  if (summary.held_out_loss) json["held_out_loss"] = *summary.held_out_loss;
-  if (!summary.trace.empty()) json["trace"] = summary.trace;
-  if (summary.checkpoint) json["checkpoint"] = summary.checkpoint->string();
-  if (summary.saves > 0)
-    json["checkpoints"] = {{"saves", summary.saves},
-                           {"bytes", summary.save_bytes},
-                           {"stall_seconds", summary.save_stall_seconds},
-                           {"written_seconds", summary.save_written_seconds}};
-  if (!summary.stopped_by.empty()) json["stopped_by"] = summary.stopped_by;
-  if (!summary.warnings.empty()) json["warnings"] = summary.warnings;
-  return json;
-}
-
 void print_no_step(const TrainSummary& summary) {
   if (!summary.stopped_by.empty())
     fmt::print("stopped by {} after step {}; there was nothing new to save\n", summary.stopped_by,

@@ -6,6 +6,7 @@
 #include "studio/asked_run.h"
 #include "studio/held_parts.h"
 #include "studio/kinds.h"
+#include "studio/placements_json.h"
 #include "studio/question_fields.h"
 #include "studio/simulated_step.h"
 
@@ -71,18 +72,16 @@ void add_held(Json& json, const std::vector<Program>& programs, const StateBuffe
 
 }  // namespace
 
-Answer answer_placements(const Question& question) {
-  require_known_fields(question.fields, {"run", "tensor"});
-  const AskedRun run = asked_run(question);
-  const Compiled compiled = compile(spec_to_simulate(run.cluster, run.config), {.check = false});
-  const HostView view = view_of(compiled.programs);
+Json placements_json(const std::vector<Program>& programs, const Cluster& cluster,
+                     const std::optional<std::string>& wanted) {
+  const HostView view = view_of(programs);
   if (view.mesh.num_ranks() > kMostRanksShown)
     throw user_error("the mesh has {} ranks, more than {} at once", view.mesh.num_ranks(),
                      kMostRanksShown)
         .at("mesh")
         .help("ask for a smaller mesh");
-  Json json{{"ranks", view.mesh.num_ranks()}, {"axes", axes_json(view.mesh, run.cluster)}};
-  if (const auto wanted = find_text(question.fields, "tensor")) {
+  Json json{{"ranks", view.mesh.num_ranks()}, {"axes", axes_json(view.mesh, cluster)}};
+  if (wanted) {
     const StateBuffer* state = view.find_state(*wanted);
     if (!state) {
       std::vector<std::string> names;
@@ -94,14 +93,21 @@ Answer answer_placements(const Question& question) {
           .help("ask without a tensor for the list of them");
     }
     json["tensor"] = tensor_json(view, *state);
-    add_held(json, compiled.programs, *state);
-    return {std::move(json)};
+    add_held(json, programs, *state);
+    return json;
   }
   json["tensors"] = Json::array();
   for (size_t i = 0; i < std::min(view.states.size(), kMostTensors); ++i)
     json["tensors"].push_back(tensor_json(view, view.states[i]));
   json["all_tensors"] = view.states.size();
-  return {std::move(json)};
+  return json;
+}
+
+Answer answer_placements(const Question& question) {
+  require_known_fields(question.fields, {"run", "tensor"});
+  const AskedRun run = asked_run(question);
+  const Compiled compiled = compile(spec_to_simulate(run.cluster, run.config), {.check = false});
+  return {placements_json(compiled.programs, run.cluster, find_text(question.fields, "tensor"))};
 }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint/manifest.h"
+#include "files/json.h"
 #include "inference/written_samples.h"
 #include "models/model_size.h"
 #include "record/step_record.h"
@@ -48,5 +49,8 @@ void count_step(TrainSummary& summary, const StepRecord& record);
 // At the end, once: means and rates. `hardware_flops`: of a step, as the programs run it.
 void finish_summary(TrainSummary& summary, const CheckpointPosition& position,
                     double hardware_flops);
+
+// What `tessera train --json` prints.
+Json to_json(const TrainSummary& summary);
 
 }  // namespace tessera

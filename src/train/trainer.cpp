@@ -23,7 +23,8 @@
 namespace tessera {
 
 Trainer::Trainer(Config config, TrainerOptions options)
-    : config_(std::move(config)),
+    : stop_(options.takes_signals ? std::optional<StopSignal>(std::in_place) : std::nullopt),
+      config_(std::move(config)),
       options_(std::move(options)),
       model_(resolve_model(config_)),
       samples_(config_, model_, resolve_threads(config_)),
@@ -198,12 +199,17 @@ void Trainer::train_steps() {
 bool Trainer::agree_to_continue() {
   if (options_.world) options_.world->at_step(position_.step);
   TrainSummary& summary = outputs_.summary();
-  const Agreement mine{.stop = stop_.requested(), .save = stop_.take_save_request()};
+  const bool told = stop_ && stop_->requested();
+  const Agreement mine{.stop = told || !asked_to_stop_.empty(),
+                       .save = stop_ && stop_->take_save_request()};
   IslandGroup* group = options_.island ? options_.island->group : nullptr;
   const Agreement agreed = group ? group->agree(options_.island->index, position_.step, mine)
                                  : agree_on_next_step(job_.get(), position_.step, mine);
   if (agreed.save && config_.checkpoint.every > 0 && position_.step > summary.first_step) save();
-  if (agreed.stop) summary.stopped_by = stop_.requested() ? stop_.name() : "another rank";
+  if (agreed.stop)
+    summary.stopped_by = told                     ? stop_->name()
+                         : asked_to_stop_.empty() ? "another rank"
+                                                  : asked_to_stop_;
   return !agreed.stop;
 }
 
@@ -232,6 +238,7 @@ void Trainer::after_step(StepRecord& record) {
   outputs_.record_step(record);
   if (writes_samples() && (due(config_.train.sample_every) || last))
     samples_.write(*executor_, position_.step, outputs_);
+  if (options_.on_step && asked_to_stop_.empty()) asked_to_stop_ = options_.on_step(record);
 }
 
 double Trainer::save() {

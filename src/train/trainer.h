@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct TrainerOptions {
   FaultPlan* faults = nullptr;
   const IslandRole* island = nullptr;  // this run is one of several islands; must outlive it
   std::function<TrainingData(const Config&)> data = {};  // samples in place of the config's [data]
+  // Told of every step, complete as metrics.jsonl has it, by the thread that trains. Returns why
+  // the run is to stop here, as a signal would stop it; empty: it continues. Of islands in one
+  // process the first one tells, of a job each rank.
+  std::function<std::string(const StepRecord&)> on_step = {};
+  bool takes_signals = true;  // stops at SIGINT and others; false: signals are the caller's
 };
 
 class Trainer {
@@ -60,7 +66,9 @@ class Trainer {
   }
   bool writes_samples() const { return samples_.writes() && !options_.quiet; }
 
-  StopSignal stop_;  // first, so that a signal that comes early is not lost
+  // First, so that a signal that comes early is not lost; none where signals are the caller's.
+  std::optional<StopSignal> stop_;
+  std::string asked_to_stop_;  // by on_step: why
   Config config_;
   TrainerOptions options_;
   ModelConfig model_;

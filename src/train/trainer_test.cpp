@@ -191,6 +191,26 @@ TEST_F(TrainerTest, ASignalFinishesTheStepAndSaves) {
   EXPECT_EQ(static_cast<int64_t>(numbers("run").size()), summary.steps);
 }
 
+TEST_F(TrainerTest, ACallerIsToldOfEveryStepAndStopsTheRunAsASignalWould) {
+  std::vector<double> told;
+  const auto on_step = [&](const StepRecord& record) {
+    told.push_back(record.loss);
+    return record.step == 5 ? std::string("enough") : std::string();
+  };
+  const TrainSummary summary =
+      Trainer(config("run", {"checkpoint.every=100"}), {.quiet = true, .on_step = on_step}).run();
+  EXPECT_EQ(told, summary.losses);
+  EXPECT_EQ(summary.steps, 5);
+  EXPECT_EQ(summary.stopped_by, "enough");
+  EXPECT_EQ(summary.checkpoint, checkpoint_of("run", 5));
+}
+
+TEST_F(TrainerTest, SignalsOfACallerStayItsOwn) {
+  const auto before = std::signal(SIGTERM, SIG_IGN);
+  const Trainer trainer(config("run"), {.quiet = true, .takes_signals = false});
+  EXPECT_EQ(std::signal(SIGTERM, before), SIG_IGN);
+}
+
 TEST_F(TrainerTest, KeepsOnlyTheNewestCheckpoints) {
   train(config("run", {"checkpoint.every=2", "checkpoint.keep=2"}));
   EXPECT_FALSE(std::filesystem::exists(checkpoint_of("run", 4)));
