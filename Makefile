@@ -8,7 +8,7 @@ PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
 NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera cuda python wheel studio-wasm build demo demo-experts test test-all fuzz soak bench validate format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda python wheel studio-wasm build demo demo-experts test test-all fuzz soak bench package validate format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -63,6 +63,9 @@ test-all: test ## every test, every legal plan of up to eight ranks and random o
 	@python3 tests/recovery/slurm_jobs.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/elastic.py --binary $(BUILD)/tessera
 	@python3 tests/recovery/elastic_launched.py --binary $(BUILD)/tessera
+	@$(MAKE) --no-print-directory package
+	@python3 tests/packages/clean_debian.py
+	@python3 tests/packages/container_test.py --run
 	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend supervise --count 300
 	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend launch --count 30 --load
 	@python3 tests/recovery/chaos.py --binary $(BUILD)/tessera --backend hosts --count 10
@@ -73,6 +76,10 @@ fuzz: ## half a minute of hostile input for each reader of files (ARGS goes to f
 	@$(MAKE) --no-print-directory configure PRESET=fuzz WERROR=OFF
 	@cmake --build build/fuzz -j $(JOBS) --target tessera_fuzz
 	@python3 fuzz/run.py --build build/fuzz $(ARGS)
+
+package: ## Debian packages of the program, of MPI and of the library, checked by lintian, and a tarball: build/packages
+	@tools/setup.sh build mpi package
+	@JOBS=$(JOBS) tools/package.sh $(ARGS)
 
 soak: ## random kills and stops of a supervised run for an hour, and its goodput (ARGS='--minutes 5')
 	@$(MAKE) --no-print-directory tessera PRESET=$(PRESET)

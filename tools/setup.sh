@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages for the purposes named (build, test, lint, python, oracle, mpi, hosts, bench, fuzz, browser, wasm); does nothing when all are there.
-# Usage: tools/setup.sh build [test] [lint] [python] [oracle] [mpi] [hosts] [bench] [fuzz] [browser] [wasm]
+# Installs the Debian packages for the purposes named (build, test, lint, python, oracle, mpi, hosts, bench, fuzz, browser, wasm, package); does nothing when all are there.
+# Usage: tools/setup.sh build [test] [lint] [python] [oracle] [mpi] [hosts] [bench] [fuzz] [browser] [wasm] [package]
 set -euo pipefail
 
 packages_for() {
@@ -17,10 +17,11 @@ packages_for() {
     bench) echo libgloo-dev ;;
     browser) echo chromium node-typescript python3 ;;
     wasm) echo emscripten python3 ;;
+    package) echo debhelper lintian mmdebstrap patchelf mandoc groff bash-completion fish zsh python3 util-linux ;;
     fuzz) echo clang libclang-rt-dev python3 ;;
     *)
       echo "error: no such purpose: $1" >&2
-      echo " help: use any of build, test, lint, python, oracle, mpi, hosts, bench, fuzz, browser, wasm" >&2
+      echo " help: use any of build, test, lint, python, oracle, mpi, hosts, bench, fuzz, browser, wasm, package" >&2
       exit 2
       ;;
   esac

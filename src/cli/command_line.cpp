@@ -46,6 +46,13 @@ Asked asked_for(const CLI::App& app, const std::vector<std::string>& words) {
   return asked;
 }
 
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  for (char& letter : lowered)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return lowered;
+}
+
 std::string lower_first(std::string text) {
   if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   return text;
@@ -115,6 +122,56 @@ std::string problem_of(const CLI::ParseError& error, const Asked& asked) {
   return dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr
              ? with_nearest_flag(text, *asked.app)
              : text;
+}
+
+// What the checks of an option say of its value: "{sum,mean}", "INT in [1 - 256]", "POSITIVE".
+void add_limits(OptionRow& row, std::string_view limits) {
+  if (limits.starts_with('{')) {
+    std::string_view names = limits.substr(1, limits.rfind('}') - 1);
+    while (!names.empty()) {
+      const size_t comma = std::min(names.find(','), names.size());
+      row.choices.emplace_back(names.substr(0, comma));
+      names.remove_prefix(std::min(comma + 1, names.size()));
+    }
+  } else if (const size_t range = limits.find(" in ["); range != std::string_view::npos) {
+    row.range = limits.substr(range + 5, limits.rfind(']') - range - 5);
+  } else {
+    row.range = lower(limits);
+  }
+}
+
+OptionRow row_of(const CLI::Option& option) {
+  OptionRow row;
+  row.fallback = option.get_default_str();
+  row.doc = option.get_description();
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  row.position = row.names.empty();
+  if (row.position) row.names.push_back(option.get_name());
+  row.required = option.get_required();
+  row.repeats = option.get_items_expected_max() > 1;
+  if (option.get_items_expected_max() > 0) {  // else a flag
+    const std::string type = option.get_type_name();
+    const size_t colon = std::min(type.find(':'), type.size());
+    row.value = type.substr(0, colon);
+    if (colon < type.size()) add_limits(row, std::string_view(type).substr(colon + 1));
+  }
+  return row;
+}
+
+CommandRow row_of(const CLI::App& app, const std::string& before) {
+  CommandRow row;
+  row.words = before + app.get_name();
+  row.doc = app.get_description();
+  row.footer = app.get_footer();
+  if (app.get_prefix_command()) row.starts = "train";
+  for (const CLI::Option* option : app.get_options()) {
+    OptionRow each = row_of(*option);
+    (each.position ? row.positions : row.options).push_back(std::move(each));
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    row.commands.push_back(row_of(*command, row.words + " "));
+  return row;
 }
 
 }  // namespace
@@ -232,6 +289,8 @@ void Command::keep_rest() const { app_->prefix_command(); }
 std::vector<std::string> Command::rest() const { return app_->remaining(); }
 
 void Command::on_run(std::function<void()> run) const { app_->callback(std::move(run)); }
+
+CommandRow Command::row() const { return row_of(*app_, ""); }
 
 CommandLine::CommandLine(const std::string& name, const std::string& doc)
     : app_(std::make_unique<CLI::App>(doc, name)) {}

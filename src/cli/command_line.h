@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_table.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -56,11 +58,14 @@ class Command {
   Option add_flag(const std::string& name, bool& value, const std::string& doc) const;
   bool given(const std::string& name) const;
 
-  // Words from the first unknown one on are passed on.
+  // Words from the first unknown one on are passed on: `train` and its options.
   void keep_rest() const;
   std::vector<std::string> rest() const;
 
   void on_run(std::function<void()> run) const;
+
+  // This command and those below it, as they are now.
+  CommandRow row() const;
 
  private:
   CLI::App* app_;

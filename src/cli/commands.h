@@ -38,8 +38,13 @@ void add_launch_command(Command app);
 void add_islands_command(Command app);
 void add_jobs_command(Command app);
 void add_docs_command(Command app);
+// Subcommands of docs about the commands themselves.
+void add_docs_man(Command docs, Command app);
+void add_docs_completion(Command docs, Command app);
+void add_docs_commands(Command docs, Command app);
 
 // The version that `tessera --version` prints, with the commit it was built from.
-const char* version();  // "0.1.0 (8f0a899, with changes)"; without a commit where git knows none
+const char* version();  // "0.2.0 (8f0a899, with changes)"; without a commit where git knows none
+const char* release();  // "0.2.0"
 
 }  // namespace tessera
