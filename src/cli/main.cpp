@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/mpi_twin.h"
 #include "comm/failure/peer_error.h"
 #include "comm/local/run_ranks.h"
 #include "core/error.h"
@@ -59,6 +60,7 @@ void require_utf8(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tessera::become_mpi_twin(argv);
   tessera::StopSignal::hold_until_handled();
   tessera::explain_mapping_faults(tessera::kPeerExitStatus);
   std::signal(SIGXFSZ, SIG_IGN);  // a file at the limit of ulimit -f is an error of that write

@@ -10,7 +10,9 @@ bool built_with_mpi() { return false; }
 
 MpiProcess::MpiProcess() {
   throw user_error("this tessera was built without MPI")
-      .help("install openmpi-bin and libopenmpi-dev (tools/setup.sh mpi) and build again");
+      .help(
+          "install the package tessera-mpi, or openmpi-bin and libopenmpi-dev (tools/setup.sh mpi) "
+          "and build again");
 }
 MpiProcess::~MpiProcess() = default;
 int MpiProcess::rank() const { return 0; }
