@@ -8,6 +8,7 @@
 #include "checkpoint/side_tensor.h"
 #include "checkpoint/single_file.h"
 #include "comm/texts.h"
+#include "files/digest.h"
 #include "files/storage_error.h"
 
 namespace tessera {
@@ -78,6 +79,7 @@ void Checkpoint::for_each_overlap(const std::string& name, const std::vector<Str
 void Checkpoint::load_states(Executor& executor) const {
   const HostView& program = executor.program();
   for (const StateBuffer& state : program.states) {
+    if (state.spec.in_base) continue;
     const Tensor& tensor = tensor_for(state, state.name);
     if (tensor.dtype != state.type.dtype)
       throw user_error("{}: {} is {}, but in this run it is {}", path().string(), state.name,
@@ -91,7 +93,14 @@ void Checkpoint::load_states(Executor& executor) const {
               "resume with the model, precision and train.ema_decay that the checkpoint was "
               "written with");
   for (RankStates* rank : executor.rank_states())
-    for (const StateBuffer& state : rank->program().states) load(*rank, state, state.name);
+    for (const StateBuffer& state : rank->program().states)
+      if (!state.spec.in_base) load(*rank, state, state.name);
+}
+
+std::string Checkpoint::digest() const {
+  if (!std::filesystem::is_directory(path())) return digest_of_single_file(*readers_.front());
+  const std::string files = to_text(manifest_.files);
+  return digest_of(std::as_bytes(std::span(files)));
 }
 
 namespace {

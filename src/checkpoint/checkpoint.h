@@ -32,9 +32,10 @@ class Checkpoint : public StateSource {
   // UserError names what differs.
   void verify(int part = 0, int parts = 1) const;
 
-  // Loads every state of the ranks in this process; a UserError if one is missing, unexpected, or
-  // has another shape or dtype.
+  // Loads every state of the ranks in this process, but those that are stored with the model that
+  // the run began from; a UserError if one is missing, unexpected, or has another shape or dtype.
   void load_states(Executor& executor) const;
+  std::string digest() const override;  // of the digests of its files
 
  private:
   struct Source {

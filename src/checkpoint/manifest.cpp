@@ -148,6 +148,7 @@ Manifest read_manifest(std::string_view text) {
   if (json.find("run")) manifest.facts.run = text_field(json, "run");
   if (!manifest.facts.run.empty() && !is_run_id(manifest.facts.run))
     throw Unfit{"has a run that is not 16 hexadecimal digits"};
+  if (json.find("base")) manifest.facts.base = text_field(json, "base");
   // One rank may own nothing, but not all ranks.
   if (std::all_of(manifest.files.begin(), manifest.files.end(),
                   [](const StoredFile& file) { return file.pieces.empty(); }))
@@ -176,6 +177,7 @@ std::string to_text(const Manifest& manifest) {
             {"mesh", facts.mesh},
             {"config", facts.config_toml}};
   if (!facts.run.empty()) json["run"] = facts.run;
+  if (!facts.base.empty()) json["base"] = facts.base;
   json["files"] = json_of(manifest.files);
   const std::string covered = "\"," + json.dump().substr(1) + "\n";
   return std::string(kHead) + digest_of(std::as_bytes(std::span(covered))) + covered;

@@ -28,6 +28,8 @@ struct CheckpointFacts {
   std::string mesh;  // on which it was saved; "1" for one rank
   std::string config_toml;
   std::string run = {};  // the id of the run that saved it; empty: unknown
+  // The digest of the model that holds the weights that are left out here: lora.base in the config.
+  std::string base = {};  // empty: nothing is left out
 };
 
 // "mesh dp=2", "one rank"

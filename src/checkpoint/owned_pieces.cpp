@@ -40,7 +40,7 @@ std::pair<int64_t, int64_t> share_of(const Copies& copies, int64_t elements, siz
 int64_t most_owned_bytes_of(const Program& program, int rank) {
   int64_t bytes = 0;
   for (const StateBuffer& state : program.states) {
-    if (state.spec.replica) continue;
+    if (state.spec.replica || state.spec.in_base) continue;
     int64_t elements = 0;
     for_each_piece(program, rank, state.type, state.placement, state.place,
                    [&](int64_t, int64_t, int64_t count) { elements += count; });
@@ -89,7 +89,7 @@ std::vector<OwnedPiece> owned_pieces(const Program& program, int rank) {
   std::vector<OwnedPiece> all;
   for (size_t i = 0; i < program.states.size(); ++i) {
     const StateBuffer& state = program.states[i];
-    if (state.spec.replica) continue;
+    if (state.spec.replica || state.spec.in_base) continue;
     TESSERA_CHECK(state.place.lifetime == Lifetime::Persistent, "{} is not persistent", state.name);
     const auto held = [&](const auto& piece) {
       for_each_piece(program, rank, state.type, state.placement, state.place, piece);

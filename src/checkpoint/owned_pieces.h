@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each rank writes of every state: over all ranks, each element exactly once. Ranks that hold
-// copies share the writing.
+// copies share the writing. What is stored with the model that a run began from is not written.
 #pragma once
 
 #include <span>

@@ -43,6 +43,7 @@ Manifest manifest_of_single_file(const SafetensorsReader& reader) {
                               .seed = has_seed ? metadata_number(reader, "seed") : 0,
                               .mesh = "1",
                               .config_toml = metadata(reader, "config")}};
+  if (reader.metadata().contains("base")) manifest.facts.base = metadata(reader, "base");
   StoredFile file{.name = reader.path().filename().string(), .bytes = reader.file_bytes()};
   for (const SafetensorsTensor& tensor : reader.tensors())
     file.pieces.push_back({.name = tensor.name,
@@ -51,6 +52,10 @@ Manifest manifest_of_single_file(const SafetensorsReader& reader) {
                            .piece = whole_tensor(tensor.shape)});
   manifest.files.push_back(std::move(file));
   return manifest;
+}
+
+std::string digest_of_single_file(const SafetensorsReader& reader) {
+  return metadata(reader, "digest");
 }
 
 void verify_single_file(const SafetensorsReader& reader) {
@@ -72,14 +77,16 @@ void write_single_file(const std::filesystem::path& path, const CheckpointFacts&
     entries.push_back({tensors[i].name, tensors[i].dtype, tensors[i].shape});
     digest.add(bytes_of(i));
   }
-  SafetensorsWriter writer(path, std::move(entries),
-                           {{"format", kFormat},
-                            {"step", fmt::format("{}", facts.position.step)},
-                            {"next_sample", fmt::format("{}", facts.position.next_sample)},
-                            {"tokens", fmt::format("{}", facts.position.tokens)},
-                            {"seed", fmt::format("{}", facts.seed)},
-                            {"config", facts.config_toml},
-                            {"digest", digest.text()}});
+  std::map<std::string, std::string> metadata{
+      {"format", kFormat},
+      {"step", fmt::format("{}", facts.position.step)},
+      {"next_sample", fmt::format("{}", facts.position.next_sample)},
+      {"tokens", fmt::format("{}", facts.position.tokens)},
+      {"seed", fmt::format("{}", facts.seed)},
+      {"config", facts.config_toml},
+      {"digest", digest.text()}};
+  if (!facts.base.empty()) metadata["base"] = facts.base;
+  SafetensorsWriter writer(path, std::move(entries), std::move(metadata));
   for (size_t i = 0; i < tensors.size(); ++i) writer.write(tensors[i].name, bytes_of(i));
   writer.commit();
 }

@@ -11,6 +11,7 @@
 namespace tessera {
 
 Manifest manifest_of_single_file(const SafetensorsReader& reader);
+std::string digest_of_single_file(const SafetensorsReader& reader);  // as it says
 void verify_single_file(const SafetensorsReader& reader);
 
 void write_single_file(const std::filesystem::path& path, const CheckpointFacts& facts,

@@ -58,7 +58,8 @@ std::span<const std::byte> Snapshot::bytes_of(const RankShare& share, size_t pie
 
 int64_t snapshot_bytes(const HostView& program) {
   int64_t bytes = 0;
-  for (const StateBuffer& state : program.states) bytes += state.type.bytes();
+  for (const StateBuffer& state : program.states)
+    if (!state.spec.in_base) bytes += state.type.bytes();
   return bytes;
 }
 

@@ -117,14 +117,16 @@ std::string StateSource::origin_of(const std::string& parameter, bool averaged) 
   return averaged ? average : tensors_.contains(master) ? master : parameter;
 }
 
-void StateSource::load_weights(Executor& executor, bool averaged) const {
+void StateSource::load_weights(Executor& executor, bool averaged, const Chosen& chosen) const {
   // Parameter by parameter, so that a source may prepare each one once for all ranks.
   std::map<std::string, std::vector<std::pair<RankStates*, const StateBuffer*>>> by_parameter;
   for (RankStates* rank : executor.rank_states())
     for (const StateBuffer& state : rank->program().states) {
+      if (!is_weight(state.spec.role)) continue;
       const bool own = state.spec.role == StateRole::Parameter;
-      if (is_weight(state.spec.role))
-        by_parameter[own ? state.name : state.spec.parameter].emplace_back(rank, &state);
+      const std::string& parameter = own ? state.name : state.spec.parameter;
+      const StateSpec& spec = own ? state.spec : rank->program().find_state(parameter)->spec;
+      if (!chosen || chosen(spec, parameter)) by_parameter[parameter].emplace_back(rank, &state);
     }
   for (const auto& [parameter, states] : by_parameter) {
     const std::string origin = origin_of(parameter, averaged);

@@ -34,8 +34,12 @@ class StateSource {
   // weights if there are any.
   std::string origin_of(const std::string& parameter, bool averaged) const;
   // Loads parameters, and with them master weights and averages, in the program's dtypes; other
-  // states stay unchanged.
-  void load_weights(Executor& executor, bool averaged) const;
+  // states stay unchanged. With `chosen`, only parameters of which it says yes.
+  using Chosen = std::function<bool(const StateSpec& parameter, const std::string& name)>;
+  void load_weights(Executor& executor, bool averaged, const Chosen& chosen = {}) const;
+
+  // By which a run knows the weights again that it leaves out of its checkpoints.
+  virtual std::string digest() const = 0;
 
  protected:
   explicit StateSource(std::filesystem::path path) : path_(std::move(path)) {}
@@ -47,6 +51,11 @@ class StateSource {
       std::function<void(size_t i, int64_t skip, int64_t count, std::span<const std::byte> bytes)>;
   virtual void for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
                                 const Overlap& f) const = 0;
+  // The same of another source, for those that are made of several.
+  static void pass_overlaps(const StateSource& source, const std::string& name,
+                            const std::vector<Stretch>& wanted, const Overlap& f) {
+    source.for_each_overlap(name, wanted, f);
+  }
 
   // A UserError if it is already known with another dtype or shape.
   void add_tensor(const std::string& name, Tensor tensor);

@@ -34,7 +34,7 @@ constexpr const char* kFooter =
     "  tessera evaluate llama-3.2-1b tokens.json --precision fp32 --json";
 
 struct EvaluateCommand {
-  std::string from, data, tokenizer;
+  std::string from, data, tokenizer, base;
   RunOptions run;
   int64_t samples = 0;
   bool averaged = false;
@@ -134,7 +134,7 @@ Samples open_shards(const EvaluateCommand& command, const Config& config,
 }
 
 void run(const EvaluateCommand& command) {
-  const auto stored = open_stored_model(command.from);
+  const auto stored = open_stored_model(command.from, command.base);
   Config config = config_for(command, config_of(*stored));
   const ModelConfig model = resolve_model(config);
   if (!model.has_sequence())
@@ -166,6 +166,8 @@ void add_evaluate_command(Command app) {
   add_settings(evaluate, command->run);
   add_step_forms(evaluate, command->run);
   add_short_form(evaluate, command->run, "--device", "run.device", "where to run, as for train");
+  evaluate.add_option("--base", command->base,
+                      "of adapters: where their base is now, if not where they name it");
   evaluate.add_option("--tokenizer", command->tokenizer,
                       "a tokenizer.json; default: the one next to the model");
   evaluate.add_option("--samples", command->samples, "evaluate only the first N samples; 0: all")

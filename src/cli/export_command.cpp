@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera export: a checkpoint becomes a folder that transformers loads.
+// tessera export: a checkpoint becomes a folder that transformers loads; adapters become one of
+// PEFT, or are merged into the weights first.
 #include <fmt/ranges.h>
 
 #include <memory>
@@ -10,7 +11,9 @@
 #include "core/quantities.h"
 #include "files/json.h"
 #include "huggingface/export_folder.h"
+#include "huggingface/peft_folder.h"
 #include "huggingface/tokenizer_files.h"
+#include "inference/merged_model.h"
 #include "inference/stored_model.h"
 #include "record/run_folder.h"
 
@@ -23,22 +26,47 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera export out --out model\n"
     "  tessera export out/checkpoints/step-00000300 --out model --dtype bf16 --shard-size 2GB\n"
+    "  tessera export lora-run --out adapter            adapters alone, as PEFT has them\n"
+    "  tessera export lora-run --merge --out model      one model of base and adapters\n"
     "In Python: AutoModelForCausalLM.from_pretrained(\"model\")";
 
 struct ExportCommand {
-  std::string from, to, dtype, shard_size = "5GB";
-  bool averaged = false, json = false;
+  std::string from, to, dtype, shard_size = "5GB", base, base_name;
+  bool averaged = false, merge = false, json = false;
 };
+
+// Where a checkpoint has adapters, and they are not to be merged.
+ExportSummary export_adapters(const ExportCommand& command, const StateSource& stored) {
+  const PeftSummary summary = export_peft_folder(stored, command.to,
+                                                 {.dtype = dtype_from_name(command.dtype),
+                                                  .averaged = command.averaged,
+                                                  .base_name = command.base_name});
+  return {.files = 1, .tensors = summary.tensors, .bytes = summary.bytes};
+}
+
+ExportSummary export_model(const ExportCommand& command, const StateSource& stored,
+                           const ModelConfig& model) {
+  return export_folder(
+      stored, model, command.to,
+      {.dtype = dtype_from_name(command.dtype),
+       .averaged = command.averaged && !command.merge,
+       .shard_bytes = parse_byte_size(command.shard_size, "--shard-size " + command.shard_size)});
+}
+
+ExportSummary export_stored(const ExportCommand& command, const Checkpoint& checkpoint) {
+  const ModelConfig model = resolve_model(config_of(checkpoint));
+  if (model.lora.is_on() && !command.merge) return export_adapters(command, checkpoint);
+  if (!command.merge) return export_model(command, checkpoint, model);
+  const auto stored = with_base(checkpoint.path(), command.base);
+  const MergedModel merged(*stored, command.averaged);
+  return export_model(command, merged, merged.model());
+}
 
 void run(const ExportCommand& command) {
   require_free_folder(command.to, /*overwrite=*/false);
   const Checkpoint checkpoint = find_checkpoint(command.from);
   const TokenizerFiles beside(tokenizer_folder(checkpoint.path()));  // before anything is written
-  const ExportSummary summary = export_folder(
-      checkpoint, resolve_model(config_of(checkpoint)), command.to,
-      {.dtype = dtype_from_name(command.dtype),
-       .averaged = command.averaged,
-       .shard_bytes = parse_byte_size(command.shard_size, "--shard-size " + command.shard_size)});
+  const ExportSummary summary = export_stored(command, checkpoint);
   const auto copied = beside.copy_to(command.to);
   if (command.json) {
     const Json json{{"checkpoint", checkpoint.path().string()},
@@ -70,6 +98,12 @@ void add_export_command(Command app) {
       .choices({"fp32", "bf16"});
   subcommand.add_option("--shard-size", command->shard_size, "maximum size of a file");
   subcommand.add_flag("--averaged", command->averaged, "use the moving average of the weights");
+  subcommand.add_flag("--merge", command->merge,
+                      "of a run with lora.rank: one model of base and adapters");
+  subcommand.add_option("--base", command->base,
+                        "with --merge: where the base is now, if not where the run found it");
+  subcommand.add_option("--base-name", command->base_name,
+                        "of adapters: the name of their base, for PEFT; default: its folder");
   add_json_flag(subcommand, command->json);
   subcommand.on_run([command] { run(*command); });
 }

@@ -29,7 +29,7 @@ constexpr const char* kFooter =
 struct GenerateCommand {
   std::string from;
   std::vector<std::string> prompts{"\n"}, stops;
-  std::string tokenizer, mesh;
+  std::string tokenizer, mesh, base;
   GenerateOptions options;
   int64_t threads = 0;
   std::string device = std::string(name(DeviceKind::Cpu));
@@ -108,7 +108,7 @@ void print_as_json(const GenerateCommand& command, const StateSource& stored, in
 void run(const GenerateCommand& command) {
   const DeviceKind device = device_of(command);
   require_device(device);
-  const auto stored = open_stored_model(command.from);
+  const auto stored = open_stored_model(command.from, command.base);
   const Config config = config_for(command, *stored);
   const ModelConfig model = resolve_model(config);
   check(command, config, model);
@@ -170,6 +170,8 @@ void add_generate_command(Command app) {
       .add_option("checkpoint", command->from,
                   "a checkpoint, the output folder of a run, or a Hugging Face folder")
       .required();
+  generate.add_option("--base", command->base,
+                      "of adapters: where their base is now, if not where they name it");
   generate.add_option("--prompt", command->prompts,
                       "text to continue; several are written together");
   generate.add_option("--stop", command->stops, "end a text before this one; may be repeated");

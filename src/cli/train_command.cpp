@@ -103,10 +103,23 @@ struct Beginning {
   std::unique_ptr<StateSource> weights;  // null: random ones
 };
 
+// Of adapters that are stored, where their base is now; empty: where they name it.
+std::string moved_base(const TrainOptions& options) {
+  constexpr std::string_view kKey = "lora.base=";
+  std::string base;
+  for (const std::string& setting : options.run.all())
+    if (setting.starts_with(kKey)) base = setting.substr(kKey.size());
+  return base;
+}
+
 Beginning beginning_of(const TrainOptions& options) {
-  if (options.init_from.empty())
-    return {.config = options.run.load(), .note = {}, .weights = nullptr};
-  auto stored = open_stored_model(options.init_from);
+  std::string from = options.init_from;
+  if (from.empty()) {
+    Config config = options.run.load();
+    from = config.lora.base;
+    if (from.empty()) return {.config = std::move(config), .note = {}, .weights = nullptr};
+  }
+  auto stored = open_stored_model(from, options.init_from.empty() ? "" : moved_base(options));
   ContinuedConfig continued = continued_config(*stored, options.run.file, options.run.all());
   return {.config = std::move(continued.config),
           .note = std::move(continued.note),

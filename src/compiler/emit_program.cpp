@@ -210,23 +210,6 @@ Module part_of(const Module& module, const Schedule& schedule, int rank) {
   return part;
 }
 
-bool trains(const Module& module) {
-  return std::any_of(module.classes.begin(), module.classes.end(),
-                     [](const BlockClass& block_class) {
-                       return block_class.graph.find_output(OutputKind::Gradient) != nullptr;
-                     });
-}
-
-// The norm is summed over all stages.
-void require_trained(const Module& part, int rank) {
-  if (part.stages == 1) return;
-  for (const BlockClass& block_class : part.classes)
-    if (!block_class.bundles.empty()) return;
-  throw user_error("pipeline rank {} has no block with parameters to train", rank)
-      .at("plan.stages")
-      .help("use fewer stages, or give it another block");
-}
-
 // The stages of this rank. Channels are numbered by edge, so that all ranks make them in one order.
 Stages stages_of(const Module& part, const Schedule& schedule, int rank, Program& program) {
   Stages stages;
@@ -292,7 +275,6 @@ Program emit_program(const Module& whole, const Schedule& schedule,
                      const EmitProgramOptions& options) {
   TESSERA_CHECK(whole.form == Form::Planned);
   const Module module = part_of(whole, schedule, rank);
-  if (trains(whole)) require_trained(module, rank);
   Program program;
   program.name = module.name;
   program.microbatches = schedule.microbatches;

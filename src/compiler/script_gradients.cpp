@@ -53,7 +53,8 @@ class GradientTouches {
     if (!rests(block)) return false;
     const BlockClass& own = class_of(block);
     return std::ranges::any_of(own.bundles, [&](const Bundle& bundle) {
-      return reduces_every_microbatch(own, bundle) == (role == FlatRole::GradientShard);
+      return find_flat(own, bundle.name, FlatRole::Gradient) != nullptr &&
+             reduces_every_microbatch(own, bundle) == (role == FlatRole::GradientShard);
     });
   }
 

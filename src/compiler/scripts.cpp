@@ -395,10 +395,11 @@ void write_evaluate(const Module& module, Program& program, const Stages& stages
 
 void write_scripts(const Module& module, Program& program, const Stages& stages,
                    const std::vector<Action>& actions, const ScheduleMessages& messages) {
-  // A rank with the embedding alone has no gradient of an input.
+  // Every rank of a step has the norm of gradients, even one whose parameters are all frozen.
   if (any_has_routine(program, RoutineKind::Backward) ||
       any_has_routine(program, RoutineKind::InputGrad) ||
-      any_has_routine(program, RoutineKind::WeightGrad))
+      any_has_routine(program, RoutineKind::WeightGrad) ||
+      any_has_routine(program, RoutineKind::Norm))
     write_train_step(module, program, stages, actions, messages.training);
   write_evaluate(module, program, stages, actions, messages.evaluation);
 }

@@ -10,6 +10,7 @@
 #include "config/config_values.h"
 #include "config/group_fields.h"
 #include "config/island_config.h"
+#include "config/lora_fields.h"
 #include "config/other_words.h"
 #include "core/choices.h"
 #include "core/error.h"
@@ -169,6 +170,7 @@ void check_together(const Config& config) {
         .at("train.microbatches")
         .help("train.batch must be a multiple of train.microbatches");
   check_islands(config);
+  check_lora(config.lora);
   if (config.data.packing == Packing::BestFit && !config.data.document_mask)
     throw user_error("data.packing is best_fit, but documents would see each other")
         .at("data.packing")

@@ -132,6 +132,14 @@ struct IslandsConfig {
   double patience_seconds = 60;
 };
 
+// Adapters beside frozen weights.
+struct LoraSettings {
+  int64_t rank = 0;
+  double alpha = 16;
+  std::string targets = "all";
+  std::string base;  // empty: the weights that are frozen begin at random
+};
+
 struct RunConfig {
   std::string out = "out";
   DeviceKind device = DeviceKind::Cpu;
@@ -154,6 +162,7 @@ struct Config {
   // Own lists of dims by axis: plan.dims.tp = "kv_heads,mlp".
   std::vector<std::pair<std::string, std::vector<std::string>>> plan_dims;
   ElasticConfig elastic;
+  LoraSettings lora;
   RunConfig run;
 };
 

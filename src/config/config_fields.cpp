@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/island_fields.h"
+#include "config/lora_fields.h"
 #include "config/other_words.h"
 #include "core/choices.h"
 #include "core/error.h"
@@ -350,9 +351,9 @@ std::vector<ConfigField> config_fields(Config& c) {
   std::vector<ConfigField> all = data_fields(c.data);
   for (const std::vector<ConfigField>& more :
        {train_fields(c.train), optimizer_fields(c.train), update_fields(c.train),
-        train_loop_fields(c.train), checkpoint_fields(c.checkpoint), plan_fields(c.plan),
-        plan_memory_fields(c.plan), elastic_fields(c.elastic), island_fields(c.islands),
-        run_fields(c.run)})
+        train_loop_fields(c.train), lora_fields(c.lora), checkpoint_fields(c.checkpoint),
+        plan_fields(c.plan), plan_memory_fields(c.plan), elastic_fields(c.elastic),
+        island_fields(c.islands), run_fields(c.run)})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -15,9 +15,11 @@ namespace {
 constexpr std::string_view kSection = "train.group", kPrefix = "train.group.";
 constexpr Bounds kNumber{0, 1e18};
 
+// A number, a yes or no, or, with neither, the optimizer.
 struct GroupField {
   std::string_view name, default_value, doc;
-  double& (*number)(ParameterGroup& group);  // null: the optimizer
+  double& (*number)(ParameterGroup& group) = nullptr;
+  bool ParameterGroup::*flag = nullptr;
 };
 
 constexpr GroupField kFields[] = {
@@ -29,8 +31,10 @@ constexpr GroupField kFields[] = {
     {"weight_decay", "0.1",
      "their decoupled weight decay instead of train.weight_decay; norms and biases have none",
      [](ParameterGroup& group) -> double& { return group.weight_decay.emplace(); }},
-    {"optimizer", "adamw", "what moves them instead of train.optimizer, with its default settings",
-     nullptr},
+    {"optimizer", "adamw", "what moves them instead of train.optimizer, with its default settings"},
+    {"frozen", "false",
+     "they stay as they are: no gradient is computed, no moments and no master weights are kept",
+     nullptr, &ParameterGroup::frozen},
 };
 
 Choices optimizer_choices() {
@@ -50,6 +54,10 @@ void set(const GroupField& field, const ConfigValue& value, ParameterGroup& grou
     set_field({value.key, &field.number(group), kNumber, field.doc}, value.text, value.place);
     return;
   }
+  if (field.flag) {
+    set_field({value.key, &(group.*field.flag), {}, field.doc}, value.text, value.place);
+    return;
+  }
   std::string chosen;
   set_field({value.key, &chosen, optimizer_choices(), field.doc}, value.text, value.place);
   group.op = find_optimizer(chosen)->op;
@@ -65,8 +73,8 @@ bool apply_group(const ConfigValue& value, std::vector<ParameterGroup>& groups) 
   if (pattern.empty() || field == std::end(kFields))
     throw user_error("{} is no key of a parameter group", value.key)
         .at(value.place)
-        .help(R"(write [train.group."PATTERN"] with learning_rate_factor, weight_decay or )"
-              R"(optimizer: [train.group."*.wq"] and weight_decay = 0)");
+        .help(R"(write [train.group."PATTERN"] with learning_rate_factor, weight_decay, optimizer )"
+              R"(or frozen: [train.group."*.wq"] and weight_decay = 0)");
   auto group = std::ranges::find(groups, pattern, &ParameterGroup::pattern);
   if (group == groups.end()) group = groups.insert(group, {.pattern = pattern});
   set(*field, value, *group);
@@ -77,6 +85,7 @@ std::string group_text(const ParameterGroup& group) {
   std::string text = fmt::format("learning_rate_factor = {}\n", group.learning_rate_factor);
   if (group.weight_decay) text += fmt::format("weight_decay = {}\n", *group.weight_decay);
   if (group.op) text += fmt::format("optimizer = \"{}\"\n", name(*group.op));
+  if (group.frozen) text += "frozen = true\n";
   return text;
 }
 
@@ -86,6 +95,7 @@ std::vector<ConfigKey> group_keys() {
     keys.push_back({fmt::format("{}<pattern>.{}", kPrefix, field.name),
                     std::string(field.default_value),
                     field.number ? "a number of at least 0"
+                    : field.flag ? "true or false"
                                  : fmt::format("{}", fmt::join(optimizer_choices(), ", ")),
                     std::string(field.doc)});
   return keys;

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "config/island_config.h"
+#include "config/lora_fields.h"
 #include "core/error.h"
 #include "core/quantities.h"
 #include "mesh/axis_sizes.h"
@@ -235,6 +236,7 @@ ModelConfig resolve_model(const Config& config) {
   if (config.own_model) {
     ModelConfig own = config.own_model->sizes;
     if (config.own_model->context == 0) own.context = config.train.seq;
+    own.lora = resolve_lora(config.lora);
     return own;
   }
   const std::string preset = preset_name(config);
@@ -246,6 +248,7 @@ ModelConfig resolve_model(const Config& config) {
   ModelConfig model = preset == kCustom ? ModelConfig{} : find_preset(preset).config;
   for (const auto& [key, text] : config.model)
     if (key != "preset") set_model_field(model, key, text);
+  model.lora = resolve_lora(config.lora);
   return resolved(model);
 }
 

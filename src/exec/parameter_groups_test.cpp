@@ -80,6 +80,22 @@ TEST(ParameterGroups, HaveTheStatesOfTheirOptimizer) {
   EXPECT_TRUE(has("embedding.table.moment1"));
 }
 
+TEST(ParameterGroups, ThatAreFrozenStayAndLeaveOtherGradientsAsTheyAre) {
+  const States before = trained({}, 0).states();
+  const SmallRun run = trained({{.pattern = "layer.*.w?", .frozen = true}}, 1),
+                 usual = trained({}, 1);
+  EXPECT_EQ(run.states().at("layer.0.wq"), before.at("layer.0.wq"));
+  EXPECT_FALSE(run.states().contains("layer.0.wq.moment1"));
+  const auto some = run.gradients(), all = usual.gradients();
+  EXPECT_FALSE(some.contains("layer.1.wv"));
+  EXPECT_TRUE(all.contains("layer.1.wv"));
+  for (const auto& [name, gradient] : some) EXPECT_EQ(gradient, all.at(name)) << name;
+}
+
+TEST(ParameterGroups, ThatFreezeEverythingAreRefused) {
+  EXPECT_THROW(trained({{.pattern = "*", .frozen = true}}, 0), UserError);
+}
+
 TEST(ParameterGroups, OfMatricesNeedAModelThatDeclaresThem) {
   Module module = parse_module(R"(module m maths
 class only {

@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "core/error.h"
 #include "core/narrow_floats.h"
+#include "files/digest.h"
 #include "huggingface/copy_patch.h"
 #include "huggingface/model_json.h"
 #include "models/model_field.h"
@@ -115,6 +116,17 @@ const SafetensorsTensor* HuggingFaceFolder::find(const std::string& theirs) cons
   if (const SafetensorsTensor* tensor = files_.find(theirs)) return tensor;
   const std::string prefix = tensor_prefix(model_);
   return theirs.starts_with(prefix) ? files_.find(theirs.substr(prefix.size())) : nullptr;
+}
+
+std::string HuggingFaceFolder::digest() const {
+  Digest digest;
+  for (const auto& [name, tensor] : files_.tensors()) {
+    const std::string text = fmt::format("{} {} [{}]", name, tessera::name(tensor->dtype),
+                                         fmt::join(tensor->shape, ","));
+    digest.add(std::as_bytes(std::span(text)));
+    digest.add(tensor->bytes);
+  }
+  return digest.text();
 }
 
 // In the dtype of our tensor. Valid until the next call.

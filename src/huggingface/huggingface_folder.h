@@ -18,6 +18,7 @@ class HuggingFaceFolder : public StateSource {
   explicit HuggingFaceFolder(std::filesystem::path where);
 
   const CheckpointFacts& facts() const override { return facts_; }
+  std::string digest() const override;  // of all bytes of its weights
   const ModelConfig& model() const { return model_; }
   bool half() const { return half_; }             // some weights are float16 in the files
   int64_t left_out() const { return left_out_; }  // tensors of layers that predict further tokens

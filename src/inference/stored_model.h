@@ -14,9 +14,14 @@
 
 namespace tessera {
 
-// Of a step's folder, one file, a run's output folder (its newest valid checkpoint) or a Hugging
-// Face folder; verified.
-std::unique_ptr<StateSource> open_stored_model(const std::string& from);
+// Of a step's folder, one file, a run's output folder (its newest valid checkpoint), a Hugging
+// Face folder or one of PEFT; verified. Adapters come with the model that they were trained beside:
+// that of `base`, or else the one that they name.
+std::unique_ptr<StateSource> open_stored_model(const std::string& from,
+                                               const std::string& base = "");
+// The same of a checkpoint.
+std::unique_ptr<StateSource> with_base(const std::filesystem::path& checkpoint,
+                                       const std::string& base = "");
 
 // The config that it was trained with; for an imported model as much as is known.
 Config config_of(const StateSource& stored);

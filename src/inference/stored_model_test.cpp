@@ -15,6 +15,7 @@ class Stored : public StateSource {
     facts_.config_toml = std::move(toml);
   }
   const CheckpointFacts& facts() const override { return facts_; }
+  std::string digest() const override { return {}; }
 
  private:
   void for_each_overlap(const std::string&, const std::vector<Stretch>&,

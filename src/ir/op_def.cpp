@@ -55,13 +55,14 @@ bool GradientBuilder::is_parameter(size_t i) const {
   return input && input->kind == InputKind::State && input->state->role == StateRole::Parameter;
 }
 
-// Integers and what arrives once per step or microbatch have no gradient; everything else on the
-// way does.
+// Integers, frozen parameters and what arrives once per step or microbatch have no gradient;
+// everything else on the way does.
 bool GradientBuilder::needs(size_t i) const {
   const ValueId id = operand(i);
   if (id == kNone || !is_float(type(id).dtype)) return false;
   const GraphInput* input = graph_.input_of(id);
-  return !input || input->kind == InputKind::Stream || is_parameter(i);
+  if (!input || input->kind == InputKind::Stream) return true;
+  return is_parameter(i) && !input->state->frozen;
 }
 
 DType GradientBuilder::gradient_dtype(size_t i) const {

@@ -84,6 +84,7 @@ struct ParameterGroup {
   double learning_rate_factor = 1;  // times the step's learning rate
   std::optional<OpKind> op = {};    // none: as the others
   std::optional<double> weight_decay = {};
+  bool frozen = false;  // they are not trained
 };
 
 struct OptimizerOptions {
@@ -101,6 +102,7 @@ struct OptimizerOptions {
     return of(group).weight_decay.value_or(weight_decay);
   }
   double learning_rate_factor_of(int64_t group) const { return of(group).learning_rate_factor; }
+  bool is_frozen(int64_t group) const { return of(group).frozen; }
 
  private:
   ParameterGroup of(int64_t group) const {

@@ -94,6 +94,8 @@ StateSpec parse_state(Lexer& line) {
   if (line.accept_word("joined")) state.joined = line.word();
   state.replica = line.accept_word("replica");
   state.pure = line.accept_word("pure");
+  state.frozen = line.accept_word("frozen");
+  state.in_base = line.accept_word("in_base");
   if (line.accept_word("matrix")) state.matrix = line.word();
   if (line.accept_word("optimizer")) state.optimizer = line.word();
   if (line.accept_word("group")) state.group = line.integer();

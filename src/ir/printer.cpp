@@ -50,6 +50,8 @@ std::string print(const StateSpec& state) {
   if (!state.joined.empty()) text += fmt::format(" joined {}", state.joined);
   if (state.replica) text += " replica";
   if (state.pure) text += " pure";
+  if (state.frozen) text += " frozen";
+  if (state.in_base) text += " in_base";
   if (!state.matrix.empty()) text += fmt::format(" matrix {}", state.matrix);
   if (!state.optimizer.empty()) text += fmt::format(" optimizer {}", state.optimizer);
   if (state.group > 0) text += fmt::format(" group {}", state.group);

@@ -39,6 +39,10 @@ struct StateSpec {
   std::string joined = {};
   bool replica = false;  // the copy of another block's parameter
   bool pure = false;     // its gradient and slots are kept in its own dtype
+  // A parameter that training leaves as it is: it has no gradient, no slots and no master weights.
+  bool frozen = false;
+  // Frozen, and stored with the model that the run began from: checkpoints do not hold it.
+  bool in_base = false;
   // Above 0: a router's bias. It has no gradient; each step moves it by this much towards experts
   // that are chosen too seldom.
   double balance_rate = 0;

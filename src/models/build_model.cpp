@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "models/lora.h"
+
 namespace tessera {
 namespace {
 
@@ -23,8 +25,16 @@ Module build_model(const ModelConfig& config, BatchShape shape, Precision precis
   const ModelRequest request{resolved(config), shape, precision.compute, head, cache};
   check_batch_shape(request.config, shape);
   Module module = kBuilders[static_cast<size_t>(config.family)](request);
+  if (request.config.lora.is_on()) add_lora(module, request.config.lora);
   if (precision.pure) keep_in_own_dtype(module);
   return module;
+}
+
+Module plain_module(ModelConfig config) {
+  config.lora = {};
+  // Maths of a program's own need not fit one token.
+  const int64_t seq = config.own ? config.context : 1;
+  return build_model(config, {.batch = 1, .seq = seq}, DType::Fp32, HeadKind::Loss);
 }
 
 }  // namespace tessera

@@ -25,6 +25,9 @@ struct CacheRequest {
 Module build_model(const ModelConfig& config, BatchShape shape, Precision precision, HeadKind head,
                    CacheRequest cache = {});
 
+// Small, in fp32 and without adapters: to ask for its parameters.
+Module plain_module(ModelConfig config);
+
 // By family; the config must be resolved and the shape checked.
 struct ModelRequest {
   ModelConfig config;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "models/family.h"
+#include "models/lora_config.h"
 
 namespace tessera {
 
@@ -83,6 +84,7 @@ struct ModelConfig {
 
   // Of Family::Own alone: what builds it. The config that it came from keeps it alive.
   const OwnModel* own = nullptr;
+  LoraConfig lora = {};  // of [lora]
 
   bool has_sequence() const { return row_of(family).has_sequence; }
   bool has_experts() const { return experts > 0; }

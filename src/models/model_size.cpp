@@ -25,7 +25,8 @@ int64_t top_k_of(const Graph& graph) {
   return 0;
 }
 
-int64_t matmul_parameters(const Graph& graph) {
+// Of each that a token is multiplied by: `per_element` of its state, times its elements.
+int64_t over_matmul_weights(const Graph& graph, int64_t (*per_element)(const StateSpec&)) {
   int64_t count = 0;
   for (const Node& node : graph.nodes()) {
     const bool experts = node.op == OpKind::expert_matmul;
@@ -34,11 +35,22 @@ int64_t matmul_parameters(const Graph& graph) {
       const GraphInput* input = graph.input_of(operand);
       if (!input || !input->state) continue;
       const TensorType& type = graph.value(operand).type;
-      count +=
+      const int64_t elements =
           experts ? type.num_elements() / type.dims[0].size * top_k_of(graph) : type.num_elements();
+      count += elements * per_element(*input->state);
     }
   }
   return count;
+}
+
+int64_t matmul_parameters(const Graph& graph) {
+  return over_matmul_weights(graph, [](const StateSpec&) -> int64_t { return 1; });
+}
+
+// A product and its two gradients, of two operations each; a frozen weight has no gradient.
+int64_t matmul_flops(const Graph& graph) {
+  return over_matmul_weights(
+      graph, [](const StateSpec& state) -> int64_t { return state.frozen ? 4 : 6; });
 }
 
 int64_t expert_parameters(const Graph& graph) {
@@ -103,7 +115,7 @@ FlopsPerToken own_flops_per_token(const ModelConfig& config, int64_t seq) {
     add_products(module.class_of(block).graph, seq, products);
   const double tokens = static_cast<double>(seq);
   const double weights =
-      6.0 * static_cast<double>(matmul_parameter_count(module)) + 3.0 * products.others / tokens;
+      static_cast<double>(over_blocks(module, matmul_flops)) + 3.0 * products.others / tokens;
   return {.causal = weights + 3.0 * products.attention / 2.0 / tokens,
           .full = weights + 3.0 * products.attention / tokens};
 }
@@ -133,7 +145,7 @@ Precision mfu_precision(const ModelConfig& config, Precision precision) {
 FlopsPerToken flops_per_token(const ModelConfig& config, int64_t seq) {
   const ModelConfig whole = resolved(config);
   if (whole.own) return own_flops_per_token(whole, seq);
-  const double weights = 6.0 * static_cast<double>(matmul_parameter_count(whole));
+  const auto weights = static_cast<double>(over_blocks(smallest_module(whole), matmul_flops));
   if (!whole.has_sequence()) return {.causal = weights, .full = weights};
   const double keys = 3.0 * static_cast<double>(whole.layers * whole.heads) *
                       static_cast<double>((whole.head_size + whole.value_size()) * seq);

@@ -51,6 +51,10 @@ void add_bytes(const BlockClass& block_class, BlockProfile& profile) {
   for (const GraphInput& input : graph.inputs()) {
     const int64_t bytes = graph.value(input.value).type.bytes();
     if (input.kind == InputKind::Stream) profile.stream_bytes = bytes;
+    // Frozen weights that are in no shard are in no flat buffer.
+    if (input.state && input.state->frozen && !input.state->tied &&
+        !find_bundle(block_class, graph.value(input.value).name))
+      profile.weight_bytes += bytes;
     if (!input.flat) continue;
     const FlatRole role = input.flat->role;
     if (role == FlatRole::Weights)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/continued_config.h"
 
+#include "config/lora_fields.h"
 #include "config/run_spec.h"
 #include "inference/stored_model.h"
 
@@ -15,6 +16,38 @@ ModelConfig stretched(ModelConfig model, int64_t context) {
   return model;
 }
 
+// Of adapters that are stored, all that says what they are.
+std::vector<std::string> lora_settings(Config config) {
+  if (config.lora.rank == 0) return {};
+  std::vector<std::string> settings;
+  for (const ConfigField& field : lora_fields(config.lora))
+    settings.push_back(fmt::format("{}={}", field.key, field_text(field)));
+  return settings;
+}
+
+void require_same_lora(const Config& before, const Config& now, const std::string& path) {
+  if (before.lora.rank == 0) return;
+  LoraConfig was = resolve_lora(before.lora), is = resolve_lora(now.lora);
+  was.in_base = is.in_base;
+  if (was == is) return;
+  throw user_error(
+      "{} has adapters of rank {}, alpha {} and targets {}, which training goes on with", path,
+      was.rank, was.alpha, before.lora.targets)
+      .at("lora.rank")
+      .help("leave out lora.*, or merge them first: tessera export " + path +
+            " --merge --out FOLDER");
+}
+
+// Adapters that are stored know their base; for new ones it is what is stored.
+void name_base(const Config& before, const StateSource& stored, LoraSettings& lora) {
+  if (lora.rank == 0 && !lora.base.empty())
+    throw user_error("lora.base is {}, but lora.rank is 0", lora.base)
+        .at("lora.base")
+        .help("set lora.rank = 8, or begin with those weights: --init-from");
+  if (lora.rank > 0 && before.lora.rank == 0)
+    lora.base = std::filesystem::absolute(stored.path()).lexically_normal().string();
+}
+
 }  // namespace
 
 ContinuedConfig continued_config(const StateSource& stored,
@@ -25,9 +58,12 @@ ContinuedConfig continued_config(const StateSource& stored,
   const auto with_model = [&](const ModelConfig& base) {
     std::vector<std::string> settings = model_settings(base);
     settings.push_back("model.preset=" + preset_name(before));
+    for (std::string& setting : lora_settings(before)) settings.push_back(std::move(setting));
     return load_config(file, overrides, settings);
   };
   ContinuedConfig continued{.config = with_model(model), .note = {}};
+  require_same_lora(before, continued.config, stored.path().string());
+  name_base(before, stored, continued.config.lora);
   const ModelConfig asked = resolve_model(continued.config);
   const int64_t seq = continued.config.train.seq;
   const bool untouched = asked.context == model.context &&

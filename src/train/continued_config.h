@@ -15,7 +15,7 @@ struct ContinuedConfig {
 
 // The file and the overrides may change the model's fields. Where samples are longer than the
 // model's context and nothing is said of it, the context grows to them and rope is stretched by as
-// much.
+// much. Adapters go on as they are; of new ones what is stored is the base.
 ContinuedConfig continued_config(const StateSource& stored,
                                  const std::optional<std::filesystem::path>& file,
                                  std::span<const std::string> overrides);

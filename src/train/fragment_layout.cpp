@@ -32,7 +32,7 @@ void write_values(Executor& executor, const StateBuffer& state, std::span<const 
 
 FragmentLayout::FragmentLayout(const HostView& program, int fragments) {
   for (const StateBuffer& state : program.states) {
-    if (state.spec.role != StateRole::Parameter) continue;
+    if (state.spec.role != StateRole::Parameter || state.spec.frozen) continue;
     const StateBuffer* master = state_of(program, StateRole::Master, state.name);
     parts_.push_back({.master = master ? master : &state,
                       .parameter = &state,

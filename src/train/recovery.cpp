@@ -31,6 +31,7 @@ void Recovery::resume(std::span<const std::string> accepted_changes) {
         .help("take the weights of another one with --init-from, or start again with --overwrite");
   const Checkpoint& checkpoint = *newest.checkpoint;
   accept_changes(checkpoint.facts(), accepted_changes);
+  saver_.require_base_of(checkpoint);
   inject_faults(faults_, FaultPhase::Load, parts_.executor, position_.step);
   checkpoint.load_states(parts_.executor);
   if (island_.exchange) island_.exchange->restore(checkpoint);

@@ -20,19 +20,11 @@ namespace {
 // The numbers of a run do not follow from these. A key that is not listed may not change unseen.
 constexpr std::array<std::string_view, 5> kFreeSections{"checkpoint.", "elastic.", "mesh", "plan.",
                                                         "run."};
-constexpr std::array<std::string_view, 13> kFreeKeys{"train.steps",
-                                                     "train.microbatches",
-                                                     "train.eval_every",
-                                                     "train.eval_batches",
-                                                     "train.sample_every",
-                                                     "train.log_every",
-                                                     "train.threads",
-                                                     "train.on_non_finite",
-                                                     "data.tokenizer",
-                                                     "model.init_deviation",
-                                                     "islands.hub",
-                                                     "islands.keys",
-                                                     "islands.patience_seconds"};
+constexpr std::array<std::string_view, 14> kFreeKeys{
+    "train.steps",        "train.microbatches",      "train.eval_every", "train.eval_batches",
+    "train.sample_every", "train.log_every",         "train.threads",    "train.on_non_finite",
+    "data.tokenizer",     "model.init_deviation",    "lora.base",        "islands.hub",
+    "islands.keys",       "islands.patience_seconds"};
 
 struct Setting {
   std::string key, text;

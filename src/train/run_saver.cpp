@@ -18,6 +18,8 @@ RunSaver::RunSaver(const Config& config, Executor& executor, RankWorld* world, F
              .config_toml = to_toml(config)},
       peers_(world ? world->everyone("checkpoints") : nullptr) {
   if (leads()) generation_ = std::make_unique<Generation>(folder_);
+  if (leads() && start.base) facts_.base = start.base->digest();
+  base_ = start.base;
   identify(start);
   if (config.checkpoint.every > 0) make_writer(config, faults);
 }
@@ -69,6 +71,26 @@ bool RunSaver::continue_from(int64_t step) {
   if (writer_) writer_->continue_from(step);
   saved_step_ = step;
   return adopts;
+}
+
+void RunSaver::require_base_of(const Checkpoint& checkpoint) const {
+  const std::string& saved = checkpoint.facts().base;
+  if (!saved.empty() && !base_)
+    throw user_error("{} holds adapters alone, and this run has no base",
+                     checkpoint.path().string())
+        .at("lora.base")
+        .help("give the model that they were trained beside: --init-from, or lora.base");
+  if (saved.empty() && base_)
+    throw user_error("{} holds all weights, but this run takes the frozen ones from {}",
+                     checkpoint.path().string(), base_->path().string())
+        .at("lora.base")
+        .help("leave out lora.base and --init-from");
+  if (leads() && saved != facts_.base)
+    throw user_error(
+        "{} was saved beside other weights than those of {}: their digest was {}, not {}",
+        checkpoint.path().string(), base_->path().string(), saved, facts_.base)
+        .at("lora.base")
+        .help("give the model that the adapters were trained beside");
 }
 
 // The folder becomes this run's.

@@ -15,6 +15,8 @@ namespace tessera {
 struct RunStart {
   bool resume = false;
   std::string run_id = {};  // that a new run shall have; empty: one is drawn
+  // Holds the weights that checkpoints leave out; null: they hold all.
+  const StateSource* base = nullptr;
 };
 
 class RunSaver {
@@ -30,6 +32,8 @@ class RunSaver {
   // Whether the checkpoint belonged to no run, and the folder has become this run's.
   bool continue_from(int64_t step);
   const std::string& run_id() const { return identity_.id; }
+  // A UserError where the checkpoint was saved beside other weights than those of this run's base.
+  void require_base_of(const Checkpoint& checkpoint) const;
   // Does `act` while no newer start of the run can take over; a UserError where one has.
   void while_newest(const std::function<void()>& act) const;
   void require_newest() const;  // the same error; costs a read
@@ -52,6 +56,7 @@ class RunSaver {
   std::filesystem::path out_, folder_;
   Executor& executor_;
   CheckpointFacts facts_;
+  const StateSource* base_ = nullptr;
   int64_t saved_step_ = 0;
   std::unique_ptr<Communicator> peers_;
   RunIdentity identity_;                      // without an id where the folder has none yet

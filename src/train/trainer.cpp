@@ -5,11 +5,14 @@
 #include <chrono>
 #include <cmath>
 
+#include "checkpoint/joined_source.h"
 #include "config/config.h"
 #include "config/run_spec.h"
 #include "data/island_share.h"
 #include "files/folder.h"
 #include "huggingface/tokenizer_files.h"
+#include "inference/stored_model.h"
+#include "models/lora.h"
 #include "system/process.h"
 #include "system/seconds_since.h"
 #include "system/this_machine.h"
@@ -32,6 +35,10 @@ Trainer::Trainer(Config config, TrainerOptions options)
                 ? options_.data(config_)
                 : open_training_data(config_, model_, resolve_precision(config_).compute)),
       outputs_(config_, options_.world, options_.quiet, options_.island) {
+  if (!options_.init_from && !config_.lora.base.empty()) {
+    opened_base_ = open_stored_model(config_.lora.base);
+    options_.init_from = opened_base_.get();
+  }
   const OldRun old = find_run_in_folder();
   continues_record_ = options_.resume || old == OldRun::FailedStart;
   make_executor();
@@ -39,9 +46,9 @@ Trainer::Trainer(Config config, TrainerOptions options)
     require_memory(executor_->planned_bytes() * islands_here(), facts_.node_memory_bytes);
   prepare_folder(old);
   if (options_.world) options_.world->at_step(0);
-  saver_ =
-      std::make_unique<RunSaver>(config_, *executor_, options_.world, options_.faults,
-                                 RunStart{.resume = options_.resume, .run_id = options_.run_id});
+  saver_ = std::make_unique<RunSaver>(
+      config_, *executor_, options_.world, options_.faults,
+      RunStart{.resume = options_.resume, .run_id = options_.run_id, .base = base_weights()});
   if (options_.island) make_exchange();
   const StepParts parts{.config = config_,
                         .model = model_,
@@ -57,10 +64,12 @@ Trainer::Trainer(Config config, TrainerOptions options)
       parts, *runner_, *saver_, position_, options_.faults,
       IslandRecovery{.group = options_.island ? options_.island->group : nullptr,
                      .exchange = exchange_.get()});
-  if (options_.resume)
+  if (options_.resume) {
     recovery_->resume(options_.accepted_changes);
-  else
+    load_base_weights();
+  } else {
     make_first_states();
+  }
   if (exchange_) continue_from(exchange_->begin(position_.step));
   outputs_.write_side_files(*saver_, options_.resume);
   runner_->load_from(position_.next_sample);
@@ -150,11 +159,28 @@ void Trainer::make_first_states() {
                               static_cast<double>(parameters) / 1e6));
   initialise_states(*executor_, static_cast<uint64_t>(config_.train.seed));
   if (!options_.init_from) return;
-  options_.init_from->load_weights(*executor_, /*averaged=*/false);
+  const StateSource& first = *options_.init_from;
+  first.load_weights(*executor_, /*averaged=*/false,
+                     [&](const StateSpec&, const std::string& parameter) {
+                       return !is_adapter(parameter) || first.tensors().contains(parameter);
+                     });
   if (!outputs_.writes_files()) return;
   const std::filesystem::path weights = options_.init_from->path();
   TokenizerFiles(tokenizer_folder(weights)).copy_to(config_.run.out);
   outputs_.note(fmt::format("begins with the weights of {}", weights.string()));
+}
+
+const StateSource* Trainer::base_weights() const {
+  if (config_.lora.base.empty() || !options_.init_from) return nullptr;
+  const auto* adapted = dynamic_cast<const JoinedSource*>(options_.init_from);
+  return adapted ? &adapted->base() : options_.init_from;
+}
+
+// What checkpoints leave out.
+void Trainer::load_base_weights() {
+  if (const StateSource* base = base_weights())
+    base->load_weights(*executor_, /*averaged=*/false,
+                       [](const StateSpec& state, const std::string&) { return state.in_base; });
 }
 
 TrainSummary Trainer::run() {

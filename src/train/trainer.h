@@ -21,10 +21,11 @@ namespace tessera {
 
 struct TrainerOptions {
   bool resume = false;
-  bool overwrite = false;                  // an old run in the output folder may be replaced
-  std::string run_id = {};                 // given by the supervisor; empty: one is drawn
-  const StateSource* init_from = nullptr;  // first weights; null: random ones
-  bool quiet = false;                      // no progress
+  bool overwrite = false;   // an old run in the output folder may be replaced
+  std::string run_id = {};  // given by the supervisor; empty: one is drawn
+  // First weights; null: random ones. Of a run that resumes with lora.base, those that are frozen.
+  const StateSource* init_from = nullptr;
+  bool quiet = false;  // no progress
   // Keys of the config that may differ from those that the checkpoint was saved with.
   std::vector<std::string> accepted_changes = {};
   RankWorld* world = nullptr;  // this process is one rank of a job; null: it runs all ranks
@@ -52,6 +53,8 @@ class Trainer {
   void prepare_folder(OldRun old);
   void make_executor();
   void make_first_states();
+  const StateSource* base_weights() const;  // null: all are in the checkpoints
+  void load_base_weights();
   void make_exchange();
   void continue_from(std::optional<int64_t> step);
   void exchange(double loss);
@@ -71,6 +74,7 @@ class Trainer {
   std::string asked_to_stop_;  // by on_step: why
   Config config_;
   TrainerOptions options_;
+  std::unique_ptr<StateSource> opened_base_;  // where the options give no weights
   ModelConfig model_;
   SampleWriter samples_;
   TrainingData data_;

@@ -17,7 +17,7 @@ namespace {
 std::vector<const StateBuffer*> sorted_parameters(const HostView& program) {
   std::vector<const StateBuffer*> found;
   for (const StateBuffer& state : program.states)
-    if (state.spec.role == StateRole::Parameter) found.push_back(&state);
+    if (state.spec.role == StateRole::Parameter && !state.spec.frozen) found.push_back(&state);
   std::sort(found.begin(), found.end(),
             [](const auto* a, const auto* b) { return a->name < b->name; });
   return found;

@@ -167,7 +167,8 @@ class IslandsVerification {
     const HostView& program = island.executor->program();
     std::map<std::string, int64_t> sizes;
     for (const StateBuffer& state : program.states)
-      if (state.spec.role == StateRole::Parameter) sizes[state.name] = state.type.num_elements();
+      if (state.spec.role == StateRole::Parameter && !state.spec.frozen)
+        sizes[state.name] = state.type.num_elements();
     std::vector<double> all;
     for (const auto& [name, elements] : sizes)
       for (int64_t e = 0; e < elements; ++e)

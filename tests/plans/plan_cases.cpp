@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <numeric>
 
 #include "core/random.h"
@@ -285,6 +286,9 @@ std::string PlanCase::name() const {
   if (optimizer != "adamw") text += "_" + optimizer;
   if (recompute != "none") text += "_" + recompute;
   if (in_rings) text += "_in_rings";
+  if (lora_rank > 0) text += fmt::format("_lora{}", lora_rank);
+  for (const char c : frozen.empty() ? "" : "_frozen_" + frozen)
+    text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   for (const char c : offload == "none" ? "" : "_" + offload) text += c == ',' ? '_' : c;
   return update_on_host ? text + "_updated_there" : text;
 }
@@ -294,6 +298,7 @@ RunSpec PlanCase::spec() const {
   // Several in every chunk, since what is in flight grows with them, and not the same in each.
   if (pp() > 1) config.layers = 3 * pp() * chunks + 1;
   if (layers > 0) config.layers = layers;
+  config.lora = {.rank = lora_rank, .alpha = 8};
   PlanRequest plan{.mesh = axes.all(),
                    .zero = zero,
                    .experts = parse_axis_list(experts),
@@ -318,6 +323,7 @@ RunSpec PlanCase::spec() const {
                .optimizer = {.op = find_optimizer(optimizer)->op, .ema_decay = 0.9},
                .plan = make_plan(plan, {.kv_heads = model == "Mlp" ? 0 : config.kv_heads,
                                         .experts = config.experts})};
+  if (!frozen.empty()) spec.optimizer.groups = {{.pattern = frozen, .frozen = true}};
   if (recompute == "fit") {
     spec.memory_bytes = tight_memory(spec);
     spec.plan.recompute = {.kind = RecomputeKind::Fit};

@@ -27,7 +27,9 @@ struct PlanCase {
   bool update_on_host = false;
   int layers = 0;  // 0: two or three; with a pipeline three in every chunk, and one more
   std::string optimizer = "adamw";
-  bool in_rings = false;  // plan.tp_overlap = ring
+  bool in_rings = false;    // plan.tp_overlap = ring
+  int64_t lora_rank = 0;    // adapters of all matmuls; 0: none
+  std::string frozen = "";  // parameters whose names match; empty: none
 
   int pp() const { return axes[AxisKind::Pp]; }
   std::string name() const;

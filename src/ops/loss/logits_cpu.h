@@ -83,7 +83,7 @@ void for_each_chunk_of_logits(const CpuCall& call, const OutputLossSizes& s, Chu
 }
 
 // From the gradient of a chunk's logits: its rows of dx (result 1) and its share of dtable (result
-// 2).
+// 2, absent of a frozen table).
 template <typename T>
 void logit_gradients_to_results(const CpuCall& call, const OutputLossSizes& s, int64_t first,
                                 int64_t rows, const Accumulator<T>* dlogits) {
@@ -98,6 +98,7 @@ void logit_gradients_to_results(const CpuCall& call, const OutputLossSizes& s, i
                      .c = call.result(1).as<T>() + first * s.width,
                      .c_stride = s.width},
        call.threads, gemm_workspace);
+  if (!call.result(2)) return;
   const auto add_to_dtable = [&]<typename R>(R* dtable) {
     gemm(Gemm<S, T, R>{.m = s.vocab,
                        .n = s.width,

@@ -273,6 +273,7 @@ void logit_gradients_to_results(const CudaCall& call, const LogitChunks& s, int6
                          .c = call.result(1).as<T>() + first * s.width,
                          .c_stride = s.width},
                         call.stream);
+  if (!call.result(2)) return;  // of a frozen table
   call.products.enqueue({.m = s.vocab,
                          .n = s.width,
                          .k = rows,

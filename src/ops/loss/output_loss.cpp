@@ -40,6 +40,7 @@ std::vector<ValueId> expand_output_loss_grad(ExpansionBuilder& b) {
   const RowStats rows = shared_row_stats(b);
   Attributes attributes = true_vocabulary(b);
   attributes.set("dtype", b.attributes().word("dtype"));
+  attributes.set("with_dtable", b.attributes().integer("with_dtable"));
   return b.emit(
       OpKind::sharded_loss_grad,
       {b.operand(0), b.operand(1), b.operand(2), b.operand(3), b.index(), rows.max, rows.sums},
@@ -54,12 +55,12 @@ std::vector<TensorType> infer_types(const OpCall& call) {
 void gradient(GradientBuilder& g) {
   const DType dtype = g.gradient_dtype(1);
   const std::string word = dtype == g.type(g.operand(1)).dtype ? "same" : std::string(name(dtype));
-  const auto results =
-      g.emit(GradientBuilder::kBoth, OpKind::output_loss_grad,
-             {g.operand(0), g.operand(1), g.operand(2), g.operand(3)}, {{"dtype", word}});
+  const auto results = g.emit(GradientBuilder::kBoth, OpKind::output_loss_grad,
+                              {g.operand(0), g.operand(1), g.operand(2), g.operand(3)},
+                              {{"dtype", word}, {"with_dtable", int64_t{g.needs(1)}}});
   g.set_result(0, results[0]);
   g.set(0, results[1]);
-  g.set(1, results[2]);
+  if (g.needs(1)) g.set(1, results[2]);
 }
 
 // Per logit its product, and three operations for the softmax: max, exp, sum.
@@ -89,18 +90,18 @@ const OpDef& output_loss_def() {
 }
 
 // output_loss_grad(x, table, labels, label_count): the loss and, from the same logits, its
-// gradients dx and dtable.
+// gradients dx and, with_dtable = 1, dtable: that of a frozen table is a third of the work.
 namespace {
 
 std::vector<TensorType> infer_grad_types(const OpCall& call) {
   require_output_loss_operands(call);
-  return {scalar(DType::Fp64), call.operand(0), dtable_type(call)};
+  return output_gradient_types(call);
 }
 
 // Per logit three products, and four operations: max, exp, sum, scale.
 Cost grad_cost(const OpCall& call) {
   const OutputLossSizes s(call.operand(0), call.operand(1));
-  return cost_of(call, s.rows * s.vocab * (6 * s.width + 4));
+  return cost_of(call, s.rows * s.vocab * (flops_of_output_gradients(call) * s.width + 4));
 }
 
 }  // namespace
@@ -111,7 +112,7 @@ const OpDef& output_loss_grad_def() {
       .summary = "output_loss and its gradients, in one pass over chunks of rows",
       .operands = {{"x"}, {"table"}, {"labels"}, {"label_count"}},
       .results = {"loss", "dx", "dtable"},
-      .attributes = {{"dtype", "same"}},
+      .attributes = {{"dtype", "same"}, {"with_dtable", int64_t{1}}},
       .infer_types = infer_grad_types,
       .cost = grad_cost,
       .workspace_bytes = output_loss_workspace_bytes,

@@ -70,6 +70,17 @@ inline TensorType dtable_type(const OpCall& call) {
   return with_dtype(table, dtype);
 }
 
+// The loss, dx and, where the table is trained, dtable.
+inline std::vector<TensorType> output_gradient_types(const OpCall& call) {
+  const std::vector<TensorType> all{scalar(DType::Fp64), call.operand(0), dtable_type(call)};
+  return {all.begin(), all.end() - (call.attributes.integer("with_dtable") == 0)};
+}
+
+// Per logit and element of x: two for each product.
+inline int64_t flops_of_output_gradients(const OpCall& call) {
+  return call.attributes.integer("with_dtable") != 0 ? 6 : 4;
+}
+
 inline int64_t output_loss_workspace_bytes(const OpCall& call, const DeviceProfile& profile) {
   return OutputLossSizes(call.operand(0), call.operand(1)).workspace_bytes(profile.threads);
 }

@@ -35,8 +35,8 @@ const OpDef& sharded_loss_def() {
 }
 
 // sharded_loss_grad(x, table, labels, label_count, shard, all_max, stats): the loss, this shard's
-// share of dx, which is then summed over the shards, and dtable of the shard's own rows, 0 in
-// padding.
+// share of dx, which is then summed over the shards, and, with_dtable = 1, dtable of the shard's
+// own rows, 0 in padding.
 namespace {
 
 std::vector<TensorType> infer_grad_types(const OpCall& call) {
@@ -45,13 +45,13 @@ std::vector<TensorType> infer_grad_types(const OpCall& call) {
   require_type(call, 3, scalar(DType::Fp64));
   require_type(call, 5, row_stat_type(x));
   require_type(call, 6, shared_stats_type(row_stat_type(x)));
-  return {scalar(DType::Fp64), x, dtable_type(call)};
+  return output_gradient_types(call);
 }
 
 // Per logit three products, and two operations: exp, scale.
 Cost grad_cost(const OpCall& call) {
   const OutputLossSizes s(call.operand(0), call.operand(1));
-  return cost_of(call, s.rows * s.vocab * (6 * s.width + 2));
+  return cost_of(call, s.rows * s.vocab * (flops_of_output_gradients(call) * s.width + 2));
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ const OpDef& sharded_loss_grad_def() {
       .operands =
           {{"x"}, {"table"}, {"labels"}, {"label_count"}, {"shard"}, {"all_max"}, {"stats"}},
       .results = {"loss", "dx", "dtable"},
-      .attributes = {{"vocabulary", int64_t{0}}, {"dtype", "same"}},
+      .attributes = {{"vocabulary", int64_t{0}}, {"dtype", "same"}, {"with_dtable", int64_t{1}}},
       .infer_types = infer_grad_types,
       .cost = grad_cost,
       .workspace_bytes = output_loss_workspace_bytes,

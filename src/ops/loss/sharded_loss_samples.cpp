@@ -110,6 +110,11 @@ std::vector<OpSample> sharded_loss_grad_samples() {
                        .attributes = {{"vocabulary", c.vocabulary}},
                        .flops = c.tokens() * c.rows * (6 * c.d + 2)});
   samples.back().attributes.set("dtype", "fp64");  // of bf16 the gradient is then fp32
+  OpSample frozen = samples.front();
+  frozen.name = "a_frozen_table";
+  frozen.attributes.set("with_dtable", int64_t{0});
+  frozen.flops = frozen.flops / (6 * 6 + 2) * (4 * 6 + 2);
+  samples.push_back(std::move(frozen));
   return samples;
 }
 

@@ -54,10 +54,11 @@ std::vector<Member> trained_parameters(const Graph& graph) {
   return found;
 }
 
-std::vector<Member> owned_parameters(const Graph& graph) {
+std::vector<Member> owned_parameters(const Graph& graph, bool frozen_alone) {
   std::vector<Member> found;
   for (const GraphInput& input : graph.inputs()) {
     if (input.kind != InputKind::State || input.state->tied) continue;
+    if (frozen_alone && !input.state->frozen) continue;
     const Value& parameter = graph.value(input.value);
     found.push_back({.input = &input,
                      .parameter = &parameter,
@@ -141,7 +142,13 @@ std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const P
 }
 
 std::vector<BundlePlan> bundle_weights(const BlockClass& block_class, const Plan& plan) {
-  return bundle(owned_parameters(block_class.graph), plan, false);
+  return bundle(owned_parameters(block_class.graph, false), plan, false);
+}
+
+std::vector<BundlePlan> bundle_frozen(const BlockClass& block_class, const Plan& plan) {
+  std::vector<BundlePlan> bundles = bundle(owned_parameters(block_class.graph, true), plan, false);
+  for (size_t i = 0; i < bundles.size(); ++i) bundles[i].bundle.name = fmt::format("frozen{}", i);
+  return bundles;
 }
 
 }  // namespace tessera

@@ -29,5 +29,7 @@ struct BundlePlan {
 std::vector<BundlePlan> bundle_parameters(const BlockClass& block_class, const Plan& plan);
 // Of all that the class owns, where nothing is trained.
 std::vector<BundlePlan> bundle_weights(const BlockClass& block_class, const Plan& plan);
+// Of those that it owns and that are frozen, beside others that are trained; "frozen0" and so on.
+std::vector<BundlePlan> bundle_frozen(const BlockClass& block_class, const Plan& plan);
 
 }  // namespace tessera

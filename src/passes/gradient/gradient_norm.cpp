@@ -88,6 +88,19 @@ void add_squares(const TrainedBundle& bundle, const Mesh& mesh, const AxisIds& a
       {.kind = OutputKind::Step, .value = squares, .target = "norm_squares", .accumulates = true});
 }
 
+// One whose parameters are all frozen, or that has none, adds nothing to the norm.
+bool has_stage_without_bundles(const Module& module) {
+  const auto trains = [](const BlockClass& block_class) {
+    return std::ranges::any_of(block_class.bundles, [&](const Bundle& bundle) {
+      return find_flat(block_class, bundle.name, FlatRole::Gradient) != nullptr;
+    });
+  };
+  std::set<int> with;
+  for (const Block& block : module.blocks)
+    if (trains(module.class_of(block))) with.insert(block.stage);
+  return std::ssize(with) < module.stages;
+}
+
 PassCounts add_norms(Module& module, const Plan& plan) {
   require_owners_gradients(module);
   // The last stage has the loss; every stage has a share of the norm.
@@ -103,6 +116,8 @@ PassCounts add_norms(Module& module, const Plan& plan) {
   const AxisIds norm_axes(axes.begin(), axes.end());
   for (const TrainedBundle& bundle : bundles) sum_copies(bundle, plan.mesh);
   for (const TrainedBundle& bundle : bundles) add_squares(bundle, plan.mesh, norm_axes);
+  if (has_stage_without_bundles(module))
+    norm_total.begin_with_zero("norm_squares", "step", Phase::Norm);
   if (plan.pipeline_axis >= 0) axes.insert(plan.pipeline_axis);
   norm_total.add("norm_squares", {axes.begin(), axes.end()}, Phase::NormReduce);
   norm_total.append_to(module);

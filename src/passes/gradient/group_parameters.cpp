@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first group whose pattern matches counts. All blocks of a class are updated in the same way,
 // because they run the same routines. An optimizer of matrices leaves other parameters to another
-// one.
+// one. A tied parameter is frozen where its owner is.
 #include "passes/gradient/group_parameters.h"
 
 #include <fnmatch.h>
@@ -92,17 +92,39 @@ void require_matrices(const Module& module, const OptimizerOptions& options) {
       .help("declare them in the model with matrix() instead of parameter(), or use adamw");
 }
 
+void require_trained(const Module& module) {
+  for (const BlockClass& block_class : module.classes)
+    for (const GraphInput& input : block_class.graph.inputs())
+      if (input.state && input.state->role == StateRole::Parameter && !input.state->frozen) return;
+  throw user_error("all parameters are frozen: there is nothing to train")
+      .at("train.group")
+      .help("leave frozen out of a group, or train adapters with lora.rank = 8");
+}
+
+// The bias of a router follows loads instead of a gradient: where it is frozen it does not.
+void freeze(StateSpec& state) {
+  state.frozen = true;
+  state.balance_rate = 0;
+}
+
 PassCounts run(Module& module, const OptimizerOptions& options) {
   require_matrices(module, options);
   std::vector<int64_t> members(options.groups.size());
-  int64_t parameters = 0;
+  int64_t parameters = 0, frozen = 0;
   for (size_t c = 0; c < module.classes.size(); ++c) {
     Graph& graph = module.classes[c].graph;
     for (GraphInput& input : graph.inputs()) {
-      if (!input.state || input.state->tied || input.state->balance_rate > 0) continue;
+      if (!input.state) continue;
       StateSpec& state = *input.state;
-      state.group = common_group(module, c, graph.value(input.value).name, options.groups);
-      if (state.group > 0) ++members[static_cast<size_t>(state.group) - 1];
+      const int64_t group = common_group(module, c, graph.value(input.value).name, options.groups);
+      if (options.is_frozen(group)) freeze(state);
+      if (state.tied || state.balance_rate > 0) continue;
+      if (group > 0) ++members[static_cast<size_t>(group) - 1];
+      if (state.frozen) {
+        ++frozen;
+        continue;
+      }
+      state.group = group;
       const OptimizerDef& chosen = *find_optimizer(options.optimizer_of(state.group));
       const OpKind op = state.matrix.empty() ? chosen.for_others.value_or(chosen.op) : chosen.op;
       if (op != optimizers().front().op) state.optimizer = name(op);
@@ -110,7 +132,8 @@ PassCounts run(Module& module, const OptimizerOptions& options) {
     }
   }
   require_matches(module, options.groups, members);
-  return {{"parameters", parameters}, {"groups", std::ssize(options.groups)}};
+  require_trained(module);
+  return {{"parameters", parameters}, {"groups", std::ssize(options.groups)}, {"frozen", frozen}};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZeRO: with level 1 a rank updates its shard of the weights, with 2 it keeps its shard of the
 // gradients alone, with 3 also of the weights. Weights that rest on the host are a shard, too.
+// Frozen weights have nothing beside them: where they are no shard, each has a buffer of its own.
 #include "passes/gradient/shard_states.h"
 
 #include "ir/emit.h"
@@ -149,6 +150,26 @@ class BundleShards {
   ValueId reduced_ = kNone, gradient_shard_ = kNone, weights_shard_ = kNone;
 };
 
+// Gathers of frozen weights, which rest in shards or on the host.
+int64_t gather_frozen(BlockClass& block_class, const Plan& plan) {
+  const bool on_host = plan.offload.states == OffloadedStates::Parameters;
+  if (plan.zero < 3 && !on_host) return 0;
+  int64_t bundles = 0;
+  for (const BundlePlan& found : bundle_frozen(block_class, plan)) {
+    if (found.bundle.rest.empty() && !on_host) continue;
+    Graph& graph = block_class.graph;
+    block_class.bundles.push_back(found.bundle);
+    const auto add = [&](FlatRole role) {
+      return add_flat(graph, {.bundle = found.bundle.name, .role = role}, found.bundle,
+                      found.dtype);
+    };
+    const ValueId whole = add(FlatRole::Weights), shard = add(FlatRole::WeightsShard);
+    gather_bundle(graph, found.bundle, plan.mesh.word(found.bundle.rest), shard, whole);
+    ++bundles;
+  }
+  return bundles;
+}
+
 PassCounts run(Module& module, const Plan& plan) {
   std::vector<BundleShards> bundles;
   int64_t parameters = 0;
@@ -160,7 +181,9 @@ PassCounts run(Module& module, const Plan& plan) {
     }
   for (BundleShards& bundle : bundles) bundle.add_gather();
   for (BundleShards& bundle : bundles) bundle.add_reduction();
-  return {{"parameters", parameters}, {"bundles", std::ssize(bundles)}};
+  int64_t frozen = 0;
+  for (BlockClass& block_class : module.classes) frozen += gather_frozen(block_class, plan);
+  return {{"parameters", parameters}, {"bundles", std::ssize(bundles)}, {"frozen bundles", frozen}};
 }
 
 }  // namespace

@@ -67,11 +67,10 @@ void StepTotals::add(const std::string& step, const AxisIds& axes, Phase phase) 
   add_total(graph_, plan_, step, axes, phase);
 }
 
-// Nothing of the number of labels, which every stage knows.
-void StepTotals::begin_with_zero(const std::string& step) {
+void StepTotals::begin_with_zero(const std::string& step, const char* known, Phase phase) {
   const ValueId nothing =
-      emit(graph_, OpKind::sum_of_squares, {step_input(graph_, kLabelCount)},
-           {.attributes = {{"scale", 0.0}}, .phase = Phase::CountReduce, .name = step + ".begin"})
+      emit(graph_, OpKind::sum_of_squares, {step_input(graph_, known)},
+           {.attributes = {{"scale", 0.0}}, .phase = phase, .name = step + ".begin"})
           .front();
   graph_.add_output(
       {.kind = OutputKind::Step, .value = nothing, .target = step, .accumulates = true});
@@ -104,7 +103,7 @@ StepTotals totals_of_stages(const Module& module, const Plan& plan) {
     AxisIds axes = pending_of_step(module, step);
     axes.push_back(plan.pipeline_axis);
     std::ranges::sort(axes);
-    totals.begin_with_zero(step);
+    totals.begin_with_zero(step, kLabelCount, Phase::CountReduce);
     totals.add(step, axes, Phase::MetricReduce);
   }
   return totals;

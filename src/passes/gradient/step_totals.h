@@ -22,8 +22,9 @@ class StepTotals {
       : plan_(plan), name_(std::move(name)), stage_(stage) {}
 
   void add(const std::string& step, const AxisIds& axes, Phase phase);
-  // On stages where nothing else adds to it the step value is zero.
-  void begin_with_zero(const std::string& step);
+  // On stages where nothing else adds to it the step value is zero. Made in that phase, of a step
+  // value that every stage knows.
+  void begin_with_zero(const std::string& step, const char* known, Phase phase);
   void append_to(Module& module);
 
  private:

@@ -174,7 +174,9 @@ void require_groups(const Module& module, const OptimizerOptions& options) {
   if (options.op == optimizers().front().op && options.groups.empty()) return;
   for (const BlockClass& block_class : module.classes)
     for (const GraphInput& input : block_class.graph.inputs())
-      if (input.state && (!input.state->optimizer.empty() || input.state->group > 0)) return;
+      if (input.state &&
+          (!input.state->optimizer.empty() || input.state->group > 0 || input.state->frozen))
+        return;
   throw user_error("pass group_parameters is left out, but not all parameters are moved by {}",
                    name(optimizers().front().op))
       .help("leave --disable-pass out, or train.optimizer and train.group");

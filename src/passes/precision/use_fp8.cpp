@@ -2,7 +2,7 @@
 // A value that several matmuls read is quantised by one node, in the earliest of their phases.
 // Weights are, once for a step (phase prepare); where they are gathered for each use, or the plan
 // says so, once in the forward and once in the backward. A router's products are left as they are:
-// a rounded score chooses another expert.
+// a rounded score chooses another expert. So are those of adapters, which are small.
 #include "passes/precision/use_fp8.h"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "ir/emit.h"
 #include "ir/op_list.h"
+#include "models/lora.h"
 
 namespace tessera {
 namespace {
@@ -68,7 +69,14 @@ class Fp8Layer {
   };
 
   bool is_chosen(const Node& node) const {
-    return node.op == OpKind::matmul && node.operands.size() == 2 && !is_of_router(node);
+    return node.op == OpKind::matmul && node.operands.size() == 2 && !is_of_router(node) &&
+           !is_of_adapter(node);
+  }
+
+  bool is_of_adapter(const Node& node) const {
+    const auto has_rank = [&](ValueId id) { return graph_.value(id).type.has(kLoraDim); };
+    return std::ranges::any_of(node.operands, has_rank) ||
+           std::ranges::any_of(node.results, has_rank);
   }
 
   // One of its tensors has the dim of the router's scores.

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of [lora], and the adapters that they stand for.
+#pragma once
+
+#include "config/config_fields.h"
+#include "models/lora_config.h"
+
+namespace tessera {
+
+std::vector<ConfigField> lora_fields(LoraSettings& lora);
+
+LoraConfig resolve_lora(const LoraSettings& settings);
+void check_lora(const LoraSettings& settings);
+
+}  // namespace tessera
