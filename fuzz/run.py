@@ -13,6 +13,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 # No parser may ask for a block of more than 64 MB, or hold more than 768 MB in all (most of it the sanitizer's own).
 LIMITS = ["-malloc_limit_mb=64", "-rss_limit_mb=768", "-timeout=10", "-max_len=8192", "-print_final_stats=1"]
+# A zstd frame may ask for its window, of up to 128 MB.
+MORE = {"text": ["-malloc_limit_mb=160", "-rss_limit_mb=1024"]}
 
 
 def fuzz(target, given):
@@ -21,7 +23,7 @@ def fuzz(target, given):
         learnt = Path(fresh) if given.runs else given.build / "corpus" / name
         learnt.mkdir(parents=True, exist_ok=True)
         length = f"-runs={given.runs}" if given.runs else f"-max_total_time={given.seconds}"
-        command = [target, *LIMITS, length, f"-seed={given.seed}", f"-artifact_prefix={given.build}/{name}-", learnt,
+        command = [target, *LIMITS, *MORE.get(name, []), length, f"-seed={given.seed}", f"-artifact_prefix={given.build}/{name}-", learnt,
                    HERE / "corpus" / name]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return name, done.returncode, done.stdout.decode(errors="replace")

@@ -174,6 +174,7 @@ void add_bench_command(Command app) {
   add_bench_kernels(bench);
   add_bench_matmul(bench);
   add_bench_scaling(bench);
+  add_bench_data(bench);
   add_bench_tokenizer(bench);
   const Command step =
       bench.add_subcommand("step", "time a training step and compare it with a lower bound");

@@ -21,6 +21,7 @@ void add_bench_command(Command app);
 // Subcommands of bench.
 void add_bench_calibrate(Command bench);
 void add_bench_collectives(Command bench);
+void add_bench_data(Command bench);
 void add_bench_experts(Command bench);
 void add_bench_kernels(Command bench);
 void add_bench_matmul(Command bench);

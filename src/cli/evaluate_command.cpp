@@ -115,7 +115,8 @@ Samples open_text(const EvaluateCommand& command, const StateSource& stored, con
     throw user_error("{} is text, but there is no tokenizer.json next to {}", command.data,
                      stored.path().string())
         .help("give the model's tokenizer with --tokenizer, or give token shards (*.bin)");
-  auto rows = std::make_unique<RowSamples>(text_samples(command.data, words, config.train.seq));
+  auto rows = std::make_unique<RowSamples>(
+      text_samples(command.data, config.data.field, words, config.train.seq));
   Samples samples{.data = {}, .source = {}, .count = limited(command, rows->rows().size())};
   samples.seq = rows->seq();
   samples.bytes = label_bytes(*rows, samples.count, words);

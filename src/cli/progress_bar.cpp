@@ -58,4 +58,15 @@ void ProgressBar::show(int64_t done) {
   std::fflush(stderr);
 }
 
+void ProgressBars::show(std::string_view label, int64_t done, int64_t total) {
+  const std::lock_guard lock(mutex_);
+  if (!bar_ || label != label_) {
+    bar_.reset();  // ends the line of the one before
+    label_ = label;
+    bar_ = std::make_unique<ProgressBar>(label_, total, true);
+  }
+  bar_->show(done);
+  if (done == total) bar_.reset();
+}
+
 }  // namespace tessera

@@ -5,7 +5,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 
 namespace tessera {
 
@@ -28,6 +31,17 @@ class ProgressBar {
   int64_t total_;
   bool is_bytes_, live_, shown_ = false;
   Clock::time_point begin_, last_shown_;
+};
+
+// A bar for one work after another, of bytes. From any thread.
+class ProgressBars {
+ public:
+  void show(std::string_view label, int64_t done, int64_t total);
+
+ private:
+  std::mutex mutex_;
+  std::string label_;
+  std::unique_ptr<ProgressBar> bar_;
 };
 
 }  // namespace tessera

@@ -16,7 +16,8 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "A text file is one document, a .jsonl file one document per line, under \"text\". The same\n"
+    "A text file is one document, a .jsonl file one document per line, under \"text\" or another\n"
+    "--field; both may be packed by gzip or zstd. The same\n"
     "text gives the same file, with any number of threads: the most frequent pair of adjacent\n"
     "tokens becomes a token; ties go to the pair with the smaller ids.\n"
     "Examples:\n"
@@ -25,6 +26,7 @@ constexpr const char* kFooter =
 
 struct TrainTokenizer {
   std::vector<std::string> paths;
+  std::string field = "text";
   int64_t vocabulary = 0;
   std::string out = "tokenizer.json", like = "llama3";
   std::vector<std::string> special{"<|endoftext|>"};
@@ -53,7 +55,7 @@ TokenizerSpec spec_of(const TrainTokenizer& command) {
 
 void run(const TrainTokenizer& command) {
   TokenizerSpec spec = spec_of(command);
-  const Corpus corpus(command.paths);
+  const Corpus corpus(command.paths, {.field = command.field});
   WordCounts words;
   {
     ProgressBar bar("reading", corpus.bytes(), true);
@@ -87,7 +89,9 @@ void add_tokenizer_train(Command tokenizer) {
   auto command = std::make_shared<TrainTokenizer>();
   const Command app = tokenizer.add_subcommand("train", "learn a vocabulary from text");
   app.footer(kFooter);
-  app.add_option("paths", command->paths, "text files, .jsonl files, folders").required();
+  app.add_option("paths", command->paths, "text files, .jsonl files, folders, globs").required();
+  app.add_option("--field", command->field,
+                 "the field of a line of a .jsonl file that holds the document");
   app.add_option("--vocab", command->vocabulary, "size of the vocabulary")
       .required()
       .range(int64_t{1}, int64_t{1} << 20);

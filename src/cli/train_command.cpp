@@ -8,6 +8,7 @@
 #include "checkpoint/run_identity.h"
 #include "cli/commands.h"
 #include "cli/island_job.h"
+#include "cli/progress_bar.h"
 #include "cli/train_options.h"
 #include "comm/local/local_report.h"
 #include "comm/local/run_ranks.h"
@@ -155,6 +156,12 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
                         .link = link.get()};
   const bool one_of_many = role.islands > 0 && !all_islands;
   if (one_of_many) config = config_of_island(config, role.index);
+  ProgressBars bars;
+  DataProgress data_progress;
+  if (!world || world->rank() == 0)
+    data_progress = [&](std::string_view work, int64_t done, int64_t all) {
+      bars.show(work, done, all);
+    };
   const TrainerOptions run{.resume = options.resume,
                            .overwrite = options.overwrite,
                            .run_id = options.run_id,
@@ -163,7 +170,8 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
                            .accepted_changes = options.accepted_changes,
                            .world = world,
                            .faults = faults ? &*faults : nullptr,
-                           .island = one_of_many ? &role : nullptr};
+                           .island = one_of_many ? &role : nullptr,
+                           .data_progress = std::move(data_progress)};
   const TrainSummary summary =
       all_islands ? train_islands(config, run) : Trainer(std::move(config), run).run();
   if (world && world->rank() != 0) return;

@@ -33,6 +33,14 @@ inline constexpr std::array<std::string_view, 6> kDataSources{"auto",   "stories
                                                               "tokens", "mixture", "regression"};
 enum class Packing : uint8_t { InOrder, BestFit };
 inline constexpr std::array<std::string_view, 2> kPackings{"in_order", "best_fit"};
+// Which windows of the data are shuffled together: all; or those of a block of a few million
+// tokens, of documents that are shuffled before, or of the data as it is.
+enum class DataShuffle : uint8_t { Auto, Windows, Documents, Blocks, None };
+inline constexpr std::array<std::string_view, 5> kDataShuffles{"auto", "windows", "documents",
+                                                               "blocks", "none"};
+// What is held out: the last tokens, or documents.
+enum class DataSplit : uint8_t { Auto, Tokens, Documents };
+inline constexpr std::array<std::string_view, 3> kDataSplits{"auto", "tokens", "documents"};
 enum class RateSchedule : uint8_t { Cosine, Linear, Wsd, Constant };
 inline constexpr std::array<std::string_view, 4> kRateSchedules{"cosine", "linear", "wsd",
                                                                 "constant"};
@@ -45,6 +53,9 @@ inline constexpr std::array<std::string_view, 3> kTpOverlaps{"off", "ring", "aut
 
 constexpr std::string_view name(DataSource source) {
   return kDataSources[static_cast<size_t>(source)];
+}
+constexpr std::string_view name(DataShuffle shuffle) {
+  return kDataShuffles[static_cast<size_t>(shuffle)];
 }
 constexpr std::string_view name(DispatchKind dispatch) {
   return kDispatches[static_cast<size_t>(dispatch)];
@@ -61,12 +72,21 @@ struct DataConfig {
   std::string path;
   std::vector<std::pair<std::string, double>> mixture;  // weights by path, in the order given
   double held_out = 0.01;
+  std::string held_out_path;  // of the data that held-out samples come from; empty: data.path
+  DataShuffle shuffle = DataShuffle::Auto;
+  DataSplit split = DataSplit::Auto;
+  bool deduplicate = false;
   int64_t seed = 1;
   int64_t story_bytes = 64 << 20;
   bool document_mask = false;
   Packing packing = Packing::InOrder;
   int64_t document_end = -1;
-  std::string tokenizer;  // file; empty: the one beside the shards, if any
+  std::string field = "text";  // of a line of a .jsonl file
+  std::string tokenizer;       // file; empty: the one beside the shards, if any
+  std::string end;             // text of the token that ends documents; empty: the tokenizer's own
+  std::string cache = "token_cache";  // folder of tokens made from text
+  int64_t ahead = 16 << 20;           // tokens that are made ahead of the step
+  int64_t threads = 1;                // that make them
 };
 
 struct TrainConfig {

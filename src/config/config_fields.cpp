@@ -103,32 +103,6 @@ std::string bounds_text(const Bounds& bounds) {
   return fmt::format(" from {} to {}", bounds.low, bounds.high);
 }
 
-std::vector<ConfigField> data_fields(DataConfig& d) {
-  return {
-      {"data.source", byte_of(d.source), choices(kDataSources),
-       "built-in stories, text as bytes, token shards, a weighted mixture, synthetic x and y; "
-       "auto: chosen by data.path, data.mixture and model"},
-      {"data.path",
-       &d.path,
-       {},
-       "a text file or folder, or token shards by glob, in llm.c's or Megatron's format"},
-      {"data.held_out", &d.held_out, kBelowOne, "share of the data kept for the held-out loss"},
-      {"data.seed", &d.seed, kNotNegative,
-       "seed of the order of samples, of built-in stories and of synthetic data"},
-      {"data.story_bytes", &d.story_bytes, Bounds{1, 1e15}, "bytes of story text"},
-      {"data.document_mask", &d.document_mask, {}, "tokens see only their own document"},
-      {"data.packing", byte_of(d.packing), choices(kPackings),
-       "in_order: consecutive documents, cut at the end of a sample; best_fit: whole documents "
-       "that fill a sample best, with data.document_mask"},
-      {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
-       "the token that ends a document in shards without an index; -1: none"},
-      {"data.tokenizer",
-       &d.tokenizer,
-       {},
-       "tokenizer.json to decode samples with; empty: the one next to the shards, if any"},
-  };
-}
-
 Choices optimizer_names() {
   Choices names;
   for (const OptimizerDef& optimizer : optimizers()) names.push_back(name(optimizer.op));

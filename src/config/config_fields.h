@@ -43,6 +43,7 @@ struct ConfigField {
 
 // The fields of this config, in the order they are printed.
 std::vector<ConfigField> config_fields(Config& config);
+std::vector<ConfigField> data_fields(DataConfig& config);
 std::vector<ConfigField> elastic_fields(ElasticConfig& elastic);  // of one section
 
 // Parses and checks; `place` is where the text stood. Throws a UserError.

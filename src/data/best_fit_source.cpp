@@ -18,11 +18,12 @@ BestFitSource::BestFitSource(std::unique_ptr<TokenSource> source, int64_t seq, d
     : source_(std::move(source)), seq_(seq) {
   std::vector<Piece> pieces = find_pieces();
   const int64_t all = source_->num_tokens();
-  const int64_t border = all - held_out_tokens(all, held_out, seq);
+  const std::optional<int64_t> own_border = source_->held_out_begin();
+  const int64_t border = own_border ? *own_border : all - held_out_tokens(all, held_out, seq);
   const auto last = std::partition_point(pieces.begin(), pieces.end(),
                                          [&](const Piece& piece) { return piece.begin < border; });
   pack({pieces.begin(), last});
-  if (held_out > 0) held_out_begin_ = static_cast<int64_t>(windows_.size()) * seq;
+  if (held_out > 0 || own_border) held_out_begin_ = static_cast<int64_t>(windows_.size()) * seq;
   pack({last, pieces.end()});
 }
 

@@ -27,10 +27,13 @@ std::vector<std::string> files_of(const std::string& pattern) {
 }  // namespace
 
 BinSource::BinSource(BinSourceOptions options) : options_(std::move(options)) {
-  for (const std::string& path : files_of(options_.pattern)) {
-    shards_.emplace_back(path);
-    begins_.push_back(begins_.back() + shards_.back().num_tokens());
-  }
+  if (options_.pattern.empty()) return;
+  for (const std::string& path : files_of(options_.pattern)) add_shard(path);
+}
+
+void BinSource::add_shard(const std::filesystem::path& path) {
+  shards_.emplace_back(path);
+  begins_.push_back(begins_.back() + shards_.back().num_tokens());
 }
 
 size_t BinSource::shard_of(int64_t position) const {

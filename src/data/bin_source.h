@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,14 +15,17 @@
 namespace tessera {
 
 struct BinSourceOptions {
-  std::string pattern;     // a file, or a glob such as data/train_*.bin, taken in sorted order
-  int64_t vocabulary = 0;  // of the model; a larger token is an error when it is read
+  // A file, or a glob such as data/train_*.bin, taken in sorted order; empty: no shard yet.
+  std::string pattern;
+  int64_t vocabulary = 0;               // of the model; a larger token is an error when it is read
   std::optional<int32_t> document_end;  // the token after which a new document begins
 };
 
 class BinSource : public TokenSource {
  public:
   explicit BinSource(BinSourceOptions options);
+  // After the other shards; by no thread while another reads.
+  void add_shard(const std::filesystem::path& path);
 
   int64_t num_tokens() const override { return begins_.back(); }
   int64_t vocabulary_size() const override { return options_.vocabulary; }

@@ -38,8 +38,7 @@ TokenSampler::TokenSampler(const TokenSource& source, TokenSamplerOptions option
         .at("data.path")
         .help("use more text, a smaller train.seq, or data.held_out=0");
   }
-  for (const char* name : {"tokens", "labels", "positions", "document"})
-    fields_.push_back({.name = name, .dtype = DType::Int32, .elements = options.seq});
+  fields_ = token_fields(options.seq);
 }
 
 int64_t TokenSampler::window_begin(int64_t sample_index) const {
@@ -53,34 +52,52 @@ int64_t TokenSampler::window_begin(int64_t sample_index) const {
   return begin_ + static_cast<int64_t>(window) * options_.seq;
 }
 
+void TokenSampler::fill(int64_t sample_index, Batch& batch, int64_t row) const {
+  fill_window(source_, window_begin(sample_index), options_.document_mask, batch, row);
+}
+
 void TokenSampler::fill(int64_t sample_index, const TokenSample& sample) const {
-  const auto seq = static_cast<size_t>(options_.seq);
+  fill_window(source_, window_begin(sample_index), options_.document_mask, sample);
+}
+
+std::vector<InputField> token_fields(int64_t seq) {
+  std::vector<InputField> fields;
+  for (const char* name : {"tokens", "labels", "positions", "document"})
+    fields.push_back({.name = name, .dtype = DType::Int32, .elements = seq});
+  return fields;
+}
+
+void fill_window(const TokenSource& source, int64_t begin, bool document_mask, Batch& batch,
+                 int64_t row) {
+  fill_window(source, begin, document_mask,
+              TokenSample{.tokens = batch.row<int32_t>(0, row),
+                          .labels = batch.row<int32_t>(1, row),
+                          .positions = batch.row<int32_t>(2, row),
+                          .document = batch.row<int32_t>(3, row)});
+}
+
+void fill_window(const TokenSource& source, int64_t begin, bool document_mask,
+                 const TokenSample& sample) {
+  const size_t seq = sample.tokens.size();
   thread_local std::vector<int32_t> window;
   thread_local std::vector<uint8_t> opens_document;
   window.resize(seq + 1);
-  opens_document.assign(options_.document_mask ? seq + 1 : 0, 0);
-  source_.read(window_begin(sample_index), window, opens_document);
+  opens_document.assign(document_mask ? seq + 1 : 0, 0);
+  source.read(begin, window, opens_document);
 
   std::copy_n(window.begin(), seq, sample.tokens.begin());
   std::copy_n(window.begin() + 1, seq, sample.labels.begin());
   int32_t document = 0;
-  size_t begin = 0;
+  size_t first = 0;
   for (size_t i = 0; i < seq; ++i) {
-    if (options_.document_mask && i > 0 && opens_document[i]) {
+    if (document_mask && i > 0 && opens_document[i]) {
       ++document;
-      begin = i;
+      first = i;
     }
-    sample.positions[i] = static_cast<int32_t>(i - begin);
+    sample.positions[i] = static_cast<int32_t>(i - first);
     sample.document[i] = document;
-    if (options_.document_mask && opens_document[i + 1]) sample.labels[i] = kIgnoredLabel;
+    if (document_mask && opens_document[i + 1]) sample.labels[i] = kIgnoredLabel;
   }
-}
-
-void TokenSampler::fill(int64_t sample_index, Batch& batch, int64_t row) const {
-  fill(sample_index, TokenSample{.tokens = batch.row<int32_t>(0, row),
-                                 .labels = batch.row<int32_t>(1, row),
-                                 .positions = batch.row<int32_t>(2, row),
-                                 .document = batch.row<int32_t>(3, row)});
 }
 
 }  // namespace tessera

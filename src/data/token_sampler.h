@@ -39,6 +39,14 @@ struct TokenSample {
   std::span<int32_t> document;  // 0, 1, ... in the window; all 0 without document_mask
 };
 
+// The sample of the window of seq + 1 tokens that begins at `begin`.
+void fill_window(const TokenSource& source, int64_t begin, bool document_mask,
+                 const TokenSample& sample);
+// The same into a row of a batch with these fields.
+std::vector<InputField> token_fields(int64_t seq);
+void fill_window(const TokenSource& source, int64_t begin, bool document_mask, Batch& batch,
+                 int64_t row);
+
 class TokenSampler : public SampleSource {
  public:
   // `source` must outlive the sampler.

@@ -3,6 +3,7 @@
 // any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,9 @@ class TokenSource {
   virtual ~TokenSource() = default;
 
   virtual int64_t num_tokens() const = 0;
+  // Whether there are tokens up to `end`: then `end`, else their number. Of a source that is still
+  // being made (tokens_ahead.h) both calls wait until they know.
+  virtual int64_t tokens_up_to(int64_t end) const { return std::min(end, num_tokens()); }
   virtual int64_t vocabulary_size() const = 0;  // every token is below it
 
   // Tokens [begin, begin + tokens.size()); `opens_document[i]` is 1 where tokens[i] is the first of

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
 #include "data/bin_source.h"
+#include "files/testing/packed.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "tokenizer/testing/mixed_text.h"
@@ -25,10 +28,10 @@ class TokenizeCorpusTest : public testing::Test {
   }
   TokenizeOptions options(const std::string& out) const {
     TokenizeOptions options;
-    options.paths = {(folder_.path() / "text").string()};
-    options.tokenizer = folder_.path() / "tokenizer.json";
+    options.tokens.documents.paths = {(folder_.path() / "text").string()};
+    options.tokens.tokenizer = folder_.path() / "tokenizer.json";
+    options.tokens.shard_bytes = 40'000;
     options.out = folder_.path() / out;
-    options.shard_bytes = 40'000;
     return options;
   }
   std::vector<int32_t> tokens_in(const std::string& out) const {
@@ -79,10 +82,68 @@ TEST_F(TokenizeCorpusTest, NeverMixesShardsOfDifferentTexts) {
 
 TEST_F(TokenizeCorpusTest, NamesAnEndThatIsNoToken) {
   TokenizeOptions wrong = options("a");
-  wrong.document_end = "<eos>";
+  wrong.tokens.document_end = "<eos>";
   EXPECT_EQ(user_error_of([&] { tokenize_corpus(wrong); }),
             "the tokenizer has no added token <eos>");
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "a"));
+}
+
+TEST_F(TokenizeCorpusTest, WritesTheSameShardsForAnyNumberOfThreads) {
+  TokenizeOptions all = options("a");
+  all.tokens.documents.shuffle = true;
+  all.tokens.documents.held_out = 0.5;
+  all.threads = 1;
+  tokenize_corpus(all);
+  all.out = folder_.path() / "b";
+  all.threads = 4;
+  tokenize_corpus(all);
+  for (const char* name : {"tokens_000000.bin", "held_out/tokens_000000.bin", "complete.json"})
+    EXPECT_TRUE(read_text(folder_.path() / "a" / name) == read_text(folder_.path() / "b" / name))
+        << name;
+}
+
+TEST_F(TokenizeCorpusTest, ShufflesDocumentsAndKeepsEachWhole) {
+  TokenizeOptions shuffled = options("a");
+  shuffled.tokens.documents.shuffle = true;
+  tokenize_corpus(shuffled);
+  tokenize_corpus(options("b"));
+  const auto documents = [&](const std::string& out) {
+    std::vector<std::vector<int32_t>> all(1);
+    for (const int32_t token : tokens_in(out)) {
+      all.back().push_back(token);
+      if (token == 900) all.emplace_back();
+    }
+    return all;
+  };
+  auto a = documents("a"), b = documents("b");
+  EXPECT_NE(a, b);
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  EXPECT_EQ(a, b);
+}
+
+TEST_F(TokenizeCorpusTest, WritesTheTokensOfPackedFiles) {
+  tokenize_corpus(options("a"));
+  for (int i = 0; i < 4; ++i)
+    folder_.write(fmt::format("packed/{}.txt.{}", i, i % 2 ? "gz" : "zst"),
+                  i % 2 ? gzip_of(read_text(folder_.path() / fmt::format("text/{}.txt", i)))
+                        : zstd_of(read_text(folder_.path() / fmt::format("text/{}.txt", i))));
+  TokenizeOptions packed = options("b");
+  packed.tokens.documents.paths = {(folder_.path() / "packed").string()};
+  tokenize_corpus(packed);
+  EXPECT_EQ(tokens_in("b"), tokens_in("a"));
+  packed.tokens.documents.shuffle = true;
+  packed.out = folder_.path() / "c";
+  tokenize_corpus(packed);
+  EXPECT_EQ(tokens_in("c").size(), tokens_in("a").size());
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "c/unpacked"));
+}
+
+TEST_F(TokenizeCorpusTest, RefusesASplitWithNothingOnOneSide) {
+  TokenizeOptions split = options("a");
+  split.tokens.documents.held_out = 0.0001;
+  EXPECT_EQ(user_error_of([&] { tokenize_corpus(split); }),
+            "of the 4 documents 0 would be held out, by their digests");
 }
 
 }  // namespace

@@ -5,55 +5,173 @@
 #include "data/best_fit_source.h"
 #include "data/bin_source.h"
 #include "data/byte_source.h"
+#include "data/document_border.h"
 #include "data/mixture.h"
 #include "data/stories/story_source.h"
+#include "data/stream_sampler.h"
 #include "data/synthetic_regression.h"
 #include "data/token_sampler.h"
 
 namespace tessera {
 namespace {
 
-std::unique_ptr<TokenSource> open_path(DataSource kind, const std::string& path,
-                                       const Config& config, const ModelConfig& model) {
-  if (kind == DataSource::Text) return std::make_unique<ByteSource>(path);
-  BinSourceOptions options{.pattern = path, .vocabulary = model.vocabulary, .document_end = {}};
-  if (config.data.document_end >= 0)
-    options.document_end = static_cast<int32_t>(config.data.document_end);
-  return std::make_unique<BinSource>(options);
-}
+// One path of a config, or the built-in stories.
+struct OpenedSource {
+  std::unique_ptr<TokenSource> tokens;
+  std::unique_ptr<TokenSource> held_out;  // null: the last of `tokens` are held out
+  DataShuffle shuffle = DataShuffle::Windows;
+};
 
-std::vector<std::unique_ptr<TokenSource>> open_tokens(const Config& config,
-                                                      const ModelConfig& model) {
-  const DataConfig& data = config.data;
-  std::vector<std::unique_ptr<TokenSource>> tokens;
-  if (data.source == DataSource::Mixture) {
-    for (const auto& [path, unused] : data.mixture) try {
-        tokens.push_back(open_path(source_of_path(path), path, config, model));
-      } catch (UserError& error) {
-        throw UserError(error).at("data.mixture");
-      }
-  } else if (data.source == DataSource::Stories) {
-    tokens.push_back(
-        std::make_unique<StorySource>(static_cast<uint64_t>(data.seed), data.story_bytes));
-  } else {
-    tokens.push_back(open_path(data.source, data.path, config, model));
-  }
-  for (const auto& source : tokens)
-    if (source->vocabulary_size() > model.vocabulary)
+class SourceOpener {
+ public:
+  SourceOpener(const Config& config, const ModelConfig& model, const DataProgress& progress,
+               TrainingData& data)
+      : config_(config), data_(config.data), model_(model), progress_(progress), opened_(data) {}
+
+  // `share` of it is to be held out.
+  OpenedSource open(DataSource kind, const std::string& path, double share) const {
+    OpenedSource source = open_kind(kind, path, share);
+    if (source.tokens->vocabulary_size() > model_.vocabulary)
       throw user_error("the data has a vocabulary of {}, but the model has one of {}",
-                       source->vocabulary_size(), model.vocabulary)
-          .help(fmt::format("set model.vocabulary={}", source->vocabulary_size()));
-  return tokens;
+                       source.tokens->vocabulary_size(), model_.vocabulary)
+          .help(fmt::format("set model.vocabulary={}", source.tokens->vocabulary_size()));
+    if (data_.packing == Packing::BestFit) {
+      const double packed_share = source.held_out ? 0 : share;
+      for (auto* each : {&source.tokens, &source.held_out})
+        if (*each)
+          *each =
+              std::make_unique<BestFitSource>(std::move(*each), config_.train.seq, packed_share);
+    }
+    return source;
+  }
+
+ private:
+  OpenedSource open_kind(DataSource kind, const std::string& path, double share) const {
+    if (kind == DataSource::Stories) {
+      refuse_documents("built-in stories", "leave it out");
+      return {.tokens = std::make_unique<StorySource>(static_cast<uint64_t>(data_.seed),
+                                                      data_.story_bytes),
+              .held_out = {},
+              .shuffle = shuffle_of_rest()};
+    }
+    if (kind == DataSource::Tokens) return open_shards(path, share);
+    if (data_.tokenizer.empty()) return open_bytes(path, share);
+    TextTokens text =
+        open_text_tokens(path, data_, share > 0, data_.packing == Packing::BestFit, progress_);
+    opened_.notes.push_back(std::move(text.note));
+    return {.tokens = std::move(text.train),
+            .held_out = std::move(text.held_out),
+            .shuffle = text.shuffle};
+  }
+
+  OpenedSource open_shards(const std::string& path, double share) const {
+    refuse_documents("token shards", "tessera tokenize --shuffle and --deduplicate do it");
+    BinSourceOptions options{.pattern = path, .vocabulary = model_.vocabulary, .document_end = {}};
+    if (data_.document_end >= 0) options.document_end = static_cast<int32_t>(data_.document_end);
+    std::unique_ptr<TokenSource> tokens = std::make_unique<BinSource>(options);
+    if (share > 0 && data_.split == DataSplit::Documents)
+      tokens = std::make_unique<DocumentBorder>(std::move(tokens), share, config_.train.seq);
+    return {.tokens = std::move(tokens), .held_out = {}, .shuffle = shuffle_of_rest()};
+  }
+
+  OpenedSource open_bytes(const std::string& path, double share) const {
+    const bool documents = data_.shuffle == DataShuffle::Documents;
+    const bool split =
+        data_.split == DataSplit::Documents || (data_.split == DataSplit::Auto && documents);
+    auto bytes =
+        std::make_unique<ByteSource>(ByteSourceOptions{.path = path,
+                                                       .field = data_.field,
+                                                       .deduplicate = data_.deduplicate,
+                                                       .shuffle = documents,
+                                                       .held_out = split ? share : 0,
+                                                       .seed = static_cast<uint64_t>(data_.seed)});
+    const std::optional<int64_t> border = bytes->held_out_begin();
+    if (border && (*border == 0 || *border == bytes->num_tokens()))
+      throw user_error("of the documents of {} {} would be held out, by their digests", path,
+                       *border == 0 ? "all" : "none")
+          .at("data.held_out")
+          .help(
+              "hold out the last bytes with data.split=tokens, or another share, or other data "
+              "(data.held_out_path)");
+    return {.tokens = std::move(bytes), .held_out = {}, .shuffle = shuffle_of_rest()};
+  }
+
+  // Of a source whose documents are in their final order.
+  DataShuffle shuffle_of_rest() const {
+    if (data_.shuffle == DataShuffle::Auto) return DataShuffle::Windows;
+    return data_.shuffle == DataShuffle::Documents ? DataShuffle::Blocks : data_.shuffle;
+  }
+
+  void refuse_documents(const char* what, const char* advice) const {
+    if (data_.shuffle == DataShuffle::Documents)
+      throw user_error("data.shuffle is documents, but those of {} are not shuffled here", what)
+          .at("data.shuffle")
+          .help(fmt::format("use windows or blocks; for text: {}", advice));
+    if (data_.deduplicate)
+      throw user_error("data.deduplicate is set, but documents of {} are not compared", what)
+          .at("data.deduplicate")
+          .help(fmt::format("leave it out; for text: {}", advice));
+  }
+
+  const Config& config_;
+  const DataConfig& data_;
+  const ModelConfig& model_;
+  const DataProgress& progress_;
+  TrainingData& opened_;
+};
+
+std::vector<OpenedSource> open_sources(const SourceOpener& opener, const DataConfig& data) {
+  const double share = data.held_out_path.empty() ? data.held_out : 0;
+  std::vector<OpenedSource> sources;
+  if (data.source != DataSource::Mixture) {
+    sources.push_back(opener.open(data.source, data.path, share));
+    return sources;
+  }
+  for (const auto& [path, unused] : data.mixture) try {
+      sources.push_back(opener.open(source_of_path(path), path, share));
+    } catch (UserError& error) {
+      throw UserError(error).at("data.mixture");
+    }
+  return sources;
 }
 
-std::unique_ptr<SampleSource> sampler_of(const Config& config, const TokenSource& tokens,
-                                         uint64_t seed, Split split) {
+std::unique_ptr<SampleSource> train_sampler(const Config& config, const OpenedSource& source,
+                                            double share, uint64_t seed) {
+  const int64_t seq = config.train.seq;
+  const double last = source.held_out ? 0 : share;
+  if (source.shuffle == DataShuffle::Windows)
+    return std::make_unique<TokenSampler>(
+        *source.tokens, TokenSamplerOptions{.seq = seq,
+                                            .seed = seed,
+                                            .held_out = last,
+                                            .document_mask = config.data.document_mask,
+                                            .split = Split::Train});
+  StreamSamplerOptions options{.seq = seq,
+                               .seed = seed,
+                               .document_mask = config.data.document_mask,
+                               .shuffles = source.shuffle == DataShuffle::Blocks};
+  if (last > 0) {
+    const auto border = source.tokens->held_out_begin();
+    const int64_t all = source.tokens->num_tokens();
+    options.end = border ? *border : all - held_out_tokens(all, last, seq);
+  }
+  return std::make_unique<StreamSampler>(*source.tokens, options);
+}
+
+std::unique_ptr<SampleSource> held_out_sampler(const Config& config, const TokenSource& tokens,
+                                               bool all, double share, uint64_t seed) {
+  if (all)
+    return std::make_unique<StreamSampler>(
+        tokens, StreamSamplerOptions{.seq = config.train.seq,
+                                     .seed = seed,
+                                     .document_mask = config.data.document_mask,
+                                     .shuffles = false});
   return std::make_unique<TokenSampler>(
       tokens, TokenSamplerOptions{.seq = config.train.seq,
                                   .seed = seed,
-                                  .held_out = config.data.held_out,
+                                  .held_out = share,
                                   .document_mask = config.data.document_mask,
-                                  .split = split});
+                                  .split = Split::HeldOut});
 }
 
 std::vector<double> weights_of(const DataConfig& data) {
@@ -69,22 +187,48 @@ std::vector<double> weights_of(const DataConfig& data) {
   return weights;
 }
 
-std::unique_ptr<SampleSource> open_split(const Config& config, const TrainingData& data,
-                                         Split split) {
+std::unique_ptr<SampleSource> mix(const Config& config,
+                                  std::vector<std::unique_ptr<SampleSource>> samplers) {
+  if (config.data.source != DataSource::Mixture) return std::move(samplers.front());
+  return std::make_unique<Mixture>(std::move(samplers), weights_of(config.data),
+                                   static_cast<uint64_t>(config.data.seed));
+}
+
+void open_samples(const Config& config, const SourceOpener& opener, TrainingData& data) {
+  std::vector<OpenedSource> sources = open_sources(opener, config.data);
+  const bool other = !config.data.held_out_path.empty();
+  const double share = other ? 0 : config.data.held_out;
   const auto seed = static_cast<uint64_t>(config.data.seed);
-  if (config.data.source != DataSource::Mixture)
-    return sampler_of(config, *data.tokens.front(), seed, split);
   // Otherwise sources of the same size would have the same order.
   const RandomStream seeds(seed, "mixture_source");
-  std::vector<std::unique_ptr<SampleSource>> sources;
-  for (const auto& tokens : data.tokens)
-    sources.push_back(sampler_of(config, *tokens, seeds.bits(sources.size()), split));
-  return std::make_unique<Mixture>(std::move(sources), weights_of(config.data), seed);
+  std::vector<std::unique_ptr<SampleSource>> train, held_out;
+  for (OpenedSource& source : sources) {
+    const uint64_t own =
+        config.data.source == DataSource::Mixture ? seeds.bits(train.size()) : seed;
+    train.push_back(train_sampler(config, source, share, own));
+    if (share > 0)
+      held_out.push_back(held_out_sampler(config,
+                                          source.held_out ? *source.held_out : *source.tokens,
+                                          source.held_out != nullptr, share, own));
+    data.tokens.push_back(std::move(source.tokens));
+    if (source.held_out) data.held_out_tokens.push_back(std::move(source.held_out));
+  }
+  data.train = mix(config, std::move(train));
+  if (share > 0) data.held_out = mix(config, std::move(held_out));
+  if (!other) return;
+  const std::string& path = config.data.held_out_path;
+  try {
+    data.held_out_tokens.push_back(std::move(opener.open(source_of_path(path), path, 0).tokens));
+  } catch (UserError& error) {
+    throw UserError(error).at("data.held_out_path");
+  }
+  data.held_out = held_out_sampler(config, *data.held_out_tokens.back(), true, 0, seed);
 }
 
 }  // namespace
 
-TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision) {
+TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision,
+                                const DataProgress& progress) {
   TrainingData data;
   if (!model.has_sequence()) {
     SyntheticRegressionOptions options{.width = model.width,
@@ -96,13 +240,7 @@ TrainingData open_training_data(const Config& config, const ModelConfig& model, 
     data.held_out = std::make_unique<SyntheticRegression>(options);
     return data;
   }
-  data.tokens = open_tokens(config, model);
-  if (config.data.packing == Packing::BestFit)
-    for (auto& tokens : data.tokens)
-      tokens = std::make_unique<BestFitSource>(std::move(tokens), config.train.seq,
-                                               config.data.held_out);
-  data.train = open_split(config, data, Split::Train);
-  if (config.data.held_out > 0) data.held_out = open_split(config, data, Split::HeldOut);
+  open_samples(config, SourceOpener(config, model, progress, data), data);
   return data;
 }
 

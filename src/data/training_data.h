@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "config/config.h"
 #include "data/batch.h"
+#include "data/text_tokens.h"
 #include "data/token_source.h"
 #include "models/model_config.h"
 
@@ -14,10 +16,13 @@ namespace tessera {
 
 struct TrainingData {
   std::vector<std::unique_ptr<TokenSource>> tokens;  // one; several of a mixture; none for an mlp
+  std::vector<std::unique_ptr<TokenSource>> held_out_tokens;  // of held-out samples alone
   std::unique_ptr<SampleSource> train;
   std::unique_ptr<SampleSource> held_out;  // null when nothing is held out
+  std::vector<std::string> notes;          // for the user
 };
 
-TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision);
+TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision,
+                                const DataProgress& progress = {});
 
 }  // namespace tessera

@@ -8,9 +8,10 @@
 
 namespace tessera {
 
-RowSamples text_samples(const std::filesystem::path& text, const TokenText& words, int64_t seq) {
+RowSamples text_samples(const std::string& text, const std::string& field, const TokenText& words,
+                        int64_t seq) {
   std::vector<RowSamples::Row> rows;
-  const TextDocuments documents(text);
+  const TextDocuments documents(text, field);
   for (const std::string_view document : documents.all()) {
     const std::vector<int32_t> tokens = words.encode(document);
     // Rows share a token: the last label of one is the first that the next one reads.
@@ -21,7 +22,7 @@ RowSamples text_samples(const std::filesystem::path& text, const TokenText& word
     }
   }
   if (rows.empty())
-    throw user_error("{} is one token: there is none to follow it", text.string())
+    throw user_error("{} is one token: there is none to follow it", text)
         .help("give a longer text");
   return {std::move(rows), seq};
 }

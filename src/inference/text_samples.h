@@ -10,7 +10,9 @@
 
 namespace tessera {
 
-RowSamples text_samples(const std::filesystem::path& text, const TokenText& words, int64_t seq);
+// `field` of the lines of .jsonl files holds the document.
+RowSamples text_samples(const std::string& text, const std::string& field, const TokenText& words,
+                        int64_t seq);
 
 // Bytes of text of the labels of the first rows.
 int64_t label_bytes(const RowSamples& samples, int64_t rows, const TokenText& words);

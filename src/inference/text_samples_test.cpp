@@ -17,7 +17,7 @@ TEST(TextSamples, HaveEveryTokenOfAFileButItsFirstAsALabelOnce) {
   folder.write("a.txt", "abcdef");
   folder.write("b.txt", "xy");
   folder.write("c.txt", "z");
-  const RowSamples samples = text_samples(folder.path(), TokenText("", 256), 3);
+  const RowSamples samples = text_samples(folder.path(), "text", TokenText("", 256), 3);
   ASSERT_EQ(samples.rows().size(), 3u);
   EXPECT_EQ(samples.rows()[0].tokens, (Tokens{'a', 'b', 'c'}));
   EXPECT_EQ(samples.rows()[0].labels, (Tokens{'b', 'c', 'd'}));
@@ -32,7 +32,7 @@ TEST(TextSamples, HaveEveryTokenOfAFileButItsFirstAsALabelOnce) {
 TEST(TextSamples, AreOfTheTextsOfAJsonlFile) {
   const TemporaryFolder folder;
   const auto lines = folder.write("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"xyz\"}\n");
-  const RowSamples samples = text_samples(lines, TokenText("", 256), 8);
+  const RowSamples samples = text_samples(lines, "text", TokenText("", 256), 8);
   ASSERT_EQ(samples.rows().size(), 2u);
   EXPECT_EQ(samples.rows()[0].labels, Tokens{'b'});
   EXPECT_EQ(samples.rows()[1].labels, (Tokens{'y', 'z'}));
@@ -55,7 +55,7 @@ TEST(TextSamples, AreWhatTheTokenizerSays) {
 TEST(TextSamples, NeedTwoTokens) {
   const TemporaryFolder folder;
   const auto text = folder.write("text.txt", "x");
-  EXPECT_EQ(user_error_of([&] { text_samples(text, TokenText("", 256), 8); }),
+  EXPECT_EQ(user_error_of([&] { text_samples(text, "text", TokenText("", 256), 8); }),
             text.string() + " is one token: there is none to follow it");
 }
 

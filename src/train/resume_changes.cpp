@@ -20,17 +20,35 @@ namespace {
 // The numbers of a run do not follow from these. A key that is not listed may not change unseen.
 constexpr std::array<std::string_view, 5> kFreeSections{"checkpoint.", "elastic.", "mesh", "plan.",
                                                         "run."};
-constexpr std::array<std::string_view, 14> kFreeKeys{
-    "train.steps",        "train.microbatches",      "train.eval_every", "train.eval_batches",
-    "train.sample_every", "train.log_every",         "train.threads",    "train.on_non_finite",
-    "data.tokenizer",     "model.init_deviation",    "lora.base",        "islands.hub",
-    "islands.keys",       "islands.patience_seconds"};
+constexpr std::array<std::string_view, 17> kFreeKeys{"train.steps",
+                                                     "train.microbatches",
+                                                     "train.eval_every",
+                                                     "train.eval_batches",
+                                                     "train.sample_every",
+                                                     "train.log_every",
+                                                     "train.threads",
+                                                     "train.on_non_finite",
+                                                     "data.tokenizer",
+                                                     "data.cache",
+                                                     "data.ahead",
+                                                     "data.threads",
+                                                     "model.init_deviation",
+                                                     "lora.base",
+                                                     "islands.hub",
+                                                     "islands.keys",
+                                                     "islands.patience_seconds"};
 
 struct Setting {
   std::string key, text;
 };
 
-bool may_change(std::string_view key) {
+// Of tokens a tokenizer only shows the text; of text it makes the tokens.
+bool makes_tokens(const Config& config) {
+  return config.data.source == DataSource::Text || config.data.source == DataSource::Mixture;
+}
+
+bool may_change(std::string_view key, const Config& now) {
+  if (key == "data.tokenizer" && makes_tokens(now)) return false;
   return std::find(kFreeKeys.begin(), kFreeKeys.end(), key) != kFreeKeys.end() ||
          std::any_of(kFreeSections.begin(), kFreeSections.end(),
                      [&](std::string_view section) { return key.starts_with(section); });
@@ -91,7 +109,7 @@ std::vector<ConfigChange> resume_changes(const CheckpointFacts& saved, const Con
     const auto& [key, text] = new_settings[i];
     const bool known = saved.position.step > 0 || key.starts_with("model.");
     if (known && text != old_settings[i].text)
-      changes.push_back({key, old_settings[i].text, text, !may_change(key)});
+      changes.push_back({key, old_settings[i].text, text, !may_change(key, now)});
   }
   return changes;
 }

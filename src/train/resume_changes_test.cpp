@@ -57,6 +57,17 @@ TEST(ResumeChanges, MeshPlanStepsAndLoggingPass) {
   require_accepted(changes, {});
 }
 
+TEST(ResumeChanges, ATokenizerThatMakesTheTokensIsRefusedAndOneThatShowsThemIsNot) {
+  const auto change = [](const std::string& path) {
+    const CheckpointFacts saved = saved_with(with({"data.path=" + path}));
+    return resume_changes(saved,
+                          with({"data.path=" + path, "data.tokenizer=t.json", "data.cache=c"}));
+  };
+  EXPECT_EQ(keys_of(change("a.bin")), "data.tokenizer data.cache");
+  require_accepted(change("a.bin"), {});
+  EXPECT_THROW(require_accepted(change("a.jsonl"), {}), UserError);
+}
+
 TEST(ResumeChanges, AcceptedKeysAndSectionsPassAndOthersDoNot) {
   const Config now = with({"train.learning_rate=0.5", "data.seed=9"});
   const auto changes = resume_changes(saved_with(with({})), now);

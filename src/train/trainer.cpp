@@ -31,9 +31,9 @@ Trainer::Trainer(Config config, TrainerOptions options)
       options_(std::move(options)),
       model_(resolve_model(config_)),
       samples_(config_, model_, resolve_threads(config_)),
-      data_(options_.data
-                ? options_.data(config_)
-                : open_training_data(config_, model_, resolve_precision(config_).compute)),
+      data_(options_.data ? options_.data(config_)
+                          : open_training_data(config_, model_, resolve_precision(config_).compute,
+                                               options_.data_progress)),
       outputs_(config_, options_.world, options_.quiet, options_.island) {
   if (!options_.init_from && !config_.lora.base.empty()) {
     opened_base_ = open_stored_model(config_.lora.base);
@@ -110,6 +110,7 @@ void Trainer::make_executor() {
   for (const std::string& note : {made.note, warmup_note(config_.train)})
     if (!note.empty()) outputs_.note(note);
   for (const std::string& note : notes_on(config_)) outputs_.note("note: " + note);
+  for (const std::string& note : data_.notes) outputs_.note(note);
   for (const std::string& warning : made.warnings) outputs_.warn(warning);
 }
 

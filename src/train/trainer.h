@@ -11,6 +11,7 @@
 
 #include "checkpoint/state_source.h"
 #include "comm/communicator.h"
+#include "data/text_tokens.h"
 #include "record/run_folder.h"
 #include "system/stop_signal.h"
 #include "train/island_group.h"
@@ -36,7 +37,8 @@ struct TrainerOptions {
   // the run is to stop here, as a signal would stop it; empty: it continues. Of islands in one
   // process the first one tells, of a job each rank.
   std::function<std::string(const StepRecord&)> on_step = {};
-  bool takes_signals = true;  // stops at SIGINT and others; false: signals are the caller's
+  bool takes_signals = true;        // stops at SIGINT and others; false: signals are the caller's
+  DataProgress data_progress = {};  // of what is done with the data before the first step
 };
 
 class Trainer {

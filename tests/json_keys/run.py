@@ -60,6 +60,11 @@ CASES = {
     "jobs planned": ("results", "run job state reason nodes ranks mesh step steps attempts held_seconds predicted_tokens_per_second "
                              "tokens_per_second predicted_goodput goodput left_seconds"),
     "tokenizer decode tokenizer.json tokens.txt": ("text",),
+    "tokenize words.txt --out tokens": (
+        "out bytes tokens held_out_tokens documents held_out_documents duplicates shards kept_shards vocabulary document_end",),
+    "bench data words.txt --tokenizer tokenizer.json --seq 2 --batch 1 --seconds 0.1": (
+        "file_bytes text_bytes documents tokens threads unpack_bytes_per_second index_bytes_per_second tokenize_bytes_per_second "
+        "tokens_per_second step_tokens_per_second first_step_seconds steps late_steps waited_seconds least_tokens_ahead",),
 }
 
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents to token shards of a folder, in llm.c's format. Which text a shard holds depends only
+// on the documents and on `shard_bytes`, never on threads; a shard appears when it is complete, in
+// the order of their numbers, so that a restart writes only those that are missing and others can
+// read while it writes. At the end `complete.json` says how many there are.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/document_index.h"
+#include "tokenizer/tokenizer.h"
+
+namespace tessera {
+
+struct ShardJob {
+  const DocumentIndex& index;
+  const std::vector<DocumentPlace>& documents;  // of the index, in the order of the tokens
+  const Tokenizer& tokenizer;
+  const std::string& field;  // of the lines of .jsonl files
+  int32_t document_end = 0;  // after each document
+  bool around = false;       // also the special tokens around a text
+  std::filesystem::path folder;
+  int64_t shard_bytes = 64'000'000;  // of text
+  int threads = 0;
+  // Asked before each shard, with the tokens that are ready; it may wait, and false stops.
+  std::function<bool(int64_t tokens)> goes_on = [](int64_t) { return true; };
+  // After each shard, from one thread at a time.
+  std::function<void(const std::filesystem::path& shard)> on_shard = [](const auto&) {};
+  // Receives bytes of documents, from one thread at a time.
+  std::function<void(int64_t)> progress = [](int64_t) {};
+};
+
+struct WrittenShards {
+  int64_t tokens = 0, shards = 0;
+  int64_t kept_shards = 0;  // that were there already
+};
+
+// Nothing where `goes_on` has stopped it.
+std::optional<WrittenShards> write_shards(const ShardJob& job);
+
+// What complete.json says; nothing where shards are missing.
+std::optional<WrittenShards> find_complete(const std::filesystem::path& folder);
+
+}  // namespace tessera
