@@ -42,7 +42,7 @@ TEST(TextSamples, AreWhatTheTokenizerSays) {
   const std::string text = "The cat sat on the mat, and the other one did not.";
   const TemporaryFolder folder;
   const TokenText words(folder.write("tokenizer.json", made_tokenizer_json({})), 1000);
-  const RowSamples samples = text_samples(folder.write("text.txt", text), words, 1000);
+  const RowSamples samples = text_samples(folder.write("text.txt", text), "text", words, 1000);
   const Tokens expected = words.encode(text);
   ASSERT_LT(expected.size(), text.size());  // words were merged
   ASSERT_EQ(samples.rows().size(), 1u);
