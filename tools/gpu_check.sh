@@ -78,8 +78,8 @@ if command -v compute-sanitizer >/dev/null; then
   small=("$tests" --gtest_brief=1 --gtest_filter='GpuSmallModels/GpuTraining.FirstGradientsAreTheCpus/*_1_microbatches')
   attention=("$tests" --gtest_brief=1 --gtest_filter='GpuAttention.EveryPath*:GpuAttention.ARowThatSeesNoKey*')
   for tool in memcheck racecheck initcheck synccheck; do
-    check "sanitizer_$tool" 75 compute-sanitizer --tool "$tool" --error-exitcode 1 "${small[@]}"
-    check "sanitizer_${tool}_attention" 75 compute-sanitizer --tool "$tool" --error-exitcode 1 "${attention[@]}"
+    check "sanitizer_$tool" 75 compute-sanitizer --tool "$tool" --num-cuda-barriers 65536 --error-exitcode 1 "${small[@]}"
+    check "sanitizer_${tool}_attention" 75 compute-sanitizer --tool "$tool" --num-cuda-barriers 65536 --error-exitcode 1 "${attention[@]}"
   done
   check sanitizer_mesh 75 compute-sanitizer --error-exitcode 1 "$bin/tessera" verify --device cuda --mesh cp=2,tp=2 --shrink
 else

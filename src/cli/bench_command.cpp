@@ -171,6 +171,7 @@ void add_bench_command(Command app) {
   bench.footer(kExamples);
   add_bench_collectives(bench);
   add_bench_experts(bench);
+  add_bench_generate(bench);
   add_bench_kernels(bench);
   add_bench_matmul(bench);
   add_bench_scaling(bench);

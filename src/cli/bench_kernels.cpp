@@ -42,7 +42,8 @@ struct BenchKernels {
 struct Rates {
   double bytes_per_second, flops_per_second, fp8_flops_per_second;  // fp8: 0 without it
   double floor_seconds(const KernelTime& kernel) const {
-    const bool fp8 = kernel.op == OpKind::matmul_fp8;
+    const bool fp8 = kernel.op == OpKind::matmul_fp8 || kernel.op == OpKind::expert_matmul_fp8 ||
+                     kernel.op == OpKind::expert_matmul_dw_fp8;
     return std::max(
         static_cast<double>(kernel.cost.bytes) / bytes_per_second,
         static_cast<double>(kernel.cost.flops) / (fp8 ? fp8_flops_per_second : flops_per_second));

@@ -23,6 +23,7 @@ void add_bench_calibrate(Command bench);
 void add_bench_collectives(Command bench);
 void add_bench_data(Command bench);
 void add_bench_experts(Command bench);
+void add_bench_generate(Command bench);
 void add_bench_kernels(Command bench);
 void add_bench_matmul(Command bench);
 void add_bench_scaling(Command bench);

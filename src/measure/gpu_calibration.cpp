@@ -55,6 +55,10 @@ constexpr double kSteadySeconds = 0.3;  // until the power limit shows
 bool multiplies_for_experts(OpKind op) {
   return op == OpKind::expert_matmul || op == OpKind::expert_matmul_dw;
 }
+bool multiplies_for_experts_in_fp8(OpKind op) {
+  return op == OpKind::expert_matmul_fp8 || op == OpKind::expert_matmul_dw_fp8 ||
+         op == OpKind::quantize_pool || op == OpKind::largest_pool_entry;
+}
 
 struct TimedModel {
   std::vector<KernelTime> kernels;
@@ -98,8 +102,10 @@ bool attends(OpKind op) { return op == OpKind::attention || op == OpKind::attent
 
 // Some kernels of a model whose step is not run: on a GPU that they have warmed.
 void add_alone(const Device& gpu, const CalibrationModel& made, const KernelCost& kernels,
-               const std::function<bool(OpKind)>& wanted, EfficiencySamples& samples) {
-  const RunSpec spec = resolve(config_of(made, {"train.precision=bf16", "run.device=cuda"}));
+               const std::function<bool(OpKind)>& wanted, EfficiencySamples& samples,
+               Precision precision = DType::Bf16) {
+  const RunSpec spec = resolve(
+      config_of(made, {fmt::format("train.precision={}", name(precision)), "run.device=cuda"}));
   for (const KernelTime& each :
        gpu.time_kernels(compile(spec).program(), "train_step", wanted, kSteadySeconds))
     if (each.seconds > 0)
@@ -168,6 +174,9 @@ Cluster calibrate_gpu(const CalibrateOptions& options) {
        std::span(kGpuMixtures).first(options.quick ? 1 : kGpuMixtures.size())) {
     say(fmt::format("products of {} experts", made.experts));
     add_alone(gpu, made, kernels, multiplies_for_experts, samples);
+    if (facts.has_fp8)
+      add_alone(gpu, made, kernels, multiplies_for_experts_in_fp8, samples,
+                {DType::Bf16, false, true});
   }
   for (const CalibrationModel& made :
        long_models().first(options.quick ? 1 : long_models().size())) {

@@ -53,16 +53,6 @@ int64_t matmul_flops(const Graph& graph) {
       graph, [](const StateSpec& state) -> int64_t { return state.frozen ? 4 : 6; });
 }
 
-int64_t expert_parameters(const Graph& graph) {
-  int64_t count = 0;
-  for (const Node& node : graph.nodes()) {
-    if (node.op != OpKind::expert_matmul) continue;
-    const TensorType& weights = graph.value(node.operands[1]).type;
-    count += weights.num_elements() / weights.dims[0].size * top_k_of(graph);
-  }
-  return count;
-}
-
 int64_t over_blocks(const Module& module, int64_t (*count)(const Graph&)) {
   std::vector<int64_t> by_class;
   for (const BlockClass& block_class : module.classes) by_class.push_back(count(block_class.graph));
@@ -132,14 +122,6 @@ int64_t parameter_count(const ModelConfig& config) {
 }
 int64_t matmul_parameter_count(const ModelConfig& config) {
   return matmul_parameter_count(smallest_module(config));
-}
-
-Precision mfu_precision(const ModelConfig& config, Precision precision) {
-  if (!precision.fp8 || !config.has_experts()) return precision;
-  const Module module = smallest_module(resolved(config));
-  if (2 * over_blocks(module, expert_parameters) > matmul_parameter_count(module))
-    precision.fp8 = false;
-  return precision;
 }
 
 FlopsPerToken flops_per_token(const ModelConfig& config, int64_t seq) {

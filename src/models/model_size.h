@@ -2,7 +2,6 @@
 // How large a model is and how much work a token costs, counted from its maths.
 #pragma once
 
-#include "core/precision.h"
 #include "ir/module.h"
 #include "models/model_config.h"
 
@@ -24,9 +23,5 @@ struct FlopsPerToken {
   double full = 0;
 };
 FlopsPerToken flops_per_token(const ModelConfig& config, int64_t seq);
-
-// The precision whose peak MFU is relative to: that of most products with weights. Experts have no
-// product in fp8, so a mixture in fp8 mostly multiplies in bf16.
-Precision mfu_precision(const ModelConfig& config, Precision precision);
 
 }  // namespace tessera

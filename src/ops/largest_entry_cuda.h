@@ -35,10 +35,17 @@ __device__ inline void raise_largest_entry(float own, float* largest) {
     atomicMax(reinterpret_cast<unsigned*>(largest), __float_as_uint(own));
 }
 
+// The rows of a tensor that count, in memory; null: all.
+struct UsedRows {
+  const int32_t* rows = nullptr;
+  int64_t row_size = 0;
+};
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    largest_entry_kernel(const T* x, int64_t count, float* largest) {
+    largest_entry_kernel(const T* x, int64_t count, UsedRows used, float* largest) {
   constexpr int N = kElements<T>;
+  if (used.rows) count = *used.rows * used.row_size;
   const int64_t packs = count / N;
   float own = 0;
 #pragma unroll 4
@@ -49,7 +56,8 @@ __global__ void __launch_bounds__(kThreads)
   raise_largest_entry(own, largest);
 }
 
-inline void find_largest_entry(const CudaCall& call, const TensorRef& x, const TensorRef& largest) {
+inline void find_largest_entry(const CudaCall& call, const TensorRef& x, const TensorRef& largest,
+                               UsedRows used = {}) {
   constexpr int64_t kMostLargestBlocks = 1056;  // eight for each of an H200's multiprocessors
   clear_largest_entry(call, largest);
   dispatch_float(x.type->dtype, [&]<typename T>() {
@@ -57,7 +65,8 @@ inline void find_largest_entry(const CudaCall& call, const TensorRef& x, const T
     const auto blocks = std::clamp<int64_t>(blocks_for(count, int64_t{4} * kThreads * kElements<T>),
                                             1, kMostLargestBlocks);
     launch(call, {.blocks = static_cast<unsigned>(blocks), .threads = kThreads},
-           largest_entry_kernel<T>, static_cast<const T*>(x.as<T>()), count, largest.as<float>());
+           largest_entry_kernel<T>, static_cast<const T*>(x.as<T>()), count, used,
+           largest.as<float>());
   });
 }
 

@@ -73,8 +73,7 @@ Trial try_candidate(const PlanTask& task, const Attempt& attempt, const Cancelle
     const double flops = flops_per_token(task.run.model, task.run.seq()).causal *
                          static_cast<double>(task.run.tokens_per_step());
     trial.simulation =
-        simulate(compiled.programs, task.cluster,
-                 {.model_flops = flops, .precision = mfu_precision(task.run.model, precision)});
+        simulate(compiled.programs, task.cluster, {.model_flops = flops, .precision = precision});
   } catch (const UserError& error) {
     trial.refused = error.message();
   }

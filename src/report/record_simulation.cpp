@@ -82,7 +82,7 @@ void record_simulation(const std::filesystem::path& folder, Config config, const
   config.run.out = folder.string();
   write_file_atomically(folder / "config.toml", to_toml(config));
   write_file_atomically(folder / "cluster.toml", to_toml(cluster));
-  const Precision precision = mfu_precision(resolve_model(config), resolve_precision(config));
+  const Precision precision = resolve_precision(config);
   const auto tokens = static_cast<double>(facts.tokens_per_step);
   const auto share = [&](double flops) {
     return simulated_utilisation(facts, flops, cluster, simulation, precision);

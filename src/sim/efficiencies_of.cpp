@@ -14,11 +14,18 @@ namespace {
 // Ops that are bound by flops: how near a device comes to its peak differs more than how near it
 // comes to its memory's bandwidth.
 bool is_product(const EfficiencyTable& table) {
-  constexpr std::array kProducts{OpKind::matmul,           OpKind::matmul_epilogue,
-                                 OpKind::matmul_fp8,       OpKind::expert_matmul,
-                                 OpKind::expert_matmul_dw, OpKind::attention,
-                                 OpKind::attention_grad,   OpKind::output_loss_grad,
-                                 OpKind::output_stats,     OpKind::sharded_loss_grad};
+  constexpr std::array kProducts{OpKind::matmul,
+                                 OpKind::matmul_epilogue,
+                                 OpKind::matmul_fp8,
+                                 OpKind::expert_matmul,
+                                 OpKind::expert_matmul_dw,
+                                 OpKind::expert_matmul_fp8,
+                                 OpKind::expert_matmul_dw_fp8,
+                                 OpKind::attention,
+                                 OpKind::attention_grad,
+                                 OpKind::output_loss_grad,
+                                 OpKind::output_stats,
+                                 OpKind::sharded_loss_grad};
   return table.op && std::ranges::find(kProducts, *table.op) != kProducts.end();
 }
 

@@ -11,6 +11,7 @@
 #include "ir/optimizer.h"
 #include "ops/matmul/fp8_product.h"
 #include "ops/moe/expert_contraction.h"
+#include "ops/moe/expert_fp8_product.h"
 #include "ops/optimizer/newton_schulz.h"
 
 namespace tessera {
@@ -22,11 +23,19 @@ Cost cost_of_call(const OpCall& call) {
                   : Cost{.flops = 0, .bytes = bytes_of(call.operands) + bytes_of(call.results)};
 }
 
+bool is_experts_fp8(OpKind op) {
+  return op == OpKind::expert_matmul_fp8 || op == OpKind::expert_matmul_dw_fp8;
+}
+bool multiplies_for_experts(OpKind op) {
+  return op == OpKind::expert_matmul || op == OpKind::expert_matmul_dw || is_experts_fp8(op);
+}
+
 Arithmetic arithmetic_of(const OpCall& call) {
   if (call.op == OpKind::matmul_fp8)
     return multiplies_in_fp8(fp8_operands(call))
                ? Arithmetic::Fp8
                : tessera::arithmetic_of(decoded_dtype(call.result(0).dtype));
+  if (is_experts_fp8(call.op)) return Arithmetic::Fp8;
   for (const TensorType& operand : call.operands)
     if (is_float(operand.dtype)) return tessera::arithmetic_of(operand.dtype);
   return Arithmetic::Fp32;
@@ -37,7 +46,9 @@ Arithmetic arithmetic_of(const OpCall& call) {
 // is one pass over its states.
 std::optional<OpKind> similar_op(OpKind op) {
   const OpKind measured = optimizers().front().op;
-  if (op == OpKind::expert_matmul_dw) return OpKind::expert_matmul;
+  if (op == OpKind::expert_matmul_dw_fp8) return OpKind::expert_matmul_dw;
+  if (op == OpKind::expert_matmul_dw || op == OpKind::expert_matmul_fp8)
+    return OpKind::expert_matmul;
   if (op == OpKind::expert_matmul) return OpKind::matmul;
   if (is_contraction(op) && op != OpKind::matmul) return OpKind::matmul;
   if (op == OpKind::orthogonalize) return OpKind::matmul;
@@ -65,6 +76,12 @@ std::array<double, 3> kernel_size(const OpCall& call) {
   if (call.op == OpKind::expert_matmul_dw)
     return size(row_size(call.operand(0)), row_size(call.operand(1)),
                 pool_rows(call.operand(0)) / call.operand(0).dims[0].size);
+  if (is_experts_fp8(call.op)) {
+    const bool dw = call.op == OpKind::expert_matmul_dw_fp8;
+    const ExpertFp8Product p = expert_fp8_product(call.operands, dw);
+    const int64_t own = p.rows / p.experts;
+    return dw ? size(p.first.rows, p.second.rows, own) : size(own, p.second.rows, p.first.k);
+  }
   if (call.op == OpKind::orthogonalize) {  // the largest matrix, which is the first
     const std::string_view views = call.attributes.word("matrices");
     const NewtonSchulz largest(parse_matrix_view(views.substr(0, views.find('+'))));
@@ -163,10 +180,10 @@ double KernelCost::efficiency(const OpCall& call) const {
   const EfficiencyTable& table = table_of(call.op);
   std::array<double, 3> size = kernel_size(call);
   // Experts fill a device together: one of them alone would be taken for a small matmul.
-  const bool experts = call.op == OpKind::expert_matmul || call.op == OpKind::expert_matmul_dw;
-  if (experts && table.op == OpKind::matmul)
-    size[call.op == OpKind::expert_matmul ? 0 : 2] *=
-        static_cast<double>(call.operand(0).dims[0].size);
+  if (multiplies_for_experts(call.op) && table.op == OpKind::matmul) {
+    const bool dw = call.op == OpKind::expert_matmul_dw || call.op == OpKind::expert_matmul_dw_fp8;
+    size[dw ? 2 : 0] *= static_cast<double>(call.result(0).dims[0].size);
+  }
   return interpolate(table.points, size);
 }
 

@@ -63,7 +63,7 @@ SimulatedStep compile_to_simulate(const Config& config, const Cluster& cluster, 
           .options = {.unit_cost = options.unit_cost,
                       .model_flops = flops_per_token(spec.model, spec.seq()).causal *
                                      static_cast<double>(spec.tokens_per_step()),
-                      .precision = mfu_precision(spec.model, spec.precision),
+                      .precision = spec.precision,
                       .keep_slices = options.keep_slices,
                       .count_transfers = options.count_transfers,
                       .load = options.load,

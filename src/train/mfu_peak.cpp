@@ -13,7 +13,7 @@ MfuPeak::MfuPeak(const Config& config, const RunFacts& facts, const RankWorld* w
     : given_(config.run.peak_gflops * 1e9) {
   if (given_ > 0) return;
   const Device& device = require_device(config.run.device);
-  const Precision precision = mfu_precision(resolve_model(config), resolve_precision(config));
+  const Precision precision = resolve_precision(config);
   if (!is_host(config.run.device)) {
     devices_ = world ? facts.ranks : 1;
     // Nobody shares a GPU, so its peak is measured in every run.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/narrow_floats.h"
 #include "exec/cuda/cuda_call.h"
 #include "exec/cuda/testing/gpu_samples.h"
 #include "exec/cuda/testing/run_on_gpu.h"

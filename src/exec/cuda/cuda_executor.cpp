@@ -78,6 +78,8 @@ void CudaExecutor::replace_program(Program program, ProgramChange change) {
   memory_.replace(layout_.bytes);
   host_slots_.replace(program_.host_slot_bytes);
   host_scratch_.replace(program_.host_scratch_bytes);
+  inputs_.replace(input_bytes(program_));
+  inputs_used_ = 0;
   poison_arenas();
   write_rank_values();
 }

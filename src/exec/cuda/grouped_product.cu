@@ -1,68 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block per multiprocessor goes through tiles of 128 rows. One warp has tiles of both operands
-// copied into a ring of stages; two warpgroups multiply them, 64 rows each, and write the sums. The
-// next tile is on its way while sums are written. A tile has one block and one order of terms, so
-// bits do not depend on the launch.
+// Grouped products of bf16: stages of 64 terms, tiles of 256 columns.
 #include <algorithm>
 
-#include "exec/cuda/cuda_error.h"
-#include "exec/cuda/grouped_product.h"
-#include "exec/cuda/grouped_result.h"
-#include "exec/cuda/grouped_tiles.h"
-#include "exec/cuda/hopper.h"
-#include "exec/cuda/tensor_map.h"
+#include "exec/cuda/grouped_kernel.h"
 #include "exec/cuda/wgmma.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kGroupThreads = 128, kConsumers = 2;
-constexpr int kBlockThreads = kGroupThreads * (kConsumers + 1);
-
 constexpr int kChunksA = kTileRows / kChunk, kChunksB = kTileColumns / kChunk;
-constexpr int kStageBytes = (kChunksA + kChunksB) * kChunkBytes, kStages = 4;
-constexpr int kPassesBytes = kConsumers * 4 * kPassBytes, kBarrierBytes = 8 * kStages;
-// With the bytes that may be lost to alignment.
-constexpr int kSharedBytes =
-    1024 + kStages * kStageBytes + kPassesBytes + 2 * kBarrierBytes + 2 * kMostSorted;
-static_assert(kSharedBytes <= 227 * 1024);
-
-template <GroupedForm kForm, typename ResultOf>
-struct Config {
-  using Result = ResultOf;
-  static constexpr bool kByTerms = kForm == GroupedForm::WeightGradient;
-  static constexpr Lies kA = kByTerms ? Lies::VectorsTogether : Lies::TermsTogether;
-  static constexpr Lies kB =
-      kForm == GroupedForm::InputGradient ? Lies::TermsTogether : Lies::VectorsTogether;
-  using Walk = TileWalk<kByTerms>;
-};
-
-// Addresses in shared memory.
-struct Shared {
-  uint32_t stages, passes, full, empty;
-  uint16_t* order;
-  int* scratch;
-
-  __device__ explicit Shared(std::byte* begin) {
-    begin += (1024 - shared_address(begin) % 1024) % 1024;
-    stages = shared_address(begin);
-    scratch = reinterpret_cast<int*>(begin);
-    passes = stages + kStages * kStageBytes;
-    full = passes + kPassesBytes;
-    empty = full + kBarrierBytes;
-    order = reinterpret_cast<uint16_t*>(begin + (empty + kBarrierBytes - stages));
-  }
-};
-
-using RingPlace = StageRing<kStages>;  // of a block
-
-// The tiles of a block: where the list falls, every other turn in the opposite order, so that
-// blocks have the same share.
-template <typename C>
-__device__ inline int tile_of_turn(int turn) {
-  const int count = static_cast<int>(gridDim.x), own = static_cast<int>(blockIdx.x);
-  return turn * count + (C::kByTerms && turn % 2 == 1 ? count - 1 - own : own);
-}
 
 template <Lies kLies>
 struct BoxPlace {
@@ -71,46 +17,6 @@ struct BoxPlace {
       : x(kLies == Lies::TermsTogether ? term : vector),
         y(kLies == Lies::TermsTogether ? vector : term) {}
 };
-
-// Into the L2 cache, by one warp: what a weight gradient is added to is wanted when its tile is
-// done.
-template <typename R>
-__device__ void fetch_earlier_sums(const GroupedSizes& sizes, const GroupedTile& tile, const R* c) {
-  const auto bytes = static_cast<uint32_t>(min(kTileColumns, sizes.n - tile.column) * sizeof(R));
-  const int64_t first = static_cast<int64_t>(tile.expert) * sizes.m + tile.row;
-  for (int row = static_cast<int>(threadIdx.x % 32); row < min(kTileRows, tile.rows_left);
-       row += 32)
-    fetch_to_cache(c + (first + row) * sizes.n + tile.column, bytes);
-}
-
-// By one warp; its first lane copies.
-template <typename C>
-__device__ void copy_tiles(const CUtensorMap& a, const CUtensorMap& b, const GroupedSizes& sizes,
-                           const Shared& shared, const uint16_t* order,
-                           const typename C::Result* c) {
-  typename C::Walk walk(sizes, order);
-  GroupedTile tile;
-  RingPlace place;
-  for (int turn = 0; walk.find(tile_of_turn<C>(turn), tile); ++turn) {
-    if (C::kByTerms && sizes.accumulate) fetch_earlier_sums(sizes, tile, c);
-    for (int term = 0; term < tile.terms; term += kChunk, place.advance()) {
-      const uint32_t full = shared.full + 8 * place.stage;
-      wait_for_phase(shared.empty + 8 * place.stage, place.parity ^ 1);
-      if (threadIdx.x % 32 != 0) continue;
-      arrive_expecting(full, kStageBytes);
-      uint32_t to = shared.stages + place.stage * kStageBytes;
-      for (int i = 0; i < kChunksA; ++i, to += kChunkBytes) {
-        const BoxPlace<C::kA> box(tile.row + i * kChunk, tile.term + term);
-        copy_box(to, a, box.x, box.y, 0, 0, full);
-      }
-      for (int i = 0; i < kChunksB; ++i, to += kChunkBytes) {
-        const BoxPlace<C::kB> box(tile.column + i * kChunk, tile.term + term);
-        copy_box(to, b, box.x, box.y, C::kByTerms ? 0 : tile.expert, 0, full);
-      }
-    }
-    __syncwarp();
-  }
-}
 
 // Terms from `inside` to the end of their instruction become zeros: they are another expert's. By
 // all consumers, in both operands, since a product with what lies there need not be zero.
@@ -122,127 +28,96 @@ __device__ inline void clear_terms(uint32_t stage, int inside) {
     const uint32_t at = stage + i / pieces * kChunkBytes + inside * 128 + i % pieces * 16;
     asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(0) : "memory");
   }
-  publish_stores();
-  wait_for_threads(1, kConsumers * kGroupThreads);
+  publish_to_consumers();
 }
 
-__device__ inline void release(uint32_t empty) {
-  if (threadIdx.x % 32 == 0) arrive(empty);
-}
+template <GroupedForm kForm, typename ResultOf>
+struct Bf16Grouped {
+  using Result = ResultOf;
+  using Sizes = GroupedSizes;
+  using Shared = GroupedMemory<Bf16Grouped>;
+  static constexpr bool kByTerms = kForm == GroupedForm::WeightGradient;
+  static constexpr Lies kA = kByTerms ? Lies::VectorsTogether : Lies::TermsTogether;
+  static constexpr Lies kB =
+      kForm == GroupedForm::InputGradient ? Lies::TermsTogether : Lies::VectorsTogether;
+  static constexpr int kColumns = kTileColumns, kStages = 4;
+  static constexpr int kStageBytes = (kChunksA + kChunksB) * kChunkBytes;
+  using Place = StageRing<kStages>;
+  static constexpr int kSums = kColumns / 2;
 
-template <typename C>
-__device__ inline void multiply_terms(float (&sums)[kSums], uint32_t stage, int group, int i,
-                                      bool add) {
-  const uint64_t a = tile_descriptor(stage + group * kChunkBytes);
-  const uint64_t b = tile_descriptor(stage + kChunksA * kChunkBytes);
-  multiply_tiles<C::kA, C::kB>(sums, a + i * kTermsStep<C::kA>, b + i * kTermsStep<C::kB>, add);
-}
+  static __device__ int steps(const GroupedTile& tile) {
+    return (tile.terms + kChunk - 1) / kChunk;
+  }
 
-// The last terms of an expert, fewer than a stage has.
-template <typename C>
-__device__ inline void add_last_terms(float (&sums)[kSums], const Shared& shared, RingPlace& place,
-                                      int group, int inside, bool active) {
-  const uint32_t stage = shared.stages + place.stage * kStageBytes;
-  wait_for_phase(shared.full + 8 * place.stage, place.parity);
-  if (inside % kTerms != 0) clear_terms(stage, inside);
-  if (active) {
-#pragma unroll 1
-    for (int i = 0; i * kTerms < inside; ++i) {
-      begin_products();
-      multiply_terms<C>(sums, stage, group, i, true);
-      end_product_group();
-      wait_for_products<0>();
+  static __device__ void copy_stage(const CUtensorMap& a, const CUtensorMap& b,
+                                    const GroupedTile& tile, int step, uint32_t to, uint32_t full) {
+    const int term = tile.term + step * kChunk;
+    for (int i = 0; i < kChunksA; ++i, to += kChunkBytes) {
+      const BoxPlace<kA> box(tile.row + i * kChunk, term);
+      copy_box(to, a, box.x, box.y, 0, 0, full);
+    }
+    for (int i = 0; i < kChunksB; ++i, to += kChunkBytes) {
+      const BoxPlace<kB> box(tile.column + i * kChunk, term);
+      copy_box(to, b, box.x, box.y, kByTerms ? 0 : tile.expert, 0, full);
     }
   }
-  release(shared.empty + 8 * place.stage);
-  place.advance();
-}
 
-// The warpgroup's 64 rows of a tile. Every stage is released, by a group without rows too.
-template <typename C>
-__device__ inline void sum_tile(float (&sums)[kSums], const Shared& shared, RingPlace& place,
-                                int group, int terms, bool active) {
-  const int stages = C::kByTerms ? terms / kChunk : (terms + kChunk - 1) / kChunk;
-  if (C::kByTerms)
-#pragma unroll
-    for (float& sum : sums) sum = 0;
-  uint32_t before = 0;
-  for (int s = 0; s < stages; ++s, place.advance()) {
+  static __device__ void multiply_terms(float (&sums)[kSums], uint32_t stage, int group, int i,
+                                        bool add) {
+    const uint64_t a = tile_descriptor(stage + group * kChunkBytes);
+    const uint64_t b = tile_descriptor(stage + kChunksA * kChunkBytes);
+    multiply_tiles<kA, kB>(sums, a + i * kTermsStep<kA>, b + i * kTermsStep<kB>, add);
+  }
+
+  // The last terms of an expert, fewer than a stage has.
+  static __device__ void add_last_terms(float (&sums)[kSums], const Shared& shared, Place& place,
+                                        int group, int inside, bool active) {
     const uint32_t stage = shared.stages + place.stage * kStageBytes;
-    const uint32_t empty = shared.empty + 8 * place.stage;
     wait_for_phase(shared.full + 8 * place.stage, place.parity);
-    if (!active) {
-      release(empty);
-      continue;
+    if (inside % kTerms != 0) clear_terms(stage, inside);
+    if (active) {
+#pragma unroll 1
+      for (int i = 0; i * kTerms < inside; ++i) {
+        begin_products();
+        multiply_terms(sums, stage, group, i, true);
+        end_product_group();
+        wait_for_products<0>();
+      }
     }
-    begin_products();
+    release(shared.empty + 8 * place.stage);
+    place.advance();
+  }
+
+  static __device__ void sum_tile(float (&sums)[kSums], const Shared& shared, Place& place,
+                                  int group, const GroupedTile& tile, const Sizes&, bool active) {
+    const int stages = kByTerms ? tile.terms / kChunk : steps(tile);
+    if (kByTerms)
 #pragma unroll
-    for (int i = 0; i < kChunk / kTerms; ++i)
-      multiply_terms<C>(sums, stage, group, i, C::kByTerms || s + i > 0);
-    end_product_group();
-    wait_for_products<1>();
-    if (s > 0) release(before);
-    before = empty;
-  }
-  wait_for_products<0>();
-  if (active && stages > 0) release(before);
-  if (C::kByTerms && terms % kChunk != 0)
-    add_last_terms<C>(sums, shared, place, group, terms % kChunk, active);
-}
-
-template <typename C>
-__device__ void multiply_and_write(const GroupedSizes& sizes, const Shared& shared,
-                                   const uint16_t* order, typename C::Result* c) {
-  typename C::Walk walk(sizes, order);
-  GroupedTile tile;
-  RingPlace place;
-  const int warp = static_cast<int>(threadIdx.x / 32) - 4;  // among consumers
-  const int first = 16 * warp;
-  const uint32_t buffer = shared.passes + warp * kPassBytes;
-  for (int turn = 0; walk.find(tile_of_turn<C>(turn), tile); ++turn) {
-    float sums[kSums];
-    const bool active = first / 64 * 64 < tile.rows_left;
-    sum_tile<C>(sums, shared, place, warp / 4, tile.terms, active);
-    if (!active) continue;
-    const int64_t row =
-        (C::kByTerms ? static_cast<int64_t>(tile.expert) * sizes.m : 0) + tile.row + first;
-    const int rows = tile.rows_left - first, columns = sizes.n - tile.column;
-    typename C::Result* to = c + row * sizes.n + tile.column;
-    if (C::kByTerms && sizes.accumulate)
-      write_sums<true>(sums, to, sizes.n, rows, columns, buffer);
-    else
-      write_sums<false>(sums, to, sizes.n, rows, columns, buffer);
-  }
-}
-
-template <typename C>
-__global__ void __launch_bounds__(kBlockThreads, 1)
-    grouped_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
-                   const GroupedSizes sizes, typename C::Result* c) {
-  extern __shared__ std::byte dynamic[];
-  const Shared shared(dynamic);
-  const bool sorted = C::kByTerms && sizes.experts <= kMostSorted;
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kStages; ++i) {
-      init_barrier(shared.full + 8 * i, 1);
-      init_barrier(shared.empty + 8 * i, kConsumers * 4);
+      for (float& sum : sums) sum = 0;
+    uint32_t before = 0;
+    for (int s = 0; s < stages; ++s, place.advance()) {
+      const uint32_t stage = shared.stages + place.stage * kStageBytes;
+      const uint32_t empty = shared.empty + 8 * place.stage;
+      wait_for_phase(shared.full + 8 * place.stage, place.parity);
+      if (!active) {
+        release(empty);
+        continue;
+      }
+      begin_products();
+#pragma unroll
+      for (int i = 0; i < kChunk / kTerms; ++i)
+        multiply_terms(sums, stage, group, i, kByTerms || s + i > 0);
+      end_product_group();
+      wait_for_products<1>();
+      if (s > 0) release(before);
+      before = empty;
     }
-    publish_barriers();
+    wait_for_products<0>();
+    if (active && stages > 0) release(before);
+    if (kByTerms && tile.terms % kChunk != 0)
+      add_last_terms(sums, shared, place, group, tile.terms % kChunk, active);
   }
-  if (sorted) {
-    sort_experts(sizes, shared.scratch, shared.order);
-    publish_stores();
-  }
-  __syncthreads();
-  const uint16_t* order = sorted ? shared.order : nullptr;
-  if (threadIdx.x < kGroupThreads) {
-    give_registers<56>();
-    if (threadIdx.x < 32) copy_tiles<C>(a, b, sizes, shared, order, c);
-  } else {
-    take_registers<224>();
-    multiply_and_write<C>(sizes, shared, order, c);
-  }
-}
+};
 
 // Of bf16 [count, outer, inner], in boxes of 64 by 64.
 CUtensorMap map_of(const void* data, int64_t count, int64_t outer, int64_t inner) {
@@ -250,7 +125,7 @@ CUtensorMap map_of(const void* data, int64_t count, int64_t outer, int64_t inner
 }
 
 template <typename C>
-void launch_grouped(const GroupedProduct& p, cudaStream_t stream) {
+void launch_bf16(const GroupedProduct& p, cudaStream_t stream) {
   const int k = static_cast<int>(p.k), n = static_cast<int>(p.n);
   const bool is_input_gradient = p.form == GroupedForm::InputGradient;
   const GroupedSizes sizes{.ends = p.ends,
@@ -262,12 +137,7 @@ void launch_grouped(const GroupedProduct& p, cudaStream_t stream) {
   const CUtensorMap a = map_of(p.a, 1, p.rows, is_input_gradient ? p.n : p.k);
   const CUtensorMap b =
       C::kByTerms ? map_of(p.b, 1, p.rows, p.n) : map_of(p.b, p.experts, p.k, p.n);
-  check_cuda(cudaFuncSetAttribute(grouped_kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  kSharedBytes),
-             "allow shared memory");
-  grouped_kernel<C><<<multiprocessors(), kBlockThreads, kSharedBytes, stream>>>(
-      a, b, sizes, static_cast<typename C::Result*>(p.c));
-  check_cuda(cudaGetLastError(), "launch a grouped product");
+  launch_grouped<C>(a, b, sizes, p.c, stream);
 }
 
 }  // namespace
@@ -284,13 +154,13 @@ bool can_group(const GroupedProduct& p) {
 void enqueue_grouped(const GroupedProduct& p, cudaStream_t stream) {
   switch (p.form) {
     case GroupedForm::Forward:
-      return launch_grouped<Config<GroupedForm::Forward, __nv_bfloat16>>(p, stream);
+      return launch_bf16<Bf16Grouped<GroupedForm::Forward, __nv_bfloat16>>(p, stream);
     case GroupedForm::InputGradient:
-      return launch_grouped<Config<GroupedForm::InputGradient, __nv_bfloat16>>(p, stream);
+      return launch_bf16<Bf16Grouped<GroupedForm::InputGradient, __nv_bfloat16>>(p, stream);
     case GroupedForm::WeightGradient:
       if (p.full_result)
-        return launch_grouped<Config<GroupedForm::WeightGradient, float>>(p, stream);
-      return launch_grouped<Config<GroupedForm::WeightGradient, __nv_bfloat16>>(p, stream);
+        return launch_bf16<Bf16Grouped<GroupedForm::WeightGradient, float>>(p, stream);
+      return launch_bf16<Bf16Grouped<GroupedForm::WeightGradient, __nv_bfloat16>>(p, stream);
   }
 }
 

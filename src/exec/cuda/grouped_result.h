@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warp's part of a grouped product's tile, from its registers to memory: 16 rows by 256 columns,
+// A warp's part of a grouped product's tile, from its registers to memory: 16 rows by all columns,
 // or the rows and columns of them that the expert has. It goes by way of shared memory, 128 bytes
 // of each row in a pass, so that memory is read and written in whole lines. Sums that were there
 // before are added in fp32.
@@ -9,11 +9,8 @@
 
 #include <cstdint>
 
-#include "exec/cuda/grouped_tiles.h"
-
 namespace tessera {
 
-inline constexpr int kSums = kTileColumns / 2;  // of a thread
 inline constexpr int kPassRows = 16, kPassRowBytes = 128;
 inline constexpr int kPassBytes = kPassRows * kPassRowBytes;
 inline constexpr int kPassesAhead = 2;  // of which earlier sums are under way
@@ -127,8 +124,9 @@ __device__ inline void write_pass(const ResultPass& pass, const FourPieces* earl
   });
 }
 
-// c: the warp's first row, the tile's first column, of which `rows` and `columns` are inside.
-template <bool kAccumulate, typename R>
+// c: the warp's first row, the tile's first column, of which `rows` and `columns` are inside. The
+// tile has two columns for each of a thread's sums.
+template <bool kAccumulate, typename R, int kSums>
 __device__ inline void write_sums(float (&sums)[kSums], R* c, int64_t stride, int rows, int columns,
                                   uint32_t buffer) {
   constexpr int kColumns = kPassColumns<R>;
@@ -140,7 +138,7 @@ __device__ inline void write_sums(float (&sums)[kSums], R* c, int64_t stride, in
                       .row_bytes = (columns - column) * static_cast<int>(sizeof(R))};
   };
 #pragma unroll
-  for (int first = 0; first < kTileColumns; first += kPassesAhead * kColumns) {
+  for (int first = 0; first < 2 * kSums; first += kPassesAhead * kColumns) {
     FourPieces earlier[kPassesAhead];
 #pragma unroll
     for (int i = 0; kAccumulate && i < kPassesAhead; ++i)

@@ -101,7 +101,9 @@ struct ForwardMultiplier {
           add || k > 0);
     end_product_group();
   }
+  // With the tile goes what its lanes have read of places and tags.
   __device__ void release_keys() {
+    __syncwarp();
     if (lane == 0) arrive(at.k_empty + 8 * keys.stage);
     keys.advance();
   }

@@ -8,13 +8,6 @@
 
 namespace tessera {
 
-// Keeps the compiler from moving a use of sums before the wait for them.
-template <int kCount>
-__device__ inline void pin(float (&sums)[kCount]) {
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(sums[i])::"memory");
-}
-
 template <typename C>
 struct ForwardRows {
   static constexpr int kScores = C::kKeys / 2, kOut = C::kValueE / 2;

@@ -123,12 +123,19 @@ class KernelTimer {
     return *made;
   }
 
+  // Rows that there are for each expert in the call's pool, whose dims follow each other.
+  static int64_t slots_of(const CallTypes& types, const Dim& expert) {
+    for (const TensorType& type : types.operands)
+      for (size_t i = 0; i + 1 < type.dims.size(); ++i)
+        if (type.dims[i] == expert) return type.dims[i + 1].size;
+    return 0;
+  }
+
   // Every expert has as many rows: `ends` of a full pool.
-  void fill_ends(const CallTypes& types, std::byte* to) {
-    const TensorType& pool = types.operands[0];
-    std::vector<int32_t> ends(static_cast<size_t>(pool.dims[0].size));
+  void fill_ends(const CallTypes& types, const Dim& expert, std::byte* to) {
+    std::vector<int32_t> ends(static_cast<size_t>(expert.size));
     for (size_t i = 0; i < ends.size(); ++i)
-      ends[i] = static_cast<int32_t>(static_cast<int64_t>(i + 1) * pool.dims[1].size);
+      ends[i] = static_cast<int32_t>(static_cast<int64_t>(i + 1) * slots_of(types, expert));
     check_cuda(cudaMemcpyAsync(to, ends.data(), ends.size() * sizeof(int32_t),
                                cudaMemcpyHostToDevice, stream_.get()),
                "fill GPU memory");
@@ -139,7 +146,7 @@ class KernelTimer {
     for (size_t i = 0; i < types.operands.size(); ++i) {
       const auto& declared = op_def(types.op).operands;
       if (i < declared.size() && declared[i].name == "ends") {
-        fill_ends(types, to + places[i]);
+        fill_ends(types, types.operands[i].dims[0], to + places[i]);
         continue;
       }
       const DeviceMemory& from = pattern(types.operands[i].dtype, takes_both_signs(types.op));

@@ -29,31 +29,42 @@ int attribute_of_device(cudaDeviceAttr attribute) {
   return value;
 }
 
-}  // namespace
+constexpr int kBoxBytes = 128;  // of the innermost dim: as far as the swizzle goes
 
-CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes,
-                            const std::array<int, 3>& box_sizes) {
+CUtensorMap encode_map(CUtensorMapDataType type, int element_bytes, const void* data,
+                       const std::array<int64_t, 4>& sizes, const std::array<int, 3>& box_sizes) {
   static const Encode encode = find_encoder();
-  constexpr int kDims = 4, kElementBytes = 2, kBoxElements = 64;
+  constexpr int kDims = 4;
   cuuint64_t dims[kDims], strides[kDims - 1];
   cuuint32_t box[kDims], steps[kDims];
-  cuuint64_t bytes = kElementBytes;
+  auto bytes = static_cast<cuuint64_t>(element_bytes);
   for (int i = 0; i < kDims; ++i) {
     dims[i] = static_cast<cuuint64_t>(sizes[static_cast<size_t>(i)]);
-    box[i] = i == 0 ? kBoxElements : static_cast<cuuint32_t>(box_sizes[static_cast<size_t>(i - 1)]);
+    box[i] = static_cast<cuuint32_t>(i == 0 ? kBoxBytes / element_bytes
+                                            : box_sizes[static_cast<size_t>(i - 1)]);
     steps[i] = 1;
     bytes *= dims[i];
     if (i < kDims - 1) strides[i] = bytes;
   }
   CUtensorMap map;
   const CUresult status =
-      encode
-          ? encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, kDims, const_cast<void*>(data), dims,
-                   strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
-          : CUDA_ERROR_NOT_SUPPORTED;
+      encode ? encode(&map, type, kDims, const_cast<void*>(data), dims, strides, box, steps,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+             : CUDA_ERROR_NOT_SUPPORTED;
   if (status != CUDA_SUCCESS) throw CudaError("make a tensor map: the driver refuses it");
   return map;
+}
+
+}  // namespace
+
+CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes,
+                            const std::array<int, 3>& box) {
+  return encode_map(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, data, sizes, box);
+}
+
+CUtensorMap make_byte_tensor_map(const void* data, const std::array<int64_t, 4>& sizes, int rows) {
+  return encode_map(CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, data, sizes, {rows, 1, 1});
 }
 
 CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes, int row_dim,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Hopper's copy engine is told about a tensor of bf16, and whether there is a Hopper.
+// What Hopper's copy engine is told about a tensor of bf16 or of bytes, and whether there is a
+// Hopper.
 #pragma once
 
 #include <cuda.h>
@@ -16,6 +17,9 @@ CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& size
 // Boxes of `rows` of the dim `row_dim` and one of every other.
 CUtensorMap make_tensor_map(const void* data, const std::array<int64_t, 4>& sizes, int row_dim,
                             int rows);
+
+// Of bytes: boxes are 128 of the innermost dim by `rows` of the next one.
+CUtensorMap make_byte_tensor_map(const void* data, const std::array<int64_t, 4>& sizes, int rows);
 
 // The current device has compute capability 9.0, whose instructions kernels of 9.0a use.
 bool is_hopper();

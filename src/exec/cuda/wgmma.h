@@ -10,6 +10,7 @@ namespace tessera {
 
 inline constexpr int kChunk = 64, kChunkBytes = kChunk * kChunk * 2;
 inline constexpr int kTerms = 16;  // of one instruction
+inline constexpr int kFp8Terms = 32;
 
 // How a chunk lies: each vector's 64 terms together, or each term's 64 vectors.
 enum class Lies { TermsTogether, VectorsTogether };
@@ -35,6 +36,13 @@ __device__ inline void end_product_group() {
 template <int kLeft>
 __device__ inline void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
+}
+
+// Keeps the compiler from moving a use of sums before the wait for them.
+template <int kCount>
+__device__ inline void pin(float (&sums)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(sums[i])::"memory");
 }
 
 #define TESSERA_SUMS(d, i)                                                                    \
@@ -135,6 +143,28 @@ TESSERA_PRODUCTS(64, 32, "%32", "%33", "%34", "%35", "%36", "%37", "%38")
 TESSERA_PRODUCTS(128, 64, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
 TESSERA_PRODUCTS(192, 96, "%96", "%97", "%98", "%99", "%100", "%101", "%102")
 
+// Of 8-bit floats, 32 terms: 64 vectors of a by 128 of b, both with their terms together, as the
+// copy engine writes rows of 128 bytes. Named by the formats of a and b.
+#define TESSERA_FP8_PRODUCTS(of_a, of_b)                                                         \
+  __device__ inline void begin_##of_a##_##of_b(float(&d)[64], uint64_t a, uint64_t b) {          \
+    asm volatile(                                                                                \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, 0, 0;\n"                                               \
+        "wgmma.mma_async.sync.aligned.m64n128k32.f32." #of_a "." #of_b " {" TESSERA_R64          \
+        "}, %64, %65, p, 1, 1;\n}"                                                               \
+        : TESSERA_LIST64(TESSERA_NEW, d)                                                         \
+        : "l"(a), "l"(b));                                                                       \
+  }                                                                                              \
+  __device__ inline void add_##of_a##_##of_b(float(&d)[64], uint64_t a, uint64_t b) {            \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k32.f32." #of_a "." #of_b " {" TESSERA_R64 \
+                 "}, %64, %65, 1, 1, 1;"                                                         \
+                 : TESSERA_LIST64(TESSERA_SUMS, d)                                               \
+                 : "l"(a), "l"(b));                                                              \
+  }
+TESSERA_FP8_PRODUCTS(e4m3, e4m3)
+TESSERA_FP8_PRODUCTS(e5m2, e4m3)
+TESSERA_FP8_PRODUCTS(e4m3, e5m2)
+
+#undef TESSERA_FP8_PRODUCTS
 #undef TESSERA_PRODUCTS
 #undef TESSERA_LIST96
 #undef TESSERA_LIST64

@@ -27,10 +27,17 @@ constexpr std::optional<Fp8Scaling> fp8_scaling_from_name(std::string_view text)
 constexpr int64_t fp8_tiles(int64_t size) { return (size + kFp8Tile - 1) / kFp8Tile; }
 constexpr int64_t padded_fp8_blocks(int64_t k) { return (fp8_tiles(k) + 3) / 4 * 4; }
 
-inline TensorType fp8_scale_type(Fp8Scaling scaling, int64_t rows, int64_t k) {
+// `matrices`: the dims over which there are several matrices, each with scales of its own unless
+// all have one.
+inline TensorType fp8_scale_type(Fp8Scaling scaling, int64_t rows, int64_t k, Dims matrices = {}) {
   if (scaling == Fp8Scaling::Tensor) return scalar(DType::Fp32);
-  if (scaling == Fp8Scaling::Tiles) return {DType::Fp32, {{"tile", fp8_tiles(k)}, {"row", rows}}};
-  return {DType::Fp32, {{"block_row", fp8_tiles(rows)}, {"block", padded_fp8_blocks(k)}}};
+  TensorType type{DType::Fp32, std::move(matrices)};
+  if (scaling == Fp8Scaling::Tiles)
+    type.dims.insert(type.dims.end(), {{"tile", fp8_tiles(k)}, {"row", rows}});
+  else
+    type.dims.insert(type.dims.end(),
+                     {{"block_row", fp8_tiles(rows)}, {"block", padded_fp8_blocks(k)}});
+  return type;
 }
 
 inline Fp8Scaling fp8_scaling_of(const TensorType& scale) {
@@ -38,7 +45,7 @@ inline Fp8Scaling fp8_scaling_of(const TensorType& scale) {
   return scale.has("tile") ? Fp8Scaling::Tiles : Fp8Scaling::Blocks;
 }
 
-// Where the scale of element (row, column) lies. constexpr, so that GPUs run it too.
+// Where the scale of element (row, column) of a matrix lies. constexpr, so that GPUs run it too.
 struct Fp8ScaleIndex {
   Fp8Scaling scaling;
   int64_t rows, k;
@@ -47,6 +54,12 @@ struct Fp8ScaleIndex {
     if (scaling == Fp8Scaling::Tensor) return 0;
     if (scaling == Fp8Scaling::Tiles) return column / kFp8Tile * rows + row;
     return row / kFp8Tile * padded_fp8_blocks(k) + column / kFp8Tile;
+  }
+  // From a matrix's scales to the next one's.
+  constexpr int64_t step() const {
+    if (scaling == Fp8Scaling::Tensor) return 0;
+    if (scaling == Fp8Scaling::Tiles) return fp8_tiles(k) * rows;
+    return fp8_tiles(rows) * padded_fp8_blocks(k);
   }
 };
 

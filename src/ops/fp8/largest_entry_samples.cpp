@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/op_sample.h"
+#include <fmt/format.h>
+
+#include "ops/moe/pool_samples.h"
 
 namespace tessera {
 
@@ -17,6 +19,17 @@ std::vector<OpSample> largest_entry_samples() {
        .operands = {of({{"d", 5}}, [](int64_t, double) { return 0.0; })},
        .flops = 5},
   };
+}
+
+std::vector<OpSample> largest_pool_entry_samples() {
+  const auto of = [](int64_t experts, int64_t slots, int64_t d) -> OpSample {
+    return {.name = fmt::format("{}_experts", experts),
+            .operands = {{.type = {DType::Fp64, {{"expert", experts}, {"slot", slots}, {"d", d}}},
+                          .differentiable = false},
+                         ends_of_full_pool(experts, slots)},
+            .flops = experts * slots * d};
+  };
+  return {of(3, 20, 72), of(1, 5, 7), of(9, 40, 64)};
 }
 
 }  // namespace tessera

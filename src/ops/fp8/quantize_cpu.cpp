@@ -4,50 +4,60 @@
 
 #include "exec/cpu/cpu_call.h"
 #include "ops/fp8/quantized_matrices.h"
+#include "ops/moe/pool.h"
 
 namespace tessera {
 namespace {
 
+// One matrix of x; what lies outside of the rows and columns that are used counts as zeros.
 template <typename T>
-float largest_of(const QuantizedMatrix& m, const T* x, int64_t row, int64_t column, Fp8Unit unit) {
+struct MatrixView {
+  const QuantizedMatrix& m;
+  const T* x;
+  int64_t used_rows, used_columns;
+
+  float at(int64_t i, int64_t j) const {
+    if (i >= used_rows || j >= used_columns) return 0;
+    return static_cast<float>(load(x[i * m.row_stride + j * m.column_stride]));
+  }
+};
+
+template <typename T>
+float largest_of(const MatrixView<T>& view, int64_t row, int64_t column, Fp8Unit unit) {
   float largest = 0;
-  for (int64_t i = row; i < std::min(row + unit.rows, m.rows); ++i)
-    for (int64_t j = column; j < std::min(column + unit.columns, m.k); ++j)
-      largest = std::max(
-          largest, std::abs(static_cast<float>(load(x[i * m.row_stride + j * m.column_stride]))));
+  for (int64_t i = row; i < std::min(row + unit.rows, view.m.rows); ++i)
+    for (int64_t j = column; j < std::min(column + unit.columns, view.m.k); ++j)
+      largest = std::max(largest, std::abs(view.at(i, j)));
   return largest;
 }
 
 template <typename T>
-void write_unit(const QuantizedMatrix& m, const T* x, int64_t row, int64_t column, Fp8Unit unit,
-                int exponent, Fp8 format, uint8_t* bytes) {
+void write_unit(const MatrixView<T>& view, int64_t row, int64_t column, Fp8Unit unit, int exponent,
+                Fp8 format, uint8_t* bytes) {
   const float by = power_of_two(exponent);
-  for (int64_t i = row; i < std::min(row + unit.rows, m.rows); ++i)
-    for (int64_t j = column; j < std::min(column + unit.columns, m.k); ++j) {
-      const auto value = static_cast<float>(load(x[i * m.row_stride + j * m.column_stride]));
-      bytes[i * m.k + j] = fp8_bits(rounded_to_fp8(value * by, format), format);
-    }
+  for (int64_t i = row; i < std::min(row + unit.rows, view.m.rows); ++i)
+    for (int64_t j = column; j < std::min(column + unit.columns, view.m.k); ++j)
+      bytes[i * view.m.k + j] = fp8_bits(rounded_to_fp8(view.at(i, j) * by, format), format);
 }
 
+// `largest`: of the tensor, or null.
 template <typename T>
-void write_matrix(const CpuCall& call, const QuantizedMatrices& all, const QuantizedMatrix& m) {
-  const T* x = call.operand(0).as<T>();
-  auto* bytes = reinterpret_cast<uint8_t*>(call.result(m.bytes).data);
-  float* scales = call.result(m.scale).as<float>();
+void write_matrix(ThreadPool& threads, const QuantizedMatrices& all, const MatrixView<T>& view,
+                  const float* largest, uint8_t* bytes, float* scales) {
+  const QuantizedMatrix& m = view.m;
   const Fp8ScaleIndex index{all.scaling, m.rows, m.k};
   const Fp8Unit unit = fp8_unit(all.scaling, m.k);
-  const bool given = all.scaling == Fp8Scaling::Tensor;
-  const int known = given ? fp8_exponent(*call.operand(1).as<float>(), all.format) : 0;
-  if (given) *scales = power_of_two(-known);
+  const int known = largest ? fp8_exponent(*largest, all.format) : 0;
+  if (largest) *scales = power_of_two(-known);
   const int64_t bands = (m.rows + unit.rows - 1) / unit.rows;
-  call.threads.run_ranges(bands, 1, [&](int64_t begin, int64_t end, int) {
+  threads.run_ranges(bands, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin * unit.rows; row < std::min(end * unit.rows, m.rows);
          row += unit.rows) {
       for (int64_t column = 0; column < m.k; column += unit.columns) {
         const int exponent =
-            given ? known : fp8_exponent(largest_of(m, x, row, column, unit), all.format);
-        if (!given) scales[index(row, column)] = power_of_two(-exponent);
-        write_unit(m, x, row, column, unit, exponent, all.format, bytes);
+            largest ? known : fp8_exponent(largest_of(view, row, column, unit), all.format);
+        if (!largest) scales[index(row, column)] = power_of_two(-exponent);
+        write_unit(view, row, column, unit, exponent, all.format, bytes);
       }
       if (all.scaling == Fp8Scaling::Blocks)  // the padding
         for (int64_t i = fp8_tiles(m.k); i < padded_fp8_blocks(m.k); ++i)
@@ -56,15 +66,39 @@ void write_matrix(const CpuCall& call, const QuantizedMatrices& all, const Quant
   });
 }
 
+// `used`: of the outer size.
+void quantize(const CpuCall& call, const QuantizedMatrices& all, const TensorRef& largest,
+              int64_t used) {
+  const TensorRef x = call.operand(0);
+  const float* entry = largest ? largest.as<float>() : nullptr;
+  dispatch_float(x.type->dtype, [&]<typename T>() {
+    for (const auto& m : {all.as_is, all.turned})
+      for (int64_t i = 0; m && i < all.count; ++i) {
+        const bool turned = m->row_stride == 1;
+        write_matrix<T>(call.threads, all,
+                        {.m = *m,
+                         .x = x.as<T>() + i * m->rows * m->k,
+                         .used_rows = turned ? m->rows : used,
+                         .used_columns = turned ? used : m->k},
+                        entry,
+                        reinterpret_cast<uint8_t*>(call.result(m->bytes).data) + i * m->rows * m->k,
+                        call.result(m->scale).template as<float>() +
+                            i * Fp8ScaleIndex{all.scaling, m->rows, m->k}.step());
+      }
+  });
+}
+
 }  // namespace
 
 void quantize_cpu(const CpuCall& call) {
-  const TensorType& type = *call.operand(0).type;
-  const QuantizedMatrices all = quantized_matrices(call.attributes, type);
-  dispatch_float(type.dtype, [&]<typename T>() {
-    for (const auto& m : {all.as_is, all.turned})
-      if (m) write_matrix<T>(call, all, *m);
-  });
+  const QuantizedMatrices all = quantized_matrices(call.attributes, *call.operand(0).type);
+  quantize(call, all, call.operand(1), all.outer);
+}
+
+void quantize_pool_cpu(const CpuCall& call) {
+  const TensorRef ends = call.operand(1);
+  quantize(call, quantized_pool(call.attributes, *call.operand(0).type), call.operand(2),
+           ends.as<int32_t>()[ends.type->num_elements() - 1]);
 }
 
 }  // namespace tessera

@@ -14,9 +14,18 @@ inline constexpr int kFp8Side = static_cast<int>(kFp8Tile);
 struct QuantizeTiles {
   const Bf16* x;
   int64_t rows, columns;
+  const int32_t* used;   // rows that there are, in memory; null: all
   const float* largest;  // of the tensor; null: tiles or blocks find their own
   uint8_t *bytes, *turned;
   float *scale, *turned_scale;
+  int64_t scale_step, turned_scale_step;  // from a matrix to the next one
+
+  __device__ int64_t used_rows() const { return used ? *used : rows; }
+  __device__ void go_to_matrix(int64_t index) {
+    x += index * rows * columns;
+    if (bytes) bytes += index * rows * columns, scale += index * scale_step;
+    if (turned) turned += index * rows * columns, turned_scale += index * turned_scale_step;
+  }
 };
 
 // Four entries, the first in the lowest byte.
@@ -46,14 +55,15 @@ struct TilePiece {
   Pack<Bf16> packs[kGroups][kRows];
   int lane, band;
 
-  __device__ TilePiece(const QuantizeTiles& t, int64_t first_row, int64_t first_column)
+  __device__ TilePiece(const QuantizeTiles& t, int64_t first_row, int64_t first_column,
+                       int64_t used_rows)
       : lane(threadIdx.x % kLanes), band(threadIdx.x / kLanes) {
 #pragma unroll
     for (int g = 0; g < kGroups; ++g)
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const int64_t row = first_row + row_of(g, r), column = first_column + kColumns * lane;
-        packs[g][r] = row < t.rows && column < t.columns
+        packs[g][r] = row < used_rows && column < t.columns
                           ? load_elements<kColumns>(t.x + row * t.columns + column)
                           : Pack<Bf16>{};
       }
@@ -214,7 +224,11 @@ __global__ void __launch_bounds__(kThreads, kScaling == Fp8Scaling::Tensor ? 3 :
   __shared__ __align__(16) TurnedTile tile;
   const int64_t first_row = static_cast<int64_t>(blockIdx.y) * kFp8Side;
   const int64_t first_column = static_cast<int64_t>(blockIdx.x) * kFp8Side;
-  const TilePiece piece(t, first_row, first_column);
+  const int64_t used_rows = t.used_rows();
+  t.go_to_matrix(blockIdx.z);
+  // The first tile writes the scale of a tensor.
+  if (t.used && first_row > 0 && first_row >= used_rows) return;
+  const TilePiece piece(t, first_row, first_column, used_rows);
   const TileFactors by = kScaling == Fp8Scaling::Tensor  ? tensor_factors<kFormat>(t)
                          : kScaling == Fp8Scaling::Tiles ? tile_factors<kFormat>(t, piece)
                                                          : block_factors<kFormat>(t, piece);

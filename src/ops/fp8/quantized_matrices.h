@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-// One of them, as a view of x: element (i, j) is x[i * row_stride + j * column_stride].
+// One of them, as a view of x: element (i, j) is x[i * row_stride + j * column_stride]; so are
+// those of further matrices, each rows * k elements on.
 struct QuantizedMatrix {
   size_t bytes = 0, scale = 0;  // results of the call
   int64_t rows = 0, k = 0, row_stride = 0, column_stride = 0;
@@ -19,18 +20,21 @@ struct QuantizedMatrix {
 struct QuantizedMatrices {
   Fp8 format = Fp8::E4m3;
   Fp8Scaling scaling = Fp8Scaling::Tensor;
-  int64_t outer = 1, inner = 1;  // x as a matrix
+  int64_t count = 1, outer = 1, inner = 1;  // x as matrices
   std::optional<QuantizedMatrix> as_is = {}, turned = {};
 };
 
 // For calls that quantize's infer_types has accepted. Allocates nothing, because kernels call it
 // too.
-inline QuantizedMatrices quantized_matrices(const Attributes& attributes, const TensorType& x) {
+// The outermost `matrices` dims of x count matrices; those up to `split` are their rows.
+inline QuantizedMatrices quantized_matrices(const Attributes& attributes, const TensorType& x,
+                                            int64_t matrices, int64_t split) {
   QuantizedMatrices all{.format = *fp8_from_name(attributes.word("format")),
                         .scaling = *fp8_scaling_from_name(attributes.word("scaling"))};
-  for (size_t i = 0; i < x.dims.size(); ++i)
-    (static_cast<int64_t>(i) < attributes.integer("split") ? all.outer : all.inner) *=
-        x.dims[i].size;
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    (at < matrices ? all.count : at < split ? all.outer : all.inner) *= x.dims[i].size;
+  }
   const std::string& layout = attributes.word("layout");
   if (layout != "turned")
     all.as_is = {.bytes = 0,
@@ -49,6 +53,15 @@ inline QuantizedMatrices quantized_matrices(const Attributes& attributes, const 
                   .column_stride = all.inner};
   }
   return all;
+}
+
+inline QuantizedMatrices quantized_matrices(const Attributes& attributes, const TensorType& x) {
+  return quantized_matrices(attributes, x, attributes.integer("matrices"),
+                            attributes.integer("split"));
+}
+// Of quantize_pool, whose rows are those of the pool.
+inline QuantizedMatrices quantized_pool(const Attributes& attributes, const TensorType& x) {
+  return quantized_matrices(attributes, x, 0, 2);
 }
 
 }  // namespace tessera

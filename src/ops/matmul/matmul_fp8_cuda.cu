@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // By cuBLASLt, bytes and scales as they are; where it has no such product, as on the CPU, the
 // matmul of decoded operands.
-#include "exec/cuda/kernel_launch.h"
 #include "exec/cuda/matrix_products.h"
+#include "ops/fp8/decode_fp8_cuda.h"
 #include "ops/matmul/fp8_product.h"
 
 namespace tessera {
 namespace {
-
-template <typename T>
-__global__ void decode_kernel(const uint8_t* bytes, Fp8 format, const float* scales,
-                              Fp8ScaleIndex index, T* decoded) {
-  const int64_t count = index.rows * index.k;
-  for (int64_t i = first_index(); i < count; i += index_stride())
-    decoded[i] = narrow<T>(static_cast<Accumulator<T>>(fp8_value(bytes[i], format) *
-                                                       scales[index(i / index.k, i % index.k)]));
-}
 
 template <typename T>
 __global__ void add_to_kernel(const T* x, int64_t count, T* y) {
@@ -40,10 +31,8 @@ struct Operand {
 
 DeviceMatrix decoded(const CudaCall& call, const Operand& operand, DType dtype, std::byte* to) {
   dispatch_float(dtype, [&]<typename T>() {
-    launch(call, grid_for(operand.rows * operand.k), decode_kernel<T>,
-           reinterpret_cast<const uint8_t*>(operand.bytes.data), operand.format(),
-           static_cast<const float*>(operand.scale.as<float>()),
-           Fp8ScaleIndex{operand.scaling(), operand.rows, operand.k}, reinterpret_cast<T*>(to));
+    decode_fp8(call, operand.bytes, operand.scale, 1, operand.rows, operand.k,
+               reinterpret_cast<T*>(to));
   });
   return {.data = to, .stride = operand.k};
 }

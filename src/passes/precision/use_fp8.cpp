@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A value that several matmuls read is quantised by one node, in the earliest of their phases.
 // Weights are, once for a step (phase prepare); where they are gathered for each use, or the plan
-// says so, once in the forward and once in the backward. A router's products are left as they are:
-// a rounded score chooses another expert. So are those of adapters, which are small.
+// says so, once in each direction. Of experts weights are matrices, rows a pool. Products of a
+// router, where a rounded score chooses another expert, and of adapters, which are small, are left.
 #include "passes/precision/use_fp8.h"
 
 #include <algorithm>
@@ -49,7 +49,8 @@ class Fp8Layer {
   struct Key {
     ValueId value;
     int64_t split;
-    bool backward;  // of weights that are quantised where they are read
+    bool backward;         // of weights that are quantised where they are read
+    ValueId ends = kNone;  // of a pool
 
     auto operator<=>(const Key&) const = default;
   };
@@ -68,9 +69,14 @@ class Fp8Layer {
     Phase phase;
   };
 
+  static bool is_of_experts(const Node& node) {
+    return node.op == OpKind::expert_matmul || node.op == OpKind::expert_matmul_dw;
+  }
+
   bool is_chosen(const Node& node) const {
-    return node.op == OpKind::matmul && node.operands.size() == 2 && !is_of_router(node) &&
-           !is_of_adapter(node);
+    if (is_of_adapter(node)) return false;
+    return is_of_experts(node) ||
+           (node.op == OpKind::matmul && node.operands.size() == 2 && !is_of_router(node));
   }
 
   bool is_of_adapter(const Node& node) const {
@@ -110,20 +116,29 @@ class Fp8Layer {
 
   // The matmul sums over the innermost dims of operand i, else over the outermost.
   bool reads_as_is(const Node& node, size_t i) const {
+    if (node.op == OpKind::expert_matmul_dw) return false;  // over the pool's rows
     return graph_.value(node.operands[1 - i])
         .type.has(graph_.value(node.operands[i]).type.dims.back().name);
   }
 
+  bool is_pool(const Node& node, size_t i) const {
+    return node.op == OpKind::expert_matmul_dw || (node.op == OpKind::expert_matmul && i == 0);
+  }
+
   Key key_of(const Node& node, size_t i) const {
+    if (is_pool(node, i)) return {node.operands[i], 2, false, node.operands[2]};
     const Dims& dims = graph_.value(node.operands[i]).type.dims;
     const TensorType& other = graph_.value(node.operands[1 - i]).type;
-    int64_t split = 1;
-    while (other.has(dims[static_cast<size_t>(split)].name) == other.has(dims[0].name)) ++split;
+    const size_t matrices = is_of_experts(node) ? 1 : 0;
+    auto split = static_cast<int64_t>(matrices) + 1;
+    while (other.has(dims[static_cast<size_t>(split)].name) == other.has(dims[matrices].name))
+      ++split;
     const bool apart = is_weight(node.operands[i]) && plan_.at_use;
     return {node.operands[i], split, apart && side(node.phase) == StepSide::Backward};
   }
 
   void note_use(const Node& node, size_t i) {
+    if (node.op == OpKind::expert_matmul && i == 1) experts_weights_.insert(node.operands[i]);
     Wanted& wanted = wanted_[key_of(node, i)];
     (reads_as_is(node, i) ? wanted.as_is : wanted.turned) = true;
     wanted.phase =
@@ -142,15 +157,34 @@ class Fp8Layer {
   }
 
   // Found once. Nothing may depend on weight gradients, which a schedule can run later.
-  ValueId largest_of(ValueId value, Phase phase) {
+  ValueId largest_of(const Key& key, Phase phase) {
+    const ValueId value = key.value;
     if (const auto found = largest_.find(value);
         found != largest_.end() && found->second.phase <= phase)
       return found->second.largest;
+    const bool pool = key.ends != kNone;
+    std::vector<ValueId> operands{value};
+    if (pool) operands.push_back(key.ends);
     const ValueId largest =
-        emit_node(OpKind::largest_entry, {value}, {}, phase, graph_.value(value).name + "_largest")
+        emit_node(pool ? OpKind::largest_pool_entry : OpKind::largest_entry, std::move(operands),
+                  {}, phase, graph_.value(value).name + "_largest")
             .front();
     largest_[value] = {largest, phase};
     return largest;
+  }
+
+  Attributes layout_of(const Key& key, const char* scaling) const {
+    const Wanted& wanted = wanted_.at(key);
+    const Fp8 format = is_gradient(key.value) ? plan_.gradients : Fp8::E4m3;
+    Attributes all{{"format", std::string(name(format))},
+                   {"scaling", scaling},
+                   {"layout", wanted.as_is && wanted.turned ? "both"
+                              : wanted.turned               ? "turned"
+                                                            : "as_is"}};
+    if (key.ends != kNone) return all;
+    all.set("split", key.split);
+    if (experts_weights_.contains(key.value)) all.set("matrices", int64_t{1});
+    return all;
   }
 
   Quantized quantize(const Key& key) {
@@ -158,17 +192,12 @@ class Fp8Layer {
     const char* scaling = !plan_.blocks ? "tensor" : is_weight(key.value) ? "blocks" : "tiles";
     const bool both = wanted.as_is && wanted.turned;
     std::vector<ValueId> operands{key.value};
-    if (!plan_.blocks) operands.push_back(largest_of(key.value, wanted.phase));
-    const Fp8 format = is_gradient(key.value) ? plan_.gradients : Fp8::E4m3;
+    const bool pool = key.ends != kNone;
+    if (pool) operands.push_back(key.ends);
+    if (!plan_.blocks) operands.push_back(largest_of(key, wanted.phase));
     const std::vector<ValueId> results =
-        emit_node(OpKind::quantize, std::move(operands),
-                  {{"format", std::string(name(format))},
-                   {"scaling", scaling},
-                   {"layout", both            ? "both"
-                              : wanted.turned ? "turned"
-                                              : "as_is"},
-                   {"split", key.split}},
-                  wanted.phase, graph_.value(key.value).name + "_fp8");
+        emit_node(pool ? OpKind::quantize_pool : OpKind::quantize, std::move(operands),
+                  layout_of(key, scaling), wanted.phase, graph_.value(key.value).name + "_fp8");
     ++quantized_;
     const Matrix first{results[0], results[1]};
     if (both) return {.as_is = first, .turned = {results[2], results[3]}};
@@ -183,12 +212,23 @@ class Fp8Layer {
     return reads_as_is(node, i) ? made->second.as_is : made->second.turned;
   }
 
+  static OpKind op_in_fp8(OpKind op) {
+    if (op == OpKind::expert_matmul) return OpKind::expert_matmul_fp8;
+    return op == OpKind::expert_matmul_dw ? OpKind::expert_matmul_dw_fp8 : OpKind::matmul_fp8;
+  }
+
   Node in_fp8(const Node& node) {
     const Matrix x = operand_of(node, 0), w = operand_of(node, 1);
     std::string dtype = node.attributes.word("dtype");
     if (dtype == "same") dtype = name(graph_.value(node.operands[0]).type.dtype);
-    emit(graph_, OpKind::matmul_fp8, {x.bytes, w.bytes, x.scale, w.scale},
-         {.attributes = {{"dtype", dtype}, {"fast", int64_t{is_fast(node.phase)}}},
+    Attributes attributes{{"dtype", dtype}};
+    std::vector<ValueId> operands{x.bytes, w.bytes, x.scale, w.scale};
+    if (is_of_experts(node))
+      operands.push_back(node.operands[2]);
+    else
+      attributes.set("fast", int64_t{is_fast(node.phase)});
+    emit(graph_, op_in_fp8(node.op), std::move(operands),
+         {.attributes = std::move(attributes),
           .phase = node.phase,
           .name = graph_.value(node.results[0]).name});
     Node made = graph_.nodes().back();
@@ -201,6 +241,7 @@ class Fp8Layer {
   Graph& graph_;
   const Fp8Plan& plan_;
   std::set<std::string> choices_;  // dims of routers' scores
+  std::set<ValueId> experts_weights_;
   std::map<Key, Wanted> wanted_;
   std::map<Key, Quantized> made_;
   std::map<ValueId, Found> largest_;

@@ -175,6 +175,74 @@ void add_experts(std::vector<ConformanceCase>& all) {
        {.name = "tiles_in_fp32", .operands = {x, y, ends}, .attributes = {{"dtype", "fp64"}}}});
 }
 
+// Heads that lanes share, over keys that several blocks of a cluster share, one of which has none.
+void add_caches(std::vector<ConformanceCase>& all) {
+  const Dim batch{"batch", 2}, seq{"seq", 1}, cached{"cached", 1100}, heads{"kv_heads", 3};
+  for (const int64_t e : {32, 64, 128, 256}) {
+    const Dim size{"e", e};
+    all.push_back(
+        {OpKind::cached_attention,
+         {.name = fmt::format("heads_of_{}", e),
+          .operands = {tensor({batch, seq, heads, {"group", 2}, size}),
+                       tensor({batch, cached, heads, size}),
+                       tensor({batch, cached, heads, size}),
+                       {.type = {DType::Int32, {batch, seq}},
+                        .fill = [](int64_t i, double) { return i == 0 ? 1099 : 130; }}}}});
+  }
+}
+
+// Several tiles, with ragged edges of rows, columns and terms, and an expert without rows; stages
+// of terms that belong to several experts.
+void add_fp8_experts(std::vector<ConformanceCase>& all) {
+  const Dim expert{"expert", 5}, slot{"slot", 176}, d{"d", 400}, mlp{"expert_mlp", 336};
+  const int64_t rows = expert.size * slot.size;
+  const SampleOperand ends = ends_of_full_pool(expert.size, slot.size);
+  const auto bytes = [](Dims dims, DType format = DType::E4m3) {
+    return SampleOperand{.type = {format, std::move(dims)},
+                         .fill = [](int64_t, double u) { return 400 * (2 * u - 1); }};
+  };
+  const auto scales = [](TensorType type) {
+    return SampleOperand{.type = std::move(type), .own_dtype = true, .fill = [](int64_t i, double) {
+                           return 1.0 / (64 << i % 4);
+                         }};
+  };
+  for (const bool apart : {false, true}) {
+    const Fp8Scaling own = apart ? Fp8Scaling::Tiles : Fp8Scaling::Tensor;
+    const Fp8Scaling of_weights = apart ? Fp8Scaling::Blocks : Fp8Scaling::Tensor;
+    for (const DType format : {DType::E4m3, DType::E5m2}) {
+      const std::string text =
+          fmt::format("{}_{}", apart ? "tiles" : "tensors", tessera::name(format));
+      all.push_back(
+          {OpKind::expert_matmul_fp8,
+           {.name = text,
+            .operands = {bytes({expert, slot, d}, format), bytes({expert, mlp, d}),
+                         scales(fp8_scale_type(own, rows, d.size)),
+                         scales(fp8_scale_type(of_weights, mlp.size, d.size, {expert})), ends}}});
+      for (const char* dtype : {"bf16", "fp64"})
+        all.push_back({OpKind::expert_matmul_dw_fp8,
+                       {.name = text + "_" + dtype,
+                        .operands = {bytes({d, expert, slot}), bytes({mlp, expert, slot}, format),
+                                     scales(fp8_scale_type(own, d.size, rows)),
+                                     scales(fp8_scale_type(own, mlp.size, rows)), ends},
+                        .attributes = {{"dtype", dtype}}}});
+      all.push_back({OpKind::expert_matmul_dw_fp8,
+                     {.name = text + "_first",
+                      .operands = {bytes({d, expert, slot}, format), bytes({mlp, expert, slot}),
+                                   scales(fp8_scale_type(own, d.size, rows)),
+                                   scales(fp8_scale_type(own, mlp.size, rows)), ends}}});
+    }
+    for (const char* layout : {"as_is", "turned", "both"}) {
+      OpSample sample{.name = fmt::format("{}_{}", apart ? "tiles" : "tensor", layout),
+                      .operands = {tensor({expert, slot, d}), ends},
+                      .attributes = {{"scaling", apart ? "tiles" : "tensor"}, {"layout", layout}}};
+      if (!apart)
+        sample.operands.push_back(
+            {.type = scalar(DType::Fp32), .fill = [](int64_t, double) { return 3; }});
+      all.push_back({OpKind::quantize_pool, std::move(sample)});
+    }
+  }
+}
+
 // More experts than a warp has lanes, and more choices than a block counts.
 void add_routing(std::vector<ConformanceCase>& all) {
   const Dim seq{"seq", 700}, choice{"choice", 70}, top_k{"top_k", 8};
@@ -205,6 +273,8 @@ std::vector<ConformanceCase> gpu_samples() {
   add_elementwise(all);
   add_losses(all);
   add_experts(all);
+  add_fp8_experts(all);
+  add_caches(all);
   add_routing(all);
   return all;
 }
