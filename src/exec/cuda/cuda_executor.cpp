@@ -167,13 +167,32 @@ bool CudaExecutor::make_first_value(const StateBuffer& state, const StateBuffer&
   if (!values.can_make(state.type.dtype)) return false;
   const StateBuffer* own = program_.find_state(state.name);
   if (!own) return true;
-  if (own->place.space == MemorySpace::Host) return false;
+  const DType dtype = own->type.dtype;
+  const bool rests_on_host = own->place.space == MemorySpace::Host;
+  if (rests_on_host && memory_.bytes() < size_bytes(dtype)) return false;
   for_each_piece(program_, rank(), own->type, own->placement, own->place,
                  [&](int64_t offset, int64_t element, int64_t count) {
-                   values.write(own->type.dtype, arena(own->place.lifetime).data() + offset,
-                                element, count, stream_);
+                   if (rests_on_host)
+                     make_on_host(values, dtype, host_arena(own->place.lifetime).data() + offset,
+                                  element, count);
+                   else
+                     values.write(dtype, arena(own->place.lifetime).data() + offset, element, count,
+                                  stream_);
                  });
   return true;
+}
+
+// By way of the arenas, which hold nothing yet: a core would take minutes for billions of values.
+void CudaExecutor::make_on_host(const FirstValues& values, DType dtype, std::byte* to,
+                                int64_t element, int64_t count) {
+  const int64_t size = size_bytes(dtype);
+  const int64_t most = std::min<int64_t>(memory_.bytes(), int64_t{1} << 30) / size;
+  for (int64_t at = 0; at < count; at += most) {
+    const int64_t now = std::min(most, count - at);
+    values.write(dtype, memory_.data(), element + at, now, stream_);
+    copy(to + at * size, memory_.data(), static_cast<size_t>(now * size), "copy first values");
+  }
+  poison({memory_.data(), static_cast<size_t>(std::min(most, count) * size)});
 }
 
 void CudaExecutor::write_batch(const HostBuffer& input, int microbatch,

@@ -38,6 +38,8 @@ struct CudaPeers {
 // CUDA's own variable for it: an error is told by the call that made it.
 bool launches_block();
 
+class FirstValues;
+
 class CudaExecutor : public RankExecutor, public FirstValueMaker {
  public:
   CudaExecutor(Program program, ExecutorOptions options, CudaPeers peers = {});
@@ -94,6 +96,8 @@ class CudaExecutor : public RankExecutor, public FirstValueMaker {
     int64_t all_bytes() const { return state_bytes + bytes; }
   };
 
+  void make_on_host(const FirstValues& values, DType dtype, std::byte* to, int64_t element,
+                    int64_t count);
   void poison_arenas();
   void copy_in(std::byte* to, std::span<const std::byte> bytes) override;
   void copy_out(std::span<std::byte> bytes, const std::byte* from) const override;
