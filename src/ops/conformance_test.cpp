@@ -85,9 +85,9 @@ TEST_P(EveryOp, CostMatchesHandCount) {
   for (const DType dtype : kDtypes) {
     const SampleCall sampled = call(dtype);
     const Cost cost = def().cost(sampled.types());
-    const int64_t unread = sampled.op == OpKind::take_piece
-                               ? sampled.operand_types[0].bytes() - sampled.result_types[0].bytes()
-                               : 0;
+    const bool reads_a_part = sampled.op == OpKind::take_piece || sampled.op == OpKind::take_part;
+    const int64_t unread =
+        reads_a_part ? sampled.operand_types[0].bytes() - sampled.result_types[0].bytes() : 0;
     EXPECT_EQ(cost.bytes + unread,
               bytes_of(sampled.operand_types) + bytes_of(sampled.result_types));
     EXPECT_EQ(cost.flops, std::max<int64_t>(0, sample().flops));
