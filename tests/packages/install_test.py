@@ -33,8 +33,8 @@ def main():
         said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
         expect(said.split()[0] == version, f"--version says {said.strip()}, but the project is {version}")
         pages = sorted((share / "man/man1").glob("*.1"))
-        commands = re.findall(r"^  ([a-z]+) ", subprocess.run([program, "--help"], capture_output=True, text=True,
-                                                              check=True).stdout.partition("Subcommands:")[2], flags=re.M)
+        listed = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout.partition("Subcommands:")[2]
+        commands = re.findall(r"^  ([a-z]+) ", listed.partition("Examples:")[0], flags=re.M)
         expect({page.name for page in pages} == {"tessera.1"} | {f"tessera-{each}.1" for each in commands}, f"man pages are {len(pages)}")
         expect(all(f'"2023-11-14" "tessera {version}"' in page.read_text() for page in pages), "pages have another date or version")
         for shell, path in (("bash", "bash-completion/completions/tessera"), ("zsh", "zsh/site-functions/_tessera"),
