@@ -55,9 +55,11 @@ PARTS = {
     "calibrate": Part("the cluster file of this GPU", 200,
                       ["{bin}/tessera", "bench", "calibrate", "--device", "cuda", "--out", "{out}/gpu.toml"]),
     # A third call.
+    "generate": Part("generation of Llama 8B beside its lower bounds and transformers with a static cache", 100,
+                     ["python3", "bench/gpu_generate.py", "--bin", "{bin}", "--in-all", "{left}", "--json", "{out}/generate.json"]),
     "offload": Part("states and activations on the host, beside the simulator", 400,
                     ["python3", "bench/offload.py", "--bin", "{bin}", "--out", "{out}", "--in-all", "{left}", "--json", "{out}/offload.json"]),
-    # A fourth.
+    # A fourth call.
     "muon": Part("steps of Muon to AdamW's held-out loss, GPT-2 124M, three seeds", 300,
                  ["python3", "tools/muon_steps.py", "--bin", "{bin}", "--out", "{out}/muon_steps", "--device", "cuda", "--model",
                   "gpt2-124m", "--batch", "64", "--seq", "1024", "--steps", "400", "--every", "20", "--in-all", "{left}"]),

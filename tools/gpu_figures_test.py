@@ -19,12 +19,13 @@ import muon_steps
 
 sys.path.insert(0, str(gpu_figures.ROOT / "bench"))
 import gpu  # noqa: E402
+import gpu_generate  # noqa: E402
 import gpu_kernels  # noqa: E402
 import gpu_rows  # noqa: E402
 import offload  # noqa: E402
 
 SCRIPTS = {"bench/gpu.py": gpu, "bench/gpu_kernels.py": gpu_kernels, "tools/gpu_run.py": gpu_run,
-           "bench/offload.py": offload, "tools/muon_steps.py": muon_steps}
+           "bench/offload.py": offload, "bench/gpu_generate.py": gpu_generate, "tools/muon_steps.py": muon_steps}
 
 
 def parsed(module, words):

@@ -9,6 +9,7 @@
 #include "exec/device.h"
 #include "files/json.h"
 #include "inference/generation_bench.h"
+#include "measure/collective_bench.h"
 
 namespace tessera {
 namespace {
@@ -35,10 +36,13 @@ struct GenerationBounds {
   double token_seconds, first_token_seconds;
 };
 
-GenerationBounds bounds_of(const GenerationBench& bench, const Device& device, Precision precision,
-                           int threads) {
-  return {.token_seconds = bench.weight_bytes / device.copy_rate(),
-          .first_token_seconds = bench.prompt_flops / device.matmul_rate(precision, threads)};
+GenerationBounds bounds_of(const GenerationBench& bench, const RunSpec& spec, int threads) {
+  const Device& device = require_device(spec.device);
+  const double copy_rate =
+      is_host(spec.device) ? copy_bytes_per_second(threads) : device.copy_rate();
+  return {.token_seconds = bench.weight_bytes / copy_rate,
+          .first_token_seconds =
+              bench.prompt_flops / device.matmul_rate(spec.precision.compute, threads)};
 }
 
 void print_bench(const BenchGenerate& command, const GenerationBench& bench,
@@ -59,12 +63,12 @@ void print_bench(const BenchGenerate& command, const GenerationBench& bench,
 
 void run_bench(const BenchGenerate& command) {
   const RunSpec spec = resolve(command.run.load());
-  const Device& device = require_device(spec.device);
+  require_device(spec.device);
   const int threads = is_host(spec.device) ? spec.threads : 1;
   const GenerationBench bench = bench_generation(
       spec.model, spec.precision.compute,
       {.texts = command.texts, .threads = threads, .device = spec.device}, command.options);
-  const GenerationBounds bounds = bounds_of(bench, device, spec.precision.compute, threads);
+  const GenerationBounds bounds = bounds_of(bench, spec, threads);
   if (!command.run.json) return print_bench(command, bench, bounds);
   print_json({{"first_token_seconds", bench.first_token_seconds},
               {"first_token_bound_seconds", bounds.first_token_seconds},
