@@ -22,7 +22,7 @@ py::object figure(const StepRecord& record, const StepField& field) {
 }  // namespace
 
 void bind_step(py::module_& core) {
-  py::class_<StepRecord> step(core, "Step");
+  py::class_<StepRecord> step(core, "Step", "One step of a run; None: not known of this step.");
   step.def_readonly("step", &StepRecord::step);
   for (const StepField& field : step_fields())
     step.def_property_readonly(
