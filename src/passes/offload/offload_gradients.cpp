@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "ir/emit.h"
 #include "ir/op_list.h"
 #include "ir/optimizer.h"
 #include "passes/gradient/bundle_flats.h"
 #include "passes/gradient/bundle_parameters.h"
+#include "passes/offload/flat_copy.h"
 
 namespace tessera {
 namespace {
@@ -31,8 +31,9 @@ class BundleGradient {
         bundle_.name + ".gradient_at_rest", type);
     graph_.value(host_).origin = graph_.value(device_).origin;
     graph_.value(host_).space = MemorySpace::Host;
-    move(host_, device_, Phase::GradientsIn, Phase::GradientsInDone, host_);
-    move(device_, host_, Phase::GradientsOut, Phase::GradientsOutDone, without_gaps());
+    add_flat_copy(graph_, {host_, device_, Phase::GradientsIn, Phase::GradientsInDone});
+    add_flat_copy(graph_,
+                  {device_, host_, Phase::GradientsOut, Phase::GradientsOutDone, without_gaps()});
     if (updated_there) read_at_rest();
     return type.bytes();
   }
@@ -47,23 +48,6 @@ class BundleGradient {
                                           {{"gaps", gaps}}, Phase::GradientsOut, "leaves");
     return_flat(graph_, device_, clean);
     return clean;
-  }
-
-  void move(ValueId from, ValueId to, Phase start, Phase done, ValueId source) {
-    const MemorySpace space = graph_.value(to).space;
-    const ValueId copied =
-        emit(graph_, OpKind::copy, {source},
-             {.attributes = {{"to", std::string(name(space))}, {"async", int64_t{1}}},
-              .phase = start,
-              .name = graph_.value(to).name + ".copied"})
-            .front();
-    return_flat(graph_, to, copied);
-    const ValueId there =
-        emit(graph_, OpKind::wait, {to, from},
-             {.attributes = {}, .phase = done, .name = graph_.value(to).name + ".there"})
-            .front();
-    return_flat(graph_, to, there);
-    for (const ValueId value : {copied, there}) graph_.value(value).space = space;
   }
 
   void read_at_rest() {

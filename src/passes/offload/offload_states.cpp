@@ -11,6 +11,7 @@
 #include "ir/op_list.h"
 #include "ir/optimizer.h"
 #include "passes/gradient/bundle_flats.h"
+#include "passes/offload/flat_copy.h"
 
 namespace tessera {
 namespace {
@@ -58,24 +59,6 @@ class OffloadedFlat {
     return staged_;
   }
 
-  // Starts in one phase, is waited for in another.
-  void move(ValueId from, ValueId to, Phase start, Phase done) {
-    const MemorySpace space = graph_.value(to).space;
-    const ValueId copied =
-        emit(graph_, OpKind::copy, {from},
-             {.attributes = {{"to", std::string(name(space))}, {"async", int64_t{1}}},
-              .phase = start,
-              .name = graph_.value(to).name + ".copied"})
-            .front();
-    return_flat(graph_, to, copied);
-    const ValueId there =
-        emit(graph_, OpKind::wait, {to, from},
-             {.attributes = {}, .phase = done, .name = graph_.value(to).name + ".there"})
-            .front();
-    return_flat(graph_, to, there);
-    for (const ValueId value : {copied, there}) graph_.value(value).space = space;
-  }
-
   bool is_gather(const Node& node) const {
     return node.op == OpKind::all_gather && node.phase == Phase::Gather &&
            node.operands.front() == host_;
@@ -89,7 +72,7 @@ class OffloadedFlat {
     if (gather == order.end()) return;
     gather->operands.front() = staged();
     const auto at = gather - order.begin();
-    move(host_, staged_, Phase::WeightsIn, Phase::Gather);
+    add_flat_copy(graph_, {host_, staged_, Phase::WeightsIn, Phase::Gather});
     order.insert(order.begin() + at, graph_.nodes().end() - 2, graph_.nodes().end());
     graph_.rebuild(std::move(order));
     wait_for_staged();
@@ -119,8 +102,8 @@ class OffloadedFlat {
       graph_.outputs()[i].target = graph_.value(here).name;
       written = true;
     }
-    if (read) move(host_, staged(), Phase::StatesIn, Phase::StatesInDone);
-    if (written) move(staged(), host_, Phase::StatesOut, Phase::StatesOutDone);
+    if (read) add_flat_copy(graph_, {host_, staged(), Phase::StatesIn, Phase::StatesInDone});
+    if (written) add_flat_copy(graph_, {staged(), host_, Phase::StatesOut, Phase::StatesOutDone});
   }
 
   Graph& graph_;
