@@ -42,10 +42,17 @@ TEST(DocumentBorder, LeavesNoDocumentOnBothSides) {
   const TokenSampler train(source, {.seq = 10, .held_out = 0.1, .split = Split::Train}),
       held_out(source, {.seq = 10, .held_out = 0.1, .split = Split::HeldOut});
   for (int64_t n = 0; n < train.samples_per_epoch(); ++n)
-    EXPECT_LE(train.window_begin(n) + 10, 910);
+    EXPECT_LT(train.window_begin(n) + 10, 910);  // which is its last label
   for (int64_t n = 0; n < held_out.samples_per_epoch(); ++n)
     EXPECT_GE(held_out.window_begin(n), 910);
   EXPECT_EQ(held_out.samples_per_epoch(), 8);
+}
+
+TEST(DocumentBorder, IsTheLastTokenOfAWindowWhereTheMaskLeavesItWithoutLabel) {
+  const DocumentBorder source(documents(1'000, 70), 0.1, 10);
+  const TokenSampler masked(source, {.seq = 10, .document_mask = true});
+  EXPECT_EQ(masked.samples_per_epoch(), 91);
+  EXPECT_EQ(TokenSampler(source, {.seq = 10}).samples_per_epoch(), 90);
 }
 
 TEST(DocumentBorder, RefusesDataWhoseLastDocumentIsTooLong) {

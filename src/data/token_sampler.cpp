@@ -21,8 +21,8 @@ TokenSampler::TokenSampler(const TokenSource& source, TokenSamplerOptions option
   const int64_t held_out =
       border ? source.num_tokens() - *border
              : held_out_tokens(source.num_tokens(), options.held_out, options.seq);
-  // The first token of a document is not a label, so the last training window may end with it.
-  const int64_t train = source.num_tokens() - held_out + (border ? 1 : 0);
+  // With the mask the first token of a document is no label: the last window may end with it.
+  const int64_t train = source.num_tokens() - held_out + (border && options.document_mask ? 1 : 0);
   const bool training = options.split == Split::Train;
   begin_ = training ? 0 : source.num_tokens() - held_out;
   // A window needs one token more than seq; it shares that token with the window after it.
