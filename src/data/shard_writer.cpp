@@ -33,15 +33,8 @@ size_t piece_bytes_of(const ShardJob& job) {
   return job.around ? kWholeText : kPieceBytes;
 }
 
-// Tokens of a shard that exists and is complete; 0: there is none.
-int64_t tokens_there(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return 0;
-  try {
-    return TokenShard(path).num_tokens();
-  } catch (const UserError&) {
-    return 0;  // damaged: written again
-  }
+fs::path empty_shard_path(const fs::path& folder, int64_t shard) {
+  return shard_path(folder, shard).replace_extension("empty");
 }
 
 // Threads take units of text in their order, and their tokens are put together in that order.
@@ -72,7 +65,7 @@ class ShardWriter {
     int64_t shard = 0, bytes = 0;
     std::vector<int32_t> ids;
     bool ends_shard = false;
-    int64_t there = 0;  // tokens of a whole shard that is there
+    std::optional<int64_t> there = {};  // tokens of a shard that is there already
   };
 
   void work() {
@@ -151,8 +144,8 @@ class ShardWriter {
       stopped_ = ended_ = true;
       return false;
     }
-    const int64_t there = tokens_there(path_of(shard_));
-    if (there == 0) return true;
+    const std::optional<int64_t> there = tokens_of_shard(job_.folder, shard_);
+    if (!there) return true;
     int64_t bytes = 0;
     DocumentPiece piece;
     while (bytes < job_.shard_bytes && !ended_) {
@@ -165,41 +158,47 @@ class ShardWriter {
     return false;
   }
 
+  // Nothing is put after a failure: what was being written then would be written twice.
   void put(int64_t number, Tokens tokens) {
     const std::lock_guard lock(mutex_);
+    if (failed_) return;
     early_.emplace(number, std::move(tokens));
-    for (auto next = early_.find(next_put_); next != early_.end();
-         next = early_.find(++next_put_)) {
-      const Tokens& ready = next->second;
-      open_.insert(open_.end(), ready.ids.begin(), ready.ids.end());
-      job_.progress(ready.bytes);
-      if (ready.ends_shard) write_open(ready.shard);
-      if (ready.there > 0) {
-        ++written_.kept_shards;
-        add_shard(path_of(ready.shard), ready.there);
+    try {
+      for (auto next = early_.find(next_put_); next != early_.end();
+           next = early_.find(++next_put_)) {
+        finish(next->second);
+        early_.erase(next);
       }
-      early_.erase(next);
+    } catch (...) {
+      failed_ = true;
+      throw;
     }
     changed_.notify_all();
   }
 
+  void finish(const Tokens& ready) {
+    open_.insert(open_.end(), ready.ids.begin(), ready.ids.end());
+    job_.progress(ready.bytes);
+    if (ready.ends_shard) write_open(ready.shard);
+    if (!ready.there) return;
+    written_.kept_shards += *ready.there > 0;
+    add_shard(ready.shard, *ready.there);
+  }
+
   void write_open(int64_t shard) {
-    const fs::path path = path_of(shard);
-    if (open_.empty()) return;  // its documents are empty
-    write_token_shard(path, open_, job_.tokenizer.vocabulary_size());
+    if (open_.empty())
+      write_file_atomically(empty_shard_path(job_.folder, shard), "");
+    else
+      write_token_shard(shard_path(job_.folder, shard), open_, job_.tokenizer.vocabulary_size());
     const auto tokens = static_cast<int64_t>(open_.size());
     open_.clear();
-    add_shard(path, tokens);
+    add_shard(shard, tokens);
   }
 
-  void add_shard(const fs::path& path, int64_t tokens) {
+  void add_shard(int64_t shard, int64_t tokens) {
     written_.tokens += tokens;
-    ++written_.shards;
-    job_.on_shard(path);
-  }
-
-  fs::path path_of(int64_t shard) const {
-    return job_.folder / fmt::format("tokens_{:06}.bin", shard);
+    written_.shards += tokens > 0;
+    job_.on_shard(shard);
   }
 
   const ShardJob& job_;
@@ -226,12 +225,37 @@ std::optional<WrittenShards> write_shards(const ShardJob& job) {
   return ShardWriter(job).run();
 }
 
+fs::path shard_path(const fs::path& folder, int64_t shard) {
+  return folder / fmt::format("tokens_{:06}.bin", shard);
+}
+
+std::optional<int64_t> tokens_of_shard(const fs::path& folder, int64_t shard) {
+  std::error_code ignored;
+  if (fs::exists(empty_shard_path(folder, shard), ignored)) return 0;
+  const fs::path path = shard_path(folder, shard);
+  if (!fs::exists(path, ignored)) return std::nullopt;
+  try {
+    return TokenShard(path).num_tokens();
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
 std::optional<WrittenShards> find_complete(const fs::path& folder) {
   const auto text = find_small_file(folder / kCompleteFile);
   const Json json = text ? parse_json(*text) : Json();
   const Json *shards = json.find("shards"), *tokens = json.find("tokens");
   if (!shards || !tokens || !shards->integer() || !tokens->integer()) return std::nullopt;
   return WrittenShards{.tokens = *tokens->integer(), .shards = *shards->integer()};
+}
+
+std::optional<WrittenShards> find_whole(const fs::path& folder) {
+  std::optional<WrittenShards> all = find_complete(folder);
+  if (!all) return std::nullopt;
+  int64_t tokens = 0, shard = 0;
+  while (const auto more = tokens_of_shard(folder, shard++)) tokens += *more;
+  all->kept_shards = all->shards;
+  return tokens == all->tokens ? all : std::nullopt;
 }
 
 }  // namespace tessera

@@ -2,7 +2,8 @@
 // Documents to token shards of a folder, in llm.c's format. Which text a shard holds depends only
 // on the documents and on `shard_bytes`, never on threads; a shard appears when it is complete, in
 // the order of their numbers, so that a restart writes only those that are missing and others can
-// read while it writes. At the end `complete.json` says how many there are.
+// read while it writes. One whose documents are empty is an empty file that ends in .empty. At the
+// end `complete.json` says how many there are.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ struct ShardJob {
   int threads = 0;
   // Asked before each shard, with the tokens that are ready; it may wait, and false stops.
   std::function<bool(int64_t tokens)> goes_on = [](int64_t) { return true; };
-  // After each shard, from one thread at a time.
-  std::function<void(const std::filesystem::path& shard)> on_shard = [](const auto&) {};
+  // After each shard, with its number, from one thread at a time.
+  std::function<void(int64_t shard)> on_shard = [](int64_t) {};
   // Receives bytes of documents, from one thread at a time.
   std::function<void(int64_t)> progress = [](int64_t) {};
 };
@@ -43,7 +44,13 @@ struct WrittenShards {
 // Nothing where `goes_on` has stopped it.
 std::optional<WrittenShards> write_shards(const ShardJob& job);
 
-// What complete.json says; nothing where shards are missing.
+std::filesystem::path shard_path(const std::filesystem::path& folder, int64_t shard);
+// 0: its documents are empty; nothing where it is missing or damaged.
+std::optional<int64_t> tokens_of_shard(const std::filesystem::path& folder, int64_t shard);
+
+// What complete.json says; nothing where not all were written.
 std::optional<WrittenShards> find_complete(const std::filesystem::path& folder);
+// The same, of a folder that still has all of its shards.
+std::optional<WrittenShards> find_whole(const std::filesystem::path& folder);
 
 }  // namespace tessera

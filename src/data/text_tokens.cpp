@@ -21,6 +21,10 @@ struct TextChoice {
 
 std::shared_ptr<const TokenFolder> open_folder(const std::string& path, const DataConfig& data,
                                                TextChoice choice, const DataProgress& progress) {
+  if (data.cache.empty())
+    throw user_error("data.cache is empty")
+        .at("data.cache")
+        .help("name the folder that keeps tokens, such as token_cache");
   TokenFolderOptions options;
   options.documents = {.paths = {path},
                        .field = data.field,

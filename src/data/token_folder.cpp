@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/token_folder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOriginFile = "tokens.json";
+constexpr const char *kOriginFile = "tokens.json", *kIndexLock = "index.lock";
 
 int32_t end_of(const Tokenizer& tokenizer, const std::string& name) {
   const auto id = name.empty() ? tokenizer.document_end() : tokenizer.find_added(name);
@@ -69,8 +70,8 @@ TokenFolder::TokenFolder(fs::path folder, TokenFolderOptions options)
       origin_(origin_of(options_)),
       tokenizer_(read_tokenizer(options_.tokenizer)),
       document_end_(end_of(tokenizer_, options_.document_end)) {
-  make_folder(folder_);
-  FileLock lock(folder_ / "index.lock");
+  make_folder(folder_, "choose another with --out or data.cache");
+  FileLock lock(folder_ / kIndexLock);
   lock.lock();  // until it is prepared, so that one process alone reads the texts
   prepare();
   std::optional<DocumentIndex> known = find_index(folder_ / "documents.index");
@@ -106,6 +107,23 @@ fs::path TokenFolder::path_of(Split split) const {
   return split == Split::Train ? folder_ : folder_ / "held_out";
 }
 
+fs::path TokenFolder::lock_of(Split split) const { return path_of(split) / "write.lock"; }
+
+// Copies that were removed when all was written: a shard is missing since.
+void TokenFolder::restore_copies() const {
+  FileLock lock(folder_ / kIndexLock);
+  lock.lock();
+  std::error_code ignored;
+  const bool missing = std::ranges::any_of(index_.files, [&](const IndexedFile& file) {
+    return file.path.parent_path() == copies_in(folder_) && !fs::exists(file.path, ignored);
+  });
+  if (!missing) return;
+  const DocumentIndex again = make_index();
+  if (again.train != index_.train || again.held_out != index_.held_out)
+    throw user_error("the texts that {} was made of have changed", folder_.string())
+        .help("use another folder, or remove this one");
+}
+
 int64_t TokenFolder::text_bytes(Split split) const {
   int64_t bytes = 0;
   for (const DocumentPlace& document : split == Split::Train ? index_.train : index_.held_out)
@@ -115,6 +133,11 @@ int64_t TokenFolder::text_bytes(Split split) const {
 
 std::optional<WrittenShards> TokenFolder::write(Split split, const Writing& writing) const {
   const bool training = split == Split::Train;
+  if (std::optional<WrittenShards> whole = find_whole(path_of(split))) {
+    writing.progress(text_bytes(split));
+    return whole;
+  }
+  restore_copies();
   auto written = write_shards({.index = index_,
                                .documents = training ? index_.train : index_.held_out,
                                .tokenizer = tokenizer_,

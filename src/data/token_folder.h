@@ -37,6 +37,7 @@ class TokenFolder {
 
   const std::filesystem::path& path() const { return folder_; }
   std::filesystem::path path_of(Split split) const;
+  std::filesystem::path lock_of(Split split) const;  // of those that write its shards
   const Tokenizer& tokenizer() const { return tokenizer_; }
   int32_t document_end() const { return document_end_; }
   const DocumentIndex& index() const { return index_; }
@@ -46,16 +47,17 @@ class TokenFolder {
     int threads = 0;
     // As those of a ShardJob.
     std::function<bool(int64_t tokens)> goes_on = [](int64_t) { return true; };
-    std::function<void(const std::filesystem::path&)> on_shard = [](const auto&) {};
+    std::function<void(int64_t)> on_shard = [](int64_t) {};
     std::function<void(int64_t)> progress = [](int64_t) {};
   };
   // Writes the shards that are missing; nothing where it was stopped. When nothing is missing any
-  // more, copies of unpacked texts are removed.
+  // more, copies of unpacked texts are removed. By one process at a time, which has the lock.
   std::optional<WrittenShards> write(Split split, const Writing& writing) const;
 
  private:
   void prepare() const;
   DocumentIndex make_index() const;
+  void restore_copies() const;
 
   std::filesystem::path folder_;
   TokenFolderOptions options_;

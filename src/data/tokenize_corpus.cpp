@@ -2,6 +2,8 @@
 #include "data/tokenize_corpus.h"
 
 #include "core/error.h"
+#include "files/file_lock.h"
+#include "files/folder.h"
 
 namespace tessera {
 
@@ -30,6 +32,11 @@ TokenizeResult tokenize_corpus(const TokenizeOptions& options) {
     TokenFolder::Writing writing;
     writing.threads = options.threads;
     writing.progress = [&](int64_t more) { options.progress(done += more, bytes); };
+    make_folder(folder.path_of(split));
+    FileLock lock(folder.lock_of(split));
+    if (!lock.try_lock())
+      throw user_error("another process writes tokens to {}", folder.path_of(split).string())
+          .help("wait for its end, or use another folder");
     const WrittenShards written = *folder.write(split, writing);
     result.shards += written.shards;
     result.kept_shards += written.kept_shards;
@@ -37,6 +44,9 @@ TokenizeResult tokenize_corpus(const TokenizeOptions& options) {
   };
   result.tokens = write(Split::Train);
   if (share > 0) result.held_out_tokens = write(Split::HeldOut);
+  if (result.tokens + result.held_out_tokens == 0)
+    throw user_error("{} holds no text", options.tokens.documents.paths.front())
+        .help("all of its documents are empty");
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
 #include "data/bin_source.h"
+#include "files/file_lock.h"
 #include "files/testing/packed.h"
 #include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
@@ -144,6 +145,39 @@ TEST_F(TokenizeCorpusTest, RefusesASplitWithNothingOnOneSide) {
   split.tokens.documents.held_out = 0.0001;
   EXPECT_EQ(user_error_of([&] { tokenize_corpus(split); }),
             "of the 4 documents 0 would be held out, by their digests");
+}
+
+// Threads that have tokens ready when another one fails.
+TEST_F(TokenizeCorpusTest, WritesNoShardAgainAfterAFailure) {
+  std::string lines;
+  for (int i = 0; lines.size() < 3'500'000; ++i)
+    lines += fmt::format("{{\"text\": \"the thing of line {}\"}}\n", i);
+  auto large = options("a").tokens;
+  large.documents.paths = {folder_.write("large.jsonl", lines)};
+  large.shard_bytes = 1'500'000;  // a shard of two units
+  const TokenFolder good(folder_.path() / "good", large), failed(folder_.path() / "failed", large);
+  TokenFolder::Writing writing{.threads = 4};
+  ASSERT_TRUE(good.write(Split::Train, writing));
+  writing.on_shard = [](int64_t) { throw user_error("no space left"); };
+  EXPECT_THROW(failed.write(Split::Train, writing), UserError);
+  EXPECT_EQ(read_text(failed.path() / "tokens_000000.bin"),
+            read_text(good.path() / "tokens_000000.bin"));
+}
+
+TEST_F(TokenizeCorpusTest, LeavesAFolderToTheProcessThatWritesThere) {
+  const auto folder = folder_.path() / "a";
+  std::filesystem::create_directories(folder);
+  FileLock other(folder / "write.lock");
+  other.lock();
+  EXPECT_EQ(user_error_of([&] { tokenize_corpus(options("a")); }),
+            "another process writes tokens to " + folder.string());
+}
+
+TEST_F(TokenizeCorpusTest, RefusesDocumentsThatAreAllEmpty) {
+  TokenizeOptions empty = options("a");
+  empty.tokens.documents.paths = {folder_.write("empty.jsonl", "{\"text\": \"\"}\n\n")};
+  EXPECT_EQ(user_error_of([&] { tokenize_corpus(empty); }),
+            empty.tokens.documents.paths.front() + " holds no text");
 }
 
 }  // namespace

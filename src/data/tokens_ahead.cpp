@@ -107,13 +107,13 @@ void TokensAhead::make_all(const std::function<void(int64_t, int64_t)>& progress
 void TokensAhead::make() {
   std::exception_ptr error;
   try {
-    FileLock writing(path_ / "write.lock");
+    FileLock writing(folder_->lock_of(options_.split));
     while (!writing.try_lock())
       if (!wait_for_writer()) return;
     std::error_code ignored;
     fs::remove(path_ / "asked", ignored);
     look_for_shards();
-    if (write()) look_for_shards();
+    if (write()) require_all();
   } catch (...) {
     error = std::current_exception();
   }
@@ -132,7 +132,7 @@ bool TokensAhead::write() {
   TokenFolder::Writing writing;
   writing.threads = options_.threads;
   writing.goes_on = [this](int64_t tokens) { return wait_for_readers(tokens); };
-  writing.on_shard = [this](const fs::path& path) { add_shard(path); };
+  writing.on_shard = [this](int64_t shard) { add_shard(shard); };
   writing.progress = progress_;
   return folder_->write(options_.split, writing).has_value();
 }
@@ -162,40 +162,48 @@ bool TokensAhead::wait_for_writer() {
   return true;
 }
 
-// What others have made, up to a shard that is missing or damaged.
+// What others have made, up to a shard that is missing or damaged: it will be written again.
 void TokensAhead::look_for_shards() {
-  const bool complete = find_complete(path_).has_value();
-  std::vector<fs::path> shards;
-  for (const fs::path& path : list_folder(path_))
-    if (path.extension() == ".bin") shards.push_back(path);
-  std::sort(shards.begin(), shards.end());
-  for (const fs::path& path : shards) try {
-      add_shard(path);
-    } catch (const UserError&) {
-      if (complete) throw;
-      break;  // it will be written again
-    }
+  const std::optional<WrittenShards> all = find_complete(path_);
+  for (;;) {
+    const int64_t next = next_shard();
+    if (!tokens_of_shard(path_, next)) break;
+    add_shard(next);
+  }
   {
     const std::lock_guard lock(mutex_);
-    complete_ = complete;
+    complete_ = all && all->tokens == made_;
   }
   changed_.notify_all();
 }
 
-void TokensAhead::add_shard(const fs::path& path) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (path.filename().string() <= newest_) return;
-  }
+// After all were written.
+void TokensAhead::require_all() {
+  look_for_shards();
+  const std::lock_guard lock(mutex_);
+  if (!complete_)
+    throw user_error("shards of {} have changed while they were written", path_.string())
+        .help("let nothing else write there, and start again");
+}
+
+int64_t TokensAhead::next_shard() const {
+  const std::lock_guard lock(mutex_);
+  return next_shard_;
+}
+
+void TokensAhead::add_shard(int64_t shard) {
+  if (shard < next_shard()) return;
+  const std::filesystem::path path = shard_path(path_, shard);
   int64_t made = 0;
   {
     const std::unique_lock lock(shards_mutex_);
-    shards_.add_shard(path);
+    std::error_code ignored;
+    if (fs::exists(path, ignored)) shards_.add_shard(path);  // else its documents are empty
     made = shards_.num_tokens();
   }
   {
     const std::lock_guard lock(mutex_);
-    newest_ = path.filename().string();
+    next_shard_ = shard + 1;
     made_ = made;
   }
   changed_.notify_all();

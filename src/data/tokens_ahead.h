@@ -52,7 +52,9 @@ class TokensAhead : public TokenSource {
   bool wait_for_readers(int64_t tokens);
   bool wait_for_writer();
   void look_for_shards();
-  void add_shard(const std::filesystem::path& path);
+  void require_all();
+  int64_t next_shard() const;
+  void add_shard(int64_t shard);
 
   std::shared_ptr<const TokenFolder> folder_;
   TokensAheadOptions options_;
@@ -65,7 +67,7 @@ class TokensAhead : public TokenSource {
   mutable std::condition_variable changed_;
   mutable int64_t wanted_ = 0;  // the most that was asked for
   int64_t made_ = 0;
-  std::string newest_;  // name of the last shard
+  int64_t next_shard_ = 0;  // number of the first that has not come yet
   bool complete_ = false, stopping_ = false;
   std::exception_ptr error_;
   mutable std::thread thread_;

@@ -130,6 +130,36 @@ TEST_F(TokensAheadTest, WritesADamagedShardAgain) {
   EXPECT_EQ(read_all(TokensAhead(open("ahead"), {})), all);
 }
 
+TEST_F(TokensAheadTest, WritesAShardAgainThatHasGone) {
+  read_all(TokensAhead(open("ahead"), {.split = Split::HeldOut}));
+  const std::vector<int32_t> all = read_all(TokensAhead(open("ahead"), {}));
+  const auto ahead = folder_.path() / "ahead";
+  for (const bool complete : {true, false})
+    for (const char* gone : {"tokens_000000.bin", "tokens_000002.bin"}) {
+      std::filesystem::remove(ahead / gone);
+      if (!complete) std::filesystem::remove(ahead / "complete.json");
+      EXPECT_EQ(read_all(TokensAhead(open("ahead"), {})), all) << gone;
+      EXPECT_FALSE(std::filesystem::exists(ahead / "unpacked"));
+    }
+  std::filesystem::resize_file(ahead / "tokens_000001.bin", 2000);
+  EXPECT_EQ(read_all(TokensAhead(open("ahead"), {})), all);
+}
+
+TEST_F(TokensAheadTest, ReadsAcrossShardsWhoseDocumentsAreEmpty) {
+  std::string lines = "{\"text\": \"the first\"}\n";
+  for (int i = 0; i < 10'000; ++i) lines += "{\"text\": \"\"}\n";
+  auto plain = options();
+  plain.documents = {.paths = {folder_.write("empty.jsonl", lines + "{\"text\": \"last\"}\n")}};
+  const auto folder = std::make_shared<const TokenFolder>(folder_.path() / "ahead", plain);
+  const TokensAhead writer(folder, {.ahead = 1});
+  const int64_t first = writer.tokens_up_to(1);
+  const TokensAhead reader(folder, {.ahead = 1});
+  const std::vector<int32_t> all = read_all(reader);
+  EXPECT_GT(std::ssize(all), first + 3);
+  EXPECT_EQ(read_all(TokensAhead(folder, {})), all);
+  EXPECT_EQ(shards_in("ahead"), 2);
+}
+
 TEST_F(TokensAheadTest, RethrowsAnErrorOfItsThread) {
   auto lines = options();
   lines.documents.held_out = 0;

@@ -144,7 +144,7 @@ void AtomicFile::give_up(int error) {
   const std::string total = expected_bytes_ > 0 ? fmt::format(" of {}", expected_bytes_) : "";
   throw user_error("cannot write {}: {} after {}{} bytes", path_.string(), errno_text(error),
                    written_bytes_, total)
-      .help("free some space or choose another folder with run.out; nothing was overwritten");
+      .help("free some space or choose another folder; nothing was overwritten");
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text,

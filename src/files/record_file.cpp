@@ -20,7 +20,7 @@ namespace {
 
 UserError cannot_write(const std::filesystem::path& path, int error) {
   return user_error("cannot write {}: {}", path.string(), errno_text(error))
-      .help("free some space or choose another folder with run.out");
+      .help("free some space or choose another folder");
 }
 
 // The bytes that could be written before the first error.
