@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -37,6 +39,7 @@ Training::~Training() {
 }
 
 void Training::start() {
+  process_ = ::getpid();
   thread_ = start_thread([this] { train(); });
 }
 
@@ -55,24 +58,35 @@ void Training::train() {
   } catch (...) {
     error = std::current_exception();
   }
+  beginning_.weights.reset();
+  release_callback();
   const std::scoped_lock lock(mutex_);
   summary_ = std::move(summary);
-  if (!error_) error_ = error;
+  error_ = error;
   done_ = true;
   ended_.notify_all();
+}
+
+// What it refers to need not live as long as the run's object.
+void Training::release_callback() {
+  if (!on_step_) return;
+  const py::gil_scoped_acquire gil;
+  on_step_ = py::object();
 }
 
 // Why the callback ends the run; empty: it does not.
 std::string Training::call_back(const StepRecord& record) {
   const py::gil_scoped_acquire gil;
+  in_callback_ = std::this_thread::get_id();
+  std::string why;
   try {
-    const py::object answer = on_step_(py::cast(record));
-    return answer.is(py::bool_(false)) ? "on_step" : "";
-  } catch (...) {
-    const std::scoped_lock lock(mutex_);
-    error_ = std::current_exception();
-    return "an exception of on_step";
+    if (on_step_(py::cast(record)).is(py::bool_(false))) why = "on_step";
+  } catch (py::error_already_set& error) {
+    raised_ = error.value();
+    why = "an exception of on_step";
   }
+  in_callback_ = std::thread::id();
+  return why;
 }
 
 std::string Training::after_step(const StepRecord& record) {
@@ -98,7 +112,25 @@ bool Training::ends_within(double seconds) {
                          [this] { return done_.load(); });
 }
 
+void Training::require_waiter() const {
+  if (process_ != ::getpid())
+    throw UserError("the run is one of the process that this one was forked from")
+        .help("wait there; a forked process begins runs of its own");
+  if (in_callback_.load() == std::this_thread::get_id())
+    throw UserError("wait() in the run's own on_step would wait for itself")
+        .help("return False, or call stop(), to end the run after this step");
+}
+
+// As often as it is asked for: an exception of Python is raised again.
+void Training::rethrow() const {
+  if (!raised_) std::rethrow_exception(error_);
+  const py::gil_scoped_acquire gil;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised_.ptr())), raised_.ptr());
+  throw py::error_already_set();
+}
+
 bool Training::wait(double seconds) {
+  require_waiter();
   constexpr double kLookForSignals = 0.05;
   const auto begin = std::chrono::steady_clock::now();
   Interrupt interrupt;
@@ -115,7 +147,7 @@ bool Training::wait(double seconds) {
     again.rethrow();
     interrupt.rethrow();
   }
-  if (error_) std::rethrow_exception(error_);
+  if (raised_ || error_) rethrow();
   return true;
 }
 
@@ -178,7 +210,10 @@ void bind_training(py::module_& core) {
       .def("out", &Training::out)
       .def("note", &Training::note)
       .def("losses", &losses_of)
-      .def("summary", &summary_json);
+      .def("summary", &summary_json)
+      // In a process that was forked: there its thread cannot be waited for, so it is not
+      // destroyed.
+      .def("forget", [](const py::object& training) { training.inc_ref(); });
   core.def(
       "start_training",
       [](const GivenFile& file, const GivenSettings& settings, py::object on_step, bool resume,

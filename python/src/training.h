@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -35,7 +36,8 @@ class Training {
 
   void start();
   // Without the GIL. True: the run has ended. An error of the run, of its callback, or of a handler
-  // of signals is thrown, the last one once the step has ended.
+  // of signals is thrown, the last one once the step has ended. A UserError in the callback, and in
+  // a process that was forked from the run's.
   bool wait(double seconds);
   bool ends_within(double seconds);  // without a word about how
   void stop(const std::string& why);
@@ -52,6 +54,9 @@ class Training {
   void train();
   std::string after_step(const StepRecord& record);
   std::string call_back(const StepRecord& record);
+  void release_callback();
+  void require_waiter() const;
+  [[noreturn]] void rethrow() const;
 
   Beginning beginning_;
   std::string out_;
@@ -61,9 +66,13 @@ class Training {
   std::atomic<bool> done_ = false;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
-  std::string why_stop_;      // guarded by mutex_
-  std::exception_ptr error_;  // written before done_
+  std::string why_stop_;  // guarded by mutex_
+  // Written before done_: what the callback has raised, or an error of the run.
+  pybind11::object raised_;
+  std::exception_ptr error_;
   std::optional<TrainSummary> summary_;
+  std::atomic<std::thread::id> in_callback_ = {};  // the thread that is in it
+  pid_t process_ = 0;                              // whose thread it is
   std::thread thread_;
 };
 

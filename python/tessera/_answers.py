@@ -18,7 +18,7 @@ class Answer(Record):
     arrays: dict[str, numpy.ndarray[Any, Any]]
 
 
-def ask(kind: str, **fields: Any) -> Answer:
+def ask(kind: str, /, **fields: Any) -> Answer:
     """`ask("try", run={"model": "llama3-8b", "cluster": "dgx-h100", "set": {"mesh": "fsdp=8"}})`."""
     text, columns = _core.ask(kind, json.dumps(fields))
     answer: Answer = Answer.of_json(text)

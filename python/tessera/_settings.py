@@ -77,6 +77,8 @@ def settings_of(call: str, given: Mapping[str, Any], allowed: type = StepKeyword
         if name not in known:
             raise TypeError(f"{call}() got an unexpected keyword argument '{name}'; besides its own it takes "
                             f"{', '.join(known)}")
+    if not isinstance(given.get("set") or {}, Mapping):
+        raise TypeError(f"{call}() got set={given['set']!r}; give keys with values: set={{'train.batch': 8}}")
     settings = [(key, text_of(value), "") for key, value in (given.get("set") or {}).items()]
     for name, value in given.items():
         if name != "set" and value is not None:

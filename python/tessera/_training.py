@@ -112,7 +112,14 @@ def _end_all() -> None:
             training._held.join(0.1)
 
 
+def _forget_all() -> None:
+    for training in _going:
+        training._held.forget()
+    _going.clear()
+
+
 atexit.register(_end_all)  # a thread of the library must not ask for the GIL when the interpreter is gone
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def train(config: Path | None = None,
@@ -131,6 +138,8 @@ def train(config: Path | None = None,
     it raises stops the run and is raised here. `wait=False` returns at once, with the run going on. `resume` continues
     from the newest checkpoint in `out`, `overwrite` replaces a run there; `init_from` begins with the weights of a
     checkpoint, a run or a Hugging Face folder. `progress` prints the command line's lines on standard error."""
+    if on_step is not None and not callable(on_step):
+        raise TypeError(f"train() got on_step={on_step!r}, which cannot be called")
     core = _core.start_training(file_of(config), settings_of("train", run, RunKeywords), on_step, resume, overwrite,
                                 not progress, list(accept_changes), os.fspath(init_from))
     training = Training(core)

@@ -2,6 +2,7 @@
 """Training from Python: the bits of the command line, a callback for each step, and every way to stop."""
 import gc
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+import weakref
 from pathlib import Path
 
 import tessera
@@ -114,6 +116,48 @@ class Callback(Folder):
         self.assertEqual(len(numbers(self.folder / "run")), 3)
         self.assertEqual(tessera.load_checkpoint(self.folder / "run").step, 3)
 
+    def test_what_it_raises_is_raised_as_often_as_the_end_is_waited_for(self):
+
+        def stop(step):
+            raise LookupError("that is enough")
+
+        run = self.train(steps=50, wait=False, on_step=stop)
+        for _ in range(3):
+            with self.assertRaisesRegex(LookupError, "that is enough"):
+                run.wait()
+
+    def test_it_cannot_wait_for_its_own_run(self):
+        begun, held = threading.Event(), []
+
+        def wait_for_itself(step):
+            begun.wait(120)
+            held[0].wait()
+
+        held.append(self.train(steps=50, wait=False, on_step=wait_for_itself))
+        begun.set()
+        with self.assertRaisesRegex(tessera.UserError, "would wait for itself"):
+            held[0].wait(120)
+        self.assertEqual(held[0].step, 1)
+
+    def test_it_is_released_at_the_end_of_the_run(self):
+
+        class Callback:
+
+            def __call__(self, step):
+                pass
+
+        callback = Callback()
+        held = weakref.ref(callback)
+        run = self.train(steps=2, on_step=callback)
+        del callback
+        self.assertIsNone(held())
+        self.assertTrue(run.done)
+
+    def test_what_cannot_be_called_is_refused_before_the_first_step(self):
+        with self.assertRaisesRegex(TypeError, "on_step=5"):
+            self.train(steps=2, on_step=5)
+        self.assertFalse(Path(self.folder, "run").exists())
+
     def test_false_ends_the_run_and_anything_else_does_not(self):
         run = self.train(steps=50, on_step=lambda step: step.step < 5)
         self.assertEqual((run.step, run.summary.stopped_by), (5, "on_step"))
@@ -190,6 +234,28 @@ except KeyboardInterrupt:
             self.assertEqual(process.wait(120), 0)
         saved = tessera.load_checkpoint(self.folder / "run").step
         self.assertEqual([each["step"] for each in numbers(self.folder / "run")], list(range(1, saved + 1)))
+
+    def test_a_forked_process_ends_without_the_run(self):
+        program = f"""
+import os, sys, tessera, threading
+reached = threading.Event()
+run = tessera.train(model="tiny", batch=4, seq=24, steps=1000000, out={str(self.folder / 'run')!r}, set={SMALL!r},
+                    on_step=lambda step: reached.set(), wait=False)
+reached.wait()
+child = os.fork()
+if child == 0:
+    try:
+        run.wait()
+    except tessera.UserError as error:
+        sys.exit(5)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+        with subprocess.Popen([sys.executable, "-c", program], start_new_session=True) as process:
+            try:
+                self.assertEqual(process.wait(60), 5)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
 
     def test_the_end_of_the_interpreter_ends_a_run(self):
         with self.child("exit") as process:
