@@ -42,7 +42,7 @@ struct EvaluateCommand {
 
 // The model's own settings and those of the command line; never the plan that it was trained with.
 Config config_for(const EvaluateCommand& command, const Config& trained) {
-  std::vector<std::string> base = model_settings(resolve_model(trained));
+  std::vector<std::string> base = model_settings(resolve_model(trained), trained.lora);
   base.push_back("train.precision=" + trained.train.precision);
   base.push_back(fmt::format("train.batch={}", trained.train.batch));
   base.push_back(fmt::format("train.seq={}", trained.train.seq));

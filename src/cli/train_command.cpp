@@ -114,13 +114,15 @@ std::string moved_base(const TrainOptions& options) {
 }
 
 Beginning beginning_of(const TrainOptions& options) {
-  std::string from = options.init_from;
-  if (from.empty()) {
+  std::unique_ptr<StateSource> stored;
+  if (!options.init_from.empty()) {
+    stored = open_stored_model(options.init_from, moved_base(options));
+  } else {
     Config config = options.run.load();
-    from = config.lora.base;
-    if (from.empty()) return {.config = std::move(config), .note = {}, .weights = nullptr};
+    if (config.lora.base.empty())
+      return {.config = std::move(config), .note = {}, .weights = nullptr};
+    stored = open_base(config.lora.base, config.run.out);
   }
-  auto stored = open_stored_model(from, options.init_from.empty() ? "" : moved_base(options));
   ContinuedConfig continued = continued_config(*stored, options.run.file, options.run.all());
   return {.config = std::move(continued.config),
           .note = std::move(continued.note),

@@ -42,7 +42,8 @@ TEST(PassPipeline, ReportsEachPassWithWhatItCounted) {
   EXPECT_EQ(reports[3].name, "build_backward");
   EXPECT_EQ(reports[5].counts, (PassCounts{{"reshards", 0}}));
   EXPECT_EQ(reports[9].counts.front(), (std::pair<std::string, int64_t>{"fused", 5}));
-  EXPECT_EQ(reports[16].counts, (PassCounts{{"parameters", 6}, {"bundles", 3}, {"frozen bundles", 0}}));
+  EXPECT_EQ(reports[16].counts,
+            (PassCounts{{"parameters", 6}, {"bundles", 3}, {"frozen bundles", 0}}));
   EXPECT_EQ(reports[23].counts.front().second, module.scratch_bytes);
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents to token shards of a folder, in llm.c's format. Which text a shard holds depends only
-// on the documents and on `shard_bytes`, never on threads; a shard appears when it is complete, in
-// the order of their numbers, so that a restart writes only those that are missing and others can
-// read while it writes. One whose documents are empty is an empty file that ends in .empty. At the
-// end `complete.json` says how many there are.
+// on the documents and `shard_bytes`; shards appear complete and in the order of their numbers, so
+// that a restart writes only missing ones and others can read meanwhile. One of empty documents
+// ends in .empty. At the end `complete.json` says how many there are.
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,23 @@
 #include "data/token_sampler.h"
 #include "exec/device.h"
 #include "exec/make_executor.h"
+#include "models/lora.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
+
+namespace {
+
+void require_adapters(const StateSource& stored, const ModelConfig& model) {
+  const bool has_some = std::ranges::any_of(
+      stored.tensors(), [](const auto& tensor) { return is_adapter(tensor.first); });
+  if (has_some && !model.lora.is_on())
+    throw user_error("{} has adapters, but lora.rank is 0", stored.path().string())
+        .at("lora.rank")
+        .help("leave lora.rank out, or evaluate their base");
+}
+
+}  // namespace
 
 Evaluation evaluate_model(const StateSource& stored, const Config& config,
                           const SampleSource& source, int64_t samples, bool averaged,
@@ -19,6 +33,7 @@ Evaluation evaluate_model(const StateSource& stored, const Config& config,
   const auto begin = std::chrono::steady_clock::now();
   const RunSpec spec = resolve(config);
   require_device(spec.device);
+  require_adapters(stored, spec.model);
   // The forward alone: nothing of a training step is compiled or held.
   const std::unique_ptr<Executor> executor =
       make_executor(spec, compile(spec, {.training = false}).programs,

@@ -4,6 +4,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/joined_source.h"
+#include "config/lora_fields.h"
 #include "data/token_text.h"
 #include "huggingface/huggingface_folder.h"
 #include "huggingface/peft_folder.h"
@@ -12,13 +13,11 @@
 
 namespace tessera {
 
-namespace {
-
-// Whose weights are whole.
 std::unique_ptr<StateSource> open_base(const std::string& path, const std::string& adapters) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     throw user_error("{} holds adapters of {}, which is not there", adapters, path)
+        .at("lora.base")
         .help("name the folder of that model with --base, or in training with lora.base");
   std::unique_ptr<StateSource> base = open_stored_model(path);
   if (config_of(*base).lora.rank > 0)
@@ -26,6 +25,8 @@ std::unique_ptr<StateSource> open_base(const std::string& path, const std::strin
         .help("merge them first: tessera export " + path + " --merge --out FOLDER");
   return base;
 }
+
+namespace {
 
 std::unique_ptr<StateSource> peft_with_base(const std::string& from, const std::string& given) {
   const std::string path = given.empty() ? base_of_peft_folder(from) : given;
@@ -69,10 +70,13 @@ std::filesystem::path tokenizer_of(const StateSource& stored, const std::string&
   return std::filesystem::exists(beside, ignored) ? beside : tokenizer_of_config(config_of(stored));
 }
 
-std::vector<std::string> model_settings(const ModelConfig& model) {
+std::vector<std::string> model_settings(const ModelConfig& model, LoraSettings lora) {
   std::vector<std::string> settings;
   for (const ModelField& field : model_fields())
     settings.push_back(fmt::format("model.{}={}", field.key, model_field_text(model, field)));
+  if (lora.rank == 0) return settings;
+  for (const ConfigField& field : lora_fields(lora))
+    settings.push_back(fmt::format("{}={}", field.key, field_text(field)));
   return settings;
 }
 

@@ -23,6 +23,9 @@ std::unique_ptr<StateSource> open_stored_model(const std::string& from,
 std::unique_ptr<StateSource> with_base(const std::filesystem::path& checkpoint,
                                        const std::string& base = "");
 
+// What adapters stand beside, whose weights are whole. `adapters`: where those are, for errors.
+std::unique_ptr<StateSource> open_base(const std::string& path, const std::string& adapters);
+
 // The config that it was trained with; for an imported model as much as is known.
 Config config_of(const StateSource& stored);
 
@@ -30,8 +33,9 @@ Config config_of(const StateSource& stored);
 // in its folder; the one that its config names. Empty: none.
 std::filesystem::path tokenizer_of(const StateSource& stored, const std::string& given);
 
-// All its fields, "model.layers=4" each: weaker settings for load_config.
-std::vector<std::string> model_settings(const ModelConfig& model);
+// All fields of the model, and those of its adapters, "model.layers=4" each: weaker settings for
+// load_config.
+std::vector<std::string> model_settings(const ModelConfig& model, LoraSettings lora);
 
 // The checkpoint for a path on the command line: a step's folder, one file, or the newest valid one
 // of a run's output folder.

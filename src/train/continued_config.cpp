@@ -16,15 +16,6 @@ ModelConfig stretched(ModelConfig model, int64_t context) {
   return model;
 }
 
-// Of adapters that are stored, all that says what they are.
-std::vector<std::string> lora_settings(Config config) {
-  if (config.lora.rank == 0) return {};
-  std::vector<std::string> settings;
-  for (const ConfigField& field : lora_fields(config.lora))
-    settings.push_back(fmt::format("{}={}", field.key, field_text(field)));
-  return settings;
-}
-
 void require_same_lora(const Config& before, const Config& now, const std::string& path) {
   if (before.lora.rank == 0) return;
   LoraConfig was = resolve_lora(before.lora), is = resolve_lora(now.lora);
@@ -56,14 +47,14 @@ ContinuedConfig continued_config(const StateSource& stored,
   const Config before = config_of(stored);
   const ModelConfig model = resolve_model(before);
   const auto with_model = [&](const ModelConfig& base) {
-    std::vector<std::string> settings = model_settings(base);
+    std::vector<std::string> settings = model_settings(base, before.lora);
     settings.push_back("model.preset=" + preset_name(before));
-    for (std::string& setting : lora_settings(before)) settings.push_back(std::move(setting));
-    return load_config(file, overrides, settings);
+    Config now = load_config(file, overrides, settings);
+    require_same_lora(before, now, stored.path().string());
+    name_base(before, stored, now.lora);
+    return now;
   };
   ContinuedConfig continued{.config = with_model(model), .note = {}};
-  require_same_lora(before, continued.config, stored.path().string());
-  name_base(before, stored, continued.config.lora);
   const ModelConfig asked = resolve_model(continued.config);
   const int64_t seq = continued.config.train.seq;
   const bool untouched = asked.context == model.context &&

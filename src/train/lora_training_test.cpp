@@ -11,11 +11,13 @@
 #include "config/run_spec.h"
 #include "core/testing/temporary_folder.h"
 #include "core/testing/user_error_of.h"
+#include "data/row_samples.h"
 #include "data/synthetic_batch.h"
 #include "exec/make_executor.h"
 #include "files/json.h"
 #include "huggingface/export_folder.h"
 #include "huggingface/peft_folder.h"
+#include "inference/evaluate_model.h"
 #include "inference/merged_model.h"
 #include "inference/stored_model.h"
 #include "inference/text_generator.h"
@@ -96,6 +98,14 @@ TEST_F(LoraTraining, SavesAdaptersAloneAndTheDigestOfTheBase) {
   EXPECT_LT(adapters.manifest().bytes(), base.manifest().bytes() / 3);
 }
 
+TEST_F(LoraTraining, OfLongerSamplesLeavesTheBaseOutToo) {
+  train_base();
+  adapt(path("base"), "lora", with(kLora, {"train.seq=32"}));
+  const Checkpoint adapters = find_checkpoint(path("lora"));
+  EXPECT_EQ(adapters.facts().base, find_checkpoint(path("base")).digest());
+  EXPECT_FALSE(adapters.tensors().contains("layer.0.wq"));
+}
+
 TEST_F(LoraTraining, WithoutABaseSavesAll) {
   Trainer(load_config(std::nullopt, settings("alone", with(kLora, {"model.layers=1"}))),
           {.quiet = true})
@@ -154,6 +164,26 @@ TEST_F(LoraTraining, IsReadWithItsBaseAndMerges) {
   EXPECT_NEAR(loss_of(merged), loss, 1e-6);  // the base is fp32
   EXPECT_GT(std::abs(loss_of(*open_stored_model(path("base"))) - loss), 1e-3);
   EXPECT_FALSE(merged.tensors().contains("layer.0.wq_lora_a"));
+}
+
+TEST_F(LoraTraining, IsEvaluatedWithItsAdapters) {
+  train_base();
+  adapt(path("base"), "lora", with(kLora, {"train.steps=20"}));
+  const auto adapted = open_stored_model(path("lora"));
+  const auto loss_with = [](const StateSource& stored, const LoraSettings& lora) {
+    RowSamples::Row row;
+    for (int32_t i = 0; i < 16; ++i) row.tokens.push_back(97 + i), row.labels.push_back(98 + i);
+    std::vector<std::string> settings = model_settings(resolve_model(config_of(stored)), lora);
+    settings.insert(settings.end(), {"train.seq=16", "train.batch=2"});
+    return evaluate_model(stored, load_config({}, settings), RowSamples({row, row}, 16), 2, false)
+        .loss;
+  };
+  const LoraSettings lora = config_of(*adapted).lora;
+  const double loss = loss_with(*adapted, lora);
+  EXPECT_NEAR(loss_with(MergedModel(*adapted, false), {}), loss, 1e-5);
+  EXPECT_GT(std::abs(loss_with(*open_stored_model(path("base")), {}) - loss), 1e-3);
+  EXPECT_NE(user_error_of([&] { loss_with(*adapted, {}); }).find("has adapters"),
+            std::string::npos);
 }
 
 TEST_F(LoraTraining, WritesTheSameTextMerged) {

@@ -36,7 +36,7 @@ Trainer::Trainer(Config config, TrainerOptions options)
                                                options_.data_progress)),
       outputs_(config_, options_.world, options_.quiet, options_.island) {
   if (!options_.init_from && !config_.lora.base.empty()) {
-    opened_base_ = open_stored_model(config_.lora.base);
+    opened_base_ = open_base(config_.lora.base, config_.run.out);
     options_.init_from = opened_base_.get();
   }
   const OldRun old = find_run_in_folder();

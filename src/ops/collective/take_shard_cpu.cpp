@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// This rank's piece of a tensor that all ranks have whole.
 #include "ops/collective/take_piece_cpu.h"
 
 namespace tessera {
