@@ -179,6 +179,7 @@ bool CudaExecutor::make_first_value(const StateBuffer& state, const StateBuffer&
                      values.write(dtype, arena(own->place.lifetime).data() + offset, element, count,
                                   stream_);
                  });
+  if (rests_on_host) write_rank_values();  // they are in the arenas, too
   return true;
 }
 

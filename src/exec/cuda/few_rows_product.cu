@@ -202,8 +202,8 @@ bool has_few_rows(const DeviceProduct& p) {
   const bool plain = !p.accumulate && !p.before && p.activation == EpilogueActivation::None &&
                      p.times == 1 && p.addend_times == 1 && p.batch == 1;
   return plain && p.dtype == DType::Bf16 && !p.a.fp8 && !p.b.fp8 && p.m <= kMostRows &&
-         (!p.a.transposed || p.m == 1) && p.n >= kLeast && p.k >= kLeast && p.n <= kMostColumns &&
-         is_in_packs(p.b, p.b.transposed ? p.k : p.n) && is_hopper();
+         (!p.a.transposed || (p.m == 1 && p.a.stride == 1)) && p.n >= kLeast && p.k >= kLeast &&
+         p.n <= kMostColumns && is_in_packs(p.b, p.b.transposed ? p.k : p.n) && is_hopper();
 }
 
 void enqueue_few_rows(const DeviceProduct& p, cudaStream_t stream) {
