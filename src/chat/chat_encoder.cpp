@@ -15,8 +15,9 @@ Json first_messages(const Json& messages, size_t count) {
 
 }  // namespace
 
-ChatEncoder::ChatEncoder(const ChatTemplate& chat, const Tokenizer* tokenizer)
-    : chat_(chat), tokenizer_(tokenizer) {
+ChatEncoder::ChatEncoder(const ChatTemplate& chat, const Tokenizer* tokenizer,
+                         std::optional<std::tm> now)
+    : chat_(chat), tokenizer_(tokenizer), now_(now) {
   if (!tokenizer_) return;
   encoder_.emplace(*tokenizer_);
   for (const AddedToken& token : tokenizer_->spec().added) added_.insert(token.id);
@@ -55,7 +56,7 @@ ChatTokens ChatEncoder::encode_text(const std::string& text, const Spans& learne
 std::vector<ChatTokens> ChatEncoder::encode(const Conversation& conversation,
                                             const std::set<std::string>& roles) {
   const std::vector<JsonMember>& variables = conversation.variables;
-  const ChatText whole = chat_.apply(conversation.messages, {.variables = variables, .now = {}});
+  const ChatText whole = chat_.apply(conversation.messages, {.variables = variables, .now = now_});
   if (chat_.marks_generated() && roles == std::set<std::string>{"assistant"})
     return {encode_text(whole.text, whole.generated)};
   std::vector<ChatTokens> own;
@@ -68,13 +69,13 @@ std::vector<ChatTokens> ChatEncoder::encode(const Conversation& conversation,
         i == 0 ? ""
                : chat_
                      .apply(first_messages(conversation.messages, i),
-                            {.opens_answer = answers, .variables = variables, .now = {}})
+                            {.opens_answer = answers, .variables = variables, .now = now_})
                      .text;
     const std::string upto = i + 1 == messages.size()
                                  ? whole.text
                                  : chat_
                                        .apply(first_messages(conversation.messages, i + 1),
-                                              {.variables = variables, .now = {}})
+                                              {.variables = variables, .now = now_})
                                        .text;
     if (!upto.starts_with(before))
       throw user_error("the chat template does not write message {} after what comes before it",
@@ -89,22 +90,38 @@ std::vector<ChatTokens> ChatEncoder::encode(const Conversation& conversation,
   return own;
 }
 
-std::vector<int32_t> ChatEncoder::prompt(const Json& messages, std::vector<JsonMember> variables) {
-  return tokens_of(
-      chat_.apply(messages, {.opens_answer = true, .variables = std::move(variables), .now = {}})
-          .text);
+std::string ChatEncoder::prompt_text(const Json& messages,
+                                     std::vector<JsonMember> variables) const {
+  return chat_
+      .apply(messages, {.opens_answer = true, .variables = std::move(variables), .now = now_})
+      .text;
 }
 
-std::optional<int32_t> ChatEncoder::answer_end() {
+std::vector<int32_t> ChatEncoder::prompt(const Json& messages, std::vector<JsonMember> variables) {
+  return tokens_of(prompt_text(messages, std::move(variables)));
+}
+
+std::string ChatEncoder::text_after_answer() const {
   constexpr std::string_view kAnswer = "Quite so";
   const Json messages = Json::array({Json{{"role", "user"}, {"content", "Is it?"}},
                                      Json{{"role", "assistant"}, {"content", kAnswer}}});
-  const std::string text = chat_.apply(messages).text;
+  const std::string text = chat_.apply(messages, {.now = now_}).text;
   const size_t at = text.rfind(kAnswer);
-  if (at == std::string::npos) return {};
-  const std::vector<int32_t> after = tokens_of(std::string_view(text).substr(at + kAnswer.size()));
+  return at == std::string::npos ? "" : text.substr(at + kAnswer.size());
+}
+
+std::optional<int32_t> ChatEncoder::answer_end() {
+  const std::vector<int32_t> after = tokens_of(text_after_answer());
   if (after.empty()) return {};
   return after.front();
+}
+
+std::string ChatEncoder::answer_end_text() const {
+  constexpr const char* kBlanks = " \n\r\t";
+  const std::string text = text_after_answer();
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string::npos) return text;
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 }  // namespace tessera

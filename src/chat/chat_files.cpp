@@ -71,8 +71,14 @@ ChatTemplate read_chat_template(const std::filesystem::path& folder, const Token
   const auto marked = [&] { return ChatTemplate(kMarkedChatTemplate, "marked", variables); };
   if (given == "plain") return plain();
   if (given == "marked") return marked();
-  if (!given.empty()) return ChatTemplate(whole_text(given), given, variables);
-  const std::filesystem::path file = folder / "chat_template.jinja";
+  if (!given.empty()) {
+    if (!std::filesystem::exists(given, ignored))
+      throw user_error("there is no chat template {}", given)
+          .help(
+              "give a file, plain or marked, or none: then the one next to the tokenizer is used");
+    return ChatTemplate(whole_text(given), given, variables);
+  }
+  const std::filesystem::path file = folder / kChatTemplateFile;
   if (!folder.empty() && std::filesystem::exists(file, ignored))
     return ChatTemplate(whole_text(file), file.string(), variables);
   if (const std::string* found = template_in(tokenizer_config))

@@ -12,6 +12,8 @@
 
 namespace tessera {
 
+inline constexpr const char* kChatTemplateFile = "chat_template.jinja";
+
 // `given`: a file, or "plain" or "marked" for one of ours. Empty: chat_template.jinja next to the
 // tokenizer, else the one in tokenizer_config.json there; else "marked" where the tokenizer has its
 // tokens, else "plain". `folder` may be empty, and `tokenizer` null: text is bytes then.

@@ -9,12 +9,14 @@
 #include "cli/progress_bar.h"
 #include "cli/run_options.h"
 #include "config/run_spec.h"
+#include "data/chat_source.h"
 #include "data/json_samples.h"
 #include "data/training_data.h"
 #include "files/json.h"
 #include "inference/evaluate_model.h"
 #include "inference/stored_model.h"
 #include "inference/text_samples.h"
+#include "train/continued_config.h"
 
 namespace tessera {
 namespace {
@@ -25,6 +27,9 @@ constexpr const char* kFooter =
     "  *.json   {\"tokens\": [[5, 9, 2], ...], \"labels\": [[9, 2, -1], ...]}: a label is the\n"
     "           token that should come next, a negative one is ignored; default: the next tokens.\n"
     "           A row is a sample; with --seq N longer rows are read in windows of N\n"
+    "  *.jsonl  of conversations ({\"messages\": [...]}): the loss of what data.chat_roles say, by "
+    "default\n"
+    "           the assistant's turns; data.source=text or chat says which it is\n"
     "  else     text, a file or a folder, read with the tokenizer.json next to the model, or as\n"
     "           bytes: every token except the first of a file is a label; also prints loss per "
     "byte\n"
@@ -40,15 +45,24 @@ struct EvaluateCommand {
   bool averaged = false;
 };
 
+bool reads_conversations(const EvaluateCommand& command) {
+  return !command.run.names("data.source") && holds_conversations(command.data);
+}
+
 // The model's own settings and those of the command line; never the plan that it was trained with.
-Config config_for(const EvaluateCommand& command, const Config& trained) {
+Config config_for(const EvaluateCommand& command, const StateSource& stored) {
+  const Config trained = config_of(stored);
   std::vector<std::string> base = model_settings(resolve_model(trained), trained.lora);
   base.push_back("train.precision=" + trained.train.precision);
   base.push_back(fmt::format("train.batch={}", trained.train.batch));
   base.push_back(fmt::format("train.seq={}", trained.train.seq));
   base.push_back("data.held_out=0");
   if (!command.data.ends_with(".json")) base.push_back("data.path=" + command.data);
-  return load_config({}, command.run.all(), base);
+  if (reads_conversations(command)) base.emplace_back("data.source=chat");
+  if (!command.tokenizer.empty()) base.push_back("data.tokenizer=" + command.tokenizer);
+  Config config = load_config({}, command.run.all(), base);
+  name_chat_format(stored, config.data);
+  return config;
 }
 
 // `bytes`: the text of the labels; 0: unknown.
@@ -124,19 +138,22 @@ Samples open_text(const EvaluateCommand& command, const StateSource& stored, con
   return samples;
 }
 
-Samples open_shards(const EvaluateCommand& command, const Config& config,
-                    const ModelConfig& model) {
+// Token shards, and conversations.
+Samples open_windows(const EvaluateCommand& command, const Config& config,
+                     const ModelConfig& model) {
   Samples samples{.data = open_training_data(config, model, DType::Fp32), .source = {}};
   samples.seq = config.train.seq;
   samples.count = limited(
       command, static_cast<size_t>((samples.data.tokens.front()->num_tokens() - 1) / samples.seq));
   samples.source = std::move(samples.data.train);
+  if (!command.run.json)
+    for (const std::string& note : samples.data.notes) fmt::print(stderr, "{}\n", note);
   return samples;
 }
 
 void run(const EvaluateCommand& command) {
   const auto stored = open_stored_model(command.from, command.base);
-  Config config = config_for(command, config_of(*stored));
+  Config config = config_for(command, *stored);
   const ModelConfig model = resolve_model(config);
   if (!model.has_sequence())
     throw user_error("a model of family {} cannot read tokens", name(model.family))
@@ -144,7 +161,7 @@ void run(const EvaluateCommand& command) {
   const Samples samples = command.data.ends_with(".json") ? open_json(command, config, model)
                           : config.data.source == DataSource::Text
                               ? open_text(command, *stored, config, model)
-                              : open_shards(command, config, model);
+                              : open_windows(command, config, model);
   config.train.seq = samples.seq;
   Evaluation evaluation;
   {

@@ -150,7 +150,8 @@ void resolve_source(Config& config) {
                      data.mixture.size())
         .at("data.source")
         .help("use data.source=mixture with a [data.mixture], or neither");
-  const bool reads_files = data.source == DataSource::Text || data.source == DataSource::Tokens;
+  const bool reads_files = data.source == DataSource::Text || data.source == DataSource::Chat ||
+                           data.source == DataSource::Tokens;
   if (reads_files && data.path.empty())
     throw user_error("data.source is {}, but data.path is empty", name(data.source))
         .at("data.path")
@@ -160,6 +161,9 @@ void resolve_source(Config& config) {
                      name(data.source), data.path)
         .at("data.source")
         .help("leave data.path out, or data.source (and data.mixture)");
+  if (data.source != DataSource::Chat) return;
+  data.document_mask = true;  // conversations never see each other, and stay whole
+  data.packing = Packing::BestFit;
 }
 
 void check_together(const Config& config) {

@@ -28,9 +28,9 @@ struct OwnModel;
 using ModelSettings = std::vector<std::pair<std::string, std::string>>;
 
 // Choices, each with its names in the order of the enum.
-enum class DataSource : uint8_t { Auto, Stories, Text, Tokens, Mixture, Regression };
-inline constexpr std::array<std::string_view, 6> kDataSources{"auto",   "stories", "text",
-                                                              "tokens", "mixture", "regression"};
+enum class DataSource : uint8_t { Auto, Stories, Text, Chat, Tokens, Mixture, Regression };
+inline constexpr std::array<std::string_view, 7> kDataSources{
+    "auto", "stories", "text", "chat", "tokens", "mixture", "regression"};
 enum class Packing : uint8_t { InOrder, BestFit };
 inline constexpr std::array<std::string_view, 2> kPackings{"in_order", "best_fit"};
 // Which windows of the data are shuffled together: all; or those of a block of a few million
@@ -82,8 +82,10 @@ struct DataConfig {
   Packing packing = Packing::InOrder;
   int64_t document_end = -1;
   std::string field = "text";  // of a line of a .jsonl file
-  std::string tokenizer;       // file; empty: the one beside the shards, if any
-  std::string end;             // text of the token that ends documents; empty: the tokenizer's own
+  std::string chat_template;   // file, "plain" or "marked"; empty: the one beside the tokenizer
+  std::string chat_roles = "assistant";  // whose turns are learned, with commas
+  std::string tokenizer;                 // file; empty: the one beside the shards, if any
+  std::string end;  // text of the token that ends documents; empty: the tokenizer's own
   std::string cache = "token_cache";  // folder of tokens made from text
   int64_t ahead = 16 << 20;           // tokens that are made ahead of the step
   int64_t threads = 1;                // that make them
@@ -113,7 +115,7 @@ struct TrainConfig {
   std::string fp8_fast_sums = "forward";
   int64_t eval_every = 100;
   int64_t eval_batches = 8;
-  int64_t sample_every = 0;
+  int64_t sample_every = -1;
   int64_t log_every = 10;
   int64_t threads = 0;
   OnNonFinite on_non_finite = OnNonFinite::Stop;

@@ -191,8 +191,9 @@ std::vector<ConfigField> train_loop_fields(TrainConfig& t) {
   return {
       {"train.eval_every", &t.eval_every, kNotNegative, "steps between held-out losses; 0: never"},
       {"train.eval_batches", &t.eval_batches, kPositive, "batches per held-out loss"},
-      {"train.sample_every", &t.sample_every, kNotNegative,
-       "steps between samples of text; 0: never"},
+      {"train.sample_every", &t.sample_every, Bounds{-1, kAny},
+       "steps between samples of text; 0: never; -1: with each held-out loss where conversations "
+       "are learned on the CPU, else never"},
       {"train.log_every", &t.log_every, kPositive,
        "steps between progress lines when the output is not a terminal"},
       {"train.threads", &t.threads, Bounds{0, 4096}, "compute threads; 0: one per core"},

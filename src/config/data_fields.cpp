@@ -3,12 +3,48 @@
 #include "config/config_fields.h"
 
 namespace tessera {
+namespace {
+
+// How text and conversations become tokens.
+std::vector<ConfigField> encoding_fields(DataConfig& d) {
+  return {
+      {"data.chat_template",
+       &d.chat_template,
+       {},
+       "of conversations: a file with a Jinja template, plain or marked; empty: the one next to "
+       "the "
+       "tokenizer, else plain"},
+      {"data.chat_roles",
+       &d.chat_roles,
+       {},
+       "of conversations: roles whose turns are learned, with commas"},
+      {"data.tokenizer",
+       &d.tokenizer,
+       {},
+       "tokenizer.json: makes tokens of text ahead of the step, and decodes samples; empty: text "
+       "as bytes, and the one next to the shards, if any"},
+      {"data.end",
+       &d.end,
+       {},
+       "the added token that ends documents where tokens are made; empty: the tokenizer's own"},
+      {"data.cache",
+       &d.cache,
+       {},
+       "folder that keeps tokens made from text, for later runs as well"},
+      {"data.ahead", &d.ahead, kPositive, "tokens that are made ahead of the step"},
+      {"data.threads", &d.threads, Bounds{1, 1024},
+       "threads that make tokens, ahead of the step or of conversations before it"},
+  };
+}
+
+}  // namespace
 
 std::vector<ConfigField> data_fields(DataConfig& d) {
-  return {
+  std::vector<ConfigField> fields{
       {"data.source", byte_of(d.source), choices(kDataSources),
-       "built-in stories, text as bytes, token shards, a weighted mixture, synthetic x and y; "
-       "auto: chosen by data.path, data.mixture and model"},
+       "built-in stories, text as bytes or tokens, conversations, token shards, a weighted "
+       "mixture, "
+       "synthetic x and y; auto: chosen by data.path, data.mixture and model, never conversations"},
       {"data.path",
        &d.path,
        {},
@@ -43,22 +79,9 @@ std::vector<ConfigField> data_fields(DataConfig& d) {
       {"data.document_end", &d.document_end, Bounds{-1, 2147483647},
        "the token that ends a document in shards without an index; -1: none"},
       {"data.field", &d.field, {}, "the field of a line of a .jsonl file that holds the document"},
-      {"data.tokenizer",
-       &d.tokenizer,
-       {},
-       "tokenizer.json: makes tokens of text ahead of the step, and decodes samples; empty: text "
-       "as bytes, and the one next to the shards, if any"},
-      {"data.end",
-       &d.end,
-       {},
-       "the added token that ends documents where tokens are made; empty: the tokenizer's own"},
-      {"data.cache",
-       &d.cache,
-       {},
-       "folder that keeps tokens made from text, for later runs as well"},
-      {"data.ahead", &d.ahead, kPositive, "tokens that are made ahead of the step"},
-      {"data.threads", &d.threads, Bounds{1, 1024}, "threads that make tokens ahead of the step"},
   };
+  for (const ConfigField& field : encoding_fields(d)) fields.push_back(field);
+  return fields;
 }
 
 }  // namespace tessera

@@ -69,37 +69,48 @@ int64_t BestFitSource::num_tokens() const {
   return static_cast<int64_t>(windows_.size()) * seq_ + 1;
 }
 
-void BestFitSource::read_window(int64_t window, std::span<int32_t> tokens,
-                                std::span<uint8_t> opens) const {
-  std::fill(tokens.begin(), tokens.end(), 0);
-  std::fill(opens.begin(), opens.end(), uint8_t{1});
-  if (window == static_cast<int64_t>(windows_.size())) return;
-  size_t at = 0;
-  for (const Piece& piece : windows_[static_cast<size_t>(window)]) {
-    const auto length = static_cast<size_t>(piece.length);
-    source_->read(piece.begin, tokens.subspan(at, length), {});
-    std::fill_n(opens.begin() + static_cast<std::ptrdiff_t>(at) + 1, length - 1, uint8_t{0});
-    at += length;
+template <typename F>
+void BestFitSource::for_each_stretch(int64_t begin, int64_t end, F f) const {
+  TESSERA_CHECK(begin >= 0 && end <= num_tokens(), "tokens {} to {} of {}", begin, end,
+                num_tokens());
+  const auto windows = static_cast<int64_t>(windows_.size());
+  for (int64_t window = begin / seq_; window < windows && window * seq_ < end; ++window) {
+    int64_t at = window * seq_;
+    for (const Piece& piece : windows_[static_cast<size_t>(window)]) {
+      const int64_t from = std::max(at, begin), to = std::min(at + piece.length, end);
+      if (from < to)
+        f(Stretch{.at = from,
+                  .in_source = piece.begin + from - at,
+                  .length = to - from,
+                  .opens = from == at});
+      at += piece.length;
+    }
   }
 }
 
 void BestFitSource::read(int64_t begin, std::span<int32_t> tokens,
                          std::span<uint8_t> opens_document) const {
+  std::ranges::fill(tokens, 0);
+  std::ranges::fill(opens_document, uint8_t{1});
   const int64_t end = begin + static_cast<int64_t>(tokens.size());
-  TESSERA_CHECK(begin >= 0 && end <= num_tokens(), "tokens {} to {} of {}", begin, end,
-                num_tokens());
-  thread_local std::vector<int32_t> window_tokens;
-  thread_local std::vector<uint8_t> window_opens;
-  window_tokens.resize(static_cast<size_t>(seq_));
-  window_opens.resize(static_cast<size_t>(seq_));
-  for (int64_t at = begin; at < end;) {
-    const int64_t window = at / seq_, from = at % seq_, count = std::min(seq_ - from, end - at);
-    read_window(window, window_tokens, window_opens);
-    std::copy_n(window_tokens.begin() + from, count, tokens.begin() + (at - begin));
-    if (!opens_document.empty())
-      std::copy_n(window_opens.begin() + from, count, opens_document.begin() + (at - begin));
-    at += count;
-  }
+  for_each_stretch(begin, end, [&](const Stretch& stretch) {
+    const auto at = static_cast<size_t>(stretch.at - begin);
+    const auto length = static_cast<size_t>(stretch.length);
+    source_->read(stretch.in_source, tokens.subspan(at, length), {});
+    if (opens_document.empty()) return;
+    std::ranges::fill(opens_document.subspan(at, length), uint8_t{0});
+    opens_document[at] = stretch.opens ? 1 : 0;
+  });
+}
+
+void BestFitSource::read_learned(int64_t begin, std::span<uint8_t> learned) const {
+  std::ranges::fill(learned, uint8_t{0});
+  const int64_t end = begin + static_cast<int64_t>(learned.size());
+  for_each_stretch(begin, end, [&](const Stretch& stretch) {
+    source_->read_learned(stretch.in_source,
+                          learned.subspan(static_cast<size_t>(stretch.at - begin),
+                                          static_cast<size_t>(stretch.length)));
+  });
 }
 
 }  // namespace tessera

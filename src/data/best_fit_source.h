@@ -23,6 +23,7 @@ class BestFitSource : public TokenSource {
   int64_t vocabulary_size() const override { return source_->vocabulary_size(); }
   void read(int64_t begin, std::span<int32_t> tokens,
             std::span<uint8_t> opens_document) const override;
+  void read_learned(int64_t begin, std::span<uint8_t> learned) const override;
   std::optional<int64_t> held_out_begin() const override { return held_out_begin_; }
 
  private:
@@ -31,7 +32,14 @@ class BestFitSource : public TokenSource {
   };
   std::vector<Piece> find_pieces() const;
   void pack(std::span<Piece> pieces);  // into new windows
-  void read_window(int64_t window, std::span<int32_t> tokens, std::span<uint8_t> opens) const;
+
+  struct Stretch {  // of one document
+    int64_t at, in_source, length;
+    bool opens;  // the document
+  };
+  // Those among tokens [begin, end); the rest of them is leftover space.
+  template <typename F>
+  void for_each_stretch(int64_t begin, int64_t end, F f) const;
 
   std::unique_ptr<TokenSource> source_;
   int64_t seq_;

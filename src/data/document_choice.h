@@ -29,7 +29,8 @@ class DigestSet {
 class DocumentSplit {
  public:
   DocumentSplit(uint64_t seed, double share) : stream_(seed, "held_out_documents"), share_(share) {}
-  bool holds_out(uint64_t digest) const { return share_ > 0 && stream_.uniform(digest) < share_; }
+  bool holds_out(uint64_t digest) const { return share_ > 0 && draw(digest) < share_; }
+  double draw(uint64_t digest) const { return stream_.uniform(digest); }
 
  private:
   RandomStream stream_;

@@ -84,6 +84,9 @@ void fill_window(const TokenSource& source, int64_t begin, bool document_mask,
   window.resize(seq + 1);
   opens_document.assign(document_mask ? seq + 1 : 0, 0);
   source.read(begin, window, opens_document);
+  thread_local std::vector<uint8_t> learned;
+  learned.resize(seq);
+  source.read_learned(begin + 1, learned);
 
   std::copy_n(window.begin(), seq, sample.tokens.begin());
   std::copy_n(window.begin() + 1, seq, sample.labels.begin());
@@ -96,7 +99,7 @@ void fill_window(const TokenSource& source, int64_t begin, bool document_mask,
     }
     sample.positions[i] = static_cast<int32_t>(i - first);
     sample.document[i] = document;
-    if (document_mask && opens_document[i + 1]) sample.labels[i] = kIgnoredLabel;
+    if (!learned[i] || (document_mask && opens_document[i + 1])) sample.labels[i] = kIgnoredLabel;
   }
 }
 

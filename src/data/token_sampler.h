@@ -32,8 +32,8 @@ int64_t held_out_tokens(int64_t tokens, double share, int64_t seq);
 // seq elements each.
 struct TokenSample {
   std::span<int32_t> tokens;
-  std::span<int32_t> labels;  // kIgnoredLabel where the next token belongs to another document
-                              // (with document_mask)
+  std::span<int32_t> labels;  // kIgnoredLabel where the next token is not learned, or belongs to
+                              // another document (with document_mask)
   std::span<int32_t>
       positions;  // in the window; with document_mask in the part of the document in it
   std::span<int32_t> document;  // 0, 1, ... in the window; all 0 without document_mask

@@ -25,6 +25,11 @@ class TokenSource {
   virtual void read(int64_t begin, std::span<int32_t> tokens,
                     std::span<uint8_t> opens_document) const = 0;
 
+  // Of the same tokens: 0 where one is given and never predicted, as what a user says, else 1.
+  virtual void read_learned(int64_t /*begin*/, std::span<uint8_t> learned) const {
+    std::ranges::fill(learned, uint8_t{1});
+  }
+
   // First of the held-out tokens, if the source itself holds some out: it begins a document.
   virtual std::optional<int64_t> held_out_begin() const { return {}; }
 };

@@ -15,12 +15,31 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kByteVocabulary = 256;
+
 // One path of a config, or the built-in stories.
 struct OpenedSource {
   std::unique_ptr<TokenSource> tokens;
   std::unique_ptr<TokenSource> held_out;  // null: the last of `tokens` are held out
   DataShuffle shuffle = DataShuffle::Windows;
 };
+
+std::string shown(const ChatCounts& counts) {
+  std::string text =
+      fmt::format("{} conversation{}", counts.conversations, counts.conversations == 1 ? "" : "s");
+  if (counts.texts > counts.conversations) text += fmt::format(" in {} texts", counts.texts);
+  return text + fmt::format(" of {} tokens, {} of them learned", counts.tokens, counts.learned);
+}
+
+std::string note_on(const ChatSource& chats, const std::string& path, int64_t seq) {
+  std::string note = fmt::format("{}: {}", path, shown(chats.train()));
+  if (chats.held_out().texts > 0) note += "; held out: " + shown(chats.held_out());
+  if (chats.duplicates() > 0) note += fmt::format("; {} copies left out", chats.duplicates());
+  if (chats.cut() > 0) note += fmt::format("; {} cut at train.seq = {} tokens", chats.cut(), seq);
+  if (chats.left_out() > 0)
+    note += fmt::format("; {} without a learned token left out", chats.left_out());
+  return note;
+}
 
 class SourceOpener {
  public:
@@ -55,6 +74,7 @@ class SourceOpener {
               .shuffle = shuffle_of_rest()};
     }
     if (kind == DataSource::Tokens) return open_shards(path, share);
+    if (kind == DataSource::Chat) return open_chats(path, share);
     if (data_.tokenizer.empty()) return open_bytes(path, share);
     TextTokens text =
         open_text_tokens(path, data_, share > 0, data_.packing == Packing::BestFit, progress_);
@@ -72,6 +92,32 @@ class SourceOpener {
     if (share > 0 && data_.split == DataSplit::Documents)
       tokens = std::make_unique<DocumentBorder>(std::move(tokens), share, config_.train.seq);
     return {.tokens = std::move(tokens), .held_out = {}, .shuffle = shuffle_of_rest()};
+  }
+
+  OpenedSource open_chats(const std::string& path, double share) const {
+    if (data_.tokenizer.empty() && model_.vocabulary != kByteVocabulary)
+      throw user_error(
+          "without a tokenizer the tokens of conversations are bytes, but the model "
+          "has a vocabulary of {}",
+          model_.vocabulary)
+          .at("data.tokenizer")
+          .help(fmt::format("give the model's tokenizer (data.tokenizer), or model.vocabulary={}",
+                            kByteVocabulary));
+    const ChatFormat format = open_chat_format(data_);
+    auto chats = std::make_unique<ChatSource>(
+        format, ChatSourceOptions{.path = path,
+                                  .roles = chat_roles_of(data_),
+                                  .most_tokens = config_.train.seq,
+                                  .deduplicate = data_.deduplicate,
+                                  .held_out = share,
+                                  .seed = static_cast<uint64_t>(data_.seed),
+                                  .threads = static_cast<int>(data_.threads),
+                                  .progress = [&](int64_t done, int64_t all) {
+                                    if (progress_) progress_("conversations", done, all);
+                                  }});
+    opened_.notes.push_back(note_on(*chats, path, config_.train.seq));
+    opened_.prompt = chats->prompt();
+    return {.tokens = std::move(chats), .held_out = {}, .shuffle = shuffle_of_rest()};
   }
 
   OpenedSource open_bytes(const std::string& path, double share) const {
@@ -218,7 +264,9 @@ void open_samples(const Config& config, const SourceOpener& opener, TrainingData
   if (!other) return;
   const std::string& path = config.data.held_out_path;
   try {
-    data.held_out_tokens.push_back(std::move(opener.open(source_of_path(path), path, 0).tokens));
+    const DataSource kind =
+        config.data.source == DataSource::Chat ? DataSource::Chat : source_of_path(path);
+    data.held_out_tokens.push_back(std::move(opener.open(kind, path, 0).tokens));
   } catch (UserError& error) {
     throw UserError(error).at("data.held_out_path");
   }

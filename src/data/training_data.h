@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "data/batch.h"
+#include "data/chat_source.h"
 #include "data/text_tokens.h"
 #include "data/token_source.h"
 #include "models/model_config.h"
@@ -20,6 +21,7 @@ struct TrainingData {
   std::unique_ptr<SampleSource> train;
   std::unique_ptr<SampleSource> held_out;  // null when nothing is held out
   std::vector<std::string> notes;          // for the user
+  std::optional<ChatPrompt> prompt;        // of conversations: what samples of text answer
 };
 
 TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision,

@@ -86,6 +86,10 @@ std::string document_of(std::string_view line, const JsonLines& lines, int64_t a
   const Json* text = json.find(lines.field);
   if (wrong.empty() && !(text && text->text()))
     wrong = fmt::format("has no text under \"{}\"", lines.field);
+  if (!wrong.empty() && (json.find("messages") || json.find("conversations")))
+    throw user_error("the line at byte {} of {} {}: it is a conversation", at, lines.path.string(),
+                     wrong)
+        .help("conversations are read by train and evaluate with data.source=chat");
   if (!wrong.empty())
     throw user_error("the line at byte {} of {} {}", at, lines.path.string(), wrong)
         .help(fmt::format("each line of a .jsonl file is an object such as {{\"{}\": \"one "

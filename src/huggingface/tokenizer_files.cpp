@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "chat/chat_files.h"
 #include "core/error.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
+#include "files/text_file.h"
 
 namespace tessera {
 namespace {
@@ -44,6 +46,7 @@ bool is_list_of_merges(std::string_view text) {
 }
 
 void require_kind(const MappedFile& file) {
+  if (file.path().extension() == ".jinja") return require_text(file.bytes(), file.path());
   const std::string_view text{reinterpret_cast<const char*>(file.bytes().data()),
                               file.bytes().size()};
   const bool merges = file.path().extension() == ".txt";
@@ -60,8 +63,9 @@ void require_kind(const MappedFile& file) {
 }  // namespace
 
 TokenizerFiles::TokenizerFiles(const std::filesystem::path& folder) {
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-                           "vocab.json", "merges.txt", "generation_config.json"}) {
+  for (const char* name :
+       {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json",
+        "merges.txt", "generation_config.json", kChatTemplateFile}) {
     if (!std::filesystem::exists(folder / name)) continue;
     require_inside(folder / name, folder);
     files_.emplace_back(name, folder / name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that are copied unchanged with a model's weights: its tokenizer and its defaults for
-// generation. A model's folder is untrusted, and copies may be published, so a file must have the
-// format that its name implies and be inside the folder.
+// The files that are copied unchanged with a model's weights: its tokenizer, chat template and
+// defaults for generation. A model's folder is untrusted, and copies may be published, so a file
+// must have the format that its name implies and be inside the folder.
 #pragma once
 
 #include <filesystem>

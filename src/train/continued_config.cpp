@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/continued_config.h"
 
+#include "chat/chat_files.h"
 #include "config/lora_fields.h"
 #include "config/run_spec.h"
+#include "huggingface/tokenizer_files.h"
 #include "inference/stored_model.h"
 
 namespace tessera {
@@ -41,6 +43,19 @@ void name_base(const Config& before, const StateSource& stored, LoraSettings& lo
 
 }  // namespace
 
+void name_chat_format(const StateSource& stored, DataConfig& data) {
+  if (data.source != DataSource::Chat || !data.tokenizer.empty()) return;
+  const auto whole = [](const std::filesystem::path& path) {
+    return std::filesystem::absolute(path).lexically_normal().string();
+  };
+  const std::filesystem::path tokenizer = tokenizer_of(stored, "");
+  if (!tokenizer.empty()) data.tokenizer = whole(tokenizer);
+  const std::filesystem::path chat = tokenizer_folder(stored.path()) / kChatTemplateFile;
+  std::error_code ignored;
+  if (data.chat_template.empty() && std::filesystem::exists(chat, ignored))
+    data.chat_template = whole(chat);
+}
+
 ContinuedConfig continued_config(const StateSource& stored,
                                  const std::optional<std::filesystem::path>& file,
                                  std::span<const std::string> overrides) {
@@ -52,6 +67,7 @@ ContinuedConfig continued_config(const StateSource& stored,
     Config now = load_config(file, overrides, settings);
     require_same_lora(before, now, stored.path().string());
     name_base(before, stored, now.lora);
+    name_chat_format(stored, now.data);
     return now;
   };
   ContinuedConfig continued{.config = with_model(model), .note = {}};

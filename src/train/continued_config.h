@@ -20,4 +20,8 @@ ContinuedConfig continued_config(const StateSource& stored,
                                  const std::optional<std::filesystem::path>& file,
                                  std::span<const std::string> overrides);
 
+// Conversations are written as the stored model knows them, where the config names no tokenizer:
+// with its tokenizer and its chat template.
+void name_chat_format(const StateSource& stored, DataConfig& data);
+
 }  // namespace tessera

@@ -44,7 +44,8 @@ struct Setting {
 
 // Of tokens a tokenizer only shows the text; of text it makes the tokens.
 bool makes_tokens(const Config& config) {
-  return config.data.source == DataSource::Text || config.data.source == DataSource::Mixture;
+  return config.data.source == DataSource::Text || config.data.source == DataSource::Chat ||
+         config.data.source == DataSource::Mixture;
 }
 
 bool may_change(std::string_view key, const Config& now) {

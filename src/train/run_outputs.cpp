@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/run_outputs.h"
 
+#include "chat/chat_files.h"
 #include "comm/texts.h"
+#include "data/chat_format.h"
 #include "data/token_text.h"
 #include "files/atomic_file.h"
+#include "huggingface/tokenizer_files.h"
 #include "record/run_folder.h"
+#include "tokenizer/tokenizer_file.h"
 #include "train/islands_record.h"
 
 namespace tessera {
+namespace {
+
+// What writes and ends an answer, for `generate`, `chat` and `export`.
+void keep_chat_files(const DataConfig& data, const std::filesystem::path& folder) {
+  if (!data.tokenizer.empty()) {
+    const auto tokenizer = std::filesystem::absolute(tokenizer_file_of(data.tokenizer));
+    TokenizerFiles(tokenizer.parent_path()).copy_to(folder);
+  }
+  write_file_atomically(folder / kChatTemplateFile, open_chat_format(data).chat.source());
+}
+
+}  // namespace
 
 RunOutputs::RunOutputs(const Config& config, const RankWorld* world, bool is_quiet,
                        const IslandRole* island)
@@ -50,6 +66,7 @@ void RunOutputs::write_side_files(const RunSaver& saver, bool resumes) {
   try {
     saver.while_newest([&] {
       write_file_atomically(summary_.out / "config.toml", to_toml(config_));
+      if (config_.data.source == DataSource::Chat) keep_chat_files(config_.data, summary_.out);
       keep_tokenizer(tokenizer_of_config(config_), summary_.out);
     });
   } catch (const UserError& error) {

@@ -4,24 +4,44 @@
 #include <chrono>
 
 #include "config/run_spec.h"
+#include "inference/stop_text.h"
 #include "system/seconds_since.h"
 
 namespace tessera {
+
+namespace {
+
+bool asks_for_samples(const Config& config) {
+  if (config.train.sample_every >= 0) return config.train.sample_every > 0;
+  return config.data.source == DataSource::Chat && is_host(config.run.device);
+}
+
+}  // namespace
 
 SampleWriter::SampleWriter(const Config& config, const ModelConfig& model, int threads)
     : config_(config),
       model_(model),
       threads_(threads),
       text_(tokenizer_of_config(config), model.vocabulary),
-      writes_(config.train.sample_every > 0 && model.has_sequence() && !model.own &&
-              text_.is_text()) {}
+      writes_(asks_for_samples(config) && model.has_sequence() && !model.own && text_.is_text()) {}
 
-void SampleWriter::write(const Executor& trained, int64_t step, RunOutputs& outputs) {
+bool SampleWriter::due(int64_t step, bool evaluated) const {
+  const TrainConfig& train = config_.train;
+  return train.sample_every < 0 ? evaluated : step % train.sample_every == 0 || step == train.steps;
+}
+
+void SampleWriter::write(const Executor& trained, int64_t step,
+                         const std::optional<ChatPrompt>& chat, RunOutputs& outputs) {
+  if (config_.data.source == DataSource::Chat && !chat) return;  // nobody answers a user
   constexpr int64_t kTokens = 240;
   const auto begin = std::chrono::steady_clock::now();
   std::string text = config_.data.source == DataSource::Stories ? "Once upon a time" : "";
   std::vector<int32_t> prompt = text_.opening();
   for (const int32_t token : text_.encode(text)) prompt.push_back(token);
+  if (chat) {
+    text = chat->text;
+    prompt = chat->tokens;
+  }
   if (!generator_)
     generator_ = std::make_unique<TextGenerator>(
         model_, resolve_precision(config_).compute,
@@ -29,14 +49,17 @@ void SampleWriter::write(const Executor& trained, int64_t step, RunOutputs& outp
             .window = window_for(static_cast<int64_t>(prompt.size()) + kTokens, config_.train.seq),
             .threads = threads_});
   generator_->copy_parameters(trained);
+  StopText stop(chat && !chat->answer_end.empty() ? std::vector<std::string>{chat->answer_end}
+                                                  : std::vector<std::string>{});
   // A low temperature: what the model is sure of, not all that it may say.
   generator_->generate(prompt, {.tokens = kTokens, .choice = {.temperature = 0.4}, .seed = 1},
                        [&](int32_t token) {
-                         text += text_.show(token);
-                         return true;
+                         text += stop.add(text_.show(token));
+                         return !stop.stopped();
                        });
-  text = printable(text);
-  outputs.note(fmt::format("--- what it writes at step {} ---\n{}\n---", step, text));
+  text = printable(text + stop.rest());
+  outputs.note(fmt::format("--- what it {} at step {} ---\n{}\n---", chat ? "answers" : "writes",
+                           step, text));
   outputs.summary().samples.push_back({step, text});
   outputs.record_spent("sample", step, seconds_since(begin));
 }

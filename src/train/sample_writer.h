@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "data/chat_source.h"
 #include "data/token_text.h"
 #include "inference/text_generator.h"
 #include "train/run_outputs.h"
@@ -16,7 +17,11 @@ class SampleWriter {
 
   // Whether the config asks for samples and the model's tokens are text.
   bool writes() const { return writes_; }
-  void write(const Executor& trained, int64_t step, RunOutputs& outputs);
+  // After this step, whose held-out loss was computed or not.
+  bool due(int64_t step, bool evaluated) const;
+  // Of conversations the answer to `prompt`, where there is one.
+  void write(const Executor& trained, int64_t step, const std::optional<ChatPrompt>& prompt,
+             RunOutputs& outputs);
 
  private:
   const Config& config_;

@@ -167,7 +167,9 @@ void Trainer::make_first_states() {
                      });
   if (!outputs_.writes_files()) return;
   const std::filesystem::path weights = options_.init_from->path();
-  TokenizerFiles(tokenizer_folder(weights)).copy_to(config_.run.out);
+  // Conversations are written with the files next to data.tokenizer, which the outputs keep.
+  if (config_.data.source != DataSource::Chat || config_.data.tokenizer.empty())
+    TokenizerFiles(tokenizer_folder(weights)).copy_to(config_.run.out);
   outputs_.note(fmt::format("begins with the weights of {}", weights.string()));
 }
 
@@ -187,7 +189,7 @@ void Trainer::load_base_weights() {
 TrainSummary Trainer::run() {
   outputs_.begin_record(*saver_, facts_,
                         continues_record_ ? std::optional(position_.step) : std::nullopt);
-  if (writes_samples()) samples_.write(*executor_, position_.step, outputs_);
+  if (writes_samples()) samples_.write(*executor_, position_.step, data_.prompt, outputs_);
   try {
     train_steps();
   } catch (const std::exception& error) {
@@ -250,7 +252,9 @@ void Trainer::after_step(StepRecord& record) {
     outputs_.write_trace(job_.get());
     executor_->stop_observing();
   }
-  if (data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last)) {
+  const bool evaluates =
+      data_.held_out && config_.train.eval_every > 0 && (due(config_.train.eval_every) || last);
+  if (evaluates) {
     const auto begin = std::chrono::steady_clock::now();
     record.held_out_loss = runner_->held_out_loss(position_.step);
     summary.held_out_loss = record.held_out_loss;
@@ -263,8 +267,8 @@ void Trainer::after_step(StepRecord& record) {
     record.checkpoint_stall_seconds = save();
   outputs_.report_saves(*saver_);
   outputs_.record_step(record);
-  if (writes_samples() && (due(config_.train.sample_every) || last))
-    samples_.write(*executor_, position_.step, outputs_);
+  if (writes_samples() && samples_.due(position_.step, evaluates))
+    samples_.write(*executor_, position_.step, data_.prompt, outputs_);
   if (options_.on_step && asked_to_stop_.empty()) asked_to_stop_ = options_.on_step(record);
 }
 
