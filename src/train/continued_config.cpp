@@ -2,6 +2,7 @@
 #include "train/continued_config.h"
 
 #include "chat/chat_files.h"
+#include "checkpoint/joined_source.h"
 #include "config/lora_fields.h"
 #include "config/run_spec.h"
 #include "huggingface/tokenizer_files.h"
@@ -49,11 +50,15 @@ void name_chat_format(const StateSource& stored, DataConfig& data) {
     return std::filesystem::absolute(path).lexically_normal().string();
   };
   const std::filesystem::path tokenizer = tokenizer_of(stored, "");
-  if (!tokenizer.empty()) data.tokenizer = whole(tokenizer);
   const std::filesystem::path chat = tokenizer_folder(stored.path()) / kChatTemplateFile;
   std::error_code ignored;
-  if (data.chat_template.empty() && std::filesystem::exists(chat, ignored))
-    data.chat_template = whole(chat);
+  const bool has_template = std::filesystem::exists(chat, ignored);
+  // A folder of adapters may leave both to its base.
+  if (const auto* adapted = dynamic_cast<const JoinedSource*>(&stored);
+      adapted && tokenizer.empty() && !has_template)
+    return name_chat_format(adapted->base(), data);
+  if (!tokenizer.empty()) data.tokenizer = whole(tokenizer);
+  if (data.chat_template.empty() && has_template) data.chat_template = whole(chat);
 }
 
 ContinuedConfig continued_config(const StateSource& stored,

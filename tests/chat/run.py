@@ -119,6 +119,13 @@ class Check:
             assert config["bos_token"] == BOS, (folder, config)
             assert (self.folder / folder / "tokenizer.json").exists(), folder
         self.same("again", rows, "--seq", 160)
+        # Adapters whose folder has no tokenizer are asked with that of their base.
+        self.tessera("export", "run", "--out", "base")
+        self.tessera("train", *SMALL, "--init-from", "base", "--set", "lora.rank=2", "--out", "beside")
+        self.tessera("export", "beside", "--out", "peft")
+        for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+            (self.folder / "peft" / name).unlink()
+        self.same("peft", rows, "--seq", 160)
         # A template of one's own stays with the run that used it.
         (self.folder / "own.jinja").write_text("{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>\n{% endfor %}"
                                                "{% if add_generation_prompt %}assistant:{% endif %}")
