@@ -35,6 +35,8 @@ class ChatTemplate {
   ChatTemplate(std::string_view source, std::string origin, std::vector<JsonMember> variables = {});
 
   const std::string& source() const { return source_; }
+  // The file that it is from, or "plain" or "marked" for one of ours.
+  const std::string& origin() const { return origin_; }
   // Whether it marks what the model writes, by {% generation %}.
   bool marks_generated() const;
 

@@ -8,6 +8,7 @@ namespace tessera {
 
 void add_train_command(Command app);
 void add_generate_command(Command app);
+void add_chat_command(Command app);
 void add_checkpoint_command(Command app);
 void add_evaluate_command(Command app);
 void add_import_command(Command app);

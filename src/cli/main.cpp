@@ -26,6 +26,7 @@ constexpr const char* kFooter =
     "  tessera train                              train the tiny demo model on built-in stories\n"
     "  tessera train --model gpt2-124m --batch 4 --steps 20 --out out/gpt2\n"
     "  tessera generate out --prompt \"Once upon a time\"\n"
+    "  tessera chat out                           talk with a model\n"
     "  tessera compile --model llama3-8b          the memory plan, without running\n"
     "  tessera verify --mesh dp=2,tp=2            check that four ranks compute what one would\n"
     "  tessera simulate --cluster dgx-h100 --model llama3-8b --mesh dp=8 --batch 8\n"
@@ -49,12 +50,13 @@ void finish_output() {
 
 // Words end up in configs, manifests and records, which are JSON and TOML: with other bytes the
 // first checkpoint could not be written.
-void require_utf8(const std::vector<std::string>& words) {
+std::vector<std::string> utf8_words(std::vector<std::string> words) {
   for (const std::string& word : words)
     if (tessera::valid_prefix(word) != word.size())
       throw tessera::user_error("not UTF-8 text: {}", tessera::printable(word))
           .at("the command line")
           .help("rename the file or folder, or use a link with a UTF-8 name");
+  return words;
 }
 
 }  // namespace
@@ -76,6 +78,7 @@ int main(int argc, char** argv) {
   tessera::add_islands_command(app);
   tessera::add_jobs_command(app);
   tessera::add_generate_command(app);
+  tessera::add_chat_command(app);
   tessera::add_evaluate_command(app);
   tessera::add_checkpoint_command(app);
   tessera::add_import_command(app);
@@ -95,9 +98,7 @@ int main(int argc, char** argv) {
   tessera::add_studio_command(app);
   tessera::add_docs_command(app);
   try {
-    const std::vector<std::string> words(argv + 1, argv + argc);
-    require_utf8(words);
-    line.run(words);
+    line.run(utf8_words({argv + 1, argv + argc}));
     finish_output();
     return 0;
   } catch (const tessera::ExitStatus& end) {

@@ -36,6 +36,7 @@ class TokenText {
   std::string show(int32_t token) const;  // a number is followed by a space
   // The token before a text: the end of a document, or of a line.
   std::vector<int32_t> opening() const;
+  const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
 
  private:
   static constexpr int64_t kBytes = 256;

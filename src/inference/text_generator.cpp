@@ -18,33 +18,34 @@ int64_t window_for(int64_t text_tokens, int64_t seq) {
 TextGenerator::TextGenerator(const ModelConfig& model, DType precision, GeneratorOptions options)
     : model_(model), precision_(precision), options_(std::move(options)) {
   if (!is_host(options_.device)) options_.threads = 1;
-  executor_ =
-      require_device(options_.device).make_executor(programs_for(1), {.threads = options_.threads});
+  executor_ = require_device(options_.device)
+                  .make_executor(programs_for(reading_), {.threads = options_.threads});
 }
 
 // States come first in memory and are the same in all of them: an executor keeps weights and cache
 // when it takes others.
-const std::vector<Program>& TextGenerator::programs_for(int64_t tokens) {
-  const auto [found, is_new] = programs_.try_emplace(tokens);
+const std::vector<Program>& TextGenerator::programs_for(Reading reading) {
+  const auto [found, is_new] = programs_.try_emplace(reading);
   if (is_new)
-    found->second =
-        compile(build_model(model_, {.batch = options_.texts, .seq = tokens}, precision_,
-                            HeadKind::Logits, {.positions = options_.window, .begins = tokens > 1}),
-                {.training = false,
-                 .optimizer = {},
-                 .plan = options_.plan,
-                 .profile = {.threads = options_.threads}})
-            .programs;
+    found->second = compile(build_model(model_, {.batch = options_.texts, .seq = reading.tokens},
+                                        precision_, HeadKind::Logits,
+                                        {.positions = options_.window, .begins = reading.begins}),
+                            {.training = false,
+                             .optimizer = {},
+                             .plan = options_.plan,
+                             .profile = {.threads = options_.threads}})
+                        .programs;
   return found->second;
 }
 
-void TextGenerator::take_programs(int64_t tokens) {
-  if (tokens == tokens_at_once_) return;
-  executor_->replace_programs(programs_for(tokens), ProgramChange::Inputs);
-  tokens_at_once_ = tokens;
+void TextGenerator::take_programs(Reading reading) {
+  if (reading == reading_) return;
+  executor_->replace_programs(programs_for(reading), ProgramChange::Inputs);
+  reading_ = reading;
 }
 
 void TextGenerator::copy_parameters(const Executor& trained) {
+  held_.clear();
   std::vector<std::byte> bytes;
   for (const StateBuffer& state : executor_->program().states) {
     if (state.spec.role == StateRole::Cache) continue;
@@ -87,7 +88,8 @@ void TextGenerator::begin(const Texts& texts) {
   // A window of one token has no program of its own.
   const int64_t at_once = std::max<int64_t>(std::min<int64_t>(2, options_.window),
                                             window_for(longest, options_.window));
-  take_programs(at_once);
+  held_.clear();
+  take_programs({.tokens = at_once, .begins = at_once > 1});
   std::vector<int32_t> tokens, positions, last;
   for (size_t i = 0; i < texts.size(); ++i) {
     for (int64_t p = 0; p < at_once; ++p) {
@@ -98,6 +100,41 @@ void TextGenerator::begin(const Texts& texts) {
     last.push_back(static_cast<int32_t>(std::ssize(texts[i]) - dropped_[i] - 1));
   }
   run(tokens, positions, last);
+  computed_tokens_ = longest;
+  if (texts.size() == 1 && dropped_.front() == 0) held_ = texts.front();
+}
+
+// A power of two, so that few programs are compiled. On a GPU a change of programs moves the
+// weights through the host, which takes longer than a few tokens one by one.
+int64_t TextGenerator::tokens_at_once(int64_t left, int64_t room) const {
+  constexpr int64_t kMost = 512, kOneByOne = 64;
+  if (!is_host(options_.device) && left <= kOneByOne) return 1;
+  int64_t count = 1;
+  while (count < left && 2 * count <= std::min(room, kMost)) count *= 2;
+  return count;
+}
+
+// All that the cache does not hold of it. The last token is always read, for what follows it.
+void TextGenerator::read_rest(const std::vector<int32_t>& text) {
+  const auto size = std::ssize(text);
+  const auto known =
+      std::min<int64_t>(std::ranges::mismatch(held_, text).in2 - text.begin(), size - 1);
+  if (known == 0 || size >= options_.window) return begin({text});
+  dropped_ = {0};
+  for (int64_t at = known; at < size;) {
+    const int64_t count = tokens_at_once(size - at, options_.window - at);
+    take_programs({.tokens = count});
+    std::vector<int32_t> tokens, positions;
+    for (int64_t p = at; p < at + count; ++p) {
+      tokens.push_back(p < size ? text[static_cast<size_t>(p)] : 0);
+      positions.push_back(static_cast<int32_t>(p));
+    }
+    held_.resize(static_cast<size_t>(at));
+    run(tokens, positions, {static_cast<int32_t>(std::min(count, size - at)) - 1});
+    at += count;
+  }
+  held_ = text;
+  computed_tokens_ = size - known;
 }
 
 // With the last token of each text.
@@ -107,13 +144,14 @@ void TextGenerator::go_on(const Texts& texts) {
   };
   for (size_t i = 0; i < texts.size(); ++i)
     if (!has_room(i)) return begin(texts);
-  take_programs(1);
+  take_programs({});
   std::vector<int32_t> tokens, positions;
   for (size_t i = 0; i < texts.size(); ++i) {
     tokens.push_back(texts[i].back());
     positions.push_back(static_cast<int32_t>(std::ssize(texts[i]) - dropped_[i] - 1));
   }
   run(tokens, positions, std::vector<int32_t>(texts.size(), 0));
+  if (texts.size() == 1 && dropped_.front() == 0) held_.push_back(tokens.front());
 }
 
 std::vector<double> TextGenerator::logits_of(size_t text) const {
@@ -133,16 +171,22 @@ void TextGenerator::generate(Texts texts, const GenerateOptions& options,
   TESSERA_CHECK(std::ssize(texts) == options_.texts, "{} prompts for {} texts", texts.size(),
                 options_.texts);
   for (const std::vector<int32_t>& text : texts) TESSERA_CHECK(!text.empty());
+  TESSERA_CHECK(!options.continues || texts.size() == 1, "{} texts go on", texts.size());
   std::vector<RandomStream> streams;
   for (size_t i = 0; i < texts.size(); ++i)
     streams.emplace_back(options.seed, i == 0 ? "generate" : fmt::format("generate {}", i));
   std::vector<bool> writes(texts.size(), true);
   for (int64_t n = 0; n < options.tokens; ++n) {
     if (std::find(writes.begin(), writes.end(), true) == writes.end()) return;
-    n == 0 ? begin(texts) : go_on(texts);
+    if (n > 0)
+      go_on(texts);
+    else if (options.continues)
+      read_rest(texts.front());
+    else
+      begin(texts);
     for (size_t i = 0; i < texts.size(); ++i) {
-      const int32_t token =
-          choose_token(logits_of(i), options.choice, streams[i].uniform(static_cast<uint64_t>(n)));
+      const auto draw = static_cast<uint64_t>(options.first_draw + n);
+      const int32_t token = choose_token(logits_of(i), options.choice, streams[i].uniform(draw));
       texts[i].push_back(token);
       if (writes[i]) writes[i] = emit(i, token);
     }

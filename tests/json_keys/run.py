@@ -55,6 +55,8 @@ CASES = {
         "kind stages chunks microbatches costs makespan bubble_of_total bubble_of_ideal ranks",
         "idle span peak_activations begin end"),
     "checkpoint convert trained all.safetensors": ("checkpoint step out",),
+    "chat trained --temperature 0 --max-tokens 4 --window 64": (
+        "turn question text tokens end prompt_tokens computed_tokens left_out first_seconds seconds",),
     "export trained --out model": ("checkpoint out bytes tensors files copied",),
     "import model --out imported": ("out family parameters tensors float16 copied left_out",),
     "jobs planned": ("results", "run job state reason nodes ranks mesh step steps attempts held_seconds predicted_tokens_per_second "
@@ -87,7 +89,7 @@ def differences(found, expected, where):
 
 
 def check(binary, folder, command, top_keys, result_keys=None):
-    done = subprocess.run([binary, *command.split(), "--json"], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run([binary, *command.split(), "--json"], cwd=folder, input="Why?\n", capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return [f"exit code {done.returncode}: {done.stderr.strip()}"]
     found = json.loads(done.stdout)
