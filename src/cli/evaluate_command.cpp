@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "cli/commands.h"
+#include "cli/evaluate_choices.h"
 #include "cli/progress_bar.h"
 #include "cli/run_options.h"
 #include "config/run_spec.h"
@@ -33,17 +34,15 @@ constexpr const char* kFooter =
     "  else     text, a file or a folder, read with the tokenizer.json next to the model, or as\n"
     "           bytes: every token except the first of a file is a label; also prints loss per "
     "byte\n"
+    "With --choices, DATA is a .jsonl file of multiple-choice questions, one a line:\n"
+    "  {\"context\": \"2 + 3 =\", \"choices\": [\" 5\", \" 6\"], \"answer\": 0}, those of ARC, or "
+    "a\n"
+    "  samples_*.jsonl of lm-evaluation-harness\n"
     "Examples:\n"
     "  tessera evaluate out notes.txt\n"
+    "  tessera evaluate out questions.jsonl --choices --out scores.jsonl\n"
     "  tessera evaluate out \"shards/val_*.bin\" --samples 100 --batch 4 --mesh dp=2\n"
     "  tessera evaluate llama-3.2-1b tokens.json --precision fp32 --json";
-
-struct EvaluateCommand {
-  std::string from, data, tokenizer, base;
-  RunOptions run;
-  int64_t samples = 0;
-  bool averaged = false;
-};
 
 bool reads_conversations(const EvaluateCommand& command) {
   return !command.run.names("data.source") && holds_conversations(command.data);
@@ -152,6 +151,7 @@ Samples open_windows(const EvaluateCommand& command, const Config& config,
 }
 
 void run(const EvaluateCommand& command) {
+  if (command.choices) return evaluate_choices(command);
   const auto stored = open_stored_model(command.from, command.base);
   Config config = config_for(command, *stored);
   const ModelConfig model = resolve_model(config);
@@ -188,9 +188,22 @@ void add_evaluate_command(Command app) {
                       "of adapters: where their base is now, if not where they name it");
   evaluate.add_option("--tokenizer", command->tokenizer,
                       "a tokenizer.json; default: the one next to the model");
-  evaluate.add_option("--samples", command->samples, "evaluate only the first N samples; 0: all")
+  evaluate
+      .add_option("--samples", command->samples,
+                  "evaluate only the first N samples or questions; 0: all")
       .range(int64_t{0}, int64_t{1} << 40);
   evaluate.add_flag("--averaged", command->averaged, "use the moving average of the weights");
+  const Option choices = evaluate.add_flag(
+      "--choices", command->choices,
+      "DATA holds multiple-choice questions: how often the right choice is likeliest");
+  evaluate.add_option("--prefix", command->prefix, "with --choices: a text before every context")
+      .type_name("TEXT")
+      .needs(choices);
+  evaluate
+      .add_option("--out", command->out,
+                  "with --choices: write a line for each question, as lm-evaluation-harness")
+      .type_name("FILE")
+      .needs(choices);
   evaluate.on_run([command] { run(*command); });
 }
 

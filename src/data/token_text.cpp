@@ -75,4 +75,8 @@ std::vector<int32_t> TokenText::opening() const {
   return encode("\n");
 }
 
+std::vector<int32_t> TokenText::before_text() const {
+  return tokenizer_ ? tokenizer_->spec().before : std::vector<int32_t>();
+}
+
 }  // namespace tessera

@@ -37,6 +37,8 @@ class TokenText {
   // The token before a text: the end of a document, or of a line.
   std::vector<int32_t> opening() const;
   const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
+  // The special tokens that the tokenizer's template puts before a text; mostly none.
+  std::vector<int32_t> before_text() const;
 
  private:
   static constexpr int64_t kBytes = 256;

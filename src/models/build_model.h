@@ -11,8 +11,10 @@
 namespace tessera {
 
 // Loss: the step value `loss`. Logits: the stream that the last block returns, [batch, vocab], of
-// the position `last` of each row (for an mlp: its prediction).
-enum class HeadKind : uint8_t { Loss, Logits };
+// the position `last` of each row (for an mlp: its prediction). Scores: the same in the
+// accumulator's dtype, to compute likelihoods from; where tokens go on with a text that is kept, of
+// every position: [batch, seq, vocab].
+enum class HeadKind : uint8_t { Loss, Logits, Scores };
 
 // What a model keeps of a text that it writes: keys and values of up to `positions` positions, as
 // states `key_cache` and `value_cache` of each layer. Tokens either begin the text, and see only

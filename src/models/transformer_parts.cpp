@@ -65,14 +65,17 @@ void add_layers(ModuleBuilder& module, const ModelConfig& config) {
 void add_head(ModuleBuilder& module, const ModelRequest& request,
               const std::function<Tensor(BlockBuilder&, Tensor)>& norm) {
   const TransformerDims dims(request);
-  const bool logits = request.head == HeadKind::Logits;
+  const bool every = request.cache.positions > 0 && !request.cache.begins;
   BlockBuilder& b = module.block_class("head");
   Tensor x = b.stream("x", dims.stream());
-  if (logits) x = take_position(x, b.batch("last", {dims.batch}));
+  if (request.head == HeadKind::Logits || (request.head == HeadKind::Scores && !every))
+    x = take_position(x, b.batch("last", {dims.batch}));
   x = norm(b, x);
   Tensor table = b.parameter("table", {dims.vocab, dims.d}, weight_init(request.config));
-  if (logits)
+  if (request.head == HeadKind::Logits)
     b.returns(matmul(x, table));
+  else if (request.head == HeadKind::Scores)
+    b.returns(matmul_accumulated(x, table));
   else
     b.returns_loss(output_loss(x, table, b.batch("labels", dims.words())));
   std::vector<std::pair<std::string, std::string>> ties;
