@@ -6,6 +6,7 @@
 
 namespace tessera {
 
+void add_new_command(Command app);
 void add_train_command(Command app);
 void add_generate_command(Command app);
 void add_chat_command(Command app);

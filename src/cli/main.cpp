@@ -25,6 +25,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera train                              train the tiny demo model on built-in stories\n"
     "  tessera train --model gpt2-124m --batch 4 --steps 20 --out out/gpt2\n"
+    "  tessera new                                answer a few questions, get a config\n"
     "  tessera generate out --prompt \"Once upon a time\"\n"
     "  tessera chat out                           talk with a model\n"
     "  tessera compile --model llama3-8b          the memory plan, without running\n"
@@ -59,20 +60,8 @@ std::vector<std::string> utf8_words(std::vector<std::string> words) {
   return words;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  tessera::become_mpi_twin(argv);
-  tessera::StopSignal::hold_until_handled();
-  tessera::explain_mapping_faults(tessera::kPeerExitStatus);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file at the limit of ulimit -f is an error of that write
-  tessera::CommandLine line(
-      "tessera",
-      "tessera trains large transformers: one program for CPUs, GPUs, MPI jobs and a simulator");
-  const tessera::Command app = line.root();
-  app.require_subcommand();
-  app.footer(kFooter);
-  app.version_flag(tessera::version());
+void add_commands(tessera::Command app) {
+  tessera::add_new_command(app);
   tessera::add_train_command(app);
   tessera::add_launch_command(app);
   tessera::add_islands_command(app);
@@ -97,6 +86,23 @@ int main(int argc, char** argv) {
   tessera::add_topology_command(app);
   tessera::add_studio_command(app);
   tessera::add_docs_command(app);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tessera::become_mpi_twin(argv);
+  tessera::StopSignal::hold_until_handled();
+  tessera::explain_mapping_faults(tessera::kPeerExitStatus);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at the limit of ulimit -f is an error of that write
+  tessera::CommandLine line(
+      "tessera",
+      "tessera trains large transformers: one program for CPUs, GPUs, MPI jobs and a simulator");
+  const tessera::Command app = line.root();
+  app.require_subcommand();
+  app.footer(kFooter);
+  app.version_flag(tessera::version());
+  add_commands(app);
   try {
     line.run(utf8_words({argv + 1, argv + argc}));
     finish_output();

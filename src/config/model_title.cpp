@@ -13,8 +13,10 @@ std::string model_title(const Config& config) {
   std::string preset = preset_name(config);
   if (preset == kOwnPreset) return model_name(config);
   if (preset == kCustom) return preset;
-  const ModelConfig plain = resolved(find_preset(preset).config), model = resolve_model(config);
-  if (model == plain) return preset;
+  const ModelConfig model = resolve_model(config);
+  ModelConfig plain = resolved(find_preset(preset).config);
+  plain.lora = model.lora;
+  if (model == plain && !model.lora.is_on()) return preset;
   std::map<std::string, std::string> changed;
   for (const auto& [key, text] : config.model) {
     ModelConfig one = plain;
@@ -22,6 +24,7 @@ std::string model_title(const Config& config) {
     set_model_field(one, key, text);
     if (one != plain) changed[key] = text;
   }
+  if (model.lora.is_on()) changed["lora.rank"] = fmt::format("{}", model.lora.rank);
   std::string title = preset + " with ";
   for (const auto& [key, text] : changed)
     title += fmt::format("{}{}={}", title.ends_with(' ') ? "" : ", ", key, text);

@@ -115,5 +115,16 @@ TEST(ConfigChoices, AreReadBackAsWhatTheyWere) {
             Packing::BestFit);
 }
 
+TEST(ModelTitle, IsThePresetAndWhatIsSetOverIt) {
+  const auto title = [](const std::vector<std::string>& settings) {
+    return model_title(parse_config("", "test", settings));
+  };
+  EXPECT_EQ(title({"model.preset=gpt2-124m"}), "gpt2-124m");
+  EXPECT_EQ(title({"model.preset=tiny", "model.layers=2"}),
+            "tiny with layers=2 (0.000459B parameters)");
+  EXPECT_EQ(title({"model.preset=tiny", "lora.rank=4"}),
+            "tiny with lora.rank=4 (0.000892B parameters)");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -37,6 +37,11 @@ CASES = {
         "whole_run sensitivity",),
     "plan --model tiny --ranks 2 --batch 4 --seq 16 --cluster laptop --trials 4 --tokens 1M --compare-ranks 1": (
         "model cluster calibrated ranks batch seq precision simulated complete dropped recipe results why_not whole_run rank_counts",),
+    "new --list": ("samples",),
+    "new --job pretrain --out new.toml": (
+        "model cluster calibrated mesh ranks threads_per_rank step_seconds tokens_per_second mfu mfu_full_attention hfu "
+        "exposed_communication_seconds bubble_seconds peak_bytes host_bytes fits results file commands",
+        "rank alike compute_seconds exposed_communication_seconds bubble_seconds communication_seconds peak_bytes"),
     "clusters": ("clusters",),
     "clusters tpu-v5e": ("name calibrated ranks device levels efficiencies sources unknown",),
     "report run": (
