@@ -8,25 +8,43 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 
-EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "slurm"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXAMPLES = ROOT / "examples" / "slurm"
 
 
 def command_of(text):
     return next(line[2:] for line in text.splitlines() if line.startswith("# tessera launch --sbatch"))
 
 
-def written(binary, command, folder):
-    words = shlex.split(command)
-    words.insert(words.index("--sbatch") + 1, "--dry-run")
+def run(binary, folder, words):
     path = f"{binary.parent}:{os.environ['PATH']}"
-    done = subprocess.run([str(binary), *words[1:]], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True,
+    done = subprocess.run([str(binary), *words], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True,
                           timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def files_below(folder):
+    return sorted(folder.rglob("*"))
+
+
+def written(binary, text, folder):
+    """What the command in a script writes now, where the sample configs are, and a checkpoint of the run that it resumes."""
+    words = shlex.split(command_of(text))
+    words.insert(words.index("--sbatch") + 1, "--dry-run")
+    shutil.copytree(ROOT / "examples" / "configs", folder / "examples" / "configs")
+    if "--resume" in words:
+        out = re.search(r"^#SBATCH --output=(.*)/job/output.txt$", text, re.M).group(1)
+        run(binary, folder, ["train", "--steps", "1", "--batch", "2", "--seq", "8", "--save-every", "1", "--out", out, "--json"])
+    before = files_below(folder)
+    script = run(binary, folder, words[1:])
+    assert files_below(folder) == before, "--dry-run wrote something"
+    return script
 
 
 def without_predictions(text):
@@ -44,8 +62,7 @@ def main():
     for file in files:
         text = file.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
-            now = written(arguments.binary.resolve(), command_of(text), folder)
-            assert not list(pathlib.Path(folder).iterdir()), "--dry-run wrote something"
+            now = written(arguments.binary.resolve(), text, pathlib.Path(folder))
         if not arguments.update and without_predictions(now) == without_predictions(text):
             continue
         if arguments.update:
