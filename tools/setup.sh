@@ -8,7 +8,7 @@ packages_for() {
   case "$1" in
     build) echo g++ cmake ninja-build ccache libfmt-dev libcli11-dev \
       libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev zlib1g-dev libzstd-dev libhwy-dev libmicrohttpd-dev libzmq3-dev ;;
-    test) echo pkgconf libgtest-dev libbenchmark-dev libopenblas0-pthread python3 ;;
+    test) echo pkgconf libgtest-dev libbenchmark-dev libopenblas0-pthread python3 python3-yaml ;;
     lint) echo clang-format clang-tidy node-typescript python3 ;;
     python) echo python3-dev python3-numpy python3-venv pybind11-dev mypy ;;
     oracle) echo python3 python3-numpy python3-torch ;;
