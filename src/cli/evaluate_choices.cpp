@@ -33,7 +33,7 @@ struct ScoredQuestions {
 // The model's own settings and those of the command line. It sees as much as it can at all.
 Config choices_config(const EvaluateCommand& command, const Config& trained) {
   const ModelConfig model = resolve_model(trained);
-  std::vector<std::string> base = model_settings(model);
+  std::vector<std::string> base = model_settings(model, trained.lora);
   base.push_back("train.precision=" + trained.train.precision);
   base.push_back(fmt::format("train.batch={}", kContextsAtOnce));
   base.push_back(fmt::format("train.seq={}", model.context));
