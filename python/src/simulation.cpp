@@ -27,7 +27,13 @@ void AskedSimulation::add_islands(const Config& all, const std::vector<int64_t>&
   islands_ = simulate_islands(all, *step_, every, options_);
 }
 
+std::string AskedSimulation::title() const {
+  const std::scoped_lock lock(mutex_);
+  return title_of(*step_);
+}
+
 std::string AskedSimulation::json() const {
+  const std::scoped_lock lock(mutex_);
   Json json = to_json(*step_);
   if (islands_) json["islands"] = to_json(*islands_);
   return sorted(std::move(json)).dump();
@@ -42,6 +48,7 @@ const SimulatedStep& AskedSimulation::with_slices() {
 }
 
 std::string AskedSimulation::picture(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
   std::vector<std::string> names;
   for (const PictureRow& row : kPictures) {
     if (row.name == name) return row.draw(with_slices());
@@ -53,6 +60,7 @@ std::string AskedSimulation::picture(const std::string& name) {
 }
 
 std::string AskedSimulation::trace() {
+  const std::scoped_lock lock(mutex_);
   const SimulatedStep& step = with_slices();
   return to_trace_json(step.compiled.programs, step.simulation);
 }
@@ -106,7 +114,7 @@ void bind_simulation(py::module_& core) {
   using Release = py::call_guard<py::gil_scoped_release>;
   py::class_<AskedSimulation>(core, "Simulation")
       .def("json", &AskedSimulation::json, Release())
-      .def("title", &AskedSimulation::title)
+      .def("title", &AskedSimulation::title, Release())
       .def("warnings", &AskedSimulation::warnings)
       .def("picture", &AskedSimulation::picture, py::arg("name"), Release())
       .def("trace", &AskedSimulation::trace, Release());

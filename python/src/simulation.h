@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ class AskedSimulation {
   void add_islands(const Config& all, const std::vector<int64_t>& every);
 
   std::string json() const;
-  std::string title() const { return title_of(*step_); }
+  std::string title() const;
   const std::vector<std::string>& warnings() const { return warnings_; }
   std::string picture(const std::string& name);
   std::string trace();
@@ -29,6 +30,7 @@ class AskedSimulation {
   // Simulated once more, with every kernel and transfer, where only the figures were asked for.
   const SimulatedStep& with_slices();
 
+  mutable std::mutex mutex_;  // calls come without the GIL
   StepOptions options_;
   std::unique_ptr<SimulatedStep> step_;  // stays where it is: slices point into it
   std::optional<SimulatedIslands> islands_;

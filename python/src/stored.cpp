@@ -3,6 +3,7 @@
 // views of the mapped file where it holds the tensor in one piece, else copies.
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -108,6 +109,7 @@ class OpenCheckpoint : public std::enable_shared_from_this<OpenCheckpoint> {
     std::vector<std::byte> bytes;
     {
       const py::gil_scoped_release release;
+      const std::scoped_lock lock(reading_);
       bytes = source_->read_whole(name);
     }
     return array_of(info.dtype, info.shape, std::move(bytes));
@@ -137,6 +139,7 @@ class OpenCheckpoint : public std::enable_shared_from_this<OpenCheckpoint> {
     return *readers_[file];
   }
 
+  std::mutex reading_;  // a source may prepare the tensor that is read, one at a time
   std::unique_ptr<StateSource> source_;
   const Checkpoint* checkpoint_ = nullptr;  // none: a Hugging Face folder
   std::map<std::string, std::vector<std::pair<size_t, const StoredPiece*>>> places_;

@@ -4,6 +4,7 @@ import gc
 import json
 import struct
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -53,6 +54,36 @@ class Arrays(unittest.TestCase):
             self.assertFalse(array.flags.writeable or array.flags.owndata)
         with self.assertRaises(ValueError):
             checkpoint["layer.0.wq"][...] = 0
+
+    def test_threads_read_a_hugging_face_folder_at_once(self):
+        folder = self.folder / "hugging_face"
+        tessera_lines("export", self.folder / "one", "--out", folder)
+        checkpoint = tessera.load_checkpoint(folder)
+        expected = {name: array.tobytes() for name, array in checkpoint.items()}
+        wrong = []
+
+        def read(turn):
+            for step in range(300):
+                name = list(expected)[(7 * turn + step * (turn + 1)) % len(expected)]
+                if checkpoint[name].tobytes() != expected[name]:
+                    wrong.append(name)
+
+        threads = [threading.Thread(target=read, args=(turn,)) for turn in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_threads_draw_one_simulation_at_once(self):
+        simulation = tessera.simulate(cluster="dgx-h100", model="tiny", mesh="dp=2", batch=8)
+        drawn = []
+        threads = [threading.Thread(target=lambda: drawn.append(simulation.picture("step").svg)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(drawn, 8 * [simulation.picture("step").svg])
 
     def test_a_view_keeps_its_file_when_the_checkpoint_is_gone(self):
         checkpoint = tessera.load_checkpoint(self.folder / "one", verify=False)
