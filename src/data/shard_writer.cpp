@@ -26,11 +26,9 @@ constexpr size_t kPieceBytes = 8 << 20;  // of a large document
 constexpr int64_t kUnitBytes = 1 << 20;  // of text that a thread takes at a time
 constexpr const char* kCompleteFile = "complete.json";
 
-// Where a splitting rule or tokens around a text would see the cuts, documents stay whole.
+// Where a splitting rule or tokens around a text could see the cuts, documents stay whole.
 size_t piece_bytes_of(const ShardJob& job) {
-  for (const SplitStep& step : job.tokenizer.spec().steps)
-    if (step.prefix_space) return kWholeText;
-  return job.around ? kWholeText : kPieceBytes;
+  return job.around || !pieces_keep_tokens(job.tokenizer.spec()) ? kWholeText : kPieceBytes;
 }
 
 fs::path empty_shard_path(const fs::path& folder, int64_t shard) {

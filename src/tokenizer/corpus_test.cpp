@@ -9,6 +9,7 @@
 #include "tokenizer/encoder.h"
 #include "tokenizer/testing/made_tokenizer.h"
 #include "tokenizer/testing/mixed_text.h"
+#include "tokenizer/text_pieces.h"
 #include "tokenizer/tokenizer_file.h"
 
 namespace tessera {
@@ -105,6 +106,20 @@ TEST(Corpus, NamesALineThatIsNoDocument) {
   const Corpus corpus(std::vector<std::string>{path});
   EXPECT_EQ(user_error_of([&] { documents(corpus); }),
             "the line at byte 14 of " + path + " has no text under \"text\"");
+}
+
+TEST(TextPieces, KeepTokensWhereRulesAreKnownToCutThere) {
+  for (const char* rule : {kGpt2Rule, kLlama3Rule, kQwenRule}) {
+    TokenizerSpec spec{.added = {{.text = "<|end|>"}}, .steps = {{.pattern = rule}, {}}};
+    EXPECT_TRUE(pieces_keep_tokens(spec)) << rule;
+    spec.steps[1] = {.pattern = ",", .literal = true, .keeps_matches = false};
+    EXPECT_FALSE(pieces_keep_tokens(spec)) << rule;
+    EXPECT_FALSE(pieces_keep_tokens({.steps = {{.pattern = rule, .prefix_space = true}}}));
+    EXPECT_FALSE(
+        pieces_keep_tokens({.added = {{.text = "end\nBegin"}}, .steps = {{.pattern = rule}}}));
+  }
+  EXPECT_FALSE(pieces_keep_tokens({.steps = {{}}}));  // a token may hold both
+  EXPECT_FALSE(pieces_keep_tokens({.steps = {{.pattern = R"(\S+\s*)"}}}));
 }
 
 }  // namespace

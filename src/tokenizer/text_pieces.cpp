@@ -2,6 +2,7 @@
 #include "tokenizer/text_pieces.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tessera {
 namespace {
@@ -20,6 +21,24 @@ size_t next_text_cut(std::string_view text, size_t at) {
     if (before > ' ' && before <= '~' && is_ascii_letter(text[at])) return at;
   }
   return text.size();
+}
+
+bool pieces_keep_tokens(const TokenizerSpec& spec) {
+  constexpr std::array<std::string_view, 3> kKnownRules{kGpt2Rule, kLlama3Rule, kQwenRule};
+  const auto is_known = [&](const SplitStep& step) {
+    return !step.literal && !step.prefix_space && step.keeps_matches && step.keeps_rest &&
+           std::ranges::find(kKnownRules, step.pattern) != kKnownRules.end();
+  };
+  const auto cuts_nothing = [](const SplitStep& step) {
+    return step.pattern.empty() && !step.prefix_space;
+  };
+  return std::ranges::any_of(spec.steps, is_known) &&
+         std::ranges::all_of(
+             spec.steps,
+             [&](const SplitStep& step) { return is_known(step) || cuts_nothing(step); }) &&
+         std::ranges::none_of(spec.added, [](const AddedToken& token) {
+           return token.text.find('\n') != std::string::npos;
+         });
 }
 
 bool TextPieces::read_block() {

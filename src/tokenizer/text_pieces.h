@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "tokenizer/tokenizer_spec.h"
+
 namespace tessera {
 
 inline constexpr size_t kWholeText = std::numeric_limits<size_t>::max();
@@ -17,6 +19,10 @@ inline constexpr size_t kWholeText = std::numeric_limits<size_t>::max();
 // The first position from `at` on where a text may be cut: after a printable character and a
 // newline, before a letter. Its size where there is none.
 size_t next_text_cut(std::string_view text, size_t at);
+
+// Whether a text has the tokens of its pieces: where its rules are those of GPT-2, Llama 3 or Qwen,
+// and no added token holds a newline.
+bool pieces_keep_tokens(const TokenizerSpec& spec);
 
 class TextPieces {
  public:
