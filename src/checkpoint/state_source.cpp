@@ -117,6 +117,15 @@ std::string StateSource::origin_of(const std::string& parameter, bool averaged) 
   return averaged ? average : tensors_.contains(master) ? master : parameter;
 }
 
+void StateSource::pass_parts(std::span<const std::byte> whole, DType dtype,
+                             const std::vector<Stretch>& wanted, const Overlap& f) {
+  const int64_t element_bytes = size_bytes(dtype);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    f(i, 0, wanted[i].count,
+      whole.subspan(static_cast<size_t>(wanted[i].element * element_bytes),
+                    static_cast<size_t>(wanted[i].count * element_bytes)));
+}
+
 void StateSource::load_weights(Executor& executor, bool averaged, const Chosen& chosen) const {
   // Parameter by parameter, so that a source may prepare each one once for all ranks.
   std::map<std::string, std::vector<std::pair<RankStates*, const StateBuffer*>>> by_parameter;

@@ -51,6 +51,9 @@ class StateSource {
       std::function<void(size_t i, int64_t skip, int64_t count, std::span<const std::byte> bytes)>;
   virtual void for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
                                 const Overlap& f) const = 0;
+  // The same where the tensor is in memory as a whole.
+  static void pass_parts(std::span<const std::byte> whole, DType dtype,
+                         const std::vector<Stretch>& wanted, const Overlap& f);
   // The same of another source, for those that are made of several.
   static void pass_overlaps(const StateSource& source, const std::string& name,
                             const std::vector<Stretch>& wanted, const Overlap& f) {

@@ -185,11 +185,7 @@ void HuggingFaceFolder::for_each_overlap(const std::string& name,
       copy_to_ours(patch, element_bytes, bytes_of(patch.theirs), prepared_);
     prepared_name_ = name;
   }
-  const std::span<const std::byte> whole = prepared_;
-  for (size_t i = 0; i < wanted.size(); ++i)
-    f(i, 0, wanted[i].count,
-      whole.subspan(static_cast<size_t>(wanted[i].element * element_bytes),
-                    static_cast<size_t>(wanted[i].count * element_bytes)));
+  pass_parts(prepared_, tensor.dtype, wanted, f);
 }
 
 }  // namespace tessera

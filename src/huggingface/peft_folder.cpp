@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -46,9 +47,24 @@ void require_known_lora(const Fields& fields) {
     if (!fields.object(key).empty())
       fields.refuse("give all adapters one rank and one alpha", "it has a {}", key);
   for (const char* key :
-       {"modules_to_save", "layers_to_transform", "layer_replication", "trainable_token_indices"})
+       {"modules_to_save", "layers_to_transform", "layer_replication", "trainable_token_indices",
+        "alora_invocation_tokens", "target_parameters"})
     if (const Json* value = fields.find(key); value && !value->items().empty())
       fields.refuse("such adapters cannot be read", "{} is {}", key, value->dump());
+}
+
+// Of other first values the weights beside the adapters are not those of the base: what they begin
+// with was taken off.
+void require_base_as_it_was(const Fields& fields) {
+  constexpr std::array<std::string_view, 3> kLeaveTheBase{"gaussian", "eva", "orthogonal"};
+  const Json* first = fields.find("init_lora_weights");
+  if (!first || !first->text() ||
+      std::ranges::find(kLeaveTheBase, *first->text()) != kLeaveTheBase.end())
+    return;
+  fields.refuse(
+      "save them as plain LoRA first: save_pretrained with "
+      "path_initial_model_for_weight_conversion",
+      "init_lora_weights is {}, which changes the weights of the base", first->dump());
 }
 
 // Modules that have adapters, as ours: "wq,wv". Every layer must have the same.
@@ -94,6 +110,7 @@ PeftFolder::PeftFolder(std::filesystem::path where, Config of_base, const std::s
   const Json json = read_adapter_config(path());
   const Fields fields(json, (path() / kAdapterConfig).string());
   require_known_lora(fields);
+  require_base_as_it_was(fields);
   LoraSettings& lora = of_base.lora;
   lora.rank = fields.whole("r");
   lora.alpha = fields.real("lora_alpha", 8);
@@ -148,13 +165,7 @@ std::vector<std::byte> PeftFolder::in_our_layout(const std::string& name) const 
 
 void PeftFolder::for_each_overlap(const std::string& name, const std::vector<Stretch>& wanted,
                                   const Overlap& f) const {
-  const std::vector<std::byte> all = in_our_layout(name);
-  const std::span<const std::byte> whole = all;
-  const int64_t element_bytes = size_bytes(tensors().at(name).dtype);
-  for (size_t i = 0; i < wanted.size(); ++i)
-    f(i, 0, wanted[i].count,
-      whole.subspan(static_cast<size_t>(wanted[i].element * element_bytes),
-                    static_cast<size_t>(wanted[i].count * element_bytes)));
+  pass_parts(in_our_layout(name), tensors().at(name).dtype, wanted, f);
 }
 
 namespace {

@@ -83,12 +83,7 @@ void MergedModel::for_each_overlap(const std::string& name, const std::vector<St
     prepared_ = merged(name);
     prepared_name_ = name;
   }
-  const int64_t element_bytes = size_bytes(tensors().at(name).dtype);
-  const std::span<const std::byte> whole = prepared_;
-  for (size_t i = 0; i < wanted.size(); ++i)
-    f(i, 0, wanted[i].count,
-      whole.subspan(static_cast<size_t>(wanted[i].element * element_bytes),
-                    static_cast<size_t>(wanted[i].count * element_bytes)));
+  pass_parts(prepared_, tensors().at(name).dtype, wanted, f);
 }
 
 }  // namespace tessera

@@ -335,6 +335,16 @@ TEST_F(LoraTraining, OfAPeftFolderThatItDoesNotKnowIsRefused) {
             at + R"(peft_type is "IA3", but only "LORA" is supported)");
   EXPECT_EQ(with_change("\"rank_pattern\": {}", "\"rank_pattern\": {\"q_proj\": 2}"),
             at + "it has a rank_pattern");
+  for (const char* word : {"pissa", "pissa_niter_4", "olora", "loftq"})
+    EXPECT_EQ(with_change("\"init_lora_weights\": true",
+                          fmt::format("\"init_lora_weights\": \"{}\"", word)),
+              fmt::format("{}init_lora_weights is \"{}\", which changes the weights of the base",
+                          at, word));
+  EXPECT_EQ(with_change("\"init_lora_weights\": true", "\"init_lora_weights\": \"gaussian\"")
+                .find("init_lora_weights"),
+            std::string::npos);
+  EXPECT_EQ(with_change("\"revision\": null", "\"alora_invocation_tokens\": [5]"),
+            at + "alora_invocation_tokens is [5]");
   EXPECT_NE(with_change("\"r\": 4", "\"r\": 3").find("but the model and r require"),
             std::string::npos);
   EXPECT_NE(with_change(path("hf"), "someone/llama").find("which is no folder here"),
