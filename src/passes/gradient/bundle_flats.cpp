@@ -79,4 +79,15 @@ void gather_bundle(Graph& graph, const Bundle& bundle, const std::string& axes, 
   return_flat(graph, whole, await_flat(graph, bundle, whole, shard, Phase::GatherWait));
 }
 
+void gather_at_rest(BlockClass& block_class, const Bundle& bundle, DType dtype,
+                    const std::string& axes) {
+  Graph& graph = block_class.graph;
+  block_class.bundles.push_back(bundle);
+  const auto add = [&](FlatRole role) {
+    return add_flat(graph, {.bundle = bundle.name, .role = role}, bundle, dtype);
+  };
+  const ValueId whole = add(FlatRole::Weights), shard = add(FlatRole::WeightsShard);
+  gather_bundle(graph, bundle, axes, shard, whole);
+}
+
 }  // namespace tessera

@@ -27,5 +27,8 @@ ValueId all_gathered(Graph& graph, const Bundle& bundle, const std::string& axes
 // Over ranks, or of one shard a copy; starts in the phase Gather, is waited for in GatherWait.
 void gather_bundle(Graph& graph, const Bundle& bundle, const std::string& axes, ValueId shard,
                    ValueId whole);
+// The bundle's weights rest in shards, which are gathered; nothing is updated.
+void gather_at_rest(BlockClass& block_class, const Bundle& bundle, DType dtype,
+                    const std::string& axes);
 
 }  // namespace tessera

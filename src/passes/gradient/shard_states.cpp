@@ -157,14 +157,7 @@ int64_t gather_frozen(BlockClass& block_class, const Plan& plan) {
   int64_t bundles = 0;
   for (const BundlePlan& found : bundle_frozen(block_class, plan)) {
     if (found.bundle.rest.empty() && !on_host) continue;
-    Graph& graph = block_class.graph;
-    block_class.bundles.push_back(found.bundle);
-    const auto add = [&](FlatRole role) {
-      return add_flat(graph, {.bundle = found.bundle.name, .role = role}, found.bundle,
-                      found.dtype);
-    };
-    const ValueId whole = add(FlatRole::Weights), shard = add(FlatRole::WeightsShard);
-    gather_bundle(graph, found.bundle, plan.mesh.word(found.bundle.rest), shard, whole);
+    gather_at_rest(block_class, found.bundle, found.dtype, plan.mesh.word(found.bundle.rest));
     ++bundles;
   }
   return bundles;
