@@ -19,7 +19,7 @@ BESIDE_KEPT = re.compile(r" (?=\0)|(?<=\0) ")
 AFTER_MARK = re.compile(r"(?<=[{(\[,;])\n|\n(?=[})\]])")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 # Of dom.js, format.js and ask.js; never properties, so that a name means the same wherever it stands.
-SHORT_NAMES = {"element": "$e", "seconds_text": "$s", "bytes_text": "$b", "sentence_of": "$o", "announce": "$a"}
+SHORT_NAMES = {"element": "$e", "seconds_text": "$s", "bytes_text": "$b", "sentence_of": "$o", "announce": "$a", "is_cancelled": "$c", "newest": "$n", "significant": "$g"}
 SHORTENED = re.compile(r"(?<![.\w$])(?:" + "|".join(SHORT_NAMES) + r")(?![\w$])")
 
 

@@ -68,6 +68,12 @@ export function sentence_of(error) {
   return { what: String(error?.message ?? error), where: "", help: "" };
 }
 
+/** @param {unknown} error the same on one line */
+export function said_of(error) {
+  const { what, help } = sentence_of(error);
+  return help ? `${what}: ${help}` : what;
+}
+
 /**
  * A line without a model or a cluster has the defaults of the command line.
  * @param {string} key @param {unknown} value

@@ -2,7 +2,7 @@
 // Learn: every kind of parallelism as the true program of a tiny model, stepped forth and back, rank by rank.
 
 import { app, on, set_run, show_part, show_screen } from "./app.js";
-import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
+import { ask, is_cancelled, newest, said_of, sentence_of } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 import { whole } from "./format.js";
 import { show_breaks } from "./lesson_break.js";
@@ -150,8 +150,7 @@ async function load_lesson() {
     take_lesson(await ask("lesson", { lesson: name }, newest("lesson")));
   } catch (error) {
     if (is_cancelled(error)) return;
-    const { what, help } = sentence_of(error);
-    fill(problem, what, help && `: ${help}`);
+    fill(problem, said_of(error));
   }
 }
 

@@ -2,7 +2,7 @@
 // What can be done with a run that Studio has started: stop, resume, kill a rank and watch it come back; what the run
 // printed, and the story of its failure. The server says which of them it allows.
 
-import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
+import { ask, is_cancelled, newest, said_of } from "./ask.js";
 import { announce, element, fill } from "./dom.js";
 
 /** @typedef {import("./ask.js").Json} Json */
@@ -39,8 +39,7 @@ async function act(kind, fields, done) {
     say(done, false);
   } catch (error) {
     if (is_cancelled(error)) return;
-    const { what, help } = sentence_of(error);
-    say(help ? `${what}: ${help}` : what, true);
+    say(said_of(error), true);
   }
   change();
 }

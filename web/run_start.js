@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The form that starts a run on this machine: models that fit it, a mesh of processes or threads, steps, how often it saves.
 
-import { ask, is_cancelled, newest, sentence_of } from "./ask.js";
+import { ask, is_cancelled, newest, said_of, sentence_of } from "./ask.js";
 import { element, fill } from "./dom.js";
 import { bytes_text, count_text } from "./format.js";
 import { field } from "./setup_panel.js";
@@ -75,7 +75,6 @@ export async function open_start(started) {
     }));
     /** @type {HTMLElement | null} */ (body.querySelector("select"))?.focus();
   } catch (error) {
-    const { what, help } = sentence_of(error);
-    if (!is_cancelled(error)) fill(body, element("p", { class: "is_bad", role: "alert" }, what, help && `: ${help}`));
+    if (!is_cancelled(error)) fill(body, element("p", { class: "is_bad", role: "alert" }, said_of(error)));
   }
 }

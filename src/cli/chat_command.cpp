@@ -135,11 +135,15 @@ class Chat {
                                 .seed = command_.words.seed};
     ChatAnswer answer;
     try {
+      const auto show = [&](std::string_view text) {
+        if (!command_.json) put(in_terminal_ ? printable(text) : std::string(text));
+      };
       answer =
           model_.session().answer(conversation_.messages(), options, [&](std::string_view text) {
-            put(in_terminal_ ? printable(text) : command_.json ? "" : std::string(text));
+            show(text);
             return !interrupt_ || !interrupt_->take();
           });
+      show(answer.rest);
     } catch (...) {
       conversation_.take_back();
       throw;

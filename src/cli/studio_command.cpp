@@ -19,6 +19,7 @@
 #include "serve/opened_browser.h"
 #include "studio/answers.h"
 #include "studio/lessons/lesson.h"
+#include "studio/runs/kept_chat.h"
 #include "studio/runs/run_folders.h"
 #include "studio/runs/started_runs.h"
 #include "system/blocked_signals.h"
@@ -94,8 +95,9 @@ void serve_page(const StudioCommand& command, const RunFolders* folders) {
   const std::string token = make_access_token();
   std::optional<StartedRuns> started;
   if (command.allow_runs) started.emplace(command.folders.front());
+  KeptChat chat;
   std::optional<HttpServer> server;
-  server.emplace(studio_service(command.assets, {folders, started ? &*started : nullptr}),
+  server.emplace(studio_service(command.assets, {folders, started ? &*started : nullptr, &chat}),
                  static_cast<uint16_t>(command.port), token);
   std::string address = fmt::format("http://127.0.0.1:{}/#token={}", server->port(), token);
   if (!command.lesson.empty()) address += "&learn:" + command.lesson;
@@ -143,7 +145,7 @@ void add_studio_command(Command app) {
       .excludes(lesson);
   studio.add_flag("--allow-runs", command->allow_runs,
                   "the page may start runs in the first folder, stop, resume and kill them, and "
-                  "write text with them");
+                  "write text and talk with them");
   studio
       .add_option("--assets", command->assets,
                   "take the page from a folder, not from the binary: for those who write it")

@@ -14,6 +14,7 @@ PageReply reply_to(const QuestionKind& kind, const StudioRuns& runs, std::string
     Question question = parse_question(body);
     question.runs = runs.folders;
     question.started = runs.started;
+    question.chat = runs.chat;
     question.tell = [&](const Json& part) {
       return tell(kind.streams && !part.is_null() ? part.dump() : "");
     };
@@ -32,7 +33,7 @@ PageReply reply_to(const QuestionKind& kind, const StudioRuns& runs, std::string
 // Questions of which one at a time runs, by what they have in common.
 std::string alone_as(std::string_view kind) {
   if (kind == "search" || kind == "why_not") return "search";
-  return kind == "generate" ? "generate" : "";
+  return kind == "generate" || kind == "chat" ? "generate" : "";
 }
 
 }  // namespace

@@ -9,10 +9,11 @@
 
 namespace tessera {
 
-// What questions are about beside their fields; null where there is none. Both outlive the service.
+// What questions are about beside their fields; null where there is none. They outlive the service.
 struct StudioRuns {
   const RunFolders* folders = nullptr;
   StartedRuns* started = nullptr;
+  KeptChat* chat = nullptr;
 };
 
 // The page is that of the binary, or of a folder where one is given.

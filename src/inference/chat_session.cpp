@@ -162,17 +162,17 @@ ChatAnswer ChatSession::answer(const Json& messages, const AnswerOptions& option
   Utf8Stream characters;
   StopText stop(stops_);
   std::string shown;
-  const auto show = [&](const std::string& piece) {
+  const auto shows = [&](const std::string& piece) {
     const bool begins = without_space_before(shown).empty();
     shown += piece;
-    return tell(begins ? without_space_before(piece) : std::string_view(piece));
+    return std::string(begins ? without_space_before(piece) : std::string_view(piece));
   };
   answer.end = options.tokens < room ? AnswerEnd::MostTokens : AnswerEnd::WindowFull;
   const auto begin = std::chrono::steady_clock::now();
   const auto take = [&](int32_t token) {
     if (answer.tokens.empty()) answer.first_seconds = seconds_since(begin);
     answer.tokens.push_back(token);
-    const bool told = show(ends(token) ? "" : stop.add(characters.add(words_.show(token))));
+    const bool told = tell(shows(ends(token) ? "" : stop.add(characters.add(words_.show(token)))));
     if (ends(token) || stop.stopped())
       answer.end = AnswerEnd::Finished;
     else if (!told)
@@ -191,7 +191,7 @@ ChatAnswer ChatSession::answer(const Json& messages, const AnswerOptions& option
   if (!stop.stopped()) {
     std::string rest = stop.add(characters.rest());
     rest += stop.rest();
-    show(rest);
+    answer.rest = shows(rest);
   }
   answer.text = trimmed(shown);
   remember(messages.items(), answer, shown.size());

@@ -35,6 +35,7 @@ constexpr std::string_view name(AnswerEnd end) { return kAnswerEnds[static_cast<
 
 struct ChatAnswer {
   std::string text;             // without white space around it
+  std::string rest;             // of what was told: its end, where it waited for a next token
   std::vector<int32_t> tokens;  // all that were written, the last one that ends it included
   AnswerEnd end = AnswerEnd::Finished;
   int64_t prompt_tokens = 0;    // that the model saw before it

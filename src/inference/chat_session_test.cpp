@@ -60,6 +60,7 @@ class Talk {
       told_ += piece;
       return told_.size() < stop_after_;
     });
+    told_ += answer.rest;
     messages_.push_back(message("assistant", answer.text));
     return answer;
   }

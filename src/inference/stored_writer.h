@@ -17,10 +17,10 @@
 namespace tessera {
 
 struct WriterOptions {
-  std::string from;
-  std::string base;       // of adapters; empty: the one that they name
-  std::string tokenizer;  // empty: the one next to the model
-  std::string mesh;       // over tp; empty: one rank
+  std::string from = {};
+  std::string base = {};       // of adapters; empty: the one that they name
+  std::string tokenizer = {};  // empty: the one next to the model
+  std::string mesh = {};       // over tp; empty: one rank
   DeviceKind device = DeviceKind::Cpu;
   int64_t threads = 0;  // of all ranks; 0: all cores
   bool averaged = false;
@@ -48,9 +48,9 @@ class StoredWriter {
 };
 
 struct StoredChatOptions {
-  WriterOptions writer;
-  std::string chat_template;  // as for read_chat_template
-  int64_t window = 0;         // tokens of a conversation that the model sees; 0: default_window
+  WriterOptions writer = {};
+  std::string chat_template = {};  // as for read_chat_template
+  int64_t window = 0;  // tokens of a conversation that the model sees; 0: default_window
 };
 
 // A stored model that talks.

@@ -14,6 +14,7 @@
 
 namespace tessera {
 
+class KeptChat;
 class RunFolders;
 class StartedRuns;
 
@@ -24,6 +25,7 @@ struct Question {
   std::function<bool(const Json&)> tell = {};
   const RunFolders* runs = nullptr;  // that Studio was given; none: it was given no folders
   StartedRuns* started = nullptr;    // none: it may start no runs
+  KeptChat* chat = nullptr;          // none: a model is loaded for each question
 };
 
 struct Answer {

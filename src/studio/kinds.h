@@ -39,6 +39,7 @@ Answer answer_stop(const Question& question);
 Answer answer_kill(const Question& question);
 Answer answer_output(const Question& question);
 Answer answer_generate(const Question& question);
+Answer answer_chat(const Question& question);
 Answer answer_lessons(const Question& question);
 Answer answer_lesson(const Question& question);
 Answer answer_break(const Question& question);

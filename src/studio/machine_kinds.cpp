@@ -41,6 +41,8 @@ constexpr auto kMachineKinds = std::to_array<QuestionKind>({
      true},
     {"generate", "text that a run's newest checkpoint writes, token by token (--allow-runs)",
      answer_generate, true, true},
+    {"chat", "what a run's newest checkpoint answers in a conversation (--allow-runs)", answer_chat,
+     true, true},
 });
 
 }  // namespace

@@ -122,6 +122,7 @@ def text_streams_and_stops_within_a_token(binary, folder):
         start(page, "writer", steps=20, seq=64)
         page.wait(f"{STATE} === 'finished'", "the end")
         page.evaluate("document.querySelector('#text_tokens').value = '4000'")
+        page.evaluate("document.querySelector('#text_how').value = 'generate'")
         page.click("#text_go")
         count = "import('/run_text.js').then(({text_state}) => text_state.tokens)"
         first = page.wait(f"{count}.then(count => count >= 12 && count)", "tokens, one by one")
@@ -136,6 +137,29 @@ def text_streams_and_stops_within_a_token(binary, folder):
         page.evaluate("document.querySelector('#text_tokens').value = '5'")
         page.click("#text_go")  # the server was free at once
         page.wait(f"{count}.then(count => count === 5)", "the next text", 10)
+        assert not page.problems, page.problems
+
+
+def a_conversation_goes_on_and_begins_anew(binary, folder):
+    with studio(binary, folder, "--allow-runs") as server, browser() as chromium:
+        page = open_page(chromium, server)
+        start(page, "talker", steps=20, seq=256)
+        page.wait(f"{STATE} === 'finished'", "the end")
+        page.evaluate("document.querySelector('#text_tokens').value = '12'")
+        page.evaluate("window.asked = []; window.own_fetch = fetch; window.fetch = (to, how) => { if (to.endsWith('/chat')) asked.push(JSON.parse(how.body)); return own_fetch(to, how); }")
+        idle = "import('/run_text.js').then(({text_state}) => !text_state.writing && text_state.tokens === 12)"
+        for turn, question in enumerate(("Who is it?", "Why?"), 1):
+            page.evaluate("import('/run_text.js').then(({text_state}) => (text_state.tokens = 0))")
+            page.evaluate(f"document.querySelector('#text_prompt').value = {json.dumps(question)}")
+            page.click("#text_go")
+            page.wait(idle, "the answer")
+            assert page.evaluate("[...document.querySelectorAll('#written b')].map(each => each.innerText.trim())") == ["Who is it?", "Why?"][:turn]
+            assert page.evaluate("document.querySelector('#text_prompt').value") == ""
+        messages = page.evaluate("asked.map(each => each.messages)")
+        assert [len(each) for each in messages] == [1, 3] and [each["role"] for each in messages[1]] == ["user", "assistant", "user"], messages
+        assert messages[1][1]["content"] and messages[1][1]["content"] in page.text("#written"), messages
+        page.click("#text_new")
+        assert page.evaluate("document.querySelector('#written').childNodes.length") == 0
         assert not page.problems, page.problems
 
 
@@ -161,11 +185,11 @@ def without_the_flag_there_are_no_controls(binary, folder):
         page.wait("document.querySelector('.run_title h2')?.innerText === 'old'", "the run")
         hidden = "['#run_start', '.run_text'].every(name => document.querySelector(name).hidden) && document.querySelector('.run_buttons').children.length === 0"
         assert page.evaluate(hidden) and "--allow-runs" in page.text("aside")
-        for kind in ("start", "stop", "resume", "kill", "generate"):
+        for kind in ("start", "stop", "resume", "kill", "generate", "chat"):
             told = page.evaluate(f"import('/ask.js').then(({{ask}}) => ask('{kind}', {{run: '{runs_of(server)['old']['id']}'}}).catch(error => error.message))")
             assert "without --allow-runs" in told and "without --allow-runs" in error(server, kind, {}), told
 
 
-CHECKS = [a_killed_rank_comes_back_with_the_same_bits, a_run_is_stopped_and_resumed_by_keys_alone, the_address_names_the_run, text_streams_and_stops_within_a_token,
+CHECKS = [a_killed_rank_comes_back_with_the_same_bits, a_run_is_stopped_and_resumed_by_keys_alone, the_address_names_the_run, text_streams_and_stops_within_a_token, a_conversation_goes_on_and_begins_anew,
           what_is_refused_is_said_in_the_form, without_the_flag_there_are_no_controls]
 SAMPLE = [a_killed_rank_comes_back_with_the_same_bits]

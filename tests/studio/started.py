@@ -20,7 +20,7 @@ from runs import fresh, runs_of  # noqa: E402
 from studio_server import SECONDS, studio, why_not  # noqa: E402
 
 ORDER = {"model": "tiny", "mesh": "dp=2", "steps": 60, "save_every": 10, "batch": 4, "seq": 32}
-CONTROLS = ("start", "resume", "stop", "kill", "generate", "offers")
+CONTROLS = ("start", "resume", "stop", "kill", "generate", "chat", "offers")
 
 
 def answer(server, kind, fields):
@@ -254,6 +254,41 @@ def text_comes_token_by_token_and_stops_within_one(binary, folder):
             error(server, "generate", {**asked, **fields})
 
 
+def a_conversation_is_that_of_the_terminal(binary, folder):
+    folder = fresh(folder, "talk9")
+    with studio(binary, folder, "--allow-runs") as server:
+        run = answer(server, "start", {**ORDER, "name": "a", "steps": 20, "seq": 256})["run"]
+        assert "no checkpoint" in error(server, "chat", {"run": run, "messages": [{"role": "user", "content": "a"}]})
+        wait_for_state(server, "a", "finished")
+        asked = {"run": run, "tokens": 30, "temperature": 0.7, "top_p": 0.9, "seed": 5}
+        messages, told = [], []
+        for question in ("Who is it?", "Why?"):
+            messages.append({"role": "user", "content": question})
+            with streaming(server, "chat", {**asked, "messages": messages}) as stream:
+                parts = [next_object(stream)]
+                while not parts[-1].get("done"):
+                    parts.append(next_object(stream))
+            told.append(parts[-1])
+            assert parts[0]["step"] == 20 and "no chat template" in parts[0]["note"], parts[0]
+            assert "".join(part.get("text", "") for part in parts).strip() == told[-1]["answer"], parts
+            messages.append({"role": "assistant", "content": told[-1]["answer"]})
+        assert told[1]["computed_tokens"] < told[0]["prompt_tokens"] + 30 < told[1]["prompt_tokens"], told
+        words = "--temperature 0.7 --top-p 0.9 --seed 5 --max-tokens 30 --json".split()
+        done = subprocess.run([binary, "chat", folder / "a", *words], input="Who is it?\nWhy?\n", capture_output=True, text=True, check=True, timeout=SECONDS)
+        in_terminal = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [turn["tokens"] for turn in in_terminal] == [part["tokens"] for part in told], (in_terminal, told)
+        with streaming(server, "chat", {**asked, "messages": messages[:1], "tokens": 4096}) as stream:
+            next_object(stream)
+        assert is_idle_within(server, 1), "the rest of the window would be written"
+        for wrong in ([], "a", [{"role": "user"}], [{"role": "root", "content": "a"}], [{"role": "user", "content": 1}], [{"role": "user", "content": "a", "name": "b"}],
+                      messages, [7]):
+            error(server, "chat", {**asked, "messages": wrong})
+        with streaming(server, "chat", {**asked, "messages": [{"role": "user", "content": "x" * 999}]}) as stream:
+            assert "of a window of 256" in [next_object(stream) for _ in range(2)][-1]["error"]["what"]
+        for fields in ({"top_p": 2}, {"temperature": -1}, {"tokens": 0}, {"template": "/etc/passwd"}, {"run": "../a"}):
+            error(server, "chat", {**asked, "messages": messages[:1], **fields})
+
+
 def one_for_many(text):
     """How many marks stand for bytes that are no text is not of interest."""
     return re.sub("\ufffd+", "\ufffd", text)
@@ -282,6 +317,7 @@ CHECKS = [
     hostile_orders_start_nothing,
     folders_that_others_made_are_not_resumed,
     text_comes_token_by_token_and_stops_within_one,
+    a_conversation_is_that_of_the_terminal,
     what_fits_this_machine_is_offered,
 ]
 

@@ -33,7 +33,7 @@ class StartedRunsTest : public testing::Test {
 };
 
 TEST_F(StartedRunsTest, NeedTheFlag) {
-  for (const char* kind : {"start", "resume", "stop", "kill", "generate", "offers"})
+  for (const char* kind : {"start", "resume", "stop", "kill", "generate", "chat", "offers"})
     EXPECT_NE(refused(kind, Json::object(), false).find("without --allow-runs"), std::string::npos)
         << kind;
   EXPECT_TRUE(is_empty());
