@@ -108,7 +108,7 @@ ExportSummary export_folder(const StateSource& from, const ModelConfig& model,
                             const std::filesystem::path& folder, const ExportOptions& options) {
   check_exportable(model);
   Exporter exporter(from, model, options);
-  const std::string config = model_json(model, exporter.entries().front().dtype);
+  const std::string config = model_json(model, exporter.entries().front().dtype, options.ends);
   if (std::filesystem::exists(folder / "config.json"))
     throw user_error("{} already holds a model", folder.string())
         .help("choose another folder with --out");

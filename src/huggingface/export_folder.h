@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "checkpoint/state_source.h"
+#include "huggingface/model_json.h"
 #include "models/model_config.h"
 
 namespace tessera {
@@ -14,6 +15,7 @@ namespace tessera {
 struct ExportOptions {
   std::optional<DType> dtype = {};         // none: each tensor as it is stored
   bool averaged = false;                   // the moving average instead of the weights
+  TextEnds ends = {};                      // for config.json
   int64_t shard_bytes = int64_t{5} << 30;  // maximum size of a file, unless one tensor is larger
 };
 

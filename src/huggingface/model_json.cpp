@@ -246,6 +246,10 @@ Json llama_json(const ModelConfig& model) {
 
 void add_deepseek_mixture(const ModelConfig& model, Json& json) {
   json["n_routed_experts"] = model.experts;
+  // transformers knows no other router; vLLM and llama.cpp do.
+  json["scoring_func"] = "sigmoid";
+  json["topk_method"] = "noaux_tc";
+  json["moe_layer_freq"] = 1;
   json["num_experts_per_tok"] = model.top_k;
   json["moe_intermediate_size"] = model.expert_mlp_size;
   json["n_shared_experts"] = model.shared_mlp_size / model.expert_mlp_size;
@@ -348,7 +352,7 @@ void check_exportable(const ModelConfig& model) {
     refuse("gpt whose heads times head_size is not its width");
 }
 
-std::string model_json(const ModelConfig& model, DType weights) {
+std::string model_json(const ModelConfig& model, DType weights, const TextEnds& ends) {
   const Kind& kind = kind_of(model);
   Json json{{"architectures", Json::array({kind.architecture})},
             {"model_type", kind.model_type},
@@ -358,8 +362,8 @@ std::string model_json(const ModelConfig& model, DType weights) {
             {"vocab_size", model.vocabulary},
             {"tie_word_embeddings", model.tied},
             {"initializer_range", model.init_deviation},
-            {"bos_token_id", nullptr},
-            {"eos_token_id", nullptr}};
+            {"bos_token_id", ends.begin},
+            {"eos_token_id", ends.end}};
   Json own = model.family == Family::Gpt ? gpt2_json(model) : llama_json(model);
   if (has_deepseek_mixture(model))
     add_deepseek_mixture(model, own);

@@ -3,7 +3,9 @@
 // and DeepSeek-V3. A key that requires unsupported maths is rejected, never ignored.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +18,11 @@ ModelConfig parse_model_json(std::string_view text, const std::filesystem::path&
 
 // A UserError if none of them is such a model.
 void check_exportable(const ModelConfig& model);
+// The tokens with which texts begin and end, as far as they are known.
+struct TextEnds {
+  std::optional<int32_t> begin = {}, end = {};
+};
 // For an exportable model.
-std::string model_json(const ModelConfig& model, DType weights);
+std::string model_json(const ModelConfig& model, DType weights, const TextEnds& ends = {});
 
 }  // namespace tessera
