@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`tessera chat`: a pipe gets answers and nothing else, only new tokens are computed, two ranks write what one does, characters
+"""`tessera chat` and `generate`: a pipe gets answers and nothing else, only new tokens are computed, two ranks write what one does, characters
 come whole, what does not fit the window is left out and said, commands change the conversation, and in a terminal Ctrl-C stops an
 answer and not the chat."""
 import json
@@ -87,6 +87,19 @@ def a_template_beside_the_model_is_used(binary, folder):
         (run / "chat_template.jinja").unlink()
 
 
+def every_stored_model_talks(binary, folder):
+    run = model(binary, folder)
+    tokens = [turn["tokens"] for turn in turns(binary, run, ["ä", "ö"])]
+    tessera(binary, "export", run, "--out", folder / "exported")
+    for stored in (folder / "exported", run / "checkpoints" / "step-00000040"):
+        assert [turn["tokens"] for turn in turns(binary, stored, ["ä", "ö"], "--window", 128)] == tokens, stored
+    tessera(binary, "train", "--init-from", run, "--set", "lora.rank=2", "--steps", 2, "--save-every", 2, "--out", folder / "adapted", "--batch", 2, "--set", "train.seq=128",
+            "--set", f"data.path={folder / 'letters.txt'}", "--set", "train.learning_rate=0.1", "--set", "train.warmup_steps=0", "--set", "train.eval_every=0", "--set", "run.peak_gflops=1", "--json")
+    adapted = [turn["tokens"] for turn in turns(binary, folder / "adapted", ["ä", "ö"])]
+    tessera(binary, "export", folder / "adapted", "--out", folder / "peft")
+    assert adapted != tokens and [turn["tokens"] for turn in turns(binary, folder / "peft", ["ä", "ö"], "--base", run, "--window", 128)] == adapted
+
+
 def what_does_not_fit_is_left_out_and_said(binary, folder):
     run = model(binary, folder)
     questions = [f"{letter * 8}" for letter in LETTERS]
@@ -118,6 +131,25 @@ def commands_change_the_conversation(binary, folder):
     assert "is there already" in chat(binary, run, [f"/save {saved}"], code=2).stderr and saved.read_bytes() == kept
     assert "/help" in chat(binary, run, ["/sing"], code=2).stderr
     assert all(f"/{name}" in chat(binary, run, ["/help"]).stderr for name in ("reset", "system", "undo", "save", "quit"))
+
+
+def generate_writes_together_what_it_writes_alone(binary, folder):
+    run = model(binary, folder)
+    prompts = ["ä", "öüß" * 3, LETTERS]
+
+    def texts(words, *more):
+        asked = [word for prompt in words for word in ("--prompt", prompt)]
+        told = json.loads(tessera(binary, "generate", run, *asked, "--tokens", 40, "--json", *more).stdout)
+        return [text["tokens"] for text in told.get("texts", [told])]
+
+    alone = [texts([prompt], "--temperature", 0)[0] for prompt in prompts]
+    assert texts(prompts, "--temperature", 0) == alone == texts(prompts, "--temperature", 0, "--mesh", "tp=2")
+    drawn = texts(prompts, "--temperature", 1, "--top-p", 0.8, "--top-k", 40)
+    assert drawn == texts(prompts, "--temperature", 1, "--top-p", 0.8, "--top-k", 40, "--mesh", "tp=2") and drawn != alone
+    whole = bytes(alone[2]).decode(errors="replace")
+    stop = whole[2:5]  # of several tokens
+    ended = json.loads(tessera(binary, "generate", run, "--prompt", LETTERS, "--tokens", 40, "--temperature", 0, "--stop", stop, "--json").stdout)
+    assert ended["text"] == whole[:whole.index(stop)] and len(ended["tokens"]) < 40, (ended, whole, stop)
 
 
 class Terminal:
@@ -176,8 +208,8 @@ def characters_come_whole(binary, folder):
     assert set("".join(pieces)) & set(LETTERS), pieces
 
 
-CHECKS = [a_pipe_gets_answers_alone, new_tokens_alone_are_computed, two_ranks_write_what_one_does, a_template_beside_the_model_is_used,
-          what_does_not_fit_is_left_out_and_said, commands_change_the_conversation, ctrl_c_stops_an_answer_and_not_the_chat, characters_come_whole]
+CHECKS = [a_pipe_gets_answers_alone, new_tokens_alone_are_computed, two_ranks_write_what_one_does, a_template_beside_the_model_is_used, every_stored_model_talks,
+          what_does_not_fit_is_left_out_and_said, generate_writes_together_what_it_writes_alone, commands_change_the_conversation, ctrl_c_stops_an_answer_and_not_the_chat, characters_come_whole]
 
 if __name__ == "__main__":
     run_checks(__doc__, CHECKS)
