@@ -216,7 +216,8 @@ void add_chat_command(Command app) {
                   "tokens of the conversation that the model sees; 0: as in training, at most 8192")
       .range(int64_t{0}, int64_t{1} << 24);
   chat.add_option("--template", command->chat_template,
-                  "plain, marked or a file of Jinja; default: the one next to the model");
+                  "plain, marked or a file of Jinja; default: the one next to the model")
+      .type_name("FILE");
   add_json_flag(chat, command->json);
   chat.on_run([command] { Chat(*command).run(); });
 }

@@ -121,9 +121,11 @@ void add_export_command(Command app) {
                         "with --merge: where the base is now, if not where the run found it");
   subcommand.add_option("--base-name", command->base_name,
                         "of adapters: the name of their base, for PEFT; default: its folder");
-  subcommand.add_option("--template", command->chat_template,
-                        "chat template of the folder: plain, marked or a file of Jinja; default: "
-                        "the one that the run has, if any");
+  subcommand
+      .add_option("--template", command->chat_template,
+                  "chat template of the folder: plain, marked or a file of Jinja; default: "
+                  "the one that the run has, if any")
+      .type_name("FILE");
   add_json_flag(subcommand, command->json);
   subcommand.on_run([command] { run(*command); });
 }

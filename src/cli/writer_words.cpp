@@ -17,10 +17,14 @@ void add_writer_words(Command command, WriterWords& words) {
       .add_option("checkpoint", words.writer.from,
                   "a checkpoint, the output folder of a run, or a Hugging Face folder")
       .required();
-  command.add_option("--base", words.writer.base,
-                     "of adapters: where their base is now, if not where they name it");
-  command.add_option("--tokenizer", words.writer.tokenizer,
-                     "a tokenizer.json; default: the one next to the model");
+  command
+      .add_option("--base", words.writer.base,
+                  "of adapters: where their base is now, if not where they name it")
+      .type_name("FOLDER");
+  command
+      .add_option("--tokenizer", words.writer.tokenizer,
+                  "a tokenizer.json; default: the one next to the model")
+      .type_name("FILE");
   command
       .add_option("--temperature", words.choice.temperature,
                   "0 takes the most likely token, 1 samples from the model's distribution")
