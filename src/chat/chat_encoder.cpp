@@ -118,7 +118,7 @@ std::optional<int32_t> ChatEncoder::answer_end() {
 
 std::string ChatEncoder::answer_end_text() const {
   constexpr const char* kBlanks = " \n\r\t";
-  const std::string text = text_after_answer();
+  std::string text = text_after_answer();
   const size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string::npos) return text;
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
