@@ -240,6 +240,10 @@ std::unique_ptr<SampleSource> mix(const Config& config,
                                    static_cast<uint64_t>(config.data.seed));
 }
 
+int64_t held_out_windows(const TokenSource& tokens, int64_t seq) {
+  return (tokens.num_tokens() - 1 - tokens.held_out_begin().value_or(0)) / seq;
+}
+
 void open_samples(const Config& config, const SourceOpener& opener, TrainingData& data) {
   std::vector<OpenedSource> sources = open_sources(opener, config.data);
   const bool other = !config.data.held_out_path.empty();
@@ -261,16 +265,20 @@ void open_samples(const Config& config, const SourceOpener& opener, TrainingData
   }
   data.train = mix(config, std::move(train));
   if (share > 0) data.held_out = mix(config, std::move(held_out));
+  const bool chats = config.data.source == DataSource::Chat;
+  if (chats && share > 0)
+    data.held_out_samples = held_out_windows(*data.tokens.front(), config.train.seq);
   if (!other) return;
   const std::string& path = config.data.held_out_path;
   try {
-    const DataSource kind =
-        config.data.source == DataSource::Chat ? DataSource::Chat : source_of_path(path);
+    const DataSource kind = chats ? DataSource::Chat : source_of_path(path);
     data.held_out_tokens.push_back(std::move(opener.open(kind, path, 0).tokens));
   } catch (UserError& error) {
     throw UserError(error).at("data.held_out_path");
   }
-  data.held_out = held_out_sampler(config, *data.held_out_tokens.back(), true, 0, seed);
+  const TokenSource& tokens = *data.held_out_tokens.back();
+  data.held_out = held_out_sampler(config, tokens, true, 0, seed);
+  if (chats) data.held_out_samples = held_out_windows(tokens, config.train.seq);
 }
 
 }  // namespace

@@ -20,8 +20,10 @@ struct TrainingData {
   std::vector<std::unique_ptr<TokenSource>> held_out_tokens;  // of held-out samples alone
   std::unique_ptr<SampleSource> train;
   std::unique_ptr<SampleSource> held_out;  // null when nothing is held out
-  std::vector<std::string> notes;          // for the user
-  std::optional<ChatPrompt> prompt;        // of conversations: what samples of text answer
+  // Of conversations, which may be few: how many held-out samples there are before they repeat.
+  std::optional<int64_t> held_out_samples;
+  std::vector<std::string> notes;    // for the user
+  std::optional<ChatPrompt> prompt;  // of conversations: what samples of text answer
 };
 
 TrainingData open_training_data(const Config& config, const ModelConfig& model, DType precision,

@@ -184,6 +184,25 @@ TEST_F(ChatTraining, OfIslandsEachAveragesOverItsOwnTurns) {
   EXPECT_NEAR(train_islands(config, {.quiet = true}).first_loss, each, 1e-9);
 }
 
+// However many batches are asked for: none counts twice where there are few.
+TEST_F(ChatTraining, EachHeldOutConversationCountsOnce) {
+  const Config config = load_config(
+      std::nullopt,
+      settings("run", {"data.path=" + at("chats.jsonl"), "data.held_out_path=" + at("odd.jsonl"),
+                       "train.eval_batches=30", "train.precision=fp64", "checkpoint.every=6"}));
+  const TrainSummary summary = Trainer(config, {.quiet = true}).run();
+  Config whole = config;
+  whole.data.path = config.data.held_out_path;
+  whole.data.held_out_path.clear();
+  whole.data.held_out = 0;
+  const TrainingData data = open_training_data(whole, resolve_model(whole), DType::Fp64);
+  const int64_t samples = (data.tokens.front()->num_tokens() - 1) / whole.train.seq;
+  EXPECT_NE(30 * whole.train.batch % samples, 0);
+  const Evaluation all =
+      evaluate_model(*open_stored_model(at("run")), whole, *data.train, samples, false);
+  EXPECT_NEAR(*summary.held_out_loss, all.loss, 1e-9);
+}
+
 TEST_F(ChatTraining, GoesOnWithTheSameBits) {
   const TrainSummary whole = train("whole", {});
   train("cut", {"train.steps=3", "checkpoint.every=3"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/step_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -108,8 +109,9 @@ void StepRunner::add_utilisation(StepRecord& record) {
 
 double StepRunner::held_out_loss(int64_t step) {
   const TrainConfig& train = parts_.config.train;
-  return sample_losses(parts_.executor, feeder_, *parts_.data.held_out,
-                       train.eval_batches * train.batch, train.batch, {},
+  int64_t samples = train.eval_batches * train.batch;
+  if (const auto all = parts_.data.held_out_samples) samples = std::min(samples, *all);
+  return sample_losses(parts_.executor, feeder_, *parts_.data.held_out, samples, train.batch, {},
                        [&] { return room_.grow(step); })
       .loss;
 }
