@@ -60,7 +60,7 @@ Config config_for(const EvaluateCommand& command, const StateSource& stored) {
   if (reads_conversations(command)) base.emplace_back("data.source=chat");
   if (!command.tokenizer.empty()) base.push_back("data.tokenizer=" + command.tokenizer);
   Config config = load_config({}, command.run.all(), base);
-  name_chat_format(stored, config.data);
+  name_text_format(stored, config.data);
   return config;
 }
 

@@ -44,8 +44,11 @@ void name_base(const Config& before, const StateSource& stored, LoraSettings& lo
 
 }  // namespace
 
-void name_chat_format(const StateSource& stored, DataConfig& data) {
-  if (data.source != DataSource::Chat || !data.tokenizer.empty()) return;
+void name_text_format(const StateSource& stored, DataConfig& data) {
+  const bool chats = data.source == DataSource::Chat;
+  const bool reads_text =
+      chats || data.source == DataSource::Text || data.source == DataSource::Mixture;
+  if (!reads_text || !data.tokenizer.empty()) return;
   const auto whole = [](const std::filesystem::path& path) {
     return std::filesystem::absolute(path).lexically_normal().string();
   };
@@ -56,9 +59,9 @@ void name_chat_format(const StateSource& stored, DataConfig& data) {
   // A folder of adapters may leave both to its base.
   if (const auto* adapted = dynamic_cast<const JoinedSource*>(&stored);
       adapted && tokenizer.empty() && !has_template)
-    return name_chat_format(adapted->base(), data);
+    return name_text_format(adapted->base(), data);
   if (!tokenizer.empty()) data.tokenizer = whole(tokenizer);
-  if (data.chat_template.empty() && has_template) data.chat_template = whole(chat);
+  if (chats && data.chat_template.empty() && has_template) data.chat_template = whole(chat);
 }
 
 ContinuedConfig continued_config(const StateSource& stored,
@@ -72,7 +75,7 @@ ContinuedConfig continued_config(const StateSource& stored,
     Config now = load_config(file, overrides, settings);
     require_same_lora(before, now, stored.path().string());
     name_base(before, stored, now.lora);
-    name_chat_format(stored, now.data);
+    name_text_format(stored, now.data);
     return now;
   };
   ContinuedConfig continued{.config = with_model(model), .note = {}};

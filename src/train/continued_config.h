@@ -20,8 +20,8 @@ ContinuedConfig continued_config(const StateSource& stored,
                                  const std::optional<std::filesystem::path>& file,
                                  std::span<const std::string> overrides);
 
-// Conversations are written as the stored model knows them, where the config names no tokenizer:
-// with its tokenizer and its chat template.
-void name_chat_format(const StateSource& stored, DataConfig& data);
+// Where the config names no tokenizer, text becomes tokens of the stored model's; conversations are
+// written by its chat template, too.
+void name_text_format(const StateSource& stored, DataConfig& data);
 
 }  // namespace tessera

@@ -121,5 +121,19 @@ TEST_F(ContinuedTraining, InAnotherPrecisionTakesTheMasterWeights) {
         << role;
 }
 
+// Bytes would be other tokens than those that the model knows.
+TEST_F(ContinuedTraining, ReadsTextWithTheTokenizerOfTheModel) {
+  train_short("short", "fp32");
+  const auto tokenizer_for = [&](std::vector<std::string> more) {
+    return continued_config(*open_stored_model(path("short")), {}, more).config.data.tokenizer;
+  };
+  EXPECT_EQ(tokenizer_for({"data.path=notes.txt"}), "");  // it has none: bytes
+  folder_.write("short/tokenizer.json", "{}");
+  EXPECT_EQ(tokenizer_for({"data.path=notes.txt"}), path("short/tokenizer.json"));
+  EXPECT_EQ(tokenizer_for({"data.mixture.notes.txt=1"}), path("short/tokenizer.json"));
+  EXPECT_EQ(tokenizer_for({"data.path=notes.txt", "data.tokenizer=own.json"}), "own.json");
+  EXPECT_EQ(tokenizer_for({"data.path=a.bin"}), "");  // shards are tokens already
+}
+
 }  // namespace
 }  // namespace tessera
