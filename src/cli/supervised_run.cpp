@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 
+#include "cli/line_printer.h"
 #include "cli/start_signs.h"
 #include "cli/supervised_folder.h"
 #include "comm/failure/report_folder.h"
@@ -106,6 +107,13 @@ StartRecord start_record_of(const std::filesystem::path& out, const EndedStart& 
   return attempt;
 }
 
+// Where starts print their lines, the supervisor prints this one after them.
+void record_ended_start(const SupervisedRun& run, const StartRecord& ended) {
+  record_start(run.config.run.out, ended);
+  if (std::ranges::find(run.words, "--json-lines") != run.words.end())
+    LinePrinter().print(to_json_line(ended));
+}
+
 // Of every start so far, those of earlier supervisors included.
 std::vector<StartRecord> starts_in(const std::filesystem::path& out) {
   try {
@@ -173,7 +181,7 @@ void supervise_run(const SupervisedRun& run) {
   };
   const auto newest_step = [&] { return folder.look().newest_step; };
   const auto record = [&](const EndedStart& start) {
-    record_start(run.config.run.out, start_record_of(run.config.run.out, start, elastic));
+    record_ended_start(run, start_record_of(run.config.run.out, start, elastic));
     if (start.failed || start.moves) say_goodput_so_far(run.config.run.out);
   };
   // An injected fault applies only to the first start, otherwise it would recur forever.

@@ -8,6 +8,7 @@
 #include "checkpoint/run_identity.h"
 #include "cli/commands.h"
 #include "cli/island_job.h"
+#include "cli/line_printer.h"
 #include "cli/progress_bar.h"
 #include "cli/train_options.h"
 #include "comm/local/local_report.h"
@@ -44,6 +45,7 @@ constexpr const char* kFooter =
     "checkpoint\n"
     "  tessera train --init-from out/tiny --set data.path=books/ --seq 512 --out "
     "out/more\n"
+    "  tessera train --json-lines --metrics-port 9464  lines of JSON, and a page for Prometheus\n"
     "Keys for files and --set: tessera docs config";
 
 void print_no_step(const TrainSummary& summary) {
@@ -98,6 +100,18 @@ void print_summary(const TrainSummary& summary) {
     fmt::print("trace: {} (open it in https://ui.perfetto.dev)\n", summary.trace);
 }
 
+LineSink line_sink(LinePrinter& printer) {
+  return [&printer](const std::string& line) { printer.print(line); };
+}
+
+// The last line of --json-lines: what --json prints.
+std::string summary_line(const TrainSummary& summary) {
+  const Json all = to_json(summary);
+  Json line{{"event", "summary"}};
+  for (const JsonMember& member : all.members()) line[member.name] = member.value;
+  return line.dump();
+}
+
 struct Beginning {
   Config config;
   std::string note;
@@ -144,7 +158,8 @@ void require_one_process(const Config& config) {
 // Runs all ranks of the mesh or, in a job, one of them.
 void train(const TrainOptions& options, const Beginning& beginning, RankWorld* world) {
   Config config = beginning.config;
-  if (!beginning.note.empty() && !options.run.json && (!world || world->rank() == 0))
+  const bool quiet = options.run.json || options.json_lines;
+  if (!beginning.note.empty() && !quiet && (!world || world->rank() == 0))
     fmt::print(stderr, "{}\n", beginning.note);
   if (world && config.mesh.empty()) config.mesh = {{"dp", world->size()}};
   const bool all_islands = islands_are_threads(config);
@@ -164,20 +179,25 @@ void train(const TrainOptions& options, const Beginning& beginning, RankWorld* w
     data_progress = [&](std::string_view work, int64_t done, int64_t all) {
       bars.show(work, done, all);
     };
+  std::optional<LinePrinter> printer;
+  if (options.json_lines) printer.emplace();
   const TrainerOptions run{.resume = options.resume,
                            .overwrite = options.overwrite,
                            .run_id = options.run_id,
                            .init_from = beginning.weights.get(),
-                           .quiet = options.run.json,
+                           .quiet = quiet,
                            .accepted_changes = options.accepted_changes,
                            .world = world,
                            .faults = faults ? &*faults : nullptr,
                            .island = one_of_many ? &role : nullptr,
-                           .data_progress = std::move(data_progress)};
+                           .data_progress = std::move(data_progress),
+                           .lines = printer ? line_sink(*printer) : LineSink()};
   const TrainSummary summary =
       all_islands ? train_islands(config, run) : Trainer(std::move(config), run).run();
   if (world && world->rank() != 0) return;
-  if (options.run.json)
+  if (printer)
+    printer->print(summary_line(summary));
+  else if (options.run.json)
     print_json(to_json(summary));
   else
     print_summary(summary);
@@ -250,6 +270,9 @@ void run(const TrainOptions& options) {
   if (!options.run_id.empty() && !is_run_id(options.run_id))
     throw user_error("--run-id {} is not 16 hexadecimal digits", options.run_id)
         .help("leave it out: a run draws a random id");
+  if (options.json_lines && options.run.json)
+    throw UserError("--json prints one object at the end, and --json-lines a line for each step")
+        .help("give one of them");
   if (options.supervise) return supervise_training(options);
   // From the very start, when there is nothing to save, to the very end, when a rank that receives
   // SIGTERM has to write its failure report.

@@ -17,6 +17,11 @@ void add_train_options(Command train, TrainOptions& options) {
                  "supervised, continue with at least N ranks when some are lost");
   add_short_form(train, options.run, "--trace", "run.trace",
                  "write a trace of the first steps, for ui.perfetto.dev");
+  add_short_form(train, options.run, "--metrics-port", "run.metrics_port",
+                 "metrics for Prometheus at http://127.0.0.1:PORT/metrics; 0: a free port");
+  train.add_flag(
+      "--json-lines", options.json_lines,
+      "print every step and event as it happens, a line of JSON each, on standard output");
   train.add_flag("--resume", options.resume,
                  "resume from the newest complete checkpoint in the output folder");
   train

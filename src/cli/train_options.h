@@ -11,6 +11,7 @@ struct TrainOptions {
   RunOptions run;
   std::string init_from, run_id;
   std::vector<std::string> accepted_changes;  // keys, for --resume
+  bool json_lines = false;
   bool resume = false, overwrite = false, supervise = false, processes = false;
   RestartOptions restarts;
 };

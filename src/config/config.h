@@ -169,6 +169,7 @@ struct RunConfig {
   std::string trace;  // file; empty: none
   int64_t trace_steps = 3;
   bool tensorboard = true;
+  int64_t metrics_port = -1;      // 0: any that is free; -1: none
   double deadline_seconds = 120;  // of every wait for another rank
 };
 

@@ -313,6 +313,9 @@ std::vector<ConfigField> run_fields(RunConfig& r) {
        &r.tensorboard,
        {},
        "also write metrics as TensorBoard event files into run.out/tensorboard"},
+      {"run.metrics_port", &r.metrics_port, Bounds{-1, 65535},
+       "give metrics to Prometheus at http://127.0.0.1:PORT/metrics, to this machine alone; 0: a "
+       "port that is free; -1: none"},
       {"run.deadline_seconds", &r.deadline_seconds, Bounds{0.1, 1e6},
        "with ranks as processes: a rank that keeps another one waiting for longer counts as hung"},
       {"run.peak_gflops", &r.peak_gflops, kNotNegative,

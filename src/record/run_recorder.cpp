@@ -45,8 +45,9 @@ std::string cause_of_interruption(const std::filesystem::path& folder) {
 }  // namespace
 
 RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
-                         std::optional<int64_t> resumed_step, const Warn& warn)
-    : interrupted_by_(resumed_step ? cause_of_interruption(folder) : ""),
+                         std::optional<int64_t> resumed_step, const Warn& warn, LineSink sink)
+    : sink_(std::move(sink)),
+      interrupted_by_(resumed_step ? cause_of_interruption(folder) : ""),
       metrics_(folder / "metrics.jsonl", resumed_step, warn),
       events_(folder / "events.jsonl", resumed_step.has_value(), warn) {
   if (facts.ranks > 1 || std::filesystem::exists(folder / kRanksFile))
@@ -63,7 +64,19 @@ RunRecorder::RunRecorder(const std::filesystem::path& folder, const RunFacts& fa
     start["dropped_seconds"] = seconds;
   }
   start["facts"] = to_json(facts);
-  events_.write(start.dump());
+  event(start);
+}
+
+void RunRecorder::event(const Json& json) {
+  const std::string line = json.dump();
+  events_.write(line);
+  if (sink_) sink_(line);
+}
+
+void RunRecorder::step(const StepRecord& record) {
+  const std::string line = to_json_line(record);
+  metrics_.write_line(line);
+  if (sink_) sink_(line);
 }
 
 double RunRecorder::elapsed_seconds() const { return seconds_since(begin_); }
@@ -77,23 +90,21 @@ void RunRecorder::ranks(int64_t step, std::span<const RankTimes> times, bool lin
 void RunRecorder::peak(double flops_per_second, std::string_view arithmetic, bool measured) {
   Json json{{"event", "peak"}, {"flops_per_second", flops_per_second}, {"measured", measured}};
   if (!arithmetic.empty()) json["arithmetic"] = arithmetic;
-  events_.write(json.dump());
+  event(json);
 }
 
 void RunRecorder::spent(const char* what, int64_t step, double seconds, int64_t bytes) {
   Json json{{"event", what}, {"step", step}, {"seconds", seconds}};
   if (bytes > 0) json["bytes"] = bytes;
-  events_.write(json.dump());
+  event(json);
 }
 
 void RunRecorder::grew_room(int64_t step, double need, double room, double seconds) {
-  events_.write(Json{
-      {"event", "expert_room"},
-      {"step", step},
-      {"need", need},
-      {"room", room},
-      {"seconds",
-       seconds}}.dump());
+  event({{"event", "expert_room"},
+         {"step", step},
+         {"need", need},
+         {"room", room},
+         {"seconds", seconds}});
 }
 
 void RunRecorder::saved(const SaveOutcome& outcome) {
@@ -102,19 +113,22 @@ void RunRecorder::saved(const SaveOutcome& outcome) {
             {"written_seconds", outcome.seconds}};
   if (outcome.bytes > 0) json["bytes"] = outcome.bytes;
   if (!outcome.error.empty()) json["text"] = outcome.error;
-  events_.write(json.dump());
+  event(json);
 }
 
 void RunRecorder::failed(int64_t step, const std::string& text) {
-  events_.write(Json{
-      {"event", "failure"}, {"step", step}, {"text", text}, {"elapsed_seconds", elapsed_seconds()}}
-                    .dump());
+  event({{"event", "failure"},
+         {"step", step},
+         {"text", text},
+         {"elapsed_seconds", elapsed_seconds()}});
 }
+
+void RunRecorder::serves(uint16_t port) { event({{"event", "metrics"}, {"port", port}}); }
 
 void RunRecorder::ended(int64_t step, const std::string& stopped_by) {
   Json json{{"event", "end"}, {"step", step}, {"elapsed_seconds", elapsed_seconds()}};
   if (!stopped_by.empty()) json["stopped_by"] = stopped_by;
-  events_.write(json.dump());
+  event(json);
 }
 
 std::vector<std::string> RunRecorder::losses() const {

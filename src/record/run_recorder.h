@@ -7,11 +7,13 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 
 #include "checkpoint/checkpoint_writer.h"
+#include "files/json.h"
 #include "files/record_file.h"
 #include "record/rank_lines.h"
 #include "record/run_facts.h"
@@ -28,7 +30,8 @@ class MetricsWriter {
   explicit MetricsWriter(const std::filesystem::path& path,
                          std::optional<int64_t> resumed_step = std::nullopt, Warn warn = {});
 
-  void write(const StepRecord& record) { file_.write(to_json_line(record)); }
+  void write(const StepRecord& record) { write_line(to_json_line(record)); }
+  void write_line(std::string line) { file_.write(std::move(line)); }
   std::string losses() const { return file_.losses(); }
   // Seconds of each step of the old file that was not kept: it is computed again.
   const std::map<int64_t, double>& dropped() const { return dropped_; }
@@ -38,15 +41,18 @@ class MetricsWriter {
   LineFile file_;
 };
 
+// Gets every line of metrics.jsonl and events.jsonl as it is written, without the newline.
+using LineSink = std::function<void(const std::string& line)>;
+
 class RunRecorder {
  public:
   // Begins a new record, or continues an old one after `resumed_step`. `warn` is called where
   // something cannot be recorded; without it that is a UserError.
   RunRecorder(const std::filesystem::path& folder, const RunFacts& facts,
-              std::optional<int64_t> resumed_step, const Warn& warn = {});
+              std::optional<int64_t> resumed_step, const Warn& warn = {}, LineSink sink = {});
 
   double elapsed_seconds() const;
-  void step(const StepRecord& record) { metrics_.write(record); }
+  void step(const StepRecord& record);
   // The times of every rank in a step. With `line` a line is written of those since the last one.
   void ranks(int64_t step, std::span<const RankTimes> times, bool line);
   // The rate that MFU is a share of, in an arithmetic such as "bf16"; empty: not known.
@@ -57,10 +63,14 @@ class RunRecorder {
   void grew_room(int64_t step, double need, double room, double seconds);
   void saved(const SaveOutcome& outcome);
   void failed(int64_t step, const std::string& text);
+  void serves(uint16_t port);  // metrics
   void ended(int64_t step, const std::string& stopped_by);
   std::vector<std::string> losses() const;  // what could not be recorded; mostly nothing
 
  private:
+  void event(const Json& json);
+
+  LineSink sink_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::string interrupted_by_;  // before this start; found before the old metrics are replaced
   MetricsWriter metrics_;

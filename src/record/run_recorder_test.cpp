@@ -153,6 +153,27 @@ TEST(MetricsWriter, ResumesWhereNoMetricsWereWrittenBefore) {
   EXPECT_EQ(read_text(path), to_json_line(record_of(6)) + "\n");
 }
 
+TEST(RunRecorder, ItsSinkGetsEveryLineOfBothFilesAsItIsWritten) {
+  const TemporaryFolder folder;
+  std::map<std::string, std::string> texts;
+  RunRecorder recorder(folder.path(), {}, std::nullopt, {}, [&](const std::string& line) {
+    texts[line.find("\"event\"") == std::string::npos ? "metrics.jsonl" : "events.jsonl"] +=
+        line + "\n";
+  });
+  recorder.step(record_of(1));
+  recorder.spent("evaluation", 1, 0.25);
+  recorder.grew_room(1, 2, 3, 0.5);
+  recorder.serves(9464);
+  recorder.step(record_of(2));
+  recorder.failed(2, "a rank was lost");
+  recorder.ended(2, "");
+  for (const auto& [name, text] : texts) {
+    std::ifstream file(folder.path() / name);
+    EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(file), {})) << name;
+  }
+  EXPECT_EQ(texts.size(), 2u);
+}
+
 TEST(RunRecorder, AResumeRecordsWhatBrokeOffAndTheStepsThatItDrops) {
   const TemporaryFolder folder;
   const auto events = [&] { return read_text(folder.path() / "events.jsonl"); };

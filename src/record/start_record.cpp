@@ -130,17 +130,21 @@ StartRecord measure_start(const std::filesystem::path& folder, double began_unix
   return attempt;
 }
 
-void record_start(const std::filesystem::path& folder, const StartRecord& attempt) {
+std::string to_json_line(const StartRecord& attempt) {
   Json json{{"event", "start_ended"}};
   for (const StepNumber& field : kSteps) json[field.key] = attempt.*field.value;
   for (const SecondsField& field : kNumbers) json[field.key] = attempt.*field.value;
   for (const CountField& field : kCounts) json[field.key] = attempt.*field.value;
   for (const TextField& field : kTexts) json[field.key] = attempt.*field.value;
+  return json.dump();
+}
+
+void record_start(const std::filesystem::path& folder, const StartRecord& attempt) {
   const std::filesystem::path path = folder / "events.jsonl";
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return;  // the run has no record, or its disk is away
   std::ofstream file(path, std::ios::app | std::ios::binary);
-  file << json.dump() + "\n";
+  file << to_json_line(attempt) + "\n";
 }
 
 std::optional<StartRecord> start_of_json(const Json& json) {

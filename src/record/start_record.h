@@ -42,6 +42,7 @@ struct StartRecord {
 StartRecord measure_start(const std::filesystem::path& folder, double began_unix_seconds,
                           double seconds);
 
+std::string to_json_line(const StartRecord& attempt);  // without the newline
 // A line of events.jsonl, while nobody else writes it. What cannot be written is lost.
 void record_start(const std::filesystem::path& folder, const StartRecord& attempt);
 // Nothing where it is another event.

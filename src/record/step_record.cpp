@@ -13,6 +13,7 @@ std::vector<StepField> make_fields() {
   for (const TimePart& part : kTimeParts)
     if (part.recorded)
       fields.push_back({.key = part.key,
+                        .meaning = part.label,
                         .unit = Unit::Seconds,
                         .over_steps = OverSteps::Mean,
                         .part = part.seconds});

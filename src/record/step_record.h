@@ -45,7 +45,8 @@ enum class Unit : uint8_t { None, Count, Bytes, Seconds, Share, PerSecond };
 enum class OverSteps : uint8_t { Last, Mean, ByTime, Largest, Sum };
 
 struct StepField {
-  const char* key;              // in metrics.jsonl and TensorBoard
+  const char* key;  // in metrics.jsonl and TensorBoard
+  const char* meaning;
   const char* label = nullptr;  // of its row in reports; null: it has none of its own
   Unit unit = Unit::None;
   OverSteps over_steps = OverSteps::Last;
@@ -58,34 +59,50 @@ struct StepField {
 };
 
 inline constexpr StepField kFieldsBeforeTimes[] = {
-    {"loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::loss},
-    {"grad_norm", nullptr, Unit::None, OverSteps::Last, &StepRecord::grad_norm},
-    {"balance_loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::balance_loss, false},
-    {"z_loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::z_loss, false},
-    {"load_violation", nullptr, Unit::None, OverSteps::Last, &StepRecord::load_violation, false},
-    {"starving_experts", nullptr, Unit::Count, OverSteps::Last, &StepRecord::starving_experts,
-     false},
-    {"lr", nullptr, Unit::None, OverSteps::Last, &StepRecord::lr},
-    {"tokens", nullptr, Unit::Count, OverSteps::Last, &StepRecord::tokens},
-    {"tokens_per_second", "tokens per second", Unit::PerSecond, OverSteps::ByTime,
-     &StepRecord::tokens_per_second},
-    {"mfu", "MFU, causal count", Unit::Share, OverSteps::ByTime, &StepRecord::mfu},
-    {"hfu", "HFU, all flops that programs run", Unit::Share, OverSteps::ByTime, &StepRecord::hfu},
-    {"step_seconds", nullptr, Unit::Seconds, OverSteps::Mean, &StepRecord::step_seconds},
+    {"loss", "mean cross-entropy of the labels of the step", nullptr, Unit::None, OverSteps::Last,
+     &StepRecord::loss},
+    {"grad_norm", "norm of the gradient, before clipping", nullptr, Unit::None, OverSteps::Last,
+     &StepRecord::grad_norm},
+    {"balance_loss", "balance loss of the routers, added up over layers", nullptr, Unit::None,
+     OverSteps::Last, &StepRecord::balance_loss, false},
+    {"z_loss", "z loss of the routers, added up over layers", nullptr, Unit::None, OverSteps::Last,
+     &StepRecord::z_loss, false},
+    {"load_violation",
+     "of the layer with the most uneven experts: the largest load over the mean, less 1", nullptr,
+     Unit::None, OverSteps::Last, &StepRecord::load_violation, false},
+    {"starving_experts", "experts with less than a tenth of the mean load", nullptr, Unit::Count,
+     OverSteps::Last, &StepRecord::starving_experts, false},
+    {"lr", "learning rate of the step", nullptr, Unit::None, OverSteps::Last, &StepRecord::lr},
+    {"tokens", "tokens trained on, earlier starts of the run included", nullptr, Unit::Count,
+     OverSteps::Last, &StepRecord::tokens},
+    {"tokens_per_second", "tokens of the step over its seconds", "tokens per second",
+     Unit::PerSecond, OverSteps::ByTime, &StepRecord::tokens_per_second},
+    {"mfu", "flops of the model, causal attention counted as such, over those of the peak",
+     "MFU, causal count", Unit::Share, OverSteps::ByTime, &StepRecord::mfu},
+    {"hfu", "flops that the programs run, recomputation included, over those of the peak",
+     "HFU, all flops that programs run", Unit::Share, OverSteps::ByTime, &StepRecord::hfu},
+    {"step_seconds", "time of the step, without what comes between steps", nullptr, Unit::Seconds,
+     OverSteps::Mean, &StepRecord::step_seconds},
 };
 inline constexpr StepField kFieldsAfterTimes[] = {
-    {"elapsed_seconds", nullptr, Unit::Seconds, OverSteps::Last, &StepRecord::elapsed_seconds},
-    {"joules", nullptr, Unit::None, OverSteps::Mean, &StepRecord::joules, false},
-    {"peak_bytes", nullptr, Unit::Bytes, OverSteps::Largest, &StepRecord::peak_bytes},
-    {"slowest_rank", nullptr, Unit::Count, OverSteps::Last, &StepRecord::slowest_rank, false},
-    {"slowest_rank_seconds", nullptr, Unit::Seconds, OverSteps::Mean,
-     &StepRecord::slowest_rank_seconds, false},
-    {"fastest_rank_seconds", nullptr, Unit::Seconds, OverSteps::Mean,
-     &StepRecord::fastest_rank_seconds, false},
-    {"skipped", nullptr, Unit::Count, OverSteps::Sum, &StepRecord::skipped, false},
-    {"held_out_loss", nullptr, Unit::None, OverSteps::Last, &StepRecord::held_out_loss, false},
-    {"checkpoint_stall_seconds", nullptr, Unit::Seconds, OverSteps::Mean,
-     &StepRecord::checkpoint_stall_seconds, false},
+    {"elapsed_seconds", "time from this start of the run to the end of the step", nullptr,
+     Unit::Seconds, OverSteps::Last, &StepRecord::elapsed_seconds},
+    {"joules", "energy of the GPU of the first rank since the step before", nullptr, Unit::None,
+     OverSteps::Mean, &StepRecord::joules, false},
+    {"peak_bytes", "memory that the plan allocates, of all ranks", nullptr, Unit::Bytes,
+     OverSteps::Largest, &StepRecord::peak_bytes},
+    {"slowest_rank", "rank whose own work took longest", nullptr, Unit::Count, OverSteps::Last,
+     &StepRecord::slowest_rank, false},
+    {"slowest_rank_seconds", "own work of the slowest rank, without waiting", nullptr,
+     Unit::Seconds, OverSteps::Mean, &StepRecord::slowest_rank_seconds, false},
+    {"fastest_rank_seconds", "own work of the fastest rank, without waiting", nullptr,
+     Unit::Seconds, OverSteps::Mean, &StepRecord::fastest_rank_seconds, false},
+    {"skipped", "1 where the gradient was not finite and the step changed nothing", nullptr,
+     Unit::Count, OverSteps::Sum, &StepRecord::skipped, false},
+    {"held_out_loss", "loss on held-out data", nullptr, Unit::None, OverSteps::Last,
+     &StepRecord::held_out_loss, false},
+    {"checkpoint_stall_seconds", "time that the checkpoint after the step stalled training",
+     nullptr, Unit::Seconds, OverSteps::Mean, &StepRecord::checkpoint_stall_seconds, false},
 };
 // All but the step itself, in the order of metrics.jsonl: these two lists, and kTimeParts between.
 std::span<const StepField> step_fields();

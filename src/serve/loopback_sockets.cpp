@@ -59,7 +59,7 @@ uint16_t port_of(int descriptor) {
 
 UserError cannot_listen(uint16_t port, int problem) {
   return user_error("cannot listen on port {} of this machine: {}", port, errno_text(problem))
-      .help("choose another with --port, or leave it out: any free one is taken then");
+      .help("choose another port; with 0 any free one is taken");
 }
 
 }  // namespace

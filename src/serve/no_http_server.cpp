@@ -9,7 +9,9 @@ struct HttpServer::State {};
 
 HttpServer::HttpServer(PageService, uint16_t, std::string) {
   throw UserError("this build of tessera has no web server")
-      .help("install libmicrohttpd-dev (tools/setup.sh build) and build again without CUDA: make");
+      .help(
+          "install libmicrohttpd-dev (tools/setup.sh build) and build again: make, or with CUDA "
+          "cmake --preset cuda -DTESSERA_STUDIO=ON");
 }
 
 HttpServer::~HttpServer() = default;

@@ -72,6 +72,7 @@ class IslandThreads {
       options.island = &role;
       options.quiet = options_.quiet || island > 0;  // the first one's notes are those of all
       if (island > 0) options.on_step = {};
+      if (island > 0) options.lines = {};
       Trainer trainer(config_of_thread(config_, island, islands_), std::move(options));
       group_.meet();
       if (island == 0) begin_record(trainer);

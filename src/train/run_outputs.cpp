@@ -8,6 +8,7 @@
 #include "files/atomic_file.h"
 #include "huggingface/tokenizer_files.h"
 #include "record/run_folder.h"
+#include "system/random_name.h"
 #include "tokenizer/tokenizer_file.h"
 #include "train/islands_record.h"
 
@@ -26,7 +27,7 @@ void keep_chat_files(const DataConfig& data, const std::filesystem::path& folder
 }  // namespace
 
 RunOutputs::RunOutputs(const Config& config, const RankWorld* world, bool is_quiet,
-                       const IslandRole* island)
+                       const IslandRole* island, LineSink sink)
     : config_(config),
       world_(world),
       island_(island),
@@ -34,7 +35,8 @@ RunOutputs::RunOutputs(const Config& config, const RankWorld* world, bool is_qui
       progress_({.stream = stderr,
                  .live = !quiet() && is_terminal(stderr),
                  .total_steps = config.train.steps,
-                 .log_every = quiet() ? config.train.steps + 1 : config.train.log_every}) {
+                 .log_every = quiet() ? config.train.steps + 1 : config.train.log_every}),
+      sink_(std::move(sink)) {
   summary_.out = config.run.out;
 }
 
@@ -60,6 +62,32 @@ void RunOutputs::show(const std::string& text) {
     progress_.note(text);
 }
 
+void RunOutputs::serve_metrics(bool must) {
+  const bool other_island = island_ && island_->group && island_->index > 0;
+  if (config_.run.metrics_port < 0 || !writes_files() || other_island) return;
+  try {
+    serve_page();
+  } catch (const UserError& error) {
+    if (must) throw UserError(error.message()).at("run.metrics_port").help(error.advice());
+    warn_always(fmt::format("warning: no metrics for Prometheus: {}", error.message()));
+  }
+}
+
+void RunOutputs::serve_page() {
+  auto metrics = std::make_unique<RunMetrics>();
+  const auto file = [page = metrics.get()](std::string_view path) -> std::optional<PageFile> {
+    if (path != "/metrics") return std::nullopt;
+    return PageFile{
+        .type = "text/plain; version=0.0.4; charset=utf-8", .bytes = page->page(), .etag = {}};
+  };
+  const auto no_question = [](std::string_view) { return std::optional<PageQuestion>(); };
+  server_ =
+      std::make_unique<HttpServer>(PageService{.file = file, .question = no_question},
+                                   static_cast<uint16_t>(config_.run.metrics_port), random_name());
+  metrics_ = std::move(metrics);
+  show(fmt::format("metrics: http://127.0.0.1:{}/metrics", server_->port()));
+}
+
 // A resumed run can do without new ones: it has those of its first start.
 void RunOutputs::write_side_files(const RunSaver& saver, bool resumes) {
   if (!writes_files()) return;
@@ -81,7 +109,11 @@ void RunOutputs::begin_record(const RunSaver& saver, const RunFacts& facts,
   if (!writes_files()) return;
   const Warn on_lost_line = [this](const std::string& text) { warn_always("warning: " + text); };
   saver.while_newest([&] {
-    recorder_ = std::make_unique<RunRecorder>(summary_.out, facts, resumed_step, on_lost_line);
+    if (metrics_)
+      metrics_->begin(facts, config_.train.steps, resumed_step ? count_starts(summary_.out) : 0);
+    recorder_ =
+        std::make_unique<RunRecorder>(summary_.out, facts, resumed_step, on_lost_line, sink_);
+    if (server_) recorder_->serves(server_->port());
     if (island_)
       exchanges_ =
           std::make_unique<LineFile>(summary_.out / kExchangesFile, resumed_step.has_value(),
@@ -119,12 +151,14 @@ void RunOutputs::record_exchanges(std::span<const ExchangeRecord> records, doubl
 
 void RunOutputs::record_step(const StepRecord& record) {
   if (shown_together()) island_->record->step(island_->index, record);
+  if (metrics_) metrics_->step(record);  // whoever has read the line finds it on the page
   if (recorder_) recorder_->step(record);
   if (tensorboard_) tensorboard_->write(record.step, scalars_of(record));
   if (!quiet() && !shown_together()) progress_.step(record);
 }
 
 void RunOutputs::record_ranks(int64_t step, std::span<const RankTimes> times) {
+  if (metrics_) metrics_->ranks(times);
   if (recorder_)
     recorder_->ranks(step, times,
                      step % config_.train.log_every == 0 || step == config_.train.steps);
@@ -163,6 +197,7 @@ void RunOutputs::report_save(const SaveOutcome& outcome) {
   for (const std::filesystem::path& aside : outcome.aside)
     warn_always(fmt::format("warning: {} is not of this run's present history, and was set aside",
                             aside.string()));
+  if (metrics_) metrics_->saved(outcome);
   if (recorder_) recorder_->saved(outcome);
   if (outcome.fenced)
     throw UserError(outcome.error).help("one run at a time can use a folder: see --out");

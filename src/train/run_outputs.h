@@ -14,7 +14,9 @@
 #include "exec/trace_recorder.h"
 #include "record/exchange_record.h"
 #include "record/progress.h"
+#include "record/run_metrics.h"
 #include "record/run_recorder.h"
+#include "serve/http_server.h"
 #include "train/island_group.h"
 #include "train/run_saver.h"
 #include "train/train_summary.h"
@@ -25,8 +27,9 @@ class RunOutputs {
  public:
   // `world`: this process is one rank of it; null: it runs all ranks.
   // `island`: the run is one of several, whose progress is shown together; null: it is not.
+  // `sink` gets every line of the record.
   RunOutputs(const Config& config, const RankWorld* world, bool quiet,
-             const IslandRole* island = nullptr);
+             const IslandRole* island = nullptr, LineSink sink = {});
 
   bool writes_files() const { return !world_ || world_->rank() == 0; }
   bool quiet() const { return quiet_ || !writes_files(); }
@@ -39,6 +42,10 @@ class RunOutputs {
 
   // The config and the tokenizer, beside the record.
   void write_side_files(const RunSaver& saver, bool resumes);
+
+  // From now on gives metrics to Prometheus, where the config asks for it. Where it cannot, that is
+  // a UserError, or else a warning: a run that was restarted goes on.
+  void serve_metrics(bool must);
 
   // Replaces the record of an older start of this run, so that it can no longer write to this one.
   void begin_record(const RunSaver& saver, const RunFacts& facts,
@@ -69,6 +76,7 @@ class RunOutputs {
  private:
   void report_save(const SaveOutcome& outcome);
   void show(const std::string& text);
+  void serve_page();
   bool shown_together() const { return island_ && island_->record; }
 
   const Config& config_;
@@ -81,6 +89,10 @@ class RunOutputs {
   std::unique_ptr<LineFile> exchanges_;           // null where this is no island
   std::unique_ptr<TraceRecorder> trace_;          // null where no trace has begun
   TrainSummary summary_;
+  LineSink sink_;
+  // Null where nobody serves them. The server is destroyed first: it reads the metrics.
+  std::unique_ptr<RunMetrics> metrics_;
+  std::unique_ptr<HttpServer> server_;
 };
 
 }  // namespace tessera

@@ -34,7 +34,8 @@ Trainer::Trainer(Config config, TrainerOptions options)
       data_(options_.data ? options_.data(config_)
                           : open_training_data(config_, model_, resolve_precision(config_).compute,
                                                options_.data_progress)),
-      outputs_(config_, options_.world, options_.quiet, options_.island) {
+      outputs_(config_, options_.world, options_.quiet, options_.island, options_.lines) {
+  outputs_.serve_metrics(!options_.resume);
   if (!options_.init_from && !config_.lora.base.empty()) {
     opened_base_ = open_base(config_.lora.base, config_.run.out);
     options_.init_from = opened_base_.get();

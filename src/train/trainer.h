@@ -39,6 +39,9 @@ struct TrainerOptions {
   std::function<std::string(const StepRecord&)> on_step = {};
   bool takes_signals = true;        // stops at SIGINT and others; false: signals are the caller's
   DataProgress data_progress = {};  // of what is done with the data before the first step
+  // Gets every line of metrics.jsonl and events.jsonl. Of islands in one process the first one's;
+  // of a job the first rank's.
+  LineSink lines = {};
 };
 
 class Trainer {

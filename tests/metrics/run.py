@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tessera train --json-lines` and `--metrics-port`, from end to end: the lines are those of metrics.jsonl and events.jsonl and
+nothing else, as they happen, also from processes and over restarts; the page is as Prometheus wants it, has the newest figures, and
+is given to this machine alone. docs/metrics.md names every key and metric."""
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+import prometheus_text
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+LONG = 1000000  # steps that nobody waits for
+SMALL = ("--set model.layers=1 --set model.width=16 --set model.heads=2 --set model.kv_heads=2 --set model.head_size=8 --set model.mlp_size=16 "
+         "--set train.batch=4 --set train.seq=8 --set data.story_bytes=65536 --set run.peak_gflops=1 --set train.threads=1 "
+         "--set train.eval_batches=1").split()
+CRASH = "rank=1,phase=update,step=12,action=kill"
+
+
+class Run:
+    """A run that is watched while it trains."""
+
+    def __init__(self, binary, folder, *words, fault=""):
+        environment = {key: value for key, value in os.environ.items() if key != "TESSERA_FAULT"}
+        if fault:
+            environment["TESSERA_FAULT"] = fault
+        self.process = subprocess.Popen([binary, "train", *SMALL, *map(str, words)], cwd=folder, env=environment, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def read_until(self, wanted):
+        """Lines come while it trains; each is a whole JSON object."""
+        for text in self.process.stdout:
+            self.lines.append(json.loads(text))
+            if wanted(self.lines[-1]):
+                return self.lines[-1]
+        raise AssertionError(f"it ended without that line: {self.process.stderr.read()}")
+
+    def end(self, stop=True):
+        if stop:
+            self.process.send_signal(signal.SIGINT)
+        out, error = self.process.communicate(timeout=120)
+        self.lines += [json.loads(text) for text in out.splitlines()]
+        assert self.process.returncode == 0, (self.process.returncode, error)
+        return error
+
+
+def is_step(line):
+    return "event" not in line
+
+
+def is_event(kind):
+    return lambda line: line.get("event") == kind
+
+
+def ask(port, path="/metrics", method="GET", host=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request(method, path, headers={"Host": host} if host else {})
+    answer = connection.getresponse()
+    return answer.status, answer.getheader("Content-Type"), answer.read().decode()
+
+
+def read_page(port):
+    status, kind, text = ask(port)
+    assert status == 200 and kind == "text/plain; version=0.0.4; charset=utf-8", (status, kind)
+    return prometheus_text.parse(text)
+
+
+def value(page, name, **labels):
+    return page[name][1][tuple(sorted(labels.items()))]
+
+
+class Check:
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, pathlib.Path(folder)
+
+    def run(self, *words, **more):
+        return Run(self.binary, self.folder, *words, **more)
+
+    def recorded(self, out):
+        """All lines of the files."""
+        return [line for name in ("events.jsonl", "metrics.jsonl") for line in (self.folder / out / name).read_text().splitlines()]
+
+    def lines_are_those_of_the_files(self):
+        with self.run("--json-lines", "--steps", 6, "--save-every", 3, "--out", "lines", "--set", "train.eval_every=2") as run:
+            run.end(stop=False)
+        *lines, summary = run.lines
+        assert summary["event"] == "summary" and summary["steps"] == 6, summary
+        assert sorted(map(json.dumps, lines)) == sorted(json.dumps(json.loads(line)) for line in self.recorded("lines"))
+        assert [line["step"] for line in lines if is_step(line)] == [1, 2, 3, 4, 5, 6]
+        kinds = [line.get("event") for line in lines]
+        assert kinds[0] == "start" and kinds[-1] == "end", kinds
+        assert {"evaluation", "checkpoint", "saved"} <= set(kinds), kinds
+        self.keys = {key for line in lines if is_step(line) for key in line}
+        self.events = set(filter(None, kinds)) | {"summary"}
+
+    def a_reader_that_leaves_ends_no_run(self):
+        with self.run("--json-lines", "--steps", 40, "--out", "left") as run:
+            run.read_until(is_step)
+            run.process.stdout.close()
+            error = run.process.stderr.read()
+            assert run.process.wait(timeout=120) == 0, error
+        assert "standard output takes no more lines" in error, error
+        assert len((self.folder / "left" / "metrics.jsonl").read_text().splitlines()) == 40
+
+    def page_of_a_run(self):
+        words = ("--mesh", "dp=2", "--metrics-port", 0, "--json-lines", "--steps", LONG, "--save-every", 5, "--out", "page",
+                 "--set", "train.eval_every=5")
+        with self.run(*words) as run:
+            port = run.read_until(is_event("metrics"))["port"]
+            run.read_until(is_event("saved"))
+            newest = run.read_until(lambda line: "held_out_loss" in line)
+            page = read_page(port)
+            assert value(page, "tessera_steps_total") >= newest["step"] > 0
+            assert value(page, "tessera_tokens_total") == 32 * value(page, "tessera_steps_total")
+            assert value(page, "tessera_restarts_total") == 0
+            assert value(page, "tessera_steps_planned") == LONG
+            assert value(page, "tessera_checkpoints_total", result="saved") >= 1
+            assert 0 <= value(page, "tessera_checkpoint_age_seconds") < 600
+            assert value(page, "tessera_rank_seconds", rank="1", part="compute") > 0
+            for name in ("tessera_loss", "tessera_held_out_loss", "tessera_step_seconds", "tessera_mfu_ratio", "tessera_peak_bytes",
+                         "tessera_resident_peak_bytes"):
+                assert value(page, name) > 0, name
+            assert page["tessera_tokens_total"][0] == "counter" and page["tessera_loss"][0] == "gauge"
+            self.metrics = set(page)
+            self.to_this_machine_alone(port)
+            self.on_one_port_at_a_time(port)
+            error = run.end()
+        assert f"metrics: http://127.0.0.1:{port}/metrics" in error, error
+
+    def to_this_machine_alone(self, port):
+        assert ask(port, "/")[0] == ask(port, "/metrics/")[0] == ask(port, "/config.toml")[0] == 404
+        assert ask(port, method="POST")[0] == 405
+        assert ask(port, host="example.org")[0] == 403
+        listening = subprocess.run(["ss", "-ltnH", f"sport = :{port}"], capture_output=True, text=True, check=False)
+        addresses = re.findall(rf"(\S+):{port}\b", listening.stdout)
+        assert set(addresses) <= {"127.0.0.1", "[::1]"}, listening.stdout
+
+    def on_one_port_at_a_time(self, port):
+        with self.run("--metrics-port", port, "--steps", 1, "--out", "second") as second:
+            _, error = second.process.communicate(timeout=120)
+        assert second.process.returncode == 2, error
+        expected = [f"error: cannot listen on port {port} of this machine: address already in use", "   at: run.metrics_port",
+                    " help: choose another port; with 0 any free one is taken"]
+        assert error.splitlines() == expected, error
+        assert not (self.folder / "second").exists()
+
+    def restarts_of_a_supervised_run(self):
+        """One rank is killed: the second start goes on with the lines, and with the page on the same port."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        words = ("--mesh", "dp=2", "--supervise", "--json-lines", "--metrics-port", port, "--steps", LONG, "--save-every", 5, "--out", "again",
+                 "--set", "train.eval_every=0")
+        with self.run(*words, fault=CRASH) as run:
+            ended = run.read_until(is_event("start_ended"))
+            assert ended["end"] == "failed", ended
+            start = run.read_until(is_event("start"))
+            assert start["step"] in (5, 10), start
+            run.read_until(is_step)
+            page = read_page(port)
+            assert value(page, "tessera_restarts_total") == 1
+            run.end()
+        kinds = [line.get("event") for line in run.lines]
+        assert kinds.count("start") == 2 and kinds[-2:] == ["summary", "start_ended"], kinds[-5:]
+        self.events |= {"start_ended", "metrics"}
+
+    def everything_is_on_the_page_of_the_docs(self):
+        text = PAGE.read_text()
+        missing = [name for name in sorted(self.keys | self.events | self.metrics) if f"`{name}`" not in text]
+        assert not missing, f"docs/metrics.md does not name {missing}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    binary = os.path.abspath(parser.parse_args().binary)
+    with tempfile.TemporaryDirectory() as folder:
+        check = Check(binary, folder)
+        check.lines_are_those_of_the_files()
+        check.a_reader_that_leaves_ends_no_run()
+        check.page_of_a_run()
+        check.restarts_of_a_supervised_run()
+        check.everything_is_on_the_page_of_the_docs()
+    print("lines and page have the figures of the run")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
