@@ -63,6 +63,15 @@ std::string weights_of(const ConfigOrder& order) {
 
 bool reads_bytes(const Config& config) { return resolve_model(config).vocabulary == 256; }
 
+// "504k", "1.5M", "7.34B".
+std::string short_count(double count) {
+  constexpr std::array<std::pair<double, std::string_view>, 3> kUnits{
+      {{1e9, "B"}, {1e6, "M"}, {1e3, "k"}}};
+  for (const auto& [size, unit] : kUnits)
+    if (count >= 0.9995 * size) return fmt::format("{:.3g}{}", count / size, unit);
+  return fmt::format("{:.3g}", count);
+}
+
 bool on_cores(const Cluster& cluster) { return cluster.device.cores > 0; }
 
 // Of one rank, as a config says it.
@@ -192,11 +201,40 @@ void follow_model(Draft& draft) {
       kTokensPerParameter * static_cast<double>(matmul_parameter_count(spec.model)) / each_step;
   const double two_digits = std::pow(10, std::max(0.0, std::floor(std::log10(steps)) - 1));
   if (!draft.names("train.steps") && !on_cores(draft.cluster))
-    draft.set("train.steps", fmt::format("{:.0f}", std::ceil(steps / two_digits) * two_digits),
-              fmt::format("About {:g} tokens for each parameter that a token meets, where compute "
-                          "is spent best (Hoffmann et al. 2022).",
-                          kTokensPerParameter));
+    draft.set("train.steps", fmt::format("{:.0f}", std::ceil(steps / two_digits) * two_digits));
   draft.read();
+}
+
+int64_t tokens_of_step(const TrainConfig& train) { return train.batch * train.seq; }
+
+// What comments of the sample say of its tokens, for those of the draft.
+void count_tokens(Draft& draft) {
+  const TrainConfig train = draft.config.train;
+  const TrainConfig before = parse_config(draft.sample.body, draft.sample.file(), {}).train;
+  const int64_t tokens = tokens_of_step(train);
+  const bool same_tokens = tokens == tokens_of_step(before);
+  if (!same_tokens)
+    draft.set("train.batch", fmt::format("{}", train.batch),
+              fmt::format("{} tokens a step, in samples of {}.", tokens, train.seq));
+  if ((same_tokens && train.steps == before.steps) || draft.order.job.proves) return;
+  const double all = static_cast<double>(tokens) * static_cast<double>(train.steps);
+  std::string why =
+      fmt::format("{} steps of {} tokens are {} tokens", train.steps, tokens, short_count(all));
+  const auto used = static_cast<double>(matmul_parameter_count(resolve_model(draft.config)));
+  if (!draft.order.job.continues)
+    why += fmt::format(
+        ", {:.2g} for each parameter that a token meets; compute is spent best at about {:g} "
+        "(Hoffmann et al. 2022)",
+        all / used, kTokensPerParameter);
+  draft.set("train.steps", fmt::format("{}", train.steps), why + ".");
+}
+
+// A warm-up of most of a run is none.
+void shorten_warmup(Draft& draft) {
+  const TrainConfig& train = draft.config.train;
+  if (!draft.names("train.warmup_steps") && train.warmup_steps > train.steps / 10)
+    draft.set("train.warmup_steps", fmt::format("{}", train.steps / 20),
+              "A twentieth of the steps.");
 }
 
 bool must_plan(const Draft& draft) {
@@ -260,8 +298,8 @@ std::string cost_text(const Draft& draft, const SimulatedStep& step) {
   const int64_t tokens = step.spec.tokens_per_step();
   const double all = figures.step_seconds * static_cast<double>(draft.config.train.steps);
   std::string text = fmt::format(
-      "{:.3g} s a step of {} tokens ({:.3g}k tokens/s, MFU {:.2f})", figures.step_seconds, tokens,
-      static_cast<double>(tokens) / figures.step_seconds / 1e3, figures.mfu);
+      "{:.3g} s a step of {} tokens ({} tokens/s, MFU {:.2f})", figures.step_seconds, tokens,
+      short_count(static_cast<double>(tokens) / figures.step_seconds), figures.mfu);
   if (!draft.order.job.proves)
     text += fmt::format("; {} steps take {}", draft.config.train.steps, short_duration(all));
   text += fmt::format("; {} of {}", short_bytes(figures.peak_bytes),
@@ -299,6 +337,9 @@ NewConfig new_config(const ConfigOrder& order,
   fit_samples(draft);
   follow_model(draft);
   if (must_plan(draft)) plan(draft, search);
+  if (resolve_model(draft.config).has_sequence()) count_tokens(draft);
+  shorten_warmup(draft);
+  draft.read();
   NewConfig made{.text = {}, .step = predicted(draft), .commands = commands_of(draft)};
   made.text = head_of(draft, made.commands, made.step) + draft.text;
   return made;

@@ -63,6 +63,8 @@ TEST(NewConfig, FollowsAModelThatIsTrainedAnew) {
   EXPECT_EQ(config.step.config.train.batch, 512);  // as many tokens
   EXPECT_EQ(config.step.config.train.learning_rate, 6e-4);
   EXPECT_EQ(config.step.config.train.steps, 14000);  // 20 x 354M parameters, in steps of 0.5M
+  EXPECT_TRUE(has(config, "# 14000 steps of 524288 tokens are 7.34B tokens, 21 for each"));
+  EXPECT_EQ(config.step.config.train.warmup_steps, 700);
 }
 
 TEST(NewConfig, APathTakesThePlaceOfAMixture) {

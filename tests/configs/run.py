@@ -48,6 +48,7 @@ SAMPLES = [
 OTHERS = [
     ("--job fine_tune --model llama3-1b --ranks 16 --cluster llama3-h100 --init-from llama-1b --data chats/", ["llama-1b/tokenizer.json", "chats/", "--sbatch"]),
     ("--job pretrain --model gpt2-350m --ranks 8 --cluster dgx-h100", ["seq = 1024", "learning_rate = 6e-4", "Chosen by tessera plan for 8 ranks"]),
+    ("--job pretrain --set train.steps=100", ["# A twentieth of the steps.\nwarmup_steps = 5\n", "100 steps of 2048 tokens are 205k tokens"]),
     ("--job pretrain --ranks 2 --cluster laptop", ['device = "cpu"', "tessera train new.toml"]),
     ("--job fine_tune --model tiny --ranks 1 --cluster laptop", ['device = "cpu"', 'precision = "fp32"', "without data.tokenizer"]),
     ("--job long_context --ranks 16 --set train.seq=65536", ["seq = 65536"]),
