@@ -9,6 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH CCACHE_DISABLE=1
+commit=$(git rev-parse HEAD) # there may be another one before the second build begins
 
 # The objects whose names match, side by side in build/packages.
 build_objects() {
@@ -28,6 +29,7 @@ build_objects() {
 build() {
   local folder=$scratch/$1
   git clone -q . "$folder"
+  git -C "$folder" checkout -q --detach "$commit"
   if [[ $2 == --objects ]]; then
     (cd "$folder" && build_objects "$3" >"$scratch/$1.log" 2>&1) || { tail -20 "$scratch/$1.log" >&2; return 1; }
   elif [[ $2 == --program ]]; then
