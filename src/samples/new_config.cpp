@@ -146,8 +146,9 @@ void write_changes(Draft& draft, Config wanted, const std::string& why = "") {
   const std::vector<ConfigField> before = config_fields(draft.config);
   for (const ConfigField& field : config_fields(wanted)) {
     const auto same = std::ranges::find(before, field.key, &ConfigField::key);
-    // data.source is found by itself, from data.path.
-    if (field.key != "data.source" && field_text(*same) != field_text(field))
+    // Where it is not answered, data.source is found from data.path.
+    const bool is_found = field.key == "data.source" && !draft.names(field.key);
+    if (!is_found && field_text(*same) != field_text(field))
       draft.set(std::string(field.key), toml_text(field),
                 field.key.starts_with("checkpoint.") ? "" : why);
   }

@@ -53,6 +53,7 @@ OTHERS = [
     ("--job fine_tune --model tiny --ranks 1 --cluster laptop", ['device = "cpu"', 'precision = "fp32"', "without data.tokenizer"]),
     ("--job long_context --ranks 16 --set train.seq=65536", ["seq = 65536"]),
     ("--job continue --data mine.bin --results out/mine", ['path = "mine.bin"', 'out = "out/mine"', "without [data.mixture]"]),
+    ("--job fine_tune --set data.source=chat --data chats.jsonl", ['source = "chat"\n', 'path = "chats.jsonl"\n']),
     ("--job prove --model llama3-8b --mesh pp=2,tp=4 --ranks 8", ["pp = 2\ntp = 4\n", "verify new.toml --shrink"]),
 ]
 
