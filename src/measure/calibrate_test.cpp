@@ -8,7 +8,7 @@
 
 #include "config/compile_step.h"
 #include "ir/op_list.h"
-#include "measure/calibration_model.h"
+#include "measure/kernel_calibration.h"
 #include "program/buffer_types.h"
 
 namespace tessera {
@@ -46,6 +46,17 @@ TEST(Calibrate, MeasuresEveryCollectiveThatProgramsHave) {
                               return table.op == op && table.points.back().second > 0;
                             }))
         << name(op);
+}
+
+// A full calibration, not only the quick one of the tests above, on machines of two and of more
+// cores.
+TEST(CpuCalibrationModels, DivideByTheRanksOfEveryLoad) {
+  for (const RankLoad& load : cpu_calibration_loads(4)) {
+    if (load.ranks == 1) continue;
+    for (const CalibrationModel& model : cpu_calibration_models())
+      EXPECT_NO_THROW(compile(resolve(cpu_calibration_config(model, load))))
+          << model.preset << " " << model.width << ", " << load.ranks << " ranks";
+  }
 }
 
 // Each is a model that can be compiled, so its kernels can be timed.

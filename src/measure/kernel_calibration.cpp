@@ -11,7 +11,6 @@
 #include "exec/make_executor.h"
 #include "exec/train_step.h"
 #include "ir/op_list.h"
-#include "measure/calibration_model.h"
 #include "measure/efficiency_samples.h"
 #include "measure/step_floor.h"
 #include "program/mean_types.h"
@@ -23,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // From caches to memory, from short rows to long ones. The axis is that of two ranks, so that ops
-// of every kind of mesh are seen.
+// of every kind of mesh are seen; four ranks share the batch.
 constexpr std::array kCpuModels{
     CalibrationModel{"gpt2-124m", 2, 96, 3, 3, 384, 600, 4, 40, "dp"},
     CalibrationModel{"gpt2-124m", 2, 320, 5, 5, 1280, 5000, 4, 144, "cp"},
@@ -37,8 +36,8 @@ constexpr std::array kCpuModels{
     CalibrationModel{"tiny", 1, 640, 10, 5, 1700, 400, 4, 640, "cp"},
     CalibrationModel{"tiny-moe", 2, 96, 3, 3, 0, 320, 4, 96, "dp", 8, 2, 96},
     CalibrationModel{"tiny-moe", 1, 192, 6, 3, 0, 600, 8, 256, "dp", 16, 2, 160},
-    CalibrationModel{"tiny-moe", 1, 640, 10, 5, 0, 400, 2, 640, "dp", 32, 4, 448},
-    CalibrationModel{"tiny-moe", 1, 1152, 9, 9, 0, 900, 1, 512, "dp", 8, 2, 1536},
+    CalibrationModel{"tiny-moe", 1, 640, 10, 5, 0, 400, 4, 320, "dp", 32, 4, 448},
+    CalibrationModel{"tiny-moe", 1, 1152, 9, 9, 0, 900, 4, 128, "dp", 8, 2, 1536},
     CalibrationModel{"mlp", 4, 200, 0, 0, 0, 0, 48, 1, "dp"},
     CalibrationModel{"mlp", 3, 400, 0, 0, 0, 0, 16, 1, "tp"},
     CalibrationModel{"mlp", 4, 600, 0, 0, 0, 0, 96, 1, "tp"},
@@ -50,17 +49,10 @@ constexpr std::array kCpuModels{
 constexpr int64_t kQuickWidth = 200;
 constexpr int kRounds = 3;  // over all models: a slow moment of the machine spoils few samples
 
-Config config_of(const CalibrationModel& model, const RankLoad& load) {
-  std::vector<std::string> settings{fmt::format("train.threads={}", load.threads * load.ranks)};
-  if (load.ranks > 1)
-    settings.push_back(fmt::format("mesh={}={}", load.ranks == 2 ? model.axis : "dp", load.ranks));
-  return config_of(model, std::move(settings));
-}
-
 class MadeRun {
  public:
   MadeRun(const CalibrationModel& model, const RankLoad& load) : load_(load) {
-    const RunSpec spec = resolve(config_of(model, load));
+    const RunSpec spec = resolve(cpu_calibration_config(model, load));
     seen_.reserve(1 << 16);
     executor_ = make_executor(
         spec, compile(spec).programs,
@@ -127,14 +119,28 @@ class MadeRun {
 
 }  // namespace
 
-KernelCalibration calibrate_kernels(const Cluster& device, int cores, bool quick,
-                                    const std::function<void(std::string_view)>& progress) {
+std::span<const CalibrationModel> cpu_calibration_models() { return kCpuModels; }
+
+std::vector<RankLoad> cpu_calibration_loads(int cores) {
   std::vector<RankLoad> loads{{.threads = 1, .ranks = 1}};
   if (cores > 1) {
     loads.push_back({.threads = cores, .ranks = 1});
     loads.push_back({.threads = 1, .ranks = 2});
     if (cores >= 4) loads.push_back({.threads = 1, .ranks = 4});
   }
+  return loads;
+}
+
+Config cpu_calibration_config(const CalibrationModel& model, const RankLoad& load) {
+  std::vector<std::string> settings{fmt::format("train.threads={}", load.threads * load.ranks)};
+  if (load.ranks > 1)
+    settings.push_back(fmt::format("mesh={}={}", load.ranks == 2 ? model.axis : "dp", load.ranks));
+  return config_of(model, std::move(settings));
+}
+
+KernelCalibration calibrate_kernels(const Cluster& device, int cores, bool quick,
+                                    const std::function<void(std::string_view)>& progress) {
+  const std::vector<RankLoad> loads = cpu_calibration_loads(cores);
   std::vector<EfficiencySamples> samples(loads.size());
   std::vector<double> launches;
   const int rounds = quick ? 1 : kRounds;
