@@ -7,6 +7,7 @@ import argparse
 import csv
 import json
 import os
+import re
 import shlex
 import statistics
 import subprocess
@@ -154,13 +155,35 @@ def scores(runs):
     return table([COLUMNS, *[score(name, own) for name, own in sets_of(runs).items()], score("all", runs)])
 
 
-def memory_scores(runs):
+def layers_gb(binary, row):
+    """GB of the fullest rank's states and kept activations, of its layers alone: what Korthikanti's formula counts. Left out are
+    the first stage's embedding, with 18 bytes for each parameter, and what kernels need while they run."""
+    words = shlex.split(row["arguments"])
+    place = words.index("--cluster")
+    done = subprocess.run([binary, "compile", *words[:place], *words[place + 2:], "--json"], capture_output=True, text=True, check=True, cwd=FOLDER)
+    held = json.loads(done.stdout)["bytes"]
+    size = {name: int(value) for name, value in re.findall(r"model[.](\w+)=(\d+)", row["arguments"])}
+    tp = int(next(iter(re.findall(r"\btp=(\d+)", row["mesh"])), 1))
+    embedding = 18 * size["width"] * (size["vocabulary"] / tp + size["context"])
+    return (sum(held[name] for name in ("parameters", "gradients", "optimizer", "activations")) - embedding) / GB
+
+
+def memory_line(name, errors):
+    return [name, str(len(errors)), percent(mean([abs(e) for e in errors])), percent(mean(errors), True), percent(max(errors, key=abs), True)]
+
+
+def memory_scores(binary, runs):
+    """By set; a source that counts layers alone has a second line, in which the prediction counts as much."""
+    counts = {source["set"]: source["memory_counts"] for source in read_csv("sources.csv")}
     lines = [["memory of the fullest rank", "runs", "mean %", "bias %", "largest %"]]
     for name, own in sets_of(runs).items():
-        errors = [run.memory_error for run in own if run.memory_error is not None]
-        if errors:
-            lines.append([name, str(len(errors)), percent(mean([abs(e) for e in errors])), percent(mean(errors), True),
-                          percent(max(errors, key=abs), True)])
+        published = [run for run in own if run.memory_error is not None]
+        if not published:
+            continue
+        lines.append(memory_line(name, [run.memory_error for run in published]))
+        if counts[name] == "layers":
+            lines.append(memory_line(f"{name}, its layers alone", [layers_gb(binary, run.row) / float(run.row["published_memory_gb"]) - 1
+                                                                   for run in published]))
     return table(lines)
 
 
@@ -186,7 +209,7 @@ def main():
         for run in sorted(runs, key=lambda run: -abs(run.error)):
             print(f"{percent(run.error, True):>7} %  {run.seconds:9.4g} s published  {run.predicted:9.4g} s predicted  "
                   f"{run.row['set']}: {run.row['model']}, {run.row['mesh']}, {run.row['knobs']}")
-    scored, memory = scores(runs), memory_scores(runs)
+    scored, memory = scores(runs), memory_scores(arguments.binary, runs)
     print(scored, "", memory, sep="\n")
     if arguments.write:
         write_page(runs, scored, memory, sets_of(runs), read_csv)

@@ -51,6 +51,7 @@ struct SimulateCommand {
   bool cool = false, split_sends = false, late_sums = false, blocking_sends = false;
   bool steps_drift = false;
   std::string loss = "tessera";
+  std::string layer = "tessera";
   std::vector<int64_t> islands_every;
   OtherAttention attention;
 };
@@ -165,6 +166,7 @@ void run(SimulateCommand& command) {
       .cool = command.cool,
       .attention = command.attention,
       .loss = find_other_loss(command.loss),
+      .layer = find_other_layer(command.layer),
       .steps_drift = command.steps_drift,
       .late_sums = command.late_sums,
       .blocking_sends = command.blocking_sends,
@@ -221,6 +223,13 @@ void add_other_program_options(Command simulate, SimulateCommand& command) {
                   "how another program computes the loss: with logits in memory, by the kernels of "
                   "megatron or pytorch one after the other, or joined by a compiler")
       .choices(other_loss_names())
+      .show_default();
+  simulate
+      .add_option(
+          "--layer", command.layer,
+          "whose kernels lie between the products of a layer: megatron reads and writes the "
+          "stream where ours are fused, and has one product for queries, keys and values")
+      .choices(other_layer_names())
       .show_default();
   simulate.add_flag("--drift", command.steps_drift,
                     "the sums of norms and metrics that end a step hold no stage up, as where "

@@ -55,10 +55,16 @@ struct Level {
   Figure oversubscription = {1, "none"};  // bandwidth is divided by it
   // A collective of this many bytes takes twice as long as at bandwidth, one of a quarter thrice.
   Figure ramp_bytes = {0, "none"};
+  // Bytes per second of one rank that sends to one other, where that is less: libraries give a
+  // single send a part of the links. 0: as bandwidth.
+  Figure send_bandwidth = {0, "as bandwidth"};
   std::vector<int> torus = {};  // units along each dimension, numbered along the last first
   bool fully_connected = false;
 
   double rate() const { return bandwidth.value / oversubscription.value; }
+  double send_rate() const {
+    return send_bandwidth.value > 0 ? std::min(send_bandwidth.value, rate()) : rate();
+  }
 };
 
 // The memory of the host and the link to it, of each device of a host.

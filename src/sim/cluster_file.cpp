@@ -100,6 +100,7 @@ Level read_level(Section& section) {
       .latency_seconds = section.figure("latency_seconds"),
       .oversubscription = section.figure("oversubscription", {1, "none"}),
       .ramp_bytes = section.figure("ramp_bytes", {0, "none"}),
+      .send_bandwidth = section.figure("send_bandwidth", {0, "as bandwidth"}),
       .torus = read_torus(section),
       .fully_connected = section.find("fully_connected") && section.flag("fully_connected")};
   if (level.fully_connected && !level.torus.empty())

@@ -60,6 +60,7 @@ bandwidth = { value = 50e9, source = "one 400 Gb/s adapter per GPU" }
 latency_seconds = { value = 8e-6, source = "assumed" }
 oversubscription = { value = 1, source = "full fat tree" }   # optional: bandwidth is divided by it
 ramp_bytes = { value = 0, source = "none" }   # optional: a collective of this size takes twice as long as at bandwidth
+# send_bandwidth = { value = 25e9, source = "measured" }   # optional: of one rank that sends to one other, where that is less
 # torus = [4, 8]          # optional: 4 x 8 units, those of a line joined in a ring, numbered along the last dimension first
 # fully_connected = true  # optional: a link from each unit to each. Of both, bandwidth is that of one link, one way
 

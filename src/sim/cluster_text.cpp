@@ -45,6 +45,8 @@ std::string text_of(const Level& level) {
       text_of(level.latency_seconds), text_of(level.oversubscription));
   if (level.ramp_bytes.value > 0)
     text += fmt::format("ramp_bytes = {}\n", text_of(level.ramp_bytes));
+  if (level.send_bandwidth.value > 0)
+    text += fmt::format("send_bandwidth = {}\n", text_of(level.send_bandwidth));
   if (!level.torus.empty()) text += fmt::format("torus = [{}]\n", fmt::join(level.torus, ", "));
   if (level.fully_connected) text += "fully_connected = true\n";
   return text;

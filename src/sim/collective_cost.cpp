@@ -144,6 +144,13 @@ double collective_seconds(const Cluster& cluster, CollectiveOp op, const GroupSh
   return collective_seconds(cluster, CollectiveAlgorithm::Ring, op, shape, bytes);
 }
 
+double send_seconds(const Cluster& cluster, const GroupShape& shape, double bytes) {
+  const Level& level = cluster.levels[shape.size() - 1];
+  const double seconds = collective_seconds(cluster, CollectiveOp::Shift, shape, bytes);
+  return seconds +
+         shape.spacing(shape.size() - 1) * bytes * (1 / level.send_rate() - 1 / level.rate());
+}
+
 // One minus the share of choices that leave a unit out: k of E experts, none of them among E / u.
 double expected_units(const RowTraffic& traffic, double units) {
   const auto experts = static_cast<double>(traffic.experts);

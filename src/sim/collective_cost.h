@@ -25,6 +25,9 @@ double row_seconds(const Cluster& cluster, CollectiveOp op, const GroupShape& sh
 // Of `units` that share experts evenly, how many a token needs on average.
 double expected_units(const RowTraffic& traffic, double units);
 
+// Of a rank that sends to one other, at the level's send_bandwidth.
+double send_seconds(const Cluster& cluster, const GroupShape& shape, double bytes);
+
 // One algorithm; infinite if it does not support the op.
 double collective_seconds(const Cluster& cluster, CollectiveAlgorithm algorithm, CollectiveOp op,
                           const GroupShape& shape, double bytes);

@@ -48,6 +48,19 @@ TEST(CollectiveCost, FewBytesTakeLongerThanAtBandwidth) {
   EXPECT_DOUBLE_EQ(seconds(100) - latency, 3 * small);
 }
 
+TEST(CollectiveCost, OneSendHasItsOwnBandwidthAndCollectivesKeepTheirs) {
+  Cluster cluster = toy_nodes();
+  const double gathered = collective_seconds(cluster, CollectiveOp::AllGather, {4}, 400);
+  const double sent = send_seconds(cluster, {4}, 400);
+  EXPECT_DOUBLE_EQ(sent, collective_seconds(cluster, CollectiveOp::Shift, {4}, 400));
+  cluster.levels[0].send_bandwidth.value = cluster.levels[0].bandwidth.value / 5;
+  const double latency = cluster.levels[0].latency_seconds.value;
+  EXPECT_DOUBLE_EQ(send_seconds(cluster, {4}, 400), latency + 5 * (sent - latency));
+  EXPECT_DOUBLE_EQ(collective_seconds(cluster, CollectiveOp::AllGather, {4}, 400), gathered);
+  cluster.levels[0].send_bandwidth.value = 10 * cluster.levels[0].bandwidth.value;
+  EXPECT_DOUBLE_EQ(send_seconds(cluster, {4}, 400), sent);
+}
+
 TEST(CollectiveCost, AllToAllWaitsForTheSlowestLevel) {
   // Of 80 bytes, 10 to each: 40 leave the node at 10 per second.
   EXPECT_DOUBLE_EQ(collective_seconds(toy_nodes(), CollectiveOp::AllToAll, {4, 8}, 80), 6);

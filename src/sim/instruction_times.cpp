@@ -2,6 +2,7 @@
 #include "sim/instruction_times.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/error.h"
 #include "ir/op_list.h"
@@ -17,12 +18,14 @@ InstructionTimes::InstructionTimes(const Program& program, const Cluster& cluste
       cluster_(cluster),
       load_(options.load),
       copies_(options.copies),
+      layer_(options.layer),
       kernels_(cluster, {.threads = program.threads,
                          .ranks = program.mesh.num_ranks(),
                          .cool = options.cool,
                          .attention = options.attention,
                          .extra_passes = options.extra_passes,
                          .loss = options.loss,
+                         .layer = options.layer,
                          .joins = options.eager_seconds == 0}),
       times_(program.classes.size()) {
   if (options.unit_cost) use_unit_cost(program.script(options.script), *options.unit_cost);
@@ -32,10 +35,28 @@ const std::vector<TimedInstruction>& InstructionTimes::of(int class_index, Routi
   const ProgramClass& program_class = program_.classes[static_cast<size_t>(class_index)];
   const std::vector<Instruction>& instructions = program_class.routine(routine);
   auto& times = times_[static_cast<size_t>(class_index)][static_cast<size_t>(routine)];
-  if (times.size() < instructions.size())
+  if (times.size() < instructions.size()) {
     for (const Instruction& instruction : instructions)
       times.push_back(timed(program_class, instruction));
+    join_products(program_class, instructions, times);
+  }
   return times;
+}
+
+// One product reads its operand once, and is launched once.
+void InstructionTimes::join_products(const ProgramClass& program_class,
+                                     const std::vector<Instruction>& instructions,
+                                     std::vector<TimedInstruction>& times) const {
+  const std::vector<QkvPart> parts = qkv_parts(layer_, instructions);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == QkvPart::None) continue;
+    const std::array read{reads(instructions[i]).front()};
+    const auto bytes = static_cast<double>(bytes_of(program_class, read));
+    times[i].seconds = parts[i] == QkvPart::Sum
+                           ? 0
+                           : std::max(0.0, times[i].seconds - kernels_.memory_seconds(bytes));
+    times[i].launches = 0;
+  }
 }
 
 double InstructionTimes::load_of(const ProgramClass& program_class) {
@@ -73,7 +94,7 @@ TimedInstruction InstructionTimes::timed(const ProgramClass& program_class,
   else if (const auto* kernel = instruction.as<KernelInstruction>())
     timed = {.kind = Kind::Kernel,
              .seconds = kernels_.seconds({kernel->op, kernel->attributes, operands, results}),
-             .launches = unjoined(*kernel),
+             .launches = unjoined(*kernel) + launched_by_layer(layer_, *kernel),
              .bytes = timed.bytes};
   else if (instruction.as<ClearInstruction>())
     timed.seconds = kernels_.seconds({OpKind::clear_gaps, kNoAttributes, operands, results});

@@ -39,6 +39,9 @@ class InstructionTimes {
   // The rows of the fullest rank's experts in a class, relative to the mean.
   double load_of(const ProgramClass& program_class);
   static int unjoined(const KernelInstruction& kernel);
+  void join_products(const ProgramClass& program_class,
+                     const std::vector<Instruction>& instructions,
+                     std::vector<TimedInstruction>& times) const;
   TimedInstruction timed(const ProgramClass& program_class, const Instruction& instruction);
   TimedInstruction timed_transfer(const ProgramClass& program_class,
                                   const Instruction& instruction);
@@ -50,6 +53,7 @@ class InstructionTimes {
   const Cluster& cluster_;
   const LoadModel load_;
   const RowCopies copies_;
+  const OtherLayer layer_;
   KernelCost kernels_;
   std::map<std::pair<int64_t, int64_t>, double> loads_;  // by experts and ranks that share them
   std::map<AxisIds, std::vector<GroupShape>> shapes_;

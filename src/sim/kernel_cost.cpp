@@ -251,10 +251,15 @@ double KernelCost::memory_share() const {
 }
 
 double KernelCost::seconds(const OpCall& call) const {
-  double work =
-      with_logits(work_seconds(call), call) + passes_seconds(call) + unjoined_seconds(call);
+  double work = with_logits(work_seconds(call), call) + passes_seconds(call) +
+                unjoined_seconds(call) + memory_seconds(moved_by_layer(load_.layer, call));
   if (load_.cool && is_bound_by_flops(call)) work /= cluster_.device.cool_gain.value;
   return (work + cluster_.device.launch_seconds.value) * time_share_;
+}
+
+double KernelCost::memory_seconds(double bytes) const {
+  if (bytes == 0) return 0;
+  return bytes / (memory_share() * cluster_.device.memory_bandwidth.value);
 }
 
 double KernelCost::copy_seconds(int64_t bytes) const {

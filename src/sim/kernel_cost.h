@@ -6,6 +6,7 @@
 #include "ir/op_def.h"
 #include "sim/cluster.h"
 #include "sim/other_attention.h"
+#include "sim/other_layer.h"
 #include "sim/other_loss.h"
 
 namespace tessera {
@@ -18,6 +19,7 @@ struct RankLoad {
   OtherAttention attention = {};
   double extra_passes = 0;
   OtherLoss loss = {};
+  OtherLayer layer = find_other_layer("tessera");
   bool joins = true;  // what follows a product is part of its kernel
 };
 
@@ -35,6 +37,8 @@ class KernelCost {
   double roofline_seconds(const OpCall& call) const;
   // Of bytes that are read or written, and no arithmetic. Clusters know no link to the host.
   double copy_seconds(int64_t bytes) const;
+  // Of bytes that a kernel reads or writes beside others.
+  double memory_seconds(double bytes) const;
   // Flops per second of one rank at most.
   double rank_peak(Arithmetic arithmetic) const;
   // Of all ranks together.

@@ -92,6 +92,27 @@ TEST(OtherLoss, LogitsInMemoryCostTheirBytesAndSaveAProductOfShards) {
   EXPECT_GT(find_other_loss("megatron").passing, find_other_loss("compiled").passing);
 }
 
+// Two rows of eight entries of a stream of four: 64 entries.
+TEST(OtherLayer, MegatronReadsAndWritesTheStreamBetweenItsProducts) {
+  const TensorType x{DType::Bf16, {{"batch", 2}, {"seq", 8}, {"d", 4}}};
+  const Attributes attributes;
+  const std::vector<TensorType> one{x}, three{x, x, x}, sums{{DType::Fp32, x.dims}};
+  const OtherLayer &ours = find_other_layer("tessera"), &megatron = find_other_layer("megatron");
+  const auto moved = [&](const OtherLayer& layer, OpKind op, const std::vector<TensorType>& reads,
+                         const std::vector<TensorType>& writes) {
+    return moved_by_layer(layer, {op, attributes, reads, writes});
+  };
+  EXPECT_DOUBLE_EQ(moved(megatron, OpKind::layer_norm_grad, three, one), 13 * 64);
+  EXPECT_DOUBLE_EQ(moved(megatron, OpKind::attention_grad, three, one), 16 * 64);
+  EXPECT_DOUBLE_EQ(moved(megatron, OpKind::bias_add, three, one), -3 * 64);
+  EXPECT_DOUBLE_EQ(moved(megatron, OpKind::layer_norm, one, one), 0);
+  // A gradient of queries, keys or values that is added to the others; not a sum over microbatches.
+  EXPECT_DOUBLE_EQ(moved(megatron, OpKind::matmul, three, one), -4 * 64);
+  EXPECT_DOUBLE_EQ(moved(megatron, OpKind::matmul, three, sums), 0);
+  for (const OpKind op : {OpKind::layer_norm_grad, OpKind::attention, OpKind::matmul})
+    EXPECT_DOUBLE_EQ(moved(ours, op, three, one), 0);
+}
+
 TEST(OtherAttention, AKernelHasTheEfficiencyThatTheClusterGivesToItsName) {
   Cluster cluster = toy_cluster();
   cluster.efficiencies.push_back({.op = OpKind::attention, .source = "toy", .kernel = "slow"});

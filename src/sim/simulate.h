@@ -15,6 +15,7 @@
 #include "sim/collective_cost.h"
 #include "sim/load_model.h"
 #include "sim/other_attention.h"
+#include "sim/other_layer.h"
 #include "sim/other_loss.h"
 
 namespace tessera {
@@ -36,6 +37,7 @@ struct SimulateOptions {
   bool cool = false;  // the devices have not warmed up
   OtherAttention attention = {};
   OtherLoss loss = {};
+  OtherLayer layer = find_other_layer("tessera");
   bool steps_drift = false;     // sums of norms and metrics at a step's end hold no stage up
   bool late_sums = false;       // gradients are summed over ranks after the last backward
   bool blocking_sends = false;  // a stage waits for what it sends, unless its backward is split

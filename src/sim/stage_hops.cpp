@@ -37,7 +37,7 @@ double StageHops::seconds(int channel, double bytes) const {
   double gather = 0;
   for (const GroupShape& shape : gathers_)
     gather = std::max(gather, collective_seconds(cluster_, CollectiveOp::AllGather, shape, bytes));
-  return collective_seconds(cluster_, CollectiveOp::Shift, hop(channel), bytes / parts) + gather;
+  return send_seconds(cluster_, hop(channel), bytes / parts) + gather;
 }
 
 }  // namespace tessera

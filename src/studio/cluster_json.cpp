@@ -40,10 +40,12 @@ void for_each_source(const Cluster& cluster, const std::function<void(const std:
        {&device.memory_bytes, &device.memory_bandwidth, &device.reserve_bytes,
         &device.launch_seconds, &device.overlap_slowdown})
     call(figure->source);
-  for (const Level& level : cluster.levels)
+  for (const Level& level : cluster.levels) {
     for (const Figure* figure :
          {&level.bandwidth, &level.latency_seconds, &level.oversubscription, &level.ramp_bytes})
       call(figure->source);
+    if (level.send_bandwidth.value > 0) call(level.send_bandwidth.source);
+  }
   for (const EfficiencyTable& table : cluster.efficiencies) call(table.source);
   for (const CollectiveTable& table : cluster.collectives) call(table.source);
 }
@@ -114,6 +116,7 @@ Json to_json(const Cluster& cluster) {
                               {"latency_seconds", figure_json(level.latency_seconds)},
                               {"oversubscription", figure_json(level.oversubscription)},
                               {"ramp_bytes", figure_json(level.ramp_bytes)},
+                              {"send_bandwidth", figure_json(level.send_bandwidth)},
                               {"rate", level.rate()},
                               {"torus", level.torus},
                               {"fully_connected", level.fully_connected}});

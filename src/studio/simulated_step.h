@@ -35,6 +35,7 @@ struct StepOptions {
   bool cool = false;
   OtherAttention attention = {};
   OtherLoss loss = {};
+  OtherLayer layer = find_other_layer("tessera");
   bool steps_drift = false;
   bool late_sums = false;
   bool blocking_sends = false;
