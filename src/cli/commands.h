@@ -33,6 +33,7 @@ void add_bench_tokenizer(Command bench);
 void add_clusters_command(Command app);
 void add_collectives_command(Command app);
 void add_schedule_command(Command app);
+void add_stories_command(Command app);
 void add_tokenize_command(Command app);
 void add_tokenizer_command(Command app);
 void add_tokenizer_train(Command tokenizer);

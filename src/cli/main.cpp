@@ -81,6 +81,7 @@ void add_commands(tessera::Command app) {
   tessera::add_clusters_command(app);
   tessera::add_collectives_command(app);
   tessera::add_schedule_command(app);
+  tessera::add_stories_command(app);
   tessera::add_tokenize_command(app);
   tessera::add_tokenizer_command(app);
   tessera::add_topology_command(app);
