@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr const char* kFooter =
-    "  text     {\"text\": \"...\"}: stories, facts of their world, and sums\n"
+    "  text     {\"text\": \"...\"}: stories, and pages of facts, of sums and of questions\n"
     "  chats    {\"messages\": [...], \"topic\": \"...\"}: sums, facts, stories on request, "
     "questions\n"
     "           about a story, greetings; \"needs\" has what each of many right answers contains\n"
@@ -33,7 +33,7 @@ constexpr const char* kFooter =
     "  tessera stories chats --lines 40000 --out chats.jsonl\n"
     "  tessera stories chats --held-out --lines 200 --out asked.jsonl\n"
     "  tessera stories choices --lines 400 --out choices.jsonl\n"
-    "  tessera tokenizer train text.jsonl chats.jsonl --vocab 1024 --like qwen";
+    "  tessera tokenizer train text.jsonl --vocab 1024 --like qwen";
 
 struct StoriesCommand {
   std::string kind, out;

@@ -46,7 +46,7 @@ StoryConversation make_conversation(uint64_t seed, uint64_t index, StorySplit sp
       const std::optional<StoryFollowUp> next = exchange.follow_up;
       conversation.topic = topic.name;
       conversation.exchanges.push_back(std::move(exchange));
-      if (next && draws.below(2) == 0) {
+      if (next && !(next->of_answer && split == StorySplit::HeldOut) && draws.below(2) == 0) {
         conversation.topic = kSecondTurn;
         conversation.exchanges.push_back({.question = next->question, .answer = next->answer});
       }

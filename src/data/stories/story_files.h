@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// {"text": "..."}: a story, or else facts, or sums with their results. None of the sums is held
-// out.
+// {"text": "..."}: a story, or a page of facts, of sums with their results, or of questions with
+// their answers. Nothing of it is held out.
 std::string story_text_line(uint64_t seed, uint64_t index);
 
 // {"messages": [{"role": "user", "content": "..."}, ...], "topic": "sums"}. With "needs" where

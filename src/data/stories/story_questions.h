@@ -68,12 +68,12 @@ inline constexpr std::array<StoryQuestion, 7> kCountingQuestions{{
     {6, "How many {many} were by the door?", "There were {n} by the door."},
 }};
 
-// How the question is put before or after the story, which is {value}.
+// How the question {subject} is put beside the story {value}: on one line, as in a terminal.
 inline constexpr std::array<std::string_view, 5> kReadings{
-    "{value}\n{subject}",
     "{value} {subject}",
-    "Here is a story: {value}\n{subject}",
-    "Read this: {value}\nNow tell me: {subject}",
+    "{value} My question: {subject}",
+    "Here is a story: {value} {subject}",
+    "Read this: {value} Now tell me: {subject}",
     "{subject} {value}",
 };
 

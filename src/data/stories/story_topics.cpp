@@ -157,7 +157,7 @@ StoryExchange ask_story(StoryDraws& draws) {
       .wrong = {},
       .needs = {},
       .follow_up = StoryFollowUp{typed(filled(next.question, cast, draws), draws),
-                                 filled(next.answer, cast, draws)}};
+                                 filled(next.answer, cast, draws), true}};
   for (const auto& [slot, word] :
        {std::pair{"{animal}", cast.animal}, std::pair{"{thing}", cast.thing},
         std::pair{"{place}", cast.place.name}, std::pair{"{A}", cast.hero.name},
@@ -239,11 +239,11 @@ StoryExchange ask_small_talk(StoryDraws& draws) {
 
 const std::vector<StoryTopic>& story_topics() {
   static const std::vector<StoryTopic> topics{
-      {"sums", 30, ask_sum},
-      {"facts", 22, ask_fact},
-      {"stories", 12, ask_story},
-      {"reading", 22, ask_about_story},
-      {"small_talk", 10, ask_small_talk},
+      {"sums", 28, ask_sum},
+      {"facts", 24, ask_fact},
+      {"stories", 8, ask_story},
+      {"reading", 24, ask_about_story},
+      {"small_talk", 12, ask_small_talk},
       {"unknown", 4, ask_unknown},
   };
   return topics;
