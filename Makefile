@@ -8,7 +8,7 @@ PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
 NVCC ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 
 .DEFAULT_GOAL := tessera
-.PHONY: tessera cuda python wheel studio-wasm build demo demo-experts test test-all fuzz soak bench package validate format lint golden-ir clean help setup-oracle configure
+.PHONY: tessera cuda python wheel studio-wasm build demo speedrun demo-experts test test-all fuzz soak bench package validate format lint golden-ir clean help setup-oracle configure
 
 tessera: ## build the binary, build/release/tessera
 	@tools/setup.sh build
@@ -37,6 +37,10 @@ studio-wasm: ## Studio as a folder for any web server, build/studio-wasm: compil
 demo: ## install what is missing, build, train a small model and show what it writes
 	@$(MAKE) --no-print-directory tessera PRESET=release
 	@tools/demo.sh
+
+speedrun: ## make a model that answers questions, from nothing, in under half an hour on two cores (ARGS=--quick: a minute; ARGS='--device cuda': GPT-2 124M on a GPU)
+	@$(MAKE) --no-print-directory $(if $(findstring cuda,$(ARGS)),cuda,tessera PRESET=release)
+	@python3 tools/speedrun/run.py $(ARGS)
 
 demo-experts: ## a mixture of experts on four ranks, in a minute: loads even out, rows are exchanged
 	@$(MAKE) --no-print-directory tessera PRESET=release

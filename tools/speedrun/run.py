@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""From nothing to a model that answers: text, tokenizer, pretraining, fine-tuning, evaluation, chat. Every step prints the
+tessera commands that it runs, which may be typed by hand as well. Interrupted, it continues where it was: finished steps are
+kept as long as their commands are the same, and a training continues from its newest checkpoint. Writes OUT/report.html."""
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import answers
+import cost
+import recipe
+import report
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", type=Path, help="default: build/release/tessera, with --device cuda build/cuda/tessera")
+    parser.add_argument("--out", type=Path, help="folder of everything that is made; default: out/speedrun, with cuda out/speedrun-cuda")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--quick", action="store_true", help="a smaller model for a minute, which checks that every step works")
+    parser.add_argument("--again", action="store_true", help="remove the folder first")
+    options = parser.parse_args()
+    options.out = options.out or Path(recipe.default_folder(options.device))
+    options.binary = options.binary or Path("build/cuda/tessera" if options.device == "cuda" else "build/release/tessera")
+    if options.quick and options.device == "cuda":
+        parser.error("--quick is for the cores of a CPU")
+    return options
+
+
+def write_whole(path, text):
+    """The file appears with all of it, or is as before."""
+    partial = path.with_name(path.name + ".tmp")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+
+
+def has_checkpoint(folder):
+    return any(Path(folder).glob("checkpoints/step-*"))
+
+
+class Speedrun:
+    """`done`: by step its commands, whether it is finished, its cost, and what it printed."""
+
+    def __init__(self, options):
+        self.options = options
+        self.record = options.out / "steps.json"
+        self.done = json.loads(self.record.read_text(encoding="utf-8")) if self.record.exists() else {}
+        self.kept = True  # until a step runs: what was made after it before is made again
+
+    def save(self):
+        write_whole(self.record, json.dumps(self.done, indent=1) + "\n")
+
+    def run_all(self, steps):
+        for number, step in enumerate(steps, 1):
+            entry = self.done.get(step.name)
+            same = self.kept and entry is not None and entry["commands"] == step.commands
+            if same and entry["finished"] and all(Path(path).exists() for path in step.makes):
+                print(f"--- {number} of {len(steps)}: {step.title}: kept", flush=True)
+                continue
+            print(f"\n--- {number} of {len(steps)}: {step.title}", flush=True)
+            self.run(step, entry if same and not entry["finished"] else None)
+            self.kept = False
+
+    def run(self, step, interrupted):
+        if step.trains and not interrupted:
+            shutil.rmtree(step.trains, ignore_errors=True)
+        entry = {"commands": step.commands, "finished": False, "cost": (interrupted or {}).get("cost"), "output": ""}
+        self.done[step.name] = entry
+        self.save()
+        commands = [self.train_words(step)] if step.trains else step.commands
+        meter = cost.Meter(self.options.device == "cuda")
+        try:
+            with meter:
+                entry["output"] = "".join(self.call(command, step) for command in commands)
+            entry["finished"] = True
+        finally:
+            entry["cost"] = cost.added(entry["cost"], meter.cost())
+            self.save()
+
+    def train_words(self, step):
+        """A training, or the rest of it, from its newest checkpoint."""
+        words = step.commands[0]
+        if not has_checkpoint(step.trains):
+            return [*words, "--overwrite"]
+        if "--init-from" in words:
+            place = words.index("--init-from")
+            words = words[:place] + words[place + 2:]
+        return [*words, "--resume"]
+
+    def call(self, command, step):
+        words = command if command[0] == "python3" else [str(self.options.binary), *command]
+        print(f"$ {shlex.join(words)}" + (f" < {step.input}" if step.input else ""), flush=True)
+        if step.asks:
+            answers.write_questions(answers.read_lines(step.asks), step.input)
+        kept = subprocess.PIPE if step.keeps_output else None
+        with open(step.input or os.devnull, "rb") as given:
+            done = subprocess.run(words, stdin=given, stdout=kept, stderr=kept, check=False)
+        if done.returncode != 0:
+            sys.stderr.write((done.stderr or b"").decode())
+            raise SystemExit(f"error: the command above ended with exit code {done.returncode}\n"
+                             " help: mend what it says, then run this again: finished steps are kept")
+        output = done.stdout.decode() if step.keeps_output else ""
+        for line in report.told(step.name, output, self.options.out):
+            print(line, flush=True)
+        return output
+
+
+def main():
+    options = parse_arguments()
+    os.chdir(ROOT)
+    if not options.binary.exists():
+        raise SystemExit(f"error: {options.binary} is not built\n help: run make{' cuda' if options.device == 'cuda' else ''}")
+    if options.again:
+        shutil.rmtree(options.out, ignore_errors=True)
+    for folder in ("tokenizer", "chats"):
+        (options.out / folder).mkdir(parents=True, exist_ok=True)
+    write_whole(options.out / "shown.txt", "".join(line + "\n" for line in recipe.shown(options.device)))
+    steps = recipe.steps_of(options)
+    speedrun = Speedrun(options)
+    try:
+        speedrun.run_all(steps)
+    except KeyboardInterrupt:
+        raise SystemExit("\ninterrupted; run this again to continue") from None
+    for line in report.write(options.out, steps, speedrun.done, options.binary):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
