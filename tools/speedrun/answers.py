@@ -46,4 +46,4 @@ def scores(asked, answers):
         if not right:
             wrong.append({"topic": line["topic"], "question": line["messages"][-2]["content"], "answer": answer.strip(),
                           "expected": line["messages"][-1]["content"]})
-    return by_topic, wrong
+    return dict(sorted(by_topic.items(), key=lambda topic: topic[1]["questions"])), wrong  # "all" is the last

@@ -39,9 +39,9 @@ FULL = Size()
 # A minute on two cores: fewer steps of a smaller model, which learns to write and little else.
 SMALL = ("--set", "model.layers=2", "--set", "model.width=96", "--set", "model.heads=3", "--set", "model.kv_heads=1",
          "--set", "model.mlp_size=256", "--set", "model.vocabulary=640")
-QUICK = Size(text_lines=3000, chat_lines=4000, questions=60, asked=20, vocabulary=640,
-             train=(*SMALL, "--steps", "120", "--save-every", "60", "--set", "train.eval_every=60"),
-             chat=(*SMALL, "--steps", "160", "--save-every", "80", "--set", "train.eval_every=80"))
+QUICK = Size(text_lines=4000, chat_lines=8000, questions=200, asked=40, vocabulary=640,
+             train=(*SMALL, "--steps", "300", "--save-every", "100", "--set", "train.eval_every=100"),
+             chat=(*SMALL, "--steps", "500", "--save-every", "100", "--set", "train.eval_every=100"))
 # GPT-2 124M, which also reads the documentation of the Linux kernel.
 CUDA = Size(text_lines=400_000, chat_lines=100_000, vocabulary=50257, configs=("pretrain_cuda.toml", "chat_cuda.toml"))
 LINUX = ["Tell me about Scheduler Domains.", "What is eBPF?"]

@@ -140,6 +140,7 @@ def write(out, steps, done, binary):
     found = summary(out, done, binary) | {"out": str(out)}
     runs = {name: speedrun_curves.read_metrics(out / name / "metrics.jsonl") for name in speedrun_curves.NAMES}
     curves = speedrun_curves.draw(runs)
+    speedrun_curves.write_table(out / "curves.csv", runs)
     (out / "curves.svg").write_text(curves, encoding="utf-8")
     (out / "report.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     titles = {step.name: step.title for step in steps}

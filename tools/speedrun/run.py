@@ -25,6 +25,7 @@ def parse_arguments():
     parser.add_argument("--binary", type=Path, help="default: build/release/tessera, with --device cuda build/cuda/tessera")
     parser.add_argument("--out", type=Path, help="folder of everything that is made; default: out/speedrun, with cuda out/speedrun-cuda")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, default=0, help="of the trainings; 0: all cores. They change no result")
     parser.add_argument("--quick", action="store_true", help="a smaller model for a minute, which checks that every step works")
     parser.add_argument("--again", action="store_true", help="remove the folder first")
     options = parser.parse_args()
@@ -40,6 +41,12 @@ def write_whole(path, text):
     partial = path.with_name(path.name + ".tmp")
     partial.write_text(text, encoding="utf-8")
     os.replace(partial, path)
+
+
+def identity(step):
+    """What a step's result depends on beside the steps before it: its commands, and the config that one of them names."""
+    configs = [Path(word).read_text(encoding="utf-8") for command in step.commands for word in command if word.endswith(".toml")]
+    return [step.commands, configs]
 
 
 def has_checkpoint(folder):
@@ -61,7 +68,7 @@ class Speedrun:
     def run_all(self, steps):
         for number, step in enumerate(steps, 1):
             entry = self.done.get(step.name)
-            same = self.kept and entry is not None and entry["commands"] == step.commands
+            same = self.kept and entry is not None and entry["identity"] == identity(step)
             if same and entry["finished"] and all(Path(path).exists() for path in step.makes):
                 print(f"--- {number} of {len(steps)}: {step.title}: kept", flush=True)
                 continue
@@ -72,7 +79,7 @@ class Speedrun:
     def run(self, step, interrupted):
         if step.trains and not interrupted:
             shutil.rmtree(step.trains, ignore_errors=True)
-        entry = {"commands": step.commands, "finished": False, "cost": (interrupted or {}).get("cost"), "output": ""}
+        entry = {"commands": step.commands, "identity": identity(step), "finished": False, "cost": (interrupted or {}).get("cost"), "output": ""}
         self.done[step.name] = entry
         self.save()
         commands = [self.train_words(step)] if step.trains else step.commands
@@ -87,7 +94,9 @@ class Speedrun:
 
     def train_words(self, step):
         """A training, or the rest of it, from its newest checkpoint."""
-        words = step.commands[0]
+        words = list(step.commands[0])
+        if self.options.threads:
+            words += ["--set", f"train.threads={self.options.threads}"]
         if not has_checkpoint(step.trains):
             return [*words, "--overwrite"]
         if "--init-from" in words:
