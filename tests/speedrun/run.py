@@ -12,7 +12,7 @@ import tempfile
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "speedrun" / "run.py"
 FILES = ["text.jsonl", "chats.jsonl", "choices.jsonl", "asked.jsonl", "tokenizer/tokenizer.json", "tokens/complete.json",
-         "base/metrics.jsonl", "chat/metrics.jsonl", "steps.json", "report.json", "report.html", "curves.svg"]
+         "base/metrics.jsonl", "lessons/metrics.jsonl", "chat/metrics.jsonl", "steps.json", "report.json", "report.html", "curves.svg"]
 
 
 def check(binary, out):

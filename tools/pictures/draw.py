@@ -13,8 +13,10 @@ from pathlib import Path
 import loss
 import mesh
 import parallelism
+import speedrun_curves
 
 TABLE = Path(__file__).resolve().parents[2] / "docs/pictures/quick_start.csv"
+SPEEDRUN = TABLE.with_name("speedrun.csv")  # of a run of `make speedrun`
 MESH = ["compile", "--model", "tiny", "--mesh", "dp=2,tp=2"]
 QUICK_START = ["train", "--model", "tiny"]
 CHECKED_STEPS = 10  # all within the warm-up, so that they do not depend on the number of steps
@@ -66,6 +68,8 @@ def main():
             stale = stale_losses(table, trained(options.binary, folder, CHECKED_STEPS))
             if stale:
                 sys.exit(f"error: {stale}\n help: run tools/pictures/draw.py BINARY docs/pictures --train and commit the result")
+        speedrun = speedrun_curves.draw(speedrun_curves.read_table(SPEEDRUN))
+        (options.folder / "speedrun.svg").write_text(speedrun, encoding="utf-8")
         (options.folder / "loss.svg").write_text(loss.draw(table), encoding="utf-8")
 
 

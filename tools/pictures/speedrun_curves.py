@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The losses of a speedrun's two trainings side by side, logarithmic: of each step, and held out."""
+"""The losses of a speedrun's trainings side by side, logarithmic: of each step, and held out."""
 import csv
 import json
 import math
 
 from canvas import Canvas
 
-NAMES = {"base": "Pretraining: loss per token of the text", "chat": "Fine-tuning: loss per token of the answers"}
+NAMES = {"base": "Pretraining: text", "lessons": "Fine-tuning: answers", "chat": "Practice: all turns"}
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, MOST_POINTS = 900, 270, 50, 52, 30, 300
 TICKS = [by * 10.0 ** power for power in range(-4, 2) for by in (1, 2, 5)]
 
@@ -27,15 +27,18 @@ def write_table(path, runs):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["run", "step", "loss", "held_out"])
         for name, points in runs.items():
-            for step, loss, held_out in points:
+            every = -(-len(points) // MOST_POINTS)
+            for i, (step, loss, held_out) in enumerate(points):
+                if i % every and held_out is None:
+                    continue
                 writer.writerow([name, step, f"{loss:.4f}", "" if held_out is None else f"{held_out:.4f}"])
 
 
 def read_table(path):
-    runs = {name: [] for name in NAMES}
+    runs = {}
     with open(path, newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            runs[row["run"]].append((int(row["step"]), float(row["loss"]), float(row["held_out"]) if row["held_out"] else None))
+            runs.setdefault(row["run"], []).append((int(row["step"]), float(row["loss"]), float(row["held_out"]) if row["held_out"] else None))
     return runs
 
 
@@ -63,12 +66,13 @@ def draw_panel(canvas, name, points, x0, width):
     held_out = [(step, loss) for step, _, loss in points if loss is not None]
     if held_out:
         canvas.curve([(x_of(step), y_of(loss)) for step, loss in held_out], "dashes")
-        canvas.text(right - 4, TOP + 14, f"held out (dots): {held_out[-1][1]:.3f} at the end", "end")
+        canvas.text(right - 4, TOP + 14, f"held out (dots): {held_out[-1][1]:.3f}", "end")
 
 
 def draw(runs):
     """`runs` by name of NAMES, as read_metrics gives them."""
-    canvas = Canvas(WIDTH, HEIGHT, "Losses of the speedrun's two trainings")
+    canvas = Canvas(WIDTH, HEIGHT, "Losses of the speedrun's trainings, per token")
     for number, (name, points) in enumerate(runs.items()):
+        name = name if name != "chat" or "lessons" in runs else "lessons"  # the only training on conversations
         draw_panel(canvas, name, points, number * WIDTH / len(runs), WIDTH / len(runs))
     return canvas.svg()

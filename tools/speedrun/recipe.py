@@ -30,9 +30,8 @@ class Size:
     questions: int = 400
     asked: int = 300
     vocabulary: int = 1024
-    configs: tuple = ("pretrain.toml", "chat.toml")
-    train: tuple = ()  # flags of the first training
-    chat: tuple = ()   # and of the second
+    configs: tuple = ("pretrain.toml", "chat.toml", "practice.toml")
+    flags: tuple = ((), (), ())  # of each training, beside its config
 
 
 FULL = Size()
@@ -40,10 +39,10 @@ FULL = Size()
 SMALL = ("--set", "model.layers=2", "--set", "model.width=96", "--set", "model.heads=3", "--set", "model.kv_heads=1",
          "--set", "model.mlp_size=256", "--set", "model.vocabulary=640")
 QUICK = Size(text_lines=4000, chat_lines=8000, questions=200, asked=40, vocabulary=640,
-             train=(*SMALL, "--steps", "300", "--save-every", "100", "--set", "train.eval_every=100"),
-             chat=(*SMALL, "--steps", "500", "--save-every", "100", "--set", "train.eval_every=100"))
+             flags=tuple((*SMALL, "--steps", steps, "--save-every", "100", "--set", "train.eval_every=100")
+                         for steps in ("300", "400", "100")))
 # GPT-2 124M, which also reads the documentation of the Linux kernel.
-CUDA = Size(text_lines=400_000, chat_lines=100_000, vocabulary=50257, configs=("pretrain_cuda.toml", "chat_cuda.toml"))
+CUDA = Size(text_lines=400_000, chat_lines=100_000, vocabulary=50257, configs=("pretrain_cuda.toml", "chat_cuda.toml"), flags=((), ()))
 LINUX = ["Tell me about Scheduler Domains.", "What is eBPF?"]
 
 
@@ -103,18 +102,21 @@ def linux_steps(out, size):
 
 def model_steps(out, size, configs, device):
     """Trainings, what the model is asked, and how it does."""
-    base, chat = f"{out}/base", f"{out}/chat"
+    base, lessons, chat = f"{out}/base", f"{out}/lessons", f"{out}/chat"
+    practises = len(configs) > 2
     on = ["--device", device] if device != "cpu" else []
     answers = ["--temperature", "0", "--json", *on]
     return [
-        Step("pretraining", "pretraining: the model reads the text", [["train", configs[0], *size.train]], trains=base),
+        Step("pretraining", "pretraining: the model reads the text", [["train", configs[0], *size.flags[0]]], trains=base),
         Step("writes", "what it writes now, from an opening",
              [["generate", base, "--prompt", OPENING, "--tokens", "200", "--stop", "<|endoftext|>", "--temperature", "0.4", *on]],
              keeps_output=True),
         Step("before", "what it answers now", [["chat", base, "--max-tokens", "40", *answers]], keeps_output=True,
              input=f"{out}/shown.txt"),
         Step("fine_tuning", "fine-tuning: it learns to answer",
-             [["train", configs[1], "--init-from", base, *size.chat]], trains=chat),
+             [["train", configs[1], "--init-from", base, *size.flags[1]]], trains=lessons if practises else chat),
+        *([Step("practice", "practice: more conversations, of which every turn is learned",
+                [["train", configs[2], "--init-from", lessons, *size.flags[2]]], trains=chat)] if practises else []),
         Step("choices_before", "held-out questions with choices, before the fine-tuning",
              [["evaluate", base, f"{out}/choices.jsonl", "--choices", "--json", *on]], keeps_output=True),
         Step("choices", "the same questions after it",

@@ -138,7 +138,8 @@ def write(out, steps, done, binary):
     """Writes the page; returns the last lines for the terminal."""
     done = {step.name: done[step.name] for step in steps}
     found = summary(out, done, binary) | {"out": str(out)}
-    runs = {name: speedrun_curves.read_metrics(out / name / "metrics.jsonl") for name in speedrun_curves.NAMES}
+    runs = {name: speedrun_curves.read_metrics(out / name / "metrics.jsonl") for name in speedrun_curves.NAMES
+            if (out / name / "metrics.jsonl").exists()}
     curves = speedrun_curves.draw(runs)
     speedrun_curves.write_table(out / "curves.csv", runs)
     (out / "curves.svg").write_text(curves, encoding="utf-8")

@@ -113,10 +113,10 @@ class Speedrun:
         with open(step.input or os.devnull, "rb") as given:
             done = subprocess.run(words, stdin=given, stdout=kept, stderr=kept, check=False)
         if done.returncode != 0:
-            sys.stderr.write((done.stderr or b"").decode())
+            sys.stderr.write((done.stderr or b"").decode(errors="replace"))
             raise SystemExit(f"error: the command above ended with exit code {done.returncode}\n"
                              " help: mend what it says, then run this again: finished steps are kept")
-        output = done.stdout.decode() if step.keeps_output else ""
+        output = done.stdout.decode(errors="replace") if step.keeps_output else ""
         for line in report.told(step.name, output, self.options.out):
             print(line, flush=True)
         return output

@@ -68,7 +68,7 @@ class Speedrun(unittest.TestCase):
         return noted.read_text(encoding="utf-8").splitlines() if noted.exists() else []
 
     def test_finished_steps_are_kept(self):
-        self.assertEqual(len(self.run_once()), 14)
+        self.assertEqual(len(self.run_once()), 15)
         self.assertEqual(self.run_once(), [])
         self.assertIn("talk to it", self.told.stdout)
 
