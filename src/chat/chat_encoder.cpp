@@ -105,7 +105,7 @@ std::string ChatEncoder::text_after_answer() const {
   constexpr std::string_view kAnswer = "Quite so";
   const Json messages = Json::array({Json{{"role", "user"}, {"content", "Is it?"}},
                                      Json{{"role", "assistant"}, {"content", kAnswer}}});
-  const std::string text = chat_.apply(messages, {.now = now_}).text;
+  const std::string text = chat_.apply(messages, {.variables = {}, .now = now_}).text;
   const size_t at = text.rfind(kAnswer);
   return at == std::string::npos ? "" : text.substr(at + kAnswer.size());
 }

@@ -71,7 +71,8 @@ TEST(ByteSource, ReadsTheTextsOfAJsonlFileAndOpensADocumentAtEach) {
   EXPECT_EQ(opens, (std::vector<uint8_t>{1, 0, 0, 1, 0, 1}));
   const auto chat = folder.write("chat.jsonl", "{\"messages\": []}\n");
   EXPECT_EQ(user_error_of([&] { ByteSource chats({.path = chat}); }),
-            fmt::format("the line at byte 0 of {} has no text under \"text\"", chat.string()));
+            fmt::format("the line at byte 0 of {} has no text under \"text\": it is a conversation",
+                        chat.string()));
 }
 
 TEST(ByteSource, ReadsPackedFilesLikeOthers) {
