@@ -6,6 +6,7 @@ kept as long as their commands are the same, and a training continues from its n
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -53,6 +54,12 @@ def has_checkpoint(folder):
     return any(Path(folder).glob("checkpoints/step-*"))
 
 
+def has_ended(folder):
+    """Whether a run's last step is saved. One that is asked to stop saves where it is, and ends without an error."""
+    steps = re.search(r"^steps = (\d+)$", (Path(folder) / "config.toml").read_text(encoding="utf-8"), flags=re.M)
+    return (Path(folder) / "checkpoints" / f"step-{int(steps[1]):08}").exists()
+
+
 class Speedrun:
     """`done`: by step its commands, whether it is finished, its cost, and what it printed."""
 
@@ -87,6 +94,8 @@ class Speedrun:
         try:
             with meter:
                 entry["output"] = "".join(self.call(command, step) for command in commands)
+            if step.trains and not has_ended(step.trains):
+                raise SystemExit("the training was stopped; run this again to continue it")
             entry["finished"] = True
         finally:
             entry["cost"] = cost.added(entry["cost"], meter.cost())
@@ -110,13 +119,17 @@ class Speedrun:
         if step.asks:
             answers.write_questions(answers.read_lines(step.asks), step.input)
         kept = subprocess.PIPE if step.keeps_output else None
-        with open(step.input or os.devnull, "rb") as given:
-            done = subprocess.run(words, stdin=given, stdout=kept, stderr=kept, check=False)
+        with open(step.input or os.devnull, "rb") as given, subprocess.Popen(words, stdin=given, stdout=kept, stderr=kept) as done:
+            try:
+                printed, mistakes = done.communicate()
+            except KeyboardInterrupt:
+                done.wait()  # a training saves where it is
+                raise
         if done.returncode != 0:
-            sys.stderr.write((done.stderr or b"").decode(errors="replace"))
+            sys.stderr.write((mistakes or b"").decode(errors="replace"))
             raise SystemExit(f"error: the command above ended with exit code {done.returncode}\n"
                              " help: mend what it says, then run this again: finished steps are kept")
-        output = done.stdout.decode(errors="replace") if step.keeps_output else ""
+        output = printed.decode(errors="replace") if step.keeps_output else ""
         for line in report.told(step.name, output, self.options.out):
             print(line, flush=True)
         return output

@@ -27,6 +27,7 @@ stops = os.environ.get("STOP") in words
 if words[0] == "train":
     out = pathlib.Path(re.search('out = "(.*)"', pathlib.Path(words[1]).read_text())[1])
     (out / "checkpoints" / "step-00000001").mkdir(parents=True, exist_ok=True)
+    (out / "config.toml").write_text("steps = 2\\n" if os.environ.get("STOP") == "early" else "steps = 1\\n")
     (out / "metrics.jsonl").write_text('{"step":1,"loss":3.0}\\n{"step":2,"loss":2.0,"held_out_loss":2.5}\\n')
 elif words[0] == "stories":
     message = {"messages": [{"role": "user", "content": "What is 1 + 1?"}, {"role": "assistant", "content": "1 + 1 = 2."}],
@@ -79,6 +80,11 @@ class Speedrun(unittest.TestCase):
         self.assertTrue(again[0].endswith("--resume"), again[0])
         self.assertNotIn("--init-from", again[0])
         self.assertNotIn("--overwrite", again[0])
+
+    def test_a_training_that_was_asked_to_stop_is_not_finished(self):
+        self.run_once(stop="early")
+        self.assertIn("run this again", self.told.stderr)
+        self.assertTrue(self.run_once()[0].endswith("--resume"))
 
     def test_what_follows_a_step_that_runs_again_runs_again(self):
         self.run_once()
