@@ -31,14 +31,15 @@ struct SplitStep {
 };
 
 struct TokenizerSpec {
-  std::vector<BytesToken> tokens;        // of the byte-level vocabulary
-  std::vector<BytesToken> other_tokens;  // of the vocabulary, but not made of its bytes' characters
-  std::vector<BpeMerge> merges;          // by rank
-  bool ignore_merges = false;            // a word that is itself a token becomes that token
-  std::vector<AddedToken> added;
+  std::vector<BytesToken> tokens = {};  // of the byte-level vocabulary
+  // Of the vocabulary, but not made of its bytes' characters.
+  std::vector<BytesToken> other_tokens = {};
+  std::vector<BpeMerge> merges = {};  // by rank
+  bool ignore_merges = false;         // a word that is itself a token becomes that token
+  std::vector<AddedToken> added = {};
   bool composes = false;  // text is normalized to form C
-  std::vector<SplitStep> steps;
-  std::vector<int32_t> before, after;  // special tokens put around a text
+  std::vector<SplitStep> steps = {};
+  std::vector<int32_t> before = {}, after = {};  // special tokens put around a text
 };
 
 }  // namespace tessera

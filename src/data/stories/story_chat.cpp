@@ -48,7 +48,9 @@ StoryConversation make_conversation(uint64_t seed, uint64_t index, StorySplit sp
       conversation.exchanges.push_back(std::move(exchange));
       if (next && !(next->of_answer && split == StorySplit::HeldOut) && draws.below(2) == 0) {
         conversation.topic = kSecondTurn;
-        conversation.exchanges.push_back({.question = next->question, .answer = next->answer});
+        StoryExchange& second = conversation.exchanges.emplace_back();
+        second.question = next->question;
+        second.answer = next->answer;
       }
       break;
     }
