@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "samples/config_text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace tessera {
@@ -47,7 +48,7 @@ TEST(ConfigText, PutsANewSectionBeforeThoseThatFollowIt) {
             "[train]\n# Why ten.\nsteps = 10\nseq = 8\n\n[mesh]\ndp = 2\n\n# Of the plan.\n[plan]\n"
             "zero = \"1\"\n");
   EXPECT_EQ(with_value(kText, {"run.out", "\"x\"", ""}),
-            std::string(kText) + "\n[run]\nout = \"x\"\n");
+            fmt::format("{}\n[run]\nout = \"x\"\n", kText));
 }
 
 TEST(ConfigText, RemovesASectionWithItsComment) {
@@ -56,8 +57,8 @@ TEST(ConfigText, RemovesASectionWithItsComment) {
 }
 
 TEST(ConfigText, BreaksLongComments) {
-  const std::string lines = comment_lines(std::string(80, 'a') + " " + std::string(50, 'b'));
-  EXPECT_EQ(lines, "# " + std::string(80, 'a') + "\n# " + std::string(50, 'b') + "\n");
+  const std::string lines = comment_lines(fmt::format("{:a<80} {:b<50}", "", ""));
+  EXPECT_EQ(lines, fmt::format("# {:a<80}\n# {:b<50}\n", "", ""));
 }
 
 }  // namespace
