@@ -93,7 +93,7 @@ std::string Training::after_step(const StepRecord& record) {
   step_ = record.step;
   if (on_step_) {
     const auto begin = std::chrono::steady_clock::now();
-    const std::string why = call_back(record);
+    std::string why = call_back(record);
     callback_seconds_ = callback_seconds_ + seconds_since(begin);
     if (!why.empty()) return why;
   }

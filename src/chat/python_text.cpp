@@ -2,9 +2,9 @@
 #include "chat/python_text.h"
 
 #include <fmt/format.h>
-#include <string.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/utf8.h"
 #include "tokenizer/unicode.h"

@@ -94,7 +94,7 @@ bool is_peft_folder(const std::filesystem::path& path) {
 
 std::string base_of_peft_folder(const std::filesystem::path& folder) {
   const Json json = read_adapter_config(folder);
-  const std::string named =
+  std::string named =
       Fields(json, (folder / kAdapterConfig).string()).text("base_model_name_or_path", "");
   std::error_code ignored;
   if (!named.empty() && std::filesystem::exists(named, ignored)) return named;
