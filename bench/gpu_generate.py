@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from offload import ROOT, ask, say
+from run import table
 
 BEGIN = time.monotonic()
 MARGIN = 5
@@ -77,9 +78,7 @@ def main():
                                          indent=1), encoding="utf-8")
     lines = [["model, texts x prompt", "first ms", "/ bound", "x faster", "later ms", "of copy", "x faster", "tokens/s", ""],
              *(cells(*each) for each in found)]
-    widths = [max(len(line[i]) for line in lines) for i in range(9)]
-    for line in lines:
-        print("  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:-1], widths[1:-1])), line[-1]]).rstrip())
+    print(table(lines))
     sys.exit(0 if all(ours for _, ours, _, _ in found) else 1)
 
 
