@@ -38,21 +38,23 @@ struct ChatCommand {
   bool json = false;
 };
 
-// Lines of standard input, which Ctrl-C may interrupt.
+// Lines of standard input; in a terminal, Ctrl-C may interrupt them.
 class InputLines {
  public:
   enum class Got : uint8_t { Line, End, Interrupt };
+
+  explicit InputLines(TerminalInterrupt* interrupt) : interrupt_(interrupt) {}
 
   // Without the characters that end it; as UTF-8.
   Got next(std::string& line) {
     for (;;) {
       if (const size_t end = read_.find('\n'); end != std::string::npos) return take(end, line);
-      char bytes[4096];
-      const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
-      if (count < 0 && errno == EINTR) {
+      if (interrupt_ != nullptr && !interrupt_->wait_for(STDIN_FILENO)) {
         read_.clear();
         return Got::Interrupt;
       }
+      char bytes[4096];
+      const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
       if (count < 0) throw user_error("cannot read the questions: {}", errno_text(errno));
       if (count == 0) return read_.empty() ? Got::End : take(read_.size(), line);
       read_.append(bytes, static_cast<size_t>(count));
@@ -74,6 +76,7 @@ class InputLines {
     return Got::Line;
   }
 
+  TerminalInterrupt* interrupt_;
   std::string read_;
 };
 
@@ -97,7 +100,7 @@ class Chat {
   }
 
   void run() {
-    InputLines lines;
+    InputLines lines(interrupt_ ? &*interrupt_ : nullptr);
     std::string line;
     while (!conversation_.has_ended()) {
       if (in_terminal_) put("\n> ");
@@ -106,7 +109,6 @@ class Chat {
           if (in_terminal_) put("\n");
           return;
         case InputLines::Got::Interrupt:
-          interrupt_->take();
           say(stderr, "\n(Ctrl-D or /quit ends the chat)");
           break;
         case InputLines::Got::Line:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ctrl-C as a wish: while one of these lives, SIGINT leaves a mark instead of ending the process,
-// and a read that waits for a line returns.
+// and a wait for a line ends, also where the signal came just before it began.
 #pragma once
 
 #include <csignal>
@@ -15,6 +15,9 @@ class TerminalInterrupt {
   TerminalInterrupt& operator=(const TerminalInterrupt&) = delete;
 
   bool take();  // once for all that came since the last time
+
+  // Until `file` can be read or has ended. False: an interrupt came, which this takes.
+  bool wait_for(int file);
 
  private:
   struct sigaction before_ {};

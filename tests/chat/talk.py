@@ -165,7 +165,7 @@ class Terminal:
         """What came, once it matches; then it is forgotten."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
-            text = b"".join(self.pieces).decode()
+            text = b"".join(self.pieces).decode(errors="replace")  # a terminal may cut a character
             if re.search(pattern, text):
                 self.pieces.clear()
                 return text
