@@ -14,8 +14,8 @@ std::vector<ConfigField> island_fields(IslandsConfig& i) {
       {"islands.outer_momentum", &i.outer_momentum, kBelowOne,
        "momentum of nesterov on combined changes"},
       {"islands.wire", byte_of(i.wire), choices(kIslandWires),
-       "how changes travel: exact, in the dtype of the master weights; int8, 256 values with a "
-       "scale"},
+       "how changes travel: exact, in the dtype of the master weights; int8 and "
+       "int4, integers with a scale for each 256"},
       {"islands.fragments", &i.fragments, Bounds{1, 4096},
        "parts of the weights that are exchanged one after the other, each once every "
        "islands.every steps"},

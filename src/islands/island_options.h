@@ -11,8 +11,8 @@ namespace tessera {
 enum class OuterOptimizer : uint8_t { Nesterov, Average };
 inline constexpr std::array<std::string_view, 2> kOuterOptimizers{"nesterov", "average"};
 
-enum class IslandWire : uint8_t { Exact, Int8 };
-inline constexpr std::array<std::string_view, 2> kIslandWires{"exact", "int8"};
+enum class IslandWire : uint8_t { Exact, Int8, Int4 };
+inline constexpr std::array<std::string_view, 3> kIslandWires{"exact", "int8", "int4"};
 
 constexpr std::string_view name(OuterOptimizer optimizer) {
   return kOuterOptimizers[static_cast<size_t>(optimizer)];

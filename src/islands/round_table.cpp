@@ -8,7 +8,25 @@ namespace tessera {
 RoundTable::RoundTable(RoundTableOptions options, ExchangeId next)
     : options_(std::move(options)), next_(next) {}
 
-void RoundTable::join(int island) { members_[island] = next_; }
+void RoundTable::join(int island, ExchangeId first) {
+  members_[island] = next_;
+  offers_from(island, first);
+}
+
+void RoundTable::offers_from(int island, ExchangeId first) {
+  const auto member = members_.find(island);
+  if (member == members_.end() || first <= member->second) return;
+  member->second = first;
+  for (auto open = open_.begin(); open != open_.end() && open->first < first;) {
+    open->second.changes.erase(island);
+    open = open->second.changes.empty() ? open_.erase(open) : std::next(open);
+  }
+}
+
+bool RoundTable::has_change(int island, ExchangeId exchange) const {
+  const auto open = open_.find(exchange);
+  return open != open_.end() && open->second.changes.contains(island);
+}
 
 void RoundTable::leave(int island) { members_.erase(island); }
 

@@ -25,8 +25,12 @@ class RoundTable {
   // The first exchange is `next`: earlier ones count as closed.
   explicit RoundTable(RoundTableOptions options, ExchangeId next = {});
 
-  // From the next exchange on, the others wait for it.
-  void join(int island);
+  // From the next exchange on, the others wait for it; but not before `first`.
+  void join(int island, ExchangeId first = {});
+  // It gave up the exchanges before `first`: nobody waits for it there, and what it sent for one
+  // that is still open does not count.
+  void offers_from(int island, ExchangeId first);
+  bool has_change(int island, ExchangeId exchange) const;
   // Nobody waits for it any longer; what it has sent counts.
   void leave(int island);
   bool is_member(int island) const { return members_.contains(island); }

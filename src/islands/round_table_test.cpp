@@ -91,6 +91,24 @@ TEST(RoundTable, AJoinerIsWaitedForFromTheNextExchangeOn) {
   EXPECT_EQ(value_of(closed[0]), 3);
 }
 
+TEST(RoundTable, NobodyWaitsForWhatAnIslandGaveUp) {
+  RoundTable table = table_of(2);
+  table.put(0, change({0, 0}, 1), 0);
+  table.put(0, change({1, 0}, 2), 0);
+  table.offers_from(0, {1, 0});
+  EXPECT_FALSE(table.has_change(0, {0, 0}));
+  EXPECT_TRUE(table.has_change(0, {1, 0}));
+  table.put(1, change({0, 0}, 5), 0);
+  const std::vector<CombinedChange> closed = table.close(0);
+  ASSERT_EQ(closed.size(), 1U);
+  EXPECT_EQ(closed[0].islands, (std::vector<int>{1}));
+  EXPECT_EQ(table.missing(), (std::vector<int>{1}));
+  // It cannot take that back.
+  table.offers_from(0, {0, 0});
+  table.put(1, change({1, 0}, 5), 0);
+  EXPECT_EQ(table.close(0).at(0).islands, (std::vector<int>{0, 1}));
+}
+
 TEST(RoundTable, TheSameChangeTwiceCountsOnce) {
   RoundTable table = table_of(2);
   EXPECT_EQ(table.put(0, change({0, 0}, 1), 0), RoundTable::Put::Taken);

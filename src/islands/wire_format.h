@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a change of parameters travels: `exact` in the dtype of the master weights, or `int8`: blocks
-// of 256 values, each block a fp32 scale and a byte per value, rounded to nearest. Little endian.
+// How a change of parameters travels: `exact` in the dtype of the master weights, or as integers of
+// 8 or 4 bits: blocks of 256 values, each block a fp32 scale and then its values, rounded to
+// nearest. Little endian; of two values in a byte, the first has the low bits.
 #pragma once
 
 #include <cstddef>

@@ -81,7 +81,7 @@ SimulatedIslands simulate_islands(const Config& config, const SimulatedStep& ste
                                .fragments = config.islands.fragments,
                                .delay = config.islands.delay});
   for (const int64_t steps : every)
-    for (const IslandWire wire : {IslandWire::Exact, IslandWire::Int8})
+    for (const IslandWire wire : {IslandWire::Exact, IslandWire::Int8, IslandWire::Int4})
       for (const bool streams : {false, true})
         add(steps, streams ? streamed_form(wire, steps) : IslandsForm{.wire = wire});
   return result;

@@ -118,14 +118,15 @@ void IslandOracle::exchange(int step) {
 // As a change arrives at the other end.
 std::vector<double> IslandOracle::travelled(std::vector<double> values) const {
   if (play_.islands.wire == IslandWire::Exact) return values;
+  const double largest = play_.islands.wire == IslandWire::Int8 ? 127 : 7;
   for (size_t block = 0; block < values.size(); block += 256) {
     const size_t end = std::min(values.size(), block + 256);
     double most = 0;
     for (size_t i = block; i < end; ++i) most = std::max(most, std::abs(values[i]));
-    const double scale = static_cast<float>(most / 127);
+    const double scale = static_cast<float>(most / largest);
     for (size_t i = block; i < end; ++i)
       values[i] =
-          scale == 0 ? 0 : scale * std::clamp(std::nearbyint(values[i] / scale), -127., 127.);
+          scale == 0 ? 0 : scale * std::clamp(std::nearbyint(values[i] / scale), -largest, largest);
   }
   return values;
 }

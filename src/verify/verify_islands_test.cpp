@@ -33,6 +33,7 @@ TEST(VerifyIslands, AreEqualHoweverTheyExchange) {
   expect_equal({.settings = {"islands.outer_momentum=0", "islands.outer_learning_rate=1"}});
   expect_equal({.settings = {"islands.every=1"}});
   expect_equal({.settings = {"islands.wire=int8"}});
+  expect_equal({.settings = {"islands.wire=int4"}});
   expect_equal({.settings = {"islands.every=4", streamed}});
   expect_equal({.settings = {"islands.every=4", "islands.delay=3"}});
   expect_equal({.mesh = "island=3,dp=2",

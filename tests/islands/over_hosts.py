@@ -99,8 +99,8 @@ def a_hub_that_is_killed_and_started_again_is_gone_on_with(binary, folder):
 
 # As DiLoCo is used: islands go on from weights that were trained together for a while. Speed needs fewer steps of islands that never exchange.
 BEFORE_STEPS, REACH_STEPS, REACH_EVERY, WARM, ALONE_STEPS = 1500, 1000, 100, 20, 400
-# Eight fragments, each with the steps until the next one leaves.
-REACH = ["--set", f"islands.every={REACH_EVERY}", "--set", "islands.wire=int8", "--set", "islands.fragments=8", "--set", "islands.delay=12",
+# Eight fragments, two of them under way at a time.
+REACH = ["--set", f"islands.every={REACH_EVERY}", "--set", "islands.wire=int4", "--set", "islands.fragments=8", "--set", "islands.delay=24",
          "--set", "islands.outer_learning_rate=0.8", "--set", "islands.outer_momentum=0.5"]
 TINY = ["--model", "tiny", "--set", "train.threads=1", "--set", "train.batch=24", "--set", "train.seq=64",
         "--set", "data.story_bytes=4194304", "--set", "run.peak_gflops=100", "--json"]
@@ -112,7 +112,7 @@ def together(jobs, seconds=3600):
 
 
 def reach_speed_and_held_out_loss(binary, folder):
-    """At H = 100, 8 bits, streamed: 0.9 of the tokens/s of islands that never exchange; and from weights that were trained together, the
+    """At H = 100, 4 bits, streamed: 0.9 of the tokens/s of islands that never exchange; and from weights that were trained together, the
     held-out loss of as many more tokens together within 2 %."""
     steps, before = REACH_STEPS, folder / "before"
     together_words = ["--mesh", "dp=2", "--set", "train.threads=2"]

@@ -240,11 +240,16 @@ OuterSnapshot HubLink::newest() {
   std::unique_lock lock(mutex_);
   talk_.ask_newest();
   bell_.ring();
-  while (true) {
+  for (double heard = now(); now() - heard < hub_.join_seconds;) {
     throw_if_failed();
     if (std::optional<OuterSnapshot> newest = talk_.take_newest()) return std::move(*newest);
+    if (!talk_.hub_is_away(now())) heard = now();
     changed_.wait_for(lock, std::chrono::duration<double>(kLookSeconds));
   }
+  throw user_error("the hub at {} went away for {:.0f} s while island {} took the newest weights",
+                   hub_.address, hub_.join_seconds, hub_.island)
+      .at("islands.hub")
+      .help("start the hub again with the --out that it had, and go on with --resume");
 }
 
 void HubLink::report(int64_t step, double loss, int64_t tokens) {

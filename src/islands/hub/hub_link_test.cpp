@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -35,12 +36,13 @@ class RunningHub {
     stopped_ = true;
     if (thread_.joinable()) thread_.join();
   }
+  // With patience for a machine that is busy with other things.
   HubAddress address(int island, const std::string& keys = "") const {
     return {.address = address_,
             .keys = keys,
             .island = island,
-            .join_seconds = 20,
-            .silence_seconds = 2};
+            .join_seconds = 300,
+            .silence_seconds = 120};
   }
 
  private:
@@ -113,19 +115,19 @@ TEST(HubLink, WithoutAKeyThatTheHubKnowsIsNotHeard) {
   write_curve_keys(keys, 2, make_curve_pair);
   write_curve_keys(others, 2, make_curve_pair);
   const RunningHub hub(folder, keys.string());
-  const auto why = [&](HubAddress address) {
-    address.join_seconds = 1.5;
+  const auto why = [&](HubAddress address, double join_seconds) {
+    address.join_seconds = join_seconds;
     return user_error_of([&] { linked(address)->join(toy_state()); });
   };
   // A stranger's key; no key at all; the key of another island.
   std::filesystem::copy_file(keys / "hub.public", others / "hub.public",
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_NE(why(hub.address(1, others.string())).find("no hub lets island 1 in"),
+  EXPECT_NE(why(hub.address(1, others.string()), 1.5).find("no hub lets island 1 in"),
             std::string::npos);
-  EXPECT_NE(why(hub.address(1)).find("no hub lets island 1 in"), std::string::npos);
+  EXPECT_NE(why(hub.address(1), 1.5).find("no hub lets island 1 in"), std::string::npos);
   std::filesystem::copy_file(keys / "island-0.key", others / "island-1.key",
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_NE(why(hub.address(1, others.string())).find("its key is that of island-0"),
+  EXPECT_NE(why(hub.address(1, others.string()), 300).find("its key is that of island-0"),
             std::string::npos);
 }
 
@@ -134,7 +136,9 @@ TEST(HubLink, GivesAChangeOfNobodyWhileTheHubIsAway) {
   auto hub = std::make_unique<RunningHub>(folder);
   std::vector<std::string> said;
   std::mutex mutex;
-  const auto link = connect_to_hub(hub->address(0), toy_settings(2), [&](const std::string& text) {
+  HubAddress address = hub->address(0);
+  address.silence_seconds = 2;
+  const auto link = connect_to_hub(address, toy_settings(2), [&](const std::string& text) {
     const std::lock_guard lock(mutex);
     said.push_back(text);
   });
@@ -148,15 +152,16 @@ TEST(HubLink, GivesAChangeOfNobodyWhileTheHubIsAway) {
     EXPECT_TRUE(combined->islands.empty());
   }
   hub = std::make_unique<RunningHub>(folder);
-  const auto sentences = [&] {
+  const auto was_said = [&](const std::string& text) {
     const std::lock_guard lock(mutex);
-    return said;
+    return std::ranges::find(said, text) != said.end();
   };
-  for (int tries = 0; tries < 100 && sentences().size() < 2; ++tries)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  ASSERT_EQ(sentences().size(), 2u);
-  EXPECT_EQ(said[1], "the hub is back");
-  EXPECT_EQ(said[0], "the hub has not been heard for 2 s: this island goes on alone");
+  for (const char* text :
+       {"the hub has not been heard for 2 s: this island goes on alone", "the hub is back"}) {
+    for (int tries = 0; tries < 3000 && !was_said(text); ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_TRUE(was_said(text)) << text;
+  }
 }
 
 TEST(HubLink, NeedsKeysWhereOthersCouldReachTheHub) {

@@ -36,7 +36,7 @@ void HubRun::begin(const std::map<std::string, std::string>& settings, OuterSnap
   table_.emplace(make_table());
   // All are expected, so that the first exchange does not close before they could have come.
   for (int island = 0; island < settings_.islands; ++island) table_->join(island);
-  save(-1);
+  save({});
 }
 
 RoundTable HubRun::make_table() const {
@@ -80,6 +80,7 @@ std::vector<HubRun::Closed> HubRun::close(double now) {
   std::vector<Closed> all;
   if (!table_) return all;
   const std::vector<int> members = table_->members();
+  std::vector<int> changed;
   for (CombinedChange& combined : table_->close(now)) {
     outer_->apply(combined);
     state_digest_.clear();
@@ -89,13 +90,14 @@ std::vector<HubRun::Closed> HubRun::close(double now) {
       digests_.erase({kind, exchange.fragment});
     state_.rounds[f] = exchange.round;
     state_.combined[f] = combined;
-    save(exchange.fragment);
+    changed.push_back(exchange.fragment);
     Closed closed{.change = std::move(combined), .members = members};
     if (const auto first = first_arrivals_.find(exchange); first != first_arrivals_.end())
       closed.waited_seconds = now - first->second;
     first_arrivals_.erase(first_arrivals_.begin(), first_arrivals_.upper_bound(exchange));
     all.push_back(std::move(closed));
   }
+  if (!changed.empty()) save(changed);
   return all;
 }
 
@@ -166,14 +168,11 @@ const std::string& HubRun::digest_of_blob(BlobKind blob, int64_t fragment,
 }
 
 // A disk that is full must not end the run: the islands have what they need.
-void HubRun::save(int fragment) {
+void HubRun::save(const std::vector<int>& fragments) {
   if (!store_) return;
   state_.members = table_->members();
   try {
-    if (fragment < 0)
-      store_->save_all(state_, outer_->snapshot());
-    else
-      store_->save_fragment(state_, outer_->snapshot(), fragment);
+    store_->save(state_, outer_->snapshot(), fragments);
   } catch (const UserError& error) {
     record_.event("not_saved", std::nullopt,
                   fmt::format("the outer state could not be saved: {}", error.message()));

@@ -41,7 +41,16 @@ class HubRun {
   bool is_newest(ExchangeId next, const std::string& digest) const;
   std::string name_of(ExchangeId exchange) const;  // "round 3, fragment 1"
 
-  void join(int64_t island) { table_->join(static_cast<int>(island)); }
+  // The others wait for it from the next exchange on, but not before `first`.
+  void join(int64_t island, ExchangeId first = {}) {
+    table_->join(static_cast<int>(island), first);
+  }
+  void offers_from(int64_t island, ExchangeId first) {
+    table_->offers_from(static_cast<int>(island), first);
+  }
+  bool has_change(int64_t island, ExchangeId exchange) const {
+    return table_->has_change(static_cast<int>(island), exchange);
+  }
   void leave(int64_t island);
   // Whether a change for the exchange that starts from outer weights of round `base` can count yet.
   bool waits_for(ExchangeId exchange, int64_t base) const;
@@ -66,7 +75,7 @@ class HubRun {
   const std::vector<std::byte>* find_blob(const Message& wanted) const;
   const std::string& digest_of_blob(BlobKind blob, int64_t fragment,
                                     const std::vector<std::byte>& bytes);
-  void save(int fragment);  // -1: all of them
+  void save(const std::vector<int>& fragments);
 
   double patience_seconds_;
   HubStore* store_;

@@ -172,15 +172,13 @@ void HubStore::remove_others() const {
   }
 }
 
-void HubStore::save_all(const HubState& state, const OuterSnapshot& outer) {
+void HubStore::save(const HubState& state, const OuterSnapshot& outer,
+                    const std::vector<int>& fragments) {
   fragments_.resize(outer.parameters.size());
-  for (size_t f = 0; f < fragments_.size(); ++f) write_fragment(state, outer, static_cast<int>(f));
-  write_manifest(state, outer);
-  remove_others();
-}
-
-void HubStore::save_fragment(const HubState& state, const OuterSnapshot& outer, int fragment) {
-  write_fragment(state, outer, fragment);
+  for (const int fragment : fragments) write_fragment(state, outer, fragment);
+  if (fragments.empty())
+    for (size_t f = 0; f < fragments_.size(); ++f)
+      write_fragment(state, outer, static_cast<int>(f));
   write_manifest(state, outer);
   remove_others();
 }

@@ -40,10 +40,8 @@ class HubStore {
 
   // Nothing where the folder has none. A UserError where it is damaged.
   std::optional<std::pair<HubState, OuterSnapshot>> load();
-  // All fragments.
-  void save_all(const HubState& state, const OuterSnapshot& outer);
-  // One of them; the others are as they were saved.
-  void save_fragment(const HubState& state, const OuterSnapshot& outer, int fragment);
+  // These fragments; the others are as they were saved. None: all of them.
+  void save(const HubState& state, const OuterSnapshot& outer, const std::vector<int>& fragments);
 
  private:
   StoredBlob write_blob(const std::string& name, const std::vector<std::byte>& bytes) const;

@@ -34,12 +34,12 @@ TEST(HubStore, GivesBackWhatWasSaved) {
   Example example;
   {
     HubStore store(folder.path());
-    store.save_all(example.state, example.outer);
+    store.save(example.state, example.outer, {});
     example.state.rounds[1] = 4;
     example.state.combined[1] = {.exchange = {4, 1}, .islands = {1}, .bytes = filled(7, 9)};
     example.outer.parameters[1] = filled(28, 8);
     example.outer.next = {5, 0};
-    store.save_fragment(example.state, example.outer, 1);
+    store.save(example.state, example.outer, {1});
   }
   const auto loaded = HubStore(folder.path()).load();
   ASSERT_TRUE(loaded);
@@ -65,7 +65,7 @@ TEST(HubStore, WithoutAStateGivesNothing) {
 TEST(HubStore, FindsAnyByteThatWasChanged) {
   const TemporaryFolder folder;
   const Example example;
-  HubStore(folder.path()).save_all(example.state, example.outer);
+  HubStore(folder.path()).save(example.state, example.outer, {});
   for (const std::filesystem::path& file : list_folder(folder.path())) {
     std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
     stream.seekg(3);

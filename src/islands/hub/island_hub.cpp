@@ -17,6 +17,10 @@ std::string list_of_islands(const std::vector<int>& islands) {
   return islands.empty() ? "nobody" : fmt::format("{}", fmt::join(islands, ", "));
 }
 
+ExchangeId first_of(const Message& message) {
+  return {.round = message.first_round, .fragment = static_cast<int>(message.first_fragment)};
+}
+
 ExchangeId exchange_of(const Message& message) {
   return {.round = message.round, .fragment = static_cast<int>(message.fragment)};
 }
@@ -76,6 +80,8 @@ void IslandHub::hear(Joined& island, const Message& message, double now) {
   island.step = std::max(island.step, message.step);
   island.tokens = std::max(island.tokens, message.tokens);
   if (message.loss > 0) island.loss = message.loss;
+  island.first = std::max(island.first, first_of(message));
+  if (run_.has_begun()) run_.offers_from(message.island, island.first);
   switch (message.kind) {
     case MessageKind::Piece:
       if (first_ && message.island == first_->island())
@@ -204,8 +210,10 @@ void IslandHub::admit(const std::string& from, const Message& hello, double now)
   const auto there = joined_.find(hello.island);
   const bool was_there = there != joined_.end() && there->second.life == hello.life;
   if (there == joined_.end()) run_.join(hello.island);
+  const ExchangeId first = comes_back ? first_of(hello) : ExchangeId{};
+  run_.offers_from(hello.island, first);
   joined_[hello.island] = {
-      .connection = from, .life = hello.life, .heard = now, .step = hello.step};
+      .connection = from, .life = hello.life, .heard = now, .step = hello.step, .first = first};
   any_joined_ = true;
   if (!was_there) {
     const std::string now_there = list_of_islands(run_.members());
@@ -246,18 +254,22 @@ void IslandHub::take_change_piece(Joined& island, const Message& piece, double n
   }
   if (piece.size != run_.change_bytes(exchange.fragment))
     throw user_error("its change has another size than those of the others");
+  const auto acknowledge = [&] {
+    reply(island.connection, {.kind = MessageKind::Taken,
+                              .blob = BlobKind::Change,
+                              .round = piece.round,
+                              .fragment = piece.fragment,
+                              .offset = piece.offset,
+                              .size = piece.size});
+  };
+  if (run_.has_change(piece.island, exchange)) return acknowledge();
   // One for each fragment at most, with those that never became whole.
   if (island.changes.size() > run_.rounds().size()) island.changes.clear();
   IncomingBlob& blob = island.changes.try_emplace(exchange, piece.size, piece.digest).first->second;
   blob.add(piece);
-  reply(island.connection, {.kind = MessageKind::Taken,
-                            .blob = BlobKind::Change,
-                            .round = piece.round,
-                            .fragment = piece.fragment,
-                            .offset = piece.offset,
-                            .size = piece.size});
+  acknowledge();
   if (!blob.has_all()) return;
-  if (std::exchange(island.sits_out, false)) run_.join(piece.island);
+  if (std::exchange(island.sits_out, false)) run_.join(piece.island, island.first);
   FragmentChange change{.exchange = exchange, .bytes = blob.take()};
   island.changes.erase(exchange);
   run_.put(piece.island, std::move(change), now);
@@ -272,7 +284,17 @@ void IslandHub::answer_question(const Joined& island, const Message& question) {
   }
   if (static_cast<size_t>(question.fragment) >= run_.rounds().size())
     throw user_error("it asks for a fragment that is not there");
-  reply(island.connection, run_.fate(question.island, exchange_of(question), question.base));
+  Message fate = run_.fate(question.island, exchange_of(question), question.base);
+  if (fate.kind == MessageKind::Open)
+    fate.size = bytes_of_change(question.island, island, exchange_of(question));
+  reply(island.connection, std::move(fate));
+}
+
+int64_t IslandHub::bytes_of_change(int64_t island, const Joined& joined,
+                                   ExchangeId exchange) const {
+  if (run_.has_change(island, exchange)) return run_.change_bytes(exchange.fragment);
+  const auto begun = joined.changes.find(exchange);
+  return begun == joined.changes.end() ? 0 : begun->second.size() - begun->second.missing_bytes();
 }
 
 void IslandHub::close_exchanges(double now) {
@@ -285,7 +307,7 @@ void IslandHub::close_exchanges(double now) {
                                   "it takes the newest outer weights",
                                   run_.name_of(exchange), island, closed.waited_seconds));
     for (auto& [number, island] : joined_) {
-      if (std::exchange(island.sits_out, false)) run_.join(number);
+      if (std::exchange(island.sits_out, false)) run_.join(number, island.first);
       reply(island.connection, run_.fate(number, exchange, exchange.round));
     }
     record_round(closed);

@@ -48,6 +48,7 @@ class IslandHub {
     double heard = 0;
     int64_t step = 0, tokens = 0;
     double loss = 0;
+    ExchangeId first = {};  // that it may still send
     bool sits_out = false;  // until an exchange closes: what it has starts from other weights
     std::map<ExchangeId, IncomingBlob> changes = {};
   };
@@ -61,6 +62,7 @@ class IslandHub {
   void take_first_piece(const std::string& from, const Message& piece, double now);
   void take_change_piece(Joined& island, const Message& piece, double now);
   void answer_question(const Joined& island, const Message& question);
+  int64_t bytes_of_change(int64_t island, const Joined& joined, ExchangeId exchange) const;
   void close_exchanges(double now);
   void record_round(const HubRun::Closed& closed);
   void let_go(int64_t island, const std::string& kind, const std::string& why);

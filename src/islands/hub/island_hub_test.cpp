@@ -171,6 +171,69 @@ TEST(IslandHub, ThatIsAwayIsNoticedAndJoinedAgain) {
                 .parameters);
 }
 
+// Nobody waits for what an island gave up while the hub was away, and another has yet to send.
+TEST(IslandHub, DoesNotWaitForAChangeThatAnIslandGaveUp) {
+  const TemporaryFolder folder;
+  HubWorld world(toy_settings(2), folder.path());
+  ToyIsland &a = world.join(0), &b = world.join(1);
+  world.exchange_all({0, 0}, {&a, &b});
+  world.send(a, {0, 1});
+  world.send(a, {1, 0});
+  world.kill_hub();
+  world.pass(12);
+  a.talk->drop({0, 1});
+  world.start_hub();
+  world.send(b, {0, 1});
+  world.send(b, {1, 0});
+  const double begin = world.now;
+  EXPECT_EQ(world.receive(b, {0, 1}).combined.islands, (std::vector<int>{1}));
+  world.receive(b, {1, 0});
+  EXPECT_LT(world.now - begin, 12);  // not its patience of 60 s
+  EXPECT_EQ(world.receive(a, {1, 0}).combined.islands, (std::vector<int>{0, 1}));
+  EXPECT_EQ(world.hub->run().outer().parameters[0], a.outer->snapshot().parameters[0]);
+}
+
+// Whether or not the hub has it by then: neither counts it.
+TEST(IslandHub, DoesNotCountAChangeThatWasGivenUp) {
+  HubWorld world(toy_settings(2));
+  ToyIsland &a = world.join(0), &b = world.join(1);
+  world.send(a, {0, 0});
+  world.pass(2);  // it has come
+  a.talk->drop({0, 0});
+  world.pass(2);
+  world.send(b, {0, 0});
+  EXPECT_EQ(world.receive(b, {0, 0}).combined.islands, (std::vector<int>{1}));
+}
+
+// Over a link with latency, where much is said before an answer comes; of a size that takes more
+// than one piece.
+TEST(IslandHub, IsSentAChangeOnceAndSendsTheCombinedOneOnce) {
+  const IslandSettings settings = toy_settings(2, IslandWire::Exact);
+  HubWorld world(settings);
+  ToyIsland &a = world.join(0), &b = world.join(1);
+  constexpr size_t kBytes = 160000;
+  const size_t sent = a.sent_bytes, heard = a.heard_bytes;
+  world.latency_seconds = 3;
+  world.send(a, {0, 0});
+  world.pass(45);
+  EXPECT_EQ(a.sent_bytes - sent, kBytes);
+  world.send(b, {0, 0});
+  world.receive(a, {0, 0});
+  world.pass(10);
+  EXPECT_EQ(a.sent_bytes - sent, kBytes);
+  EXPECT_EQ(a.heard_bytes - heard, kBytes);
+}
+
+TEST(IslandHub, IsSentAgainWhatItLost) {
+  HubWorld world(toy_settings(2));
+  ToyIsland &a = world.join(0), &b = world.join(1);
+  for (int64_t round = 0; round < 20; ++round) {
+    world.lose_every = 5 + round;
+    world.exchange_all({round, 0}, {&a, &b});
+  }
+  EXPECT_EQ(world.hub->run().outer().parameters, b.outer->snapshot().parameters);
+}
+
 // An island that did not hear what became of an exchange has other outer weights than the hub.
 TEST(IslandHub, DoesNotTakeAChangeThatStartsFromOtherOuterWeights) {
   HubWorld world(toy_settings(2));

@@ -32,7 +32,16 @@ void IslandTalk::join(const OuterSnapshot& first) {
   for (const std::vector<std::byte>& fragment : first.parameters)
     state_bytes_.push_back(static_cast<int64_t>(fragment.size()));
   bases_.assign(state_bytes_.size(), -1);
+  next_offered_ = first.next;
   phase_ = Phase::Greeting;
+}
+
+ExchangeId IslandTalk::first_offered() const {
+  return changes_.empty() ? next_offered_ : std::min(changes_.begin()->first, next_offered_);
+}
+
+void IslandTalk::offer_after(ExchangeId exchange) {
+  next_offered_ = std::max(next_offered_, exchange.after(static_cast<int>(state_bytes_.size())));
 }
 
 void IslandTalk::send(FragmentChange change) {
@@ -41,6 +50,7 @@ void IslandTalk::send(FragmentChange change) {
   about.round = change.exchange.round;
   about.fragment = change.exchange.fragment;
   about.base = bases_[static_cast<size_t>(change.exchange.fragment)];
+  offer_after(change.exchange);
   changes_.insert_or_assign(change.exchange, Upload(about, std::move(change.bytes)));
 }
 
@@ -53,6 +63,8 @@ void IslandTalk::drop(ExchangeId exchange) {
   changes_.erase(exchange);
   combined_.erase(exchange);
   outcomes_.erase(exchange);
+  offer_after(exchange);
+  next_sign_ = 0;
 }
 
 void IslandTalk::report(int64_t step, double loss, int64_t tokens) {
@@ -65,6 +77,8 @@ Message IslandTalk::own(MessageKind kind) const {
   return {.kind = kind,
           .island = options_.island,
           .life = options_.life,
+          .first_round = first_offered().round,
+          .first_fragment = first_offered().fragment,
           .step = step_,
           .tokens = tokens_,
           .loss = loss_};
@@ -133,6 +147,8 @@ void IslandTalk::hear(const Message& message, double now) {
         found->second.acknowledge(message.offset);
       }
       return;
+    case MessageKind::Open:
+      return hear_open(message);
     case MessageKind::Ready:
       return hear_ready(message);
     case MessageKind::Closed:
@@ -154,8 +170,21 @@ void IslandTalk::greet_again(double now) {
 void IslandTalk::begin_transfers_again() {
   for (auto& [name, upload] : first_uploads_) upload.begin_again();
   for (auto& [exchange, upload] : changes_) upload.begin_again();
-  for (auto& [exchange, each] : combined_) each.first.begin_again();
+  for (auto& [exchange, each] : combined_) each.first.repeat();
   if (newest_ && !newest_->done) newest_ = Newest{.asked = true};
+}
+
+// The hub has all of it, but its answer was lost.
+bool IslandTalk::has_sent_first_state() const {
+  return !joined_ && !first_uploads_.empty() &&
+         std::ranges::all_of(first_uploads_, [](const auto& each) { return each.second.done(); });
+}
+
+void IslandTalk::repeat_transfers() {
+  for (auto& [name, upload] : first_uploads_) upload.repeat();
+  for (auto& [exchange, upload] : changes_) upload.repeat();
+  for (auto& [exchange, each] : combined_) each.first.repeat();
+  if (newest_ && newest_->download) newest_->download->repeat();
 }
 
 void IslandTalk::hear_welcome(const Message& message, double now) {
@@ -197,6 +226,13 @@ void IslandTalk::hear_refusal(const Message& message, double now) {
   was_away_ = true;
   phase_ = Phase::Greeting;
   next_hello_ = now + options_.silence_seconds;
+}
+
+// The exchange is not closed yet; its size is what the hub has of this island's change.
+void IslandTalk::hear_open(const Message& message) {
+  const auto found = changes_.find(named_exchange(message));
+  if (found != changes_.end() && found->second.done() && message.size < found->second.bytes())
+    found->second.begin_again();
 }
 
 void IslandTalk::hear_ready(const Message& message) {
@@ -280,6 +316,7 @@ void IslandTalk::finish_newest() {
       (nesterov && state.momentum.size() < state_bytes_.size()))
     return want_next_part_of_newest();
   bases_ = newest_->rounds;
+  next_offered_ = joined_ ? std::max(next_offered_, state.next) : state.next;
   newest_->done = true;
   changes_.clear();
   combined_.clear();
@@ -304,10 +341,16 @@ std::vector<Message> IslandTalk::speak(double now) {
     messages.push_back(hello());
     return messages;
   }
+  if (const PiecesUnderWay count = pieces_under_way();
+      count.up + count.down == 0 && !has_sent_first_state())
+    moved_ = now;
   if (now - moved_ > options_.silence_seconds) {
     // The hub is heard, but nothing moves: something was lost on the way.
     moved_ = now;
-    begin_transfers_again();
+    if (has_sent_first_state())
+      greet_again(now);
+    else
+      repeat_transfers();
   }
   add_transfers(messages);
   if (now >= next_sign_) {
@@ -317,14 +360,34 @@ std::vector<Message> IslandTalk::speak(double now) {
   return messages;
 }
 
+IslandTalk::PiecesUnderWay IslandTalk::pieces_under_way() const {
+  PiecesUnderWay count;
+  for (const auto& [name, upload] : first_uploads_) count.up += upload.under_way();
+  for (const auto& [exchange, upload] : changes_) count.up += upload.under_way();
+  for (const auto& [exchange, each] : combined_) count.down += each.first.under_way();
+  if (newest_ && newest_->download) count.down += newest_->download->under_way();
+  return count;
+}
+
+// The oldest exchange first: training waits for that one.
 void IslandTalk::add_transfers(std::vector<Message>& messages) {
-  const auto add_all = [&](auto&& next) {
-    while (std::optional<Message> message = next()) messages.push_back(std::move(*message));
+  PiecesUnderWay under_way = pieces_under_way();
+  const auto add_all = [&](size_t& count, auto&& next) {
+    while (count < kPiecesUnderWay) {
+      std::optional<Message> message = next();
+      if (!message) return;
+      messages.push_back(std::move(*message));
+      ++count;
+    }
   };
-  for (auto& first : first_uploads_) add_all([&] { return first.second.next_piece(); });
-  for (auto& change : changes_) add_all([&] { return change.second.next_piece(); });
-  for (auto& each : combined_) add_all([&] { return each.second.first.next_request(); });
-  if (newest_ && newest_->download) add_all([&] { return newest_->download->next_request(); });
+  for (auto& [name, upload] : first_uploads_)
+    add_all(under_way.up, [&] { return upload.next_piece(); });
+  for (auto& [exchange, upload] : changes_)
+    add_all(under_way.up, [&] { return upload.next_piece(); });
+  for (auto& [exchange, each] : combined_)
+    add_all(under_way.down, [&, &download = each.first] { return download.next_request(); });
+  if (newest_ && newest_->download)
+    add_all(under_way.down, [&] { return newest_->download->next_request(); });
 }
 
 void IslandTalk::add_signs(std::vector<Message>& messages) {

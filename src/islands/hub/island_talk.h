@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An island's side of the conversation with the hub, without sockets, threads or clocks: what
 // training wants, messages and the time come in; messages, outcomes and sentences go out. After a
-// connection or a hub was lost it says hello again, and sends again what may have been lost.
+// connection or a hub was lost it says hello again, and sends again what may have been lost. Each
+// message says which exchange it may still send first, so that nobody waits for one that it gave
+// up.
 #pragma once
 
 #include <map>
@@ -68,7 +70,16 @@ class IslandTalk {
   void want_next_part_of_newest();
   void finish_newest();
   void greet_again(double now);
+  void hear_open(const Message& message);
+  ExchangeId first_offered() const;
+  void offer_after(ExchangeId exchange);
   void begin_transfers_again();
+  struct PiecesUnderWay {
+    size_t up = 0, down = 0;
+  };
+  PiecesUnderWay pieces_under_way() const;
+  bool has_sent_first_state() const;
+  void repeat_transfers();
   void add_transfers(std::vector<Message>& messages);
   void add_signs(std::vector<Message>& messages);
 
@@ -91,6 +102,7 @@ class IslandTalk {
   double loss_ = 0;
   double heard_, moved_, next_hello_ = 0, next_sign_ = 0;
   std::vector<int64_t> bases_;  // by fragment: the round that was applied last
+  ExchangeId next_offered_;     // after all that were sent or dropped
   std::map<std::pair<BlobKind, int64_t>, Upload> first_uploads_;
   std::map<ExchangeId, Upload> changes_;
   std::map<ExchangeId, std::pair<Download, std::vector<int>>> combined_;

@@ -41,6 +41,8 @@ void visit_fields(Head& head, const Visit& visit) {
   visit("round", message.round);
   visit("base", message.base);
   visit("fragment", message.fragment);
+  visit("first_round", message.first_round);
+  visit("first_fragment", message.first_fragment);
   visit("offset", message.offset);
   visit("size", message.size);
   visit("digest", message.digest);
@@ -90,6 +92,8 @@ void check_fields(const Message& message) {
   within(message.island, 0, kMostIslands - 1, "names an island that cannot be");
   within(message.fragment, 0, kMostFragments - 1, "names a fragment that cannot be");
   within(message.round, 0, kMostCount, "names a round that cannot be");
+  within(message.first_fragment, 0, kMostFragments - 1, "names a fragment that cannot be");
+  within(message.first_round, 0, kMostCount, "names a round that cannot be");
   within(message.base, -1, kMostCount, "names a round that cannot be");
   within(message.step, 0, kMostCount, "names a step that cannot be");
   within(message.tokens, 0, kMostCount, "has a number of tokens that cannot be");

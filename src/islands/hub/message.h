@@ -16,7 +16,7 @@
 namespace tessera {
 
 // The number is part of every message; the hub names both where they differ.
-inline constexpr int kIslandsProtocol = 1;
+inline constexpr int kIslandsProtocol = 2;
 inline constexpr size_t kMostHeadBytes = 256 * 1024;
 // Of bytes in one message, so that signs of life and other islands get their turn between two.
 inline constexpr size_t kPieceBytes = 64 * 1024;
@@ -55,6 +55,9 @@ struct Message {
   BlobKind blob = BlobKind::None;
   int64_t round = 0, base = -1;  // base: the round that a change starts from
   int64_t fragment = 0;
+  // Of an island: the first exchange that it may still send. It waits for the outcome of that one
+  // or sends it later; earlier ones need not wait for it.
+  int64_t first_round = 0, first_fragment = 0;
   int64_t offset = 0, size = 0;  // of the blob
   std::string digest = {};       // of the blob, or of a whole state
   int64_t step = 0, tokens = 0;

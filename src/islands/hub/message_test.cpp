@@ -93,9 +93,9 @@ TEST(IslandMessage, WithOtherBytesThanItSaysIsRefused) {
 
 TEST(IslandMessage, OfAnotherVersionIsRefusedByName) {
   std::string head = head_of(some_message());
-  head.replace(head.find("-1 "), 3, "-2 ");
+  head.replace(head.find("-2 "), 3, "-1 ");
   EXPECT_EQ(why_refused(head, {}),
-            "islands that speak version 2 of their protocol, this program speaks 1");
+            "islands that speak version 1 of their protocol, this program speaks 2");
 }
 
 TEST(IslandMessage, WithAFieldThatCannotBeIsRefused) {

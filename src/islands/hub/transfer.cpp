@@ -43,7 +43,7 @@ void IncomingBlob::add(const Message& piece) {
 }
 
 int64_t IncomingBlob::next_missing(int64_t offset) const {
-  auto index = static_cast<size_t>(offset / kPiece);
+  auto index = static_cast<size_t>(piece_count(offset));
   while (index < there_.size() && there_[index]) ++index;
   return std::min(size_, static_cast<int64_t>(index) * kPiece);
 }

@@ -23,7 +23,7 @@ class IncomingBlob {
   int64_t size() const { return size_; }
   const std::string& digest() const { return digest_; }
   int64_t missing_bytes() const { return size_ - received_; }
-  // Where the first piece that is missing begins, from `offset` on; `size()` where there is none.
+  // Where the first missing piece begins that begins at `offset` or later; `size()`: none does.
   int64_t next_missing(int64_t offset) const;
   // The bytes, which leave this blob; a UserError where their digest is another one.
   std::vector<std::byte> take();

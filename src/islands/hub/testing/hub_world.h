@@ -77,6 +77,7 @@ struct ToyIsland {
   std::unique_ptr<IslandTalk> talk = {};
   std::optional<OuterState> outer = {};
   bool cut = false;  // nothing comes or goes
+  size_t sent_bytes = 0, heard_bytes = 0;
 };
 
 class HubWorld {
@@ -162,21 +163,38 @@ class HubWorld {
   }
   void tick() {
     now += 0.1;
+    while (!under_way_.empty() && under_way_.begin()->first <= now) {
+      const std::function<void()> arrive = under_way_.extract(under_way_.begin()).mapped();
+      arrive();
+    }
     std::vector<ToyIsland*> all;
     for (auto& [connection, island] : islands) all.push_back(&island);
     for (ToyIsland* island : all)
-      for (const Message& message : island->talk->speak(now))
-        if (!island->cut && hub && !is_lost())
-          deliver(
-              hub->take(island->connection, island_name(island->number), over_wire(message), now));
+      for (const Message& message : island->talk->speak(now)) {
+        island->sent_bytes += message.bytes.size();
+        if (!island->cut && !is_lost()) send_to_hub(*island, message);
+      }
     if (hub) deliver(hub->look(now));
   }
+  void send_to_hub(const ToyIsland& island, const Message& message) {
+    after_latency([this, message, from = island.connection, number = island.number] {
+      if (hub) deliver(hub->take(from, island_name(number), over_wire(message), now));
+    });
+  }
   void deliver(const std::vector<HubReply>& replies) {
-    for (const HubReply& reply : replies) {
-      const auto found = islands.find(reply.to);
-      if (found != islands.end() && !found->second.cut && !is_lost())
+    for (const HubReply& reply : replies)
+      after_latency([this, reply] {
+        const auto found = islands.find(reply.to);
+        if (found == islands.end() || found->second.cut || is_lost()) return;
+        found->second.heard_bytes += reply.message.bytes.size();
         found->second.talk->hear(over_wire(reply.message), now);
-    }
+      });
+  }
+  void after_latency(std::function<void()> arrive) {
+    if (latency_seconds > 0)
+      under_way_.emplace(now + latency_seconds, std::move(arrive));
+    else
+      arrive();
   }
   static Message over_wire(const Message& message) {
     return read_message(head_of(message), message.bytes);
@@ -188,7 +206,7 @@ class HubWorld {
     return false;
   }
 
-  double now = 0;
+  double now = 0, latency_seconds = 0;
   int64_t lose_every = 0;
   std::vector<std::string> said;
   std::map<std::string, ToyIsland> islands;  // by connection
@@ -199,6 +217,7 @@ class HubWorld {
   std::filesystem::path folder_;
   HubRecord record_;
   std::optional<HubStore> store_;
+  std::multimap<double, std::function<void()>> under_way_;  // by when it arrives
   int connections_ = 0;
   int64_t sent_ = 0;
 };
