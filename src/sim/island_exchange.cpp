@@ -11,6 +11,17 @@ namespace {
 // To the hub, its word that all have come, the question for the result, and the result.
 constexpr double kMessages = 4;
 
+// A fragment that is under way alone is waited for once its delay is over. Where the next ones
+// leave meanwhile, the link works in both directions at once: it carries a fragment in the time of
+// one direction, and as many as are under way in the time of one of them.
+double exposed_of_fragment(double one_way, double there_and_back, double steps_between,
+                           double delay, double step_seconds) {
+  if (delay < steps_between) return std::max(0.0, there_and_back - delay * step_seconds);
+  const double under_way = delay / steps_between;
+  return std::max(0.0,
+                  std::max(one_way, there_and_back / under_way) - steps_between * step_seconds);
+}
+
 }  // namespace
 
 const Level& level_between(const Cluster& cluster, int islands, int ranks) {
@@ -23,8 +34,6 @@ const Level& level_between(const Cluster& cluster, int islands, int ranks) {
       .help("use fewer ranks, or a larger cluster");
 }
 
-// Fragments follow each other on the link. One of them is waited for once its delay is over, and
-// all of them where they take longer than the steps between two exchanges of the same fragment.
 IslandTimes island_times(const Cluster& cluster, const ExchangePlan& exchange,
                          double step_seconds) {
   IslandTimes times;
@@ -37,13 +46,12 @@ IslandTimes island_times(const Cluster& cluster, const ExchangePlan& exchange,
              every = static_cast<double>(std::max<int64_t>(1, exchange.every));
   times.bytes = static_cast<double>(exchange.format.bytes(exchange.parameters));
   const double rate = level.rate() * exchange.ranks, others = exchange.islands - 1;
-  const double of_fragment =
-      2 * others * times.bytes / fragments / rate + kMessages * level.latency_seconds.value;
-  times.transfer_seconds = fragments * of_fragment;
-  const double hidden = static_cast<double>(exchange.delay) * step_seconds;
+  const double one_way = others * times.bytes / fragments / rate,
+               there_and_back = 2 * one_way + kMessages * level.latency_seconds.value;
+  times.transfer_seconds = fragments * there_and_back;
   times.exposed_seconds =
-      std::max({0.0, fragments * (of_fragment - hidden),
-                exchange.delay > 0 ? times.transfer_seconds - every * step_seconds : 0.0});
+      fragments * exposed_of_fragment(one_way, there_and_back, every / fragments,
+                                      static_cast<double>(exchange.delay), step_seconds);
   times.step_seconds = step_seconds + times.exposed_seconds / every;
   return times;
 }

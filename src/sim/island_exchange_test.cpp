@@ -49,13 +49,20 @@ TEST(IslandExchangeTimes, OfFragmentsHideBehindTheStepsOfTheirDelay) {
   EXPECT_EQ(island_times(two_level_cluster(), exchange, 0.1).exposed_seconds, 0);
 }
 
-// A delay hides no more than there are steps between two exchanges of a fragment.
-TEST(IslandExchangeTimes, OfMoreThanTheLinkCarriesAreWaitedFor) {
+TEST(IslandExchangeTimes, OfFragmentsThatFollowEachOtherUseBothDirectionsOfTheLink) {
   ExchangePlan exchange = kTwo;
   exchange.fragments = 4;
-  exchange.every = 20;
-  exchange.delay = 15;
-  EXPECT_NEAR(island_times(two_level_cluster(), exchange, 0.1).exposed_seconds, 4.16 - 2, 1e-9);
+  exchange.every = 20;  // one leaves every half second, as long as the link takes in a direction
+  const auto exposed = [&](int64_t delay) {
+    exchange.delay = delay;
+    return island_times(two_level_cluster(), exchange, 0.1).exposed_seconds;
+  };
+  EXPECT_NEAR(exposed(5), 4 * (1.04 - 0.5), 1e-9);
+  EXPECT_NEAR(exposed(10), 4 * (1.04 / 2 - 0.5), 1e-9);
+  EXPECT_NEAR(exposed(15), 0, 1e-9);
+  // No delay gives more than the link carries.
+  exchange.every = 16;
+  EXPECT_NEAR(exposed(12), 4 * (0.5 - 0.4), 1e-9);
 }
 
 TEST(IslandExchangeTimes, AClusterThatIsTooSmallIsRefused) {

@@ -2,6 +2,8 @@
 #include "islands/hub/hub_run.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "core/error.h"
 #include "files/digest.h"
@@ -11,8 +13,11 @@
 
 namespace tessera {
 
-HubRun::HubRun(double patience_seconds, HubStore* store, HubRecord& record)
-    : patience_seconds_(patience_seconds), store_(store), record_(record) {}
+HubRun::HubRun(double patience_seconds, bool saves_beside, HubStore* store, HubRecord& record)
+    : patience_seconds_(patience_seconds),
+      saves_beside_(saves_beside),
+      store_(store),
+      record_(record) {}
 
 bool HubRun::restore() {
   auto loaded = store_ ? store_->load() : std::nullopt;
@@ -36,7 +41,8 @@ void HubRun::begin(const std::map<std::string, std::string>& settings, OuterSnap
   table_.emplace(make_table());
   // All are expected, so that the first exchange does not close before they could have come.
   for (int island = 0; island < settings_.islands; ++island) table_->join(island);
-  save({});
+  begin_to_save({});
+  finish_saving();
 }
 
 RoundTable HubRun::make_table() const {
@@ -65,6 +71,19 @@ void HubRun::leave(int64_t island) {
   if (table_) table_->leave(static_cast<int>(island));
 }
 
+const HubRun::Closed* HubRun::find_unsaved(ExchangeId exchange) const {
+  const auto found = std::ranges::find_if(
+      unsaved_, [&](const Closed& closed) { return closed.change.exchange == exchange; });
+  return found == unsaved_.end() ? nullptr : &*found;
+}
+
+bool HubRun::has_change(int64_t island, ExchangeId exchange) const {
+  const auto number = static_cast<int>(island);
+  const Closed* unsaved = find_unsaved(exchange);
+  return unsaved ? std::ranges::binary_search(unsaved->change.islands, number)
+                 : table_->has_change(number, exchange);
+}
+
 bool HubRun::waits_for(ExchangeId exchange, int64_t base) const {
   return exchange >= table_->next() &&
          base == state_.rounds[static_cast<size_t>(exchange.fragment)];
@@ -77,8 +96,18 @@ void HubRun::put(int64_t island, FragmentChange change, double now) {
 }
 
 std::vector<HubRun::Closed> HubRun::close(double now) {
+  if (!table_) return {};
+  if (!is_saving()) unsaved_ = combine(now);
+  if (is_saving()) {
+    const auto wait = std::chrono::seconds(0);
+    if (saving_.wait_for(wait) == std::future_status::timeout) return {};
+    finish_saving();
+  }
+  return std::exchange(unsaved_, {});
+}
+
+std::vector<HubRun::Closed> HubRun::combine(double now) {
   std::vector<Closed> all;
-  if (!table_) return all;
   const std::vector<int> members = table_->members();
   std::vector<int> changed;
   for (CombinedChange& combined : table_->close(now)) {
@@ -97,7 +126,7 @@ std::vector<HubRun::Closed> HubRun::close(double now) {
     first_arrivals_.erase(first_arrivals_.begin(), first_arrivals_.upper_bound(exchange));
     all.push_back(std::move(closed));
   }
-  if (!changed.empty()) save(changed);
+  if (!changed.empty()) begin_to_save(std::move(changed));
   return all;
 }
 
@@ -107,6 +136,7 @@ Message HubRun::fate(int64_t island, ExchangeId exchange, int64_t base) {
                  .blob = BlobKind::Combined,
                  .round = exchange.round,
                  .fragment = exchange.fragment};
+  if (find_unsaved(exchange)) return answer;
   if (!last.islands.empty() && last.exchange == exchange) {
     const bool took_part = std::ranges::binary_search(last.islands, static_cast<int>(island));
     answer.kind = took_part ? MessageKind::Ready : MessageKind::Closed;
@@ -167,16 +197,27 @@ const std::string& HubRun::digest_of_blob(BlobKind blob, int64_t fragment,
   return digest;
 }
 
-// A disk that is full must not end the run: the islands have what they need.
-void HubRun::save(const std::vector<int>& fragments) {
+// Empty: all of them.
+void HubRun::begin_to_save(std::vector<int> fragments) {
   if (!store_) return;
   state_.members = table_->members();
-  try {
-    store_->save(state_, outer_->snapshot(), fragments);
-  } catch (const UserError& error) {
+  saving_ = std::async(saves_beside_ ? std::launch::async : std::launch::deferred,
+                       [this, fragments = std::move(fragments)]() -> std::string {
+                         try {
+                           store_->save(state_, outer_->snapshot(), fragments);
+                         } catch (const UserError& error) {
+                           return error.message();
+                         }
+                         return {};
+                       });
+}
+
+// A disk that is full must not end the run: the islands have what they need.
+void HubRun::finish_saving() {
+  if (!is_saving()) return;
+  if (const std::string why = saving_.get(); !why.empty())
     record_.event("not_saved", std::nullopt,
-                  fmt::format("the outer state could not be saved: {}", error.message()));
-  }
+                  fmt::format("the outer state could not be saved: {}", why));
 }
 
 }  // namespace tessera

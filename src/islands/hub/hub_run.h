@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run as the hub knows it: settings, outer state, the round table and the newest combined
-// changes. What is said about an exchange is on disk before. It knows islands by their numbers
-// alone.
+// changes. What is said about an exchange is on disk before: until then it counts as open, and no
+// other closes. It knows islands by their numbers alone.
 #pragma once
 
+#include <future>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ namespace tessera {
 class HubRun {
  public:
   // `store` may be null: then nothing outlives the process.
-  HubRun(double patience_seconds, HubStore* store, HubRecord& record);
+  HubRun(double patience_seconds, bool saves_beside, HubStore* store, HubRecord& record);
 
   // False: the store has no run.
   bool restore();
@@ -48,9 +49,8 @@ class HubRun {
   void offers_from(int64_t island, ExchangeId first) {
     table_->offers_from(static_cast<int>(island), first);
   }
-  bool has_change(int64_t island, ExchangeId exchange) const {
-    return table_->has_change(static_cast<int>(island), exchange);
-  }
+  // Of an exchange that islands still count as open.
+  bool has_change(int64_t island, ExchangeId exchange) const;
   void leave(int64_t island);
   // Whether a change for the exchange that starts from outer weights of round `base` can count yet.
   bool waits_for(ExchangeId exchange, int64_t base) const;
@@ -61,8 +61,9 @@ class HubRun {
     std::vector<int> members;  // that could have taken part
     double waited_seconds = 0;
   };
-  // Those that close now: applied, and saved.
+  // Those that are closed now: applied, and saved.
   std::vector<Closed> close(double now);
+  bool is_saving() const { return saving_.valid(); }
 
   // Answers: what became of an exchange; what the newest state is; a part of either.
   Message fate(int64_t island, ExchangeId exchange, int64_t base);
@@ -75,9 +76,13 @@ class HubRun {
   const std::vector<std::byte>* find_blob(const Message& wanted) const;
   const std::string& digest_of_blob(BlobKind blob, int64_t fragment,
                                     const std::vector<std::byte>& bytes);
-  void save(const std::vector<int>& fragments);
+  const Closed* find_unsaved(ExchangeId exchange) const;
+  std::vector<Closed> combine(double now);
+  void begin_to_save(std::vector<int> fragments);
+  void finish_saving();
 
   double patience_seconds_;
+  bool saves_beside_;
   HubStore* store_;
   HubRecord& record_;
   HubState state_;
@@ -87,6 +92,9 @@ class HubRun {
   std::map<ExchangeId, double> first_arrivals_;
   mutable std::string state_digest_;  // of the newest state; empty: not computed
   std::map<std::pair<BlobKind, int64_t>, std::string> digests_;
+  std::vector<Closed> unsaved_;
+  // Why it failed; empty: it did not. What it reads stays as it is until it has ended.
+  std::future<std::string> saving_;
 };
 
 }  // namespace tessera

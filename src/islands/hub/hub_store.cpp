@@ -76,7 +76,8 @@ Json json_of_manifest(const std::filesystem::path& file, const std::string& text
 
 }  // namespace
 
-HubStore::HubStore(std::filesystem::path folder) : folder_(std::move(folder)) {
+HubStore::HubStore(std::filesystem::path folder, std::function<void()> before_save)
+    : folder_(std::move(folder)), before_save_(std::move(before_save)) {
   make_folder(folder_);
 }
 
@@ -174,6 +175,7 @@ void HubStore::remove_others() const {
 
 void HubStore::save(const HubState& state, const OuterSnapshot& outer,
                     const std::vector<int>& fragments) {
+  if (before_save_) before_save_();
   fragments_.resize(outer.parameters.size());
   for (const int fragment : fragments) write_fragment(state, outer, fragment);
   if (fragments.empty())

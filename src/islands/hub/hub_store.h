@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,7 +37,8 @@ struct StoredFragment {
 
 class HubStore {
  public:
-  explicit HubStore(std::filesystem::path folder);
+  // `before_save` is called by the thread that saves, for tests.
+  explicit HubStore(std::filesystem::path folder, std::function<void()> before_save = {});
 
   // Nothing where the folder has none. A UserError where it is damaged.
   std::optional<std::pair<HubState, OuterSnapshot>> load();
@@ -51,6 +53,7 @@ class HubStore {
   void remove_others() const;
 
   std::filesystem::path folder_;
+  std::function<void()> before_save_;
   std::vector<StoredFragment> fragments_;
 };
 

@@ -33,7 +33,9 @@ int64_t sum_of(const std::vector<int64_t>& counts) {
 
 // Those who took part before the hub ended are waited for as if they had just been heard.
 IslandHub::IslandHub(HubOptions options, HubStore* store, HubRecord& record, double now)
-    : options_(options), record_(record), run_(options.patience_seconds, store, record) {
+    : options_(options),
+      record_(record),
+      run_(options.patience_seconds, options.saves_beside, store, record) {
   if (!run_.restore()) return;
   for (const int member : run_.saved_members()) {
     run_.join(member);
@@ -243,6 +245,15 @@ void IslandHub::take_change_piece(Joined& island, const Message& piece, double n
   if (!run_.has_begun() || piece.blob != BlobKind::Change ||
       static_cast<size_t>(piece.fragment) >= run_.rounds().size())
     throw user_error("it sends what nobody waits for");
+  const auto acknowledge = [&] {
+    reply(island.connection, {.kind = MessageKind::Taken,
+                              .blob = BlobKind::Change,
+                              .round = piece.round,
+                              .fragment = piece.fragment,
+                              .offset = piece.offset,
+                              .size = piece.size});
+  };
+  if (run_.has_change(piece.island, exchange)) return acknowledge();
   if (!run_.waits_for(exchange, piece.base)) {
     island.changes.erase(exchange);
     // Nobody waits for what cannot come.
@@ -254,15 +265,6 @@ void IslandHub::take_change_piece(Joined& island, const Message& piece, double n
   }
   if (piece.size != run_.change_bytes(exchange.fragment))
     throw user_error("its change has another size than those of the others");
-  const auto acknowledge = [&] {
-    reply(island.connection, {.kind = MessageKind::Taken,
-                              .blob = BlobKind::Change,
-                              .round = piece.round,
-                              .fragment = piece.fragment,
-                              .offset = piece.offset,
-                              .size = piece.size});
-  };
-  if (run_.has_change(piece.island, exchange)) return acknowledge();
   // One for each fragment at most, with those that never became whole.
   if (island.changes.size() > run_.rounds().size()) island.changes.clear();
   IncomingBlob& blob = island.changes.try_emplace(exchange, piece.size, piece.digest).first->second;
@@ -278,6 +280,7 @@ void IslandHub::take_change_piece(Joined& island, const Message& piece, double n
 void IslandHub::answer_question(const Joined& island, const Message& question) {
   if (!run_.has_begun()) return reply(island.connection, {.kind = MessageKind::Heard});
   if (question.blob == BlobKind::Parameters) {
+    if (run_.is_saving()) return reply(island.connection, {.kind = MessageKind::Heard});
     Message newest = run_.newest();
     for (const auto& [number, other] : joined_) newest.step = std::max(newest.step, other.step);
     return reply(island.connection, newest);

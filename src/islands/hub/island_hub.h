@@ -21,6 +21,7 @@ struct HubOptions {
   double patience_seconds = 60;  // after the first change of an exchange, until it closes
   double silence_seconds = 10;   // after which an island that is not heard counts as gone
   double most_state_bytes = 1e18;
+  bool saves_beside = false;  // by a thread of its own, while islands are heard and answered
 };
 
 struct HubReply {

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <random>
+#include <thread>
 
 #include "core/testing/temporary_folder.h"
 #include "islands/hub/testing/hub_world.h"
@@ -222,6 +225,46 @@ TEST(IslandHub, IsSentAChangeOnceAndSendsTheCombinedOneOnce) {
   world.pass(10);
   EXPECT_EQ(a.sent_bytes - sent, kBytes);
   EXPECT_EQ(a.heard_bytes - heard, kBytes);
+}
+
+// A disk may need longer than the silence after which islands go on alone.
+TEST(IslandHub, HearsIslandsWhileItSaves) {
+  const TemporaryFolder folder;
+  HubWorld world(toy_settings(2), folder.path());
+  ToyIsland &a = world.join(0), &b = world.join(1);
+  world.kill_hub();
+  std::promise<void> disk;
+  world.before_save = [wait = disk.get_future().share()] { wait.wait(); };
+  world.saves_beside = true;
+  world.start_hub();
+  world.pass(2);
+  const size_t sent = a.sent_bytes;
+  for (ToyIsland* island : {&a, &b}) world.send(*island, {0, 0});
+  world.pass(30);
+  EXPECT_EQ(a.sent_bytes - sent, 40628u) << "a byte for each value, and scales, once";
+  EXPECT_TRUE(world.hub->run().is_saving());
+  for (ToyIsland* island : {&a, &b}) {
+    EXPECT_FALSE(island->talk->take_outcome({0, 0})) << "it is not on disk yet";
+    EXPECT_FALSE(island->talk->hub_is_away(world.now));
+    world.send(*island, {0, 1});
+  }
+  disk.set_value();
+  while (world.hub->run().is_saving()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    world.hub->look(world.now);
+  }
+  // The next exchange closes by itself, which is another save.
+  for (const int fragment : {0, 1})
+    for (ToyIsland* island : {&a, &b}) {
+      std::optional<IslandTalk::Outcome> outcome;
+      while (!(outcome = island->talk->take_outcome({0, fragment}))) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        world.tick();
+      }
+      EXPECT_FALSE(outcome->closed_without);
+      island->outer->apply(outcome->combined);
+    }
+  EXPECT_EQ(a.outer->snapshot().parameters, world.hub->run().outer().parameters);
 }
 
 TEST(IslandHub, IsSentAgainWhatItLost) {

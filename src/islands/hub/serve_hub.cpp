@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kLookSeconds = 0.25;
+constexpr double kLookSeconds = 0.25, kLookSecondsWhileItSaves = 0.005;
 constexpr const char* kAuthenticatorAddress = "inproc://zeromq.zap.01";  // the library's own
 
 // The doors of the hub: who has no key that it knows does not come as far as a message.
@@ -37,9 +37,9 @@ class HubDoor {
 
   ZmqSocket& socket() { return socket_; }
   size_t keys() const { return islands_.size(); }
-  void wait() {
+  void wait(double seconds) {
     const std::array<ZmqSocket*, 2> sockets{&socket_, &authenticator_};
-    wait_for_messages(sockets, -1, kLookSeconds);
+    wait_for_messages(sockets, -1, seconds);
     authenticator_.answer_questions(islands_);
   }
 
@@ -74,6 +74,7 @@ void serve_hub(const ServeHubOptions& options, const HubRecord::Say& say,
   HubRecord record(folder, say);
   const auto begin = std::chrono::steady_clock::now();
   HubOptions hub_options = options.hub;
+  hub_options.saves_beside = true;
   // The state, and in fp64 what some islands have sent.
   if (const double installed = installed_memory_bytes(); installed > 0)
     hub_options.most_state_bytes = installed / 8;
@@ -88,7 +89,7 @@ void serve_hub(const ServeHubOptions& options, const HubRecord::Say& say,
           {.from = reply.to, .head = head_of(reply.message), .bytes = reply.message.bytes});
   };
   while (!asked_to_stop() && !(options.until_all_left && hub.everyone_has_left())) {
-    door.wait();
+    door.wait(hub.run().is_saving() ? kLookSecondsWhileItSaves : kLookSeconds);
     constexpr int kMostAtOnce = 256;  // then those who are silent get their look
     for (int count = 0; count < kMostAtOnce; ++count) {
       const std::optional<ZmqFrames> frames = door.socket().receive();

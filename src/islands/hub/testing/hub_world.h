@@ -90,9 +90,10 @@ class HubWorld {
   }
 
   void start_hub() {
-    if (!folder_.empty()) store_.emplace(folder_);
-    hub = std::make_unique<IslandHub>(HubOptions{.patience_seconds = 60},
-                                      store_ ? &*store_ : nullptr, record_, now);
+    if (!folder_.empty()) store_.emplace(folder_, before_save);
+    hub = std::make_unique<IslandHub>(
+        HubOptions{.patience_seconds = 60, .saves_beside = saves_beside},
+        store_ ? &*store_ : nullptr, record_, now);
   }
   void kill_hub() { hub.reset(); }
 
@@ -206,6 +207,8 @@ class HubWorld {
     return false;
   }
 
+  bool saves_beside = false;
+  std::function<void()> before_save;
   double now = 0, latency_seconds = 0;
   int64_t lose_every = 0;
   std::vector<std::string> said;
