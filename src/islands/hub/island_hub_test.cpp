@@ -227,6 +227,19 @@ TEST(IslandHub, IsSentAChangeOnceAndSendsTheCombinedOneOnce) {
   EXPECT_EQ(a.heard_bytes - heard, kBytes);
 }
 
+TEST(IslandHub, IsSentAChangeAgainThatItSaysItDoesNotHave) {
+  HubWorld world(toy_settings(2));
+  ToyIsland& a = world.join(0);
+  world.join(1);
+  const size_t before = a.sent_bytes;
+  world.send(a, {0, 0});
+  world.pass(2);
+  const size_t once = a.sent_bytes - before;
+  a.talk->hear({.kind = MessageKind::Open, .blob = BlobKind::Combined, .size = 1}, world.now);
+  world.pass(2);
+  EXPECT_EQ(a.sent_bytes - before, 2 * once);
+}
+
 // A disk may need longer than the silence after which islands go on alone.
 TEST(IslandHub, HearsIslandsWhileItSaves) {
   const TemporaryFolder folder;
