@@ -14,7 +14,7 @@ from pathlib import Path
 
 from run import ROOT, cpu_name, say, table, write_results
 
-sys.path[:0] = [str(ROOT / "tests" / "studio"), str(ROOT / "tests" / "recovery")]
+sys.path.insert(0, str(ROOT / "tests" / "studio"))
 from cdp import browser  # noqa: E402
 from questions import cpu_seconds, streaming, next_object  # noqa: E402
 from studio_server import studio  # noqa: E402

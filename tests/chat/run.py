@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversations from end to end: `tessera evaluate` has the loss of the tokens and labels that this test writes by itself, and
 tokenizer and chat template go from a folder into a run, from a run into another run, and out again."""
-import argparse
 import json
 import math
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import run_checks  # noqa: E402
 
 SMALL = ("--steps 2 --save-every 2 --set model.layers=1 --set model.width=16 --set model.heads=1 --set model.kv_heads=1 "
          "--set model.head_size=16 --set model.mlp_size=16 --set train.batch=2 --set train.eval_every=0 --set train.seq=64 "
@@ -96,54 +96,46 @@ class Check:
         found = (self.folder / folder / "chat_template.jinja").read_text()
         assert found == template, (folder, found)
 
-    def as_bytes(self):
-        self.tessera("train", *SMALL, "--out", "bytes")
-        packed = self.same("bytes", rows_of(plain_row), "--seq", 160)
-        assert packed["samples"] < len(CHATS), f"nothing was packed: {packed}"
-        self.same("bytes", rows_of(plain_row), "--seq", 160, "--mesh", "dp=2")
-        self.same("bytes", rows_of(plain_row, ("user", "assistant")), "--seq", 160, "--set", "data.chat_roles=user,assistant")
 
-    def with_a_tokenizer_and_its_template(self):
-        (self.folder / "given").mkdir()
-        write_tokenizer(self.folder / "given")
-        rows = rows_of(marked_row)
-        # The template of the run is that of the tokenizer's folder, and goes wherever the model goes.
-        self.tessera("train", *SMALL, "--out", "run", "--set", "data.tokenizer=given/tokenizer.json", "--set", "model.vocabulary=259")
-        self.same("run", rows, "--seq", 160)
-        self.tessera("train", *SMALL, "--init-from", "run", "--set", "lora.rank=2", "--out", "adapted")
-        self.tessera("export", "adapted", "--merge", "--out", "merged")
-        self.tessera("train", *SMALL, "--init-from", "merged", "--out", "again")
-        for folder in ("run", "adapted", "merged", "again"):
-            self.holds(folder, TEMPLATE)
-            config = json.loads((self.folder / folder / "tokenizer_config.json").read_text())
-            assert config["bos_token"] == BOS, (folder, config)
-            assert (self.folder / folder / "tokenizer.json").exists(), folder
-        self.same("again", rows, "--seq", 160)
-        # Adapters whose folder has no tokenizer are asked with that of their base.
-        self.tessera("export", "run", "--out", "base")
-        self.tessera("train", *SMALL, "--init-from", "base", "--set", "lora.rank=2", "--out", "beside")
-        self.tessera("export", "beside", "--out", "peft")
-        for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
-            (self.folder / "peft" / name).unlink()
-        self.same("peft", rows, "--seq", 160)
-        # A template of one's own stays with the run that used it.
-        (self.folder / "own.jinja").write_text("{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>\n{% endfor %}"
-                                               "{% if add_generation_prompt %}assistant:{% endif %}")
-        self.tessera("train", *SMALL, "--init-from", "run", "--set", "data.chat_template=own.jinja", "--out", "own")
-        self.holds("own", (self.folder / "own.jinja").read_text())
+def as_bytes(binary, folder):
+    check = Check(binary, folder)
+    check.tessera("train", *SMALL, "--out", "bytes")
+    packed = check.same("bytes", rows_of(plain_row), "--seq", 160)
+    assert packed["samples"] < len(CHATS), f"nothing was packed: {packed}"
+    check.same("bytes", rows_of(plain_row), "--seq", 160, "--mesh", "dp=2")
+    check.same("bytes", rows_of(plain_row, ("user", "assistant")), "--seq", 160, "--set", "data.chat_roles=user,assistant")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    binary = os.path.abspath(parser.parse_args().binary)
-    with tempfile.TemporaryDirectory() as folder:
-        check = Check(binary, pathlib.Path(folder))
-        check.as_bytes()
-        check.with_a_tokenizer_and_its_template()
-    print("conversations have the loss of their answers")
-    return 0
+def with_a_tokenizer_and_its_template(binary, folder):
+    check = Check(binary, folder)
+    (folder / "given").mkdir()
+    write_tokenizer(folder / "given")
+    rows = rows_of(marked_row)
+    # The template of the run is that of the tokenizer's folder, and goes wherever the model goes.
+    check.tessera("train", *SMALL, "--out", "run", "--set", "data.tokenizer=given/tokenizer.json", "--set", "model.vocabulary=259")
+    check.same("run", rows, "--seq", 160)
+    check.tessera("train", *SMALL, "--init-from", "run", "--set", "lora.rank=2", "--out", "adapted")
+    check.tessera("export", "adapted", "--merge", "--out", "merged")
+    check.tessera("train", *SMALL, "--init-from", "merged", "--out", "again")
+    for model in ("run", "adapted", "merged", "again"):
+        check.holds(model, TEMPLATE)
+        config = json.loads((folder / model / "tokenizer_config.json").read_text())
+        assert config["bos_token"] == BOS, (model, config)
+        assert (folder / model / "tokenizer.json").exists(), model
+    check.same("again", rows, "--seq", 160)
+    # Adapters whose folder has no tokenizer are asked with that of their base.
+    check.tessera("export", "run", "--out", "base")
+    check.tessera("train", *SMALL, "--init-from", "base", "--set", "lora.rank=2", "--out", "beside")
+    check.tessera("export", "beside", "--out", "peft")
+    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+        (folder / "peft" / name).unlink()
+    check.same("peft", rows, "--seq", 160)
+    # A template of one's own stays with the run that used it.
+    (folder / "own.jinja").write_text("{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>\n{% endfor %}"
+                                      "{% if add_generation_prompt %}assistant:{% endif %}")
+    check.tessera("train", *SMALL, "--init-from", "run", "--set", "data.chat_template=own.jinja", "--out", "own")
+    check.holds("own", (folder / "own.jinja").read_text())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_checks(__doc__, [as_bytes, with_a_tokenizer_and_its_template])

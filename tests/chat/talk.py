@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "recovery"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from checks import run_checks  # noqa: E402
 
 SECONDS = 60

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tessera evaluate` on plain text, from end to end: the loss is that of the tokens and labels that this test works out by
 itself from the text and a small tokenizer.json, and the bytes are the text's own. What takes longer shows how far it is."""
-import argparse
 import json
 import math
-import os
 import pathlib
 import struct
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import run_checks  # noqa: E402
 
 SEQ = 8
 SMALL = ("--steps 2 --save-every 2 --set model.layers=1 --set model.width=16 --set model.heads=1 --set model.kv_heads=1 "
@@ -59,8 +59,16 @@ def rows_of(ids, seq=SEQ):
 
 
 class Check:
+    """The checks share a text and two models: `run` has a tokenizer, `bytes` has none."""
+
     def __init__(self, binary, folder):
         self.binary, self.folder = binary, folder
+        if (folder / "text.txt").exists():
+            return
+        (folder / "text.txt").write_text(TEXT)
+        self.tessera("train", *SMALL, "--out", "run", "--set", "model.vocabulary=261")
+        write_tokenizer(folder / "run" / "tokenizer.json")
+        self.tessera("train", *SMALL, "--out", "bytes")
 
     def tessera(self, *words):
         done = subprocess.run([self.binary, *map(str, words)], cwd=self.folder, capture_output=True, text=True, check=False)
@@ -82,95 +90,88 @@ class Check:
         assert math.isclose(found["bits_per_byte"], per_byte / math.log(2), rel_tol=1e-6), found
         assert "bytes" not in expected, expected
 
-    def tokenizer_beside_the_model(self):
-        self.tessera("train", *SMALL, "--out", "run", "--set", "model.vocabulary=261")
-        write_tokenizer(self.folder / "run" / "tokenizer.json")
-        (self.folder / "text.txt").write_text(TEXT)
-        rows, first = rows_of(tokens_of(TEXT)), len("the")
-        assert 258 in sum(rows["labels"], []), "nothing was merged"
-        for model in ("run", "run/checkpoints/step-00000002"):
-            self.same(self.evaluate(model, "text.txt"), rows, len(TEXT.encode()) - first)
-        some = {key: values[:3] for key, values in rows.items()}
-        spelt = sum({256: 2, 257: 3, 258: 4}.get(label, 1) for label in sum(some["labels"], []))
-        self.same(self.evaluate("run", "text.txt", "--samples", 3), some, spelt)
-        self.same(self.evaluate("run", "text.txt", "--mesh", "dp=2"), rows, len(TEXT.encode()) - first)
-        (self.folder / "alone").mkdir()
-        self.tessera("checkpoint", "convert", "run", "alone/all.safetensors")
-        self.same(self.evaluate("alone/all.safetensors", "text.txt", "--tokenizer", "run/tokenizer.json"), rows,
-                  len(TEXT.encode()) - first)
 
-    def files_of_a_folder(self):
-        (self.folder / "texts").mkdir()
-        for name, text in (("a.txt", "the other"), ("b.txt", "at night")):
-            (self.folder / "texts" / name).write_text(text)
-        rows = {key: rows_of(tokens_of("the other"))[key] + rows_of(tokens_of("at night"))[key] for key in ("tokens", "labels")}
-        self.same(self.evaluate("run", "texts"), rows, len(" other") + len("t night"))
-
-    def bytes_without_a_tokenizer(self):
-        self.tessera("train", *SMALL, "--out", "bytes")
-        found = self.evaluate("bytes", "text.txt")
-        assert found["labels"] == found["bytes"] == len(TEXT.encode()) - 1, found
-        assert found["loss_per_byte"] == found["loss"], found
-
-    def windows_of_the_length_asked_for(self):
-        """Of text, of rows and of shards: a shorter window is less context, so another loss."""
-        ids = tokens_of(TEXT)
-        ids = ids[:1 + (len(ids) - 1) // 4 * 4]  # shards have no window that is not full
-        (self.folder / "row.json").write_text(json.dumps({"tokens": [ids]}))
-        (self.folder / "ids.bin").write_bytes(struct.pack("<256i", 20240520, 1, len(ids), *[0] * 253)
-                                              + struct.pack(f"<{len(ids)}H", *ids))
-        (self.folder / "windows.json").write_text(json.dumps(rows_of(ids, 4)))
-        expected = self.evaluate("run", "windows.json")
-        assert expected["seq"] == 4 and expected["labels"] == len(ids) - 1, expected
-        text = self.evaluate("run", "text.txt", "--seq", 4)
-        self.same(text, rows_of(tokens_of(TEXT), 4), len(TEXT.encode()) - len("the"))
-        for data in ("row.json", "ids.bin"):
-            for asked in (("--seq", 4), ("--set", "train.seq=4")):
-                found = self.evaluate("run", data, *asked)
-                for key in ("seq", "samples", "labels"):
-                    assert found[key] == expected[key], (data, asked, found, expected)
-                assert math.isclose(found["loss"], expected["loss"], rel_tol=1e-6), (data, asked, found, expected)
-            longer = self.evaluate("run", data, "--seq", 8)
-            assert not math.isclose(longer["loss"], expected["loss"], rel_tol=1e-5), (data, longer, expected)
-
-    def models_whose_training_step_does_not_fit(self):
-        """A step that has to fit into 1 KB is refused; the forward alone is none."""
-        tight = ("--mesh", "dp=2", "--set", "plan.recompute=fit", "--set", "plan.memory=1KB")
-        unsaved = [word for i, word in enumerate(SMALL) if "--save-every" not in SMALL[max(0, i - 1):i + 1]]
-        refused = subprocess.run([self.binary, "train", *unsaved, *tight, "--out", "tight"], cwd=self.folder, capture_output=True,
-                                 text=True, check=False)
-        assert refused.returncode == 2 and "a rank needs" in refused.stderr, refused.stderr
-        found, expected = self.evaluate("bytes", "text.txt", *tight), self.evaluate("bytes", "text.txt")
-        assert math.isclose(found["loss"], expected["loss"], rel_tol=1e-6), (found, expected)
-
-    def progress_behind_two_seconds(self):
-        """On as many samples as take so long on this machine."""
-        seconds, samples = 0, 64
-        while seconds < 2:
-            samples *= 4
-            (self.folder / "many.json").write_text(json.dumps({"tokens": [[1, 2, 3]] * samples}))
-            done = self.tessera("evaluate", "run", "many.json", "--json", "--batch", 1)
-            seconds = json.loads(done.stdout)["seconds"]  # nothing but JSON is there
-            assert seconds >= 1.9 or not done.stderr, f"after {seconds} s: {done.stderr}"
-        last = done.stderr.splitlines()[-1:]
-        assert last and last[0].startswith("samples") and f"100%  {samples}  " in last[0], f"after {seconds} s: {done.stderr}"
+def tokenizer_beside_the_model(binary, folder):
+    check = Check(binary, folder)
+    rows, first = rows_of(tokens_of(TEXT)), len("the")
+    assert 258 in sum(rows["labels"], []), "nothing was merged"
+    for model in ("run", "run/checkpoints/step-00000002"):
+        check.same(check.evaluate(model, "text.txt"), rows, len(TEXT.encode()) - first)
+    some = {key: values[:3] for key, values in rows.items()}
+    spelt = sum({256: 2, 257: 3, 258: 4}.get(label, 1) for label in sum(some["labels"], []))
+    check.same(check.evaluate("run", "text.txt", "--samples", 3), some, spelt)
+    check.same(check.evaluate("run", "text.txt", "--mesh", "dp=2"), rows, len(TEXT.encode()) - first)
+    (folder / "alone").mkdir()
+    check.tessera("checkpoint", "convert", "run", "alone/all.safetensors")
+    check.same(check.evaluate("alone/all.safetensors", "text.txt", "--tokenizer", "run/tokenizer.json"), rows,
+               len(TEXT.encode()) - first)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    binary = os.path.abspath(parser.parse_args().binary)
-    with tempfile.TemporaryDirectory() as folder:
-        check = Check(binary, pathlib.Path(folder))
-        check.tokenizer_beside_the_model()
-        check.files_of_a_folder()
-        check.bytes_without_a_tokenizer()
-        check.windows_of_the_length_asked_for()
-        check.models_whose_training_step_does_not_fit()
-        check.progress_behind_two_seconds()
-    print("text has the loss of its tokens")
-    return 0
+def files_of_a_folder(binary, folder):
+    check = Check(binary, folder)
+    (folder / "texts").mkdir()
+    for name, text in (("a.txt", "the other"), ("b.txt", "at night")):
+        (folder / "texts" / name).write_text(text)
+    rows = {key: rows_of(tokens_of("the other"))[key] + rows_of(tokens_of("at night"))[key] for key in ("tokens", "labels")}
+    check.same(check.evaluate("run", "texts"), rows, len(" other") + len("t night"))
+
+
+def bytes_without_a_tokenizer(binary, folder):
+    check = Check(binary, folder)
+    found = check.evaluate("bytes", "text.txt")
+    assert found["labels"] == found["bytes"] == len(TEXT.encode()) - 1, found
+    assert found["loss_per_byte"] == found["loss"], found
+
+
+def windows_of_the_length_asked_for(binary, folder):
+    """Of text, of rows and of shards: a shorter window is less context, so another loss."""
+    check = Check(binary, folder)
+    ids = tokens_of(TEXT)
+    ids = ids[:1 + (len(ids) - 1) // 4 * 4]  # shards have no window that is not full
+    (folder / "row.json").write_text(json.dumps({"tokens": [ids]}))
+    (folder / "ids.bin").write_bytes(struct.pack("<256i", 20240520, 1, len(ids), *[0] * 253)
+                                     + struct.pack(f"<{len(ids)}H", *ids))
+    (folder / "windows.json").write_text(json.dumps(rows_of(ids, 4)))
+    expected = check.evaluate("run", "windows.json")
+    assert expected["seq"] == 4 and expected["labels"] == len(ids) - 1, expected
+    text = check.evaluate("run", "text.txt", "--seq", 4)
+    check.same(text, rows_of(tokens_of(TEXT), 4), len(TEXT.encode()) - len("the"))
+    for data in ("row.json", "ids.bin"):
+        for asked in (("--seq", 4), ("--set", "train.seq=4")):
+            found = check.evaluate("run", data, *asked)
+            for key in ("seq", "samples", "labels"):
+                assert found[key] == expected[key], (data, asked, found, expected)
+            assert math.isclose(found["loss"], expected["loss"], rel_tol=1e-6), (data, asked, found, expected)
+        longer = check.evaluate("run", data, "--seq", 8)
+        assert not math.isclose(longer["loss"], expected["loss"], rel_tol=1e-5), (data, longer, expected)
+
+
+def models_whose_training_step_does_not_fit(binary, folder):
+    """A step that has to fit into 1 KB is refused; the forward alone is none."""
+    check = Check(binary, folder)
+    tight = ("--mesh", "dp=2", "--set", "plan.recompute=fit", "--set", "plan.memory=1KB")
+    unsaved = [word for i, word in enumerate(SMALL) if "--save-every" not in SMALL[max(0, i - 1):i + 1]]
+    refused = subprocess.run([binary, "train", *unsaved, *tight, "--out", "tight"], cwd=folder, capture_output=True,
+                             text=True, check=False)
+    assert refused.returncode == 2 and "a rank needs" in refused.stderr, refused.stderr
+    found, expected = check.evaluate("bytes", "text.txt", *tight), check.evaluate("bytes", "text.txt")
+    assert math.isclose(found["loss"], expected["loss"], rel_tol=1e-6), (found, expected)
+
+
+def progress_after_two_seconds(binary, folder):
+    """On as many samples as take so long on this machine."""
+    check = Check(binary, folder)
+    seconds, samples = 0, 64
+    while seconds < 2:
+        samples *= 4
+        (folder / "many.json").write_text(json.dumps({"tokens": [[1, 2, 3]] * samples}))
+        done = check.tessera("evaluate", "run", "many.json", "--json", "--batch", 1)
+        seconds = json.loads(done.stdout)["seconds"]  # nothing but JSON is there
+        assert seconds >= 1.9 or not done.stderr, f"after {seconds} s: {done.stderr}"
+    last = done.stderr.splitlines()[-1:]
+    assert last and last[0].startswith("samples") and f"100%  {samples}  " in last[0], f"after {seconds} s: {done.stderr}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_checks(__doc__, [tokenizer_beside_the_model, files_of_a_folder, bytes_without_a_tokenizer, windows_of_the_length_asked_for,
+                         models_whose_training_step_does_not_fit, progress_after_two_seconds])

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "recovery")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 import folders  # noqa: E402
 from checks import run_checks  # noqa: E402
 

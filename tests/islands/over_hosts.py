@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "recovery"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "recovery")]
 
 import network_hosts  # noqa: E402
 from checks import run_checks  # noqa: E402

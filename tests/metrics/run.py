@@ -3,7 +3,6 @@
 """`tessera train --json-lines` and `--metrics-port`, from end to end: the lines are those of metrics.jsonl and events.jsonl and
 nothing else, as they happen, also from processes and over restarts; the page is as Prometheus wants it, has the newest figures, and
 is given to this machine alone. docs/metrics.md names every key and metric."""
-import argparse
 import http.client
 import json
 import os
@@ -13,9 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 
 import prometheus_text
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import run_checks  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 LONG = 1000000  # steps that nobody waits for
@@ -85,121 +86,105 @@ def value(page, name, **labels):
     return page[name][1][tuple(sorted(labels.items()))]
 
 
-class Check:
-    def __init__(self, binary, folder):
-        self.binary, self.folder = binary, pathlib.Path(folder)
-
-    def run(self, *words, **more):
-        return Run(self.binary, self.folder, *words, **more)
-
-    def recorded(self, out):
-        """All lines of the files."""
-        return [line for name in ("events.jsonl", "metrics.jsonl") for line in (self.folder / out / name).read_text().splitlines()]
-
-    def lines_are_those_of_the_files(self):
-        with self.run("--json-lines", "--steps", 6, "--save-every", 3, "--out", "lines", "--set", "train.eval_every=2") as run:
-            run.end(stop=False)
-        *lines, summary = run.lines
-        assert summary["event"] == "summary" and summary["steps"] == 6, summary
-        assert sorted(map(json.dumps, lines)) == sorted(json.dumps(json.loads(line)) for line in self.recorded("lines"))
-        assert [line["step"] for line in lines if is_step(line)] == [1, 2, 3, 4, 5, 6]
-        kinds = [line.get("event") for line in lines]
-        assert kinds[0] == "start" and kinds[-1] == "end", kinds
-        assert {"evaluation", "checkpoint", "saved"} <= set(kinds), kinds
-        self.keys = {key for line in lines if is_step(line) for key in line}
-        self.events = set(filter(None, kinds)) | {"summary"}
-
-    def a_reader_that_leaves_ends_no_run(self):
-        with self.run("--json-lines", "--steps", 40, "--out", "left") as run:
-            run.read_until(is_step)
-            run.process.stdout.close()
-            error = run.process.stderr.read()
-            assert run.process.wait(timeout=120) == 0, error
-        assert "standard output takes no more lines" in error, error
-        assert len((self.folder / "left" / "metrics.jsonl").read_text().splitlines()) == 40
-
-    def page_of_a_run(self):
-        words = ("--mesh", "dp=2", "--metrics-port", 0, "--json-lines", "--steps", LONG, "--save-every", 5, "--out", "page",
-                 "--set", "train.eval_every=5")
-        with self.run(*words) as run:
-            port = run.read_until(is_event("metrics"))["port"]
-            run.read_until(is_event("saved"))
-            newest = run.read_until(lambda line: "held_out_loss" in line)
-            page = read_page(port)
-            assert value(page, "tessera_steps_total") >= newest["step"] > 0
-            assert value(page, "tessera_tokens_total") == 32 * value(page, "tessera_steps_total")
-            assert value(page, "tessera_restarts_total") == 0
-            assert value(page, "tessera_steps_planned") == LONG
-            assert value(page, "tessera_checkpoints_total", result="saved") >= 1
-            assert 0 <= value(page, "tessera_checkpoint_age_seconds") < 600
-            assert value(page, "tessera_rank_seconds", rank="1", part="compute") > 0
-            for name in ("tessera_loss", "tessera_held_out_loss", "tessera_step_seconds", "tessera_mfu_ratio", "tessera_peak_bytes",
-                         "tessera_resident_peak_bytes"):
-                assert value(page, name) > 0, name
-            assert page["tessera_tokens_total"][0] == "counter" and page["tessera_loss"][0] == "gauge"
-            self.metrics = set(page)
-            self.to_this_machine_alone(port)
-            self.on_one_port_at_a_time(port)
-            error = run.end()
-        assert f"metrics: http://127.0.0.1:{port}/metrics" in error, error
-
-    def to_this_machine_alone(self, port):
-        assert ask(port, "/")[0] == ask(port, "/metrics/")[0] == ask(port, "/config.toml")[0] == 404
-        assert ask(port, method="POST")[0] == 405
-        assert ask(port, host="example.org")[0] == 403
-        listening = subprocess.run(["ss", "-ltnH", f"sport = :{port}"], capture_output=True, text=True, check=False)
-        addresses = re.findall(rf"(\S+):{port}\b", listening.stdout)
-        assert set(addresses) <= {"127.0.0.1", "[::1]"}, listening.stdout
-
-    def on_one_port_at_a_time(self, port):
-        with self.run("--metrics-port", port, "--steps", 1, "--out", "second") as second:
-            _, error = second.process.communicate(timeout=120)
-        assert second.process.returncode == 2, error
-        expected = [f"error: cannot listen on port {port} of this machine: address already in use", "   at: run.metrics_port",
-                    " help: choose another port; with 0 any free one is taken"]
-        assert error.splitlines() == expected, error
-        assert not (self.folder / "second").exists()
-
-    def restarts_of_a_supervised_run(self):
-        """One rank is killed: the second start goes on with the lines, and with the page on the same port."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        words = ("--mesh", "dp=2", "--supervise", "--json-lines", "--metrics-port", port, "--steps", LONG, "--save-every", 5, "--out", "again",
-                 "--set", "train.eval_every=0")
-        with self.run(*words, fault=CRASH) as run:
-            ended = run.read_until(is_event("start_ended"))
-            assert ended["end"] == "failed", ended
-            start = run.read_until(is_event("start"))
-            assert start["step"] in (5, 10), start
-            run.read_until(is_step)
-            page = read_page(port)
-            assert value(page, "tessera_restarts_total") == 1
-            run.end()
-        kinds = [line.get("event") for line in run.lines]
-        assert kinds.count("start") == 2 and kinds[-2:] == ["summary", "start_ended"], kinds[-5:]
-        self.events |= {"start_ended", "metrics"}
-
-    def everything_is_on_the_page_of_the_docs(self):
-        text = PAGE.read_text()
-        missing = [name for name in sorted(self.keys | self.events | self.metrics) if f"`{name}`" not in text]
-        assert not missing, f"docs/metrics.md does not name {missing}"
+def recorded(run):
+    """All lines of the files."""
+    return [line for name in ("events.jsonl", "metrics.jsonl") for line in (run / name).read_text().splitlines()]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    binary = os.path.abspath(parser.parse_args().binary)
-    with tempfile.TemporaryDirectory() as folder:
-        check = Check(binary, folder)
-        check.lines_are_those_of_the_files()
-        check.a_reader_that_leaves_ends_no_run()
-        check.page_of_a_run()
-        check.restarts_of_a_supervised_run()
-        check.everything_is_on_the_page_of_the_docs()
-    print("lines and page have the figures of the run")
-    return 0
+def require_on_the_page_of_the_docs(names):
+    text = PAGE.read_text()
+    missing = [name for name in sorted(names) if f"`{name}`" not in text]
+    assert not missing, f"docs/metrics.md does not name {missing}"
+
+
+def lines_are_those_of_the_files(binary, folder):
+    with Run(binary, folder, "--json-lines", "--steps", 6, "--save-every", 3, "--out", "lines", "--set", "train.eval_every=2") as run:
+        run.end(stop=False)
+    *lines, summary = run.lines
+    assert summary["event"] == "summary" and summary["steps"] == 6, summary
+    assert sorted(map(json.dumps, lines)) == sorted(json.dumps(json.loads(line)) for line in recorded(folder / "lines"))
+    assert [line["step"] for line in lines if is_step(line)] == [1, 2, 3, 4, 5, 6]
+    kinds = [line.get("event") for line in lines]
+    assert kinds[0] == "start" and kinds[-1] == "end", kinds
+    assert {"evaluation", "checkpoint", "saved"} <= set(kinds), kinds
+    require_on_the_page_of_the_docs({key for line in lines if is_step(line) for key in line} | set(filter(None, kinds)) | {"summary"})
+
+
+def a_reader_that_leaves_ends_no_run(binary, folder):
+    with Run(binary, folder, "--json-lines", "--steps", 40, "--out", "left") as run:
+        run.read_until(is_step)
+        run.process.stdout.close()
+        error = run.process.stderr.read()
+        assert run.process.wait(timeout=120) == 0, error
+    assert "standard output takes no more lines" in error, error
+    assert len((folder / "left" / "metrics.jsonl").read_text().splitlines()) == 40
+
+
+def page_of_a_run(binary, folder):
+    words = ("--mesh", "dp=2", "--metrics-port", 0, "--json-lines", "--steps", LONG, "--save-every", 5, "--out", "page",
+             "--set", "train.eval_every=5")
+    with Run(binary, folder, *words) as run:
+        port = run.read_until(is_event("metrics"))["port"]
+        run.read_until(is_event("saved"))
+        newest = run.read_until(lambda line: "held_out_loss" in line)
+        page = read_page(port)
+        assert value(page, "tessera_steps_total") >= newest["step"] > 0
+        assert value(page, "tessera_tokens_total") == 32 * value(page, "tessera_steps_total")
+        assert value(page, "tessera_restarts_total") == 0
+        assert value(page, "tessera_steps_planned") == LONG
+        assert value(page, "tessera_checkpoints_total", result="saved") >= 1
+        assert 0 <= value(page, "tessera_checkpoint_age_seconds") < 600
+        assert value(page, "tessera_rank_seconds", rank="1", part="compute") > 0
+        for name in ("tessera_loss", "tessera_held_out_loss", "tessera_step_seconds", "tessera_mfu_ratio", "tessera_peak_bytes",
+                     "tessera_resident_peak_bytes"):
+            assert value(page, name) > 0, name
+        assert page["tessera_tokens_total"][0] == "counter" and page["tessera_loss"][0] == "gauge"
+        require_on_the_page_of_the_docs({*page, "metrics"})
+        to_this_machine_alone(port)
+        on_one_port_at_a_time(binary, folder, port)
+        error = run.end()
+    assert f"metrics: http://127.0.0.1:{port}/metrics" in error, error
+
+
+def to_this_machine_alone(port):
+    assert ask(port, "/")[0] == ask(port, "/metrics/")[0] == ask(port, "/config.toml")[0] == 404
+    assert ask(port, method="POST")[0] == 405
+    assert ask(port, host="example.org")[0] == 403
+    listening = subprocess.run(["ss", "-ltnH", f"sport = :{port}"], capture_output=True, text=True, check=False)
+    addresses = re.findall(rf"(\S+):{port}\b", listening.stdout)
+    assert set(addresses) <= {"127.0.0.1", "[::1]"}, listening.stdout
+
+
+def on_one_port_at_a_time(binary, folder, port):
+    with Run(binary, folder, "--metrics-port", port, "--steps", 1, "--out", "second") as second:
+        _, error = second.process.communicate(timeout=120)
+    assert second.process.returncode == 2, error
+    expected = [f"error: cannot listen on port {port} of this machine: address already in use", "   at: run.metrics_port",
+                " help: choose another port; with 0 any free one is taken"]
+    assert error.splitlines() == expected, error
+    assert not (folder / "second").exists()
+
+
+def restarts_of_a_supervised_run(binary, folder):
+    """One rank is killed: the second start goes on with the lines, and with the page on the same port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ("--mesh", "dp=2", "--supervise", "--json-lines", "--metrics-port", port, "--steps", LONG, "--save-every", 5, "--out", "again",
+             "--set", "train.eval_every=0")
+    with Run(binary, folder, *words, fault=CRASH) as run:
+        ended = run.read_until(is_event("start_ended"))
+        assert ended["end"] == "failed", ended
+        start = run.read_until(is_event("start"))
+        assert start["step"] in (5, 10), start
+        run.read_until(is_step)
+        page = read_page(port)
+        assert value(page, "tessera_restarts_total") == 1
+        run.end()
+    kinds = [line.get("event") for line in run.lines]
+    assert kinds.count("start") == 2 and kinds[-2:] == ["summary", "start_ended"], kinds[-5:]
+    require_on_the_page_of_the_docs(set(filter(None, kinds)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_checks(__doc__, [lines_are_those_of_the_files, a_reader_that_leaves_ends_no_run, page_of_a_run, restarts_of_a_supervised_run])

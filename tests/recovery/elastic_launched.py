@@ -12,12 +12,14 @@ import sys
 
 import over_hosts
 import slurm
-from checks import LeftOut, run_checks
 from elastic import losses
 from launched import MPIRUN
 from network_hosts import hosts
 from small_run import LONG, Run, environment, process_name, descendants, steps_done, wait_until, words
 from what_was_saved import events_of, problem_of_saves
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import LeftOut, run_checks  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 NUMBERS = ["--set", "train.schedule=constant", "--set", "train.precision=fp64", "--set", "train.ema_decay=0"]

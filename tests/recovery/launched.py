@@ -6,11 +6,14 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
-from checks import LeftOut, run_checks
 from small_run import (LONG, RANKS, Run, alive, children, environment, last_checkpoint, saved_steps, steps_done, train,
                        wait_until, words)
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import LeftOut, run_checks  # noqa: E402
 
 # More ranks than cores, and root, are for tests.
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]

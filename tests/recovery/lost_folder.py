@@ -9,10 +9,13 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 
 import errno_faults
-from checks import run_checks
 from small_run import LONG, Run, environment, saved_steps, steps_done, train, wait_until, words
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import run_checks  # noqa: E402
 
 LOST = 6  # the exit code of a supervisor whose run's folder is lost
 KEPT = ["--set", "checkpoint.keep=1000"]

@@ -10,9 +10,11 @@ import signal
 import sys
 
 import network_hosts
-from checks import run_checks
 from network_hosts import SUBNET, hosts
 from small_run import LONG, Run, last_checkpoint, steps_done, train, wait_until, words
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import run_checks  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 RANKS_OF_HOST = [2, 1, 1]

@@ -5,12 +5,16 @@ check of its own."""
 import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import sys
 
-from checks import LeftOut, run_checks
 from small_run import LONG, Run, environment, saved_steps, state, steps_done, wait_until, words
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import LeftOut, run_checks  # noqa: E402
 
 
 @contextlib.contextmanager

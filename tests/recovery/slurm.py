@@ -9,12 +9,15 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
 import network_hosts
-from checks import run_checks
 from network_hosts import SUBNET, hosts
 from small_run import LONG, RANKS, Run, environment, last_checkpoint, saved_steps, steps_done, train, wait_until, words
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import run_checks  # noqa: E402
 
 PROGRAMS = ["munged", "slurmctld", "slurmd", "srun", "salloc", "scancel"]
 CONFIG = """ClusterName=three

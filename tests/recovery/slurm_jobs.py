@@ -11,13 +11,16 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import threading
 import time
 
 import slurm
-from checks import run_checks
-from small_run import SETTINGS, environment, last_checkpoint, saved_steps, steps_done, wait_until
 from slurm import on
+from small_run import SETTINGS, environment, last_checkpoint, saved_steps, steps_done, wait_until
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import run_checks  # noqa: E402
 
 NODES = 4
 GRACE = 40

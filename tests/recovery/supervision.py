@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a supervised run does with signals and with ranks that die, hang or wake up too late, each as a check of its own."""
 import os
+import pathlib
 import pty
 import re
 import signal
 import subprocess
+import sys
 import time
 
-from checks import run_checks
 from small_run import LONG, Run, alive, children, environment, last_checkpoint, saved_steps, state, steps_done, train, wait_until, words
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import run_checks  # noqa: E402
 
 
 def ready(run, out, supervised=True, step=3, save=True):

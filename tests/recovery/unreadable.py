@@ -5,13 +5,17 @@ import array
 import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import own_mounts
-from checks import LeftOut, run_checks
 from small_run import LONG, Run, environment, steps_done, train, wait_until, words
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import LeftOut, run_checks  # noqa: E402
 
 
 def shell(*command):

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "recovery"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from checks import run_checks  # noqa: E402
 from studio_server import HEADERS, SECONDS, receive_all, studio, why_not  # noqa: E402
 

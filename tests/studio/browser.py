@@ -11,7 +11,7 @@ import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "recovery")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 from cdp import find_chromium  # noqa: E402
 from checks import LeftOut  # noqa: E402
 from studio_server import why_not  # noqa: E402

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "recovery"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from checks import run_checks  # noqa: E402
 from questions import is_idle_within, next_object, streaming  # noqa: E402
 from runs import fresh, runs_of  # noqa: E402

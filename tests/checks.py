@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs checks, functions of a binary and a folder, one after the other, and says which hold."""
+"""Runs checks, functions of a binary and a folder that they share, one after the other, and says which hold."""
 import argparse
 import pathlib
 import sys
@@ -21,6 +21,7 @@ def run_checks(description, checks, missing=""):
     if missing:
         print(f"skipped: {missing}")
         return
+    binary = arguments.binary.absolute()  # a check may run it in another folder
     failed = 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for check in checks:
@@ -28,7 +29,7 @@ def run_checks(description, checks, missing=""):
                 continue
             begin = time.monotonic()
             try:
-                check(arguments.binary, pathlib.Path(folder))
+                check(binary, pathlib.Path(folder))
                 print(f"{check.__name__}: holds ({time.monotonic() - begin:.1f} s)", flush=True)
             except LeftOut as reason:
                 print(f"{check.__name__}: left out: {reason}", flush=True)
